@@ -1,0 +1,1 @@
+"""Runs of load programs against clusters and pools: starting, watching, reading and comparing them."""

@@ -1,0 +1,29 @@
+"""What can go wrong with runs; `status` is the HTTP answer."""
+
+
+class BenchmarksError(Exception):
+    """A verb of this app can't be done; the message carries the value and the remedy."""
+
+    status = 400
+
+
+class IllegalTransition(BenchmarksError):
+    """The run is in a state that does not allow this."""
+
+    status = 409
+
+
+class Fenced(BenchmarksError):
+    """Another attempt, the reaper or a cancel ended this attempt: its holder may write nothing more."""
+
+    status = 409
+
+
+class QueueDown(BenchmarksError):
+    """Redis can't be reached, so nothing was queued."""
+
+    status = 503
+
+
+class Refused(BenchmarksError):
+    """The target or its data forbid this without a typed confirmation."""

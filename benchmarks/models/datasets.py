@@ -1,0 +1,32 @@
+"""Datasets: the pgbench tables that the panel made, and so may replace."""
+
+import uuid
+
+from django.db import models
+from django.utils import timezone
+
+from benchmarks.models.runs import Run
+from pools.models import Cluster
+
+
+class Dataset(models.Model):
+    """pgbench's four tables in one database; `pgbench_accounts` carries `marker` as its comment."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="datasets")
+    database = models.CharField(max_length=63)
+    scale = models.PositiveIntegerField()
+    run = models.ForeignKey(Run, null=True, on_delete=models.SET_NULL)
+    prepared_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["cluster", "database"]
+        constraints = [models.UniqueConstraint(fields=["cluster", "database"], name="one_dataset_of_a_database")]
+
+    def __str__(self) -> str:
+        return f"pgbench scale {self.scale} in {self.database}"
+
+    @property
+    def marker(self) -> str:
+        """The comment by which the panel knows its own tables."""
+        return f"pooldeck dataset {self.pk}"

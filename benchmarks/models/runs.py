@@ -1,0 +1,207 @@
+"""Runs: one execution of an engine against one endpoint, from the queue to its one final state."""
+
+import uuid
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, models, transaction
+from django.db.models import Exists, Max, OuterRef, Q
+from django.utils import timezone
+
+from benchmarks.errors import Fenced, IllegalTransition
+from pools.models import Cluster, Pool
+
+LEASE = timedelta(seconds=15)
+
+
+class Status(models.TextChoices):
+    """The life of a run."""
+
+    QUEUED = "queued", "queued"
+    STARTING = "starting", "starting"
+    RUNNING = "running", "running"
+    SUCCEEDED = "succeeded", "succeeded"
+    FAILED = "failed", "failed"
+    CANCELLED = "cancelled", "cancelled"
+    TIMED_OUT = "timed_out", "timed out"
+    LOST = "lost", "lost"
+
+
+ACTIVE = frozenset({Status.STARTING, Status.RUNNING})
+FINAL = frozenset({Status.SUCCEEDED, Status.FAILED, Status.CANCELLED, Status.TIMED_OUT, Status.LOST})
+
+
+class Validity(models.TextChoices):
+    """Whether the figures may be compared."""
+
+    VALID = "valid", "valid"
+    SUSPECT = "suspect", "suspect"
+    INCOMPLETE = "incomplete", "incomplete"
+
+
+class Engine(models.TextChoices):
+    """The load programs; each has a folder in benchmarks/engines."""
+
+    PGBENCH = "pgbench", "pgbench"
+
+
+class Purpose(models.TextChoices):
+    """Why the program is run."""
+
+    LOAD = "load", "load"
+    PREPARE = "prepare", "prepare a dataset"
+    IMPORT = "import", "imported output"
+
+
+class RunQuerySet(models.QuerySet["Run"]):
+    """Making and claiming runs."""
+
+    def enqueue(self, **fields: Any) -> "Run":
+        """A queued run with the next number."""
+        with transaction.atomic():
+            number = (self.aggregate(last=Max("number"))["last"] or 0) + 1
+            return self.create(number=number, **fields)
+
+    def due(self) -> "RunQuerySet":
+        """Queued runs that nothing keeps waiting: no active run on their cluster, no earlier one of their group."""
+        active_there = Run.objects.filter(status__in=ACTIVE, cluster=OuterRef("cluster"))
+        earlier_in_group = Run.objects.filter(
+            group=OuterRef("group"), group__isnull=False, number__lt=OuterRef("number")
+        ).exclude(status__in=FINAL)
+        return self.filter(~Exists(active_there), ~Exists(earlier_in_group), status=Status.QUEUED).order_by("number")
+
+    def claim(self, run_id: str, generator: str) -> "Run | None":
+        """The run, starting and leased to this generator; None when it is not due, taken or ended already.
+
+        One conditional UPDATE, with unique indexes behind it: a run delivered twice starts once, and a
+        generator or a cluster carries one run at a time.
+        """
+        try:
+            with transaction.atomic():
+                claimed = self._start_if_due(run_id, generator)
+        except IntegrityError:  # another claim for the same cluster or generator was committed meanwhile
+            return None
+        return self.get(pk=run_id) if claimed else None
+
+    def _start_if_due(self, run_id: str, generator: str) -> int:
+        busy = Run.objects.filter(status__in=ACTIVE, generator=generator)
+        due = self.due().filter(~Exists(busy), pk=run_id, cancel_requested_at=None).values_list("pk", flat=True)
+        now = timezone.now()
+        return self.filter(pk__in=list(due), status=Status.QUEUED).update(
+            status=Status.STARTING,
+            generator=generator,
+            attempt=models.F("attempt") + 1,
+            lease_until=now + LEASE,
+            started_at=now,
+        )
+
+    def expired(self) -> "RunQuerySet":
+        """Active runs whose lease ran out: their worker is gone."""
+        return self.filter(status__in=ACTIVE, lease_until__lt=timezone.now())
+
+
+class Run(models.Model):
+    """One execution of an engine; state lives here, never in the queue."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    number = models.PositiveIntegerField(unique=True)
+    name = models.CharField(max_length=200, default="", blank=True)
+    purpose = models.CharField(max_length=8, choices=Purpose.choices, default=Purpose.LOAD)
+    engine = models.CharField(max_length=12, choices=Engine.choices, default=Engine.PGBENCH)
+    cluster = models.ForeignKey(Cluster, null=True, on_delete=models.SET_NULL, related_name="runs")
+    pool = models.ForeignKey(Pool, null=True, on_delete=models.SET_NULL, related_name="runs")
+    database = models.CharField(max_length=63, default="")
+    target_label = models.CharField(max_length=200, default="")  # what it was aimed at, kept when that is gone
+    options = models.JSONField(default=dict)
+    group = models.UUIDField(null=True, db_index=True)  # runs started together, done in order of number
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
+
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED, db_index=True)
+    validity = models.CharField(max_length=10, choices=Validity.choices, default="", blank=True)
+    reasons = models.JSONField(default=list)
+    error = models.TextField(default="")
+    exit_code = models.IntegerField(null=True)
+    command = models.JSONField(default=list)
+
+    generator = models.CharField(max_length=63, default="", blank=True)
+    attempt = models.PositiveIntegerField(default=0)
+    lease_until = models.DateTimeField(null=True)
+    cancel_requested_at = models.DateTimeField(null=True)
+    progress_percent = models.FloatField(null=True)  # of a dataset being prepared
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True)
+    load_began_at = models.DateTimeField(null=True)  # where t = 0 lies
+    finished_at = models.DateTimeField(null=True)
+
+    summary = models.JSONField(default=dict)
+    statements = models.JSONField(default=list)
+    client_version = models.CharField(max_length=200, default="")
+    server_version = models.CharField(max_length=200, default="")
+
+    objects = RunQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-number"]
+        indexes = [models.Index(fields=["status", "lease_until"])]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster"], condition=Q(status__in=["starting", "running"]), name="one_active_run_per_cluster"
+            ),
+            models.UniqueConstraint(
+                fields=["generator"],
+                condition=Q(status__in=["starting", "running"]),
+                name="one_active_run_per_generator",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"run {self.number}"
+
+    @property
+    def is_final(self) -> bool:
+        """Whether nothing more will happen to it."""
+        return self.status in FINAL
+
+    @property
+    def application_name(self) -> str:
+        """What its sessions are called on the server, one name for one attempt."""
+        return f"pooldeck-{self.pk.hex[:12]}-{self.attempt}"
+
+    def held(self) -> "RunQuerySet":
+        """This row while this attempt may still write to it."""
+        return Run.objects.filter(pk=self.pk, attempt=self.attempt, status__in=ACTIVE)
+
+    def write(self, **values: Any) -> None:
+        """Write as the holder of this attempt, renewing the lease; raises `Fenced` when it is ended."""
+        if not self.held().update(lease_until=timezone.now() + LEASE, **values):
+            raise Fenced(f"attempt {self.attempt} of {self} has ended")
+        for name, value in values.items():
+            setattr(self, name, value)
+
+    def finish(self, status: Status, **values: Any) -> bool:
+        """Give it its one final state; False when another came first. A queued run can be ended too."""
+        if status not in FINAL:
+            raise IllegalTransition(f"{status} is not a final state")
+        open_row = Run.objects.filter(Q(status=Status.QUEUED) | Q(status__in=ACTIVE), pk=self.pk, attempt=self.attempt)
+        done = bool(open_row.update(status=status, finished_at=timezone.now(), lease_until=None, **values))
+        self.refresh_from_db()
+        return done
+
+    def request_cancel(self) -> None:
+        """Ask for its end: a queued run ends now, an active one when its worker sees it; repeated calls are fine."""
+        Run.objects.filter(pk=self.pk, cancel_requested_at=None).exclude(status__in=FINAL).update(
+            cancel_requested_at=timezone.now()
+        )
+        self.refresh_from_db()
+        if self.status == Status.QUEUED:
+            self.finish(Status.CANCELLED, error="cancelled before it started")
+
+
+class RunOutput(models.Model):
+    """What the program printed, capped at POOLDECK_OUTPUT_CAP_BYTES."""
+
+    run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="output", primary_key=True)
+    stdout = models.TextField(default="")
+    stderr = models.TextField(default="")
+    truncated = models.BooleanField(default=False)

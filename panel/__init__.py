@@ -1,0 +1,5 @@
+"""The Django project of Pooldeck: settings, entry points, dashboard, accounts and the quickstart."""
+
+from panel.celery import app as celery_app
+
+__all__ = ["celery_app"]

@@ -1,0 +1,9 @@
+"""The panel app: the project's own pages and checks."""
+
+from django.apps import AppConfig
+
+
+class PanelConfig(AppConfig):
+    """Dashboard, health and system checks."""
+
+    name = "panel"

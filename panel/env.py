@@ -1,0 +1,77 @@
+"""The one place that reads environment variables; a bad value stops the start and names its variable."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from django.core.exceptions import ImproperlyConfigured
+
+T = TypeVar("T")
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+
+def read(name: str, default: T, parse: Callable[[str], T]) -> T:
+    """The variable parsed, or the default where it is unset or empty."""
+    raw = os.environ.get(name, "")
+    if not raw:
+        return default
+    try:
+        return parse(raw)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}={raw!r}: {error}") from error
+
+
+def text(name: str, default: str = "") -> str:
+    """A variable as it stands."""
+    return read(name, default, str)
+
+
+def number(name: str, default: int, least: int = 0) -> int:
+    """A whole number, not below `least`."""
+
+    def parse(raw: str) -> int:
+        value = int(raw)
+        if value < least:
+            raise ValueError(f"must be at least {least}")
+        return value
+
+    return read(name, default, parse)
+
+
+def flag(name: str, default: bool = False) -> bool:
+    """A yes or no."""
+    words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+
+    def parse(raw: str) -> bool:
+        if raw.lower() not in words:
+            raise ValueError("use true or false")
+        return words[raw.lower()]
+
+    return read(name, default, parse)
+
+
+def words(name: str, default: list[str]) -> list[str]:
+    """A list separated by commas."""
+    return read(name, default, lambda raw: [word.strip() for word in raw.split(",") if word.strip()])
+
+
+def home() -> Path:
+    """Where all state lies: POOLDECK_HOME, by default var/ in the checkout."""
+    return Path(text("POOLDECK_HOME", str(BASE_DIR / "var"))).resolve()
+
+
+def database_url() -> str:
+    """The metadata database's address: DATABASE_URL, by default SQLite under the home."""
+    return text("DATABASE_URL", f"sqlite:///{home() / 'pooldeck.sqlite3'}")
+
+
+def redis_url() -> str:
+    """The address of Redis: REDIS_URL."""
+    return text("REDIS_URL", "redis://127.0.0.1:6379/0")
+
+
+def secret(name: str, file_name: str) -> str:
+    """A secret from its variable, else from a file under the home; empty when neither is there."""
+    path = home() / file_name
+    return text(name) or (path.read_text().strip() if path.is_file() else "")

@@ -1,0 +1,195 @@
+"""Settings of the panel; every value that differs between installations is read through panel.env."""
+
+from csp.constants import NONCE, SELF
+from django.core.exceptions import ImproperlyConfigured
+
+from panel import databases, env
+
+BASE_DIR = env.BASE_DIR
+HOME = env.home()
+
+DEBUG = env.flag("POOLDECK_DEBUG")
+SECRET_KEY = env.secret("POOLDECK_SECRET_KEY", "secret_key")
+POOLDECK_KEYS = [key.strip() for key in env.secret("POOLDECK_KEYS", "keys").split(",") if key.strip()]
+if not SECRET_KEY or not POOLDECK_KEYS:
+    raise ImproperlyConfigured(
+        "POOLDECK_SECRET_KEY and POOLDECK_KEYS (or the files secret_key and keys in POOLDECK_HOME) are needed; "
+        "script/up makes both"
+    )
+ALLOWED_HOSTS = env.words("POOLDECK_ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
+CSRF_TRUSTED_ORIGINS = env.words("POOLDECK_TRUSTED_ORIGINS", [])
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "django_htmx",
+    "template_partials",
+    "django_filters",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "csp",
+    "axes",
+    "panel.accounts",
+    "pools",
+    "benchmarks",
+    "panel",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "axes.middleware.AxesMiddleware",
+]
+
+ROOT_URLCONF = "panel.urls"
+ASGI_APPLICATION = "panel.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "csp.context_processors.nonce",
+            ],
+        },
+    }
+]
+
+DATABASES = {"default": databases.from_url(env.database_url())}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+REDIS_URL = env.redis_url()
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "pooldeck",
+    }
+}
+
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "dashboard"
+LOGOUT_REDIRECT_URL = "login"
+AXES_FAILURE_LIMIT = 10
+AXES_COOLOFF_TIME = 0.25
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_RESET_ON_SUCCESS = True
+AXES_ENABLE_ADMIN = False
+
+LANGUAGE_CODE = "en-us"
+TIME_ZONE = env.text("POOLDECK_TIME_ZONE", "UTC")
+USE_TZ = True
+
+STATIC_URL = "static/"
+STATIC_ROOT = HOME / "static"
+NODE_MODULES = BASE_DIR / "static" / "node_modules"
+STATICFILES_DIRS = [
+    ("css", BASE_DIR / "static" / "css"),
+    ("js", BASE_DIR / "static" / "js"),
+    ("img", BASE_DIR / "static" / "img"),
+    ("vendor/tabler", NODE_MODULES / "@tabler" / "core" / "dist"),
+    ("vendor/chartjs", NODE_MODULES / "chart.js" / "dist"),
+]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+WHITENOISE_USE_FINDERS = True
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "script-src": [SELF, NONCE],
+        "style-src": [SELF],
+        "connect-src": [SELF],
+        "frame-ancestors": ["'none'"],
+        "form-action": [SELF],
+        "base-uri": ["'none'"],
+        "object-src": ["'none'"],
+    }
+}
+SECURE_REFERRER_POLICY = "same-origin"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.flag("POOLDECK_HTTPS")
+SESSION_COOKIE_HTTPONLY = True
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "panel.accounts.authentication.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["panel.accounts.permissions.HasScope"],
+    "DEFAULT_PAGINATION_CLASS": "panel.api.Pages",
+    "DEFAULT_FILTER_BACKENDS": [
+        "django_filters.rest_framework.DjangoFilterBackend",
+        "rest_framework.filters.SearchFilter",
+        "rest_framework.filters.OrderingFilter",
+    ],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "panel.api.handle_exception",
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Pooldeck",
+    "DESCRIPTION": "Clusters, pools and benchmarks of PostgreSQL.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+}
+
+CELERY_BROKER_URL = REDIS_URL
+CELERY_RESULT_BACKEND = None
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_TASK_PUBLISH_RETRY = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 5, "socket_connect_timeout": 2}
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BEAT_SCHEDULE_FILENAME = str(HOME / "celerybeat-schedule")
+CELERY_BEAT_SCHEDULE = {
+    "check-everything": {"task": "pools.tasks.check_everything", "schedule": 60.0},
+    "apply-what-waits": {"task": "pools.tasks.apply_what_waits", "schedule": 5.0},
+    "reap-and-dispatch": {"task": "benchmarks.tasks.reap_and_dispatch", "schedule": 5.0},
+}
+
+GENERATOR = env.text("POOLDECK_GENERATOR", "local")
+PGBENCH = env.text("POOLDECK_PGBENCH")
+OUTPUT_CAP_BYTES = env.number("POOLDECK_OUTPUT_CAP_BYTES", 8 * 1024 * 1024, least=65536)
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": env.text("POOLDECK_LOG_LEVEL", "INFO")},
+}

@@ -1,0 +1,1 @@
+"""The REST API of clusters, poolers and pools."""

@@ -1,0 +1,123 @@
+"""Clusters: PostgreSQL servers the panel can log in to, what a check found there, and known role passwords."""
+
+from django.db import models
+from django.utils import timezone
+
+from panel import crypto
+from pools.models.base import Versioned
+
+
+class SslMode(models.TextChoices):
+    """libpq's sslmode, without `allow`."""
+
+    DISABLE = "disable", "disable"
+    PREFER = "prefer", "prefer"
+    REQUIRE = "require", "require"
+    VERIFY_CA = "verify-ca", "verify-ca"
+    VERIFY_FULL = "verify-full", "verify-full"
+
+
+class ClusterState(models.TextChoices):
+    """What the last check said."""
+
+    UNKNOWN = "unknown", "not checked yet"
+    ONLINE = "online", "online"
+    UNREACHABLE = "unreachable", "unreachable"
+
+
+class Cluster(Versioned):
+    """A PostgreSQL server with the login the panel uses."""
+
+    name = models.CharField(max_length=63, unique=True)
+    host = models.CharField(max_length=255, help_text="A host name, an address, or the directory of a Unix socket")
+    port = models.PositiveIntegerField(default=5432)
+    admin_user = models.CharField(max_length=63)
+    sealed_admin_password = models.TextField(default="", editable=False)
+    maintenance_database = models.CharField(max_length=63, default="postgres")
+    sslmode = models.CharField(max_length=12, choices=SslMode.choices, default=SslMode.PREFER)
+    sslrootcert = models.TextField(default="", blank=True, help_text="PEM text of the certificate authority")
+    memory_mb = models.PositiveIntegerField(null=True, blank=True)
+    vcpus = models.PositiveIntegerField(null=True, blank=True)
+    disk_gb = models.PositiveIntegerField(null=True, blank=True)
+    set_aside_connections = models.PositiveIntegerField(default=0, help_text="Kept from pools for direct logins")
+    protected = models.BooleanField(default=True, help_text="Benchmarks that write need the name typed")
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def secret_owner(self) -> str:
+        """What the stored password is bound to: this login at this address (a changed address asks again)."""
+        return f"cluster:{self.pk}:{self.admin_user}@{self.host}:{self.port}"
+
+    @property
+    def admin_password(self) -> str:
+        """The password in clear; empty where none was given."""
+        return crypto.unseal(self.sealed_admin_password, self.secret_owner)
+
+    @admin_password.setter
+    def admin_password(self, password: str) -> None:
+        self.sealed_admin_password = crypto.seal(password, self.secret_owner) if password else ""
+
+    def password_of(self, role: str) -> str | None:
+        """The password of a role where the panel knows it, the admin's included."""
+        if role == self.admin_user:
+            return self.admin_password or None
+        known = self.role_passwords.filter(role=role).first()
+        return known.password if known else None
+
+
+class ClusterStatus(models.Model):
+    """What the last check found; written by checks only, so that it never collides with people's edits."""
+
+    cluster = models.OneToOneField(Cluster, on_delete=models.CASCADE, related_name="status", primary_key=True)
+    state = models.CharField(max_length=12, choices=ClusterState.choices, default=ClusterState.UNKNOWN)
+    error = models.TextField(default="")
+    checked_at = models.DateTimeField(null=True)
+    server_version = models.CharField(max_length=100, default="")
+    server_version_num = models.PositiveIntegerField(null=True)
+    max_connections = models.PositiveIntegerField(null=True)
+    superuser_reserved_connections = models.PositiveIntegerField(null=True)
+    reserved_connections = models.PositiveIntegerField(null=True, help_text="PostgreSQL 16 and later; else 0")
+    used_connections = models.PositiveIntegerField(null=True)
+    in_recovery = models.BooleanField(null=True)
+    databases = models.JSONField(default=list)  # [{"name", "owner", "size_bytes" or null}]
+    roles = models.JSONField(default=list)  # [{"name", "can_login", "superuser", "connection_limit"}]
+
+    def record(self, **found: object) -> None:
+        """Write what a check found, with its time."""
+        for name, value in found.items():
+            setattr(self, name, value)
+        self.checked_at = timezone.now()
+        self.save(update_fields=[*found, "checked_at"])
+
+
+class RolePassword(models.Model):
+    """A role's password as given to the panel; a fixed-user pool needs it in clear (PgBouncer's config manual)."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="role_passwords")
+    role = models.CharField(max_length=63)
+    sealed_password = models.TextField(default="")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster", "role"], name="one_password_per_role")]
+
+    def __str__(self) -> str:
+        return f"{self.role} on {self.cluster_id}"
+
+    @property
+    def secret_owner(self) -> str:
+        """What the stored password is bound to."""
+        return f"role:{self.cluster_id}:{self.role}"
+
+    @property
+    def password(self) -> str:
+        """The password in clear."""
+        return crypto.unseal(self.sealed_password, self.secret_owner)
+
+    @password.setter
+    def password(self, password: str) -> None:
+        self.sealed_password = crypto.seal(password, self.secret_owner)

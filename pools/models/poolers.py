@@ -1,0 +1,94 @@
+"""Poolers: running PgBouncers and Pgpool-IIs with their console login and configuration directory."""
+
+import uuid
+from datetime import timedelta
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from panel import crypto
+from pools.models.base import Versioned
+
+APPLY_LEASE = timedelta(seconds=60)
+
+
+class PoolerKind(models.TextChoices):
+    """The programs the panel configures; each has a folder in pools/poolers."""
+
+    PGBOUNCER = "pgbouncer", "PgBouncer"
+    PGPOOL = "pgpool", "Pgpool-II"
+
+
+class PoolerState(models.TextChoices):
+    """What the last look at its console said."""
+
+    UNKNOWN = "unknown", "not checked yet"
+    ONLINE = "online", "online"
+    UNREACHABLE = "unreachable", "unreachable"
+
+
+class Pooler(Versioned):
+    """A pooler; clients and the console use the same host and port."""
+
+    name = models.CharField(max_length=63, unique=True)
+    kind = models.CharField(max_length=12, choices=PoolerKind.choices, default=PoolerKind.PGBOUNCER)
+    host = models.CharField(max_length=255)
+    port = models.PositiveIntegerField(default=6432)
+    admin_user = models.CharField(max_length=63, default="pooldeck")
+    sealed_admin_password = models.TextField(default="", editable=False)
+    config_dir = models.CharField(max_length=500, help_text="The folder of its configuration, on the generator's host")
+    generator = models.CharField(max_length=63, default="", blank=True, help_text="The worker that can write there")
+
+    state = models.CharField(max_length=12, choices=PoolerState.choices, default=PoolerState.UNKNOWN, editable=False)
+    server_version = models.CharField(max_length=100, default="", editable=False)
+    checked_at = models.DateTimeField(null=True, editable=False)
+    error = models.TextField(default="", editable=False)
+    apply_token = models.UUIDField(null=True, editable=False)
+    apply_lease_until = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def secret_owner(self) -> str:
+        """What the stored password is bound to: this login at this address."""
+        return f"pooler:{self.pk}:{self.admin_user}@{self.host}:{self.port}"
+
+    @property
+    def admin_password(self) -> str:
+        """The console's password in clear."""
+        return crypto.unseal(self.sealed_admin_password, self.secret_owner)
+
+    @admin_password.setter
+    def admin_password(self, password: str) -> None:
+        self.sealed_admin_password = crypto.seal(password, self.secret_owner) if password else ""
+
+    def take_apply_lock(self) -> bool:
+        """Claim the right to apply, for `APPLY_LEASE`; False while another holds it."""
+        now, token = timezone.now(), uuid.uuid4()
+        free = Q(apply_token=None) | Q(apply_lease_until__lt=now)
+        if not Pooler.objects.filter(free, pk=self.pk).update(apply_token=token, apply_lease_until=now + APPLY_LEASE):
+            return False
+        self.apply_token = token
+        return True
+
+    def holds_apply_lock(self) -> bool:
+        """Renew the lock; False when the lease ran out and another took it (then nothing may be written)."""
+        mine = Pooler.objects.filter(pk=self.pk, apply_token=self.apply_token)
+        return bool(mine.update(apply_lease_until=timezone.now() + APPLY_LEASE))
+
+    def release_apply_lock(self) -> None:
+        """Give the right back, if it is still ours."""
+        Pooler.objects.filter(pk=self.pk, apply_token=self.apply_token).update(apply_token=None, apply_lease_until=None)
+        self.apply_token = None
+
+    def mark(self, state: PoolerState, server_version: str = "", error: str = "") -> None:
+        """Write what a look at the console said."""
+        self.state, self.error, self.checked_at = state, error, timezone.now()
+        if server_version:
+            self.server_version = server_version
+        self.save(update_fields=["state", "error", "checked_at", "server_version"])

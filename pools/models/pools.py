@@ -1,0 +1,77 @@
+"""Pools: what clients connect to by name."""
+
+from django.db import models
+from django.db.models import Q, Sum
+
+from pools.models.base import Versioned
+from pools.models.clusters import Cluster
+from pools.models.poolers import Pooler
+
+
+class Mode(models.TextChoices):
+    """When a server connection goes back to the pool."""
+
+    SESSION = "session", "Session"
+    TRANSACTION = "transaction", "Transaction"
+    STATEMENT = "statement", "Statement"
+
+
+class PoolState(models.TextChoices):
+    """Whether what is asked for is live."""
+
+    PENDING = "pending", "pending"
+    APPLIED = "applied", "applied"
+    ROLLED_BACK = "rolled_back", "rolled back"
+    FAILED = "failed", "failed"
+    DRIFTED = "drifted", "drifted"
+
+
+class PoolQuerySet(models.QuerySet["Pool"]):
+    """Pools by what is wanted of them."""
+
+    def wanted(self) -> "PoolQuerySet":
+        """Those that should exist (not asked to be removed)."""
+        return self.filter(removal_requested_at=None)
+
+    def unsettled(self) -> "PoolQuerySet":
+        """Those whose wish is not live yet: pending, or to be removed."""
+        return self.filter(Q(state=PoolState.PENDING) | Q(removal_requested_at__isnull=False))
+
+    def connections(self) -> int:
+        """The server connections they may take together."""
+        return self.aggregate(total=Sum("size"))["total"] or 0
+
+
+class Pool(Versioned):
+    """A named entry of a pooler that leads to one database of one cluster."""
+
+    name = models.CharField(max_length=63)
+    pooler = models.ForeignKey(Pooler, on_delete=models.PROTECT, related_name="pools")
+    cluster = models.ForeignKey(Cluster, on_delete=models.PROTECT, related_name="pools")
+    database = models.CharField(max_length=63)
+    user = models.CharField(max_length=63, default="", blank=True, help_text="Empty: the inbound user")
+    mode = models.CharField(max_length=12, choices=Mode.choices, default=Mode.TRANSACTION)
+    size = models.PositiveIntegerField()
+    settings = models.JSONField(default=dict, blank=True)
+    state = models.CharField(max_length=12, choices=PoolState.choices, default=PoolState.PENDING, editable=False)
+    state_reason = models.TextField(default="", editable=False)
+    removal_requested_at = models.DateTimeField(null=True, editable=False)
+
+    objects = PoolQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["pooler", "name"], condition=Q(removal_requested_at=None), name="one_pool_of_a_name"
+            ),
+            models.CheckConstraint(condition=Q(size__gte=1), name="pool_has_a_size"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def login(self) -> str:
+        """The role clients are shown: the fixed user, or the cluster's admin for the inbound user."""
+        return self.user or self.cluster.admin_user

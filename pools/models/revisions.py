@@ -1,0 +1,85 @@
+"""Revisions: what was rendered for a pooler, and what became of it."""
+
+import json
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Max
+from django.utils import timezone
+
+from panel import crypto
+from pools.errors import IllegalTransition
+from pools.models.poolers import Pooler
+
+
+class RevisionState(models.TextChoices):
+    """The life of a revision; all but pending are final."""
+
+    PENDING = "pending", "pending"
+    APPLIED = "applied", "applied"
+    ROLLED_BACK = "rolled_back", "rolled back"
+    FAILED = "failed", "failed"
+
+
+FINAL = {RevisionState.APPLIED, RevisionState.ROLLED_BACK, RevisionState.FAILED}
+
+
+class RevisionQuerySet(models.QuerySet["Revision"]):
+    """Making and finding revisions."""
+
+    def draft(self, pooler: Pooler, files: dict[str, str], author: Any = None) -> "Revision":
+        """The next revision of a pooler, its files sealed (they hold passwords)."""
+        number = (self.filter(pooler=pooler).aggregate(last=Max("number"))["last"] or 0) + 1
+        revision = Revision(pooler=pooler, number=number, author=author)
+        revision.sealed_files = crypto.seal(json.dumps(files), revision.secret_owner)
+        revision.save(force_insert=True)
+        return revision
+
+
+class Revision(models.Model):
+    """One rendered configuration of a pooler."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    pooler = models.ForeignKey(Pooler, on_delete=models.CASCADE, related_name="revisions")
+    number = models.PositiveIntegerField()
+    state = models.CharField(max_length=12, choices=RevisionState.choices, default=RevisionState.PENDING)
+    reason = models.TextField(default="")
+    steps = models.JSONField(default=list)  # [{"at": ISO time, "step": word, "detail": sentence}]
+    sealed_files = models.TextField(default="")
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True)
+
+    objects = RevisionQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-number"]
+        constraints = [models.UniqueConstraint(fields=["pooler", "number"], name="one_revision_of_a_number")]
+
+    def __str__(self) -> str:
+        return f"revision {self.number}"
+
+    @property
+    def secret_owner(self) -> str:
+        """What the sealed files are bound to."""
+        return f"revision:{self.pk}"
+
+    @property
+    def files(self) -> dict[str, str]:
+        """File name → content, secrets in clear."""
+        found: dict[str, str] = json.loads(crypto.unseal(self.sealed_files, self.secret_owner) or "{}")
+        return found
+
+    def note(self, step: str, detail: str = "") -> None:
+        """Add a step to the log that the page shows while it happens."""
+        self.steps = [*self.steps, {"at": timezone.now().isoformat(), "step": step, "detail": detail}]
+        self.save(update_fields=["steps"])
+
+    def finish(self, state: RevisionState, reason: str = "") -> None:
+        """End it once; a second end is refused."""
+        if self.state in FINAL:
+            raise IllegalTransition(f"{self} is {self.state} already")
+        self.state, self.reason, self.finished_at = state, reason, timezone.now()
+        self.save(update_fields=["state", "reason", "finished_at"])

@@ -1,0 +1,1 @@
+"""Tests; the tree mirrors the source, with live/, browser/ and bench/ beside it."""

@@ -1,0 +1,13 @@
+"""Settings of the test run: keys and state of its own, so that nothing of an installation is touched."""
+
+import os
+import tempfile
+
+os.environ.setdefault("POOLDECK_HOME", tempfile.mkdtemp(prefix="pooldeck-tests-"))
+os.environ.setdefault("POOLDECK_SECRET_KEY", "tests-only-" + "x" * 50)
+os.environ.setdefault("POOLDECK_KEYS", "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
+
+from panel.settings import *  # noqa: F403
+
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
