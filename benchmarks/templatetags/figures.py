@@ -1,0 +1,27 @@
+"""What the pages of runs write beside the panel's own filters: ratios, sparklines."""
+
+from django import template
+
+from benchmarks import sparklines
+
+register = template.Library()
+
+
+@register.filter
+def ratio(value: float | None) -> str:
+    """A ratio as people write it: ×0.56, ×12.7; a dash where there is none."""
+    if value is None:
+        return "–"
+    return f"×{value:.2f}" if value < 10 else f"×{value:.1f}"
+
+
+@register.filter
+def lookup(mapping: dict[object, object], key: object) -> object:
+    """The value under a key that is only known while rendering; None where it is missing."""
+    return mapping.get(key)
+
+
+@register.inclusion_tag("benchmarks/includes/sparkline.html")
+def sparkline(points: list[float] | None) -> dict[str, object]:
+    """The course of a throughput as a small line; a dash below two points."""
+    return {"path": sparklines.path(points or []), "top": max(points or [0.0])}
