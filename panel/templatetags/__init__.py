@@ -1,0 +1,1 @@
+"""Tags and filters that both apps' templates use."""
