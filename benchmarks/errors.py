@@ -27,3 +27,11 @@ class QueueDown(BenchmarksError):
 
 class Refused(BenchmarksError):
     """The target or its data forbid this without a typed confirmation."""
+
+
+class InvalidTarget(BenchmarksError):
+    """The target can't carry a run; `errors` maps the target's field to its messages."""
+
+    def __init__(self, errors: dict[str, list[str]]) -> None:
+        super().__init__("; ".join(f"{field}: {message}" for field, found in errors.items() for message in found))
+        self.errors = errors

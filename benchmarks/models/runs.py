@@ -13,6 +13,7 @@ from benchmarks.errors import Fenced, IllegalTransition
 from pools.models import Cluster, Pool
 
 LEASE = timedelta(seconds=15)
+NUMBERING_TRIES = 10
 
 
 class Status(models.TextChoices):
@@ -58,7 +59,15 @@ class RunQuerySet(models.QuerySet["Run"]):
     """Making and claiming runs."""
 
     def enqueue(self, **fields: Any) -> "Run":
-        """A queued run with the next number."""
+        """A queued run with the next number; two that reach for the same number both get one."""
+        for _ in range(NUMBERING_TRIES - 1):
+            try:
+                return self._enqueue_once(fields)
+            except IntegrityError:  # another run took the number between the look and the insert
+                continue
+        return self._enqueue_once(fields)
+
+    def _enqueue_once(self, fields: dict[str, Any]) -> "Run":
         with transaction.atomic():
             number = (self.aggregate(last=Max("number"))["last"] or 0) + 1
             return self.create(number=number, **fields)
@@ -88,7 +97,7 @@ class RunQuerySet(models.QuerySet["Run"]):
         busy = Run.objects.filter(status__in=ACTIVE, generator=generator)
         due = self.due().filter(~Exists(busy), pk=run_id, cancel_requested_at=None).values_list("pk", flat=True)
         now = timezone.now()
-        return self.filter(pk__in=list(due), status=Status.QUEUED).update(
+        return self.filter(pk__in=list(due), status=Status.QUEUED, cancel_requested_at=None).update(
             status=Status.STARTING,
             generator=generator,
             attempt=models.F("attempt") + 1,
@@ -112,6 +121,7 @@ class Run(models.Model):
     cluster = models.ForeignKey(Cluster, null=True, on_delete=models.SET_NULL, related_name="runs")
     pool = models.ForeignKey(Pool, null=True, on_delete=models.SET_NULL, related_name="runs")
     database = models.CharField(max_length=63, default="")
+    role = models.CharField(max_length=63, default="", blank=True)  # who a direct run logs in as; empty: the admin
     target_label = models.CharField(max_length=200, default="")  # what it was aimed at, kept when that is gone
     options = models.JSONField(default=dict)
     group = models.UUIDField(null=True, db_index=True)  # runs started together, done in order of number
@@ -183,8 +193,15 @@ class Run(models.Model):
         """Give it its one final state; False when another came first. A queued run can be ended too."""
         if status not in FINAL:
             raise IllegalTransition(f"{status} is not a final state")
-        open_row = Run.objects.filter(Q(status=Status.QUEUED) | Q(status__in=ACTIVE), pk=self.pk, attempt=self.attempt)
-        done = bool(open_row.update(status=status, finished_at=timezone.now(), lease_until=None, **values))
+        open_rows = Run.objects.filter(Q(status=Status.QUEUED) | Q(status__in=ACTIVE), pk=self.pk, attempt=self.attempt)
+        return self._end(open_rows, status, **values)
+
+    def lose(self, **values: Any) -> bool:
+        """End it as lost if its lease is still run out; False when its worker renewed it or ended it meanwhile."""
+        return self._end(Run.objects.expired().filter(pk=self.pk, attempt=self.attempt), Status.LOST, **values)
+
+    def _end(self, rows: "RunQuerySet", status: Status, **values: Any) -> bool:
+        done = bool(rows.update(status=status, finished_at=timezone.now(), lease_until=None, **values))
         self.refresh_from_db()
         return done
 
