@@ -1,0 +1,106 @@
+"""The unprivileged account that PostgreSQL, PgBouncer and Pgpool-II run as when the panel is started by root."""
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+CANDIDATES = ("postgres", "nobody")
+# Linux numbers of the capabilities that let the account into a folder below a closed one (capabilities(7)).
+READ_SEARCH, OVERRIDE = 2, 1
+
+
+class AccountMissing(Exception):
+    """There is no way to run a server as an ordinary account on this machine."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """An account of the machine."""
+
+    name: str
+    uid: int
+    gid: int
+
+
+@cache
+def unprivileged() -> Account | None:
+    """The account to drop to; None when the panel itself is not root, and nothing has to be dropped."""
+    if os.geteuid() != 0:
+        return None
+    for name in CANDIDATES:
+        try:
+            entry = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        return Account(name, entry.pw_uid, entry.pw_gid)
+    raise AccountMissing(f"none of the accounts {', '.join(CANDIDATES)} exists: install the package postgresql")
+
+
+def own(path: Path) -> None:
+    """Give the path to the unprivileged account, when there is one to drop to."""
+    if account := unprivileged():
+        os.chown(path, account.uid, account.gid)
+
+
+def make_folder(path: Path) -> None:
+    """A 0700 folder that belongs to the account of the servers."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    own(path)
+
+
+def write_private(path: Path, text: str) -> None:
+    """A 0600 file of the account's, replaced whole: a reader sees the old bytes or the new ones."""
+    fresh = path.with_name(path.name + ".new")
+    fresh.unlink(missing_ok=True)
+    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+    own(fresh)
+    fresh.replace(path)
+
+
+def dying_with_us(argv: list[str], with_signal: signal.Signals) -> list[str]:
+    """The command, sent `with_signal` by the kernel when its parent dies (PR_SET_PDEATHSIG, prctl(2))."""
+    return [_setpriv(), "--pdeathsig", with_signal.name.removeprefix("SIG"), *argv]
+
+
+def dropped(argv: list[str], with_signal: signal.Signals, folder: Path) -> list[str]:
+    """The command as the account, able to reach `folder`, dying with its parent; no change of account unless root."""
+    account = unprivileged()
+    if account is None:
+        return dying_with_us(argv, with_signal)
+    return dying_with_us([*_as(account), *_way_into(folder, account), *argv], with_signal)
+
+
+def _setpriv() -> str:
+    found = shutil.which("setpriv") or shutil.which("setpriv", path="/usr/bin:/bin")
+    if not found:
+        raise AccountMissing("setpriv is not installed: install the package util-linux")
+    return found
+
+
+def _as(account: Account) -> list[str]:
+    return [f"--reuid={account.uid}", f"--regid={account.gid}", "--clear-groups"]
+
+
+def _way_into(folder: Path, account: Account) -> list[str]:
+    """Nothing where the account can enter the folder, else the one capability that opens the way (say, under /root)."""
+    looks = subprocess.run([_setpriv(), *_as(account), "test", "-x", str(folder)], cwd="/", check=False)
+    if looks.returncode == 0:
+        return []
+    bounds = _bounding_set()
+    for number, name in ((READ_SEARCH, "dac_read_search"), (OVERRIDE, "dac_override")):
+        if bounds >> number & 1:
+            return [f"--inh-caps=+{name}", f"--ambient-caps=+{name}"]
+    raise AccountMissing(
+        f"{folder} can't be reached by {account.name}: set POOLDECK_HOME to a folder that it can enter"
+    )
+
+
+def _bounding_set() -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1], 16) for line in lines if line.startswith("CapBnd:"))

@@ -1,0 +1,152 @@
+"""One program in the foreground: started with its log in a file, waited for, stopped."""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Self
+
+from panel.quickstart import account
+
+LOG_TAIL = 20
+LANGUAGE = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin", "LANG": "C.UTF-8"}
+
+
+class ProgramFailed(Exception):
+    """A program ended or never became ready; the message carries the end of its log."""
+
+
+class Program:
+    """A command that runs as root's own, or as the unprivileged account where `drops` is set.
+
+    `stop_signal` asks it to end; the kernel sends `orphan_signal` when the process that started it dies.
+    """
+
+    name = "program"
+    stop_signal = signal.SIGTERM
+    orphan_signal = signal.SIGTERM
+    stop_within_s = 10.0
+    ready_within_s = 30.0
+    drops = False
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.log_path = home / f"{self.name}.log"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def argv(self) -> list[str]:
+        """The command in the foreground, without any secret in it."""
+        raise NotImplementedError
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """All that it inherits."""
+        return dict(LANGUAGE)
+
+    def prepare(self) -> None:
+        """Write what it needs before it starts; a second call changes nothing that is in use."""
+
+    def probe(self) -> None:
+        """Return when it serves; raise one of `not_ready` when it does not yet."""
+
+    not_ready: tuple[type[Exception], ...] = (OSError,)
+
+    def spawn(self) -> None:
+        """Start it, without waiting. From the main thread: the death signal is tied to the thread that starts it."""
+        wrap = account.dropped if self.drops else None
+        argv = wrap(self.argv, self.orphan_signal, self.home) if wrap else self._own_argv()
+        with self.log_path.open("ab") as log:
+            self.process = subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=self.environment,
+                cwd=self.working_folder,
+                start_new_session=True,
+            )
+
+    def _own_argv(self) -> list[str]:
+        return account.dying_with_us(self.argv, self.orphan_signal)
+
+    @property
+    def working_folder(self) -> Path:
+        """Where it runs."""
+        return self.home
+
+    def wait_until_ready(self) -> None:
+        """Ask until it serves; raises `ProgramFailed` when it ended or the deadline passed."""
+        deadline = time.monotonic() + self.ready_within_s
+        while True:
+            try:
+                return self.probe()
+            except self.not_ready as error:
+                self._still_worth_waiting(deadline, error)
+            time.sleep(0.05)
+
+    def _still_worth_waiting(self, deadline: float, error: Exception) -> None:
+        if not self.is_running:
+            raise ProgramFailed(f"{self.name} ended as it started:\n{self.log_tail}") from error
+        if time.monotonic() > deadline:
+            raise ProgramFailed(
+                f"{self.name} was not ready after {self.ready_within_s:.0f} s ({error}):\n{self.log_tail}"
+            ) from error
+
+    def start(self) -> Self:
+        """Prepare, start, wait until it serves; stopped again when it does not."""
+        self.prepare()
+        self.spawn()
+        try:
+            self.wait_until_ready()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process is there."""
+        return self.process is not None and self.process.poll() is None
+
+    def kill(self, with_signal: signal.Signals = signal.SIGKILL) -> None:
+        """Send a signal to the process, if it is there."""
+        if self.process is not None and self.is_running:
+            self.process.send_signal(with_signal)
+
+    def stop(self) -> None:
+        """Ask it to end, and end what is left of its process group at the deadline."""
+        if self.process is None:
+            return
+        self.kill(self.stop_signal)
+        try:
+            self.process.wait(self.stop_within_s)
+        except subprocess.TimeoutExpired:
+            self.kill(signal.SIGKILL)
+            self.process.wait()
+        self._end_group(self.process.pid)
+        self.process = None
+
+    @staticmethod
+    def _end_group(group: int) -> None:
+        try:
+            os.killpg(group, signal.SIGKILL)
+        except ProcessLookupError:
+            return
+
+    @property
+    def log(self) -> str:
+        """All it printed since its home was made."""
+        return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
+
+    @property
+    def log_tail(self) -> str:
+        """The last lines it printed."""
+        return "\n".join(self.log.splitlines()[-LOG_TAIL:])
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()

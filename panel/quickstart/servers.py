@@ -1,0 +1,338 @@
+"""Private real servers: PostgreSQL, Redis, PgBouncer and Pgpool-II, with passwords and SCRAM as in real life."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import redis
+from psycopg import sql
+
+from panel.quickstart import account
+from panel.quickstart.ports import LOOPBACK, free_port
+from panel.quickstart.programs import LANGUAGE, Program, ProgramFailed
+
+__all__ = ["PgBouncerServer", "PgpoolServer", "PostgresServer", "RedisServer", "Server", "free_port"]
+
+SOCKET_PATH_LIMIT = 100  # sun_path holds 107 bytes (unix(7)); the file name takes its share
+
+
+def newest_postgresql() -> Path:
+    """The folder of the newest PostgreSQL's programs, where Debian keeps them or on the PATH."""
+    found = [path.parent for path in Path("/usr/lib/postgresql").glob("*/bin/postgres")]
+    if found:
+        return max(found, key=lambda folder: float(folder.parent.name))
+    on_path = shutil.which("postgres")
+    if not on_path:
+        raise ProgramFailed("PostgreSQL's server is not installed: install the package postgresql")
+    return Path(on_path).resolve().parent
+
+
+@cache
+def binary(name: str) -> str:
+    """The full path of a program, /usr/sbin included for people who don't have it on their PATH."""
+    found = shutil.which(name) or shutil.which(name, path=LANGUAGE["PATH"])
+    if not found:
+        raise ProgramFailed(f"{name} is not installed: run script/up, or see docker/packages.txt")
+    return found
+
+
+@cache
+def version_of(program: str) -> tuple[int, int]:
+    """Major and minor version as `PROGRAM --version` prints them."""
+    printed = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    numbers = re.search(r"(\d+)\.(\d+)", printed.stdout + printed.stderr)
+    if not numbers:
+        raise ProgramFailed(f"{program} --version printed no version: {printed.stdout + printed.stderr!r}")
+    return int(numbers[1]), int(numbers[2])
+
+
+class Server(Program):
+    """A program that listens on 127.0.0.1 and keeps its files in `home`, which belongs to the account it runs as."""
+
+    drops = True
+    host = LOOPBACK
+
+    def __init__(self, home: Path, port: int) -> None:
+        super().__init__(home)
+        self.port = port
+
+    def prepare(self) -> None:
+        """Make the home, with a log file in it."""
+        account.make_folder(self.home)
+        self.log_path.touch(mode=0o600)
+        account.own(self.log_path)
+
+
+class PostgresServer(Server):
+    """A PostgreSQL that asks everybody for a SCRAM password; TCP only, so that no socket path can be too long."""
+
+    name = "postgres"
+    stop_signal = orphan_signal = signal.SIGINT  # "fast": sessions are ended, nothing is lost
+    not_ready = (psycopg.OperationalError,)
+
+    def __init__(
+        self,
+        home: Path,
+        port: int,
+        superuser: str = "postgres",
+        password: str = "",
+        bindir: Path | None = None,
+        settings: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(home, port)
+        self.superuser, self.password = superuser, password
+        self.bindir = bindir or newest_postgresql()
+        self.settings = settings or {}
+
+    @property
+    def cluster_folder(self) -> Path:
+        """Where initdb put the files."""
+        return self.home / "cluster"
+
+    @property
+    def argv(self) -> list[str]:
+        """Every setting on the command line; the superuser's password went in by initdb."""
+        asked = {"listen_addresses": self.host, "port": str(self.port), "unix_socket_directories": "", **self.settings}
+        words = [word for name, value in asked.items() for word in ("-c", f"{name}={value}")]
+        return [str(self.bindir / "postgres"), "-D", str(self.cluster_folder), *words]
+
+    def prepare(self) -> None:
+        """initdb once; made beside and renamed, so that a broken one is never taken for whole."""
+        super().prepare()
+        if self.cluster_folder.exists():
+            return
+        fresh, password_file = self.home / "cluster.new", self.home / "password"
+        shutil.rmtree(fresh, ignore_errors=True)
+        account.write_private(password_file, self.password + "\n")
+        try:
+            self._initdb(fresh, password_file)
+        finally:
+            password_file.unlink()
+        fresh.rename(self.cluster_folder)
+
+    def _initdb(self, folder: Path, password_file: Path) -> None:
+        words = [f"--pgdata={folder}", f"--username={self.superuser}", f"--pwfile={password_file}"]
+        # --no-sync: what a crash of the machine in these seconds could cost is a folder that was never used
+        words += ["--auth=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"]
+        argv = account.dropped([str(self.bindir / "initdb"), *words], signal.SIGKILL, self.home)
+        done = subprocess.run(argv, env=self.environment, cwd=self.home, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise ProgramFailed(f"initdb failed with exit code {done.returncode}:\n{done.stdout}{done.stderr}")
+
+    def connect(self, database: str = "postgres") -> "psycopg.Connection[Any]":
+        """The superuser's session, in autocommit."""
+        return psycopg.connect(
+            host=self.host,
+            port=self.port,
+            user=self.superuser,
+            password=self.password,
+            dbname=database,
+            connect_timeout=5,
+            application_name="pooldeck quickstart",
+            autocommit=True,
+        )
+
+    def probe(self) -> None:
+        """Log in with the password."""
+        self.connect().close()
+
+    def create_owner_and_database(self, role: str, password: str, database: str) -> None:
+        """A role that can log in and its database; what is there already is left as it is."""
+        with self.connect() as session:
+            if not session.execute("SELECT FROM pg_roles WHERE rolname = %s", [role]).fetchall():
+                make = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(sql.Identifier(role), sql.Literal(password))
+                session.execute(make)
+            if not session.execute("SELECT FROM pg_database WHERE datname = %s", [database]).fetchall():
+                names = sql.Identifier(database), sql.Identifier(role)
+                session.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(*names))
+
+
+class RedisServer(Server):
+    """A Redis with a password and nothing on disk: all that has to last is in the metadata database."""
+
+    name = "redis"
+    not_ready = (redis.RedisError,)
+
+    def __init__(self, home: Path, port: int, password: str) -> None:
+        super().__init__(home, port)
+        self.password = password
+
+    @property
+    def argv(self) -> list[str]:
+        """The password is in the file."""
+        return [binary("redis-server"), str(self.home / "redis.conf")]
+
+    @property
+    def url(self) -> str:
+        """What REDIS_URL takes."""
+        return f"redis://:{self.password}@{self.host}:{self.port}/0"
+
+    def prepare(self) -> None:
+        """Write redis.conf."""
+        super().prepare()
+        lines = [f"bind {self.host}", f"port {self.port}", f"requirepass {self.password}", f"dir {self.home}"]
+        account.write_private(self.home / "redis.conf", "\n".join([*lines, 'save ""', "appendonly no"]) + "\n")
+
+    def probe(self) -> None:
+        """PING with the password."""
+        with redis.Redis.from_url(self.url, socket_connect_timeout=2, socket_timeout=2) as client:
+            client.ping()
+
+
+class PgBouncerServer(Server):
+    """A PgBouncer whose configuration folder, `config_dir`, the panel may write."""
+
+    name = "pgbouncer"
+    not_ready = (psycopg.OperationalError,)
+    orphan_signal = signal.SIGKILL  # what asks for an immediate end differs between its versions
+
+    def __init__(
+        self, home: Path, port: int, admin_user: str, admin_password: str, binary_path: str | None = None
+    ) -> None:
+        super().__init__(home, port)
+        self.admin_user, self.admin_password = admin_user, admin_password
+        self.binary = binary_path or binary("pgbouncer")
+        self.config_dir = home / "config"
+        # since 1.23 SIGTERM waits for the clients to leave (PgBouncer's NEWS)
+        self.stop_signal = signal.SIGTERM if version_of(self.binary) < (1, 23) else signal.SIGQUIT
+
+    @property
+    def argv(self) -> list[str]:
+        """The console's password is in userlist.txt."""
+        return [self.binary, str(self.config_dir / "pgbouncer.ini")]
+
+    def prepare(self) -> None:
+        """Write a configuration without databases once; from then on it is the panel's."""
+        super().prepare()
+        account.make_folder(self.config_dir)
+        (self.home / "pgbouncer.pid").unlink(missing_ok=True)  # of a start that was killed
+        if not (self.config_dir / "userlist.txt").exists():
+            account.write_private(self.config_dir / "userlist.txt", f'"{self.admin_user}" "{self.admin_password}"\n')
+        ini = self.config_dir / "pgbouncer.ini"
+        if not ini.exists():
+            account.write_private(ini, self._first_ini())
+        self._listen_where_we_say(ini)
+
+    def _first_ini(self) -> str:
+        settings = {
+            "listen_addr": self.host,
+            "listen_port": self.port,
+            "unix_socket_dir": "''",
+            "auth_type": "scram-sha-256",
+            "auth_file": self.config_dir / "userlist.txt",
+            "admin_users": self.admin_user,
+            "stats_users": self.admin_user,
+            "pidfile": self.home / "pgbouncer.pid",
+            "pool_mode": "transaction",
+            "max_client_conn": 1000,
+            "ignore_startup_parameters": "extra_float_digits",
+        }
+        lines = [f"{name} = {value}" for name, value in settings.items()]
+        return "\n".join(["[databases]", "", "[pgbouncer]", *lines]) + "\n"
+
+    def _listen_where_we_say(self, ini: Path) -> None:
+        """A kept configuration may name a port that was taken meanwhile."""
+        kept = ini.read_text()
+        wanted = re.sub(r"(?m)^listen_port\s*=.*$", f"listen_port = {self.port}", kept)
+        if wanted != kept:
+            account.write_private(ini, wanted)
+
+    def connect(self) -> "psycopg.Connection[Any]":
+        """A session of its console (simple protocol only: no parameters)."""
+        return psycopg.connect(
+            host=self.host,
+            port=self.port,
+            user=self.admin_user,
+            password=self.admin_password,
+            dbname="pgbouncer",
+            connect_timeout=5,
+            autocommit=True,
+        )
+
+    def probe(self) -> None:
+        """Log in to the console."""
+        self.connect().close()
+
+
+class PgpoolServer(Server):
+    """A Pgpool-II in raw mode: session pooling in front of one PostgreSQL, SCRAM on both sides."""
+
+    name = "pgpool"
+    stop_signal = orphan_signal = signal.SIGINT  # "fast"; a killed parent would leave children serving
+    not_ready = (psycopg.OperationalError,)
+
+    def __init__(
+        self, home: Path, port: int, pcp_port: int, backend: PostgresServer, passwords: dict[str, str]
+    ) -> None:
+        super().__init__(home, port)
+        self.pcp_port, self.backend, self.passwords = pcp_port, backend, passwords
+        self.binary = binary("pgpool")
+        self.config_dir = home / "config"
+
+    @property
+    def argv(self) -> list[str]:
+        """The passwords are in pool_passwd."""
+        files = {"-f": "pgpool.conf", "-F": "pcp.conf", "-a": "pool_hba.conf"}
+        return [self.binary, "-n", *(w for flag, name in files.items() for w in (flag, str(self.config_dir / name)))]
+
+    @property
+    def socket_folder(self) -> Path:
+        """Its home, or a short folder under /tmp where a socket's path would be too long."""
+        if len(os.fsencode(self.home)) <= SOCKET_PATH_LIMIT - len("/.s.PGSQL.65535"):
+            return self.home
+        return Path("/tmp") / f"pooldeck-{sha256(os.fsencode(self.home)).hexdigest()[:12]}"  # noqa: S108 (0700, ours)
+
+    def prepare(self) -> None:
+        """Write its four files; they follow the port and the backend at each start."""
+        super().prepare()
+        account.make_folder(self.config_dir)
+        account.make_folder(self.socket_folder)
+        (self.home / "pgpool.pid").unlink(missing_ok=True)
+        for socket in self.socket_folder.glob(".s.PGSQL.*"):
+            socket.unlink()  # a killed parent leaves them, and the next start refuses
+        logins = "".join(f"{user}:TEXT{password}\n" for user, password in self.passwords.items())
+        account.write_private(self.config_dir / "pool_passwd", logins)
+        account.write_private(self.config_dir / "pool_hba.conf", f"host all all {self.host}/32 scram-sha-256\n")
+        account.write_private(self.config_dir / "pcp.conf", "")
+        account.write_private(self.config_dir / "pgpool.conf", self._conf())
+
+    def _conf(self) -> str:
+        settings = {
+            "backend_clustering_mode": "'raw'",
+            "listen_addresses": f"'{self.host}'",
+            "port": self.port,
+            # renamed in 4.4 (its release notes)
+            "socket_dir" if version_of(self.binary) < (4, 4) else "unix_socket_directories": f"'{self.socket_folder}'",
+            "pcp_socket_dir": f"'{self.socket_folder}'",
+            "pcp_port": self.pcp_port,
+            "pid_file_name": f"'{self.home / 'pgpool.pid'}'",
+            "logdir" if version_of(self.binary) < (4, 7) else "work_dir": f"'{self.home}'",
+            "backend_hostname0": f"'{self.backend.host}'",
+            "backend_port0": self.backend.port,
+            "backend_weight0": 1,
+            "num_init_children": 32,
+            "max_pool": 1,
+            "connection_cache": "on",
+            "enable_pool_hba": "on",
+            "pool_passwd": "'pool_passwd'",  # always read beside pgpool.conf
+            "failover_on_backend_error": "off",
+        }
+        return "".join(f"{name} = {value}\n" for name, value in settings.items())
+
+    def probe(self) -> None:
+        """Log in through it as the backend's superuser."""
+        psycopg.connect(
+            host=self.host,
+            port=self.port,
+            user=self.backend.superuser,
+            password=self.backend.password,
+            dbname="postgres",
+            connect_timeout=5,
+        ).close()

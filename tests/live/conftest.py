@@ -1,0 +1,80 @@
+"""Real servers for live tests, each on a free port with its own password."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from panel.quickstart.servers import PgBouncerServer, PgpoolServer, PostgresServer, RedisServer, free_port
+from pools.models import Cluster, Pooler, PoolerKind
+
+SUPERUSER_PASSWORD = "super-secret"
+APP_ROLE, APP_PASSWORD, APP_DATABASE = "app", "app-password", "app"
+FAST = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
+    """A PostgreSQL with SCRAM and 100 connections; role `app` owns the database `app`."""
+    home = tmp_path_factory.mktemp("postgres")
+    server = PostgresServer(home, free_port(), password=SUPERUSER_PASSWORD, settings=FAST | {"max_connections": "100"})
+    with server:
+        server.create_owner_and_database(APP_ROLE, APP_PASSWORD, APP_DATABASE)
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """A Redis that asks for its password."""
+    with RedisServer(tmp_path_factory.mktemp("redis"), free_port(), password="redis-password") as server:
+        yield server
+
+
+@pytest.fixture
+def pgbouncer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PgBouncerServer]:
+    """A PgBouncer of the test's own, with a console login, a writable `config_dir` and no databases yet."""
+    home = tmp_path_factory.mktemp("pgbouncer")
+    with PgBouncerServer(home, free_port(), "pooldeck", "console-password") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def pgpool(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PgpoolServer]:
+    """A Pgpool-II before `postgres`; it knows the superuser and `app`."""
+    passwords = {postgres.superuser: postgres.password, APP_ROLE: APP_PASSWORD}
+    with PgpoolServer(tmp_path_factory.mktemp("pgpool"), free_port(), free_port(), postgres, passwords) as server:
+        yield server
+
+
+@pytest.fixture
+def cluster(db: None, postgres: PostgresServer) -> Cluster:
+    """`postgres` registered, unprotected; the panel knows the password of `app`."""
+    made = Cluster(
+        name="live",
+        host=postgres.host,
+        port=postgres.port,
+        admin_user=postgres.superuser,
+        sslmode="disable",
+        protected=False,
+    )
+    made.admin_password = postgres.password
+    made.save(force_insert=True)
+    known = made.role_passwords.model(cluster=made, role=APP_ROLE)
+    known.password = APP_PASSWORD
+    known.save(force_insert=True)
+    return made
+
+
+@pytest.fixture
+def pooler(db: None, pgbouncer: PgBouncerServer) -> Pooler:
+    """`pgbouncer` registered."""
+    made = Pooler(
+        name="live-pgbouncer",
+        kind=PoolerKind.PGBOUNCER,
+        host=pgbouncer.host,
+        port=pgbouncer.port,
+        admin_user=pgbouncer.admin_user,
+        config_dir=str(pgbouncer.config_dir),
+    )
+    made.admin_password = pgbouncer.admin_password
+    made.save(force_insert=True)
+    return made

@@ -1,0 +1,59 @@
+"""The private servers serve, ask for passwords and leave nothing behind."""
+
+import os
+from pathlib import Path
+
+import psycopg
+import pytest
+import redis
+
+from panel.quickstart import account
+from panel.quickstart.servers import PgBouncerServer, PgpoolServer, PostgresServer, RedisServer, free_port
+from pools.models import Cluster, Pooler
+from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE
+
+pytestmark = pytest.mark.live
+
+
+def test_postgres_refuses_a_wrong_password(postgres: PostgresServer) -> None:
+    with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+        psycopg.connect(host=postgres.host, port=postgres.port, user="postgres", password="wrong", dbname="postgres")
+
+
+def test_postgres_runs_as_an_ordinary_account(postgres: PostgresServer) -> None:
+    assert postgres.process is not None
+    uid = Path(f"/proc/{postgres.process.pid}").stat().st_uid
+    expected = account.unprivileged()
+    assert uid == (expected.uid if expected else os.getuid())
+
+
+def test_redis_asks_for_its_password(redis_server: RedisServer) -> None:
+    client = redis.Redis(host=redis_server.host, port=redis_server.port)
+    with client, pytest.raises(redis.AuthenticationError):
+        client.ping()
+
+
+def test_pgbouncer_console_answers(pgbouncer: PgBouncerServer) -> None:
+    with pgbouncer.connect() as console:
+        assert console.execute("SHOW DATABASES").fetchall()[0][0] == "pgbouncer"
+
+
+def test_pgpool_leads_to_the_cluster(pgpool: PgpoolServer) -> None:
+    login = {"host": pgpool.host, "port": pgpool.port, "user": APP_ROLE, "password": APP_PASSWORD}
+    with psycopg.connect(**login, dbname=APP_DATABASE) as session:
+        assert session.execute("SELECT current_user").fetchone() == (APP_ROLE,)
+
+
+def test_a_stopped_server_leaves_no_process(tmp_path: Path) -> None:
+    server = PostgresServer(tmp_path / "pg", free_port(), password="x")
+    with server:
+        assert server.process is not None
+        group = server.process.pid
+    with pytest.raises(ProcessLookupError):
+        os.killpg(group, 0)
+
+
+def test_the_registered_records_hold_the_logins(cluster: Cluster, pooler: Pooler, postgres: PostgresServer) -> None:
+    assert cluster.admin_password == postgres.password
+    assert cluster.password_of(APP_ROLE) == APP_PASSWORD
+    assert pooler.admin_password == "console-password"
