@@ -11,3 +11,4 @@ from panel.settings import *  # noqa: F403
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # noqa: F405  # WhiteNoise warns of a folder that is not there
