@@ -1,15 +1,21 @@
 """The Celery application; a worker is a generator and the hand that applies configurations."""
 
 import ctypes
+import logging
 import os
 import signal
 from typing import Any
 
 from celery import Celery
-from celery.signals import worker_process_init
+from celery.signals import heartbeat_sent, worker_process_init
+from django.conf import settings
+
+from benchmarks import generators
+from benchmarks.errors import QueueDown
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "panel.settings")
 
+logger = logging.getLogger(__name__)
 app = Celery("pooldeck")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
@@ -21,3 +27,12 @@ PR_SET_PDEATHSIG = 1
 def die_with_the_worker(**_: Any) -> None:
     """End a pool child at once when its worker dies, so that the load it started dies too (prctl(2))."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+@heartbeat_sent.connect
+def tell_that_it_lives(**_: Any) -> None:
+    """Leave this worker's heartbeat, every 2 s; without Redis it has no work either, so a miss is only noted."""
+    try:
+        generators.beat(settings.GENERATOR)
+    except QueueDown as error:
+        logger.warning("no heartbeat of generator %s: %s", settings.GENERATOR, error)

@@ -1,0 +1,111 @@
+"""Health endpoints: whether this process lives, and whether everything the panel needs answers."""
+
+import logging
+from collections.abc import Callable
+
+import redis
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import URLPattern, path
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from benchmarks import generators
+from benchmarks.errors import QueueDown
+
+logger = logging.getLogger(__name__)
+ANSWER_WITHIN_S = 2
+
+
+class Down(Exception):
+    """A part that the panel needs does not work; the message tells strangers no address and no name."""
+
+
+def database() -> None:
+    """One query against the metadata database."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError as error:
+        raise Down("the metadata database does not answer") from error
+
+
+def migrations() -> None:
+    """Nothing waits to be migrated."""
+    try:
+        executor = MigrationExecutor(connection)
+        waiting = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    except DatabaseError as error:
+        raise Down("unknown while the database does not answer") from error
+    if waiting:
+        raise Down(f"{len(waiting)} of the migrations not applied: run manage.py migrate")
+
+
+def redis_server() -> None:
+    """One PING, with a deadline."""
+    client = redis.Redis.from_url(
+        settings.REDIS_URL, socket_timeout=ANSWER_WITHIN_S, socket_connect_timeout=ANSWER_WITHIN_S
+    )
+    try:
+        client.ping()
+    except redis.RedisError as error:
+        raise Down("redis does not answer") from error
+    finally:
+        client.close()
+
+
+def worker() -> None:
+    """A worker's heartbeat, not older than `generators.ALIVE_WITHIN`."""
+    try:
+        seen = generators.seen()
+    except QueueDown as error:
+        raise Down("unknown while redis does not answer") from error
+    if not any(generator.is_alive(timezone.now()) for generator in seen):
+        raise Down("no worker was seen lately: start one with celery -A panel worker")
+
+
+PARTS: dict[str, Callable[[], None]] = {
+    "database": database,
+    "migrations": migrations,
+    "redis": redis_server,
+    "worker": worker,
+}
+
+
+def look_at(name: str) -> str:
+    """`ok`, or what is wrong with the part; the cause goes to the log."""
+    try:
+        PARTS[name]()
+    except Down as down:
+        logger.warning("not ready: %s: %s (%s)", name, down, down.__cause__)
+        return str(down)
+    return "ok"
+
+
+@login_not_required
+@never_cache
+@require_safe
+def live(request: HttpRequest) -> HttpResponse:
+    """200 while this process can answer at all."""
+    return JsonResponse({"status": "live"})
+
+
+@login_not_required
+@never_cache
+@require_safe
+def ready(request: HttpRequest) -> HttpResponse:
+    """200 `{status, parts, down: []}` when every part answers, else 503 with the names of those that are down."""
+    parts = {name: look_at(name) for name in PARTS}
+    down = [name for name, found in parts.items() if found != "ok"]
+    answer = {"status": "down" if down else "ready", "down": down, "parts": parts}
+    return JsonResponse(answer, status=503 if down else 200)
+
+
+urlpatterns: list[URLPattern] = [
+    path("healthz/live", live, name="healthz-live"),
+    path("healthz/ready", ready, name="healthz-ready"),
+]
