@@ -1,5 +1,6 @@
 """What both apps' APIs share: paging, and domain errors as HTTP answers."""
 
+import logging
 from typing import Any
 
 from rest_framework.pagination import PageNumberPagination
@@ -7,7 +8,10 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from benchmarks.errors import BenchmarksError
+from panel.crypto import SealBroken
 from pools.errors import PoolsError
+
+logger = logging.getLogger(__name__)
 
 
 class Pages(PageNumberPagination):
@@ -18,8 +22,17 @@ class Pages(PageNumberPagination):
     max_page_size = 200
 
 
+def answer_of(error: PoolsError | BenchmarksError) -> dict[str, Any]:
+    """The body of a domain error: its field errors where it has them, else `{detail}`."""
+    errors: dict[str, Any] = getattr(error, "errors", {})
+    return errors or {"detail": str(error)}
+
+
 def handle_exception(error: Exception, context: dict[str, Any]) -> Response | None:
     """Domain errors answer with their own status and message; the rest as DRF does."""
     if isinstance(error, PoolsError | BenchmarksError):
-        return Response({"detail": str(error)}, status=error.status)
+        return Response(answer_of(error), status=error.status)
+    if isinstance(error, SealBroken):
+        logger.error("a stored secret can't be opened: %s", error)
+        return Response({"detail": str(error)}, status=503)
     return exception_handler(error, context)

@@ -2,10 +2,17 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
+from panel.docs import DocsView, SchemaView
+
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("", include("panel.health")),
+    path("", include("panel.dashboard")),
     path("", include("panel.accounts.urls")),
     path("", include("pools.urls")),
     path("", include("benchmarks.urls")),
+    path("api/v1/", include("panel.accounts.api")),
     path("api/v1/", include("pools.api.urls")),
     path("api/v1/", include("benchmarks.api.urls")),
+    path("api/schema/", SchemaView.as_view(), name="api-schema"),
+    path("api/docs/", DocsView.as_view(), name="api-docs"),
 ]

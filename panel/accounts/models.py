@@ -64,6 +64,11 @@ class ApiToken(models.Model):
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
 
+    @property
+    def has_expired(self) -> bool:
+        """Whether its end has passed."""
+        return self.expires_at is not None and self.expires_at <= timezone.now()
+
     def allows(self, scope: str) -> bool:
         """Whether the token carries the scope, or `admin`."""
         return scope in self.scopes or Scope.ADMIN in self.scopes

@@ -1,0 +1,47 @@
+"""The REST API of tokens: list, create, read, revoke."""
+
+from django.urls import URLPattern, URLResolver
+from drf_spectacular.utils import extend_schema
+from rest_framework import mixins, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.routers import SimpleRouter
+from rest_framework.viewsets import GenericViewSet
+
+from panel.accounts.models import ApiToken, digest
+from panel.accounts.permissions import person
+from panel.accounts.serializers import NewTokenSerializer, TokenSerializer
+
+
+class TokenViewSet(
+    mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.DestroyModelMixin, GenericViewSet[ApiToken]
+):
+    """Everybody's tokens, for those with the scope `admin`."""
+
+    queryset = ApiToken.objects.select_related("user")
+    serializer_class = TokenSerializer
+    lookup_value_converter = "uuid"
+    action_scopes = {"list": "admin", "retrieve": "admin"}
+    filterset_fields = {"user__username": ["exact"], "revoked_at": ["isnull"]}
+    search_fields = ["name", "prefix", "user__username"]
+    ordering_fields = ["name", "created_at", "expires_at", "last_used_at"]
+
+    @extend_schema(request=TokenSerializer, responses={201: NewTokenSerializer})
+    def create(self, request: Request) -> Response:
+        """Make a token for yourself; `token` in the answer is shown this once."""
+        asked = self.get_serializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        values = asked.validated_data
+        text = ApiToken.objects.issue(person(request.user), values["name"], values["scopes"], values.get("expires_at"))
+        made = ApiToken.objects.select_related("user").get(digest=digest(text))
+        answer = NewTokenSerializer(made, context={**self.get_serializer_context(), "text": text})
+        return Response(answer.data, status=status.HTTP_201_CREATED)
+
+    def perform_destroy(self, instance: ApiToken) -> None:
+        """Revoke the token; the row stays, so that its past use can be told."""
+        instance.revoke()
+
+
+router = SimpleRouter(use_regex_path=False)
+router.register("tokens", TokenViewSet, basename="api-token")
+urlpatterns: list[URLPattern | URLResolver] = router.urls

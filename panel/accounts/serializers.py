@@ -1,0 +1,51 @@
+"""API tokens as JSON; the token itself is in the answer to its creation only."""
+
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from panel.accounts.models import ApiToken, Scope
+from panel.accounts.permissions import grantable
+
+
+class TokenSerializer(serializers.ModelSerializer[ApiToken]):
+    """A token without its secret."""
+
+    user = serializers.CharField(source="user.username", read_only=True)
+    scopes = serializers.ListField(child=serializers.ChoiceField(Scope.choices), allow_empty=False)
+
+    class Meta:
+        model = ApiToken
+        fields = ["id", "name", "user", "prefix", "scopes", "expires_at", "last_used_at", "revoked_at", "created_at"]
+        read_only_fields = ["prefix", "last_used_at", "revoked_at", "created_at"]
+
+    def validate_scopes(self, scopes: list[str]) -> list[str]:
+        """Nobody grants what they don't hold."""
+        request = self.context["request"]
+        beyond = sorted(set(scopes) - set(grantable(request.user, request.auth)))
+        if beyond:
+            raise serializers.ValidationError(f"you do not hold {', '.join(beyond)}, so you can't grant it")
+        return sorted(set(scopes))
+
+    def validate_expires_at(self, moment: datetime | None) -> datetime | None:
+        """An end in the past makes no token."""
+        if moment is not None and moment <= timezone.now():
+            raise serializers.ValidationError(f"{moment.isoformat()} is past: give a later time, or null for never")
+        return moment
+
+
+class NewTokenSerializer(TokenSerializer):
+    """A token just made, with its text, which is never shown again."""
+
+    token = serializers.SerializerMethodField()
+
+    class Meta(TokenSerializer.Meta):
+        fields = [*TokenSerializer.Meta.fields, "token"]
+
+    @extend_schema_field(serializers.CharField())
+    def get_token(self, token: ApiToken) -> Any:
+        """The text to put after `Authorization: Bearer`."""
+        return self.context["text"]

@@ -1,0 +1,48 @@
+"""Pages of the API tokens: list, create (the token is shown once), revoke."""
+
+import uuid
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from panel.accounts.forms import TokenForm
+from panel.accounts.models import ApiToken
+from panel.accounts.permissions import person
+
+TOKENS_A_PAGE = 50
+
+
+def page_of_tokens(request: HttpRequest, form: TokenForm, made: str = "", status: int = 200) -> HttpResponse:
+    """The page: the user's tokens, the form, and once the text of a token just made."""
+    tokens = Paginator(ApiToken.objects.filter(user=person(request.user)), TOKENS_A_PAGE)
+    context = {"form": form, "made": made, "page": tokens.get_page(request.GET.get("page"))}
+    return render(request, "accounts/tokens.html", context, status=status)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def token_list(request: HttpRequest) -> HttpResponse:
+    """The user's tokens; POST makes one and shows it in the answer, never again."""
+    user = person(request.user)
+    if request.method != "POST":
+        return page_of_tokens(request, TokenForm(user))
+    form = TokenForm(user, request.POST)
+    if not form.is_valid():
+        return page_of_tokens(request, form, status=422)
+    made = ApiToken.objects.issue(user, form.cleaned_data["name"], form.cleaned_data["scopes"], form.expires_at())
+    return page_of_tokens(request, TokenForm(user), made)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def token_revoke(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    """Ask, then end one of the user's own tokens."""
+    token = get_object_or_404(ApiToken, pk=pk, user=person(request.user))
+    if request.method != "POST":
+        return render(request, "accounts/token_revoke.html", {"token": token})
+    token.revoke()
+    messages.success(request, f"The token {token} is revoked: requests that carry it are refused from now on.")
+    return redirect("token-list")

@@ -1,0 +1,41 @@
+"""The API's description and the pages that show it."""
+
+from typing import Any
+
+from django.contrib.auth.views import redirect_to_login
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from rest_framework.exceptions import NotAuthenticated
+
+from panel.accounts.permissions import HasScope
+
+
+class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # its __init_subclass__
+    """How the description names bearer tokens."""
+
+    target_class = "panel.accounts.authentication.TokenAuthentication"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, Any]:
+        """The OpenAPI security scheme."""
+        return {"type": "http", "scheme": "bearer", "description": "A token made at /tokens/"}
+
+
+class SchemaView(SpectacularAPIView):
+    """The OpenAPI description, for whoever may read."""
+
+    permission_classes = [HasScope]
+
+
+class DocsView(SpectacularSwaggerSplitView):
+    """Swagger UI from this server's own files; its script is a second request, so the panel's CSP holds."""
+
+    permission_classes = [HasScope]
+    template_name = "api/docs.html"
+    url_name = "api-schema"
+
+    def handle_exception(self, exc: Exception) -> Any:
+        """Lead whoever is not logged in to the login page: people come here, not scripts."""
+        if isinstance(exc, NotAuthenticated):
+            return redirect_to_login(self.request.get_full_path())
+        return super().handle_exception(exc)

@@ -1,0 +1,39 @@
+"""The API's description and its pages."""
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from openapi_spec_validator import validate
+
+from tests.callers import anonymous, bearer, person
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_description_is_valid_openapi():
+    answer = bearer("read").get("/api/schema/?format=json")
+    assert answer.status_code == 200
+    validate(answer.json())
+
+
+def test_the_description_is_complete(tmp_path):
+    call_command("spectacular", validate=True, fail_on_warn=True, file=str(tmp_path / "schema.yaml"))
+    assert (tmp_path / "schema.yaml").stat().st_size > 1000
+
+
+def test_the_pages_carry_no_inline_script_or_style_and_keep_the_policy():
+    client = Client()
+    client.force_login(person())
+    page = client.get("/api/docs/")
+    assert page.status_code == 200
+    assert b"<style" not in page.content
+    assert b"<script>" not in page.content
+    assert "unsafe" not in page["Content-Security-Policy"]
+    script = client.get("/api/docs/?script=")
+    assert script["Content-Type"] == "application/javascript"
+    assert b"SwaggerUIBundle" in script.content
+
+
+def test_strangers_are_led_to_the_login_or_refused():
+    assert anonymous().get("/api/docs/").headers["Location"] == "/login/?next=/api/docs/"
+    assert anonymous().get("/api/schema/").status_code == 401

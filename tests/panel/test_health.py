@@ -1,0 +1,51 @@
+"""The health endpoints; the ready answer with every part up is among the live tests."""
+
+import pytest
+from django.db.migrations.recorder import MigrationRecorder
+from django.test import Client
+
+from panel import health
+
+pytestmark = pytest.mark.django_db
+
+
+def test_live_asks_nothing_of_any_part(settings):
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    answer = Client().get("/healthz/live")
+    assert (answer.status_code, answer.json()) == (200, {"status": "live"})
+    assert "no-store" in answer["Cache-Control"]
+
+
+def test_ready_names_the_parts_that_are_down_without_telling_where_they_are(settings):
+    settings.REDIS_URL = "redis://:hidden@127.0.0.1:1/0"
+    answer = Client().get("/healthz/ready")
+    assert answer.status_code == 503
+    assert answer.json() == {
+        "status": "down",
+        "down": ["redis", "worker"],
+        "parts": {
+            "database": "ok",
+            "migrations": "ok",
+            "redis": "redis does not answer",
+            "worker": "unknown while redis does not answer",
+        },
+    }
+
+
+def test_ready_answers_200_when_every_part_is_well(monkeypatch):
+    monkeypatch.setattr(health, "PARTS", {"database": health.database, "migrations": health.migrations})
+    answer = Client().get("/healthz/ready")
+    assert (answer.status_code, answer.json()["down"]) == (200, [])
+
+
+def test_a_waiting_migration_is_named():
+    MigrationRecorder.Migration.objects.filter(app="accounts").delete()
+    assert (
+        Client().get("/healthz/ready").json()["parts"]["migrations"]
+        == "1 of the migrations not applied: run manage.py migrate"
+    )
+
+
+@pytest.mark.parametrize("path", ["/healthz/live", "/healthz/ready"])
+def test_only_reading_is_allowed(path):
+    assert Client().post(path).status_code == 405
