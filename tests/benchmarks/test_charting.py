@@ -1,0 +1,42 @@
+"""The rows that charts are drawn from."""
+
+import pytest
+
+from benchmarks import charting
+from benchmarks.models import PoolSample, Run, Sample
+
+
+@pytest.mark.django_db
+def test_a_course_holds_all_samples_in_order_with_their_ids():
+    run = Run.objects.enqueue(options={"duration": 30})
+    Sample.objects.create(run=run, attempt=1, seq=2, t=2.0, tps=20.0, latency_ms=0.5, stddev_ms=None, failed=1)
+    Sample.objects.create(run=run, attempt=1, seq=1, t=1.0, tps=10.0, latency_ms=0.25, stddev_ms=0.1)
+    PoolSample.objects.create(
+        run=run, attempt=1, seq=3, t=1.1, cl_active=4, cl_waiting=6, sv_active=4, sv_idle=0, maxwait_ms=2.5
+    )
+    assert charting.course(run) == {
+        "span": 30,
+        "samples": {
+            "columns": charting.SAMPLE_COLUMNS,
+            "rows": [(1, 1, 1.0, 10.0, 0.25, 0.1, 0), (1, 2, 2.0, 20.0, 0.5, None, 1)],
+        },
+        "pool": {"columns": charting.POOL_COLUMNS, "rows": [(1, 3, 1.1, 4, 6, 4, 0, 2.5)]},
+    }
+
+
+def test_a_run_by_transactions_has_no_planned_span():
+    assert charting.planned_seconds(Run(options={"transactions": 100, "duration": None})) is None
+
+
+def test_thinning_keeps_order_peaks_and_dips():
+    rows = [(t, 100.0) for t in range(1000)]
+    rows[333], rows[777] = (333, 9000.0), (777, 0.0)
+    kept = charting.thinned(rows, 100, 1)
+    assert len(kept) <= 100
+    assert kept == sorted(kept)
+    assert {(333, 9000.0), (777, 0.0)} <= set(kept)
+
+
+def test_few_rows_are_not_thinned():
+    rows = [(1, None), (2, 3.0)]
+    assert charting.thinned(rows, 2, 1) is rows
