@@ -1,0 +1,115 @@
+"""The command line and the environment of one pgbench, built from checked options; pure.
+
+Everything about the connection but the password is one connection string in the last argument. pgbench hands it to
+libpq with expand_dbname, which expands once: a database named `host=elsewhere`, `postgresql://…` or `-i` stays a name.
+"""
+
+import shlex
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import Any
+
+from psycopg.conninfo import make_conninfo
+
+from benchmarks.engines.pgbench.options import FIELDS, LOAD, PREPARE, InvalidOptions
+from pools.endpoints import Endpoint
+
+CONNECT_TIMEOUT_S = 10
+_ROWS_OF_PROGRESS = 100  # pgbench -i prints one line for each 100,000 rows: one for each unit of scale
+_PATH = "/usr/local/bin:/usr/bin:/bin"
+
+
+def build_command(
+    options: dict[str, Any],
+    *,
+    purpose: str,
+    binary: str,
+    passfile: str,
+    endpoint: Endpoint,
+    application_name: str,
+    version: tuple[int, int],
+) -> tuple[list[str], dict[str, str]]:
+    """The arguments and the whole environment, neither of which holds a password.
+
+    `passfile` is a 0600 file in a folder of the run's own, which becomes HOME.
+    Raises `InvalidOptions` for an option that this version does not know.
+    """
+    _refuse_newer_options(options, version)
+    return _arguments(options, purpose, binary, endpoint), _environment(passfile, application_name)
+
+
+def preview(options: dict[str, Any], endpoint: Endpoint, *, purpose: str = LOAD, binary: str = "pgbench") -> str:
+    """The same arguments quoted for a shell."""
+    return shlex.join(_arguments(options, purpose, binary, endpoint))
+
+
+def passfile_text(password: str) -> str:
+    """A password file (libpq's) that fits any connection of this one run; `:` and `\\` escaped."""
+    escaped = password.replace("\\", "\\\\").replace(":", "\\:")
+    return f"*:*:*:*:{escaped}\n"
+
+
+def _arguments(options: dict[str, Any], purpose: str, binary: str, endpoint: Endpoint) -> list[str]:
+    # Without -n a run would truncate pgbench_history; -d is debug up to 16 and the database from 17, so unused.
+    start = ["-i", *_quiet(options)] if purpose == PREPARE else ["-n"]
+    return [binary, *start, *_flags(options, purpose), _connection_string(endpoint)]
+
+
+def _quiet(options: dict[str, Any]) -> list[str]:
+    """A line every 5 s for large datasets, so that the output stays short; small ones need every line they print."""
+    return ["-q"] if options.get("scale", 1) > _ROWS_OF_PROGRESS else []
+
+
+def _flags(options: dict[str, Any], purpose: str) -> Iterator[str]:
+    for field in FIELDS:
+        value = options.get(field.name)
+        if field.purpose != purpose or value is None or value is False:
+            continue
+        if value is True:
+            yield field.flag
+        elif field.flag.startswith("--"):
+            yield f"{field.flag}={_text(value)}"
+        else:
+            yield from (field.flag, _text(value))
+
+
+def _text(value: Any) -> str:
+    """A number as pgbench reads it: no exponent, no needless zeros."""
+    return f"{value:.6f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
+def _connection_string(endpoint: Endpoint) -> str:
+    return make_conninfo(
+        host=endpoint.host,
+        port=endpoint.port,
+        user=endpoint.user,
+        dbname=endpoint.database,
+        sslmode=endpoint.sslmode or None,
+        sslrootcert=endpoint.sslrootcert or None,
+    )
+
+
+def _environment(passfile: str, application_name: str) -> dict[str, str]:
+    """Built from nothing: what the worker's environment holds must not reach pgbench.
+
+    PGOPTIONS is left out since PgBouncer refuses it (`unsupported startup parameter: options`).
+    """
+    return {
+        "PATH": _PATH,
+        "HOME": str(PurePath(passfile).parent),
+        "LC_ALL": "C",
+        "PG_COLOR": "never",
+        "PGPASSFILE": passfile,
+        "PGCONNECT_TIMEOUT": str(CONNECT_TIMEOUT_S),
+        "PGAPPNAME": application_name,
+    }
+
+
+def _refuse_newer_options(options: dict[str, Any], version: tuple[int, int]) -> None:
+    errors = {
+        field.name: [f"{field.flag} needs pgbench {field.since} or newer; this one is {version[0]}.{version[1]}"]
+        for field in FIELDS
+        if field.since > version[0] and options.get(field.name) not in (None, False)
+    }
+    if errors:
+        raise InvalidOptions(errors)

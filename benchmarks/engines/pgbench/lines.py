@@ -1,0 +1,248 @@
+"""One line of pgbench's stderr, read: progress, dataset progress, aborted clients, errors, notices.
+
+The formats are those of pgbench.c from 9.5 to 19. Patterns keep to the exact number of decimals that it prints, so
+that a figure cut off in the middle is no figure.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+MAX_LINE_BYTES = 8 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One `progress:` line; every count is of that interval, and None is what was not printed or was a NaN.
+
+    `t` is in seconds since the load began, or a Unix time under --progress-timestamp.
+    """
+
+    t: float
+    tps: float | None
+    latency_ms: float | None
+    stddev_ms: float | None
+    failed: int | None = None
+    lag_ms: float | None = None
+    skipped: int | None = None
+    retried: int | None = None
+    retries: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InitProgress:
+    """Rows made so far by `pgbench -i`; `table` is named by pgbench 17 and later."""
+
+    done: int
+    total: int
+    percent: int
+    elapsed_s: float
+    remaining_s: float
+    table: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class InitPhase:
+    """A phase of `pgbench -i` begins; `step` is its letter in --init-steps."""
+
+    step: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class InitDone:
+    """`pgbench -i` is through; its times (seconds) are printed by 13 and later."""
+
+    total_s: float | None = None
+    phases_s: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Aborted:
+    """Clients gave up, or the run says that it did; `clients` holds the numbers named on this line."""
+
+    text: str
+    clients: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An error of pgbench, libpq or the server that names no aborted client."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something said that needs no action; `own` where it is certainly pgbench's."""
+
+    text: str
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A line that says nothing known here; a summary's lines on stdout are read by the summary module."""
+
+    text: str
+
+
+Line = Progress | InitProgress | InitPhase | InitDone | Aborted | Failure | Notice | Unknown
+
+_NOT_A_NUMBER = r"-?(?:nan|inf)"
+_PROGRESS = re.compile(
+    rf"""progress:\ (?P<t>[0-9]{{1,12}}\.(?:[0-9]{{3}}|[0-9]))\ s,
+    \ (?P<tps>[0-9]{{1,12}}\.[0-9]|{_NOT_A_NUMBER})\ tps,
+    \ lat\ (?P<latency_ms>[0-9]{{1,12}}\.[0-9]{{3}}|{_NOT_A_NUMBER})\ ms
+    \ stddev\ (?P<stddev_ms>[0-9]{{1,12}}\.[0-9]{{3}}|{_NOT_A_NUMBER})
+    (?:,\ (?P<failed>[0-9]{{1,15}})\ failed)?
+    (?:,\ lag\ (?P<lag_ms>[0-9]{{1,12}}\.[0-9]{{3}}|{_NOT_A_NUMBER})\ ms
+        (?:,\ (?P<skipped>[0-9]{{1,15}})\ skipped)?)?
+    (?:,\ (?P<retried>[0-9]{{1,15}})\ retried,\ (?P<retries>[0-9]{{1,15}})\ retries)?
+    (?=\s*$|pgbench:)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+# Threads write to stderr at once, an error's text and its newline apart: a progress line may stand behind another
+# thread's error and the next error behind it. Behind any other text it is a quotation (a server's NOTICE, say).
+_OWN_TEXT = re.compile(r"\s*$|.*(?:pgbench|error|fatal):")
+_INIT_PROGRESS = re.compile(
+    r"(?P<done>[0-9]{1,15}) of (?P<total>[0-9]{1,15}) tuples \((?P<percent>[0-9]{1,3})%\)"
+    r"(?: of (?P<table>\w{1,63}))? done"
+    r"(?: \(elapsed (?P<elapsed>[0-9]{1,9}\.[0-9]{2}) s, remaining (?P<remaining>-?[0-9]{1,9}\.[0-9]{2}) s\))?[.]?"
+)
+_INIT_DONE = re.compile(r"done in (?P<total>[0-9]{1,9}\.[0-9]{2}) s(?: \((?P<phases>.*)\))?\.")
+_INIT_TIME = re.compile(r"([a-z][a-z -]*) ([0-9]{1,9}\.[0-9]{2}) s")
+_INIT_PHASES = (
+    ("d", re.compile(r"dropping old tables\.\.\.")),
+    ("t", re.compile(r"creating tables\.\.\.|creating [0-9]+ partitions\.\.\.")),
+    ("g", re.compile(r"generating data(?: \(client-side\))?\.\.\.")),
+    ("G", re.compile(r"generating data \(server-side\)\.\.\.")),
+    ("v", re.compile(r"vacuum(?:ing)?\.\.\.")),
+    ("p", re.compile(r"(?:set|creating) primary keys\.\.\.")),
+    ("f", re.compile(r"(?:set|creating) foreign keys\.\.\.")),
+)
+_CLIENT_ABORTED = re.compile(
+    r"(?:^|(?:pgbench|error|fatal):)\s*[Cc]lient ([0-9]{1,9})(?: script [0-9]{1,9})? aborted (?:in|while)\b"
+)
+_RUN_ABORTED = re.compile(r"(?:^|(?:pgbench|error|fatal):)\s*Run was aborted")
+_FAILURE = re.compile(
+    r".*pgbench:\s*(?:error|fatal):|error:|(?:ERROR|FATAL|PANIC):|[Cc]onnection to (?:database|server) .*failed:"
+    r"|could not connect to server|COPY is not supported in pgbench, aborting|Cancel request sent"
+)
+_OWN_NOTICE = re.compile(
+    r"pgbench:|starting vacuum|end\.$|scale option ignored, using count|setting random seed to [0-9]"
+)
+_NOTICE = re.compile(r"(?:NOTICE|WARNING|DETAIL|HINT|INFO|LOG|CONTEXT|LINE [0-9]+):")
+
+
+def read_line(text: str) -> Line:
+    """What one line of stderr says; never raises, and a line that is not whole is no sample."""
+    text = text.rstrip("\r\n")
+    stripped = text.strip()
+    known = _read_progress(text) or _read_init(stripped) or _read_aborted(stripped) or _read_message(stripped)
+    return known or Unknown(text)
+
+
+def _read_progress(text: str) -> Progress | None:
+    start = text.rfind("progress: ")
+    found = _PROGRESS.match(text, start) if start >= 0 and _OWN_TEXT.match(text[:start]) else None
+    if not found:
+        return None
+    return Progress(
+        t=float(found["t"]),
+        tps=figure(found["tps"]),
+        latency_ms=figure(found["latency_ms"]),
+        stddev_ms=figure(found["stddev_ms"]),
+        failed=_count(found["failed"]),
+        lag_ms=figure(found["lag_ms"]),
+        skipped=_count(found["skipped"]),
+        retried=_count(found["retried"]),
+        retries=_count(found["retries"]),
+    )
+
+
+def figure(text: str | None) -> float | None:
+    """A printed figure; None where nothing, a NaN or an infinity was printed."""
+    value = float(text) if text else math.nan
+    return value if math.isfinite(value) else None
+
+
+def _count(text: str | None) -> int | None:
+    return int(text) if text else None
+
+
+def _read_init(text: str) -> InitProgress | InitPhase | InitDone | None:
+    if found := _INIT_PROGRESS.fullmatch(text):
+        return _init_progress(found)
+    if found := _INIT_DONE.fullmatch(text):
+        phases = {name: float(seconds) for name, seconds in _INIT_TIME.findall(found["phases"] or "")}
+        return InitDone(float(found["total"]), phases)
+    if text == "done.":
+        return InitDone()
+    return next((InitPhase(step, text) for step, pattern in _INIT_PHASES if pattern.fullmatch(text)), None)
+
+
+def _init_progress(found: re.Match[str]) -> InitProgress:
+    return InitProgress(
+        done=int(found["done"]),
+        total=int(found["total"]),
+        percent=min(int(found["percent"]), 100),
+        elapsed_s=float(found["elapsed"] or 0),
+        remaining_s=float(found["remaining"] or 0),
+        table=found["table"] or "",
+    )
+
+
+def _read_aborted(text: str) -> Aborted | None:
+    clients = aborted_clients(text)
+    return Aborted(text, clients) if clients or _RUN_ABORTED.search(text) else None
+
+
+def aborted_clients(text: str) -> tuple[int, ...]:
+    """The numbers of the clients that a line says have given up; threads may put several on one line."""
+    return tuple(int(number) for number in _CLIENT_ABORTED.findall(text))
+
+
+def _read_message(text: str) -> Failure | Notice | None:
+    if _FAILURE.match(text):
+        return Failure(text)
+    own = bool(_OWN_NOTICE.match(text))
+    return Notice(text, own) if own or _NOTICE.match(text) else None
+
+
+class LineReader:
+    """Cuts a stream of bytes into lines: at LF and CR, at most 8 KiB each, decoded with replacement.
+
+    What a line has beyond the cap is dropped and counted in `truncated`; empty lines are left out.
+    """
+
+    def __init__(self) -> None:
+        self._kept = bytearray()
+        self._dropping = False
+        self.truncated = 0
+
+    def feed(self, chunk: bytes) -> list[str]:
+        """The lines that this chunk completes."""
+        *ended, rest = re.split(rb"[\r\n]", chunk)
+        lines = [line for piece in ended for line in self._end(piece)]
+        self._keep(rest)
+        return lines
+
+    def close(self) -> list[str]:
+        """The last line, where the stream ended without its newline."""
+        return list(self._end(b""))
+
+    def _end(self, piece: bytes) -> Iterator[str]:
+        self._keep(piece)
+        if self._kept:
+            yield self._kept.decode("utf-8", "replace").replace("\x00", "\ufffd")
+        self._kept.clear()
+        self._dropping = False
+
+    def _keep(self, piece: bytes) -> None:
+        room = MAX_LINE_BYTES - len(self._kept)
+        self._kept += piece[:room]
+        if len(piece) > room and not self._dropping:
+            self._dropping = True
+            self.truncated += 1

@@ -1,0 +1,336 @@
+"""The options of pgbench that a run may carry: one catalogue for forms and API, and the one place that checks them.
+
+Nothing typed is corrected silently: a value is taken as it stands, filled where it was left out, or refused.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.errors import BenchmarksError
+
+Value = int | float | bool | str
+LOAD, PREPARE = "load", "prepare"
+INITIALIZE_STEPS = "dtgGvpf"
+
+
+class InvalidOptions(BenchmarksError):
+    """Options that pgbench would refuse or the panel does not allow; `errors` holds messages by option."""
+
+    def __init__(self, errors: dict[str, list[str]]) -> None:
+        self.errors = errors
+        super().__init__("; ".join(f"{name}: {message}" for name, found in errors.items() for message in found))
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One option: its long name at pgbench (underscores for hyphens), how it is shown, and what it may be.
+
+    `since` is the first major version of pgbench that knows it; `default` None means "not passed".
+    """
+
+    name: str
+    flag: str
+    label: str
+    kind: str  # int, float, bool, choice or steps
+    default: Value | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+    unit: str = ""
+    help: str = ""
+    group: str = "Load"
+    purpose: str = LOAD
+    since: int = 9
+
+
+FIELDS = (
+    Field(
+        "builtin",
+        "-b",
+        "Script",
+        "choice",
+        default="select-only",
+        choices=("select-only", "simple-update", "tpcb-like"),
+        help="select-only reads one row; simple-update and tpcb-like write, tpcb-like to rows that clients share",
+    ),
+    Field("clients", "-c", "Clients", "int", default=10, minimum=1, maximum=10_000, help="Sessions that work at once"),
+    Field(
+        "threads", "-j", "Threads", "int", default=2, minimum=1, maximum=256, help="Of pgbench itself; at most clients"
+    ),
+    Field(
+        "duration",
+        "-T",
+        "Duration",
+        "int",
+        default=30,
+        minimum=1,
+        maximum=86_400,
+        unit="s",
+        help="How long the load lasts; leave it empty to count transactions instead",
+    ),
+    Field(
+        "transactions",
+        "-t",
+        "Transactions per client",
+        "int",
+        minimum=1,
+        maximum=1_000_000_000,
+        help="In place of a duration",
+    ),
+    Field(
+        "progress",
+        "-P",
+        "Progress every",
+        "int",
+        default=1,
+        minimum=1,
+        maximum=3_600,
+        unit="s",
+        help="One point of the chart each",
+    ),
+    Field(
+        "connect",
+        "-C",
+        "A new connection for each transaction",
+        "bool",
+        default=False,
+        group="Connections",
+        help="Shows what connecting costs: the case that a pool serves best",
+    ),
+    Field(
+        "protocol",
+        "-M",
+        "Protocol",
+        "choice",
+        default="simple",
+        choices=("simple", "extended", "prepared"),
+        group="Connections",
+        help="prepared through a pool in transaction mode needs PgBouncer 1.21 with max_prepared_statements",
+    ),
+    Field(
+        "rate",
+        "-R",
+        "Rate",
+        "float",
+        minimum=0.001,
+        maximum=10_000_000,
+        unit="transactions/s",
+        group="Pace",
+        help="Start transactions on a schedule; latency then counts from the scheduled start",
+    ),
+    Field(
+        "latency_limit",
+        "-L",
+        "Latency limit",
+        "float",
+        minimum=0.001,
+        maximum=86_400_000,
+        unit="ms",
+        group="Pace",
+        help="Count what takes longer; with a rate, skip what is late by more",
+    ),
+    Field(
+        "max_tries",
+        "--max-tries",
+        "Tries of a transaction",
+        "int",
+        minimum=0,
+        maximum=1_000_000,
+        group="Failures",
+        since=15,
+        help="After serialization failures and deadlocks; 0 tries until the latency limit or the end; empty: once",
+    ),
+    Field(
+        "failures_detailed",
+        "--failures-detailed",
+        "Failures by kind",
+        "bool",
+        default=False,
+        group="Failures",
+        since=15,
+        help="Serialization failures and deadlocks apart",
+    ),
+    Field(
+        "report_per_command",
+        "-r",
+        "Latency of each statement",
+        "bool",
+        default=False,
+        group="Report",
+        help="Costs a little time for each statement: best in a run of its own",
+    ),
+    Field(
+        "random_seed",
+        "--random-seed",
+        "Random seed",
+        "int",
+        minimum=0,
+        maximum=2**53 - 1,
+        group="Report",
+        since=11,
+        help="The same seed draws the same rows again",
+    ),
+    Field(
+        "scale",
+        "-s",
+        "Scale",
+        "int",
+        default=10,
+        minimum=1,
+        maximum=99_999,
+        group="Dataset",
+        purpose=PREPARE,
+        help="100,000 accounts and about 15 MB each; at least the number of clients for scripts that write",
+    ),
+    Field(
+        "initialize_steps",
+        "-I",
+        "Steps",
+        "steps",
+        default="dtgvp",
+        group="Dataset",
+        purpose=PREPARE,
+        since=11,
+        help="d drop, t create tables, g generate here or G at the server, v vacuum, p primary keys, f foreign keys",
+    ),
+    Field(
+        "fillfactor",
+        "-F",
+        "Fill factor",
+        "int",
+        minimum=10,
+        maximum=100,
+        unit="%",
+        group="Dataset",
+        purpose=PREPARE,
+        help="Room left in the pages for updates; empty: 100",
+    ),
+)
+
+
+def fields_for(purpose: str) -> tuple[Field, ...]:
+    """The options that a run of this purpose may carry, in the order of the form."""
+    return tuple(field for field in FIELDS if field.purpose == purpose)
+
+
+def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
+    """All options of this purpose, typed and filled with defaults (None: not passed to pgbench).
+
+    Numbers may come as text, as forms send them; an empty text or None counts as left out.
+    Raises `InvalidOptions` with every fault found.
+    """
+    fields = {field.name: field for field in fields_for(purpose)}
+    given = {name: value for name, value in raw.items() if value is not None and value != ""}
+    errors = {name: [_why_unknown(name, purpose)] for name in given if name not in fields}
+    options: dict[str, Any] = {}
+    for name in fields.keys() & given.keys():
+        try:
+            options[name] = _READERS[fields[name].kind](fields[name], given[name])
+        except ValueError as error:
+            errors[name] = [str(error)]
+    filled = _filled(options, fields) if not errors else options
+    for name, message in _contradictions(filled):
+        errors.setdefault(name, []).append(message)
+    if errors:
+        raise InvalidOptions(errors)
+    return filled
+
+
+def _filled(options: dict[str, Any], fields: dict[str, Field]) -> dict[str, Any]:
+    filled: dict[str, Any] = {name: options.get(name, field.default) for name, field in fields.items()}
+    if options.get("transactions") and "duration" not in options:
+        filled["duration"] = None
+    if "threads" in filled and "threads" not in options:
+        filled["threads"] = min(filled["threads"], filled["clients"])
+    return filled
+
+
+def _contradictions(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    clients, threads = options.get("clients"), options.get("threads")
+    if options.get("transactions") and options.get("duration"):
+        yield (
+            "transactions",
+            f"{options['transactions']} transactions and a duration of {options['duration']} s exclude each other: "
+            "leave one of them empty",
+        )
+    if clients and threads and threads > clients:
+        yield "threads", f"{threads} threads are more than {clients} clients: use at most {clients}"
+    if options.get("max_tries") == 0 and not options.get("duration") and not options.get("latency_limit"):
+        yield "max_tries", "0 tries without end: set a duration or a latency limit, or a number of tries"
+
+
+def _why_unknown(name: str, purpose: str) -> str:
+    other = next((field for field in FIELDS if field.name == name), None)
+    if other and other.purpose == PREPARE:
+        return f"{name} is set when a dataset is prepared; a run uses the tables as they are: leave it out"
+    if other:
+        return f"{name} is an option of a run, not of preparing a dataset: leave it out"
+    return f"{name!r} is not an option here; use {', '.join(field.name for field in fields_for(purpose))}"
+
+
+def _whole(field: Field, value: Any) -> int:
+    if isinstance(value, str) and value.strip().lstrip("-").isdecimal():
+        value = int(value) if len(value) <= 20 else value
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"{_shown(value)} is not a whole number: {_range(field)}")
+    return int(_within(field, value))
+
+
+def _number(field: Field, value: Any) -> float:
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{_shown(value)} is not a number: {_range(field)}")
+    return _within(field, number)
+
+
+def _within(field: Field, number: float) -> float:
+    low, high = field.minimum, field.maximum
+    if (low is not None and number < low) or (high is not None and number > high):
+        raise ValueError(f"{number:,} is out of range: {_range(field)}")
+    return number
+
+
+def _range(field: Field) -> str:
+    unit = f" {field.unit}" if field.unit else ""
+    return f"use {field.minimum:,} to {field.maximum:,}{unit}"
+
+
+def _yes_or_no(field: Field, value: Any) -> bool:
+    words = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.lower() in words:
+        return words[value.lower()]
+    raise ValueError(f"{_shown(value)} is neither true nor false: use one of these for {field.name}")
+
+
+def _choice(field: Field, value: Any) -> str:
+    if not isinstance(value, str) or value not in field.choices:
+        raise ValueError(f"{_shown(value)} is no {field.label.lower()} here: use one of {', '.join(field.choices)}")
+    return value
+
+
+def _steps(field: Field, value: Any) -> str:
+    if not isinstance(value, str) or not set(value) <= set(INITIALIZE_STEPS) or len(set(value)) != len(value):
+        raise ValueError(f"{_shown(value)} are no steps: use letters of {INITIALIZE_STEPS}, each once")
+    if "t" not in value or not {"g", "G"} & set(value) or {"g", "G"} <= set(value):
+        raise ValueError(f"{_shown(value)} makes no dataset: t and one of g and G belong to it")
+    return value
+
+
+def _shown(value: Any) -> str:
+    return repr(value) if len(repr(value)) <= 60 else repr(value)[:60] + "…"
+
+
+_READERS: dict[str, Callable[[Field, Any], Value]] = {
+    "int": _whole,
+    "float": _number,
+    "bool": _yes_or_no,
+    "choice": _choice,
+    "steps": _steps,
+}

@@ -1,0 +1,103 @@
+"""All that pgbench printed, read: the summary, scripts, statements, progress, versions and what went wrong."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.engines.pgbench import lines
+from benchmarks.engines.pgbench.summary import effective_clients, read_summary
+
+_EPOCH_S = 1e9  # a progress time beyond this (31 years) is a Unix time, printed under --progress-timestamp
+_RANDOM_SEED = re.compile(r"(?:pgbench: )?setting random seed to (?P<seed>[0-9]{1,20})")
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What one execution of pgbench said.
+
+    `summary` has the keys of the contract and more of the same kind (`transaction_type scale query_mode clients
+    threads duration_s transactions_expected failed_percent retries skipped lag_avg_ms …`); a key is absent where
+    nothing was printed and None where a NaN was. `rates` are the `tps =` lines with the words in their brackets.
+    A script has the same keys beside `name weight target_percent percent`; a statement is
+    `{script, latency_ms, failures, retries, statement}`, `script` counting from 1.
+    """
+
+    summary: dict[str, Any] = field(default_factory=dict)
+    rates: list[tuple[float | None, str]] = field(default_factory=list)
+    scripts: list[dict[str, Any]] = field(default_factory=list)
+    statements: list[dict[str, Any]] = field(default_factory=list)
+    progress: list[lines.Progress] = field(default_factory=list)
+    init_progress: list[lines.InitProgress] = field(default_factory=list)
+    init_done: lines.InitDone | None = None
+    client_version: str = ""
+    server_version: str = ""  # empty where it was not printed: before 14, or as it is the client's own
+    run_aborted: bool = False
+    aborted_clients: frozenset[int] = frozenset()
+    errors: list[str] = field(default_factory=list)
+    mode: str = "load"  # or "init"
+    executions: int = 0  # summaries begun; more than one: the text holds several executions
+    recognised: int = 0  # lines that are pgbench's beyond doubt
+
+    @property
+    def has_summary(self) -> bool:
+        """Whether pgbench came to its end and printed what it did."""
+        return "transactions" in self.summary
+
+    @property
+    def aborted(self) -> bool:
+        """Whether any client gave up, or the run says that it was aborted."""
+        return self.run_aborted or bool(self.aborted_clients)
+
+    @property
+    def has_epoch_times(self) -> bool:
+        """Whether the progress lines carry Unix times."""
+        return bool(self.progress) and self.progress[0].t > _EPOCH_S
+
+
+def read_output(stdout: str, stderr: str = "") -> Output:
+    """Read what pgbench printed, on separate streams or merged into one; never raises."""
+    texts = [*_lines_of(stderr), *_lines_of(stdout)]
+    events = [lines.read_line(text) for text in texts]
+    found = read_summary(event.text for event in events if isinstance(event, lines.Unknown))
+    begun = any(isinstance(event, lines.InitProgress | lines.InitPhase | lines.InitDone) for event in events)
+    progress = [event for event in events if isinstance(event, lines.Progress)]
+    figures = {**found.figures, **_random_seed(texts)}
+    if (busy := effective_clients(figures)) is not None:
+        figures["effective_clients"] = busy
+    return Output(
+        summary=figures,
+        rates=found.rates,
+        scripts=[dict(script) for script in found.scripts],
+        statements=[dict(statement) for statement in found.statements],
+        progress=progress,
+        init_progress=[event for event in events if isinstance(event, lines.InitProgress)],
+        init_done=next((event for event in reversed(events) if isinstance(event, lines.InitDone)), None),
+        client_version=found.client_version,
+        server_version=found.server_version,
+        run_aborted=any(isinstance(event, lines.Aborted) and not event.clients for event in events),
+        aborted_clients=frozenset(number for text in texts for number in lines.aborted_clients(text)),
+        errors=[event.text for event in events if isinstance(event, lines.Aborted | lines.Failure)],
+        mode="init" if begun and not progress and not found.executions else "load",
+        executions=found.executions,
+        recognised=found.recognised + sum(_is_pgbenchs_own(event) for event in events),
+    )
+
+
+def _lines_of(text: str) -> list[str]:
+    reader = lines.LineReader()
+    return [*reader.feed(text.encode("utf-8", "replace")), *reader.close()]
+
+
+def _random_seed(texts: list[str]) -> dict[str, int]:
+    seeds = (_RANDOM_SEED.fullmatch(text.strip()) for text in texts if "random seed" in text)
+    return next(({"random_seed": int(found["seed"])} for found in seeds if found), {})
+
+
+def _is_pgbenchs_own(event: lines.Line) -> bool:
+    match event:
+        case lines.Failure(text):
+            return "pgbench" in text
+        case lines.Notice(own=own):
+            return own
+        case _:
+            return not isinstance(event, lines.Unknown)
