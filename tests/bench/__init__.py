@@ -1,0 +1,1 @@
+"""Benchmarks of the panel itself: they print figures and judge nothing."""

@@ -1,0 +1,114 @@
+"""What the panel costs a measurement: tps of a run through the panel over the same bare pgbench command.
+
+    .venv/bin/python -m tests.bench.fidelity [--pairs 10] [--seconds 8]
+
+Interleaved pairs (bare, panel, panel, bare …) on one installation, select-only and TPC-B; the figure is the
+median of the pair-wise ratios panel/bare, with the spread that bare pgbench shows against itself beside it.
+"""
+
+import argparse
+import os
+import re
+import statistics
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from tests.installation import Api, Installation
+
+TPS = re.compile(r"^tps = ([\d.]+)", re.MULTILINE)
+FINAL = {"succeeded", "failed", "cancelled", "timed_out", "lost"}
+
+
+def panel_tps(api: Api, target: dict[str, str], options: dict[str, Any]) -> tuple[float, list[str]]:
+    """The tps of one run through the panel, and its command."""
+    run = api.post("runs/", {"target": target, "engine": "pgbench", "options": options})
+    run = api.wait(f"runs/{run['id']}/", "status", FINAL, options["duration"] + 60)
+    if run["validity"] != "valid":
+        raise SystemExit(f"a run was not valid: {run['status']} {run['reasons']} {run['error']}")
+    return run["summary"]["tps"], run["command"]
+
+
+def bare_tps(command: list[str], environment: dict[str, str]) -> float:
+    """The tps of the same command started by hand, its progress lines read and thrown away as a terminal would."""
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL
+    )
+    found = TPS.search(done.stdout)
+    if not found:
+        raise SystemExit(f"pgbench printed no tps:\n{done.stdout}\n{done.stderr}")
+    return float(found[1])
+
+
+def endpoint_environment(api: Api, pool: dict[str, Any], cluster: dict[str, Any]) -> dict[str, str]:
+    """libpq's variables of the cluster's own endpoint, with the password that the pool's URI reveals."""
+    uri = api.get(f"pools/{pool['id']}/connection/?as=uri&reveal=1")["text"]
+    password = re.search(r"//[^:]+:([^@]*)@", uri)
+    assert password, uri
+    return {
+        "PATH": os.environ["PATH"],
+        "LC_ALL": "C",
+        "PGHOST": cluster["host"],
+        "PGPORT": str(cluster["port"]),
+        "PGUSER": pool["user"],
+        "PGPASSWORD": password[1],
+        "PGDATABASE": pool["database"],
+        "PGSSLMODE": cluster["sslmode"],
+    }
+
+
+def measure(api: Api, builtin: str, pairs: int, seconds: int) -> None:
+    """Print the ratios of one built-in script."""
+    pool = api.get("pools/")["results"][0]
+    cluster = api.get(f"clusters/{pool['cluster']}/")
+    target = {"cluster": cluster["id"], "database": pool["database"]}
+    options = {"builtin": builtin, "clients": 4, "threads": 2, "duration": seconds, "progress": 1}
+    environment = endpoint_environment(api, pool, cluster)
+    _, command = panel_tps(api, target, {**options, "duration": 2})  # warm-up; it also says the command
+    bare_command = with_duration(command, seconds)
+    bare, panel = [], []
+    for pair in range(pairs):
+        for side in "bp" if pair % 2 == 0 else "pb":
+            if side == "b":
+                bare.append(bare_tps(bare_command, environment))
+            else:
+                panel.append(panel_tps(api, target, options)[0])
+        print(
+            f"  pair {pair + 1}: bare {bare[-1]:9.0f}  panel {panel[-1]:9.0f}  ratio {panel[-1] / bare[-1]:.3f}",
+            flush=True,
+        )
+    ratios = sorted(p / b for p, b in zip(panel, bare, strict=True))
+    spread = statistics.stdev(bare) / statistics.mean(bare) if len(bare) > 1 else 0.0
+    print(
+        f"{builtin}: median ratio {statistics.median(ratios):.3f} (min {ratios[0]:.3f}, max {ratios[-1]:.3f}, "
+        f"{pairs} pairs of {seconds} s); bare pgbench varies by {spread:.1%} (coefficient of variation)"
+    )
+
+
+def with_duration(command: list[str], seconds: int) -> list[str]:
+    """The same command for another `-T`."""
+    words = list(command)
+    for flag in ("-T", "--time"):
+        if flag in words:
+            words[words.index(flag) + 1] = str(seconds)
+            return words
+    return [re.sub(r"^(--time=|-T)\d+$", rf"\g<1>{seconds}", word) for word in words]
+
+
+def main() -> None:
+    """Start an installation and measure both scripts."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=10)
+    parser.add_argument("--seconds", type=int, default=8)
+    chosen = parser.parse_args()
+    with (
+        tempfile.TemporaryDirectory(prefix="pooldeck-bench-") as folder,
+        Installation(Path(folder) / "home") as installation,
+    ):
+        for builtin in ("select-only", "tpcb-like"):
+            measure(installation.api, builtin, chosen.pairs, chosen.seconds)
+
+
+if __name__ == "__main__":
+    main()
