@@ -1,5 +1,8 @@
 """What can go wrong with clusters, poolers and pools; `status` is the HTTP answer."""
 
+from collections import defaultdict
+from collections.abc import Iterable
+
 
 class PoolsError(Exception):
     """A verb of this app can't be done; the message carries the value and the remedy."""
@@ -20,9 +23,30 @@ class IllegalTransition(PoolsError):
 
 
 class ClusterUnreachable(PoolsError):
-    """The cluster can't be logged in to; the message says precisely why."""
+    """The cluster can't be logged in to; the message says precisely why, `cause` in one word of login_failures."""
 
     status = 502
+
+    def __init__(self, message: str, cause: str = "other") -> None:
+        super().__init__(message)
+        self.cause = cause
+
+
+class InvalidValues(PoolsError):
+    """What was typed can't be taken; `errors` are the messages by field, for forms and the API."""
+
+    def __init__(self, errors: dict[str, list[str]]) -> None:
+        super().__init__("; ".join(message for messages in errors.values() for message in messages))
+        self.errors = errors
+
+    @classmethod
+    def refuse(cls, problems: Iterable[tuple[str, str]]) -> None:
+        """Raise it where there are problems: (field, message) pairs."""
+        errors: dict[str, list[str]] = defaultdict(list)
+        for field, message in problems:
+            errors[field].append(message)
+        if errors:
+            raise cls(dict(errors))
 
 
 class PoolerUnreachable(PoolsError):

@@ -1,0 +1,63 @@
+"""Endpoints: all that a client needs to log in, whether to a cluster or through a pool."""
+
+from dataclasses import dataclass, field, replace
+
+from pools import certificates
+from pools.models import Cluster, Pool, SslMode
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where to log in and as whom; `sslrootcert` is a path or empty, the password never shows in `repr`."""
+
+    host: str
+    port: int
+    database: str
+    user: str
+    password: str | None = field(default=None, repr=False)
+    sslmode: str = SslMode.PREFER.value
+    sslrootcert: str = ""
+
+    @property
+    def is_socket(self) -> bool:
+        """Whether the host is the directory of a Unix socket."""
+        return self.host.startswith("/")
+
+    @property
+    def address(self) -> str:
+        """Host and port as people write them."""
+        if self.is_socket:
+            return f"{self.host}/.s.PGSQL.{self.port}"
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    def without_password(self) -> "Endpoint":
+        """The same, fit to be shown."""
+        return replace(self, password=None)
+
+
+def of_cluster(cluster: Cluster, database: str | None = None) -> Endpoint:
+    """The cluster itself with the panel's login; the maintenance database where none is named."""
+    return Endpoint(
+        host=cluster.host,
+        port=cluster.port,
+        database=database or cluster.maintenance_database,
+        user=cluster.admin_user,
+        password=cluster.admin_password or None,
+        sslmode=cluster.sslmode,
+        sslrootcert=certificates.path_of(cluster.sslrootcert) if cluster.sslrootcert else "",
+    )
+
+
+def of_pool(pool: Pool) -> Endpoint:
+    """The pooler's address with the pool's name as the database.
+
+    A pool of the inbound user takes any role its pooler knows; it is shown with the cluster's admin login, the
+    one whose password the panel holds. `password` is None where the panel doesn't know it.
+    """
+    return Endpoint(
+        host=pool.pooler.host,
+        port=pool.pooler.port,
+        database=pool.name,
+        user=pool.login,
+        password=pool.cluster.password_of(pool.login),
+    )
