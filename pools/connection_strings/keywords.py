@@ -1,0 +1,11 @@
+"""The keyword=value string of libpq ("Keyword/Value Connection Strings")."""
+
+from psycopg.conninfo import make_conninfo
+
+from pools.connection_strings.parameters import parameters
+from pools.endpoints import Endpoint
+
+
+def render(endpoint: Endpoint) -> str:
+    """`host=… port=… dbname=… user=…`, quoted where a value needs it."""
+    return make_conninfo(**parameters(endpoint))

@@ -1,0 +1,23 @@
+"""An endpoint as libpq's parameters, shared by the formats that are made of them."""
+
+from pools.endpoints import Endpoint
+from pools.models import SslMode
+
+
+def parameters(endpoint: Endpoint) -> dict[str, str]:
+    """libpq's keywords with their values, in the order people read them; what is not known is left out."""
+    login = {
+        "host": endpoint.host,
+        "port": str(endpoint.port),
+        "dbname": endpoint.database,
+        "user": endpoint.user,
+        "password": endpoint.password or "",
+    }
+    return {name: value for name, value in (login | tls(endpoint)).items() if value}
+
+
+def tls(endpoint: Endpoint) -> dict[str, str]:
+    """The parameters that ask for TLS; `prefer` is libpq's default and stays unsaid, for node reads it as require."""
+    sslmode = "" if endpoint.sslmode == SslMode.PREFER else str(endpoint.sslmode)
+    asked = {"sslmode": sslmode, "sslrootcert": endpoint.sslrootcert}
+    return {name: value for name, value in asked.items() if value}

@@ -1,0 +1,13 @@
+"""The pgbench command for a POSIX shell: read-only, short, one progress line a second."""
+
+import shlex
+
+from pools.connection_strings import keywords
+from pools.connection_strings.psql import with_password
+from pools.endpoints import Endpoint
+
+
+def render(endpoint: Endpoint) -> str:
+    """`PGPASSWORD=… pgbench … '…'`."""
+    conninfo = shlex.quote(keywords.render(endpoint.without_password()))
+    return with_password(endpoint, f"pgbench -n -S -c 10 -T 30 -P 1 {conninfo}")

@@ -1,0 +1,11 @@
+"""The line for ~/.pgpass (libpq-pgpass)."""
+
+import re
+
+from pools.endpoints import Endpoint
+
+
+def render(endpoint: Endpoint) -> str:
+    """`host:port:database:user:password`, colons and backslashes escaped; a hidden password leaves the last empty."""
+    parts = (endpoint.host, str(endpoint.port), endpoint.database, endpoint.user, endpoint.password or "")
+    return ":".join(re.sub(r"([\\:])", r"\\\1", part) for part in parts)

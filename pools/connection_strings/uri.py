@@ -1,0 +1,27 @@
+"""The connection URI (libpq-connect, "Connection URIs")."""
+
+from urllib.parse import quote
+
+from pools.connection_strings.parameters import tls
+from pools.endpoints import Endpoint
+
+
+def render(endpoint: Endpoint) -> str:
+    """`postgresql://user:password@host:port/database?…`, every part percent-encoded; sockets go by `?host=`."""
+    login = quote(endpoint.user, safe="") + (f":{quote(endpoint.password, safe='')}" if endpoint.password else "")
+    options = socket(endpoint) | tls(endpoint)
+    query = "&".join(f"{name}={quote(value, safe='')}" for name, value in options.items())
+    return f"postgresql://{login}@{authority(endpoint)}/{quote(endpoint.database, safe='')}" + (query and f"?{query}")
+
+
+def authority(endpoint: Endpoint) -> str:
+    """`host:port`, an IPv6 address in brackets, nothing for a socket."""
+    if endpoint.is_socket:
+        return ""
+    host = f"[{quote(endpoint.host, safe=':')}]" if ":" in endpoint.host else quote(endpoint.host, safe="")
+    return f"{host}:{endpoint.port}"
+
+
+def socket(endpoint: Endpoint) -> dict[str, str]:
+    """The parameters that lead to a Unix socket."""
+    return {"host": endpoint.host, "port": str(endpoint.port)} if endpoint.is_socket else {}
