@@ -1,0 +1,33 @@
+"""Asks the workers to bring poolers' wishes live, once the wish is committed."""
+
+import logging
+from collections.abc import Iterable
+from uuid import UUID
+
+from celery import current_app
+from django.db import transaction
+from kombu.exceptions import OperationalError
+
+from pools.models import Pool, PoolState
+
+logger = logging.getLogger(__name__)
+
+
+def ask(pooler_ids: Iterable[UUID]) -> None:
+    """Have these poolers applied after the commit; where the queue is down, beat finds the wishes later."""
+    for pooler_id in set(pooler_ids):
+        transaction.on_commit(lambda pooler_id=pooler_id: _send(str(pooler_id)))  # type: ignore[misc]
+
+
+def ask_again(pools: "Iterable[Pool]") -> None:
+    """Have pools rendered anew whose cluster's address or password changed under them."""
+    pools = list(pools)
+    Pool.objects.filter(pk__in=[pool.pk for pool in pools]).update(state=PoolState.PENDING, state_reason="")
+    ask(pool.pooler_id for pool in pools)
+
+
+def _send(pooler_id: str) -> None:
+    try:
+        current_app.send_task("pools.tasks.apply_pooler", (pooler_id,), retry=False)
+    except OperationalError as error:
+        logger.warning("pooler %s will be applied when the queue is back: %s", pooler_id, error)

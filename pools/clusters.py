@@ -1,0 +1,145 @@
+"""Registers, changes and removes clusters; each write logs in first and tells what it met."""
+
+import logging
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Model
+
+from pools import apply_requests, certificates, checking, names
+from pools.errors import IllegalTransition, InvalidValues
+from pools.models import Cluster, ClusterStatus, Pool, SslMode
+
+logger = logging.getLogger(__name__)
+
+FIELDS = (
+    "name",
+    "host",
+    "port",
+    "admin_user",
+    "maintenance_database",
+    "sslmode",
+    "sslrootcert",
+    "memory_mb",
+    "vcpus",
+    "disk_gb",
+    "set_aside_connections",
+    "protected",
+)
+ADDRESS = ("host", "port", "admin_user")  # what a stored password is bound to
+RENDERED = ("host", "port", "admin_user", "sslmode", "sslrootcert")  # what poolers' configurations are made of
+NEEDS_AUTHORITY = {SslMode.VERIFY_CA, SslMode.VERIFY_FULL}
+LARGEST = 2_147_483_647  # of the integer column
+
+
+class InvalidCluster(InvalidValues):
+    """What was typed for a cluster can't be taken."""
+
+
+def register(values: dict[str, Any], *, author: Model | None = None) -> tuple[Cluster, ClusterStatus]:
+    """Save a new cluster (the contract's fields, with `admin_password`) after trying to log in.
+
+    An unreachable one is saved too: its status says why. Raises `InvalidCluster`.
+    """
+    cluster = Cluster(**{name: values[name] for name in FIELDS if name in values})
+    InvalidCluster.refuse(_problems(cluster))
+    cluster.admin_password = values.get("admin_password") or ""
+    found = checking.inspect(cluster)
+    with transaction.atomic():
+        InvalidCluster.refuse(_name_taken(cluster))
+        cluster.save(force_insert=True)
+        status = checking.record(cluster, found)
+    logger.info("cluster %s registered by %s: %s", cluster.pk, author, status.state)
+    return cluster, status
+
+
+def change(
+    cluster: Cluster, values: dict[str, Any], expected_version: int | None, *, author: Model | None = None
+) -> tuple[Cluster, ClusterStatus]:
+    """Write the given fields over the cluster's, then check it.
+
+    Without `admin_password` the stored one stays, unless host, port or admin user change: a stored password never
+    goes to another address. Role passwords follow the cluster (pools survive a failover), for who changes the
+    address has given the admin's password again. Raises `InvalidCluster`, and `Stale` when the cluster was edited
+    since `expected_version` (None: whatever stands).
+    """
+    before = Cluster.objects.get(pk=cluster.pk)
+    wished = Cluster.objects.get(pk=cluster.pk)
+    for name in FIELDS:
+        setattr(wished, name, values.get(name, getattr(wished, name)))
+    InvalidCluster.refuse(chain(_problems(wished), _password_missing(before, wished, values)))
+    if values.get("admin_password"):
+        wished.admin_password = values["admin_password"]
+    found = checking.inspect(wished)
+    with transaction.atomic():
+        InvalidCluster.refuse(_name_taken(wished))
+        written = {name: getattr(wished, name) for name in (*FIELDS, "sealed_admin_password")}
+        cluster.edit(expected_version, **written)
+        _render_pools_again(before, cluster)
+        status = checking.record(cluster, found)
+    logger.info("cluster %s changed by %s: %s", cluster.pk, author, status.state)
+    return cluster, status
+
+
+def remove(cluster: Cluster, *, author: Model | None = None) -> None:
+    """Forget the cluster; nothing on the server changes. Refused while it has pools."""
+    with transaction.atomic():
+        held = list(Pool.objects.filter(cluster=cluster).order_by("name").values_list("name", flat=True))
+        if held:
+            count = f"{len(held)} pool{'s' if len(held) > 1 else ''}"
+            raise IllegalTransition(f"cluster {cluster} still has {count} ({_listed(held)}): remove them first")
+        cluster.delete()
+    logger.info("cluster %s removed by %s", cluster, author)
+
+
+def _listed(held: list[str], most: int = 5) -> str:
+    return ", ".join(held[:most]) + (f" and {len(held) - most} more" if len(held) > most else "")
+
+
+def _problems(cluster: Cluster) -> Iterator[tuple[str, str]]:
+    """(field, message) for every value that can't be taken."""
+    checks = {
+        "name": names.identifier_problem(cluster.name),
+        "host": names.host_problem(cluster.host),
+        "admin_user": names.identifier_problem(cluster.admin_user),
+        "maintenance_database": names.identifier_problem(cluster.maintenance_database),
+        "sslrootcert": certificates.problem(cluster.sslrootcert) if cluster.sslrootcert else "",
+    }
+    yield from ((field, message) for field, message in checks.items() if message)
+    yield from _number_problems(cluster)
+    if cluster.sslmode not in SslMode.values:
+        yield "sslmode", f"{cluster.sslmode!r} is no sslmode: choose one of {', '.join(SslMode.values)}"
+    if cluster.sslmode in NEEDS_AUTHORITY and not cluster.sslrootcert:
+        yield (
+            "sslrootcert",
+            f"sslmode {cluster.sslmode} needs the certificate authority: paste its PEM text, or choose require",
+        )
+
+
+def _number_problems(cluster: Cluster) -> Iterator[tuple[str, str]]:
+    if not 1 <= cluster.port <= 65535:
+        yield "port", f"{cluster.port} is no port: use 1 to 65535"
+    for field in ("memory_mb", "vcpus", "disk_gb", "set_aside_connections"):
+        number = getattr(cluster, field)
+        if number is not None and not 0 <= number <= LARGEST:
+            yield field, f"{number} is out of range: use 0 to {LARGEST}"
+
+
+def _password_missing(before: Cluster, wished: Cluster, values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    moved = any(getattr(before, name) != getattr(wished, name) for name in ADDRESS)
+    if moved and before.sealed_admin_password and not values.get("admin_password"):
+        old, new = (f"{cluster.admin_user}@{cluster.host}:{cluster.port}" for cluster in (before, wished))
+        yield "admin_password", f"the stored password belongs to {old}: enter the password of {new}"
+
+
+def _name_taken(cluster: Cluster) -> Iterator[tuple[str, str]]:
+    if Cluster.objects.filter(name=cluster.name).exclude(pk=cluster.pk).exists():
+        yield "name", f"there is a cluster named {cluster.name!r} already: choose another name"
+
+
+def _render_pools_again(before: Cluster, after: Cluster) -> None:
+    password_changed = before.sealed_admin_password != after.sealed_admin_password
+    if password_changed or any(getattr(before, name) != getattr(after, name) for name in RENDERED):
+        apply_requests.ask_again(after.pools.all())
