@@ -1,0 +1,197 @@
+"""Creates, changes and removes pools: checked as a whole, saved as a wish, brought live by the workers."""
+
+import logging
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any, TypeVar
+
+from django.core.exceptions import ValidationError
+from django.db import models, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from pools import apply_requests, budget, pool_facts, pool_rules
+from pools.errors import IllegalTransition, InvalidValues
+from pools.models import Cluster, Mode, Pool, Pooler, PoolerKind, PoolState, RolePassword
+
+logger = logging.getLogger(__name__)
+
+Problems = Iterator[tuple[str, str]]
+FIELDS = ("name", "database", "user", "mode", "size", "settings")
+FIXED = ("pooler", "cluster")
+Record = TypeVar("Record", Pooler, Cluster)
+
+
+class InvalidPool(InvalidValues):
+    """What was typed for a pool can't be taken."""
+
+
+def create(values: dict[str, Any], author: models.Model | None = None) -> Pool:
+    """Save a new pool, pending, and ask for its apply.
+
+    `values`: name, pooler, cluster (records or their ids), database, user (empty: the inbound user), mode, size,
+    settings, and user_password where the panel doesn't know it. Raises `InvalidPool`, with nothing changed.
+    """
+    pool = _wish(values)
+    password = values.get("user_password") or ""
+    InvalidPool.refuse(pool_rules.problems(pool))
+    InvalidPool.refuse(chain(_name_taken(pool), _over_budget(pool)))  # told before any server is asked
+    InvalidPool.refuse(pool_facts.problems(pool, password))
+    with transaction.atomic():
+        _lock(pool)
+        InvalidPool.refuse(chain(_name_taken(pool), _over_budget(pool), _other_passwords(pool, password)))
+        # one that waits for its removal under this name is replaced: the pooler knows entries by name only
+        Pool.objects.filter(pooler=pool.pooler, name=pool.name).delete()
+        pool.save(force_insert=True)
+        _keep_password(pool, password)
+        apply_requests.ask([pool.pooler_id])
+    logger.info("pool %s (%s) created by %s", pool.pk, pool, author)
+    return pool
+
+
+def change(
+    pool: Pool, values: dict[str, Any], expected_version: int | None, author: models.Model | None = None
+) -> Pool:
+    """Write the given fields over the pool's in place and ask for its apply.
+
+    Raises `InvalidPool`, `Stale` when the pool was edited since `expected_version` (None: whatever stands), and
+    `IllegalTransition` when it is being removed.
+    """
+    standing = Pool.objects.select_related("pooler", "cluster").get(pk=pool.pk)
+    _refuse_if_leaving(standing)
+    wish = _wish({name: getattr(standing, name) for name in (*FIELDS, *FIXED)} | values)
+    wish.pk = standing.pk
+    password = values.get("user_password") or ""
+    InvalidPool.refuse(chain(_moved(standing, wish), pool_rules.problems(wish)))
+    InvalidPool.refuse(pool_facts.problems(wish, password))
+    with transaction.atomic():
+        _lock(wish)
+        standing.refresh_from_db()
+        _refuse_if_leaving(standing)
+        checks = (_name_taken(wish), _over_budget(wish, standing), _other_passwords(wish, password))
+        InvalidPool.refuse(chain(*checks))
+        Pool.objects.filter(pooler=wish.pooler, name=wish.name).exclude(pk=wish.pk).delete()  # waiting for removal
+        written = {name: getattr(wish, name) for name in FIELDS if name in values}
+        pool.edit(expected_version, state=PoolState.PENDING, state_reason="", **written)
+        _keep_password(pool, password)
+        apply_requests.ask([pool.pooler_id])
+    logger.info("pool %s (%s) changed by %s", pool.pk, pool, author)
+    return pool
+
+
+def remove(pool: Pool, author: models.Model | None = None) -> None:
+    """Ask for the pool to be taken off its pooler; its record goes once that is proven."""
+    with transaction.atomic():
+        Pool.objects.wanted().filter(pk=pool.pk).update(
+            removal_requested_at=timezone.now(),
+            state=PoolState.PENDING,
+            state_reason="",
+            version=models.F("version") + 1,
+        )
+        apply_requests.ask([pool.pooler_id])
+    pool.refresh_from_db()
+    logger.info("pool %s (%s) is to be removed, asked by %s", pool.pk, pool, author)
+
+
+def _wish(values: dict[str, Any]) -> Pool:
+    """An unsaved pool of what was typed; raises `InvalidPool` where its pooler or cluster is not there."""
+    pooler, cluster = _found(Pooler, values.get("pooler")), _found(Cluster, values.get("cluster"))
+    if pooler is None or cluster is None:
+        absent = [field for field, record in (("pooler", pooler), ("cluster", cluster)) if record is None]
+        raise InvalidPool({field: [f"choose a {field} that is registered"] for field in absent})
+    usual = Mode.SESSION if pooler.kind == PoolerKind.PGPOOL else Mode.TRANSACTION
+    return Pool(
+        pooler=pooler,
+        cluster=cluster,
+        name=values.get("name") or "",
+        database=values.get("database") or "",
+        user=values.get("user") or "",
+        mode=values.get("mode") or usual,
+        size=values.get("size") or 0,
+        settings=values.get("settings") or {},
+    )
+
+
+def _found(model: type[Record], given: Any) -> Record | None:
+    """The record given, or the one of that id."""
+    if isinstance(given, model):
+        return given
+    try:
+        return model._default_manager.filter(pk=given).first()
+    except ValidationError:  # not a UUID
+        return None
+
+
+def _refuse_if_leaving(pool: Pool) -> None:
+    if pool.removal_requested_at is not None:
+        raise IllegalTransition(f"pool {pool} is being removed: make a new one of that name instead")
+
+
+def _moved(standing: Pool, wish: Pool) -> Problems:
+    for field in FIXED:
+        before, after = getattr(standing, field), getattr(wish, field)
+        if before != after:
+            yield field, f"a pool stays on its {field} {before}: make a new pool on {after}, then remove this one"
+
+
+def _lock(wish: Pool) -> None:
+    """Hold the pooler's and the cluster's row until the commit, so that no two pools share one free connection.
+
+    SQLite has no row locks; its transactions begin IMMEDIATE (panel.databases), which excludes other writers.
+    """
+    for field, model in (("pooler", Pooler), ("cluster", Cluster)):
+        held = model._default_manager.select_for_update().filter(pk=getattr(wish, f"{field}_id")).first()
+        if held is None:
+            raise InvalidPool({field: [f"{field} {getattr(wish, field)} was removed meanwhile: choose another"]})
+
+
+def _name_taken(wish: Pool) -> Problems:
+    if Pool.objects.wanted().filter(pooler=wish.pooler, name=wish.name).exclude(pk=wish.pk).exists():
+        yield "name", f"there is a pool named {wish.name!r} on pooler {wish.pooler} already: choose another name"
+
+
+def _over_budget(wish: Pool, standing: Pool | None = None) -> Problems:
+    """A pool may always shrink, or stay as it is, even where the budget shrank below what was given."""
+    figures = budget.of_cluster(wish.cluster, without=standing)
+    grows = standing is None or wish.size > standing.size
+    if figures.free is not None and grows and wish.size > figures.free:
+        yield (
+            "size",
+            f"size {wish.size} is over the budget of cluster {wish.cluster}: {figures.available} available, "
+            f"{figures.allocated} given to {'other ' if standing else ''}pools, {figures.free} free",
+        )
+
+
+def _other_passwords(wish: Pool, user_password: str) -> Problems:
+    """A pooler has one list of users for all its clusters: a role of one name has one password there."""
+    password = user_password or wish.cluster.password_of(wish.login)
+    same_role = Q(user=wish.login) | Q(user="", cluster__admin_user=wish.login)
+    poolers = {wish.pooler_id, *wish.cluster.pools.wanted().filter(same_role).values_list("pooler_id", flat=True)}
+    others = Cluster.objects.exclude(pk=wish.cluster_id).filter(
+        pk__in=Pool.objects.wanted().filter(same_role, pooler__in=poolers).values("cluster")
+    )
+    for other in others:
+        if other.password_of(wish.login) != password:
+            yield (
+                "user",
+                f"role {wish.login!r} has another password on cluster {other}, which is behind the same pooler, "
+                "and a pooler has one list of users: give both the same password, or use another role or pooler",
+            )
+    if wish.pooler.admin_user == wish.login and wish.pooler.admin_password != password:
+        yield (
+            "user",
+            f"{wish.login!r} is also the console login of pooler {wish.pooler}, with another password, "
+            "and a pooler has one list of users: use another role",
+        )
+
+
+def _keep_password(pool: Pool, user_password: str) -> None:
+    """Store a password that was proven by a login, and render anew the other pools that log in with it."""
+    if not user_password or user_password == pool.cluster.password_of(pool.user):
+        return
+    known = RolePassword(cluster=pool.cluster, role=pool.user)
+    known.password = user_password
+    RolePassword.objects.update_or_create(
+        cluster=pool.cluster, role=pool.user, defaults={"sealed_password": known.sealed_password}
+    )
+    apply_requests.ask_again(pool.cluster.pools.wanted().filter(user=pool.user).exclude(pk=pool.pk))
