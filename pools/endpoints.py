@@ -48,16 +48,15 @@ def of_cluster(cluster: Cluster, database: str | None = None) -> Endpoint:
     )
 
 
-def of_pool(pool: Pool) -> Endpoint:
-    """The pooler's address with the pool's name as the database.
+def address_of_pool(pool: Pool) -> Endpoint:
+    """The pooler's address with the pool's name as the database, without the password: fit for lists.
 
     A pool of the inbound user takes any role its pooler knows; it is shown with the cluster's admin login, the
-    one whose password the panel holds. `password` is None where the panel doesn't know it.
+    one whose password the panel holds.
     """
-    return Endpoint(
-        host=pool.pooler.host,
-        port=pool.pooler.port,
-        database=pool.name,
-        user=pool.login,
-        password=pool.cluster.password_of(pool.login),
-    )
+    return Endpoint(host=pool.pooler.host, port=pool.pooler.port, database=pool.name, user=pool.login)
+
+
+def of_pool(pool: Pool) -> Endpoint:
+    """`address_of_pool` with the password; None where the panel doesn't know it."""
+    return replace(address_of_pool(pool), password=pool.cluster.password_of(pool.login))
