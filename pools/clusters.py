@@ -9,8 +9,8 @@ from django.db import transaction
 from django.db.models import Model
 
 from pools import apply_requests, certificates, checking, names
-from pools.errors import IllegalTransition, InvalidValues
-from pools.models import Cluster, ClusterStatus, Pool, SslMode
+from pools.errors import ClusterUnreachable, IllegalTransition, InvalidValues
+from pools.models import Cluster, ClusterState, ClusterStatus, Pool, SslMode
 
 logger = logging.getLogger(__name__)
 
@@ -38,15 +38,19 @@ class InvalidCluster(InvalidValues):
     """What was typed for a cluster can't be taken."""
 
 
-def register(values: dict[str, Any], *, author: Model | None = None) -> tuple[Cluster, ClusterStatus]:
+def register(
+    values: dict[str, Any], *, author: Model | None = None, must_log_in: bool = False
+) -> tuple[Cluster, ClusterStatus]:
     """Save a new cluster (the contract's fields, with `admin_password`) after trying to log in.
 
-    An unreachable one is saved too: its status says why. Raises `InvalidCluster`.
+    An unreachable one is saved too and its status says why, unless the login must succeed: then it raises
+    `ClusterUnreachable` and saves nothing. Raises `InvalidCluster`.
     """
     cluster = Cluster(**{name: values[name] for name in FIELDS if name in values})
     InvalidCluster.refuse(_problems(cluster))
     cluster.admin_password = values.get("admin_password") or ""
     found = checking.inspect(cluster)
+    _refuse_unreachable(found, must_log_in)
     with transaction.atomic():
         InvalidCluster.refuse(_name_taken(cluster))
         cluster.save(force_insert=True)
@@ -56,14 +60,19 @@ def register(values: dict[str, Any], *, author: Model | None = None) -> tuple[Cl
 
 
 def change(
-    cluster: Cluster, values: dict[str, Any], expected_version: int | None, *, author: Model | None = None
+    cluster: Cluster,
+    values: dict[str, Any],
+    expected_version: int | None,
+    *,
+    author: Model | None = None,
+    must_log_in: bool = False,
 ) -> tuple[Cluster, ClusterStatus]:
     """Write the given fields over the cluster's, then check it.
 
     Without `admin_password` the stored one stays, unless host, port or admin user change: a stored password never
     goes to another address. Role passwords follow the cluster (pools survive a failover), for who changes the
     address has given the admin's password again. Raises `InvalidCluster`, and `Stale` when the cluster was edited
-    since `expected_version` (None: whatever stands).
+    since `expected_version` (None: whatever stands), and `ClusterUnreachable` when the login must succeed and does not.
     """
     before = Cluster.objects.get(pk=cluster.pk)
     wished = Cluster.objects.get(pk=cluster.pk)
@@ -73,6 +82,7 @@ def change(
     if values.get("admin_password"):
         wished.admin_password = values["admin_password"]
     found = checking.inspect(wished)
+    _refuse_unreachable(found, must_log_in)
     with transaction.atomic():
         InvalidCluster.refuse(_name_taken(wished))
         written = {name: getattr(wished, name) for name in (*FIELDS, "sealed_admin_password")}
@@ -81,6 +91,11 @@ def change(
         status = checking.record(cluster, found)
     logger.info("cluster %s changed by %s: %s", cluster.pk, author, status.state)
     return cluster, status
+
+
+def _refuse_unreachable(found: dict[str, Any], must_log_in: bool) -> None:
+    if must_log_in and found["state"] == ClusterState.UNREACHABLE:
+        raise ClusterUnreachable(found["error"])
 
 
 def remove(cluster: Cluster, *, author: Model | None = None) -> None:
