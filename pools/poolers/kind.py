@@ -1,0 +1,91 @@
+"""What a kind of pooler has to know; `pools.apply` does the rest (lock, revisions, states, rollback)."""
+
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Protocol
+from uuid import UUID
+
+from pools.errors import ApplyFailed
+from pools.models import Pool, Pooler
+
+Files = Mapping[str, bytes | None]
+Step = Callable[[str, str], None]
+
+
+class Rejected(ApplyFailed):
+    """The configuration can't go live; `pools` are those to blame, none where it can't be told."""
+
+    def __init__(self, reason: str, *pools: UUID) -> None:
+        super().__init__(reason)
+        self.pools = frozenset(pools)
+
+
+@dataclass(frozen=True)
+class PoolFigures:
+    """The connections of one pool now, summed over its users; `maxwait_ms` is the longest wait of a client."""
+
+    cl_active: int = 0
+    cl_waiting: int = 0
+    sv_active: int = 0
+    sv_idle: int = 0
+    maxwait_ms: int = 0
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A configuration ready to go live. `changed` pools differ from what is live; `texts` go into the revision."""
+
+    texts: dict[str, str] = field(repr=False)
+    before: Files = field(repr=False)
+    changed: frozenset[UUID]
+
+    @property
+    def files(self) -> Files:
+        """The bytes to put in place."""
+        return {name: text.encode(errors="surrogateescape") for name, text in self.texts.items()}
+
+
+class Session(Protocol):
+    """An open console of one pooler, held through one apply: it outlives a lockout that a bad file would cause."""
+
+    version_text: str
+
+    def draft(self, pools: Collection[Pool], settled: Mapping[str, str], trust_disk: bool) -> Draft:
+        """Render the pools; those not pending keep their entry of `settled`. Raises `Rejected`, `ApplyFailed`.
+
+        What a rollback puts back is what lies on disk, or `settled` where a dead worker may have written there.
+        """
+
+    def rehearse(self, draft: Draft, step: Step) -> None:
+        """Find out, without touching the pooler, whether the draft can work. Raises `Rejected`."""
+
+    def go_live(self, files: Files) -> None:
+        """Write the files and make the pooler read them. Raises `ApplyFailed`, `PoolerUnreachable`."""
+
+    def read_back(self, files: Files) -> None:
+        """Compare what the pooler says with what the files say. Raises `Rejected`."""
+
+    def log_in(self, draft: Draft, step: Step) -> None:
+        """Log in to the console anew and through each changed pool to its database. Raises `Rejected`."""
+
+
+class Kind(Protocol):
+    """A program the panel configures."""
+
+    files: tuple[str, ...]
+
+    def check(self, pooler: Pooler) -> str:
+        """Its version as it names it. Raises `PoolerUnreachable`."""
+
+    def figures(self, pooler: Pooler) -> dict[str, PoolFigures]:
+        """The figures of each pool by name. Raises `PoolerUnreachable`."""
+
+    def open(self, pooler: Pooler) -> AbstractContextManager[Session]:
+        """A session for an apply. Raises `PoolerUnreachable`."""
+
+    def masked(self, texts: Mapping[str, str]) -> dict[str, str]:
+        """The files with each secret replaced by dots."""
+
+    def ours(self, name: str, text: str) -> str:
+        """The part of a file that the panel writes, to tell whether somebody else changed it."""

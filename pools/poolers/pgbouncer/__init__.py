@@ -1,0 +1,1 @@
+"""PgBouncer: its files, its console, and the proof that they agree."""

@@ -1,0 +1,169 @@
+"""One apply onto a PgBouncer, over one console login that stays valid whatever the new files do to logins."""
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import PurePosixPath
+
+from pools import files, postgres
+from pools.errors import ClusterUnreachable, PoolerUnreachable
+from pools.models import Pool, Pooler, PoolState
+from pools.poolers.kind import Draft, Files, PoolFigures, Rejected, Step
+from pools.poolers.pgbouncer import console, entries, render, settings, verify
+from pools.poolers.pgbouncer.entries import Entry
+from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
+
+MOST_LOGINS = 200
+
+
+class PgBouncer:
+    """The kind `pgbouncer`."""
+
+    files: tuple[str, ...] = render.FILES
+
+    def check(self, pooler: Pooler) -> str:
+        """`PgBouncer 1.18.0`, from SHOW VERSION."""
+        return str(console.show(pooler, "version")[0]["version"])
+
+    def figures(self, pooler: Pooler) -> dict[str, PoolFigures]:
+        """SHOW POOLS by pool name."""
+        return console.figures(pooler)
+
+    @contextmanager
+    def open(self, pooler: Pooler) -> Iterator["PgBouncerSession"]:
+        """A session over one console login."""
+        with console.open(pooler) as connection:
+            yield PgBouncerSession(pooler, connection)
+
+    def masked(self, texts: Mapping[str, str]) -> dict[str, str]:
+        """The files with dots for passwords."""
+        return render.masked(texts)
+
+    def ours(self, name: str, text: str) -> str:
+        """The part that an apply replaces."""
+        return render.ours(name, text)
+
+
+class PgBouncerSession:
+    """See `pools.poolers.kind.Session`."""
+
+    def __init__(self, pooler: Pooler, connection: console.Console) -> None:
+        self.pooler, self.connection = pooler, connection
+        self.version_text = str(console.rows(connection, "version")[0]["version"])
+        self.pools: dict[object, Pool] = {}
+        self.names: set[str] = set()
+        self.own_names: set[str] = set()
+
+    def draft(self, pools: Collection[Pool], settled: Mapping[str, str], trust_disk: bool) -> Draft:
+        """Render pooldeck.ini and userlist.txt, and pgbouncer.ini where it does not include the former yet."""
+        self.pools = {pool.pk: pool for pool in pools}
+        disk = files.read(self.pooler.config_dir, list(render.FILES))
+        main, kept = _text(disk, MAIN), render.kept_part(_text(disk, USERLIST))
+        self.own_names = render.own_names(main)
+        self._remember_names(_text(disk, DATABASES), settled.get(DATABASES, ""))
+        wanted = self._entries(settled)
+        texts = {
+            USERLIST: render.userlist(kept, self._secrets(wanted, render.users(kept), settled)),
+            DATABASES: render.databases(wanted),
+        }
+        included = render.with_include(main, self._folder_as_pgbouncer_sees_it(disk))
+        if included != main:
+            texts[MAIN] = included
+        changed = frozenset(pool.pk for pool in pools if pool.state == PoolState.PENDING)
+        before = {name: disk[name] for name in texts}
+        if not trust_disk or before[DATABASES] is None:
+            before[DATABASES] = settled.get(DATABASES, render.databases([])).encode()
+        return Draft(texts=texts, before=before, changed=changed)
+
+    def rehearse(self, draft: Draft, step: Step) -> None:
+        """Log in to each changed pool's server directly, so that a wrong password or database never goes live."""
+        for pool in self._changed(draft):
+            try:
+                password = entries.password_of(pool, pool.login)
+                postgres.connect(pool.cluster, database=pool.database, user=pool.login, password=password).close()
+            except ClusterUnreachable as error:
+                raise Rejected(f"pool {pool} was not tried: {error}", pool.pk) from error
+        step("rehearsed", "every changed pool's database let its user in directly")
+
+    def go_live(self, contents: Files) -> None:
+        """Write, RELOAD; first without the entries that lose their fixed user, which one RELOAD can't take away."""
+        wanted = entries.read((contents.get(DATABASES) or b"").decode())
+        forced = {row["name"] for row in console.rows(self.connection, "databases") if row["force_user"]}
+        staying = [entry for entry in wanted if entry.user or entry.name not in forced]
+        if len(staying) < len(wanted):
+            files.replace(self.pooler.config_dir, {**contents, DATABASES: render.databases(staying).encode()})
+            console.reload(self.connection)
+        files.replace(self.pooler.config_dir, contents)
+        console.reload(self.connection)
+
+    def read_back(self, contents: Files) -> None:
+        """SHOW DATABASES must say what the file says, and no longer what it does not."""
+        wanted = entries.read((contents.get(DATABASES) or b"").decode())
+        gone = self.names - {entry.name for entry in wanted} - self.own_names
+        verify.read_back(console.rows(self.connection, "databases"), wanted, () if "*" in self.own_names else gone)
+
+    def log_in(self, draft: Draft, step: Step) -> None:
+        """The console must let its admin in again, and each changed pool its user through to the server."""
+        try:
+            console.open(self.pooler).close()
+        except PoolerUnreachable as error:
+            raise Rejected(f"after RELOAD the console locked its admin out: {error}") from error
+        changed = self._changed(draft)
+        for pool in changed[:MOST_LOGINS]:
+            step("logged in", verify.log_in(self.pooler, pool, pool.login, entries.password_of(pool, pool.login)))
+        if len(changed) > MOST_LOGINS:
+            step("read back only", f"{len(changed) - MOST_LOGINS} more changed pools were not logged in to")
+
+    def _entries(self, settled: Mapping[str, str]) -> list[Entry]:
+        """Pending pools as they are asked for, all others as they are live."""
+        version = settings.version_of(self.version_text)
+        live = {entry.pool: entry for entry in entries.read(settled.get(DATABASES, ""))}
+        found = []
+        for pool in self.pools.values():
+            if pool.state == PoolState.PENDING:
+                if pool.name in self.own_names:
+                    raise Rejected(
+                        f"pgbouncer.ini already has an entry {pool.name}: give the pool another name", pool.pk
+                    )
+                found.append(entries.of_pool(pool, version))
+            elif pool.pk in live:
+                found.append(live[pool.pk])
+        return found
+
+    def _secrets(self, wanted: list[Entry], kept: Mapping[str, str], settled: Mapping[str, str]) -> dict[str, str]:
+        """The users of the panel's part: one secret a name, which PgBouncer keeps once for all its pools."""
+        secrets = {self.pooler.admin_user: kept.get(self.pooler.admin_user, self.pooler.admin_password), **kept}
+        before = render.users(render.ours(USERLIST, settled.get(USERLIST, "")))
+        for entry in sorted(wanted, key=lambda entry: self.pools[entry.pool].state == PoolState.PENDING):
+            role, pool = entry.user or entry.auth_user, self.pools[entry.pool]
+            pending = pool.state == PoolState.PENDING
+            secret = entries.password_of(pool, role) if pending else before.get(role, entry.password)
+            if secrets.setdefault(role, secret) != secret:
+                raise Rejected(
+                    f"pooler {self.pooler} already keeps another password for {role}, and PgBouncer has one for each "
+                    f"name: give pool {pool} a user of its own, or {role} the same password everywhere",
+                    pool.pk,
+                )
+        return {role: secret for role, secret in secrets.items() if role not in kept}
+
+    def _folder_as_pgbouncer_sees_it(self, disk: Files) -> str:
+        """Where the pooler itself finds config_dir (a container may see another path); raises `Rejected`."""
+        auth_file = next(
+            str(row["value"]) for row in console.rows(self.connection, "config") if row["key"] == "auth_file"
+        )
+        path = PurePosixPath(auth_file)
+        if path.name != USERLIST or disk[MAIN] is None:
+            raise Rejected(
+                f"config_dir {self.pooler.config_dir} must hold {MAIN}, and its auth_file (now {auth_file or 'unset'}) "
+                f"must be {self.pooler.config_dir}/{USERLIST}: change it, RELOAD, then apply again"
+            )
+        return str(path.parent)
+
+    def _remember_names(self, *texts: str) -> None:
+        self.names |= {entry.name for text in texts for entry in entries.read(text)}
+
+    def _changed(self, draft: Draft) -> list[Pool]:
+        return [pool for pk, pool in self.pools.items() if pk in draft.changed]
+
+
+def _text(disk: Files, name: str) -> str:
+    return (disk[name] or b"").decode(errors="surrogateescape")

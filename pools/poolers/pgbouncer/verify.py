@@ -1,0 +1,109 @@
+"""Proof that a configuration is live: what SHOW DATABASES says, and a real login through a pool."""
+
+import select
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+
+import psycopg
+from psycopg.pq import ExecStatus
+
+from pools.models import Pool, Pooler
+from pools.poolers.kind import Rejected
+from pools.poolers.pgbouncer import console
+from pools.poolers.pgbouncer.entries import Entry
+
+LOGIN_TIMEOUT_S = (
+    20  # longer than PgBouncer's server_login_retry of 15 s, within which it does not ask the server again
+)
+RESERVE_COLUMNS = {"reserve_pool": "reserve_pool_size", "reserve_pool_size": "reserve_pool"}  # renamed in 1.24
+
+
+def read_back(rows: Iterable[Mapping[str, object]], entries: Iterable[Entry], gone: Iterable[str]) -> None:
+    """Compare SHOW DATABASES with the entries and the names that must be gone; raises `Rejected` at a fault."""
+    live = {str(row["name"]): row for row in rows}
+    for entry in entries:
+        if entry.name not in live:
+            raise Rejected(f"after RELOAD the pooler has no pool {entry.name}: it did not take the file", entry.pool)
+        if fault := _difference(live[entry.name], entry):
+            raise Rejected(f"after RELOAD pool {entry.name} has {fault}", entry.pool)
+    for name in gone:
+        if name in live:
+            raise Rejected(f"after RELOAD the pooler still has pool {name}")
+
+
+def log_in(pooler: Pooler, pool: Pool, user: str, password: str) -> str:
+    """Log in to the pool as a client and run SELECT 1 on its server; the answer says how far it came.
+
+    A pool whose connections are all taken lets the login in and keeps its query waiting: that proves the entry
+    too, and is said. Raises `Rejected` with the server's words.
+    """
+    try:
+        connection = psycopg.connect(
+            host=pooler.host,
+            port=pooler.port,
+            user=user,
+            password=password,
+            dbname=pool.name,
+            application_name="pooldeck",
+            connect_timeout=LOGIN_TIMEOUT_S,
+            autocommit=True,
+        )
+        with closing(connection):  # not `with connection`, whose commit would wait behind an unanswered query
+            answered = _answers(connection)
+    except psycopg.Error as error:
+        raise Rejected(f"a login through pool {pool.name} as {user} failed: {_login_reason(error)}", pool.pk) from None
+    if answered:
+        return f"{user} through {pool.name}"
+    return _explain_silence(pooler, pool, user)
+
+
+def _answers(connection: psycopg.Connection[tuple[object, ...]]) -> bool:
+    """Whether SELECT 1 comes back within the deadline; libpq alone would wait as long as the pool does."""
+    connection.pgconn.send_query(b"SELECT 1")
+    deadline = time.monotonic() + LOGIN_TIMEOUT_S
+    while connection.pgconn.is_busy():
+        readable, _, _ = select.select([connection.pgconn.socket], [], [], max(0.0, deadline - time.monotonic()))
+        if not readable:
+            return False
+        connection.pgconn.consume_input()
+    result = connection.pgconn.get_result()
+    if result is None or result.status != ExecStatus.TUPLES_OK:
+        raise psycopg.OperationalError(result.error_message.decode(errors="replace") if result else "no answer")
+    return True
+
+
+def _explain_silence(pooler: Pooler, pool: Pool, user: str) -> str:
+    """A pool that is full or paused keeps a query waiting by design; any other silence is a fault."""
+    paused = any(row["name"] == pool.name and row["paused"] for row in console.show(pooler, "databases"))
+    figures = console.figures(pooler).get(pool.name)
+    if paused:
+        return f"{user} into {pool.name}, which is paused: its query waits"
+    if figures and figures.sv_active >= pool.size:
+        return f"{user} into {pool.name}, whose {pool.size} connections are all in use: its query waits"
+    raise Rejected(f"a query through pool {pool.name} as {user} got no answer in {LOGIN_TIMEOUT_S} s", pool.pk)
+
+
+def _login_reason(error: psycopg.Error) -> str:
+    if isinstance(error, psycopg.errors.ConnectionTimeout):
+        return f"no answer in {LOGIN_TIMEOUT_S} s; PgBouncer's log says what its server said"
+    return console.reason_of(error)
+
+
+def _difference(row: Mapping[str, object], entry: Entry) -> str:
+    """The first column that is not what the entry says, in words; empty when all are."""
+    wanted: dict[str, object] = {
+        "host": entry.host,
+        "port": entry.port,
+        "database": entry.database,
+        "force_user": entry.user or None,
+        "pool_size": entry.size,
+        "pool_mode": entry.mode,
+        "max_connections": entry.size,
+    }
+    for key, value in entry.settings.items():
+        column = key if key in row else RESERVE_COLUMNS.get(key, key)
+        if column in row:
+            wanted[column] = int(value) if value.isdigit() else value
+    found = ((column, row[column], expected) for column, expected in wanted.items())
+    return next((f"{column} {live}, not {expected}" for column, live, expected in found if live != expected), "")

@@ -1,0 +1,1 @@
+"""Pgpool-II: its reachability; configuring it comes later."""

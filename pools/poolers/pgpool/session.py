@@ -1,0 +1,54 @@
+"""Pgpool-II through its SQL interface: whether it is there, and which release it is."""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+
+import psycopg
+
+from pools.errors import ApplyFailed, PoolerUnreachable
+from pools.models import Pooler
+from pools.poolers.kind import PoolFigures, Session
+from pools.poolers.pgbouncer.console import reason_of
+
+CONNECT_TIMEOUT_S = 5
+
+
+class Pgpool:
+    """The kind `pgpool`: it pools sessions and has no named pools (its manual, "connection pooling")."""
+
+    files: tuple[str, ...] = ()
+
+    def check(self, pooler: Pooler) -> str:
+        """`Pgpool-II 4.3.5`, from SHOW POOL_VERSION; the login is a role of the PostgreSQL behind it."""
+        try:
+            with psycopg.connect(
+                host=pooler.host,
+                port=pooler.port,
+                user=pooler.admin_user,
+                password=pooler.admin_password,
+                dbname="postgres",
+                application_name="pooldeck",
+                connect_timeout=CONNECT_TIMEOUT_S,
+                autocommit=True,
+                prepare_threshold=None,
+            ) as connection:
+                found = connection.execute("SHOW POOL_VERSION").fetchone()
+        except psycopg.Error as error:
+            raise PoolerUnreachable(f"pooler {pooler} can't be reached: {reason_of(error)}") from None
+        return f"Pgpool-II {found[0].split()[0]}" if found else "Pgpool-II"
+
+    def figures(self, pooler: Pooler) -> dict[str, PoolFigures]:
+        """None: Pgpool-II has no named pools."""
+        return {}
+
+    def open(self, pooler: Pooler) -> AbstractContextManager[Session]:
+        """Refused until the panel can configure it."""
+        raise ApplyFailed(f"pooler {pooler} is a Pgpool-II, which has no named pools: make the pool on a PgBouncer")
+
+    def masked(self, texts: Mapping[str, str]) -> dict[str, str]:
+        """Nothing is rendered, so nothing is shown."""
+        return {}
+
+    def ours(self, name: str, text: str) -> str:
+        """Nothing is written."""
+        return ""

@@ -1,0 +1,135 @@
+"""Registering, changing, removing and checking poolers."""
+
+import logging
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from django.conf import settings
+
+from pools import files, names
+from pools.errors import IllegalTransition, PoolerUnreachable, PoolsError
+from pools.models import Pooler, PoolerKind, PoolerState
+from pools.poolers import KINDS
+from pools.poolers.kind import PoolFigures
+
+logger = logging.getLogger(__name__)
+
+FIELDS = ("name", "kind", "host", "port", "admin_user", "config_dir", "generator")
+CHECKS_AT_ONCE = 16
+
+
+class InvalidPooler(PoolsError):
+    """Values a pooler can't have; `errors` is field → messages."""
+
+    def __init__(self, errors: dict[str, list[str]]) -> None:
+        super().__init__("; ".join(f"{field}: {' '.join(found)}" for field, found in errors.items()))
+        self.errors = errors
+
+
+def register(values: Mapping[str, Any], author: Any = None) -> tuple[Pooler, str]:
+    """A new pooler, and why it can't be reached (empty when it can); raises `InvalidPooler`."""
+    fields = _validated(Pooler(), values)
+    password = str(values.get("admin_password") or "")
+    if not password:
+        raise InvalidPooler({"admin_password": ["the console's password is needed"]})
+    pooler = Pooler(**fields)
+    pooler.admin_password = password
+    pooler.save(force_insert=True)
+    return pooler, check(pooler)
+
+
+def change(
+    pooler: Pooler, values: Mapping[str, Any], expected_version: int | None = None, author: Any = None
+) -> tuple[Pooler, str]:
+    """Change some fields; a new address or login needs the password again. Raises `InvalidPooler`, `Stale`."""
+    fields = _validated(pooler, values)
+    password = str(values.get("admin_password") or "")
+    moved = Pooler(**{"id": pooler.pk, **{name: getattr(pooler, name) for name in FIELDS}, **fields})
+    if not password and moved.secret_owner != pooler.secret_owner:
+        raise InvalidPooler({"admin_password": ["the address or the login changed: give the password again"]})
+    if password:
+        moved.admin_password = password
+        fields["sealed_admin_password"] = moved.sealed_admin_password
+    pooler.edit(expected_version, **fields)
+    return pooler, check(pooler)
+
+
+def remove(pooler: Pooler) -> None:
+    """Forget a pooler; its files stay as they are. Refused while it has pools (409)."""
+    if count := pooler.pools.count():
+        raise IllegalTransition(f"pooler {pooler} still has {count} pools: delete them first")
+    pooler.delete()
+
+
+def check(pooler: Pooler) -> str:
+    """Look at the console and the folder and record what was found; the reason it can't be used, or nothing."""
+    version, reason = _look(pooler)
+    pooler.mark(PoolerState.ONLINE if version else PoolerState.UNREACHABLE, version, reason)
+    return reason
+
+
+def check_all(poolers: Iterable[Pooler] | None = None) -> None:
+    """Check poolers at once; one that is down delays no other."""
+    asked = list(poolers if poolers is not None else Pooler.objects.all())
+    with ThreadPoolExecutor(CHECKS_AT_ONCE, thread_name_prefix="check") as threads:
+        for pooler, (version, reason) in zip(asked, threads.map(_look, asked), strict=True):
+            pooler.mark(PoolerState.ONLINE if version else PoolerState.UNREACHABLE, version, reason)
+
+
+def pool_figures(pooler: Pooler) -> dict[str, PoolFigures]:
+    """The connections of each pool now, by pool name, summed over users; raises `PoolerUnreachable`."""
+    return KINDS[pooler.kind].figures(pooler)
+
+
+def _look(pooler: Pooler) -> tuple[str, str]:
+    """Its version (empty when unreachable) and what is wrong; touches no record, so that threads may call it."""
+    kind = KINDS[pooler.kind]
+    try:
+        version = kind.check(pooler)
+        if kind.files and pooler.generator in ("", settings.GENERATOR):
+            files.refuse_unsafe(pooler.config_dir)
+    except PoolerUnreachable as error:
+        return "", str(error)
+    except files.UnsafeFolder as error:
+        return version, str(error)
+    return version, ""
+
+
+def _validated(pooler: Pooler, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields given, trimmed and typed; missing ones keep what the pooler has. Raises `InvalidPooler`."""
+    fields = {name: getattr(pooler, name) for name in FIELDS}
+    fields |= {
+        name: value.strip() if isinstance(value, str) else value for name, value in values.items() if name in FIELDS
+    }
+    if "config_dir" in fields:
+        fields["config_dir"] = str(fields["config_dir"]).rstrip("/")
+    found = {name: problem for name, problem in _problems(pooler, fields) if problem}
+    if found:
+        raise InvalidPooler({name: [problem] for name, problem in found.items()})
+    return fields
+
+
+def _problems(pooler: Pooler, fields: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    name, port, folder = fields["name"], fields["port"], fields["config_dir"]
+    yield "name", names.identifier_problem(name)
+    if Pooler.objects.filter(name=name).exclude(pk=pooler.pk).exists():
+        yield "name", f"a pooler named {name} is registered already: choose another name"
+    yield "kind", "" if fields["kind"] in PoolerKind.values else f"{fields['kind']!r} is not one of {PoolerKind.values}"
+    yield "host", names.host_problem(fields["host"])
+    yield "port", "" if isinstance(port, int) and 1 <= port <= 65535 else f"{port!r} is not a port from 1 to 65535"
+    yield "admin_user", names.identifier_problem(fields["admin_user"])
+    yield "config_dir", _folder_problem(folder, fields["kind"])
+    if (
+        folder
+        and Pooler.objects.filter(config_dir=folder, generator=fields["generator"]).exclude(pk=pooler.pk).exists()
+    ):
+        yield "config_dir", f"{folder} is the folder of another pooler: two would overwrite each other's pools"
+
+
+def _folder_problem(folder: str, kind: str) -> str:
+    if not folder:
+        return "" if kind == PoolerKind.PGPOOL else "the folder of its configuration is needed"
+    if not folder.startswith("/") or ".." in folder.split("/"):
+        return f"{folder!r} is not an absolute path: write it from / on, without .."
+    return names.line_problem(folder)
