@@ -1,0 +1,62 @@
+"""Pools on the live pooler, and what clients and the console see of them."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from panel.quickstart.servers import PgBouncerServer
+from pools.models import Cluster, Pool, Pooler
+
+MakePool = Callable[..., Pool]
+LogIn = Callable[..., str]
+Live = Callable[[], dict[str, tuple[object, ...]]]
+
+
+@pytest.fixture
+def make_pool(cluster: Cluster, pooler: Pooler) -> MakePool:
+    """Saves a pending pool on `pooler` to `cluster`; not applied yet."""
+
+    def make(name: str = "orders", **fields: object) -> Pool:
+        values = {"pooler": pooler, "cluster": cluster, "database": "app", "user": "app", "size": 3} | fields
+        return Pool.objects.create(name=name, **values)
+
+    return make
+
+
+@pytest.fixture
+def log_in(pooler: Pooler) -> LogIn:
+    """Logs in through the pooler as a client; the role it ends up as."""
+
+    def as_client(pool: str, user: str = "app", password: str = "app-password") -> str:
+        address = {"host": pooler.host, "port": pooler.port, "connect_timeout": 5}
+        with psycopg.connect(dbname=pool, user=user, password=password, autocommit=True, **address) as session:
+            return session.execute(b"SELECT current_user").fetchone()[0]
+
+    return as_client
+
+
+@pytest.fixture
+def live(pgbouncer: PgBouncerServer) -> Live:
+    """Reads name → (database, forced user, size, mode, most connections) out of SHOW DATABASES."""
+    columns = ("database", "force_user", "pool_size", "pool_mode", "max_connections")
+
+    def read() -> dict[str, tuple[object, ...]]:
+        with pgbouncer.connect() as console:
+            cursor = console.execute(b"SHOW DATABASES")
+            names = [column.name for column in cursor.description]
+            rows = [dict(zip(names, row, strict=True)) for row in cursor]
+        return {row["name"]: tuple(row[column] for column in columns) for row in rows if row["name"] != "pgbouncer"}
+
+    return read
+
+
+@pytest.fixture
+def config_bytes(pgbouncer: PgBouncerServer) -> Callable[[], dict[str, bytes]]:
+    """Reads every file of the configuration folder."""
+
+    def read() -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in Path(pgbouncer.config_dir).iterdir()}
+
+    return read
