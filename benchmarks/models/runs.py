@@ -121,6 +121,7 @@ class Run(models.Model):
     cluster = models.ForeignKey(Cluster, null=True, on_delete=models.SET_NULL, related_name="runs")
     pool = models.ForeignKey(Pool, null=True, on_delete=models.SET_NULL, related_name="runs")
     database = models.CharField(max_length=63, default="")
+    pooled = models.BooleanField(default=False)  # through a pool, even once that pool is gone
     role = models.CharField(max_length=63, default="", blank=True)  # who a direct run logs in as; empty: the admin
     target_label = models.CharField(max_length=200, default="")  # what it was aimed at, kept when that is gone
     options = models.JSONField(default=dict)

@@ -1,0 +1,176 @@
+"""What a running attempt writes: samples, output and state, each in the database first and in the live stream then."""
+
+import logging
+import time
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, Model, TextField, Value
+from django.db.models.functions import Concat
+from django.utils import timezone
+
+from benchmarks import live
+from benchmarks.engines.pgbench.lines import Progress
+from benchmarks.models import PoolSample, Run, RunOutput, Sample
+from benchmarks.models.runs import LEASE
+from benchmarks.sampling import PoolLook
+
+log = logging.getLogger(__name__)
+
+RENEW_S = LEASE.total_seconds() / 3
+FLUSH_S = 3.0
+LOG_LINES_A_SECOND = 20  # published; all of them, up to the cap, are kept in the output
+STATES_A_SECOND = 4
+
+
+class Output:
+    """What the program printed: held whole up to the cap, sent to the database in pieces."""
+
+    def __init__(self, cap_bytes: int) -> None:
+        self.text = {"stdout": "", "stderr": ""}
+        self.truncated = False
+        self._cap = cap_bytes
+        self._kept: dict[str, list[str]] = {"stdout": [], "stderr": []}
+        self._sizes = {"stdout": 0, "stderr": 0}
+        self._unsent: dict[str, list[str]] = {"stdout": [], "stderr": []}
+
+    def add(self, stream: str, line: str) -> None:
+        """Keep a line while its stream is under the cap."""
+        size = len(line.encode()) + 1
+        if self._sizes[stream] + size > self._cap:
+            self.truncated = True
+            return
+        self._sizes[stream] += size
+        self._kept[stream].append(line + "\n")
+        self._unsent[stream].append(line + "\n")
+
+    def whole(self, stream: str) -> str:
+        """All that was kept of a stream."""
+        return "".join(self._kept[stream])
+
+    def take_unsent(self) -> dict[str, str]:
+        """What was added since the last call, by stream; streams without news are left out."""
+        news = {stream: "".join(lines) for stream, lines in self._unsent.items() if lines}
+        self._unsent = {"stdout": [], "stderr": []}
+        return news
+
+
+class Recorder:
+    """The one writer of an attempt; every write is fenced, renews the lease and is one transaction.
+
+    Raises `Fenced` as soon as the attempt has ended elsewhere. All its events share one count, so that a watcher
+    sees a gap in them; the clock `t` is the load's own: seconds since `began` (monotonic).
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.began = time.monotonic()
+        self.output = Output(settings.OUTPUT_CAP_BYTES)
+        self.samples: list[Progress] = []
+        self._seq = 0
+        self._written_at = time.monotonic()
+        self._flushed_at = time.monotonic()
+        self._state_told_at = 0.0
+        self._log_second, self._log_lines = 0, 0
+
+    def t(self, at: float) -> float:
+        """A monotonic time on the load's clock."""
+        return max(0.0, round(at - self.began, 3))
+
+    def begin(self, at: float, **values: Any) -> None:
+        """The load was started at `at` (monotonic); its first progress line sets the clock more precisely."""
+        self.began = at
+        self.state(load_began_at=self._wall_clock(at), **values)
+
+    def _wall_clock(self, at: float) -> Any:
+        return timezone.now() - timedelta(seconds=time.monotonic() - at)
+
+    def state(self, **values: Any) -> None:
+        """Write values of the run and tell its state."""
+        self._write(values)
+        self._state_told_at = time.monotonic()
+        self._publish("state", live.state_payload(self.run))
+
+    def progress(self, percent: float) -> None:
+        """How much of a dataset is made; told a few times a second at the most."""
+        if time.monotonic() - self._state_told_at >= 1 / STATES_A_SECOND or percent >= 100:
+            self.state(progress_percent=percent)
+
+    def sample(self, progress: Progress, at: float) -> None:
+        """One progress line that arrived at `at`: its row, then its event."""
+        values: dict[str, Any] = {}
+        if not self.samples:  # pgbench 14 and later start their clock before they connect
+            self.began = at - progress.t
+            values["load_began_at"] = self._wall_clock(self.began)
+        self.samples.append(progress)
+        row = Sample(run=self.run, attempt=self.run.attempt, seq=self._next_seq(), **_columns(progress))
+        self._write(values, row)
+        self._send("sample", row.seq, live.sample_payload(row))
+
+    def pool(self, look: PoolLook) -> None:
+        """One look at the pool."""
+        row = PoolSample(
+            run=self.run, attempt=self.run.attempt, seq=self._next_seq(), t=self.t(look.at), **look.figures
+        )
+        self._write({}, row)
+        self._send("pool", row.seq, live.pool_payload(row))
+
+    def line(self, stream: str, text: str) -> None:
+        """Keep a line of output."""
+        self.output.add(stream, text)
+
+    def log(self, text: str, at: float) -> None:
+        """Tell watchers a line, unless too many came in this second."""
+        if int(at) != self._log_second:
+            self._log_second, self._log_lines = int(at), 0
+        self._log_lines += 1
+        if self._log_lines <= LOG_LINES_A_SECOND:
+            self._publish("log", {"t": self.t(at), "line": text})
+
+    def keep(self) -> None:
+        """Renew the lease and send the output, where either is due."""
+        now = time.monotonic()
+        if now - self._written_at >= RENEW_S:
+            self._write({})
+        if now - self._flushed_at >= FLUSH_S:
+            self.flush()
+
+    def flush(self) -> None:
+        """Send the output that the database lacks."""
+        self._flushed_at = time.monotonic()
+        news = self.output.take_unsent()
+        if not news:
+            return
+        with transaction.atomic():
+            self.run.write()
+            RunOutput.objects.get_or_create(run=self.run)
+            added = {stream: Concat(F(stream), Value(text), output_field=TextField()) for stream, text in news.items()}
+            RunOutput.objects.filter(run=self.run).update(truncated=self.output.truncated, **added)
+
+    def cancel_requested(self) -> bool:
+        """Whether somebody asked for the end of the run."""
+        return self.run.held().filter(cancel_requested_at__isnull=False).exists()
+
+    def _write(self, values: dict[str, Any], row: Model | None = None) -> None:
+        with transaction.atomic():
+            self.run.write(**values)
+            if row is not None:
+                row.save(force_insert=True)
+        self._written_at = time.monotonic()
+
+    def _next_seq(self) -> int:
+        self._seq += 1
+        return self._seq
+
+    def _publish(self, name: str, payload: dict[str, Any]) -> None:
+        self._send(name, self._next_seq(), payload)
+
+    def _send(self, name: str, seq: int, payload: dict[str, Any]) -> None:
+        live.publish(self.run.pk, name, live.event_id(self.run.attempt, seq), payload)
+
+
+def _columns(progress: Progress) -> dict[str, Any]:
+    columns: dict[str, Any] = {name: getattr(progress, name) for name in live.SAMPLE_FIELDS}
+    return columns | {"failed": progress.failed or 0}

@@ -1,0 +1,263 @@
+"""Carries a claimed run to its one final state: starts the program, records what it says, ends it when it must end."""
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from queue import Empty, Queue
+from typing import Any
+
+from benchmarks import datasets, live, sampling, sessions, targets, validity
+from benchmarks.engines import pgbench
+from benchmarks.engines.pgbench import lines
+from benchmarks.engines.pgbench.command import passfile_text
+from benchmarks.errors import BenchmarksError, Fenced
+from benchmarks.models import Purpose, Run, Status, Validity
+from benchmarks.process import QUEUED_EVENTS, Ended, Line, LoadProcess, drain, private_home
+from benchmarks.recording import Recorder
+from panel.crypto import SealBroken
+from pools.endpoints import Endpoint
+from pools.errors import PoolsError
+
+log = logging.getLogger(__name__)
+
+CHECK_S = 0.4  # how late a cancel may be seen
+HELD_PIPES_S = 5.0  # after the program's end, for what still holds its pipes
+TRANSACTIONS_CEILING_S = 6 * 3600.0
+# Phases of `pgbench -i` after its rows are made, which its own percentage leaves out; (from, to) of the whole.
+ROWS_PART = 80.0
+PHASE_BEGINS = {"v": 80.0, "p": 90.0, "f": 97.0}
+
+
+class Stopped(Exception):
+    """The load must end before its time."""
+
+    status: Status
+
+
+class Cancelled(Stopped):
+    """Somebody asked for its end."""
+
+    status = Status.CANCELLED
+
+
+class DeadlinePassed(Stopped):
+    """It outlived its planned time by far."""
+
+    status = Status.TIMED_OUT
+
+
+@dataclass(frozen=True)
+class Ending:
+    """A final state and the columns that go with it."""
+
+    status: Status
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+def execute(run: Run) -> None:
+    """Carry out a run that this worker claimed; whatever happens, it gets exactly one final state."""
+    recorder = Recorder(run)
+    try:
+        ending = _conduct(run, recorder)
+    except Fenced as error:
+        log.warning("run %s: %s; its load was ended and nothing more is written", run.pk, error)
+        return
+    except Stopped as stop:
+        ending = _incomplete(stop.status, str(stop))
+    except (BenchmarksError, PoolsError, SealBroken, OSError) as error:
+        ending = _incomplete(Status.FAILED, str(error))
+    except Exception as error:
+        log.exception("run %s ended by an error of the panel", run.pk)
+        ending = _incomplete(Status.FAILED, f"the panel failed ({type(error).__name__}): see the worker's log")
+    if run.finish(ending.status, **ending.values):
+        live.publish_end(run)
+    log.info("run %s: %s %s", run.pk, run.status, run.error)
+
+
+def _incomplete(status: Status, error: str) -> Ending:
+    return Ending(status, {"error": error, "validity": Validity.INCOMPLETE, "reasons": [error]})
+
+
+def _conduct(run: Run, recorder: Recorder) -> Ending:
+    """Run the program to its end; raises before it starts when it can't or must not."""
+    if recorder.cancel_requested():
+        raise Cancelled("cancelled before it started")
+    recorder.state(status=Status.STARTING)
+    program = pgbench.find()
+    endpoint = targets.endpoint_of(run)
+    with private_home(f"{run.pk.hex}-{run.attempt}", passfile_text(endpoint.password or ""), _pem(endpoint)) as home:
+        argv, env = pgbench.build_command(
+            run.options,
+            purpose=run.purpose,
+            binary=program.path,
+            passfile=str(home / "pgpass"),
+            endpoint=replace(endpoint, sslrootcert=str(home / "root.crt")) if endpoint.sslrootcert else endpoint,
+            application_name=run.application_name,
+            version=program.version,
+        )
+        exit_code, stop = _load(run, recorder, argv, env, home)
+    return _ending(run, recorder, exit_code, stop)
+
+
+def _pem(endpoint: Endpoint) -> str:
+    return Path(endpoint.sslrootcert).read_text(encoding="utf-8") if endpoint.sslrootcert else ""
+
+
+def _load(run: Run, recorder: Recorder, argv: list[str], env: dict[str, str], home: Path) -> tuple[int, Stopped | None]:
+    """The exit code, and why the load was stopped early (None: it came to its own end)."""
+    events: Queue[object] = Queue(QUEUED_EVENTS)
+    stop: Stopped | None = None
+    with _started(recorder, argv, env, home, events) as load:
+        try:
+            with sampling.watching(run.pool if run.purpose == Purpose.LOAD else None, events):
+                _listen(load, recorder, time.monotonic() + allowed_s(run))
+        except Stopped as early:
+            stop = early
+            recorder.state()  # a fresh lease for the time that stopping takes
+            load.stop()
+            sessions.terminate(run)
+        exit_code = load.stop()
+        _take_rest(load, recorder)
+    return exit_code, stop
+
+
+@contextmanager
+def _started(
+    recorder: Recorder, argv: list[str], env: dict[str, str], home: Path, events: "Queue[object]"
+) -> Iterator[LoadProcess]:
+    """The program, started once the attempt is known to hold still, and surely ended."""
+    recorder.begin(time.monotonic(), status=Status.RUNNING, command=argv)
+    load = LoadProcess(argv, env, home, events)
+    try:
+        yield load
+    finally:
+        load.stop()
+
+
+def allowed_s(run: Run) -> float:
+    """Seconds after which a run counts as hung: its planned time, what connecting may take, and grace.
+
+    `-T` is looked at between transactions only, so a hung server outlives it.
+    """
+    if run.purpose == Purpose.PREPARE:
+        return 600.0 + 10.0 * float(run.options.get("scale") or 1)
+    duration = run.options.get("duration")
+    if run.options.get("transactions") or not duration:
+        return TRANSACTIONS_CEILING_S
+    return 1.1 * float(duration) + 10.0 + 0.1 * float(run.options.get("clients") or 1)
+
+
+def _listen(load: LoadProcess, recorder: Recorder, deadline: float) -> None:
+    """Take events until both streams have ended; raises `Stopped` and `Fenced`."""
+    open_streams = {"stdout", "stderr"}
+    next_check, gone_at = time.monotonic(), None
+    while open_streams:
+        try:
+            event = load.events.get(timeout=max(0.0, next_check - time.monotonic()))
+            _take(event, recorder)
+            open_streams -= {event.stream} if isinstance(event, Ended) else set()
+        except Empty:
+            pass
+        if (now := time.monotonic()) >= next_check:
+            _check(recorder, now, deadline)
+            next_check = now + CHECK_S
+            gone_at = gone_at or (now if load.exit_code() is not None else None)
+            if gone_at and now - gone_at > HELD_PIPES_S:
+                return
+
+
+def _check(recorder: Recorder, now: float, deadline: float) -> None:
+    recorder.keep()
+    if recorder.cancel_requested():
+        raise Cancelled("cancelled; figures are those until then")
+    if now > deadline:
+        raise DeadlinePassed("it did not end in its time: the server or the pooler hung; figures are those until then")
+
+
+def _take(event: object, recorder: Recorder) -> None:
+    match event:
+        case Line("stderr", text, at):
+            recorder.line("stderr", text)
+            _take_line(lines.read_line(text), text, at, recorder)
+        case Line(stream, text, _):
+            recorder.line(stream, text)
+        case sampling.PoolLook():
+            recorder.pool(event)
+
+
+def _take_line(said: lines.Line, text: str, at: float, recorder: Recorder) -> None:
+    match said:
+        case lines.Progress():
+            recorder.sample(said, at)
+        case lines.InitProgress():
+            recorder.progress(said.percent * ROWS_PART / 100)
+        case lines.InitPhase(step):
+            recorder.progress(PHASE_BEGINS.get(step, 0.0))
+            recorder.log(text, at)
+        case _:
+            recorder.log(text, at)
+
+
+def _take_rest(load: LoadProcess, recorder: Recorder) -> None:
+    """What was said before the end and not taken yet, the last lines of a stopped load included."""
+    load.join()
+    for event in drain(load.events):
+        _take(event, recorder)
+    if load.dropped_lines:
+        recorder.line("stderr", f"({load.dropped_lines} lines were left out: they came faster than they could be kept)")
+    recorder.flush()
+
+
+def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) -> Ending:
+    """What became of it, from the exit code and all that it printed."""
+    output = pgbench.read_output(recorder.output.whole("stdout"), recorder.output.whole("stderr"))
+    found: dict[str, Any] = {
+        "exit_code": exit_code,
+        "summary": output.summary,
+        "statements": output.statements,
+        "client_version": output.client_version,
+        "server_version": output.server_version,
+    }
+    if stop is not None:
+        ending = _incomplete(stop.status, _with_remains(run, str(stop)))
+    elif run.purpose == Purpose.PREPARE:
+        ending = _prepared(run, recorder, output, exit_code)
+    else:
+        ending = _loaded(run, recorder, output, exit_code)
+    return replace(ending, values=found | ending.values)
+
+
+def _with_remains(run: Run, error: str) -> str:
+    """The error of a broken-off preparation tells what it left of the tables."""
+    remains = datasets.remains(run) if run.purpose == Purpose.PREPARE else ""
+    return f"{error}; {remains}" if remains else error
+
+
+def _prepared(run: Run, recorder: Recorder, output: pgbench.Output, exit_code: int) -> Ending:
+    if exit_code != 0:
+        return _incomplete(Status.FAILED, _with_remains(run, _why(output, exit_code)))
+    datasets.keep(run)
+    recorder.state(progress_percent=100.0)
+    return Ending(Status.SUCCEEDED, {"validity": Validity.VALID})
+
+
+def _loaded(run: Run, recorder: Recorder, output: pgbench.Output, exit_code: int) -> Ending:
+    judged, reasons = validity.judge(
+        output, options=run.options, exit_code=exit_code, purpose=run.purpose, progress=recorder.samples
+    )
+    values = {"validity": judged, "reasons": reasons}
+    if exit_code == 0 and output.has_summary and not output.aborted:
+        return Ending(Status.SUCCEEDED, values)
+    return Ending(Status.FAILED, {**values, "error": _why(output, exit_code)})
+
+
+def _why(output: pgbench.Output, exit_code: int) -> str:
+    """The first things that went wrong in the program's own words, else its exit code."""
+    if output.errors:
+        more = f" (and {len(output.errors) - 1} more lines like it, see the log)" if len(output.errors) > 1 else ""
+        return output.errors[0] + more
+    ended = f"was ended by signal {-exit_code}" if exit_code < 0 else f"ended with exit code {exit_code}"
+    return f"pgbench {ended} and said no reason"

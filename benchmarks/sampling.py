@@ -1,0 +1,69 @@
+"""Looks at the pool once a second while a run goes through it, on the clock of the run."""
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from queue import Full, Queue
+
+from django.db import connections
+
+from pools import poolers_admin
+from pools.errors import PoolsError
+from pools.models import Pool
+
+log = logging.getLogger(__name__)
+
+EVERY_S = 1.0
+FIGURES = ("cl_active", "cl_waiting", "sv_active", "sv_idle", "maxwait_ms")
+
+
+@dataclass(frozen=True)
+class PoolLook:
+    """The pool's figures (`cl_active cl_waiting sv_active sv_idle maxwait_ms`) at a monotonic time."""
+
+    at: float
+    figures: dict[str, float]
+
+
+@contextmanager
+def watching(pool: Pool | None, events: "Queue[object]") -> Iterator[None]:
+    """Puts a `PoolLook` into `events` each second; nothing where the run goes to a cluster directly."""
+    if pool is None:
+        yield
+        return
+    over = threading.Event()
+    thread = threading.Thread(target=_watch, args=(pool, events, over), name=f"pool {pool.pk}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join(EVERY_S)
+
+
+def _watch(pool: Pool, events: "Queue[object]", over: threading.Event) -> None:
+    due, failing = time.monotonic(), False
+    try:
+        while not over.wait(max(0.0, due - time.monotonic())):
+            failing = not _look(pool, events, quiet=failing)
+            due = max(due + EVERY_S, time.monotonic())
+    finally:
+        connections.close_all()  # this thread's own, should a look have opened one
+
+
+def _look(pool: Pool, events: "Queue[object]", *, quiet: bool) -> bool:
+    """Whether the look succeeded; the run goes on without it, and only the first failure in a row is told."""
+    at = time.monotonic()
+    try:
+        found = poolers_admin.pool_figures(pool.pooler).get(pool.name)
+    except (PoolsError, OSError) as error:
+        if not quiet:
+            log.warning("pool %s can't be watched: %s", pool.pk, error)
+        return False
+    if found is not None:
+        with suppress(Full):
+            events.put_nowait(PoolLook(at, {name: getattr(found, name) for name in FIGURES}))
+    return True

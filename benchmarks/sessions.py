@@ -1,0 +1,35 @@
+"""The sessions that a run has on the server: ended when their program was stopped or lost."""
+
+import logging
+
+import psycopg
+
+from benchmarks.models import Run
+from panel.crypto import SealBroken
+from pools import postgres
+from pools.errors import PoolsError
+
+log = logging.getLogger(__name__)
+
+# A pooler gives its idle server connections to other clients, still under the last one's application_name: those are
+# its own to keep. The text is compared whole; PostgreSQL cuts names at 63 characters and ours are shorter.
+_TERMINATE = """
+    SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+    WHERE application_name = %s AND pid <> pg_backend_pid() AND (state <> 'idle' OR NOT %s)
+"""
+
+
+def terminate(run: Run) -> int | None:
+    """How many sessions of this attempt were ended, directly on the cluster; None when it can't be asked."""
+    if run.cluster is None:
+        return None
+    try:
+        with postgres.connect(run.cluster, application_name="pooldeck-reaper") as connection:
+            found = connection.execute(_TERMINATE, (run.application_name, run.pool_id is not None)).fetchone()
+    except (PoolsError, SealBroken, psycopg.Error) as error:
+        log.warning("run %s: its sessions on the server could not be ended: %s", run.pk, error)
+        return None
+    ended = int(found[0]) if found else 0
+    if ended:
+        log.info("run %s: %d sessions were ended on the server", run.pk, ended)
+    return ended

@@ -1,0 +1,101 @@
+"""Submitting runs: everything is checked first, saved next, and sent to a worker once it is committed."""
+
+import uuid
+from functools import partial
+from typing import Any
+
+import redis
+from django.conf import settings
+from django.db import transaction
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from benchmarks import datasets, dispatching, targets
+from benchmarks.engines import pgbench
+from benchmarks.engines.pgbench import InvalidOptions
+from benchmarks.errors import InvalidTarget, QueueDown
+from benchmarks.models import Engine, Purpose, Run
+from benchmarks.targets import Target
+from pools.errors import ClusterUnreachable
+from pools.login_failures import Cause
+from pools.models import Pool
+
+PING_S = 1.0
+NAME_CAP = 200
+
+
+def submit(
+    *,
+    target: dict[str, Any],
+    options: dict[str, Any],
+    author: Any,
+    engine: str = Engine.PGBENCH,
+    purpose: str = Purpose.LOAD,
+    name: str = "",
+    group: uuid.UUID | None = None,
+    confirm: str = "",
+) -> Run:
+    """A queued run against `{"pool": id}` or `{"cluster": id, "database": name, "user": role?}`.
+
+    `confirm` is the database's name where it had to be typed. Raises, with nothing saved: `InvalidTarget`,
+    `InvalidOptions`, `Refused`, `ClusterUnreachable` (of the pools app) and `QueueDown`.
+    """
+    aim, checked = _checked(target, options, engine, purpose, confirm)
+    _require_queue()
+    return _enqueue(aim, checked, author=author, purpose=purpose, name=name[:NAME_CAP], group=group, engine=engine)
+
+
+def submit_pair(
+    pool: Pool, options: dict[str, Any], author: Any, *, name: str = "", confirm: str = ""
+) -> tuple[Run, Run]:
+    """Two runs of one group that follow each other: the pool's database directly, then through the pool.
+
+    Both log in as the pool's role, so that nothing but the pool differs. Raises as `submit` does, for both or none.
+    """
+    pooled, checked = _checked({"pool": str(pool.pk)}, options, Engine.PGBENCH, Purpose.LOAD, confirm)
+    role = "" if pooled.login == pooled.cluster.admin_user else pooled.login
+    direct = Target(pooled.cluster, pooled.database, role=role)
+    _require_queue()
+    shared = {"author": author, "name": name[:NAME_CAP], "group": uuid.uuid4(), "purpose": Purpose.LOAD}
+    with transaction.atomic():
+        return _enqueue(direct, checked, **shared), _enqueue(pooled, checked, **shared)
+
+
+def _checked(
+    target: dict[str, Any], options: dict[str, Any], engine: str, purpose: str, confirm: str
+) -> tuple[Target, dict[str, Any]]:
+    if engine not in Engine.values:
+        raise InvalidOptions({"engine": [f"{engine!r} is no engine here: use one of {', '.join(Engine.values)}"]})
+    if purpose not in (Purpose.LOAD, Purpose.PREPARE):
+        raise InvalidOptions({"purpose": [f"{purpose!r} can't be submitted: use load or prepare"]})
+    aim = targets.find(target, purpose=purpose)
+    checked = pgbench.validate(options, purpose=purpose)
+    try:
+        if purpose == Purpose.PREPARE:
+            return datasets.guard_prepare(aim.cluster, aim.database, checked["scale"], confirm), checked
+        datasets.guard_load(aim, checked, confirm)
+    except ClusterUnreachable as error:
+        if error.cause == Cause.NO_DATABASE:
+            raise InvalidTarget({"database": [str(error)]}) from None
+        raise
+    return aim, checked
+
+
+def _enqueue(aim: Target, options: dict[str, Any], **fields: Any) -> Run:
+    with transaction.atomic():
+        run = Run.objects.enqueue(**aim.fields(), options=options, **fields)
+        transaction.on_commit(partial(dispatching.dispatch, run))
+    return run
+
+
+def _require_queue() -> None:
+    """Refuse while no worker could be told: better nothing saved than a run that nobody starts."""
+    client = redis.Redis.from_url(
+        settings.REDIS_URL, socket_timeout=PING_S, socket_connect_timeout=PING_S, retry=Retry(NoBackoff(), 0)
+    )
+    try:
+        client.ping()
+    except (redis.RedisError, OSError) as error:
+        raise QueueDown("redis can't be reached, so no worker can be told; nothing was saved: try again") from error
+    finally:
+        client.close()
