@@ -19,8 +19,8 @@ from pools.endpoints import Endpoint
 from pools.errors import ClusterUnreachable
 from pools.login_failures import Cause
 from pools.models import Cluster
-from tests.live.certificates import self_signed
-from tests.live.pools.conftest import PASSWORD
+from tests.live.pools.logins.certificates import self_signed
+from tests.live.pools.logins.conftest import PASSWORD
 
 pytestmark = pytest.mark.live
 
