@@ -163,6 +163,15 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/v1",
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "panel.docs.document_errors",
+    ],
+    "ENUM_NAME_OVERRIDES": {
+        "ReachabilityEnum": "pools.models.ClusterState",
+        "PoolStateEnum": "pools.models.PoolState",
+        "RevisionStateEnum": "pools.models.RevisionState",
+    },
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",

@@ -1,0 +1,68 @@
+"""The REST API of clusters, with the databases and roles that they hold right now."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer
+from rest_framework.viewsets import ModelViewSet
+
+from panel.accounts.permissions import person
+from pools import checking, clusters
+from pools.api.serializers import ClusterSerializer, DatabaseSerializer, RoleSerializer
+from pools.api.versions import expected_version
+from pools.errors import ClusterUnreachable
+from pools.models import Cluster, ClusterState
+
+
+class ClusterViewSet(ModelViewSet[Cluster]):
+    """PostgreSQL servers that the panel can log in to; saving one tries to, and `status` says what came of it."""
+
+    queryset = Cluster.objects.select_related("status")
+    serializer_class = ClusterSerializer
+    lookup_value_converter = "uuid"
+    filterset_fields = {"name": ["exact"], "host": ["exact"], "protected": ["exact"], "status__state": ["exact"]}
+    search_fields = ["name", "host"]
+    ordering_fields = ["name", "host", "created_at", "updated_at"]
+
+    def perform_create(self, serializer: BaseSerializer[Cluster]) -> None:
+        """Register it; an unreachable one is saved too."""
+        serializer.instance, _ = clusters.register(serializer.validated_data, author=person(self.request.user))
+
+    def perform_update(self, serializer: BaseSerializer[Cluster]) -> None:
+        """Change it unless somebody else did since `version`; without `admin_password` the stored one stays."""
+        values = dict(serializer.validated_data)
+        version = expected_version(self.request, values)
+        serializer.instance, _ = clusters.change(self.get_object(), values, version, author=person(self.request.user))
+
+    def perform_destroy(self, instance: Cluster) -> None:
+        """Forget it; 409 while it has pools."""
+        clusters.remove(instance, author=person(self.request.user))
+
+    @extend_schema(request=None, responses=ClusterSerializer)
+    @action(detail=True, methods=["post"])
+    def check(self, request: Request, pk: str) -> Response:
+        """Log in now and record what is found; an unreachable cluster is an answer too, in `status`."""
+        cluster = self.get_object()
+        checking.check_cluster(cluster)
+        return Response(self.get_serializer(cluster).data)
+
+    @extend_schema(responses=DatabaseSerializer(many=True), filters=False)
+    @action(detail=True)
+    def databases(self, request: Request, pk: str) -> Response:
+        """The databases that the cluster has now; 502 when it can't be asked."""
+        return self._listed("databases", DatabaseSerializer)
+
+    @extend_schema(responses=RoleSerializer(many=True), filters=False)
+    @action(detail=True)
+    def users(self, request: Request, pk: str) -> Response:
+        """The roles that the cluster has now; 502 when it can't be asked."""
+        return self._listed("roles", RoleSerializer)
+
+    def _listed(self, what: str, shape: type[BaseSerializer[Any]]) -> Response:
+        found = checking.inspect(self.get_object())
+        if found["state"] != ClusterState.ONLINE:
+            raise ClusterUnreachable(found["error"])
+        return self.get_paginated_response(shape(self.paginate_queryset(found[what]), many=True).data)

@@ -1,0 +1,84 @@
+"""The REST API of poolers: their configuration, its revisions, and what their console shows."""
+
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import status
+from rest_framework.decorators import action
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer
+from rest_framework.viewsets import ModelViewSet
+
+from panel.accounts.permissions import person
+from pools import apply, apply_requests, poolers_admin
+from pools.api.serializers import ConfigSerializer, PoolerSerializer, RevisionSerializer
+from pools.api.versions import expected_version
+from pools.models import Pooler, Revision
+from pools.poolers.pgbouncer import console
+
+SHOWN = ("pools", "stats", "clients", "servers", "databases", "config")
+
+
+class PoolerViewSet(ModelViewSet[Pooler]):
+    """Running PgBouncers and Pgpool-IIs."""
+
+    queryset = Pooler.objects.all()
+    serializer_class = PoolerSerializer
+    lookup_value_converter = "uuid"
+    action_scopes = {"apply": "apply"}
+    filterset_fields = ["name", "kind", "host", "state", "generator"]
+    search_fields = ["name", "host"]
+    ordering_fields = ["name", "kind", "host", "state", "created_at", "updated_at"]
+
+    def perform_create(self, serializer: BaseSerializer[Pooler]) -> None:
+        """Register it; one that can't be reached is saved too, `error` says why."""
+        serializer.instance, _ = poolers_admin.register(serializer.validated_data, person(self.request.user))
+
+    def perform_update(self, serializer: BaseSerializer[Pooler]) -> None:
+        """Change it unless somebody else did since `version`; without `admin_password` the stored one stays."""
+        values = dict(serializer.validated_data)
+        version = expected_version(self.request, values)
+        pooler, author = self.get_object(), person(self.request.user)
+        serializer.instance, _ = poolers_admin.change(pooler, values, version, author)
+
+    def perform_destroy(self, instance: Pooler) -> None:
+        """Forget it; 409 while it has pools."""
+        poolers_admin.remove(instance)
+
+    @extend_schema(responses=ConfigSerializer)
+    @action(detail=True)
+    def config(self, request: Request, pk: str) -> Response:
+        """The files that the panel last brought live, secrets masked."""
+        return Response(ConfigSerializer(apply.live_files(self.get_object())).data)
+
+    @extend_schema(request=None, responses={202: PoolerSerializer})
+    @action(detail=True, methods=["post"])
+    def apply(self, request: Request, pk: str) -> Response:
+        """Have a worker bring the pooler's pools live now; `revisions/` tells what becomes of it."""
+        pooler = self.get_object()
+        apply.try_again(pooler)
+        apply_requests.ask([pooler.pk])
+        return Response(self.get_serializer(pooler).data, status=status.HTTP_202_ACCEPTED)
+
+    @extend_schema(responses=RevisionSerializer(many=True), filters=False)
+    @action(detail=True)
+    def revisions(self, request: Request, pk: str) -> Response:
+        """What was rendered for it, the latest first."""
+        rows: Any = Revision.objects.filter(pooler=self.get_object()).select_related("author").defer("sealed_files")
+        return self.get_paginated_response(RevisionSerializer(self.paginate_queryset(rows), many=True).data)
+
+    @extend_schema(
+        parameters=[OpenApiParameter("word", location="path", enum=SHOWN)],
+        responses=OpenApiTypes.OBJECT,
+        filters=False,
+    )
+    @action(detail=True, url_path="show/<word>")
+    def show(self, request: Request, pk: str, word: str) -> Response:
+        """The rows of `SHOW WORD` in PgBouncer's console right now, columns by its own names."""
+        if word not in SHOWN:
+            raise NotFound(f"{word!r} is not shown here: use one of {', '.join(SHOWN)}")
+        rows: Any = console.show(self.get_object(), word)
+        return self.get_paginated_response(self.paginate_queryset(rows))

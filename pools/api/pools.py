@@ -1,0 +1,58 @@
+"""The REST API of pools."""
+
+import logging
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer
+from rest_framework.viewsets import ModelViewSet
+
+from panel.accounts.permissions import person
+from pools import connection_strings, endpoints, pool_changes
+from pools.api.serializers import ConnectionSerializer, PoolSerializer
+from pools.api.versions import expected_version
+from pools.models import Pool
+
+logger = logging.getLogger(__name__)
+
+FORMAT = OpenApiParameter("as", enum=list(connection_strings.FORMATS), default="uri", description="For which client")
+REVEAL = OpenApiParameter("reveal", enum=["1"], description="Put the password in; asks for the scope `admin`")
+
+
+class PoolViewSet(ModelViewSet[Pool]):
+    """Pools; a write is saved as a wish (`state` pending) and brought live by a worker."""
+
+    queryset = Pool.objects.wanted().select_related("pooler", "cluster")
+    serializer_class = PoolSerializer
+    lookup_value_converter = "uuid"
+    write_scope = "apply"
+    filterset_fields = ["name", "pooler", "cluster", "database", "user", "mode", "state"]
+    search_fields = ["name", "database", "user", "pooler__name", "cluster__name"]
+    ordering_fields = ["name", "size", "state", "created_at", "updated_at"]
+
+    def perform_create(self, serializer: BaseSerializer[Pool]) -> None:
+        """Check and save the wish, and ask for its apply."""
+        serializer.instance = pool_changes.create(serializer.validated_data, person(self.request.user))
+
+    def perform_update(self, serializer: BaseSerializer[Pool]) -> None:
+        """Change the wish in place, unless somebody else did since `version`."""
+        values = dict(serializer.validated_data)
+        version = expected_version(self.request, values)
+        serializer.instance = pool_changes.change(self.get_object(), values, version, person(self.request.user))
+
+    def perform_destroy(self, instance: Pool) -> None:
+        """Ask for its removal; it is gone from here at once, from the pooler when the worker has proven it."""
+        pool_changes.remove(instance, person(self.request.user))
+
+    @extend_schema(parameters=[FORMAT, REVEAL], responses=ConnectionSerializer, filters=False)
+    @action(detail=True)
+    def connection(self, request: Request, pk: str) -> Response:
+        """What a client needs to log in, as the text that it takes."""
+        pool, as_ = self.get_object(), request.query_params.get("as", "uri")
+        reveal = request.query_params.get("reveal") == "1"
+        text = connection_strings.render(endpoints.of_pool(pool), as_, reveal)
+        if reveal:
+            logger.info("the password of pool %s (%s) was shown to %s", pool.pk, pool, request.user)
+        return Response({"as": as_, "text": text})
