@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import PurePosixPath
 
-from pools import files, postgres
+from pools import files, names, postgres
 from pools.errors import ClusterUnreachable, PoolerUnreachable
-from pools.models import Pool, Pooler, PoolState
+from pools.models import Pool, Pooler, PoolState, RolePassword
 from pools.poolers.kind import Draft, Files, PoolFigures, Rejected, Step
 from pools.poolers.pgbouncer import console, entries, render, settings, verify
 from pools.poolers.pgbouncer.entries import Entry
@@ -143,7 +143,19 @@ class PgBouncerSession:
                     f"name: give pool {pool} a user of its own, or {role} the same password everywhere",
                     pool.pk,
                 )
+        secrets = self._remembered_users(wanted) | secrets
         return {role: secret for role, secret in secrets.items() if role not in kept}
+
+    def _remembered_users(self, wanted: list[Entry]) -> dict[str, str]:
+        """Roles that PgBouncer had in userlist.txt since its start, of clusters with a pool of the inbound user.
+
+        Taken out of the file, a user stays in its memory without a password, and auth_query is never asked for
+        it (seen on 1.18): it must stay in the file for as long as such a pool should let it in.
+        """
+        known = [str(row["name"]) for row in console.rows(self.connection, "users")]
+        clusters = {self.pools[entry.pool].cluster for entry in wanted if entry.auth_user}
+        roles = RolePassword.objects.filter(cluster__in=clusters, role__in=known)
+        return {one.role: one.password for one in roles if not names.password_problem(one.password)}
 
     def _folder_as_pgbouncer_sees_it(self, disk: Files) -> str:
         """Where the pooler itself finds config_dir (a container may see another path); raises `Rejected`."""

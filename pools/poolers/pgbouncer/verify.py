@@ -16,6 +16,7 @@ from pools.poolers.pgbouncer.entries import Entry
 LOGIN_TIMEOUT_S = (
     20  # longer than PgBouncer's server_login_retry of 15 s, within which it does not ask the server again
 )
+SOON_S = 2
 RESERVE_COLUMNS = {"reserve_pool": "reserve_pool_size", "reserve_pool_size": "reserve_pool"}  # renamed in 1.24
 
 
@@ -50,18 +51,21 @@ def log_in(pooler: Pooler, pool: Pool, user: str, password: str) -> str:
             autocommit=True,
         )
         with closing(connection):  # not `with connection`, whose commit would wait behind an unanswered query
-            answered = _answers(connection)
+            connection.pgconn.send_query(b"SELECT 1")
+            if _answers(connection, SOON_S):
+                return f"{user} through {pool.name}"
+            if excuse := _excuse(pooler, pool):
+                return f"{user} into {pool.name}, {excuse}: its query waits"
+            if _answers(connection, LOGIN_TIMEOUT_S):
+                return f"{user} through {pool.name}"
     except psycopg.Error as error:
         raise Rejected(f"a login through pool {pool.name} as {user} failed: {_login_reason(error)}", pool.pk) from None
-    if answered:
-        return f"{user} through {pool.name}"
-    return _explain_silence(pooler, pool, user)
+    raise Rejected(f"a query through pool {pool.name} as {user} got no answer in {LOGIN_TIMEOUT_S} s", pool.pk)
 
 
-def _answers(connection: psycopg.Connection[tuple[object, ...]]) -> bool:
-    """Whether SELECT 1 comes back within the deadline; libpq alone would wait as long as the pool does."""
-    connection.pgconn.send_query(b"SELECT 1")
-    deadline = time.monotonic() + LOGIN_TIMEOUT_S
+def _answers(connection: psycopg.Connection[tuple[object, ...]], within_s: float) -> bool:
+    """Whether the query that was sent is answered within that time; libpq alone would wait as long as the pool does."""
+    deadline = time.monotonic() + within_s
     while connection.pgconn.is_busy():
         readable, _, _ = select.select([connection.pgconn.socket], [], [], max(0.0, deadline - time.monotonic()))
         if not readable:
@@ -73,15 +77,13 @@ def _answers(connection: psycopg.Connection[tuple[object, ...]]) -> bool:
     return True
 
 
-def _explain_silence(pooler: Pooler, pool: Pool, user: str) -> str:
-    """A pool that is full or paused keeps a query waiting by design; any other silence is a fault."""
-    paused = any(row["name"] == pool.name and row["paused"] for row in console.show(pooler, "databases"))
+def _excuse(pooler: Pooler, pool: Pool) -> str:
+    """Why a sound pool may keep a query waiting: it is paused or full; empty when it is neither."""
+    if any(row["name"] == pool.name and row["paused"] for row in console.show(pooler, "databases")):
+        return "which is paused"
     figures = console.figures(pooler).get(pool.name)
-    if paused:
-        return f"{user} into {pool.name}, which is paused: its query waits"
-    if figures and figures.sv_active >= pool.size:
-        return f"{user} into {pool.name}, whose {pool.size} connections are all in use: its query waits"
-    raise Rejected(f"a query through pool {pool.name} as {user} got no answer in {LOGIN_TIMEOUT_S} s", pool.pk)
+    full = figures is not None and figures.sv_active >= pool.size
+    return f"whose {pool.size} connections are all in use" if full else ""
 
 
 def _login_reason(error: psycopg.Error) -> str:
