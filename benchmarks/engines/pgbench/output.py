@@ -7,8 +7,10 @@ from typing import Any
 from benchmarks.engines.pgbench import lines
 from benchmarks.engines.pgbench.summary import effective_clients, read_summary
 
-_EPOCH_S = 1e9  # a progress time beyond this (31 years) is a Unix time, printed under --progress-timestamp
+_EPOCH_S = (1e9, 1e11)  # progress times between (2001 to 5138) are Unix times, printed under --progress-timestamp
 _RANDOM_SEED = re.compile(r"(?:pgbench: )?setting random seed to (?P<seed>[0-9]{1,20})")
+
+_INIT_LINES = lines.InitProgress | lines.InitPhase | lines.InitDone
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class Output:
     @property
     def has_epoch_times(self) -> bool:
         """Whether the progress lines carry Unix times."""
-        return bool(self.progress) and self.progress[0].t > _EPOCH_S
+        return bool(self.progress) and _EPOCH_S[0] < self.progress[0].t < _EPOCH_S[1]
 
 
 def read_output(stdout: str, stderr: str = "") -> Output:
@@ -59,7 +61,7 @@ def read_output(stdout: str, stderr: str = "") -> Output:
     texts = [*_lines_of(stderr), *_lines_of(stdout)]
     events = [lines.read_line(text) for text in texts]
     found = read_summary(event.text for event in events if isinstance(event, lines.Unknown))
-    begun = any(isinstance(event, lines.InitProgress | lines.InitPhase | lines.InitDone) for event in events)
+    initializes = any(_is_pgbenchs_own(event) and isinstance(event, _INIT_LINES) for event in events)
     progress = [event for event in events if isinstance(event, lines.Progress)]
     figures = {**found.figures, **_random_seed(texts)}
     if (busy := effective_clients(figures)) is not None:
@@ -77,7 +79,7 @@ def read_output(stdout: str, stderr: str = "") -> Output:
         run_aborted=any(isinstance(event, lines.Aborted) and not event.clients for event in events),
         aborted_clients=frozenset(number for text in texts for number in lines.aborted_clients(text)),
         errors=[event.text for event in events if isinstance(event, lines.Aborted | lines.Failure)],
-        mode="init" if begun and not progress and not found.executions else "load",
+        mode="init" if initializes and not progress and not found.executions else "load",
         executions=found.executions,
         recognised=found.recognised + sum(_is_pgbenchs_own(event) for event in events),
     )
@@ -96,7 +98,9 @@ def _random_seed(texts: list[str]) -> dict[str, int]:
 def _is_pgbenchs_own(event: lines.Line) -> bool:
     match event:
         case lines.Failure(text):
-            return "pgbench" in text
+            return "pgbench:" in text
+        case lines.InitDone(total_s=None):  # "done." stands in many texts
+            return False
         case lines.Notice(own=own):
             return own
         case _:
