@@ -1,0 +1,1 @@
+"""Runs on real PostgreSQL, PgBouncer, Redis and pgbench, by real workers."""

@@ -1,0 +1,181 @@
+"""What runs need: the queue, a worker process, a prepared dataset, an applied pool."""
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+from django.conf import settings as django_settings
+from django.db import connection
+from pytest_django import Settings
+
+from benchmarks import datasets, live, runner, submitting
+from benchmarks.models import FINAL, Run, Status
+from panel import celery_app
+from panel.quickstart.panel_programs import Worker
+from panel.quickstart.servers import PgBouncerServer, PostgresServer, RedisServer
+from pools import apply
+from pools.models import Cluster, Pool, Pooler, PoolState
+from tests.live.conftest import APP_PASSWORD, APP_ROLE
+
+QUICK = {"clients": 2, "threads": 1, "duration": 2}
+Submit = Callable[..., Run]
+
+
+@pytest.fixture
+def queue(redis_server: RedisServer, settings: Settings) -> Iterator[RedisServer]:
+    """This process submits to, publishes to and reads from `redis_server`, which starts empty."""
+    settings.REDIS_URL = redis_server.url
+    broker = celery_app.conf.broker_url
+    use_broker(redis_server.url)
+    live._client.cache_clear()
+    with redis.Redis.from_url(redis_server.url) as client:
+        client.flushall()
+    yield redis_server
+    live._client().close()
+    live._client.cache_clear()
+    use_broker(broker)
+
+
+def use_broker(url: str) -> None:
+    """Let this process's Celery application send to that broker, forgetting its connections."""
+    celery_app.conf.broker_url = url
+    celery_app.conf.broker_write_url = url
+    celery_app.close()
+    celery_app.__dict__.pop("amqp", None)
+
+
+class TestWorker(Worker):
+    """A worker of the test database and the test's Redis."""
+
+    __test__ = False
+    ready_within_s = 60.0
+
+    def __init__(self, home: Path, redis_url: str, generator: str = "local") -> None:
+        super().__init__(home)
+        self.redis_url, self.generator = redis_url, generator
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The test run's own settings, on its database file."""
+        return {
+            **os.environ,
+            "DATABASE_URL": f"sqlite:///{connection.settings_dict['NAME']}",
+            "REDIS_URL": self.redis_url,
+            "POOLDECK_GENERATOR": self.generator,
+            "DJANGO_SETTINGS_MODULE": "panel.settings",
+            "PYTHONUNBUFFERED": "1",
+        }
+
+    def probe(self) -> None:
+        """Its log says so."""
+        if "ready." not in self.log:
+            raise OSError("the worker has not said that it is ready")
+
+
+@pytest.fixture
+def make_worker(queue: RedisServer, transactional_db: None, tmp_path: Path) -> Iterator[Callable[..., TestWorker]]:
+    """Starts workers that are ended with the test; their logs are shown when it fails."""
+    with contextlib.ExitStack() as workers:
+
+        def make(generator: str = "local") -> TestWorker:
+            home = tmp_path / generator
+            home.mkdir()
+            worker = workers.enter_context(TestWorker(home, queue.url, generator))
+            workers.callback(lambda: print(worker.log))
+            return worker
+
+        yield make
+
+
+@pytest.fixture
+def worker(make_worker: Callable[..., TestWorker]) -> TestWorker:
+    """A worker that is ready."""
+    return make_worker()
+
+
+@pytest.fixture(scope="session")
+def bench(postgres: PostgresServer) -> str:
+    """A database of the role `app` for runs."""
+    postgres.create_owner_and_database(APP_ROLE, APP_PASSWORD, "bench")
+    return "bench"
+
+
+@pytest.fixture
+def dataset(bench: str, cluster: Cluster, queue: RedisServer, transactional_db: None) -> str:
+    """The database `bench` with a dataset of scale 1; the tables are kept between tests, the panel's memory is not."""
+    if not datasets.facts(cluster, bench).complete:
+        made = execute(prepare(cluster, bench))
+        assert made.status == Status.SUCCEEDED, made.error
+    return bench
+
+
+def prepare(cluster: Cluster, database: str, scale: int = 1, confirm: str = "") -> Run:
+    """A queued preparation."""
+    target = {"cluster": str(cluster.pk), "database": database}
+    return submitting.submit(target=target, options={"scale": scale}, author=None, purpose="prepare", confirm=confirm)
+
+
+@pytest.fixture
+def pool(cluster: Cluster, pooler: Pooler, pgbouncer: PgBouncerServer, dataset: str) -> Pool:
+    """An applied pool `orders` of two connections to `bench`, in transaction mode."""
+    made = Pool.objects.create(name="orders", pooler=pooler, cluster=cluster, database=dataset, user=APP_ROLE, size=2)
+    apply.apply_pooler(pooler)
+    made.refresh_from_db()
+    assert made.state == PoolState.APPLIED, made.state_reason
+    return made
+
+
+@pytest.fixture
+def submit(cluster: Cluster, dataset: str) -> Submit:
+    """Submits a short run, against `bench` directly unless a pool is given."""
+
+    def submit_run(pool: Pool | None = None, **options: Any) -> Run:
+        target = {"pool": str(pool.pk)} if pool else {"cluster": str(cluster.pk), "database": dataset}
+        return submitting.submit(target=target, options=QUICK | options, author=None)
+
+    return submit_run
+
+
+def execute(run: Run) -> Run:
+    """Claim the run and carry it out here, as a worker's child would."""
+    claimed = Run.objects.claim(str(run.pk), django_settings.GENERATOR)
+    assert claimed is not None, f"{run} was not due: {Run.objects.get(pk=run.pk).status}"
+    runner.execute(claimed)
+    return Run.objects.get(pk=run.pk)
+
+
+def wait_for(run: Run, condition: Callable[[Run], bool], seconds: float = 15.0) -> Run:
+    """The run once it meets the condition; fails at the deadline with what it was."""
+    deadline = time.monotonic() + seconds
+    while not condition(found := Run.objects.get(pk=run.pk)):
+        assert time.monotonic() < deadline, f"{found} is {found.status} after {seconds} s: {found.error}"
+        time.sleep(0.05)
+    return found
+
+
+def ended(run: Run) -> bool:
+    """Whether the run is final."""
+    return run.status in FINAL
+
+
+def has_samples(count: int) -> Callable[[Run], bool]:
+    """Whether the run runs and that many samples have come."""
+    return lambda run: run.status == Status.RUNNING and run.samples.count() >= count
+
+
+def pgbenches(run: Run) -> list[int]:
+    """The process ids of live pgbenches of this run, by the name they give their sessions."""
+    wanted = f"PGAPPNAME={run.application_name}".encode()
+    return [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if wanted in _environment(pid)]
+
+
+def _environment(pid: int) -> list[bytes]:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return []

@@ -1,0 +1,98 @@
+"""Preparing datasets in real databases, and refusing where that would destroy something."""
+
+import itertools
+
+import pytest
+
+from benchmarks import datasets
+from benchmarks.errors import InvalidTarget, Refused
+from benchmarks.models import Dataset, Run, Status
+from panel.quickstart.servers import PostgresServer
+from pools.models import Cluster
+from tests.live.benchmarks.conftest import execute, prepare
+from tests.live.conftest import APP_PASSWORD, APP_ROLE
+
+pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("queue")]
+_numbers = itertools.count(1)
+
+
+@pytest.fixture
+def database(postgres: PostgresServer) -> str:
+    """A new, empty database of the role `app`."""
+    name = f"dataset_{next(_numbers)}"
+    postgres.create_owner_and_database(APP_ROLE, APP_PASSWORD, name)
+    return name
+
+
+def test_a_dataset_is_made_by_the_databases_owner_marked_and_remembered(
+    cluster: Cluster, postgres: PostgresServer, database: str
+) -> None:
+    run = execute(prepare(cluster, database, scale=2))
+    assert (run.status, run.error, run.progress_percent) == (Status.SUCCEEDED, "", 100.0)
+    dataset = Dataset.objects.get()
+    assert (dataset.cluster, dataset.database, dataset.scale, dataset.run) == (cluster, database, 2, run)
+    found = datasets.facts(cluster, database)
+    assert (found.ours, found.scale, found.rows, found.complete) == (True, 2, 200_000, True)
+    assert (found.table_owner, found.database_owner) == (APP_ROLE, APP_ROLE)
+    assert 0.5 < found.size_bytes / found.estimate(2) < 1.5
+    assert found.free_bytes is not None
+    assert found.free_bytes > 1_000_000
+
+
+def test_our_own_dataset_is_replaced_without_a_word(cluster: Cluster, database: str) -> None:
+    execute(prepare(cluster, database, scale=1))
+    assert execute(prepare(cluster, database, scale=2)).status == Status.SUCCEEDED
+    assert [one.scale for one in Dataset.objects.all()] == [2]
+
+
+def test_tables_of_others_need_the_databases_name_typed(
+    cluster: Cluster, postgres: PostgresServer, database: str
+) -> None:
+    with postgres.connect(database) as session:
+        session.execute("CREATE TABLE pgbench_accounts (precious int); INSERT INTO pgbench_accounts VALUES (1)")
+    with pytest.raises(Refused, match=f"pgbench_accounts that this panel did not make.*type .*{database}"):
+        prepare(cluster, database)
+    with pytest.raises(Refused):
+        prepare(cluster, database, confirm="another")
+    assert Run.objects.count() == 0
+    assert execute(prepare(cluster, database, confirm=database)).status == Status.SUCCEEDED
+
+
+def test_a_protected_cluster_needs_the_databases_name_typed(cluster: Cluster, database: str) -> None:
+    cluster.edit(None, protected=True)
+    with pytest.raises(Refused, match="cluster live is protected"):
+        prepare(cluster, database)
+    assert prepare(cluster, database, confirm=database).status == Status.QUEUED
+
+
+def test_tables_that_others_refer_to_are_never_dropped(
+    cluster: Cluster, postgres: PostgresServer, database: str
+) -> None:
+    execute(prepare(cluster, database))
+    with postgres.connect(database) as session:
+        session.execute("CREATE TABLE mine (aid int REFERENCES pgbench_accounts)")
+    with pytest.raises(Refused, match="mine refer to the pgbench tables"):
+        prepare(cluster, database, confirm=database)
+
+
+def test_what_would_not_fit_on_the_disk_is_refused_with_both_figures(cluster: Cluster, database: str) -> None:
+    with pytest.raises(Refused, match=r"scale 99999 takes about 1,499,985 MB and [\d,]+ MB are free"):
+        prepare(cluster, database, scale=99_999)
+
+
+def test_an_unknown_database_is_refused_at_its_field(cluster: Cluster) -> None:
+    with pytest.raises(InvalidTarget) as refusal:
+        prepare(cluster, "nowhere")
+    assert list(refusal.value.errors) == ["database"]
+    assert "there is no database 'nowhere'" in refusal.value.errors["database"][0]
+
+
+def test_a_failed_preparation_says_what_it_left(cluster: Cluster, postgres: PostgresServer, database: str) -> None:
+    run = prepare(cluster, database)
+    with postgres.connect() as session:
+        session.execute(f"ALTER DATABASE {database} SET default_transaction_read_only = on")
+    failed = execute(run)
+    assert failed.status == Status.FAILED
+    assert "read-only transaction" in failed.error
+    assert failed.error.endswith(f"the pgbench tables of {database} are gone now: prepare again")
+    assert not datasets.facts(cluster, database).tables_exist

@@ -1,0 +1,36 @@
+"""Runs carried out by the runner, in this process, against real servers."""
+
+import pytest
+
+from benchmarks.models import RunOutput, Status, Validity
+from pools.models import Pool
+from tests.live.benchmarks.conftest import Submit, execute
+
+pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+
+
+def test_a_direct_run_succeeds_with_samples_summary_and_output(submit: Submit) -> None:
+    run = execute(submit(duration=3))
+    assert (run.status, run.error, run.exit_code) == (Status.SUCCEEDED, "", 0)
+    assert run.validity in (Validity.VALID, Validity.SUSPECT)  # a crowded machine may stall it
+    assert run.summary["tps"] > 100
+    assert run.summary["clients"] == 2
+    assert run.client_version.startswith("15")
+    samples = list(run.samples.all())
+    assert 2 <= len(samples) <= 3
+    assert all(sample.tps > 100 and sample.latency_ms > 0 for sample in samples)
+    output = RunOutput.objects.get(run=run)
+    assert "tps = " in output.stdout
+    assert output.stderr.count("progress: ") == len(samples)
+    assert run.load_began_at is not None
+    assert abs((run.finished_at - run.load_began_at).total_seconds() - 3) < 2
+
+
+def test_a_pooled_run_carries_what_the_pool_did(pool: Pool, submit: Submit) -> None:
+    run = execute(submit(pool, clients=8, threads=2, duration=3))
+    assert (run.status, run.error) == (Status.SUCCEEDED, "")
+    looks = list(run.pool_samples.all())
+    assert len(looks) >= 3
+    assert max(look.sv_active + look.sv_idle for look in looks) == 2
+    assert max(look.cl_waiting for look in looks) > 0
+    assert [look.t for look in looks] == sorted(look.t for look in looks)
