@@ -100,6 +100,7 @@ AXES_COOLOFF_TIME = 0.25
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
 AXES_ENABLE_ADMIN = False
+AXES_VERBOSE = False
 AXES_LOCKOUT_TEMPLATE = "accounts/locked.html"
 
 LANGUAGE_CODE = "en-us"
@@ -202,5 +203,7 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    # two lines for each of the tasks that beat sends every few seconds
+    "loggers": {name: {"level": "WARNING"} for name in ("celery.worker.strategy", "celery.app.trace")},
     "root": {"handlers": ["console"], "level": env.text("POOLDECK_LOG_LEVEL", "INFO")},
 }

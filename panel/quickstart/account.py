@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from panel.quickstart import private_files
+
 CANDIDATES = ("postgres", "nobody")
 # Linux numbers of the capabilities that let the account into a folder below a closed one (capabilities(7)).
 READ_SEARCH, OVERRIDE = 2, 1
@@ -41,26 +43,17 @@ def unprivileged() -> Account | None:
     raise AccountMissing(f"none of the accounts {', '.join(CANDIDATES)} exists: install the package postgresql")
 
 
-def own(path: Path) -> None:
-    """Give the path to the unprivileged account, when there is one to drop to."""
-    if account := unprivileged():
-        os.chown(path, account.uid, account.gid)
-
-
 def make_folder(path: Path) -> None:
     """A 0700 folder that belongs to the account of the servers."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    own(path)
+    if account := unprivileged():
+        os.chown(path, account.uid, account.gid, follow_symlinks=False)
 
 
 def write_private(path: Path, text: str) -> None:
     """A 0600 file of the account's, replaced whole: a reader sees the old bytes or the new ones."""
-    fresh = path.with_name(path.name + ".new")
-    fresh.unlink(missing_ok=True)
-    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
-    own(fresh)
-    fresh.replace(path)
+    account = unprivileged()
+    private_files.replace(path, text, owner=(account.uid, account.gid) if account else None)
 
 
 def dying_with_us(argv: list[str], with_signal: signal.Signals) -> list[str]:

@@ -35,6 +35,9 @@ class Program:
         self.log_path = home / f"{self.name}.log"
         self.process: subprocess.Popen[bytes] | None = None
 
+    def __str__(self) -> str:
+        return self.name
+
     @property
     def argv(self) -> list[str]:
         """The command in the foreground, without any secret in it."""
@@ -55,11 +58,9 @@ class Program:
 
     def spawn(self) -> None:
         """Start it, without waiting. From the main thread: the death signal is tied to the thread that starts it."""
-        wrap = account.dropped if self.drops else None
-        argv = wrap(self.argv, self.orphan_signal, self.home) if wrap else self._own_argv()
         with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(
-                argv,
+                self._wrapped_argv(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -68,7 +69,9 @@ class Program:
                 start_new_session=True,
             )
 
-    def _own_argv(self) -> list[str]:
+    def _wrapped_argv(self) -> list[str]:
+        if self.drops:
+            return account.dropped(self.argv, self.orphan_signal, self.home)
         return account.dying_with_us(self.argv, self.orphan_signal)
 
     @property
@@ -115,11 +118,21 @@ class Program:
         if self.process is not None and self.is_running:
             self.process.send_signal(with_signal)
 
+    def ask_to_stop(self) -> None:
+        """Send its stop signal, without waiting."""
+        self.kill(self.stop_signal)
+
     def stop(self) -> None:
         """Ask it to end, and end what is left of its process group at the deadline."""
         if self.process is None:
             return
-        self.kill(self.stop_signal)
+        self.ask_to_stop()
+        self.wait_until_stopped()
+
+    def wait_until_stopped(self) -> None:
+        """Wait for the end that was asked for; kill what is left at the deadline."""
+        if self.process is None:
+            return
         try:
             self.process.wait(self.stop_within_s)
         except subprocess.TimeoutExpired:

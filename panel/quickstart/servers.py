@@ -63,11 +63,16 @@ class Server(Program):
         super().__init__(home)
         self.port = port
 
+    @property
+    def socket_folder(self) -> Path:
+        """Its home, or a short folder under /tmp where a socket's path would be too long."""
+        if len(os.fsencode(self.home)) <= SOCKET_PATH_LIMIT - len("/.s.PGSQL.65535"):
+            return self.home
+        return Path("/tmp") / f"pooldeck-{sha256(os.fsencode(self.home)).hexdigest()[:12]}"  # noqa: S108 (0700, ours)
+
     def prepare(self) -> None:
-        """Make the home, with a log file in it."""
+        """Make the home."""
         account.make_folder(self.home)
-        self.log_path.touch(mode=0o600)
-        account.own(self.log_path)
 
 
 class PostgresServer(Server):
@@ -212,6 +217,7 @@ class PgBouncerServer(Server):
         """Write a configuration without databases once; from then on it is the panel's."""
         super().prepare()
         account.make_folder(self.config_dir)
+        account.make_folder(self.socket_folder)
         (self.home / "pgbouncer.pid").unlink(missing_ok=True)  # of a start that was killed
         if not (self.config_dir / "userlist.txt").exists():
             account.write_private(self.config_dir / "userlist.txt", f'"{self.admin_user}" "{self.admin_password}"\n')
@@ -224,7 +230,7 @@ class PgBouncerServer(Server):
         settings = {
             "listen_addr": self.host,
             "listen_port": self.port,
-            "unix_socket_dir": "''",
+            "unix_socket_dir": self.socket_folder,
             "auth_type": "scram-sha-256",
             "auth_file": self.config_dir / "userlist.txt",
             "admin_users": self.admin_user,
@@ -278,16 +284,14 @@ class PgpoolServer(Server):
 
     @property
     def argv(self) -> list[str]:
-        """The passwords are in pool_passwd."""
+        """The passwords are in pool_passwd; `-D` forgets a backend that was down at the last end."""
         files = {"-f": "pgpool.conf", "-F": "pcp.conf", "-a": "pool_hba.conf"}
-        return [self.binary, "-n", *(w for flag, name in files.items() for w in (flag, str(self.config_dir / name)))]
-
-    @property
-    def socket_folder(self) -> Path:
-        """Its home, or a short folder under /tmp where a socket's path would be too long."""
-        if len(os.fsencode(self.home)) <= SOCKET_PATH_LIMIT - len("/.s.PGSQL.65535"):
-            return self.home
-        return Path("/tmp") / f"pooldeck-{sha256(os.fsencode(self.home)).hexdigest()[:12]}"  # noqa: S108 (0700, ours)
+        return [
+            self.binary,
+            "-n",
+            "-D",
+            *(w for flag, name in files.items() for w in (flag, str(self.config_dir / name))),
+        ]
 
     def prepare(self) -> None:
         """Write its four files; they follow the port and the backend at each start."""
@@ -320,6 +324,7 @@ class PgpoolServer(Server):
             "num_init_children": 32,
             "max_pool": 1,
             "connection_cache": "on",
+            "enable_shared_relcache": "off",  # or it takes 130 MB of shared memory
             "enable_pool_hba": "on",
             "pool_passwd": "'pool_passwd'",  # always read beside pgpool.conf
             "failover_on_backend_error": "off",

@@ -1,0 +1,92 @@
+"""`python -m panel.quickstart`: what script/up runs once everything is installed."""
+
+import argparse
+import logging
+import os
+import sys
+
+import django
+from django.core.exceptions import ImproperlyConfigured
+
+from benchmarks.errors import BenchmarksError
+from panel import env
+from panel.quickstart import backing
+from panel.quickstart.account import AccountMissing
+from panel.quickstart.home import AlreadyRunning, Home
+from panel.quickstart.panel_programs import Web, Worker, choose_port
+from panel.quickstart.ports import NoFreePort
+from panel.quickstart.programs import ProgramFailed
+from panel.quickstart.steps import Steps
+from panel.quickstart.supervise import Asked, Supervisor, catch_signals
+from pools.errors import PoolsError
+
+FAILURES = (
+    AccountMissing,
+    AlreadyRunning,
+    BenchmarksError,
+    ImproperlyConfigured,
+    NoFreePort,
+    PoolsError,
+    ProgramFailed,
+)
+
+
+def arguments(words: list[str]) -> argparse.Namespace:
+    """`--port N`, `--once`, and the hidden `--since TIME` that script/up adds."""
+    parser = argparse.ArgumentParser(
+        prog="script/up",
+        description="Start the panel with private demo servers; Ctrl-C stops all of it.",
+        epilog="State lies in POOLDECK_HOME (default: var/ in the checkout); README.md lists the other variables.",
+    )
+    parser.add_argument("--port", type=int, help="where to serve (default 8000, or a free one when that is taken)")
+    parser.add_argument("--once", action="store_true", help="run the demo experiment, print its table, stop")
+    parser.add_argument("--since", type=float, help=argparse.SUPPRESS)
+    return parser.parse_args(words)
+
+
+def start(home: Home, supervisor: Supervisor, steps: Steps, options: argparse.Namespace) -> int:
+    """The exit code of a start that ended by itself."""
+    port = choose_port(options.port, steps)
+    home.tell_holder(f"http://127.0.0.1:{port}")
+    home.make_keys()
+    servers = backing.start(home, supervisor, steps)
+    # both take seconds to import, and neither is asked anything before the migrations below are done
+    steps.say("starting web and worker")
+    web = supervisor.start(Web(home.path, port))
+    supervisor.start(Worker(home.path))
+    set_up_django(home)
+    from panel.quickstart.serving import Serving  # imports models, which need Django set up
+
+    panel = Serving(home, supervisor, steps, web)
+    demo = panel.bring_up(servers)
+    return panel.experiment(demo) if options.once else panel.serve()
+
+
+def set_up_django(home: Home) -> None:
+    """Make models usable in this process, which tells people its steps and logs the rest to a file."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "panel.settings")
+    django.setup()
+    logging.basicConfig(filename=home.log_folder / "quickstart.log", level=logging.INFO, force=True)
+
+
+def main() -> int:
+    """The exit code: 0 when a person asked for the end (or every arm of --once was valid), else 1."""
+    options = arguments(sys.argv[1:])
+    steps = Steps(options.since)
+    os.umask(0o077)
+    catch_signals()
+    try:
+        with Home(env.home()).held() as home, Supervisor(home) as supervisor:
+            code = start(home, supervisor, steps, options)
+            steps.say("stopping everything")
+    except Asked as asked:
+        steps.say(f"stopped by {asked}; nothing is left running")
+        return 0
+    except FAILURES as error:
+        print(f"\n{error}", file=sys.stderr)
+        return 1
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

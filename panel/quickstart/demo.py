@@ -1,0 +1,152 @@
+"""The demo as people would register it: a cluster, both poolers, a pool and a dataset, by the same verbs.
+
+Each part is made once and remembered by its id, so that a part that somebody deleted does not come back.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from django.contrib.auth.models import User
+from django.db import models
+
+from benchmarks import submitting
+from benchmarks.models import Dataset, Purpose, Run, Status
+from panel.quickstart.backing import DEMO_ROLE, Backing
+from panel.quickstart.home import Home
+from panel.quickstart.programs import ProgramFailed
+from panel.quickstart.servers import Server
+from panel.quickstart.supervise import Supervisor
+from pools import clusters, pool_changes, poolers_admin
+from pools.models import Cluster, Mode, Pool, Pooler, PoolerKind, PoolState
+
+CLUSTER, DATABASE, POOL = "demo", "app", "app"
+POOL_SIZE = 10
+SCALE = 10  # a million rows, 150 MB
+APPLIED_WITHIN_S = 60
+PREPARED_WITHIN_S = 180
+Record = TypeVar("Record", Cluster, Pooler, Pool)
+
+
+class Demo:
+    """Registers the demo; `remembered` tells what was made at an earlier start."""
+
+    def __init__(self, home: Home, servers: Backing, author: User) -> None:
+        self.home, self.servers, self.author = home, servers, author
+
+    def register(self) -> None:
+        """Cluster, poolers and pool; those that stand follow their server to its port of today."""
+        cluster = self._once(Cluster, CLUSTER, self._register_cluster)
+        if cluster and cluster.port != self.servers.postgres.port:
+            self._move(clusters.change, cluster, self.servers.postgres, self.servers.postgres.password)
+        pgbouncer = self._pooler(PoolerKind.PGBOUNCER, self.servers.pgbouncer, self._pgbouncer_login())
+        self._pooler(PoolerKind.PGPOOL, self.servers.pgpool, self._pgpool_login())
+        if cluster and pgbouncer:
+            self._once(Pool, POOL, lambda: self._make_pool(cluster, pgbouncer))
+
+    def _once(self, model: type[Record], name: str, make: Callable[[], Record]) -> Record | None:
+        """The record of an earlier start (None when somebody deleted it since), else a new one."""
+        kept = self.home.kept("demo", f"{model.__name__.lower()} {name}")
+        if kept:
+            return model._default_manager.filter(pk=kept).first()
+        # found without being remembered: made by a start that was killed before it could write that down
+        record = model._default_manager.filter(name=name).first() or make()
+        self.home.keep("demo", f"{model.__name__.lower()} {name}", str(record.pk))
+        return record
+
+    def _register_cluster(self) -> Cluster:
+        postgres = self.servers.postgres
+        postgres.create_owner_and_database(DEMO_ROLE, self.servers.role_password, DATABASE)
+        values = {"name": CLUSTER, "host": postgres.host, "port": postgres.port, "sslmode": "disable"}
+        values |= {"admin_user": postgres.superuser, "admin_password": postgres.password, "protected": False}
+        return clusters.register(values, author=self.author)[0]
+
+    def _pgbouncer_login(self) -> dict[str, str]:
+        server = self.servers.pgbouncer
+        login = {"admin_user": server.admin_user, "admin_password": server.admin_password}
+        return {**login, "config_dir": str(server.config_dir)}
+
+    def _pgpool_login(self) -> dict[str, str]:
+        backend, server = self.servers.postgres, self.servers.pgpool
+        login = {"admin_user": backend.superuser, "admin_password": backend.password}
+        return {**login, "config_dir": str(server.config_dir)}
+
+    def _pooler(self, kind: PoolerKind, server: Server, login: dict[str, str]) -> Pooler | None:
+        values = {"name": kind.value, "kind": kind.value, "host": server.host, "port": server.port, **login}
+        pooler = self._once(Pooler, kind.value, lambda: poolers_admin.register(values, author=self.author)[0])
+        if pooler and pooler.port != server.port:
+            self._move(poolers_admin.change, pooler, server, login["admin_password"])
+        return pooler
+
+    def _move(self, change: Callable[..., Any], record: Cluster | Pooler, server: Server, password: str) -> None:
+        """Another port since the last start; a password is bound to its address, so it is given again."""
+        change(record, {"port": server.port, "admin_password": password}, None, author=self.author)
+
+    def _make_pool(self, cluster: Cluster, pooler: Pooler) -> Pool:
+        values = {"name": POOL, "pooler": pooler, "cluster": cluster, "database": DATABASE, "user": DEMO_ROLE}
+        values |= {"mode": Mode.TRANSACTION, "size": POOL_SIZE, "user_password": self.servers.role_password}
+        return pool_changes.create(values, author=self.author)
+
+    def wait_for_pool(self, supervisor: Supervisor) -> str:
+        """Wait until the pool is live; the answer says why a pool that people changed since is not."""
+        pool = self._standing(Pool, POOL)
+        if pool is None:
+            return ""
+        first = not self.home.kept("demo", "pool was live")
+        supervisor.wait_for(f"the pool {pool} is applied", APPLIED_WITHIN_S, lambda: settled(pool))
+        pool.refresh_from_db()
+        if pool.state == PoolState.APPLIED:
+            self.home.keep("demo", "pool was live", True)
+            return ""
+        if first:
+            raise ProgramFailed(f"the demo pool {pool} is {pool.state}: {pool.state_reason}")
+        return f"the pool {pool} is {pool.get_state_display()}: {pool.state_reason}"
+
+    def _standing(self, model: type[Record], name: str) -> Record | None:
+        kept = self.home.kept("demo", f"{model.__name__.lower()} {name}")
+        return model._default_manager.filter(pk=kept).first()
+
+    def needs_dataset(self) -> bool:
+        """Whether no start has prepared it yet."""
+        return not self.home.kept("demo", "dataset was prepared")
+
+    def prepare_dataset(self, supervisor: Supervisor) -> None:
+        """pgbench's tables in the demo database, by a run that the worker carries out."""
+        cluster = self._standing(Cluster, CLUSTER)
+        if cluster and not Dataset.objects.filter(cluster=cluster, database=DATABASE).exists():
+            run = submitting.submit(
+                target={"cluster": str(cluster.pk), "database": DATABASE},
+                options={"scale": SCALE},
+                author=self.author,
+                purpose=Purpose.PREPARE,
+                name="demo dataset",
+            )
+            supervisor.wait_for("the dataset is prepared", PREPARED_WITHIN_S, lambda: ended(run))
+            if run.status != Status.SUCCEEDED:
+                raise ProgramFailed(f"preparing the demo dataset {run.get_status_display()}: {run.error}")
+        self.home.keep("demo", "dataset was prepared", True)
+
+    def targets(self) -> tuple[dict[str, str], dict[str, str]]:
+        """The experiment's two targets, direct and pooled; raises `ProgramFailed` where one was deleted."""
+        cluster, pool = self._standing(Cluster, CLUSTER), self._standing(Pool, POOL)
+        if cluster is None or pool is None:
+            raise ProgramFailed("the demo cluster or pool was deleted: use --once with a fresh POOLDECK_HOME")
+        return {"cluster": str(cluster.pk), "database": DATABASE}, {"pool": str(pool.pk)}
+
+
+def settled(pool: Pool) -> bool:
+    """Whether an apply has decided on the pool, as the database has it now."""
+    return not fresh(pool) or pool.state != PoolState.PENDING
+
+
+def ended(run: Run) -> bool:
+    """Whether the run has its final state, as the database has it now."""
+    return not fresh(run) or run.is_final
+
+
+def fresh(record: models.Model) -> bool:
+    """Read the record again; False when it is gone."""
+    try:
+        record.refresh_from_db()
+    except type(record).DoesNotExist:  # type: ignore[attr-defined]
+        return False
+    return True

@@ -1,0 +1,90 @@
+"""The panel's own programs: web, worker and beat."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from panel.env import BASE_DIR
+from panel.quickstart.ports import LOOPBACK, free_port, is_free
+from panel.quickstart.programs import Program, ProgramFailed
+from panel.quickstart.steps import Steps
+
+DEFAULT_PORT = 8000
+STREAMS_END_WITHIN_S = 2
+
+
+def choose_port(asked: int | None, steps: Steps) -> int:
+    """The port asked for, else 8000, else a free one; raises `ProgramFailed` where the one asked for is taken."""
+    if asked is not None and not is_free(asked):
+        raise ProgramFailed(f"port {asked} of {LOOPBACK} is taken: choose another --port, or leave it out")
+    if asked is None and not is_free(DEFAULT_PORT):
+        asked = free_port()
+        steps.say(f"port {DEFAULT_PORT} is taken, so the panel goes to {asked}")
+    return asked or DEFAULT_PORT
+
+
+class PanelProgram(Program):
+    """A Python program of this checkout, with this process's environment and account."""
+
+    orphan_signal = signal.SIGKILL
+    working_folder = BASE_DIR
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """This process's own: it carries REDIS_URL and every POOLDECK_ variable."""
+        return {**os.environ, "PYTHONUNBUFFERED": "1"}
+
+
+class Web(PanelProgram):
+    """uvicorn on the loopback address."""
+
+    name = "web"
+    not_ready = (URLError, ConnectionError, TimeoutError)
+
+    def __init__(self, home: Path, port: int) -> None:
+        super().__init__(home)
+        self.port = port
+
+    @property
+    def url(self) -> str:
+        """Where people point the browser."""
+        return f"http://{LOOPBACK}:{self.port}"
+
+    @property
+    def argv(self) -> list[str]:
+        """Open event streams are cut at the end; browsers come back by themselves."""
+        words = ["--host", LOOPBACK, "--port", str(self.port), "--no-access-log", "--lifespan", "off"]
+        words += ["--timeout-graceful-shutdown", str(STREAMS_END_WITHIN_S)]
+        return [sys.executable, "-m", "uvicorn", "panel.asgi:application", *words]
+
+    def probe(self) -> None:
+        """/healthz/ready says 200: database, Redis and a worker answer too."""
+        urlopen(f"{self.url}/healthz/ready", timeout=5).close()  # noqa: S310 (our own address)
+
+
+class Worker(PanelProgram):
+    """A generator: one child runs a load, the others apply and check meanwhile."""
+
+    name = "worker"
+    stop_signal = signal.SIGQUIT  # "cold": a run in progress is not waited for
+    children = 3
+
+    @property
+    def argv(self) -> list[str]:
+        """Mingling would wait a second for workers that there are none of."""
+        words = ["-c", str(self.children), "--without-mingle", "--without-gossip", "--loglevel", "INFO"]
+        return [sys.executable, "-m", "celery", "-A", "panel", "worker", *words]
+
+
+class Beat(PanelProgram):
+    """The clock of the regular tasks."""
+
+    name = "beat"
+
+    @property
+    def argv(self) -> list[str]:
+        """Without a pid file: the home's lock keeps a second one away."""
+        return [sys.executable, "-m", "celery", "-A", "panel", "beat", "--pidfile=", "--loglevel", "WARNING"]

@@ -1,0 +1,69 @@
+"""From running servers to the ready line: migrations, the panel, its admin, the demo; then serving, or --once."""
+
+from django.core.management import call_command
+
+from panel.quickstart import admin, once
+from panel.quickstart.backing import Backing
+from panel.quickstart.demo import Demo
+from panel.quickstart.home import Home
+from panel.quickstart.panel_programs import Beat, Web
+from panel.quickstart.steps import Steps
+from panel.quickstart.supervise import Supervisor
+
+WAITS_S = 60
+
+
+class Serving:
+    """The panel of one start."""
+
+    def __init__(self, home: Home, supervisor: Supervisor, steps: Steps, web: Web) -> None:
+        self.home, self.supervisor, self.steps = home, supervisor, steps
+        self.web = web
+        self.token = ""
+
+    def bring_up(self, backing: Backing) -> Demo:
+        """Everything up to the ready line; raises `ProgramFailed` with the reason of the step that failed."""
+        self.steps.say("migrating the metadata database")
+        call_command("migrate", verbosity=0, interactive=False)
+        self.supervisor.start(Beat(self.home.path))
+        user, logins = admin.ensure(self.home)
+        self.token = logins["token"]
+        demo = Demo(self.home, backing, user)
+        backing.wait_until_ready()
+        self._show_demo(demo)
+        self._wait_for_web()
+        self.home.write_quickstart({"url": self.web.url, **logins})
+        self.steps.say(f"log in as {logins['username']}; password and API token: {self.home.quickstart_path}")
+        print(f"Pooldeck is ready at {self.web.url}", flush=True)
+        return demo
+
+    def _show_demo(self, demo: Demo) -> None:
+        self.steps.say("registering the demo")
+        demo.register()
+        if remark := demo.wait_for_pool(self.supervisor):
+            self.steps.say(remark)
+        if demo.needs_dataset():
+            self.steps.say("preparing the demo dataset")
+            demo.prepare_dataset(self.supervisor)
+
+    def _wait_for_web(self) -> None:
+        def is_ready() -> bool:
+            try:
+                self.web.probe()
+            except self.web.not_ready:
+                return False
+            return True
+
+        self.supervisor.wait_for(f"{self.web.url}/healthz/ready answers 200", WAITS_S, is_ready)
+
+    def serve(self) -> int:
+        """Until a signal asks for the end, or a program ends."""
+        self.steps.say(f"serving until Ctrl-C; the logs are in {self.home.log_folder}")
+        self.supervisor.watch()
+        return 0
+
+    def experiment(self, demo: Demo) -> int:
+        """The demo experiment with its table on stdout; 0 only when every arm is valid."""
+        stories = once.experiment(once.Api(self.web.url, self.token), *demo.targets(), self.supervisor, self.steps)
+        print(f"\n{once.table(stories)}\n", flush=True)
+        return 0 if all(arm.is_valid for story in stories for arm in story) else 1

@@ -1,0 +1,19 @@
+"""What the quickstart tells the person who waits: one line a step, with the seconds since the start."""
+
+import time
+
+
+class Steps:
+    """Prints steps; `since` is the Unix time at which script/up began."""
+
+    def __init__(self, since: float | None = None) -> None:
+        self.since = since or time.time()
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the start."""
+        return time.time() - self.since
+
+    def say(self, text: str) -> None:
+        """One step, as script/lib.sh prints its own."""
+        print(f"[{self.elapsed_s:4.0f} s] {text}", flush=True)
