@@ -4,10 +4,10 @@ import logging
 from collections.abc import Iterable
 from uuid import UUID
 
-from celery import current_app
 from django.db import transaction
 from kombu.exceptions import OperationalError
 
+from pools import tasks
 from pools.models import Pool, PoolState
 
 logger = logging.getLogger(__name__)
@@ -19,7 +19,7 @@ def ask(pooler_ids: Iterable[UUID]) -> None:
         transaction.on_commit(lambda pooler_id=pooler_id: _send(str(pooler_id)))  # type: ignore[misc]
 
 
-def ask_again(pools: "Iterable[Pool]") -> None:
+def ask_again(pools: Iterable[Pool]) -> None:
     """Have pools rendered anew whose cluster's address or password changed under them."""
     pools = list(pools)
     Pool.objects.filter(pk__in=[pool.pk for pool in pools]).update(state=PoolState.PENDING, state_reason="")
@@ -28,6 +28,6 @@ def ask_again(pools: "Iterable[Pool]") -> None:
 
 def _send(pooler_id: str) -> None:
     try:
-        current_app.send_task("pools.tasks.apply_pooler", (pooler_id,), retry=False)
+        tasks.apply_pooler.delay(pooler_id)
     except OperationalError as error:
         logger.warning("pooler %s will be applied when the queue is back: %s", pooler_id, error)

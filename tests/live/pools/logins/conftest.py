@@ -8,7 +8,7 @@ import pytest
 from panel.quickstart import account
 from panel.quickstart.servers import PostgresServer, free_port
 from pools.endpoints import Endpoint
-from tests.live.pools.logins.certificates import self_signed
+from tests.certificates import self_signed
 
 PASSWORD = "p@ss w/o:rd'\"%"
 HBA = """

@@ -19,7 +19,7 @@ from pools.endpoints import Endpoint
 from pools.errors import ClusterUnreachable
 from pools.login_failures import Cause
 from pools.models import Cluster
-from tests.live.pools.logins.certificates import self_signed
+from tests.certificates import self_signed
 from tests.live.pools.logins.conftest import PASSWORD
 
 pytestmark = pytest.mark.live

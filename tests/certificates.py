@@ -1,4 +1,4 @@
-"""Certificates for servers under test."""
+"""Certificates made for tests."""
 
 import datetime
 
