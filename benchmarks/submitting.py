@@ -45,6 +45,25 @@ def submit(
     return _enqueue(aim, checked, author=author, purpose=purpose, name=name[:NAME_CAP], group=group, engine=engine)
 
 
+def submit_series(
+    number: int,
+    *,
+    target: dict[str, Any],
+    options: dict[str, Any],
+    author: Any,
+    engine: str = Engine.PGBENCH,
+    purpose: str = Purpose.LOAD,
+    name: str = "",
+    confirm: str = "",
+) -> list[Run]:
+    """`number` equal runs of one group that follow each other. Raises as `submit` does, for all or none."""
+    aim, checked = _checked(target, options, engine, purpose, confirm)
+    _require_queue()
+    shared = {"author": author, "name": name[:NAME_CAP], "group": uuid.uuid4(), "purpose": purpose, "engine": engine}
+    with transaction.atomic():
+        return [_enqueue(aim, checked, **shared) for _ in range(number)]
+
+
 def submit_pair(
     pool: Pool, options: dict[str, Any], author: Any, *, name: str = "", confirm: str = ""
 ) -> tuple[Run, Run]:
