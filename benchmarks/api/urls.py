@@ -1,5 +1,12 @@
 """Addresses of the API of runs."""
 
 from django.urls import URLPattern, URLResolver
+from rest_framework.routers import SimpleRouter
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from benchmarks.api.generators import GeneratorViewSet
+from benchmarks.api.runs import RunViewSet
+
+router = SimpleRouter(use_regex_path=False)
+router.register("runs", RunViewSet, basename="api-run")
+router.register("generators", GeneratorViewSet, basename="api-generator")
+urlpatterns: list[URLPattern | URLResolver] = router.urls

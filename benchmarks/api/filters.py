@@ -1,0 +1,29 @@
+"""The filters of the list of runs."""
+
+from uuid import UUID
+
+import django_filters
+from django.db.models import Q
+
+from benchmarks.models import Run, Status
+from benchmarks.models.runs import RunQuerySet
+
+
+class RunFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filter carries no types
+    """`status` may be repeated; `target` is a pool's or a cluster's id."""
+
+    status = django_filters.MultipleChoiceFilter(choices=Status.choices)
+    target = django_filters.UUIDFilter(method="aimed_at", label="A pool's or a cluster's id")
+    experiment = django_filters.UUIDFilter(method="of_experiment", label="An experiment's id")
+
+    class Meta:
+        model = Run
+        fields = ["status", "target", "engine", "experiment", "purpose", "group", "validity"]
+
+    def aimed_at(self, runs: RunQuerySet, name: str, target: UUID) -> RunQuerySet:
+        """Runs against the cluster directly or through one of its pools, or through the pool."""
+        return runs.filter(Q(pool=target) | Q(cluster=target))
+
+    def of_experiment(self, runs: RunQuerySet, name: str, experiment: UUID) -> RunQuerySet:
+        """No run belongs to an experiment yet."""
+        return runs.none()

@@ -1,0 +1,114 @@
+"""The REST API of runs: start, watch, cancel, import."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.contrib.auth.models import User
+from drf_spectacular.utils import extend_schema
+from rest_framework import mixins, status
+from rest_framework.decorators import action
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+
+from benchmarks import importing, submitting, targets
+from benchmarks.api.filters import RunFilter
+from benchmarks.api.serializers import (
+    AskedRunSerializer,
+    ImportSerializer,
+    LogSerializer,
+    RunSerializer,
+    SampleSerializer,
+)
+from benchmarks.engines.pgbench import InvalidOptions
+from benchmarks.errors import IllegalTransition, InvalidTarget
+from benchmarks.models import Run, RunOutput, Sample, Status
+from panel.accounts.permissions import person
+
+
+@contextmanager
+def field_errors() -> Iterator[None]:
+    """What is wrong with the target, the options or the text stands under that field of the body."""
+    try:
+        yield
+    except InvalidTarget as error:
+        raise ValidationError({"target": error.errors}) from error
+    except InvalidOptions as error:
+        raise ValidationError({"options": error.errors}) from error
+    except importing.NotImportable as error:
+        raise ValidationError({"text": [str(error)]}) from error
+
+
+def submit(asked: dict[str, Any], author: User) -> Run:
+    """Queue what was asked for; the first run of it."""
+    common = {"options": asked["options"], "author": author, "name": asked["name"], "confirm": asked["confirm"]}
+    target = asked["target"]
+    if asked["pair"]:
+        pool = targets.find(target).pool
+        if pool is None:
+            raise InvalidTarget({"pool": ["a pair compares a pool with its cluster: name the pool"]})
+        return submitting.submit_pair(pool, **common)[0]
+    common |= {"target": target, "engine": asked["engine"], "purpose": asked["purpose"]}
+    return (
+        submitting.submit_series(asked["repeat"], **common)[0] if asked["repeat"] > 1 else submitting.submit(**common)
+    )
+
+
+class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[Run]):
+    """Executions of a load program against a cluster directly or through a pool."""
+
+    queryset = Run.objects.all()
+    serializer_class = RunSerializer
+    lookup_value_converter = "uuid"
+    write_scope = "run"
+    filterset_class = RunFilter
+    search_fields = ["name", "target_label", "database", "error"]
+    ordering_fields = ["number", "name", "status", "created_at", "started_at", "finished_at"]
+
+    @extend_schema(request=AskedRunSerializer, responses={201: RunSerializer})
+    def create(self, request: Request) -> Response:
+        """Queue a run. With `pair` or `repeat` several are queued, done one after the other; the first is answered,
+        `runs/?group=` lists them all."""
+        asked = AskedRunSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        with field_errors():
+            return self._created(submit(asked.validated_data, person(request.user)))
+
+    @extend_schema(request=ImportSerializer, responses={201: RunSerializer})
+    @action(detail=False, methods=["post"], url_path="import")
+    def import_(self, request: Request) -> Response:
+        """Make a finished run of what a pgbench printed anywhere."""
+        asked = ImportSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        with field_errors():
+            return self._created(importing.import_output(**asked.validated_data, author=person(request.user)))
+
+    @extend_schema(request=None, responses=RunSerializer)
+    @action(detail=True, methods=["post"])
+    def cancel(self, request: Request, pk: str) -> Response:
+        """End the run: a queued one now, an active one as soon as its worker sees it; 409 when it has ended."""
+        run = self.get_object()
+        run.request_cancel()
+        if run.is_final and run.status != Status.CANCELLED:
+            raise IllegalTransition(f"{run} has {run.get_status_display()} already: there is nothing left to cancel")
+        return Response(self.get_serializer(run).data)
+
+    @extend_schema(responses=SampleSerializer(many=True), filters=False)
+    @action(detail=True)
+    def samples(self, request: Request, pk: str) -> Response:
+        """The progress intervals so far, in order."""
+        rows: Any = Sample.objects.filter(run=self.get_object())
+        return self.get_paginated_response(SampleSerializer(self.paginate_queryset(rows), many=True).data)
+
+    @extend_schema(responses=LogSerializer)
+    @action(detail=True)
+    def log(self, request: Request, pk: str) -> Response:
+        """What the program printed so far."""
+        run = self.get_object()
+        output: Any = RunOutput.objects.filter(run=run).first() or RunOutput(run=run)
+        return Response(LogSerializer(output).data)
+
+    def _created(self, run: Run) -> Response:
+        return Response(self.get_serializer(run).data, status=status.HTTP_201_CREATED)

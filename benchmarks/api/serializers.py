@@ -1,0 +1,168 @@
+"""Runs and what belongs to them as JSON. Rules live with the verbs."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from benchmarks.models import Engine, Purpose, Run, RunOutput, Sample
+
+MOST_REPEATS = 20
+
+
+class TargetSerializer(serializers.Serializer[Run]):
+    """What a run is aimed at: a database of a cluster, or a pool; `label` outlives both."""
+
+    cluster = serializers.UUIDField(source="cluster_id", allow_null=True)
+    database = serializers.CharField(allow_blank=True)
+    pool = serializers.UUIDField(source="pool_id", allow_null=True)
+    label = serializers.CharField(source="target_label")  # type: ignore[assignment]  # DRF takes fields out of the class
+
+
+class SummarySerializer(serializers.Serializer[dict[str, Any]]):
+    """The figures of the whole run: these always (null where the program printed none), then all else it printed."""
+
+    tps = serializers.FloatField(allow_null=True)
+    tps_including_connections = serializers.FloatField(allow_null=True)
+    latency_avg_ms = serializers.FloatField(allow_null=True)
+    latency_stddev_ms = serializers.FloatField(allow_null=True)
+    latency_p50_ms = serializers.FloatField(allow_null=True)
+    latency_p95_ms = serializers.FloatField(allow_null=True)
+    latency_p99_ms = serializers.FloatField(allow_null=True)
+    transactions = serializers.IntegerField(allow_null=True)
+    failed = serializers.IntegerField(allow_null=True)
+    retried = serializers.IntegerField(allow_null=True)
+    initial_connection_ms = serializers.FloatField(allow_null=True)
+    average_connection_ms = serializers.FloatField(allow_null=True)
+    effective_clients = serializers.FloatField(allow_null=True)
+
+    def to_representation(self, summary: dict[str, Any]) -> dict[str, Any]:
+        """The contract's figures and whatever more was printed."""
+        return {**super().to_representation(summary), **summary}
+
+
+class RunSerializer(serializers.ModelSerializer[Run]):
+    """A run; `validity` is empty until it ended, `group` is shared by runs that were started together."""
+
+    target = serializers.SerializerMethodField()
+    summary = SummarySerializer(read_only=True)
+    options = serializers.DictField(read_only=True)
+    reasons = serializers.ListField(child=serializers.CharField(), read_only=True)
+    command = serializers.ListField(child=serializers.CharField(), read_only=True)
+    statements = serializers.ListField(child=serializers.DictField(), read_only=True)
+
+    class Meta:
+        model = Run
+        fields = [
+            "id",
+            "number",
+            "name",
+            "purpose",
+            "group",
+            "engine",
+            "target",
+            "options",
+            "status",
+            "validity",
+            "reasons",
+            "command",
+            "generator",
+            "attempt",
+            "progress_percent",
+            "created_at",
+            "started_at",
+            "finished_at",
+            "exit_code",
+            "error",
+            "summary",
+            "statements",
+            "client_version",
+            "server_version",
+        ]
+        read_only_fields = fields
+
+    @extend_schema_field(TargetSerializer())
+    def get_target(self, run: Run) -> Any:
+        """What it was aimed at."""
+        return TargetSerializer(run).data
+
+
+class AskedTargetSerializer(serializers.Serializer[Any]):
+    """`{cluster, database}` or `{pool}`, as the description tells it; benchmarks.targets checks it."""
+
+    cluster = serializers.UUIDField(required=False)
+    database = serializers.CharField(required=False)
+    user = serializers.CharField(required=False, help_text="A role that the panel knows; else the cluster's admin")
+    pool = serializers.UUIDField(required=False)
+
+
+@extend_schema_field(AskedTargetSerializer())
+class AskedTargetField(serializers.DictField):
+    """The target as it was sent, so that an unknown key in it is told and not dropped."""
+
+
+class AskedRunSerializer(serializers.Serializer[Any]):
+    """What to run: the options are named after the program's own, and checked by its engine."""
+
+    target = AskedTargetField()
+    engine = serializers.ChoiceField(Engine.choices, default=Engine.PGBENCH)
+    options = serializers.DictField(default=dict)
+    purpose = serializers.ChoiceField(
+        [(Purpose.LOAD.value, "load"), (Purpose.PREPARE.value, "prepare a dataset (options: scale)")],
+        default=Purpose.LOAD.value,
+    )
+    name = serializers.CharField(default="", allow_blank=True, max_length=200)
+    confirm = serializers.CharField(
+        default="", allow_blank=True, help_text="The cluster's or database's name, where a run that writes asks for it"
+    )
+    pair = serializers.BooleanField(
+        default=False, help_text="For a pool: the same load on its cluster first, then through the pool, in one group"
+    )
+    repeat = serializers.IntegerField(
+        default=1, min_value=1, max_value=MOST_REPEATS, help_text="How many such runs, one after the other in a group"
+    )
+    generators = serializers.ListField(child=serializers.CharField(), required=False)
+
+    def validate_generators(self, names: list[str]) -> list[str]:
+        """Any generator may take a run; saying yes to a choice would be a lie."""
+        if names:
+            raise serializers.ValidationError("runs can't be tied to generators yet: leave this out")
+        return names
+
+    def validate(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """A pair is one run of each, of the load."""
+        if asked["pair"] and (asked["repeat"] > 1 or asked["purpose"] != Purpose.LOAD):
+            raise serializers.ValidationError({"pair": ["a pair is one load each: leave out repeat and purpose"]})
+        return asked
+
+
+class ImportSerializer(serializers.Serializer[Any]):
+    """What a pgbench printed anywhere, standard output and error together or apart."""
+
+    text = serializers.CharField(trim_whitespace=False)
+    name = serializers.CharField(default="", allow_blank=True, max_length=200)
+
+
+class SampleSerializer(serializers.ModelSerializer[Sample]):
+    """One progress interval; `t` in seconds since the load began, null where the program did not tell."""
+
+    class Meta:
+        model = Sample
+        fields = ["t", "tps", "latency_ms", "stddev_ms", "failed", "lag_ms", "skipped", "retried", "retries"]
+
+
+class LogSerializer(serializers.ModelSerializer[RunOutput]):
+    """What the program printed; `truncated` when it printed more than is kept."""
+
+    class Meta:
+        model = RunOutput
+        fields = ["stdout", "stderr", "truncated"]
+
+
+class GeneratorSerializer(serializers.Serializer[Any]):
+    """A worker that can run engines, with the run it carries now."""
+
+    name = serializers.CharField()
+    last_seen_at = serializers.DateTimeField()
+    alive = serializers.BooleanField(help_text="Whether its last heartbeat is younger than 30 seconds")
+    run = serializers.UUIDField(allow_null=True)
