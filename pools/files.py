@@ -1,9 +1,10 @@
 """Configuration files replaced whole: a reader, or a crash at any moment, finds the old bytes or the new."""
 
 import os
+import re
 import secrets
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -27,26 +28,22 @@ def read(folder: str, names: list[str]) -> dict[str, bytes | None]:
 def replace(folder: str, contents: Mapping[str, bytes | None]) -> None:
     """Make each file hold these bytes (None: remove it), in this order; raises `UnsafeFolder` or `ApplyFailed`.
 
-    Everything is on disk under temporary names before the first rename, so a full disk changes nothing.
+    Everything is on disk under temporary names before the first rename, so a full disk changes nothing, and
+    files that hold these bytes already are left alone, so that it keeps nobody from putting the old ones back.
     Mode 0600, or 0640 where the folder is setgid: that is how its owner shares it with PgBouncer's group.
     """
     with _opened(folder) as folder_fd:
-        for name in contents:
-            _refuse_anything_but_a_file(folder_fd, folder, name)
-        written: dict[str, str] = {}
+        _remove_leftovers(folder_fd, contents)
+        changed = {name: new for name, new in contents.items() if _read_one(folder_fd, folder, name) != new}
         try:
-            for name, content in contents.items():
-                if content is not None:
-                    written[name] = _write_aside(folder_fd, name, content)
-            for name in contents:
+            written = {name: _write_aside(folder_fd, name, new) for name, new in changed.items() if new is not None}
+            for name in changed:
                 _put_in_place(folder_fd, name, written)
             os.fsync(folder_fd)
         except OSError as error:
-            raise ApplyFailed(f"{folder} could not be written: {error.strerror}; nothing was half-written") from error
+            raise ApplyFailed(f"{folder} could not be written: {error.strerror}; its files are whole") from error
         finally:
-            for leftover in written.values():
-                with suppress(OSError):
-                    os.unlink(leftover, dir_fd=folder_fd)
+            _remove_leftovers(folder_fd, contents)
 
 
 def refuse_unsafe(folder: str) -> None:
@@ -103,23 +100,28 @@ def _write_aside(folder_fd: int, name: str, content: bytes) -> str:
     aside = f".{name}.{secrets.token_hex(8)}"
     folder = os.fstat(folder_fd)
     file_fd = os.open(aside, CREATE, 0o600, dir_fd=folder_fd)
-    try:
-        with os.fdopen(file_fd, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fchmod(file_fd, 0o640 if folder.st_mode & stat.S_ISGID else 0o600)
-            if os.geteuid() == 0:
-                os.fchown(file_fd, folder.st_uid, folder.st_gid)
-            os.fsync(file_fd)
-    except OSError:
-        os.unlink(aside, dir_fd=folder_fd)
-        raise
+    with os.fdopen(file_fd, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fchmod(file_fd, 0o640 if folder.st_mode & stat.S_ISGID else 0o600)
+        if os.geteuid() == 0:
+            os.fchown(file_fd, folder.st_uid, folder.st_gid)
+        os.fsync(file_fd)
     return aside
+
+
+def _remove_leftovers(folder_fd: int, names: Iterable[str]) -> None:
+    """Temporary files of this write, or of a worker that was killed in one: they hold passwords."""
+    aside = re.compile(rf"\.({'|'.join(map(re.escape, names))})\.[0-9a-f]{{16}}")
+    for name in os.listdir(folder_fd):
+        if aside.fullmatch(name):
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folder_fd)
 
 
 def _put_in_place(folder_fd: int, name: str, written: dict[str, str]) -> None:
     if name in written:
-        os.rename(written.pop(name), name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd)
+        os.rename(written[name], name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd)
         return
     with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=folder_fd)

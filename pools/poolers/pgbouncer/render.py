@@ -40,6 +40,14 @@ def users(text: str) -> dict[str, str]:
     return {name.replace('""', '"'): secret.replace('""', '"') for name, secret in USER.findall(text)}
 
 
+def broken_line(text: str) -> int:
+    """The first line of a userlist.txt at which PgBouncer would stop reading, all passwords blanked; 0 for none."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip() and not line.lstrip().startswith(";") and not USER.match(line):
+            return number
+    return 0
+
+
 def with_include(main: str, folder: str) -> str:
     """pgbouncer.ini with the line that reads pooldeck.ini, at its end so that a fault above it changes no pool."""
     if INCLUDE.search(main):

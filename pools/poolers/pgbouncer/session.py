@@ -58,6 +58,8 @@ class PgBouncerSession:
         self.pools = {pool.pk: pool for pool in pools}
         disk = files.read(self.pooler.config_dir, list(render.FILES))
         main, kept = _text(disk, MAIN), render.kept_part(_text(disk, USERLIST))
+        if line := render.broken_line(kept):
+            raise Rejected(f"{self.pooler.config_dir}/{USERLIST} is broken at line {line}, which PgBouncer can't read")
         self.own_names = render.own_names(main)
         self._remember_names(_text(disk, DATABASES), settled.get(DATABASES, ""))
         wanted = self._entries(settled)
