@@ -47,7 +47,7 @@ def register(
     `ClusterUnreachable` and saves nothing. Raises `InvalidCluster`.
     """
     cluster = Cluster(**{name: values[name] for name in FIELDS if name in values})
-    InvalidCluster.refuse(_problems(cluster))
+    InvalidCluster.refuse(_problems(cluster, values.get("admin_password") or ""))
     cluster.admin_password = values.get("admin_password") or ""
     found = checking.inspect(cluster)
     _refuse_unreachable(found, must_log_in)
@@ -78,9 +78,10 @@ def change(
     wished = Cluster.objects.get(pk=cluster.pk)
     for name in FIELDS:
         setattr(wished, name, values.get(name, getattr(wished, name)))
-    InvalidCluster.refuse(chain(_problems(wished), _password_missing(before, wished, values)))
-    if values.get("admin_password"):
-        wished.admin_password = values["admin_password"]
+    password = values.get("admin_password") or ""
+    InvalidCluster.refuse(chain(_problems(wished, password), _password_missing(before, wished, password)))
+    if password:
+        wished.admin_password = password
     found = checking.inspect(wished)
     _refuse_unreachable(found, must_log_in)
     with transaction.atomic():
@@ -113,7 +114,7 @@ def _listed(held: list[str], most: int = 5) -> str:
     return ", ".join(held[:most]) + (f" and {len(held) - most} more" if len(held) > most else "")
 
 
-def _problems(cluster: Cluster) -> Iterator[tuple[str, str]]:
+def _problems(cluster: Cluster, password: str) -> Iterator[tuple[str, str]]:
     """(field, message) for every value that can't be taken."""
     checks = {
         "name": names.identifier_problem(cluster.name),
@@ -121,6 +122,7 @@ def _problems(cluster: Cluster) -> Iterator[tuple[str, str]]:
         "admin_user": names.identifier_problem(cluster.admin_user),
         "maintenance_database": names.identifier_problem(cluster.maintenance_database),
         "sslrootcert": certificates.problem(cluster.sslrootcert) if cluster.sslrootcert else "",
+        "admin_password": "the password holds a NUL: PostgreSQL takes none" if "\0" in password else "",
     }
     yield from ((field, message) for field, message in checks.items() if message)
     yield from _number_problems(cluster)
@@ -142,9 +144,9 @@ def _number_problems(cluster: Cluster) -> Iterator[tuple[str, str]]:
             yield field, f"{number} is out of range: use 0 to {LARGEST}"
 
 
-def _password_missing(before: Cluster, wished: Cluster, values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _password_missing(before: Cluster, wished: Cluster, password: str) -> Iterator[tuple[str, str]]:
     moved = any(getattr(before, name) != getattr(wished, name) for name in ADDRESS)
-    if moved and before.sealed_admin_password and not values.get("admin_password"):
+    if moved and before.sealed_admin_password and not password:
         old, new = (f"{cluster.admin_user}@{cluster.host}:{cluster.port}" for cluster in (before, wished))
         yield "admin_password", f"the stored password belongs to {old}: enter the password of {new}"
 

@@ -1,0 +1,25 @@
+"""What the tests of pools share."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pools import tasks
+
+Asked = Callable[[], list[str]]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any) -> Asked:
+    """The ids of the poolers that workers were asked to apply since the test began; nothing reaches the queue."""
+    sent: list[str] = []
+    monkeypatch.setattr(tasks.apply_pooler, "delay", sent.append)
+    capture = django_capture_on_commit_callbacks(execute=True)
+    capture.__enter__()
+
+    def commit() -> list[str]:
+        capture.__exit__(None, None, None)
+        return sent
+
+    return commit
