@@ -16,6 +16,7 @@ def test_a_course_holds_all_samples_in_order_with_their_ids():
     )
     assert charting.course(run) == {
         "span": 30,
+        "after": "1-3",
         "samples": {
             "columns": charting.SAMPLE_COLUMNS,
             "rows": [(1, 1, 1.0, 10.0, 0.25, 0.1, 0), (1, 2, 2.0, 20.0, 0.5, None, 1)],
@@ -40,3 +41,20 @@ def test_thinning_keeps_order_peaks_and_dips():
 def test_few_rows_are_not_thinned():
     rows = [(1, None), (2, 3.0)]
     assert charting.thinned(rows, 2, 1) is rows
+
+
+@pytest.mark.django_db
+def test_a_run_without_summary_gets_its_figures_from_its_samples():
+    run = Run.objects.enqueue()
+    Sample.objects.create(run=run, seq=1, t=1.0, tps=300.0, latency_ms=1.0, failed=1)
+    Sample.objects.create(run=run, seq=2, t=2.0, tps=100.0, latency_ms=3.0, failed=2)
+    Sample.objects.create(run=run, seq=3, t=3.0, tps=None, latency_ms=None)
+    assert charting.partial_summary(run) == {"tps": 200.0, "latency_avg_ms": 1.5, "failed": 3}
+    assert charting.failed_so_far(run) == 3
+
+
+@pytest.mark.django_db
+def test_a_run_without_samples_has_no_figures():
+    run = Run.objects.enqueue()
+    assert charting.partial_summary(run) == {}
+    assert charting.failed_so_far(run) == 0

@@ -1,0 +1,221 @@
+"""The forms of runs and datasets: what is typed stays typed; what may be done is the word of the verbs behind them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django import forms
+from django.db.models import TextChoices
+from django.forms import BoundField
+
+from benchmarks.engines.pgbench import options
+from benchmarks.engines.pgbench.options import InvalidOptions
+from benchmarks.models import Purpose, Run
+from pools.forms import Typed
+from pools.models import Cluster, Pool
+
+CHOICES_SHOWN = 500  # of pools and clusters in one list; others are reached by "Run" on their own page
+BASIC_GROUP = "Load"
+
+
+class Route(TextChoices):
+    """The way that the load takes."""
+
+    POOLED = "pooled", "Through a pool"
+    DIRECT = "direct", "Straight to a cluster"
+    BOTH = "both", "Direct and pooled"
+
+
+ROUTE_NOTES = {
+    Route.POOLED: "as your clients do",
+    Route.DIRECT: "past every pooler",
+    Route.BOTH: "two runs, one after the other, then compared: is the pool worth it?",
+}
+
+
+class OptionsForm(Typed):
+    """A form that carries an engine's options of one purpose; `cleaned_data["options"]` holds them typed."""
+
+    purpose = Purpose.LOAD
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.option_fields = options.fields_for(self.purpose)
+        for option in self.option_fields:
+            self.fields[option.name] = _field_of(option)
+
+    def clean(self) -> dict[str, Any]:
+        """Let the engine judge the options as they were typed."""
+        typed = {option.name: self.cleaned_data.get(option.name) for option in self.option_fields}
+        try:
+            self.cleaned_data["options"] = options.validate(typed, purpose=self.purpose)
+        except InvalidOptions as error:
+            self.take(error.errors)
+        return self.cleaned_data
+
+    def bound_options(self, *, basic: bool) -> list[tuple[options.Field, BoundField]]:
+        """The options of the first group, or all others, with their fields."""
+        return [(one, self[one.name]) for one in self.option_fields if (one.group == BASIC_GROUP) == basic]
+
+    @property
+    def basic(self) -> list[tuple[options.Field, BoundField]]:
+        """What most runs set."""
+        return self.bound_options(basic=True)
+
+    @property
+    def advanced(self) -> list[tuple[options.Field, BoundField]]:
+        """What few runs set; folded away."""
+        return self.bound_options(basic=False)
+
+    @property
+    def advanced_is_open(self) -> bool:
+        """Whether something was set, or is wrong, among the folded options."""
+        return any(field.errors or field.value() not in (one.default, None, "") for one, field in self.advanced)
+
+
+class RunForm(OptionsForm):
+    """A run against a pool, a cluster, or both in turn."""
+
+    route = forms.ChoiceField(label="What to load", choices=Route.choices, widget=forms.RadioSelect)
+    pool = forms.ModelChoiceField(Pool.objects.none(), label="Pool", required=False)
+    cluster = forms.ModelChoiceField(Cluster.objects.none(), label="Cluster", required=False)
+    database = forms.CharField(label="Database", max_length=63, required=False)
+    name = forms.CharField(label="Name", max_length=200, required=False, help_text="To find it by; the number stays")
+    confirm = forms.CharField(
+        label="Type the database's name to allow this",
+        required=False,
+        help_text="Needed where a script that writes meets a protected cluster or tables that the panel did not make",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        pools = Pool.objects.wanted().select_related("cluster", "pooler")
+        _offer(self, "pool", pools, lambda pool: f"{pool.name} → {pool.cluster}/{pool.database} ({pool.pooler})")
+        _offer(self, "cluster", Cluster.objects.all(), str)
+
+    def clean(self) -> dict[str, Any]:
+        """A route needs its own target, each named beside its field."""
+        super().clean()
+        needed = {"pool": "choose a pool: none is chosen"}
+        if self.cleaned_data.get("route") == Route.DIRECT:
+            needed = {"cluster": "choose a cluster: none is chosen", "database": "name a database of that cluster"}
+        for name, message in needed.items():
+            if not self.cleaned_data.get(name) and name not in self.errors:
+                self.add_error(name, message)
+        return self.cleaned_data
+
+    @property
+    def routes(self) -> Iterator[tuple[Any, str]]:
+        """Each way as its radio button with a word on what it is for."""
+        return zip(self["route"].subwidgets, ROUTE_NOTES.values(), strict=True)
+
+    @property
+    def choice(self) -> tuple[Cluster, str] | None:
+        """The cluster and database that are chosen by now, whether the rest is right or not."""
+        chosen = getattr(self, "cleaned_data", {})
+        if chosen.get("route") == Route.DIRECT:
+            return (chosen["cluster"], chosen["database"]) if chosen.get("cluster") and chosen.get("database") else None
+        return (chosen["pool"].cluster, chosen["pool"].database) if chosen.get("pool") else None
+
+    def target(self) -> dict[str, str]:
+        """What the verb takes as its target."""
+        chosen = self.cleaned_data
+        if chosen["route"] == Route.DIRECT:
+            return {"cluster": str(chosen["cluster"].pk), "database": chosen["database"]}
+        return {"pool": str(chosen["pool"].pk)}
+
+
+class DatasetForm(OptionsForm):
+    """Where pgbench's tables are to be made, and how large."""
+
+    purpose = Purpose.PREPARE
+    cluster = forms.ModelChoiceField(Cluster.objects.none(), label="Cluster")
+    database = forms.CharField(label="Database", max_length=63)
+    confirm = forms.CharField(
+        label="Type the database's name to allow this",
+        required=False,
+        help_text="Preparing drops pgbench_accounts, pgbench_branches, pgbench_history and pgbench_tellers there",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        _offer(self, "cluster", Cluster.objects.all(), str)
+
+    @property
+    def choice(self) -> tuple[Cluster, str] | None:
+        """The cluster and database that are chosen by now, whether the rest is right or not."""
+        chosen = getattr(self, "cleaned_data", {})
+        return (chosen["cluster"], chosen["database"]) if chosen.get("cluster") and chosen.get("database") else None
+
+    def target(self) -> dict[str, str]:
+        """What the verb takes as its target."""
+        return {"cluster": str(self.cleaned_data["cluster"].pk), "database": self.cleaned_data["database"]}
+
+    @property
+    def basic(self) -> list[tuple[options.Field, BoundField]]:
+        """The scale alone."""
+        return [(one, self[one.name]) for one in self.option_fields if one.name == "scale"]
+
+    @property
+    def advanced(self) -> list[tuple[options.Field, BoundField]]:
+        """How the tables are made."""
+        return [(one, self[one.name]) for one in self.option_fields if one.name != "scale"]
+
+
+class ImportForm(Typed):
+    """What a pgbench printed somewhere else."""
+
+    name = forms.CharField(
+        label="Name", max_length=200, required=False, help_text="Where it comes from: db7, PostgreSQL 16, before tuning"
+    )
+    text = forms.CharField(
+        label="Output",
+        strip=False,
+        help_text="All that pgbench printed, its progress lines and summary in any order; versions 9.5 to 19",
+        widget=forms.Textarea(attrs={"rows": 16, "spellcheck": "false", "class": "run-paste", "wrap": "off"}),
+    )
+
+
+def initial_of(run: Run) -> dict[str, Any]:
+    """The form's values that would start this run again."""
+    route = Route.POOLED if run.pool_id else Route.DIRECT
+    target = {"route": route, "pool": run.pool_id, "cluster": run.cluster_id, "database": run.database}
+    return {**target, "name": run.name, **run.options}
+
+
+def _field_of(option: options.Field) -> forms.Field:
+    common: dict[str, Any] = {
+        "label": option.label,
+        "help_text": option.help,
+        "required": False,
+        "initial": option.default,
+    }
+    if option.kind == "bool":
+        return forms.BooleanField(**common)
+    if option.kind == "choice":
+        return forms.ChoiceField(**common, choices=[(word, word) for word in option.choices])
+    if option.kind == "steps":
+        return forms.CharField(**common, widget=forms.TextInput(attrs={"spellcheck": "false"}))
+    attrs = {"min": option.minimum, "max": option.maximum, "step": "1" if option.kind == "int" else "any"}
+    return forms.CharField(**common, widget=forms.NumberInput(attrs=attrs))  # text, so that the engine judges it
+
+
+def _offer(form: forms.Form, name: str, queryset: Any, label: Any) -> None:
+    """Let a field take any of the records, and list the first of them together with the one chosen already."""
+    field: Any = form.fields[name]
+    field.queryset = queryset
+    field.label_from_instance = label
+    listed = {str(one.pk): label(one) for one in queryset[:CHOICES_SHOWN]}
+    chosen = form[name].value()
+    if chosen and str(chosen) not in listed:
+        one = field.to_python(chosen) if _is_known(field, chosen) else None
+        listed |= {str(one.pk): label(one)} if one else {}
+    field.widget.choices = [("", "Choose…"), *listed.items()]
+
+
+def _is_known(field: Any, value: Any) -> bool:
+    try:
+        return bool(field.to_python(value))
+    except forms.ValidationError:
+        return False

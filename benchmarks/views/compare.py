@@ -1,0 +1,59 @@
+"""Two or more runs side by side: one clock for their charts, ratios to the first, and what may be said of them."""
+
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from benchmarks import charting, comparing
+from benchmarks.comparing import Subject
+from benchmarks.models import Purpose, Run, Validity
+
+AT_MOST = 6  # as many as there are colours to tell lines apart
+
+
+@require_safe
+def run_compare(request: HttpRequest) -> HttpResponse:
+    """The runs named by `run`, in that order; the first is what the others are measured by."""
+    runs = _chosen(request.GET.getlist("run"))
+    if len(runs) < 2:
+        recent = Run.objects.filter(purpose__in=[Purpose.LOAD, Purpose.IMPORT], validity=Validity.VALID)
+        choose: dict[str, Any] = {"recent": recent.select_related("cluster", "pool")[:20], "chosen": runs}
+        return render(request, "benchmarks/run_compare_choose.html", choose)
+    compared = comparing.compare([_subject(run) for run in runs])
+    context: dict[str, Any] = {
+        "runs": runs,
+        "compared": compared,
+        "noise": comparing.NOISE_STATEMENT,
+        "courses": [{"label": _label(run), "valid": _is_valid(run), **charting.course(run)} for run in runs],
+    }
+    return render(request, "benchmarks/run_compare.html", context)
+
+
+def _chosen(ids: list[str]) -> list[Run]:
+    """The runs there are, in the order asked for, each once."""
+    wanted = list(dict.fromkeys(key for text in ids if (key := _uuid(text))))[:AT_MOST]
+    found = Run.objects.select_related("cluster", "pool").in_bulk(wanted)
+    return [found[key] for key in wanted if key in found]
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def _subject(run: Run) -> Subject:
+    summary = run.summary or charting.partial_summary(run)
+    return Subject(_label(run), _is_valid(run), summary, run.options, run.server_version)
+
+
+def _is_valid(run: Run) -> bool:
+    return run.validity == Validity.VALID
+
+
+def _label(run: Run) -> str:
+    return f"run {run.number}"

@@ -1,0 +1,23 @@
+"""The paste box: a finished run out of what any pgbench printed."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from benchmarks import importing
+from benchmarks.errors import BenchmarksError
+from benchmarks.forms import ImportForm
+from pools.views.access import staff_only
+
+
+@staff_only
+def run_import(request: HttpRequest) -> HttpResponse:
+    """Take the text; what can't be read stays in the box with the reason."""
+    form = ImportForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            run = importing.import_output(form.cleaned_data["text"], form.cleaned_data["name"], request.user)
+        except BenchmarksError as error:
+            form.add_error("text", str(error))
+        else:
+            return redirect("run-detail", run.pk)
+    return render(request, "benchmarks/run_import.html", {"form": form})

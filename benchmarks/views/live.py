@@ -1,0 +1,100 @@
+"""A run's page: its head, charts and log while it goes on, its result afterwards, and the way to stop it."""
+
+import shlex
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.exceptions import ObjectDoesNotExist
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from benchmarks import charting, comparing, waiting
+from benchmarks.models import Purpose, Run, RunOutput
+from pools.views.access import staff_only
+
+LOG_LINES = 500  # shown of the stored output; all of it is one link away
+ROWS_WITHOUT_SCRIPT = 120  # of samples, in the table for browsers without JavaScript
+
+
+@require_safe
+def run_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The whole page; htmx asks for the parts that change with the run's state only."""
+    run = get_object_or_404(Run.objects.select_related("cluster", "pool", "author"), pk=pk)
+    if request.htmx:  # type: ignore[attr-defined]
+        return render(request, "benchmarks/run_detail.html#parts", _parts(run))
+    course = charting.course(run)
+    context = _parts(run) | {
+        "course": course | _live_terms(run),
+        "table": charting.thinned(course["samples"]["rows"], ROWS_WITHOUT_SCRIPT, 3),
+        "log": _log(run),
+    }
+    return render(request, "benchmarks/run_detail.html", context)
+
+
+@require_safe
+def run_output(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """All that the program printed, as plain text: its output, then its messages."""
+    output = get_object_or_404(RunOutput, run=pk)
+    return HttpResponse(f"{output.stdout}\n{output.stderr}", content_type="text/plain; charset=utf-8")
+
+
+@require_POST
+@staff_only
+def run_cancel(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Ask for the run's end; a run that ended by itself meanwhile stays as it is."""
+    run = get_object_or_404(Run, pk=pk)
+    run.request_cancel()
+    messages.info(request, f"Run {run.number} {'is stopped' if run.is_final else 'is being stopped'}.")
+    return redirect("run-detail", pk=pk)
+
+
+def _parts(run: Run) -> dict[str, Any]:
+    summary = run.summary or charting.partial_summary(run)
+    return {
+        "run": run,
+        "tiles": _tiles(run, summary),
+        "waiting": waiting.waits_for(run),
+        "pair": _pair(run),
+        "figures": [
+            (metric, summary[metric.key]) for metric in comparing.METRICS if summary.get(metric.key) is not None
+        ],
+        "is_partial": bool(summary) and not run.summary,
+        "is_prepare": run.purpose == Purpose.PREPARE,
+        "command": shlex.join(run.command),
+    }
+
+
+def _tiles(run: Run, summary: dict[str, Any]) -> dict[str, Any]:
+    """The figures of the head: the summary's once the run has ended, the latest sample's before."""
+    if run.is_final:
+        began, ended = run.started_at, run.finished_at
+        time_s = (ended - began).total_seconds() if began and ended else None
+        tps, latency_ms = summary.get("tps"), summary.get("latency_avg_ms")
+    else:
+        time_s, last = waiting.left_s(run), run.samples.last()
+        tps, latency_ms = (last.tps, last.latency_ms) if last else (None, None)
+    return {"time_s": time_s, "tps": tps, "latency_ms": latency_ms, "failed": charting.failed_so_far(run)}
+
+
+def _pair(run: Run) -> list[Run]:
+    """The runs started together with this one, itself included, in order; empty for a run of its own."""
+    return list(Run.objects.filter(group=run.group).order_by("number")) if run.group else []
+
+
+def _live_terms(run: Run) -> dict[str, Any]:
+    return {
+        "id": str(run.pk),
+        "status": run.status,
+        "final": run.is_final,
+        "left_s": waiting.left_s(run),
+        "interval": run.options.get("progress") or 1,
+    }
+
+
+def _log(run: Run) -> list[str]:
+    try:
+        return run.output.stderr.splitlines()[-LOG_LINES:]
+    except ObjectDoesNotExist:  # nothing is stored before the first line
+        return []

@@ -1,0 +1,156 @@
+"""The list of runs, the form that starts them, and what the form shows while one types."""
+
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_POST, require_safe
+
+from benchmarks import sparklines, submitting
+from benchmarks.api.filters import RunFilter
+from benchmarks.engines.pgbench import InvalidOptions, command
+from benchmarks.errors import BenchmarksError, InvalidTarget, QueueDown
+from benchmarks.forms import Route, RunForm, initial_of
+from benchmarks.models import Purpose, Run, Status, Validity
+from benchmarks.models.runs import RunQuerySet
+from benchmarks.views.facts import facts_of
+from pools import endpoints
+from pools.errors import PoolsError
+from pools.models import Cluster, Pool, PoolState
+from pools.views.access import staff_only
+
+PAGE_SIZE = 25
+
+
+@require_safe
+def run_list(request: HttpRequest) -> HttpResponse:
+    """Runs by status, purpose, validity, target and text (`q`), the newest first."""
+    query = request.GET.get("q", "").strip()
+    runs = RunFilter(request.GET, queryset=_found(query)).qs.select_related("cluster", "pool", "pool__pooler")
+    page = Paginator(runs, PAGE_SIZE).get_page(request.GET.get("page"))
+    context = {
+        "page": page,
+        "sparks": sparklines.of_runs(page),
+        "query": query,
+        "filtered": any(value for name, value in request.GET.items() if name != "page"),
+        "selects": [
+            ("status", "State", Status.choices, request.GET.get("status")),
+            ("purpose", "Purpose", Purpose.choices, request.GET.get("purpose")),
+            ("validity", "Validity", Validity.choices, request.GET.get("validity")),
+        ],
+        "target": _target_named(request.GET.get("target", "")),
+    }
+    return render(request, "benchmarks/run_list.html", context)
+
+
+def _found(query: str) -> RunQuerySet:
+    runs = Run.objects.all()
+    if not query:
+        return runs
+    words = Q(name__icontains=query) | Q(target_label__icontains=query) | Q(database__icontains=query)
+    return runs.filter(words | Q(number=int(query)) if query.isdecimal() and len(query) < 10 else words)
+
+
+def _target_named(target: str) -> Pool | Cluster | None:
+    try:
+        key = UUID(target)
+    except ValueError:
+        return None
+    return Pool.objects.filter(pk=key).first() or Cluster.objects.filter(pk=key).first()
+
+
+@staff_only
+def run_create(request: HttpRequest) -> HttpResponse:
+    """The form of a run; a chosen pool, cluster, run to clone or preset fills it beforehand."""
+    form = RunForm(request.POST or None, initial=None if request.POST else _initial(request))
+    status = 200
+    if request.method == "POST" and form.is_valid():
+        run, status = _start(form, request.user)
+        if run is not None:
+            return redirect("run-detail", run.pk)
+    context = {
+        "form": form,
+        "preset": request.GET.get("preset", ""),
+        "commands": _commands(form) if form.is_bound else [],
+        "facts": facts_of(form) if form.is_bound else None,
+    }
+    return render(request, "benchmarks/run_form.html", context, status=status)
+
+
+def _start(form: RunForm, author: Any) -> tuple[Run | None, int]:
+    """Start what the form asks for: the run to show (the first of a pair), or None with the answer's status."""
+    chosen = form.cleaned_data
+    named = {"name": chosen["name"], "confirm": chosen["confirm"]}
+    try:
+        if chosen["route"] == Route.BOTH:
+            return submitting.submit_pair(chosen["pool"], chosen["options"], author, **named)[0], 200
+        return submitting.submit(target=form.target(), options=chosen["options"], author=author, **named), 200
+    except (InvalidTarget, InvalidOptions) as error:
+        form.take(error.errors)
+    except (BenchmarksError, PoolsError) as error:
+        form.add_error(None, str(error))
+        return None, 503 if isinstance(error, QueueDown) else 200
+    return None, 200
+
+
+def _initial(request: HttpRequest) -> dict[str, Any]:
+    """What the address says of the run to be: clone, pool, cluster and database, or a preset."""
+    asked = request.GET
+    if asked.get("clone"):
+        return initial_of(get_object_or_404(Run, pk=asked["clone"]))
+    given = {name: asked[name] for name in ("pool", "cluster", "database") if asked.get(name)}
+    if asked.get("preset") == "worth":
+        pool = given.get("pool") or _first_live_pool()
+        return given | {"route": Route.BOTH, "pool": pool, "connect": True, "name": "Is my pool worth it?"}
+    return {"route": Route.DIRECT if "cluster" in given else Route.POOLED} | given
+
+
+def _first_live_pool() -> UUID | None:
+    return Pool.objects.wanted().filter(state=PoolState.APPLIED).values_list("pk", flat=True).first()
+
+
+@require_safe
+@staff_only
+def run_preview(request: HttpRequest) -> HttpResponse:
+    """The command line that the values typed so far make, and what the chosen database holds."""
+    form = RunForm(request.GET)
+    form.is_valid()
+    if request.GET.get("part") == "facts":
+        return render(request, "benchmarks/includes/facts.html", {"form": form, "facts": facts_of(form)})
+    return render(request, "benchmarks/includes/commands.html", {"form": form, "commands": _commands(form)})
+
+
+def _commands(form: RunForm) -> list[tuple[str, str]]:
+    """(what for, command line) for each run that the form would start; empty while options are wrong."""
+    chosen = form.cleaned_data
+    if "options" not in chosen or form.choice is None:
+        return []
+    found = []
+    if chosen["route"] == Route.DIRECT:
+        found.append(("direct", endpoints.of_cluster(*form.choice)))
+    if chosen["route"] == Route.BOTH:  # as the pool's role, so that nothing but the pool differs
+        found.append(("direct", replace(endpoints.of_cluster(*form.choice), user=chosen["pool"].login)))
+    if chosen["route"] in (Route.POOLED, Route.BOTH):
+        found.append(("pooled", endpoints.of_pool(chosen["pool"])))
+    return [(way, command.preview(chosen["options"], endpoint)) for way, endpoint in found]
+
+
+@require_POST
+@staff_only
+def run_again(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Start the same run once more; where that is refused, the form says why."""
+    old = get_object_or_404(Run, pk=pk)
+    target = {"pool": str(old.pool_id)} if old.pool_id else {"cluster": str(old.cluster_id), "database": old.database}
+    try:
+        run = submitting.submit(target=target, options=old.options, author=request.user, name=old.name)
+    except (BenchmarksError, PoolsError) as error:
+        messages.error(request, f"Run {old.number} was not started again: {error}")
+        return redirect(f"{reverse('run-create')}?{urlencode({'clone': str(pk)})}")
+    return redirect("run-detail", run.pk)

@@ -1,0 +1,28 @@
+/** How figures are written: a rounded text for the eye, the exact one for the tooltip. */
+
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+
+/** Three or so digits that matter, as the pages' `figure` filter writes them; "–" where nothing was said. */
+export function rounded(value) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  const digits = Math.abs(value) >= 1000 || Number.isInteger(value) ? 0 : Math.abs(value) >= 100 ? 1 : 2;
+  return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+/** The value as it was printed, with its unit. */
+export function exact(value, unit) {
+  return value === null || value === undefined ? "not printed" : `${value} ${unit}`;
+}
+
+/** A short axis label: 60K, 1.2M, 0.25. */
+export function tick(value) {
+  return Math.abs(value) >= 1000 ? compact.format(value) : String(Number(value.toPrecision(3)));
+}
+
+/** Seconds as people say them: 42 s, 3 min 05 s, 2 h 04 min. */
+export function seconds(value) {
+  const total = Math.max(0, Math.round(value));
+  if (total < 60) return `${total} s`;
+  if (total < 3600) return `${Math.floor(total / 60)} min ${String(total % 60).padStart(2, "0")} s`;
+  return `${Math.floor(total / 3600)} h ${String(Math.floor((total % 3600) / 60)).padStart(2, "0")} min`;
+}

@@ -1,0 +1,36 @@
+/** The form of a run: fields of the chosen way only, a draft that survives a reload, a label that says what starts. */
+
+const form = document.querySelector("[data-run-form]");
+const draftKey = form.dataset.draft && `pooldeck draft ${form.dataset.draft}`;
+
+const route = () => new FormData(form).get("route");
+
+function showRoute() {
+  for (const part of form.querySelectorAll("[data-for]")) {
+    part.hidden = !part.dataset.for.split(" ").includes(route());
+  }
+  form.querySelector("[data-submit-label]").textContent = route() === "both" ? "Start both runs" : "Start the run";
+}
+
+function keepDraft() {
+  if (!draftKey) return;
+  const typed = [...new FormData(form)].filter(([name]) => !["csrfmiddlewaretoken", "confirm"].includes(name));
+  sessionStorage.setItem(draftKey, JSON.stringify(typed));
+}
+
+function restoreDraft() {
+  const typed = new Map(JSON.parse((draftKey && sessionStorage.getItem(draftKey)) || "[]"));
+  if (!typed.size) return;
+  for (const field of form.elements) {
+    if (!field.name || ["csrfmiddlewaretoken", "confirm"].includes(field.name)) continue;
+    if (field.type === "radio") field.checked = typed.get(field.name) === field.value;
+    else if (field.type === "checkbox") field.checked = typed.has(field.name);
+    else if (typed.has(field.name)) field.value = typed.get(field.name);
+  }
+}
+
+restoreDraft();
+showRoute();
+form.addEventListener("input", keepDraft);
+form.addEventListener("change", showRoute);
+form.addEventListener("submit", () => draftKey && sessionStorage.removeItem(draftKey));

@@ -1,0 +1,17 @@
+/** The list of runs: filters take effect as they are chosen, and the compare button says what is missing. */
+
+const filters = document.querySelector("[data-filters]");
+const compare = document.querySelector("[data-compare]");
+
+filters?.addEventListener("change", (event) => event.target.matches("select") && filters.requestSubmit());
+
+function countTicked() {
+  const ticked = compare.querySelectorAll("[name=run]:checked").length;
+  compare.querySelector("button[type=submit]").disabled = ticked < 2;
+  compare.querySelector("[data-compare-hint]").textContent = ticked < 2 ? "Tick two or more." : `${ticked} ticked.`;
+}
+
+if (compare) {
+  compare.addEventListener("change", countTicked);
+  countTicked();
+}

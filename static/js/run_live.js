@@ -1,0 +1,159 @@
+/** A run's page: charts, tiles and log, drawn from what the page brought and then from the run's event stream. */
+
+import { ChartStack } from "./charts.js";
+import { exact, rounded, seconds } from "./run_figures.js";
+import { LogPanel } from "./run_log.js";
+import { RunStream } from "./run_stream.js";
+
+const OPEN_END = 1.25; // a run by transactions has no planned end: its axis runs this much ahead of it
+const QUEUE_LOOK = 3000; // ms between looks at what a queued run waits for
+
+const root = document.querySelector("[data-run-id]");
+const course = JSON.parse(document.getElementById("course").textContent);
+
+function rowsOf({ columns, rows }) {
+  return rows.map((row) => Object.fromEntries(columns.map((name, index) => [name, row[index]])));
+}
+
+const samples = rowsOf(course.samples);
+const poolSamples = rowsOf(course.pool);
+const fresh = []; // samples not drawn yet: the page's other readers are told once they are
+let drawing = false;
+let failed = samples.reduce((total, sample) => total + (sample.failed || 0), 0);
+let timing = { left: course.left_s, at: performance.now() };
+
+const value = (name) => (row) => row[name];
+const spread = ({ latency_ms: mean, stddev_ms: by }) =>
+  mean === null || by === null ? null : [Math.max(0, mean - by), mean + by];
+
+const SERIES = {
+  tps: ["Throughput", [{ label: "tps", colour: "--chart-1", unit: "tps", rows: samples, value: value("tps") }]],
+  latency: [
+    "Latency",
+    [{ label: "average", colour: "--chart-2", unit: "ms", rows: samples, value: value("latency_ms"), band: spread }],
+  ],
+  pool: [
+    "Pool",
+    [
+      { label: "clients waiting", colour: "--chart-4", rows: poolSamples, value: value("cl_waiting"), unit: "clients" },
+      { label: "clients active", colour: "--chart-3", rows: poolSamples, value: value("cl_active"), unit: "clients" },
+      { label: "servers active", colour: "--chart-5", rows: poolSamples, value: value("sv_active"), unit: "servers" },
+    ],
+  ],
+};
+
+const lastT = () => Math.max(samples.at(-1)?.t ?? 0, poolSamples.at(-1)?.t ?? 0);
+const stack = new ChartStack(course.span || Math.max(10, lastT()));
+
+function buildCharts() {
+  const charts = document.querySelector("[data-charts]");
+  if (!charts) return;
+  charts.hidden = false;
+  for (const element of charts.querySelectorAll("[data-chart]")) {
+    stack.add(element, ...SERIES[element.dataset.chart]);
+  }
+  draw();
+}
+
+function draw() {
+  const reached = lastT();
+  stack.reached = reached;
+  stack.extend(course.span || course.final ? reached : Math.max(10, reached * OPEN_END));
+  stack.draw();
+  root.dataset.points = samples.length;
+}
+
+/** Draw at most once a frame, then tell what came to stand in the charts. */
+function drawSoon() {
+  if (drawing) return;
+  drawing = true;
+  requestAnimationFrame(() => {
+    drawing = false;
+    draw();
+    for (const sample of fresh.splice(0)) {
+      const detail = { t: sample.t, at: performance.timeOrigin + performance.now() };
+      root.dispatchEvent(new CustomEvent("pooldeck:sample", { bubbles: true, detail }));
+    }
+  });
+}
+
+function tile(name, text, title) {
+  const place = document.querySelector(`[data-tile="${name}"]`);
+  if (!place) return;
+  place.textContent = text;
+  if (title) place.closest("dd").title = title;
+}
+
+const log = new LogPanel(document.querySelector("#log"));
+const handlers = {
+  sample(sample) {
+    samples.push(sample);
+    fresh.push(sample);
+    failed += sample.failed || 0;
+    if (course.span) timing = { left: Math.max(0, course.span - sample.t), at: performance.now() };
+    tile("tps", rounded(sample.tps), exact(sample.tps, "tps"));
+    tile("latency_ms", rounded(sample.latency_ms), exact(sample.latency_ms, "ms"));
+    tile("failed", rounded(failed), `${failed} transactions`);
+    drawSoon();
+  },
+  pool(sample) {
+    poolSamples.push(sample);
+    drawSoon();
+  },
+  log({ line }) {
+    log.add(line);
+  },
+  state(state) {
+    const bar = document.querySelector("#prepare-progress");
+    if (bar && state.progress_percent !== null) {
+      bar.value = state.progress_percent;
+      document.querySelector("[data-progress-text]").textContent = Math.round(state.progress_percent);
+    }
+    const shown = document.querySelector("#run-head").dataset;
+    if (shown.runStatus !== state.status || (state.cancel_requested && !shown.cancelRequested)) refresh();
+  },
+  end() {
+    course.final = true;
+    stack.shaded = Boolean(course.span);
+    refresh();
+  },
+  waits() {},
+};
+
+/** Ask the server for the parts that follow the run's state: one place writes them, with and without JavaScript. */
+function refresh() {
+  window.htmx.ajax("GET", root.dataset.url, { target: root, swap: "none" });
+}
+
+function link(state) {
+  const place = document.querySelector("[data-link-state]");
+  const words = { live: "live", reconnecting: "reconnecting…", ended: "" };
+  if (!place) return;
+  place.dataset.link = state;
+  place.textContent = words[state];
+}
+
+function countDown() {
+  if (course.final || timing.left === null) return;
+  tile("time", seconds(timing.left - (performance.now() - timing.at) / 1000));
+}
+
+function lookAtQueue() {
+  if (document.querySelector("#run-head").dataset.runStatus === "queued") refresh();
+}
+
+buildCharts();
+window.pooldeckRun = {
+  points: () => samples.length,
+  times: () => samples.map((sample) => sample.t),
+  stack,
+};
+if (!course.final) {
+  let connection = "";
+  const follow = (kind, payload) => handlers[kind](payload);
+  const stream = new RunStream(root.dataset.events, course.after, follow, (state) => link((connection = state)));
+  document.body.addEventListener("htmx:afterSettle", () => link(connection)); // the head may be a new one
+  stream.open();
+  setInterval(countDown, 250);
+  setInterval(lookAtQueue, QUEUE_LOOK);
+}

@@ -1,0 +1,71 @@
+/**
+ * The run's event stream: one EventSource that is made anew, from the last id seen, whenever it ends. The browser's
+ * own reconnecting gives up after an HTTP error (a web process that restarts answers 502 or nothing), so it is not used.
+ */
+
+const KINDS = ["sample", "pool", "waits", "state", "log", "end"];
+const FIRST_WAIT = 250; // ms, doubled with each failure
+const LONGEST_WAIT = 5000; // ms
+const SILENCE = 20000; // ms without a word: the connection may be dead without having ended
+
+/** Ids are `ATTEMPT-SEQ`, both whole numbers; as one number that grows with them. */
+function orderOf(id) {
+  const [attempt, seq] = (id || "0-0").split("-").map(Number);
+  return attempt * 2 ** 32 + seq;
+}
+
+/**
+ * Follow `url` after the event `after`. `onEvent(kind, payload)` sees each event once and in order; a `state` is told
+ * under the id that the watcher has, so it is passed on each time. `onState` hears live, reconnecting and ended.
+ */
+export class RunStream {
+  constructor(url, after, onEvent, onState) {
+    Object.assign(this, { url, after, onEvent, onState, wait: FIRST_WAIT, ended: false });
+  }
+
+  open() {
+    const address = new URL(this.url, window.location.href);
+    address.searchParams.set("after", this.after);
+    this.source = new EventSource(address);
+    this.source.addEventListener("open", () => this.opened());
+    this.source.addEventListener("error", () => this.again());
+    for (const kind of KINDS) this.source.addEventListener(kind, (event) => this.take(kind, event));
+    this.listenForSilence();
+  }
+
+  opened() {
+    this.wait = FIRST_WAIT;
+    this.listenForSilence();
+    this.onState("live");
+  }
+
+  /** Pass an event on unless it, or a later one, was seen: a replay after reconnecting may repeat, never double. */
+  take(kind, event) {
+    this.listenForSilence();
+    const isNew = orderOf(event.lastEventId) > orderOf(this.after);
+    if (isNew) this.after = event.lastEventId;
+    if (isNew || kind === "state") this.onEvent(kind, JSON.parse(event.data));
+    if (kind === "end") this.close();
+  }
+
+  again() {
+    if (this.ended) return;
+    this.source.close();
+    clearTimeout(this.silence);
+    this.onState("reconnecting");
+    setTimeout(() => this.ended || this.open(), this.wait * (0.75 + Math.random() / 2));
+    this.wait = Math.min(LONGEST_WAIT, this.wait * 2);
+  }
+
+  listenForSilence() {
+    clearTimeout(this.silence);
+    this.silence = setTimeout(() => this.again(), SILENCE);
+  }
+
+  close() {
+    this.ended = true;
+    clearTimeout(this.silence);
+    this.source.close();
+    this.onState("ended");
+  }
+}
