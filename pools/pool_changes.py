@@ -1,7 +1,7 @@
 """Creates, changes and removes pools: checked as a whole, saved as a wish, brought live by the workers."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -165,13 +165,8 @@ def _over_budget(wish: Pool, standing: Pool | None = None) -> Problems:
 def _other_passwords(wish: Pool, user_password: str) -> Problems:
     """A pooler has one list of users for all its clusters: a role of one name has one password there."""
     password = user_password or wish.cluster.password_of(wish.login)
-    same_role = Q(user=wish.login) | Q(user="", cluster__admin_user=wish.login)
-    poolers = {wish.pooler_id, *wish.cluster.pools.wanted().filter(same_role).values_list("pooler_id", flat=True)}
-    others = Cluster.objects.exclude(pk=wish.cluster_id).filter(
-        pk__in=Pool.objects.wanted().filter(same_role, pooler__in=poolers).values("cluster")
-    )
-    for other in others:
-        if other.password_of(wish.login) != password:
+    for other in _clusters_beside(wish):
+        if other.password_of(wish.login) not in (None, password):
             yield (
                 "user",
                 f"role {wish.login!r} has another password on cluster {other}, which is behind the same pooler, "
@@ -183,6 +178,14 @@ def _other_passwords(wish: Pool, user_password: str) -> Problems:
             f"{wish.login!r} is also the console login of pooler {wish.pooler}, with another password, "
             "and a pooler has one list of users: use another role",
         )
+
+
+def _clusters_beside(wish: Pool) -> Iterable[Cluster]:
+    """The other clusters that have a pool of this login on a pooler where this cluster has, or will have, one."""
+    pools = Pool.objects.wanted().filter(Q(user=wish.login) | Q(user="", cluster__admin_user=wish.login))
+    poolers = {wish.pooler_id, *pools.filter(cluster=wish.cluster).values_list("pooler_id", flat=True)}
+    others = pools.filter(pooler__in=poolers).exclude(cluster=wish.cluster)
+    return Cluster.objects.filter(pk__in=others.values("cluster"))
 
 
 def _keep_password(pool: Pool, user_password: str) -> None:

@@ -91,9 +91,9 @@ def _password_problems(wish: Pool, user_password: str) -> Problems:
         yield "user_password", message
     elif not user_password and not stored:
         yield "user_password", f"the password of role {wish.user!r} on cluster {wish.cluster} is not known: enter it"
-    elif is_admin and user_password and user_password != stored:
+    elif is_admin and user_password not in ("", stored):
         yield "user_password", f"{wish.user!r} is the admin login of cluster {wish.cluster}: change its password there"
-    elif user_password:
+    elif user_password and not is_admin:
         yield from _login_problems(wish, user_password)
 
 
