@@ -1,0 +1,90 @@
+"""System checks: combinations of settings that are unsafe, or that can't work, said at every start."""
+
+from collections.abc import Sequence
+from ipaddress import ip_address
+from typing import Any
+
+from cryptography.fernet import Fernet
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+
+from benchmarks.engines.pgbench import binary
+from benchmarks.errors import BenchmarksError
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches the panel under that entry of ALLOWED_HOSTS."""
+    name = host.strip("[]")
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def open_hosts() -> list[str]:
+    """The entries of ALLOWED_HOSTS that others may reach."""
+    return [host for host in settings.ALLOWED_HOSTS if not is_loopback(host)]
+
+
+@register(Tags.security)
+def debug_is_for_this_machine(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+    """Debug pages show settings and local variables to whoever provokes an error."""
+    if not settings.DEBUG or not open_hosts():
+        return []
+    hint = "Unset POOLDECK_DEBUG, or leave POOLDECK_ALLOWED_HOSTS at its default."
+    return [Error(f"POOLDECK_DEBUG is on while {', '.join(open_hosts())} may reach it", hint=hint, id="pooldeck.E001")]
+
+
+@register(Tags.security)
+def strangers_come_by_https(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+    """Without Secure cookies a session can be read on the way."""
+    if settings.SESSION_COOKIE_SECURE or not open_hosts():
+        return []
+    hint = "Serve it behind a proxy that speaks HTTPS and set POOLDECK_HTTPS=true."
+    said = f"{', '.join(open_hosts())} may reach the panel, but POOLDECK_HTTPS is off"
+    return [Warning(said, hint=hint, id="pooldeck.W001")]
+
+
+@register(Tags.security)
+def hosts_are_named(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+    """`*` lets any page on the web name the panel (host header attacks)."""
+    if "*" not in settings.ALLOWED_HOSTS:
+        return []
+    hint = "Name the hosts that people type into their browser."
+    return [Warning("POOLDECK_ALLOWED_HOSTS holds *", hint=hint, id="pooldeck.W002")]
+
+
+@register(Tags.security)
+def keys_can_seal(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+    """A key that Fernet refuses would be noticed only when the first password is to be stored."""
+    faults = []
+    for number, key in enumerate(settings.POOLDECK_KEYS, start=1):
+        try:
+            Fernet(key)
+        except ValueError as error:
+            faults.append(f"key {number} of POOLDECK_KEYS can't be used: {error}")
+    hint = "Make one with: python -c 'from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())'"
+    return [Error(fault, hint=hint, id="pooldeck.E002") for fault in faults]
+
+
+@register(Tags.compatibility)
+def pgbench_is_there(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+    """A worker needs it; a machine with only the web process does not."""
+    try:
+        binary.find()
+    except BenchmarksError as error:
+        hint = "Needed where a worker runs; elsewhere this can be ignored."
+        return [Warning(str(error), hint=hint, id="pooldeck.W003")]
+    return []
+
+
+@register(Tags.database)
+def generators_share_a_database(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+    """A worker with a name of its own is one of several, and SQLite can't be shared by machines."""
+    if settings.GENERATOR == "local" or "sqlite" not in settings.DATABASES["default"]["ENGINE"]:
+        return []
+    said = f"POOLDECK_GENERATOR is {settings.GENERATOR}, but the metadata database is SQLite"
+    hint = "Workers on several machines need one PostgreSQL: set DATABASE_URL."
+    return [Warning(said, hint=hint, id="pooldeck.W004")]

@@ -1,0 +1,74 @@
+"""System checks name unsafe settings and their remedy."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.core.checks import CheckMessage
+
+from panel import checks
+
+
+def ids(check: Callable[..., list[CheckMessage]]) -> list[str | None]:
+    return [message.id for message in check(None)]
+
+
+@pytest.mark.parametrize("host", ["localhost", "panel.localhost", "127.0.0.1", "127.8.8.8", "[::1]"])
+def test_loopback_names_are_known(host: str) -> None:
+    assert checks.is_loopback(host)
+
+
+@pytest.mark.parametrize("host", ["panel.example.org", "10.0.0.1", "*", ".example.org", "localhost.example.org"])
+def test_other_names_are_open(host: str) -> None:
+    assert not checks.is_loopback(host)
+
+
+def test_debug_on_an_open_host_is_an_error(settings: Any) -> None:
+    settings.ALLOWED_HOSTS, settings.DEBUG = ["panel.example.org", "localhost"], True
+    assert ids(checks.debug_is_for_this_machine) == ["pooldeck.E001"]
+
+
+def test_debug_on_this_machine_is_fine(settings: Any) -> None:
+    settings.ALLOWED_HOSTS, settings.DEBUG = ["localhost"], True
+    assert ids(checks.debug_is_for_this_machine) == []
+
+
+def test_an_open_host_without_https_is_warned_of(settings: Any) -> None:
+    settings.ALLOWED_HOSTS, settings.SESSION_COOKIE_SECURE = ["panel.example.org"], False
+    assert ids(checks.strangers_come_by_https) == ["pooldeck.W001"]
+    settings.SESSION_COOKIE_SECURE = True
+    assert ids(checks.strangers_come_by_https) == []
+
+
+def test_a_star_is_warned_of(settings: Any) -> None:
+    settings.ALLOWED_HOSTS = ["*"]
+    assert ids(checks.hosts_are_named) == ["pooldeck.W002"]
+
+
+def test_an_unusable_key_is_told_by_its_number_not_its_text(settings: Any) -> None:
+    settings.POOLDECK_KEYS = [*settings.POOLDECK_KEYS, "no-key"]
+    (message,) = checks.keys_can_seal(None)
+    assert message.id == "pooldeck.E002"
+    assert "key 2" in message.msg
+    assert "no-key" not in message.msg
+
+
+def test_a_missing_pgbench_is_warned_of(settings: Any) -> None:
+    settings.PGBENCH = "/nonexistent/pgbench"
+    assert ids(checks.pgbench_is_there) == ["pooldeck.W003"]
+
+
+def test_a_named_generator_on_sqlite_is_warned_of(settings: Any) -> None:
+    settings.GENERATOR = "rack-2"
+    assert ids(checks.generators_share_a_database) == ["pooldeck.W004"]
+
+
+def test_the_settings_as_they_come_raise_nothing() -> None:
+    every = (
+        checks.debug_is_for_this_machine,
+        checks.strangers_come_by_https,
+        checks.hosts_are_named,
+        checks.keys_can_seal,
+        checks.generators_share_a_database,
+    )
+    assert [ids(check) for check in every] == [[], [], [], [], []]
