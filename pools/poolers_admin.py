@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 
 from pools import files, names
-from pools.errors import IllegalTransition, PoolerUnreachable, PoolsError
+from pools.errors import IllegalTransition, InvalidValues, PoolerUnreachable
 from pools.models import Pooler, PoolerKind, PoolerState
 from pools.poolers import KINDS
 from pools.poolers.kind import PoolFigures
@@ -19,12 +19,8 @@ FIELDS = ("name", "kind", "host", "port", "admin_user", "config_dir", "generator
 CHECKS_AT_ONCE = 16
 
 
-class InvalidPooler(PoolsError):
-    """Values a pooler can't have; `errors` is field → messages."""
-
-    def __init__(self, errors: dict[str, list[str]]) -> None:
-        super().__init__("; ".join(f"{field}: {' '.join(found)}" for field, found in errors.items()))
-        self.errors = errors
+class InvalidPooler(InvalidValues):
+    """What was typed for a pooler can't be taken."""
 
 
 def register(values: Mapping[str, Any], author: Any = None) -> tuple[Pooler, str]:
