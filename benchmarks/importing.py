@@ -1,10 +1,7 @@
 """Makes a finished run out of a pgbench output that somebody pasted."""
 
 import re
-from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import pairwise
-from statistics import median
 from typing import Any
 
 from django.conf import settings
@@ -38,8 +35,7 @@ def import_output(text: str, name: str = "", author: AbstractBaseUser | None = N
     """
     text, name = _storable(text), _storable(name).strip()[:NAME_CHARACTERS]
     output = _read(text)
-    samples = _on_the_loads_clock(output)
-    verdict, reasons = validity.judge(output, options={}, purpose=_purpose_judged(output), progress=samples)
+    verdict, reasons = validity.judge(output, options={}, purpose=_purpose_judged(output))
     fault = _fault(output, reasons)
     now = timezone.now()
     with transaction.atomic():
@@ -63,7 +59,9 @@ def import_output(text: str, name: str = "", author: AbstractBaseUser | None = N
             server_version=output.server_version or _own_number(output.client_version),
         )
         RunOutput.objects.create(run=run, stdout=text)
-        Sample.objects.bulk_create((_sample(run, seq, sample) for seq, sample in enumerate(samples, 1)), batch_size=500)
+        Sample.objects.bulk_create(
+            (_sample(run, seq, sample) for seq, sample in enumerate(output.samples, 1)), batch_size=500
+        )
     return run
 
 
@@ -102,22 +100,8 @@ def _fault(output: Output, reasons: list[str]) -> str:
     return output.errors[0] if output.errors else reasons[0]
 
 
-def _zero(output: Output) -> float:
-    """The progress time at which the load began: one usual interval before the first line, under Unix times."""
-    if not output.has_epoch_times:
-        return 0.0
-    between = [later.t - earlier.t for earlier, later in pairwise(output.progress)]
-    return output.progress[0].t - (median(between) if between else 0.0)
-
-
-def _on_the_loads_clock(output: Output) -> list[Progress]:
-    """The samples with `t` in seconds since the load began."""
-    zero = _zero(output)
-    return [replace(sample, t=round(sample.t - zero, 3)) for sample in output.progress]
-
-
 def _began_at(output: Output) -> datetime | None:
-    return datetime.fromtimestamp(_zero(output), UTC) if output.has_epoch_times else None
+    return datetime.fromtimestamp(output.zero_s, UTC) if output.has_epoch_times else None
 
 
 def _options(summary: dict[str, Any]) -> dict[str, Any]:

@@ -182,7 +182,7 @@ FIELDS = (
         maximum=99_999,
         group="Dataset",
         purpose=PREPARE,
-        help="100,000 accounts and about 15 MB each; at least the number of clients for scripts that write",
+        help="100,000 accounts and about 16 MB each; at least the number of clients for scripts that write",
     ),
     Field(
         "initialize_steps",

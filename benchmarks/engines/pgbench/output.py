@@ -1,7 +1,9 @@
 """All that pgbench printed, read: the summary, scripts, statements, progress, versions and what went wrong."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from statistics import median
 from typing import Any
 
 from benchmarks.engines.pgbench import lines
@@ -54,6 +56,22 @@ class Output:
     def has_epoch_times(self) -> bool:
         """Whether the progress lines carry Unix times."""
         return bool(self.progress) and _EPOCH_S[0] < self.progress[0].t < _EPOCH_S[1]
+
+    @property
+    def zero_s(self) -> float:
+        """The progress time at which the load began: under Unix times one usual interval before the first line."""
+        if not self.has_epoch_times:
+            return 0.0
+        between = [later.t - earlier.t for earlier, later in pairwise(self.progress)]
+        return self.progress[0].t - (median(between) if between else 0.0)
+
+    @property
+    def samples(self) -> list[lines.Progress]:
+        """The progress with `t` in seconds since the load began."""
+        if not self.has_epoch_times:
+            return self.progress
+        zero = self.zero_s
+        return [replace(line, t=round(line.t - zero, 3)) for line in self.progress]
 
 
 def read_output(stdout: str, stderr: str = "") -> Output:
