@@ -1,0 +1,1 @@
+"""Tests of pgbench as an engine."""
