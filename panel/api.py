@@ -3,6 +3,8 @@
 import logging
 from typing import Any
 
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views import defaults
 from rest_framework.pagination import PageNumberPagination
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
@@ -36,3 +38,11 @@ def handle_exception(error: Exception, context: dict[str, Any]) -> Response | No
         logger.error("a stored secret can't be opened: %s", error)
         return Response({"detail": str(error)}, status=503)
     return exception_handler(error, context)
+
+
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """404: as JSON under the API, as a page elsewhere."""
+    if request.path.startswith("/api/"):
+        detail = f"there is nothing at {request.path}: see /api/docs/ (addresses end with a slash)"
+        return JsonResponse({"detail": detail}, status=404)
+    return defaults.page_not_found(request, exception)
