@@ -64,10 +64,10 @@ class Session(Protocol):
         """Write the files and make the pooler read them. Raises `ApplyFailed`, `PoolerUnreachable`."""
 
     def read_back(self, files: Files) -> None:
-        """Compare what the pooler says with what the files say. Raises `Rejected`."""
+        """Compare what the pooler says with what the files say, and log in to its console anew. Raises `Rejected`."""
 
     def log_in(self, draft: Draft, step: Step) -> None:
-        """Log in to the console anew and through each changed pool to its database. Raises `Rejected`."""
+        """Log in through each changed pool to its database. Raises `Rejected`."""
 
 
 class Kind(Protocol):

@@ -8,7 +8,7 @@ from pools import files, names, postgres
 from pools.errors import ClusterUnreachable, PoolerUnreachable
 from pools.models import Pool, Pooler, PoolState, RolePassword
 from pools.poolers.kind import Draft, Files, PoolFigures, Rejected, Step
-from pools.poolers.pgbouncer import console, entries, render, settings, verify
+from pools.poolers.pgbouncer import console, entries, rehearsal, render, settings, verify
 from pools.poolers.pgbouncer.entries import Entry
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
 
@@ -50,6 +50,7 @@ class PgBouncerSession:
         self.pooler, self.connection = pooler, connection
         self.version_text = str(console.rows(connection, "version")[0]["version"])
         self.pools: dict[object, Pool] = {}
+        self.main = ""
         self.names: set[str] = set()
         self.own_names: set[str] = set()
 
@@ -57,18 +58,18 @@ class PgBouncerSession:
         """Render pooldeck.ini and userlist.txt, and pgbouncer.ini where it does not include the former yet."""
         self.pools = {pool.pk: pool for pool in pools}
         disk = files.read(self.pooler.config_dir, list(render.FILES))
-        main, kept = _text(disk, MAIN), render.kept_part(_text(disk, USERLIST))
+        self.main, kept = _text(disk, MAIN), render.kept_part(_text(disk, USERLIST))
         if line := render.broken_line(kept):
             raise Rejected(f"{self.pooler.config_dir}/{USERLIST} is broken at line {line}, which PgBouncer can't read")
-        self.own_names = render.own_names(main)
-        self._remember_names(_text(disk, DATABASES), settled.get(DATABASES, ""))
+        self.own_names = render.own_names(self.main)
+        self._remember_entries(entries.read(_text(disk, DATABASES)), settled, trust_disk)
         wanted = self._entries(settled)
         texts = {
             USERLIST: render.userlist(kept, self._secrets(wanted, render.users(kept), settled)),
             DATABASES: render.databases(wanted),
         }
-        included = render.with_include(main, self._folder_as_pgbouncer_sees_it(disk))
-        if included != main:
+        included = render.with_include(self.main, self._folder_as_pgbouncer_sees_it(disk))
+        if included != self.main:
             texts[MAIN] = included
         changed = frozenset(pool.pk for pool in pools if pool.state == PoolState.PENDING)
         before = {name: disk[name] for name in texts}
@@ -84,7 +85,15 @@ class PgBouncerSession:
                 postgres.connect(pool.cluster, database=pool.database, user=pool.login, password=password).close()
             except ClusterUnreachable as error:
                 raise Rejected(f"pool {pool} was not tried: {error}", pool.pk) from error
-        step("rehearsed", "every changed pool's database let its user in directly")
+        program = rehearsal.find(self.version_text)
+        if program:
+            rehearsal.start(program, {MAIN: self.main, **draft.texts}, self.pooler.config_dir)
+        started = (
+            "a throwaway pooler of this release started on the files"
+            if program
+            else (f"no {self.version_text} is installed here to try the files on")
+        )
+        step("rehearsed", f"every changed pool's database let its user in directly; {started}")
 
     def go_live(self, contents: Files) -> None:
         """Write, RELOAD; first without the entries that lose their fixed user, which one RELOAD can't take away."""
@@ -98,17 +107,17 @@ class PgBouncerSession:
         console.reload(self.connection)
 
     def read_back(self, contents: Files) -> None:
-        """SHOW DATABASES must say what the file says, and no longer what it does not."""
+        """SHOW DATABASES must say what the file says, no longer what it does not, and the console let its admin in."""
         wanted = entries.read((contents.get(DATABASES) or b"").decode())
         gone = self.names - {entry.name for entry in wanted} - self.own_names
         verify.read_back(console.rows(self.connection, "databases"), wanted, () if "*" in self.own_names else gone)
-
-    def log_in(self, draft: Draft, step: Step) -> None:
-        """The console must let its admin in again, and each changed pool its user through to the server."""
         try:
             console.open(self.pooler).close()
         except PoolerUnreachable as error:
             raise Rejected(f"after RELOAD the console locked its admin out: {error}") from error
+
+    def log_in(self, draft: Draft, step: Step) -> None:
+        """Each changed pool must let its user through to the server."""
         changed = self._changed(draft)
         for pool in changed[:MOST_LOGINS]:
             step("logged in", verify.log_in(self.pooler, pool, pool.login, entries.password_of(pool, pool.login)))
@@ -172,8 +181,17 @@ class PgBouncerSession:
             )
         return str(path.parent)
 
-    def _remember_names(self, *texts: str) -> None:
-        self.names |= {entry.name for text in texts for entry in entries.read(text)}
+    def _remember_entries(self, on_disk: list[Entry], settled: Mapping[str, str], trust_disk: bool) -> None:
+        """Keep the names that an apply may make disappear; pools of somebody else are none of them."""
+        before = entries.read(settled.get(DATABASES, ""))
+        known = {entry.pool for entry in before} | set(self.pooler.pools.values_list("pk", flat=True))
+        strangers = sorted(entry.name for entry in on_disk if entry.pool not in known)
+        if strangers and trust_disk:
+            raise Rejected(
+                f"{self.pooler.config_dir}/{DATABASES} holds pools that this panel doesn't know: "
+                f"{', '.join(strangers)}; move it away if nobody needs them, or register the pooler's own folder"
+            )
+        self.names |= {entry.name for entry in (*on_disk, *before)}
 
     def _changed(self, draft: Draft) -> list[Pool]:
         return [pool for pk, pool in self.pools.items() if pk in draft.changed]

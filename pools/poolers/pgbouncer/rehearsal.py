@@ -1,0 +1,103 @@
+"""Starts a throwaway PgBouncer on a copy of the files: a start refuses what RELOAD would half-apply in silence."""
+
+import os
+import pwd
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+from pools.poolers.kind import Rejected
+from pools.poolers.pgbouncer import render
+from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
+
+START_TIMEOUT_S = 10
+SEARCH_PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
+LOG_PREFIX = re.compile(r"^\S+ \S+ \S+ \[?\d+\]? ")
+
+
+def find(version_text: str) -> str | None:
+    """The path of a pgbouncer on this host of exactly this release; None where there is none."""
+    path = shutil.which("pgbouncer", path=SEARCH_PATH)
+    if not path:
+        return None
+    printed = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=START_TIMEOUT_S, check=False)
+    return path if printed.stdout.startswith(version_text + "\n") else None
+
+
+def start(program: str, texts: Mapping[str, str], config_dir: str) -> None:
+    """Start it on these texts and stop it; raises `Rejected` with what it said where it would not start.
+
+    It listens on a free port of 127.0.0.1 only, as the folder's owner, and connects to no server.
+    """
+    with tempfile.TemporaryDirectory(prefix="pooldeck-rehearsal-") as name:
+        folder, owner = Path(name), Path(config_dir).stat()
+        for file_name, text in _moved(texts, folder, owner.st_uid).items():
+            (folder / file_name).write_bytes(text.encode(errors="surrogateescape"))
+        said = _run([program, str(folder / MAIN)], folder, config_dir, owner)
+    if said:
+        raise Rejected(f"PgBouncer would not start on these files, so they were not written: {said}")
+
+
+def _moved(texts: Mapping[str, str], folder: Path, uid: int) -> dict[str, str]:
+    """The texts with everything that would meet the real pooler replaced; a later setting wins over an earlier."""
+    settings = {
+        "listen_addr": "127.0.0.1",
+        "listen_port": str(_free_port()),
+        "unix_socket_dir": str(folder),
+        "logfile": str(folder / "log"),
+        "pidfile": str(folder / "pid"),
+        "auth_file": str(folder / USERLIST),
+    }
+    if re.search(r"^\s*user\s*=", texts[MAIN], re.MULTILINE):
+        settings["user"] = pwd.getpwuid(uid).pw_name
+    lines = [f"{key} = {value}" for key, value in settings.items()]
+    main = render.INCLUDE.sub(lambda _: f"%include {folder}/{DATABASES}", texts[MAIN])
+    databases = re.sub(r"min_pool_size=\S+", "min_pool_size='0'", texts[DATABASES])
+    return {**texts, DATABASES: databases, MAIN: "\n".join([main, "[pgbouncer]", *lines, ""])}
+
+
+def _run(argv: list[str], folder: Path, config_dir: str, owner: os.stat_result) -> str:
+    """What it complained of before it ended; empty once it is up (then it is killed)."""
+    account: dict[str, object] = {}
+    if os.geteuid() == 0:
+        account = {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": []}
+        for path in (folder, *folder.iterdir()):
+            os.chown(path, owner.st_uid, owner.st_gid)
+    with subprocess.Popen(  # type: ignore[call-overload]
+        argv,
+        cwd=config_dir,
+        env={"PATH": SEARCH_PATH},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        **account,
+    ) as child:
+        deadline = threading.Timer(START_TIMEOUT_S, child.kill)
+        deadline.start()
+        try:
+            return _complaint(child)
+        finally:
+            deadline.cancel()
+            child.kill()
+
+
+def _complaint(child: "subprocess.Popen[str]") -> str:
+    faults = []
+    for line in child.stderr or ():
+        if "process up" in line:
+            return ""
+        if re.search(r"\b(ERROR|FATAL)\b", line):
+            faults.append(LOG_PREFIX.sub("", render.masked({MAIN: line})[MAIN].strip()))
+    return "; ".join(faults) or f"it ended with exit code {child.wait()}"
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

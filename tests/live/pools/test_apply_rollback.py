@@ -1,0 +1,350 @@
+"""What an apply does when something is wrong: the old configuration stays live, and the reason is said."""
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.utils import timezone
+
+from panel.quickstart.servers import PgBouncerServer, PostgresServer
+from pools import apply, files
+from pools.models import Cluster, Pool, Pooler, PoolerState, PoolState, RevisionState
+from pools.poolers.pgbouncer import console, rehearsal
+from tests.live.pools.conftest import Live, LogIn, MakePool
+
+pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+
+ConfigBytes = Callable[[], dict[str, bytes]]
+
+
+@pytest.fixture
+def orders(make_pool: MakePool, pooler: Pooler) -> Pool:
+    """An applied pool that must survive everything."""
+    pool = make_pool()
+    apply.apply_pooler(pooler)
+    pool.refresh_from_db()
+    return pool
+
+
+def state_of(pool: Pool) -> tuple[str, str]:
+    pool.refresh_from_db()
+    return pool.state, pool.state_reason
+
+
+def test_a_missing_database_is_found_before_anything_is_written(
+    orders: Pool, make_pool: MakePool, pooler: Pooler, config_bytes: ConfigBytes, log_in: LogIn
+) -> None:
+    before, bad = config_bytes(), make_pool("bad", database="nowhere")
+    revision = apply.apply_pooler(pooler)
+    state, reason = state_of(bad)
+    assert (state, revision.state) == (PoolState.ROLLED_BACK, RevisionState.ROLLED_BACK)
+    assert reason.startswith("pool bad was not tried: ")
+    assert "nowhere" in reason
+    assert config_bytes() == before
+    assert (state_of(orders), log_in("orders")) == ((PoolState.APPLIED, ""), "app")
+
+
+def test_a_wrong_server_password_is_found_before_anything_is_written(
+    make_pool: MakePool, pooler: Pooler, cluster: Cluster, config_bytes: ConfigBytes
+) -> None:
+    known = cluster.role_passwords.get()
+    known.password = "not-the-password"
+    known.save()
+    before, bad = config_bytes(), make_pool()
+    apply.apply_pooler(pooler)
+    state, reason = state_of(bad)
+    assert (state, config_bytes()) == (PoolState.ROLLED_BACK, before)
+    assert "not-the-password" not in reason
+
+
+def test_a_bad_pool_does_not_keep_a_good_one_from_going_live(
+    make_pool: MakePool, pooler: Pooler, live: Live, log_in: LogIn
+) -> None:
+    bad, good = make_pool("bad", database="nowhere"), make_pool("good")
+    revision = apply.apply_pooler(pooler)
+    assert (state_of(bad)[0], state_of(good)) == (PoolState.ROLLED_BACK, (PoolState.APPLIED, ""))
+    assert (revision.state, list(live()), log_in("good")) == (RevisionState.APPLIED, ["good"], "app")
+
+
+def test_a_rolled_back_edit_keeps_what_is_live_through_later_applies(
+    orders: Pool, make_pool: MakePool, pooler: Pooler, live: Live
+) -> None:
+    orders.edit(None, database="nowhere", size=9, state=PoolState.PENDING)
+    apply.apply_pooler(pooler)
+    make_pool("later")
+    apply.apply_pooler(pooler)
+    assert state_of(orders)[0] == PoolState.ROLLED_BACK
+    assert live() == {"orders": ("app", "app", 3, "transaction", 3), "later": ("app", "app", 3, "transaction", 3)}
+
+
+def test_a_rolled_back_pool_goes_live_once_it_is_right_and_tried_again(
+    make_pool: MakePool, pooler: Pooler, postgres: PostgresServer
+) -> None:
+    pool = make_pool(database="later")
+    apply.apply_pooler(pooler)
+    with postgres.connect() as session:
+        session.execute("CREATE DATABASE later OWNER app")
+    apply.try_again(pooler)
+    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert state_of(pool) == (PoolState.APPLIED, "")
+
+
+BROKEN = ["zork = 1", "pool_mode = zork", "pool_mode", "%include /nowhere.ini"]
+
+
+def break_pgbouncer_ini(server: PgBouncerServer, line: str) -> str:
+    """Put a broken line at the top, which a RELOAD would follow into compile-time defaults; the sound text."""
+    ini = server.config_dir / "pgbouncer.ini"
+    sound = ini.read_text()
+    ini.write_text(f"[pgbouncer]\n{line}\n{sound}")
+    return sound
+
+
+@pytest.mark.parametrize("line", BROKEN)
+def test_a_broken_pgbouncer_ini_is_found_before_a_reload_follows_it(
+    line: str, orders: Pool, make_pool: MakePool, pooler: Pooler, pgbouncer: PgBouncerServer, live: Live, log_in: LogIn
+) -> None:
+    break_pgbouncer_ini(pgbouncer, line)
+    fresh = make_pool("fresh")
+    revision = apply.apply_pooler(pooler)
+    assert state_of(fresh) == (PoolState.ROLLED_BACK, revision.reason)
+    assert revision.reason.startswith("PgBouncer would not start on these files, so they were not written: ERROR ")
+    assert (list(live()), log_in("orders"), state_of(orders)) == (["orders"], "app", (PoolState.APPLIED, ""))
+
+
+@pytest.mark.parametrize("line", BROKEN)
+def test_without_a_pooler_to_rehearse_on_the_failed_reload_is_seen_and_said(
+    line: str,
+    orders: Pool,
+    make_pool: MakePool,
+    pooler: Pooler,
+    pgbouncer: PgBouncerServer,
+    monkeypatch: pytest.MonkeyPatch,
+    log_in: LogIn,
+) -> None:
+    monkeypatch.setattr(rehearsal, "find", lambda version_text: None)
+    sound = break_pgbouncer_ini(pgbouncer, line)
+    fresh = make_pool("fresh")
+    apply.apply_pooler(pooler)
+    state, reason = state_of(fresh)
+    assert (state, state_of(orders)) == (PoolState.FAILED, (PoolState.APPLIED, ""))
+    assert "the old configuration could not be proved live" in reason
+    (pgbouncer.config_dir / "pgbouncer.ini").write_text(sound)
+    pgbouncer.kill(signal.SIGHUP)
+    pgbouncer.wait_until_ready()
+    assert log_in("orders") == "app"
+    apply.try_again(pooler)
+    apply.apply_pooler(pooler)
+    assert (state_of(fresh), log_in("fresh")) == ((PoolState.APPLIED, ""), "app")
+
+
+def test_a_login_that_the_pooler_refuses_rolls_back(
+    orders: Pool, make_pool: MakePool, pooler: Pooler, pgbouncer: PgBouncerServer, live: Live, log_in: LogIn
+) -> None:
+    hba = pgbouncer.config_dir / "hba.conf"
+    hba.write_text("host pgbouncer,orders all 127.0.0.1/32 scram-sha-256\n")
+    ini = pgbouncer.config_dir / "pgbouncer.ini"
+    ini.write_text(ini.read_text().replace("auth_type = scram-sha-256", f"auth_type = hba\nauth_hba_file = {hba}"))
+    hba.chmod(0o644)
+    fresh = make_pool("fresh")
+    revision = apply.apply_pooler(pooler)
+    assert state_of(fresh)[0] == PoolState.ROLLED_BACK
+    assert "a login through pool fresh as app failed" in revision.reason
+    assert (list(live()), log_in("orders")) == (["orders"], "app")
+
+
+def test_a_broken_line_above_ours_in_userlist_is_refused_before_a_reload_blanks_all_passwords(
+    orders: Pool, make_pool: MakePool, pooler: Pooler, pgbouncer: PgBouncerServer, log_in: LogIn
+) -> None:
+    userlist = pgbouncer.config_dir / "userlist.txt"
+    userlist.write_text('"torn" "no end\n' + userlist.read_text())
+    fresh = make_pool("fresh")
+    apply.apply_pooler(pooler)
+    assert state_of(fresh)[0] == PoolState.ROLLED_BACK
+    assert "userlist.txt is broken at line 1" in fresh.state_reason
+    assert log_in("orders") == "app"
+
+
+def test_a_lockout_of_the_console_is_undone_over_the_session_at_hand(
+    orders: Pool, make_pool: MakePool, pooler: Pooler, log_in: LogIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = files.replace
+
+    def torn(folder: str, contents: dict[str, bytes | None]) -> None:
+        written(folder, contents)
+        if b"fresh" in (contents["pooldeck.ini"] or b""):
+            (Path(folder) / "userlist.txt").write_bytes(b'"torn')
+
+    monkeypatch.setattr(files, "replace", torn)
+    fresh = make_pool("fresh")
+    revision = apply.apply_pooler(pooler)
+    assert (state_of(fresh)[0], revision.state) == (PoolState.ROLLED_BACK, RevisionState.ROLLED_BACK)
+    assert "the console locked its admin out" in revision.reason
+    assert console.show(pooler, "version")
+    assert log_in("orders") == "app"
+
+
+def test_a_removal_that_fails_is_no_longer_wished(
+    orders: Pool, pooler: Pooler, monkeypatch: pytest.MonkeyPatch, live: Live
+) -> None:
+    Pool.objects.filter(pk=orders.pk).update(removal_requested_at=timezone.now())
+    monkeypatch.setattr(console, "reload", lambda connection: None)  # a pooler that never reads its files
+    apply.apply_pooler(pooler)
+    assert state_of(orders) == (PoolState.ROLLED_BACK, "after RELOAD the pooler still has pool orders")
+    assert (orders.removal_requested_at, list(live())) == (None, ["orders"])
+
+
+def test_a_symbolic_link_in_a_files_place_is_refused(
+    make_pool: MakePool, pooler: Pooler, pgbouncer: PgBouncerServer, tmp_path: Path, live: Live
+) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (pgbouncer.config_dir / "pooldeck.ini").symlink_to(victim)
+    pool = make_pool()
+    apply.apply_pooler(pooler)
+    assert state_of(pool)[0] == PoolState.ROLLED_BACK
+    assert "pooldeck.ini is not a regular file" in pool.state_reason
+    assert (victim.read_text(), live()) == ("precious", {})
+
+
+def test_a_folder_open_to_everybody_is_refused(make_pool: MakePool, pooler: Pooler, pgbouncer: PgBouncerServer) -> None:
+    pgbouncer.config_dir.chmod(0o777)
+    pool = make_pool()
+    apply.apply_pooler(pooler)
+    assert state_of(pool)[0] == PoolState.ROLLED_BACK
+    assert "is writable by everybody: chmod o-w it" in pool.state_reason
+
+
+def test_a_folder_that_is_not_the_poolers_is_refused(make_pool: MakePool, pooler: Pooler, tmp_path: Path) -> None:
+    pooler.edit(None, config_dir=str(tmp_path))
+    pool = make_pool()
+    apply.apply_pooler(pooler)
+    assert state_of(pool)[0] == PoolState.ROLLED_BACK
+    assert f"config_dir {tmp_path} must hold pgbouncer.ini" in pool.state_reason
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_that_the_operator_uses_is_refused(
+    make_pool: MakePool, pooler: Pooler, pgbouncer: PgBouncerServer
+) -> None:
+    ini = pgbouncer.config_dir / "pgbouncer.ini"
+    ini.write_text(ini.read_text().replace("[databases]", "[databases]\norders = host=127.0.0.1"))
+    pool = make_pool()
+    apply.apply_pooler(pooler)
+    reason = "pgbouncer.ini already has an entry orders: give the pool another name"
+    assert state_of(pool) == (PoolState.ROLLED_BACK, reason)
+
+
+def test_one_user_name_with_two_passwords_is_refused(
+    orders: Pool, make_pool: MakePool, pooler: Pooler, cluster: Cluster, log_in: LogIn
+) -> None:
+    other = Cluster(name="other", host=cluster.host, port=cluster.port, admin_user="postgres")
+    other.admin_password = cluster.admin_password
+    other.save()
+    role = other.role_passwords.model(cluster=other, role="app")
+    role.password = "another-password"
+    role.save()
+    pool = make_pool("second", cluster=other)
+    apply.apply_pooler(pooler)
+    assert state_of(pool)[0] == PoolState.ROLLED_BACK
+    assert "already keeps another password for app" in pool.state_reason
+    assert log_in("orders") == "app"
+
+
+def test_pools_wait_for_a_pooler_that_is_down_and_are_applied_when_it_is_back(
+    make_pool: MakePool, pooler: Pooler, pgbouncer: PgBouncerServer, log_in: LogIn
+) -> None:
+    pgbouncer.stop()
+    pool = make_pool()
+    assert apply.apply_pooler(pooler) is None
+    state, reason = state_of(pool)
+    assert state == PoolState.PENDING
+    assert reason.startswith("pooler live-pgbouncer can't be reached: ")
+    pooler.refresh_from_db()
+    assert (pooler.state, pooler.error, pooler.apply_token) == (PoolerState.UNREACHABLE, reason, None)
+    assert apply.waiting_poolers() == []  # asked a moment ago
+    pgbouncer.start()
+    Pooler.objects.update(checked_at=timezone.now() - apply.RETRY_UNREACHABLE_AFTER)
+    assert apply.waiting_poolers() == [pooler]
+    apply.apply_pooler(pooler)
+    assert (state_of(pool), log_in("orders")) == ((PoolState.APPLIED, ""), "app")
+
+
+def test_a_pooler_that_dies_midway_finds_the_old_files_and_its_pools_wait(
+    orders: Pool,
+    make_pool: MakePool,
+    pooler: Pooler,
+    pgbouncer: PgBouncerServer,
+    config_bytes: ConfigBytes,
+    monkeypatch: pytest.MonkeyPatch,
+    log_in: LogIn,
+) -> None:
+    before, reload = config_bytes(), console.reload
+
+    def die_then_reload(connection: console.Console) -> None:
+        pgbouncer.stop()
+        reload(connection)
+
+    fresh = make_pool("fresh")
+    with monkeypatch.context() as patch:
+        patch.setattr(console, "reload", die_then_reload)
+        assert apply.apply_pooler(pooler) is None
+    assert (state_of(fresh)[0], config_bytes()) == (PoolState.PENDING, before)
+    assert pooler.revisions.first().state == RevisionState.FAILED
+    pgbouncer.start()
+    apply.apply_pooler(pooler)
+    assert (state_of(fresh), log_in("fresh"), log_in("orders")) == ((PoolState.APPLIED, ""), "app", "app")
+
+
+def test_files_changed_by_hand_keep_wishes_waiting_until_told_to_overwrite(
+    orders: Pool, make_pool: MakePool, pooler: Pooler, pgbouncer: PgBouncerServer, live: Live
+) -> None:
+    ini = pgbouncer.config_dir / "pooldeck.ini"
+    ini.write_text(ini.read_text().replace("pool_size=3", "pool_size=4"))
+    fresh = make_pool("fresh")
+    assert apply.apply_pooler(pooler) is None
+    assert state_of(fresh)[0] == PoolState.PENDING
+    assert "pooldeck.ini of pooler live-pgbouncer was changed by hand" in fresh.state_reason
+    assert apply.live_files(pooler)["state"] == "drifted"
+    assert apply.apply_pooler(pooler, overwrite=True).state == RevisionState.APPLIED
+    assert live()["orders"] == ("app", "app", 3, "transaction", 3)
+    assert apply.live_files(pooler)["state"] == "in sync"
+
+
+def test_the_shown_files_hold_no_password(orders: Pool, pooler: Pooler) -> None:
+    found = apply.live_files(pooler)
+    shown = "".join(file["content"] for file in found["files"])
+    assert (found["state"], found["revision"]) == ("in sync", 1)
+    assert '"app" "••••"' in shown
+    assert "password=••••" in shown
+    assert not any(secret in shown for secret in ("app-password", "console-password"))
+
+
+def test_pools_of_another_panel_in_the_folder_are_not_swept_away(
+    make_pool: MakePool, pooler: Pooler, pgbouncer: PgBouncerServer, live: Live
+) -> None:
+    apply.apply_pooler(make_pool("theirs").pooler)
+    Pool.objects.all().delete()
+    pooler.revisions.all().delete()
+    pool = make_pool("ours")
+    apply.apply_pooler(pooler)
+    assert state_of(pool)[0] == PoolState.ROLLED_BACK
+    assert "pools that this panel doesn't know: theirs" in pool.state_reason
+    assert list(live()) == ["theirs"]
+
+
+def test_nobody_can_still_log_in_to_a_rolled_back_new_pool(
+    make_pool: MakePool, pooler: Pooler, monkeypatch: pytest.MonkeyPatch, log_in: LogIn
+) -> None:
+    monkeypatch.setattr("pools.poolers.pgbouncer.verify.read_back", refuse_entries)
+    make_pool()
+    apply.apply_pooler(pooler)
+    with pytest.raises(psycopg.OperationalError):
+        log_in("orders")
+
+
+def refuse_entries(rows: object, entries: list[object], gone: object) -> None:
+    if entries:
+        raise apply.Rejected("not as wanted")
