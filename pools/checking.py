@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 AT_ONCE = 32
 STATEMENT_TIMEOUT_MS = 10_000
 
-# A role without pg_read_all_stats sees other sessions with an empty backend_type; those of clients have a role.
+# A role without pg_read_all_stats sees other sessions with an empty backend_type; clients have a role and a database.
 FIGURES = """
     SELECT split_part(current_setting('server_version'), ' ', 1) AS server_version,
            current_setting('server_version_num')::int AS server_version_num,
@@ -26,7 +26,7 @@ FIGURES = """
            coalesce(current_setting('reserved_connections', true)::int, 0) AS reserved_connections,
            pg_is_in_recovery() AS in_recovery,
            (SELECT count(*) FROM pg_stat_activity
-             WHERE pid <> pg_backend_pid() AND usesysid IS NOT NULL
+             WHERE pid <> pg_backend_pid() AND usesysid IS NOT NULL AND datid IS NOT NULL
                AND coalesce(backend_type, 'client backend') = 'client backend') AS used_connections
 """
 DATABASES = """
