@@ -2,7 +2,8 @@
 
 import ipaddress
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +20,7 @@ from pools.models import Cluster, Pool
 TABLES = ("pgbench_accounts", "pgbench_branches", "pgbench_history", "pgbench_tellers")
 # pgbench's manual: a scale of 1 makes 100,000 rows of pgbench_accounts; with its index that is 15 MB [seen on 15].
 BYTES_PER_SCALE = 15 * 1024 * 1024
+LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS = 2_000, 15_000
 WRITING_SCRIPTS = frozenset({"tpcb-like", "simple-update"})
 
 _FOUND = """
@@ -74,11 +76,24 @@ class DatasetFacts:
 
 def facts(cluster: Cluster, database: str) -> DatasetFacts:
     """What the database holds now, asked as the panel's admin; raises `ClusterUnreachable`."""
-    with postgres.connect(cluster, database=database) as connection:
+    with _session(cluster, database) as connection:
         owner = _one(connection, _OWNER)
         known = DatasetFacts(database, cluster.protected, owner, free_bytes=_free_bytes(cluster, connection))
         found = connection.execute(_FOUND, (list(TABLES),)).fetchall()
         return _with_tables(known, cluster, connection, found) if found else known
+
+
+@contextmanager
+def _session(cluster: Cluster, database: str, user: str | None = None) -> Iterator[postgres.Connection]:
+    """A session that waits for nobody's locks; what the server refuses in it becomes `Refused`."""
+    with postgres.connect(cluster, database=database, user=user) as connection:
+        try:
+            connection.execute(f"SET lock_timeout = {LOCK_TIMEOUT_MS}; SET statement_timeout = {STATEMENT_TIMEOUT_MS}")
+            yield connection
+        except psycopg.errors.LockNotAvailable:
+            raise Refused(f"the pgbench tables of {database} are locked by another session: try again later") from None
+        except psycopg.Error as error:
+            raise Refused(f"{database} on {cluster.name} refused: {str(error).splitlines()[0]}") from None
 
 
 def _with_tables(
@@ -118,7 +133,7 @@ def _free_bytes(cluster: Cluster, connection: postgres.Connection) -> int | None
         return None
     try:
         disk = os.statvfs(_one(connection, "SELECT current_setting('data_directory')"))
-    except (psycopg.Error, OSError):
+    except (psycopg.errors.InsufficientPrivilege, OSError):
         return None
     return disk.f_bavail * disk.f_frsize
 
@@ -182,7 +197,7 @@ def guard_load(target: Target, options: dict[str, Any], confirm: str = "") -> No
 
 def _admit(target: Target, found: DatasetFacts, privilege: str) -> None:
     """See to it that the role may use the tables; our own are opened to it, others' are left as they are."""
-    with postgres.connect(target.cluster, database=target.database) as connection:
+    with _session(target.cluster, target.database) as connection:
         may = "SELECT bool_and(has_table_privilege(%s, to_regclass(t), %s)) FROM unnest(%s::text[]) AS t"
         if _one(connection, may, target.login, privilege, list(TABLES)):
             return
@@ -202,10 +217,10 @@ def _grant(cluster: Cluster, database: str, owner: str, roles: Iterable[str]) ->
             connection.execute(command.format(tables, sql.Identifier(role)))
 
 
-def _as_owner(cluster: Cluster, database: str, owner: str) -> postgres.Connection:
-    """A login as the tables' owner where its password is known, else as the admin."""
+def _as_owner(cluster: Cluster, database: str, owner: str) -> AbstractContextManager[postgres.Connection]:
+    """A session of the tables' owner where its password is known, else of the admin."""
     known = owner and owner != cluster.admin_user and cluster.password_of(owner) is not None
-    return postgres.connect(cluster, database=database, user=owner if known else None)
+    return _session(cluster, database, owner if known else None)
 
 
 def keep(run: Run) -> Dataset:
@@ -232,7 +247,7 @@ def remains(run: Run) -> str:
     """What a broken-off preparation left, in words; empty where that can't be asked."""
     try:
         found = facts(run.cluster, run.database) if run.cluster else None
-    except (ClusterUnreachable, psycopg.Error):
+    except (ClusterUnreachable, Refused):
         return ""
     if found is None or found.complete:
         return ""

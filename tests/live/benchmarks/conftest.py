@@ -171,11 +171,11 @@ def has_samples(count: int) -> Callable[[Run], bool]:
 def pgbenches(run: Run) -> list[int]:
     """The process ids of live pgbenches of this run, by the name they give their sessions."""
     wanted = f"PGAPPNAME={run.application_name}".encode()
-    return [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if wanted in _environment(pid)]
+    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit() and wanted in _environment(path)]
 
 
-def _environment(pid: int) -> list[bytes]:
+def _environment(process: Path) -> list[bytes]:
     try:
-        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        return (process / "environ").read_bytes().split(b"\0")
     except OSError:
         return []
