@@ -63,22 +63,13 @@ def test_a_hidden_password_is_in_no_format(endpoint: Endpoint, as_: str) -> None
     assert canary in render(replace(endpoint, password=canary), as_, reveal=True)
 
 
-@pytest.mark.parametrize("endpoint", [PLAIN, ODD, SOCKET])
+@pytest.mark.parametrize("endpoint", [PLAIN, ODD, SOCKET, replace(PLAIN, database="host=evil")])
 def test_a_shell_takes_the_variables(endpoint: Endpoint) -> None:
     script = render(endpoint, "env", reveal=True) + "\nenv -0"
     ran = subprocess.run(["/bin/sh", "-c", script], env={"PATH": "/usr/bin:/bin"}, capture_output=True, check=True)
     variables = dict(line.split("=", 1) for line in ran.stdout.decode().split("\0") if line.startswith("PG"))
     names = {"dbname": "PGDATABASE"}
     assert variables == {names.get(name, f"PG{name.upper()}"): value for name, value in expected(endpoint).items()}
-
-
-@pytest.mark.parametrize("database", ["host=evil", "postgresql://evil/x", "postgres://evil/x"])
-def test_a_database_that_looks_like_a_connection_string_stays_a_name(database: str) -> None:
-    line = next(
-        line for line in render(replace(PLAIN, database=database), "env", True).splitlines() if "DATABASE" in line
-    )
-    (_, assignment) = shlex.split(line)
-    assert conninfo_to_dict(assignment.removeprefix("PGDATABASE=")) == {"dbname": database}
 
 
 @pytest.mark.parametrize(
