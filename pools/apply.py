@@ -43,10 +43,14 @@ class Attempt:
 
     def step(self, word: str, detail: str = "") -> None:
         """Note a step for the page, if this worker may still act."""
-        if not self.pooler.holds_apply_lock():
-            raise LockLost(f"another worker took over pooler {self.pooler} before step {word!r}")
+        self.renew()
         self.revision.note(word, detail)
         logger.info("pooler %s %s: %s %s", self.pooler.pk, self.revision, word, detail)
+
+    def renew(self) -> None:
+        """Keep the lease; raises `LockLost`."""
+        if not self.pooler.holds_apply_lock():
+            raise LockLost(f"another worker took over pooler {self.pooler} during {self.revision}")
 
 
 def apply_pooler(pooler: Pooler, author: Any = None, *, overwrite: bool = False) -> Revision | None:
@@ -143,7 +147,7 @@ def _attempt(pooler: Pooler, session: Session, author: Any, *, trust_disk: bool)
     attempt = Attempt(pooler, session, revision, draft, wanted, leaving)
     attempt.step("rendered", f"for {session.version_text}: {_summary(attempt)}")
     try:
-        session.rehearse(draft, attempt.step)
+        session.rehearse(draft, attempt)
     except LockLost:
         raise
     except ApplyFailed as fault:
@@ -157,11 +161,11 @@ def _bring_live(attempt: Attempt) -> None:
     session, draft = attempt.session, attempt.draft
     try:
         attempt.step("writing", ", ".join(draft.texts))
-        session.go_live(draft.files)
+        session.go_live(draft.files, attempt)
         attempt.step("reloaded")
         session.read_back(draft.files)
         attempt.step("read back", "the pooler says what the files say")
-        session.log_in(draft, attempt.step)
+        session.log_in(draft, attempt)
     except LockLost:
         raise
     except (ApplyFailed, PoolerUnreachable) as fault:
@@ -176,12 +180,13 @@ def _roll_back(attempt: Attempt, fault: Exception) -> None:
     session, before = attempt.session, attempt.draft.before
     changed = [*_pending(attempt.pools), *attempt.leaving]
     try:
-        session.go_live(before)
+        session.go_live(before, attempt)
         session.read_back(before)
     except PoolerUnreachable as gone:
         files.replace(attempt.pooler.config_dir, before)
-        attempt.revision.finish(RevisionState.FAILED, f"{fault}; the old files are back, but {gone}")
-        raise
+        first = fault if isinstance(fault, PoolerUnreachable) else gone
+        attempt.revision.finish(RevisionState.FAILED, f"{fault}; the old files are back for its next start")
+        raise first from gone
     except ApplyFailed as second:
         reason = f"{fault}; and the old configuration could not be proved live: {second}"
         attempt.revision.finish(RevisionState.FAILED, reason)

@@ -1,6 +1,6 @@
 """What a kind of pooler has to know; `pools.apply` does the rest (lock, revisions, states, rollback)."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -10,7 +10,6 @@ from pools.errors import ApplyFailed
 from pools.models import Pool, Pooler
 
 Files = Mapping[str, bytes | None]
-Step = Callable[[str, str], None]
 
 
 class Rejected(ApplyFailed):
@@ -46,6 +45,16 @@ class Draft:
         return {name: text.encode(errors="surrogateescape") for name, text in self.texts.items()}
 
 
+class Progress(Protocol):
+    """The apply that a session works for; both raise when its lease was lost, and then nothing may be written."""
+
+    def step(self, word: str, detail: str = "") -> None:
+        """Note a step for the page."""
+
+    def renew(self) -> None:
+        """Keep the lease through something that may take long."""
+
+
 class Session(Protocol):
     """An open console of one pooler, held through one apply: it outlives a lockout that a bad file would cause."""
 
@@ -57,16 +66,16 @@ class Session(Protocol):
         What a rollback puts back is what lies on disk, or `settled` where a dead worker may have written there.
         """
 
-    def rehearse(self, draft: Draft, step: Step) -> None:
+    def rehearse(self, draft: Draft, progress: Progress) -> None:
         """Find out, without touching the pooler, whether the draft can work. Raises `Rejected`."""
 
-    def go_live(self, files: Files) -> None:
+    def go_live(self, files: Files, progress: Progress) -> None:
         """Write the files and make the pooler read them. Raises `ApplyFailed`, `PoolerUnreachable`."""
 
     def read_back(self, files: Files) -> None:
         """Compare what the pooler says with what the files say, and log in to its console anew. Raises `Rejected`."""
 
-    def log_in(self, draft: Draft, step: Step) -> None:
+    def log_in(self, draft: Draft, progress: Progress) -> None:
         """Log in through each changed pool to its database. Raises `Rejected`."""
 
 

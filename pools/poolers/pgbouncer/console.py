@@ -1,5 +1,11 @@
 """PgBouncer's admin console: SHOW with typed columns, RELOAD, and the login that both need."""
 
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Timer
+
 import psycopg
 from psycopg.rows import DictRow, dict_row
 
@@ -9,6 +15,7 @@ from pools.models import Pooler
 from pools.poolers.kind import PoolFigures, Rejected
 
 CONNECT_TIMEOUT_S = 5
+ANSWER_TIMEOUT_S = 15
 Console = psycopg.Connection[DictRow]
 WORDS = frozenset(
     {"clients", "config", "databases", "lists", "pools", "servers", "state", "stats", "totals", "users", "version"}
@@ -49,7 +56,8 @@ def rows(connection: Console, word: str) -> list[dict[str, object]]:
     if word not in WORDS:
         raise Rejected(f"SHOW {word} is not offered: use one of {', '.join(sorted(WORDS))}")
     try:
-        return connection.execute(f"SHOW {word}".encode()).fetchall()
+        with _answering(connection):
+            return connection.execute(f"SHOW {word}".encode()).fetchall()
     except psycopg.Error as error:
         raise PoolerUnreachable(f"the pooler's console hung up at SHOW {word}: {reason_of(error)}") from None
 
@@ -57,7 +65,8 @@ def rows(connection: Console, word: str) -> list[dict[str, object]]:
 def reload(connection: Console) -> None:
     """Have the files read again; the answer proves nothing before 1.25, which raises `Rejected` on a bad file."""
     try:
-        connection.execute(b"RELOAD")
+        with _answering(connection):
+            connection.execute(b"RELOAD")
     except psycopg.OperationalError as error:
         if connection.broken:
             raise PoolerUnreachable(f"the pooler's console hung up at RELOAD: {reason_of(error)}") from None
@@ -85,6 +94,19 @@ def figures(pooler: Pooler) -> dict[str, PoolFigures]:
 def reason_of(error: psycopg.Error) -> str:
     """The server's or libpq's own words, on one line, without the address it repeats."""
     return " ".join(str(error).split()).removeprefix("connection failed: ") or type(error).__name__
+
+
+@contextmanager
+def _answering(connection: Console) -> Iterator[None]:
+    """Hang up on a console that says nothing for `ANSWER_TIMEOUT_S`; libpq itself would wait for ever."""
+    with socket.socket(fileno=os.dup(connection.fileno())) as line:
+        timer = Timer(ANSWER_TIMEOUT_S, line.shutdown, [socket.SHUT_RDWR])
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            timer.join()
 
 
 def _number(value: object) -> int:

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from pools import files, names, postgres
 from pools.errors import ClusterUnreachable, PoolerUnreachable
 from pools.models import Pool, Pooler, PoolState, RolePassword
-from pools.poolers.kind import Draft, Files, PoolFigures, Rejected, Step
+from pools.poolers.kind import Draft, Files, PoolFigures, Progress, Rejected
 from pools.poolers.pgbouncer import console, entries, rehearsal, render, settings, verify
 from pools.poolers.pgbouncer.entries import Entry
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
@@ -77,9 +77,10 @@ class PgBouncerSession:
             before[DATABASES] = settled.get(DATABASES, render.databases([])).encode()
         return Draft(texts=texts, before=before, changed=changed)
 
-    def rehearse(self, draft: Draft, step: Step) -> None:
+    def rehearse(self, draft: Draft, progress: Progress) -> None:
         """Log in to each changed pool's server directly, so that a wrong password or database never goes live."""
         for pool in self._changed(draft):
+            progress.renew()
             try:
                 password = entries.password_of(pool, pool.login)
                 postgres.connect(pool.cluster, database=pool.database, user=pool.login, password=password).close()
@@ -93,9 +94,9 @@ class PgBouncerSession:
             if program
             else (f"no {self.version_text} is installed here to try the files on")
         )
-        step("rehearsed", f"every changed pool's database let its user in directly; {started}")
+        progress.step("rehearsed", f"every changed pool's database let its user in directly; {started}")
 
-    def go_live(self, contents: Files) -> None:
+    def go_live(self, contents: Files, progress: Progress) -> None:
         """Write, RELOAD; first without the entries that lose their fixed user, which one RELOAD can't take away."""
         wanted = entries.read((contents.get(DATABASES) or b"").decode())
         forced = {row["name"] for row in console.rows(self.connection, "databases") if row["force_user"]}
@@ -103,6 +104,7 @@ class PgBouncerSession:
         if len(staying) < len(wanted):
             files.replace(self.pooler.config_dir, {**contents, DATABASES: render.databases(staying).encode()})
             console.reload(self.connection)
+        progress.renew()
         files.replace(self.pooler.config_dir, contents)
         console.reload(self.connection)
 
@@ -116,13 +118,15 @@ class PgBouncerSession:
         except PoolerUnreachable as error:
             raise Rejected(f"after RELOAD the console locked its admin out: {error}") from error
 
-    def log_in(self, draft: Draft, step: Step) -> None:
+    def log_in(self, draft: Draft, progress: Progress) -> None:
         """Each changed pool must let its user through to the server."""
         changed = self._changed(draft)
         for pool in changed[:MOST_LOGINS]:
-            step("logged in", verify.log_in(self.pooler, pool, pool.login, entries.password_of(pool, pool.login)))
+            progress.step(
+                "logged in", verify.log_in(self.pooler, pool, pool.login, entries.password_of(pool, pool.login))
+            )
         if len(changed) > MOST_LOGINS:
-            step("read back only", f"{len(changed) - MOST_LOGINS} more changed pools were not logged in to")
+            progress.step("read back only", f"{len(changed) - MOST_LOGINS} more changed pools were not logged in to")
 
     def _entries(self, settled: Mapping[str, str]) -> list[Entry]:
         """Pending pools as they are asked for, all others as they are live."""

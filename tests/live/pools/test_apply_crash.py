@@ -1,5 +1,6 @@
 """Workers that die, stall or race in the middle of an apply: state shown is state live, and the next one finishes."""
 
+import signal
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -10,6 +11,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from panel.quickstart.servers import PgBouncerServer
 from pools import apply, files
 from pools.models import Pool, Pooler, PoolState, Revision, RevisionState
 from pools.poolers.pgbouncer import console, rehearsal, verify
@@ -161,6 +163,27 @@ def test_a_worker_that_lost_its_lease_writes_nothing_more(
     assert Pooler.objects.get().apply_token is not None  # the other's, left to it
 
 
+def test_a_pooler_that_stops_answering_keeps_no_worker(
+    orders: Pool, make_pool: MakePool, pooler: Pooler, pgbouncer: PgBouncerServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reload = console.reload
+
+    def freeze_then_reload(held: console.Console) -> None:
+        pgbouncer.kill(signal.SIGSTOP)
+        reload(held)
+
+    fresh = make_pool("fresh")
+    with monkeypatch.context() as patch:
+        patch.setattr(console, "ANSWER_TIMEOUT_S", 0.5)
+        patch.setattr(console, "reload", freeze_then_reload)
+        assert apply.apply_pooler(pooler) is None
+    pgbouncer.kill(signal.SIGCONT)
+    fresh.refresh_from_db()
+    assert fresh.state == PoolState.PENDING
+    assert "hung up at RELOAD" in fresh.state_reason
+    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+
+
 def test_applies_at_once_never_interleave(
     make_pool: MakePool, pooler: Pooler, live: Live, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,10 +193,10 @@ def test_applies_at_once_never_interleave(
     most: list[int] = []
     go_live = PgBouncerSession.go_live
 
-    def watched(session: PgBouncerSession, contents: Any) -> None:
+    def watched(session: PgBouncerSession, *values: Any) -> None:
         inside.append(1)
         most.append(len(inside))
-        go_live(session, contents)
+        go_live(session, *values)
         inside.pop()
 
     monkeypatch.setattr(PgBouncerSession, "go_live", watched)
