@@ -6,7 +6,7 @@ VENV=$ROOT/.venv
 TOOLS=$VENV/tools
 MODULES=$ROOT/static/node_modules
 STARTED=$(date +%s)
-export UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT="$VENV" PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONUNBUFFERED=1
+export UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT="$VENV" PIP_DISABLE_PIP_VERSION_CHECK=1
 unset VIRTUAL_ENV
 
 # shellcheck source=script/packages.sh
@@ -113,7 +113,7 @@ need_python_packages() { # need_python_packages [dev]
 }
 
 npm_ci() {
-  local words=(ci --no-audit --no-fund --loglevel=error)
+  local words=(ci --no-audit --no-fund --no-update-notifier --loglevel=error)
   if command -v npm > /dev/null; then
     (cd "$ROOT/static" && npm "${words[@]}")
   else
