@@ -32,6 +32,11 @@ ROUTE_NOTES = {
 }
 
 
+def _database_field() -> forms.CharField:
+    picker = {"list": "databases", "autocomplete": "off", "spellcheck": "false"}  # the list comes with the facts
+    return forms.CharField(label="Database", max_length=63, widget=forms.TextInput(attrs=picker))
+
+
 class OptionsForm(Typed):
     """A form that carries an engine's options of one purpose; `cleaned_data["options"]` holds them typed."""
 
@@ -57,6 +62,13 @@ class OptionsForm(Typed):
         return [(one, self[one.name]) for one in self.option_fields if (one.group == BASIC_GROUP) == basic]
 
     @property
+    def databases(self) -> list[str]:
+        """The databases that the last check found on the chosen cluster."""
+        cluster = getattr(self, "cleaned_data", {}).get("cluster")
+        status = getattr(cluster, "status", None)
+        return [database["name"] for database in status.databases] if status else []
+
+    @property
     def basic(self) -> list[tuple[options.Field, BoundField]]:
         """What most runs set."""
         return self.bound_options(basic=True)
@@ -73,12 +85,14 @@ class OptionsForm(Typed):
 
 
 class RunForm(OptionsForm):
-    """A run against a pool, a cluster, or both in turn."""
+    """A run against a pool, a cluster, or both in turn; only the target of the chosen route is required."""
+
+    use_required_attribute = False
 
     route = forms.ChoiceField(label="What to load", choices=Route.choices, widget=forms.RadioSelect)
-    pool = forms.ModelChoiceField(Pool.objects.none(), label="Pool", required=False)
-    cluster = forms.ModelChoiceField(Cluster.objects.none(), label="Cluster", required=False)
-    database = forms.CharField(label="Database", max_length=63, required=False)
+    pool = forms.ModelChoiceField(Pool.objects.none(), label="Pool")
+    cluster = forms.ModelChoiceField(Cluster.objects.none(), label="Cluster")
+    database = _database_field()
     name = forms.CharField(label="Name", max_length=200, required=False, help_text="To find it by; the number stays")
     confirm = forms.CharField(
         label="Type the database's name to allow this",
@@ -89,20 +103,17 @@ class RunForm(OptionsForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        direct = self["route"].value() == Route.DIRECT
+        for name in ("pool", "cluster", "database"):
+            self.fields[name].required = (name == "pool") != direct
         pools = Pool.objects.wanted().select_related("cluster", "pooler")
         _offer(self, "pool", pools, lambda pool: f"{pool.name} → {pool.cluster}/{pool.database} ({pool.pooler})")
         _offer(self, "cluster", Cluster.objects.all(), str)
 
-    def clean(self) -> dict[str, Any]:
-        """A route needs its own target, each named beside its field."""
-        super().clean()
-        needed = {"pool": "choose a pool: none is chosen"}
-        if self.cleaned_data.get("route") == Route.DIRECT:
-            needed = {"cluster": "choose a cluster: none is chosen", "database": "name a database of that cluster"}
-        for name, message in needed.items():
-            if not self.cleaned_data.get(name) and name not in self.errors:
-                self.add_error(name, message)
-        return self.cleaned_data
+    @property
+    def wrong_options(self) -> list[BoundField]:
+        """The options that the engine would refuse."""
+        return [self[one.name] for one in self.option_fields if one.name in self.errors]
 
     @property
     def routes(self) -> Iterator[tuple[Any, str]]:
@@ -130,7 +141,7 @@ class DatasetForm(OptionsForm):
 
     purpose = Purpose.PREPARE
     cluster = forms.ModelChoiceField(Cluster.objects.none(), label="Cluster")
-    database = forms.CharField(label="Database", max_length=63)
+    database = _database_field()
     confirm = forms.CharField(
         label="Type the database's name to allow this",
         required=False,

@@ -1,7 +1,6 @@
 """Two or more runs side by side: one clock for their charts, ratios to the first, and what may be said of them."""
 
 from typing import Any
-from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -10,6 +9,7 @@ from django.views.decorators.http import require_safe
 from benchmarks import charting, comparing
 from benchmarks.comparing import Subject
 from benchmarks.models import Purpose, Run, Validity
+from benchmarks.views.ids import id_of
 
 AT_MOST = 6  # as many as there are colours to tell lines apart
 
@@ -34,16 +34,9 @@ def run_compare(request: HttpRequest) -> HttpResponse:
 
 def _chosen(ids: list[str]) -> list[Run]:
     """The runs there are, in the order asked for, each once."""
-    wanted = list(dict.fromkeys(key for text in ids if (key := _uuid(text))))[:AT_MOST]
+    wanted = list(dict.fromkeys(key for text in ids if (key := id_of(text))))[:AT_MOST]
     found = Run.objects.select_related("cluster", "pool").in_bulk(wanted)
     return [found[key] for key in wanted if key in found]
-
-
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
 
 
 def _subject(run: Run) -> Subject:

@@ -21,6 +21,7 @@ from benchmarks.forms import Route, RunForm, initial_of
 from benchmarks.models import Purpose, Run, Status, Validity
 from benchmarks.models.runs import RunQuerySet
 from benchmarks.views.facts import facts_of
+from benchmarks.views.ids import id_of
 from pools import endpoints
 from pools.errors import PoolsError
 from pools.models import Cluster, Pool, PoolState
@@ -59,11 +60,8 @@ def _found(query: str) -> RunQuerySet:
 
 
 def _target_named(target: str) -> Pool | Cluster | None:
-    try:
-        key = UUID(target)
-    except ValueError:
-        return None
-    return Pool.objects.filter(pk=key).first() or Cluster.objects.filter(pk=key).first()
+    key = id_of(target)
+    return key and (Pool.objects.filter(pk=key).first() or Cluster.objects.filter(pk=key).first())
 
 
 @staff_only
@@ -104,12 +102,14 @@ def _initial(request: HttpRequest) -> dict[str, Any]:
     """What the address says of the run to be: clone, pool, cluster and database, or a preset."""
     asked = request.GET
     if asked.get("clone"):
-        return initial_of(get_object_or_404(Run, pk=asked["clone"]))
+        return initial_of(get_object_or_404(Run, pk=id_of(asked["clone"])))
     given = {name: asked[name] for name in ("pool", "cluster", "database") if asked.get(name)}
     if asked.get("preset") == "worth":
         pool = given.get("pool") or _first_live_pool()
         return given | {"route": Route.BOTH, "pool": pool, "connect": True, "name": "Is my pool worth it?"}
-    return {"route": Route.DIRECT if "cluster" in given else Route.POOLED} | given
+    if "cluster" in given:
+        return {"route": Route.DIRECT} | given
+    return {"route": Route.POOLED, "pool": _first_live_pool()} | given
 
 
 def _first_live_pool() -> UUID | None:

@@ -7,6 +7,8 @@ import { nearest, thinned, within } from "./charts_thin.js";
 import { exact, rounded, seconds, tick } from "./run_figures.js";
 
 const AXIS_WIDTH = 58; // px: every chart's y axis is as wide, so that the time axes line up
+const TICK_WIDTH = 88; // px for a label and its distance to the next
+const STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400]; // s
 const DRAG_LEAST = 6; // px: a shorter drag is a click
 const HIDDEN = { pointRadius: 0, borderWidth: 0 };
 
@@ -110,8 +112,11 @@ class TimeChart {
 
   draw() {
     const [from, to] = this.stack.range;
-    const room = Math.max(200, Math.round(this.canvas.clientWidth * 1.5));
-    Object.assign(this.chart.options.scales.x, { min: from, max: to });
+    const width = this.canvas.clientWidth;
+    const room = Math.max(200, Math.round(width / 2)); // rows: more would fill the area instead of drawing a line
+    const { x } = this.chart.options.scales;
+    Object.assign(x, { min: from, max: to });
+    x.ticks.stepSize = STEPS.find((step) => ((to - from) / step) * TICK_WIDTH <= width) ?? STEPS.at(-1);
     this.chart.data.datasets = this.series.flatMap((one, index) =>
       this.hiddenSeries.has(index) ? [] : lines(one, thinned(within(one.rows, this.stack.range), room, one.value)),
     );
@@ -177,7 +182,7 @@ function configuration(owner) {
       layout: { padding: { right: 12, top: 4 } },
       plugins: { legend: { display: false }, tooltip: { enabled: false } },
       scales: {
-        x: { ...axis, type: "linear", ticks: { maxRotation: 0, autoSkipPadding: 24, callback: seconds } },
+        x: { ...axis, type: "linear", ticks: { maxRotation: 0, includeBounds: false, callback: (t) => seconds(t) } },
         y: {
           ...axis,
           beginAtZero: true,

@@ -21,6 +21,7 @@ export function tick(value) {
 
 /** Seconds as people say them: 42 s, 3 min 05 s, 2 h 04 min. */
 export function seconds(value) {
+  if (value > 0 && value < 60 && value % 1) return `${Number(value.toFixed(1))} s`;
   const total = Math.max(0, Math.round(value));
   if (total < 60) return `${total} s`;
   if (total < 3600) return `${Math.floor(total / 60)} min ${String(total % 60).padStart(2, "0")} s`;

@@ -6,6 +6,7 @@ import { LogPanel } from "./run_log.js";
 import { RunStream } from "./run_stream.js";
 
 const OPEN_END = 1.25; // a run by transactions has no planned end: its axis runs this much ahead of it
+const FRAME = 16; // ms
 const QUEUE_LOOK = 3000; // ms between looks at what a queued run waits for
 
 const root = document.querySelector("[data-run-id]");
@@ -19,6 +20,7 @@ const samples = rowsOf(course.samples);
 const poolSamples = rowsOf(course.pool);
 const fresh = []; // samples not drawn yet: the page's other readers are told once they are
 let drawing = false;
+let drawnAt = 0;
 let failed = samples.reduce((total, sample) => total + (sample.failed || 0), 0);
 let timing = { left: course.left_s, at: performance.now() };
 
@@ -42,14 +44,14 @@ const SERIES = {
   ],
 };
 
+const status = () => document.querySelector("#run-head").dataset.runStatus;
 const lastT = () => Math.max(samples.at(-1)?.t ?? 0, poolSamples.at(-1)?.t ?? 0);
 const stack = new ChartStack(course.span || Math.max(10, lastT()));
 
+const charts = document.querySelector("[data-charts]"); // none for a dataset being prepared
+
 function buildCharts() {
-  const charts = document.querySelector("[data-charts]");
-  if (!charts) return;
-  charts.hidden = false;
-  for (const element of charts.querySelectorAll("[data-chart]")) {
+  for (const element of charts?.querySelectorAll("[data-chart]") ?? []) {
     stack.add(element, ...SERIES[element.dataset.chart]);
   }
   draw();
@@ -57,24 +59,32 @@ function buildCharts() {
 
 function draw() {
   const reached = lastT();
+  if (charts) charts.hidden = !reached && status() !== "starting" && status() !== "running";
   stack.reached = reached;
   stack.extend(course.span || course.final ? reached : Math.max(10, reached * OPEN_END));
   stack.draw();
   root.dataset.points = samples.length;
 }
 
-/** Draw at most once a frame, then tell what came to stand in the charts. */
+/** Draw now, or with the next frame where this one has been drawn already; then tell what came to stand there. */
 function drawSoon() {
   if (drawing) return;
+  if (performance.now() - drawnAt > FRAME) {
+    drawNow();
+    return;
+  }
   drawing = true;
-  requestAnimationFrame(() => {
-    drawing = false;
-    draw();
-    for (const sample of fresh.splice(0)) {
-      const detail = { t: sample.t, at: performance.timeOrigin + performance.now() };
-      root.dispatchEvent(new CustomEvent("pooldeck:sample", { bubbles: true, detail }));
-    }
-  });
+  requestAnimationFrame(drawNow);
+}
+
+function drawNow() {
+  drawing = false;
+  draw();
+  drawnAt = performance.now();
+  for (const sample of fresh.splice(0)) {
+    const detail = { t: sample.t, at: performance.timeOrigin + performance.now() };
+    root.dispatchEvent(new CustomEvent("pooldeck:sample", { bubbles: true, detail }));
+  }
 }
 
 function tile(name, text, title) {
@@ -135,11 +145,11 @@ function link(state) {
 
 function countDown() {
   if (course.final || timing.left === null) return;
-  tile("time", seconds(timing.left - (performance.now() - timing.at) / 1000));
+  tile("time", seconds(Math.ceil(Math.max(0, timing.left - (performance.now() - timing.at) / 1000))));
 }
 
 function lookAtQueue() {
-  if (document.querySelector("#run-head").dataset.runStatus === "queued") refresh();
+  if (status() === "queued") refresh();
 }
 
 buildCharts();
@@ -152,7 +162,10 @@ if (!course.final) {
   let connection = "";
   const follow = (kind, payload) => handlers[kind](payload);
   const stream = new RunStream(root.dataset.events, course.after, follow, (state) => link((connection = state)));
-  document.body.addEventListener("htmx:afterSettle", () => link(connection)); // the head may be a new one
+  document.body.addEventListener("htmx:afterSettle", () => {
+    link(connection); // the head is a new one
+    drawSoon();
+  });
   stream.open();
   setInterval(countDown, 250);
   setInterval(lookAtQueue, QUEUE_LOOK);

@@ -1,0 +1,57 @@
+"""The pages of datasets."""
+
+from benchmarks.models import Dataset, Run
+from tests.callers import queries_of
+from tests.pools.records import a_cluster
+
+LIST, CREATE, FACTS = "/datasets/", "/datasets/new/", "/datasets/new/facts/"
+
+
+def test_an_empty_list_says_the_next_step(staff):
+    text = staff.get(LIST).content.decode()
+    assert "No dataset yet" in text
+    assert f'href="{CREATE}"' in text
+
+
+def test_the_list_shows_scale_and_size(staff):
+    Dataset.objects.create(cluster=a_cluster(name="demo"), database="shop", scale=10)
+    text = staff.get(LIST).content.decode()
+    for part in ("demo", "shop", ">10<", "1,000,000", "150 MB"):
+        assert part in text
+
+
+def test_the_list_takes_the_same_queries_for_one_and_three(staff):
+    Dataset.objects.create(cluster=a_cluster(), database="shop", scale=10)
+    one = queries_of(staff, LIST)
+    for name in ("a", "b"):
+        Dataset.objects.create(cluster=a_cluster(), database=name, scale=10)
+    assert queries_of(staff, LIST) == one
+
+
+def test_the_address_fills_the_form(staff):
+    cluster = a_cluster()
+    form = staff.get(CREATE, {"cluster": cluster.pk, "database": "shop", "scale": 7}).context["form"]
+    assert (form["database"].value(), form["scale"].value()) == ("shop", "7")
+
+
+def test_bad_input_is_named_and_stays_typed(staff):
+    answer = staff.post(CREATE, {"cluster": a_cluster().pk, "database": "shop", "scale": "many"})
+    assert answer.context["form"].errors == {"scale": ["'many' is not a whole number: use 1 to 99,999"]}
+    assert 'value="many"' in answer.content.decode()
+
+
+def test_an_unreachable_cluster_is_told_and_nothing_queued(staff):
+    answer = staff.post(CREATE, {"cluster": a_cluster().pk, "database": "shop", "scale": "3"})
+    assert "connection refused" in answer.context["form"].non_field_errors()[0]
+    assert 'value="3"' in answer.content.decode()
+    assert Run.objects.count() == 0
+
+
+def test_the_facts_of_nothing_chosen_ask_for_a_choice(staff):
+    assert "Choose a target" in staff.get(FACTS).content.decode()
+
+
+def test_readers_may_look_but_not_prepare(reader):
+    assert reader.get(LIST).status_code == 200
+    assert reader.get(CREATE).status_code == 403
+    assert reader.post(CREATE, {}).status_code == 403

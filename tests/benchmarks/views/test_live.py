@@ -1,0 +1,146 @@
+"""A run's page, while it goes on and afterwards."""
+
+import json
+import re
+from datetime import timedelta
+from uuid import uuid4
+
+from django.utils import timezone
+
+from benchmarks.models import Purpose, Run, Status, Validity
+from tests.benchmarks.records import a_finished_run, a_run, look_at_pool
+from tests.callers import queries_of
+from tests.pools.records import a_cluster, a_pool
+
+
+def page(client, run, **headers):
+    answer = client.get(f"/runs/{run.pk}/", headers=headers)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def course(text):
+    return json.loads(re.search(r'<script id="course" type="application/json">(.*?)</script>', text, re.DOTALL)[1])
+
+
+def test_the_page_brings_the_rows_of_its_charts_and_where_to_go_on(staff):
+    run = a_run(2, status=Status.RUNNING, attempt=1, pool=a_pool())
+    look_at_pool(run, 5, 2.2)
+    found = course(page(staff, run))
+    assert found["after"] == "1-5"
+    assert found["span"] == 30
+    assert found["samples"]["rows"] == [[1, 2, 1.0, 100.0, 10.0, 1.0, 0], [1, 4, 2.0, 200.0, 5.0, 1.0, 0]]
+    assert found["pool"]["rows"] == [[1, 5, 2.2, 4, 6, 4, 0, 2.5]]
+    assert found["final"] is False
+
+
+def test_without_javascript_the_samples_are_a_table_with_a_link_to_reload(staff):
+    run = a_run(2, status=Status.RUNNING, attempt=1)
+    text = page(staff, run)
+    table = text[text.index("<noscript>") : text.index("</noscript>")]
+    assert '<td class="pd-number">200</td>' in table
+    assert f'<a class="btn btn-sm" href="/runs/{run.pk}/">Reload' in table
+    assert 'http-equiv="refresh"' not in text
+
+
+def test_the_pool_chart_is_there_for_pooled_runs_only(staff):
+    assert 'data-chart="pool"' in page(staff, a_finished_run(pool=a_pool()))
+    assert 'data-chart="pool"' not in page(staff, a_finished_run())
+
+
+def test_a_running_run_can_be_stopped_by_staff(staff, reader):
+    run = a_run(1, status=Status.RUNNING, attempt=1)
+    assert f'action="/runs/{run.pk}/cancel/"' in page(staff, run)
+    assert f'action="/runs/{run.pk}/cancel/"' not in page(reader, run)
+    staff.post(f"/runs/{run.pk}/cancel/")
+    run.refresh_from_db()
+    assert run.cancel_requested_at is not None
+    assert "Stopping…" in page(staff, run)
+
+
+def test_stopping_a_queued_run_ends_it_and_repeating_that_is_fine(staff):
+    run = a_run()
+    for _ in range(2):
+        assert staff.post(f"/runs/{run.pk}/cancel/").status_code == 302
+    run.refresh_from_db()
+    assert run.status == Status.CANCELLED
+
+
+def test_a_queued_run_says_what_it_waits_for(staff):
+    cluster = a_cluster(name="demo")
+    began = timezone.now() - timedelta(seconds=10)
+    first = a_run(cluster=cluster, status=Status.RUNNING, load_began_at=began, started_at=began)
+    text = " ".join(re.sub(r"<[^>]+>", "", page(staff, a_run(cluster=cluster))).split())
+    assert f"Waits for run {first.number} on cluster demo, about 20 s left" in text
+
+
+def test_a_finished_run_shows_its_figures_with_the_exact_value_in_the_tooltip(staff):
+    text = page(staff, a_finished_run())
+    assert '<dd title="6396.18 tps">6,396 ' in text
+    assert "pgbench -n &#x27;host=127.0.0.1 dbname=" in text
+    assert "Server: 15.14." in text
+    assert "vacuum is off" in text
+
+
+def test_a_stopped_run_keeps_partial_figures_labelled_so(staff):
+    text = page(staff, a_finished_run(3, status=Status.CANCELLED, validity=Validity.INCOMPLETE, summary={}))
+    assert '<span class="badge bg-orange-lt">partial</span>' in text
+    assert '<dd title="200.0 tps">200 ' in text
+
+
+def test_reasons_and_errors_are_plain_sentences(staff):
+    run = a_finished_run(validity=Validity.SUSPECT, reasons=["tps × latency is 4.0, not 10"], error="<b>broken</b>")
+    text = page(staff, run)
+    assert "tps × latency is 4.0, not 10" in text
+    assert "&lt;b&gt;broken&lt;/b&gt;" in text
+
+
+def test_statements_have_a_table(staff):
+    statement = {"script": 1, "latency_ms": 0.346, "failures": 0, "retries": None, "statement": "SELECT 1 < 2;"}
+    text = page(staff, a_finished_run(statements=[statement]))
+    assert "0.346</td>" in text
+    assert "SELECT 1 &lt; 2;" in text
+
+
+def test_a_pair_leads_to_its_comparison_in_order(staff):
+    group = uuid4()
+    first, second = a_finished_run(group=group), a_finished_run(group=group)
+    for run in (first, second):
+        assert f"/runs/compare/?run={first.pk}&amp;run={second.pk}" in page(staff, run)
+
+
+def test_a_dataset_being_prepared_has_a_progress_bar_and_no_charts(staff):
+    run = a_run(purpose=Purpose.PREPARE, status=Status.RUNNING, progress_percent=37.5, options={"scale": 10})
+    text = page(staff, run)
+    assert '<progress class="run-progress" id="prepare-progress" max="100" value="37.5">' in text
+    assert "data-charts" not in text
+
+
+def test_htmx_gets_the_parts_that_follow_the_state_only(staff):
+    text = page(staff, a_finished_run(), **{"HX-Request": "true"})
+    assert re.findall(r' id="(run-[a-z]+)"', text) == ["run-head", "run-result", "run-details"]
+    assert "<html" not in text
+
+
+def test_the_page_of_a_run_whose_target_is_gone_still_opens(staff):
+    run = a_finished_run(pool=a_pool(), cluster=a_cluster(), target_label="shop on bouncer")
+    Run.objects.filter(pk=run.pk).update(pool=None, cluster=None)
+    assert "shop on bouncer" in page(staff, run)
+
+
+def test_queries_do_not_grow_with_the_samples(staff):
+    short, long = a_finished_run(1), a_finished_run(3)
+    assert queries_of(staff, f"/runs/{short.pk}/") == queries_of(staff, f"/runs/{long.pk}/")
+
+
+def test_all_that_was_printed_is_plain_text(staff):
+    run = a_finished_run()
+    answer = staff.get(f"/runs/{run.pk}/output/")
+    assert answer["Content-Type"] == "text/plain; charset=utf-8"
+    assert answer.content.decode() == "tps = 6396.18\n\nprogress: 1.0 s, 100.0 tps\nvacuum is off\n"
+    assert staff.get(f"/runs/{a_run().pk}/output/").status_code == 404
+
+
+def test_an_unknown_run_is_not_found(staff):
+    assert staff.get(f"/runs/{uuid4()}/").status_code == 404
+    assert staff.post(f"/runs/{a_run().pk}/").status_code == 405
