@@ -1,13 +1,118 @@
 """The dashboard: what do I have, is it well, what did I measure last."""
 
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import path
+from django.urls import URLPattern, path, reverse
+
+from benchmarks import sparklines
+from benchmarks.models import Purpose, Run, Status
+from pools import budget
+from pools.models import Cluster, ClusterState, Pool, Pooler, PoolerState, PoolState
+from pools.views.live import pool_rows
+
+CLUSTERS_SHOWN = 6
+POOLS_SHOWN = 8
+RUNS_SHOWN = 7
+TROUBLES_SHOWN = 5
+UNWELL = [PoolState.FAILED, PoolState.ROLLED_BACK, PoolState.DRIFTED]
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Something that is not well: what, why, and where to look."""
+
+    state: str
+    subject: str
+    reason: str
+    url: str
 
 
 def dashboard(request: HttpRequest) -> HttpResponse:
-    """The page that people land on."""
-    return render(request, "panel/dashboard.html")
+    """The page that people land on; the consoles are asked after it is drawn."""
+    context = {
+        "tally": _tally(),
+        "troubles": _troubles(),
+        "clusters": _clusters(),
+        "rows": [{"pool": pool} for pool in _pools()],
+        "runs": _runs(),
+        "first_pool": Pool.objects.wanted().filter(state=PoolState.APPLIED).order_by("created_at").first(),
+    }
+    return render(request, "panel/dashboard.html", context)
 
 
-urlpatterns = [path("", dashboard, name="dashboard")]
+def dashboard_live(request: HttpRequest) -> HttpResponse:
+    """The moving part: the pools' figures from their consoles."""
+    rows = pool_rows(_pools())
+    waiting = sum(row["figures"].cl_waiting for row in rows)
+    return render(request, "panel/includes/dashboard_live.html", {"rows": rows, "waiting": waiting})
+
+
+def _tally() -> dict[str, dict[str, int]]:
+    """How many there are of each, and how many of them are well."""
+    clusters = _counts(Cluster.objects.all(), "status__state")
+    poolers = _counts(Pooler.objects.all(), "state")
+    pools = _counts(Pool.objects.wanted(), "state")
+    runs = _counts(Run.objects.all(), "status")
+    return {
+        "clusters": {"all": clusters.total(), "well": clusters[ClusterState.ONLINE]},
+        "poolers": {"all": poolers.total(), "well": poolers[PoolerState.ONLINE]},
+        "pools": {"all": pools.total(), "well": pools[PoolState.APPLIED]},
+        "runs": {
+            "all": runs.total(),
+            "now": runs[Status.RUNNING] + runs[Status.STARTING],
+            "queued": runs[Status.QUEUED],
+        },
+    }
+
+
+def _counts(rows: QuerySet[Any], field: str) -> Counter[str]:
+    return Counter(dict(rows.order_by().values_list(field).annotate(Count("pk"))))
+
+
+def _clusters() -> list[dict[str, Any]]:
+    found = list(Cluster.objects.select_related("status").order_by("name")[:CLUSTERS_SHOWN])
+    budgets = budget.of_clusters(found)
+    return [{"cluster": cluster, "budget": budgets[cluster.pk]} for cluster in found]
+
+
+def _pools() -> QuerySet[Pool]:
+    return Pool.objects.wanted().select_related("pooler", "cluster").order_by("name")[:POOLS_SHOWN]
+
+
+def _runs() -> list[dict[str, Any]]:
+    """The latest runs with the course of their throughput."""
+    found = list(Run.objects.exclude(purpose=Purpose.PREPARE).select_related("pool", "cluster")[:RUNS_SHOWN])
+    courses = sparklines.of_runs(found)
+    return [{"run": run, **_course(courses.get(run.pk, []))} for run in found]
+
+
+def _course(points: list[float]) -> dict[str, Any]:
+    return {"path": sparklines.path(points), "top": max(points, default=None)}
+
+
+def _troubles() -> list[Trouble]:
+    """What is not well, the most recent first within each kind, at most a handful."""
+    clusters = Cluster.objects.filter(status__state=ClusterState.UNREACHABLE).select_related("status")
+    poolers = Pooler.objects.exclude(error="")
+    pools = Pool.objects.filter(Q(state__in=UNWELL) | ~Q(state_reason="")).order_by("-updated_at")
+    found = [
+        *(_trouble("unreachable", "cluster", one, one.status.error) for one in clusters[:TROUBLES_SHOWN]),
+        *(_trouble("unreachable", "pooler", one, one.error) for one in poolers[:TROUBLES_SHOWN]),
+        *(_trouble(one.state, "pool", one, one.state_reason) for one in pools[:TROUBLES_SHOWN]),
+    ]
+    return found[:TROUBLES_SHOWN]
+
+
+def _trouble(state: str, noun: str, record: Cluster | Pooler | Pool, reason: str) -> Trouble:
+    return Trouble(state, f"{noun} {record}", reason, reverse(f"{noun}-detail", args=[record.pk]))
+
+
+urlpatterns: list[URLPattern] = [
+    path("", dashboard, name="dashboard"),
+    path("live/", dashboard_live, name="dashboard-live"),
+]

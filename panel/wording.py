@@ -35,3 +35,6 @@ STATES = {
     "suspect": StateWords("orange", "A check of the figures failed: do not compare them"),
     "incomplete": StateWords("secondary", "It ended early: the figures are partial"),
 }
+
+# The steps of pools.apply that deserve a tick.
+PROOFS = frozenset({"rehearsed", "read back", "logged in", "rolled back"})

@@ -1,7 +1,7 @@
 """Tags and filters of every page: icons, state badges, form controls, navigation, sizes and times."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, TypeGuard
 
 from django import template
 from django.forms import BoundField, CheckboxInput, RadioSelect, Select
@@ -12,9 +12,10 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from panel.wording import STATES, UNKNOWN_STATE, StateWords
+from panel.wording import PROOFS, STATES, UNKNOWN_STATE, StateWords
 
 register = template.Library()
+Number = float | Literal[""] | None
 
 SIZE_UNITS = ["bytes", "kB", "MB", "GB", "TB"]
 NAVIGATION = [
@@ -64,6 +65,12 @@ def state_words(state: str) -> StateWords:
 
 
 @register.filter
+def state_label(state: str) -> str:
+    """The state as people write it: `rolled back`."""
+    return str(state).replace("_", " ")
+
+
+@register.filter
 def control(field: BoundField) -> SafeString:
     """The field's widget with the classes of the design library."""
     widget = field.field.widget
@@ -84,10 +91,15 @@ def is_checkbox(field: BoundField) -> bool:
     return isinstance(field.field.widget, CheckboxInput)
 
 
+def _known(number: Number) -> TypeGuard[float]:
+    """Templates give an empty text for a key that is not there."""
+    return number is not None and number != ""
+
+
 @register.filter
-def size(number: float | None) -> str:
+def size(number: Number) -> str:
     """Bytes as PostgreSQL's pg_size_pretty writes them, powers of 1024: `7.6 MB`; a dash when unknown."""
-    if number is None:
+    if not _known(number):
         return "–"
     for unit in SIZE_UNITS:
         if abs(number) < 1024 or unit == SIZE_UNITS[-1]:
@@ -97,9 +109,9 @@ def size(number: float | None) -> str:
 
 
 @register.filter
-def duration(seconds: float | None) -> str:
+def duration(seconds: Number) -> str:
     """Seconds as people say them: `45 s`, `2 min 5 s`, `3 h 10 min`; a dash when unknown."""
-    if seconds is None:
+    if not _known(seconds):
         return "–"
     if seconds < 10 and seconds != int(seconds):
         return f"{seconds:.1f} s"
@@ -110,9 +122,9 @@ def duration(seconds: float | None) -> str:
 
 
 @register.filter
-def figure(number: float | None) -> str:
+def figure(number: Number) -> str:
     """A measured number with three or so digits that matter: `12,346`, `812.4`, `3.142`; a dash when unknown."""
-    if number is None:
+    if not _known(number):
         return "–"
     digits = 0 if abs(number) >= 1000 or number == int(number) else 1 if abs(number) >= 100 else 2
     return f"{number:,.{digits}f}"
@@ -122,6 +134,18 @@ def figure(number: float | None) -> str:
 def allocated_percent(budget: Any) -> float:
     """How much of a budget is given away, 0 to 100, for the length of a bar."""
     return round(min(100.0, 100 * budget.allocated / budget.available), 1) if budget.available else 0.0
+
+
+@register.filter
+def proves(step: str) -> bool:
+    """Whether a step of an apply read something back or logged in, rather than only did something."""
+    return step in PROOFS
+
+
+@register.filter
+def clock(moment: str) -> str:
+    """The time of day of an ISO time, in the panel's zone."""
+    return timezone.localtime(datetime.fromisoformat(moment)).strftime("%H:%M:%S")
 
 
 @register.simple_tag

@@ -1,4 +1,5 @@
-// Buttons that copy: data-copy holds the text, or data-copy-from the selector of the element that holds it.
+// Buttons that copy: data-copy holds the text, data-copy-from the selector of the element that holds it, or
+// data-copy-post the address that answers it (a password is fetched when asked for and never stands in the page).
 (() => {
   const SHOWN_MS = 1600;
 
@@ -29,7 +30,7 @@
     const before = button.dataset.copyBefore ?? label?.textContent ?? "";
     button.dataset.copyBefore = before;
     button.classList.toggle("pd-copied", done);
-    if (label) label.textContent = done ? "Copied" : "Select and copy by hand";
+    if (label) label.textContent = done ? "Copied" : "Not copied";
     clearTimeout(Number(button.dataset.copyTimer));
     button.dataset.copyTimer = setTimeout(() => {
       button.classList.remove("pd-copied");
@@ -37,11 +38,28 @@
     }, SHOWN_MS);
   };
 
-  document.addEventListener("click", async (event) => {
-    const button = event.target.closest("[data-copy], [data-copy-from]");
-    if (!button) return;
+  const fetched = async (button) => {
+    const headers = JSON.parse(document.body.getAttribute("hx-headers") ?? "{}");
+    const body = new URLSearchParams(button.dataset.copyBody ?? "");
+    const answer = await fetch(button.dataset.copyPost, { method: "POST", headers, body });
+    if (!answer.ok) throw new Error(`the panel answered ${answer.status}`);
+    return answer.text();
+  };
+
+  const textOf = async (button) => {
+    if (button.dataset.copyPost) return fetched(button);
     const source = button.dataset.copyFrom && document.querySelector(button.dataset.copyFrom);
-    const text = source ? (source.value ?? source.textContent) : button.dataset.copy;
-    tell(button, await copy(text ?? ""));
+    return source ? (source.value ?? source.textContent) : button.dataset.copy;
+  };
+
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-copy], [data-copy-from], [data-copy-post]");
+    if (!button) return;
+    event.preventDefault();
+    try {
+      tell(button, await copy(await textOf(button)));
+    } catch {
+      tell(button, false);
+    }
   });
 })();

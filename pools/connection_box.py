@@ -1,0 +1,143 @@
+"""The box on the pages of clusters and pools that says how to connect, in every format, password masked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.urls import reverse
+
+from pools import connection_strings, endpoints, modes
+from pools.endpoints import Endpoint
+from pools.models import Cluster, Pool
+
+MASK = "••••••••••••"
+PARAMETERS = "parameters"
+LABELS = {
+    PARAMETERS: "Parameters",
+    "uri": "URI",
+    "keywords": "Keywords",
+    "psql": "psql",
+    "env": "Environment",
+    "pgpass": ".pgpass",
+    "pgbench": "pgbench",
+}
+FOR_CLUSTER = (PARAMETERS, "uri", "psql")
+FOR_POOL = ("uri", PARAMETERS, "keywords", "psql", "env")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One parameter; a masked one can't be copied."""
+
+    label: str
+    value: str
+    copyable: bool = True
+
+
+@dataclass(frozen=True)
+class Text:
+    """One tab: either rows of parameters or a text."""
+
+    key: str
+    label: str
+    text: str = ""
+    rows: tuple[Row, ...] = ()
+
+
+@dataclass(frozen=True)
+class Way:
+    """One endpoint in all its formats; `note` says what it asks of the client."""
+
+    key: str
+    label: str
+    note: str
+    endpoint: Endpoint
+    formats: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the viewer chose: the password shown or not, the endpoint, the format per endpoint."""
+
+    reveal: bool = False
+    way: str = ""
+    formats: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def chosen(cls, post: Mapping[str, str]) -> "Shown":
+        """Read from the box's own form."""
+        formats = tuple((key[3:], value) for key, value in post.items() if key.startswith("as-"))
+        return cls(bool(post.get("reveal")), post.get("endpoint", ""), formats)
+
+
+class ConnectionBox:
+    """What includes/connection_box.html draws."""
+
+    def __init__(self, url: str, ways: list[Way], shown: Shown) -> None:
+        self.url = url
+        self.ways = {way.key: way for way in ways}
+        self.revealed = shown.reveal
+        self.endpoint = shown.way if shown.way in self.ways else ways[0].key
+        self.shown_as = dict(shown.formats)
+
+    @property
+    def knows_password(self) -> bool:
+        """Whether there is a password to show."""
+        return any(way.endpoint.password for way in self.ways.values())
+
+    @property
+    def endpoints(self) -> list[dict[str, object]]:
+        """The ways with their tabs, the chosen ones marked."""
+        return [
+            {
+                "key": way.key,
+                "label": way.label,
+                "note": way.note,
+                "knows_password": bool(way.endpoint.password),
+                "texts": [self._text(way, key) for key in way.formats],
+                "shown_as": self.shown_as.get(way.key, way.formats[0]),
+                "selected": way.key == self.endpoint,
+            }
+            for way in self.ways.values()
+        ]
+
+    def text(self, key: str, as_: str) -> str:
+        """One text to copy, with the password where it is known."""
+        way = self.ways.get(key) or next(iter(self.ways.values()))
+        return connection_strings.render(way.endpoint, as_, reveal=True)
+
+    def _text(self, way: Way, key: str) -> Text:
+        if key == PARAMETERS:
+            return Text(key, LABELS[key], rows=self._rows(way.endpoint))
+        return Text(key, LABELS[key], connection_strings.render(way.endpoint, key, self.revealed))
+
+    def _rows(self, endpoint: Endpoint) -> tuple[Row, ...]:
+        password = Row("Password", "not known to the panel", copyable=False)
+        if endpoint.password:
+            password = Row("Password", endpoint.password if self.revealed else MASK, copyable=self.revealed)
+        return (
+            Row("Host", endpoint.host),
+            Row("Port", str(endpoint.port)),
+            Row("Database", endpoint.database),
+            Row("User", endpoint.user),
+            password,
+            Row("SSL mode", str(endpoint.sslmode)),
+        )
+
+
+def of_cluster(cluster: Cluster, shown: Shown) -> ConnectionBox:
+    """The cluster itself, with the panel's own login."""
+    way = Way("direct", "Direct", "", endpoints.of_cluster(cluster), FOR_CLUSTER)
+    return ConnectionBox(reverse("cluster-connection", args=[cluster.pk]), [way], shown)
+
+
+def of_pool(pool: Pool, shown: Shown) -> ConnectionBox:
+    """The pool, and the cluster behind it for comparison."""
+    pooled = Way("pooled", "Through the pool", modes.of(pool.mode).asks, endpoints.of_pool(pool), FOR_POOL)
+    direct = Way(
+        "direct",
+        "Direct",
+        f"Straight to cluster {pool.cluster}, past the pool, with the panel's own login.",
+        endpoints.of_cluster(pool.cluster, pool.database),
+        FOR_POOL,
+    )
+    return ConnectionBox(reverse("pool-connection", args=[pool.pk]), [pooled, direct], shown)

@@ -1,0 +1,180 @@
+"""The forms of clusters, poolers and pools: they parse what was typed; whether it can be taken is the verbs' word."""
+
+from typing import Any
+
+from django import forms
+
+from pools import clusters
+from pools.models import Cluster, Mode, Pool, Pooler
+
+INBOUND = "Inbound user: each client logs in as itself"
+
+
+class Typed(forms.Form):
+    """A form whose messages name the field, and that takes the verbs' errors beside its fields."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            field.error_messages["required"] = f"{str(field.label or 'a value').lower()} is needed: enter it"
+
+    def take(self, errors: dict[str, list[str]]) -> None:
+        """Show a verb's errors: beside the field where there is one, else above the form."""
+        for name, messages in errors.items():
+            for message in messages:
+                self.add_error(name if name in self.fields else None, message)
+
+
+def password_field(label: str, help_text: str) -> forms.CharField:
+    """A password: what was typed comes back with the errors of the same answer, a stored one never."""
+    widget = forms.PasswordInput(render_value=True, attrs={"autocomplete": "new-password"})
+    return forms.CharField(label=label, widget=widget, required=False, strip=False, help_text=help_text)
+
+
+class ClusterForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
+    """A cluster's fields with the password of its admin login."""
+
+    version = forms.IntegerField(widget=forms.HiddenInput, required=False)
+    admin_password = password_field("Admin password", "Encrypted at rest and never shown in forms again")
+
+    class Meta:
+        model = Cluster
+        fields = clusters.FIELDS
+        labels = {
+            "admin_user": "Admin user",
+            "maintenance_database": "Maintenance database",
+            "sslmode": "SSL mode",
+            "sslrootcert": "Certificate authority",
+            "memory_mb": "Memory",
+            "vcpus": "vCPUs",
+            "disk_gb": "Disk",
+            "set_aside_connections": "Set aside",
+            "protected": "Protected: benchmarks that write ask for the cluster's name first",
+        }
+        help_texts = {
+            "name": "How the panel calls it, such as orders-production",
+            "admin_user": "A role that may see all databases and sessions; superuser is not needed",
+            "maintenance_database": "Where the panel logs in to look around",
+            "sslmode": "verify-full is the safest; prefer takes TLS where the server offers it",
+            "sslrootcert": "PEM text; needed by verify-ca and verify-full",
+            "memory_mb": "Only estimates the connections while the server can't be asked",
+            "set_aside_connections": "Kept from pools, for direct logins",
+            "protected": "",
+        }
+        widgets = {"sslrootcert": forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "class": "pd-mono"})}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not self.instance._state.adding:
+            self.initial.setdefault("version", self.instance.version)
+            self.fields["admin_password"].help_text = "Leave empty to keep the stored one; a changed address asks again"
+
+    def validate_unique(self) -> None:
+        """Left to the verb, whose message tells the remedy."""
+
+    def values(self) -> dict[str, Any]:
+        """What the verbs take."""
+        return {name: self.cleaned_data[name] for name in (*clusters.FIELDS, "admin_password")}
+
+
+class PoolerForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
+    """A pooler's fields with the password of its console."""
+
+    version = forms.IntegerField(widget=forms.HiddenInput, required=False)
+    admin_password = password_field("Console password", "Encrypted at rest and never shown in forms again")
+
+    class Meta:
+        model = Pooler
+        fields = ("name", "kind", "host", "port", "admin_user", "config_dir", "generator")
+        labels = {"admin_user": "Console user", "config_dir": "Configuration directory"}
+        help_texts = {
+            "name": "How the panel calls it, such as edge-1",
+            "host": "Where clients reach it; the panel logs in to its console there too",
+            "admin_user": "One of its admin_users",
+            "config_dir": "The folder of pgbouncer.ini on the generator's host; the panel writes pooldeck.ini there",
+            "generator": "The worker that can write there; empty: any",
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not self.instance._state.adding:
+            self.initial.setdefault("version", self.instance.version)
+            self.fields["admin_password"].help_text = "Leave empty to keep the stored one; a changed address asks again"
+
+    def validate_unique(self) -> None:
+        """Left to the verb, whose message tells the remedy."""
+
+    def values(self) -> dict[str, Any]:
+        """What the verbs take."""
+        return {name: self.cleaned_data[name] for name in (*self.Meta.fields, "admin_password")}
+
+
+class PoolForm(Typed):
+    """A pool: the pickers of database and user are filled from what the cluster said last."""
+
+    version = forms.IntegerField(widget=forms.HiddenInput, required=False)
+    name = forms.CharField(
+        max_length=200, help_text="Clients give it as the database. Letters, digits, underscore, dot, hyphen"
+    )
+    pooler = forms.ModelChoiceField(Pooler.objects.all(), empty_label=None)
+    cluster = forms.ModelChoiceField(Cluster.objects.all(), empty_label="Choose a cluster")
+    database = forms.CharField()
+    user = forms.CharField(required=False)
+    user_password = password_field("Password of that user", "Tried by a login before it is kept")
+    mode = forms.ChoiceField(choices=Mode.choices, widget=forms.RadioSelect, initial=Mode.TRANSACTION)
+    size = forms.IntegerField(initial=10, help_text="Server connections that the pool may hold at most")
+
+    def __init__(self, *args: Any, pool: Pool | None = None, **kwargs: Any) -> None:
+        if pool is not None:
+            names = ("version", "name", "pooler", "cluster", "database", "user", "mode", "size")
+            kwargs["initial"] = {name: getattr(pool, name) for name in names} | (kwargs.get("initial") or {})
+        super().__init__(*args, **kwargs)
+        self.pool = pool
+        if pool is not None:
+            self.fields["pooler"].disabled = self.fields["cluster"].disabled = True
+        elif not self.is_bound and Cluster.objects.count() == 1:
+            self.initial.setdefault("cluster", Cluster.objects.get())
+        self.chosen_cluster = self._find_cluster()
+        self._fill_pickers()
+
+    def _find_cluster(self) -> Cluster | None:
+        field = self.fields["cluster"]
+        chosen = self.get_initial_for_field(field, "cluster") if field.disabled else self["cluster"].value()
+        if isinstance(chosen, Cluster):
+            return chosen
+        try:
+            return Cluster.objects.select_related("status").filter(pk=chosen).first() if chosen else None
+        except (ValueError, forms.ValidationError):  # not a UUID: the field says so itself
+            return None
+
+    def _fill_pickers(self) -> None:
+        status = getattr(self.chosen_cluster, "status", None)
+        databases = [(found["name"], found["name"]) for found in status.databases] if status else []
+        roles = [(found["name"], _role_label(found)) for found in status.roles if found["can_login"]] if status else []
+        if databases:
+            self.fields["database"].widget = _picker(self["database"].value(), [("", "Choose a database"), *databases])
+        if roles:
+            self.fields["user"].widget = _picker(self["user"].value(), [("", INBOUND), *roles])
+        else:
+            self.fields["user"].help_text = "Empty: the inbound user, each client logs in as itself"
+
+    @property
+    def asks_password(self) -> bool:
+        """Whether the chosen user's password is one the panel does not know yet."""
+        user = self["user"].value()
+        return bool(user and self.chosen_cluster and self.chosen_cluster.password_of(user) is None)
+
+    def values(self) -> dict[str, Any]:
+        """What the verbs take."""
+        return {name: value for name, value in self.cleaned_data.items() if name != "version"}
+
+
+def _picker(chosen: Any, choices: list[tuple[str, str]]) -> forms.Select:
+    """A list to choose from that keeps a value it does not hold, for the verb to judge."""
+    if chosen and chosen not in dict(choices):
+        choices = [*choices, (chosen, f"{chosen} (not found at the last check)")]
+    return forms.Select(choices=choices)
+
+
+def _role_label(role: dict[str, Any]) -> str:
+    return f"{role['name']} (superuser)" if role.get("superuser") else str(role["name"])

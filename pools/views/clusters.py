@@ -1,0 +1,148 @@
+"""The pages of clusters."""
+
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db.models import Count, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+
+from panel.accounts.permissions import person
+from pools import budget, checking, clusters, connection_box
+from pools.connection_box import Shown
+from pools.errors import IllegalTransition
+from pools.forms import ClusterForm
+from pools.models import Cluster, ClusterState, ClusterStatus
+from pools.views.access import staff_only
+from pools.views.connections import connection_answer
+from pools.views.saving import attempt
+
+PAGE_SIZE = 50
+RUNS_SHOWN = 6
+
+
+def cluster_list(request: HttpRequest) -> HttpResponse:
+    """The clusters, found by name or host (`q`) and by state, with their budgets."""
+    query, state = request.GET.get("q", "").strip(), request.GET.get("state", "")
+    rows = (
+        Cluster.objects.select_related("status")
+        .annotate(pool_count=Count("pools", filter=Q(pools__removal_requested_at=None)))
+        .order_by("name")
+    )
+    if query:
+        rows = rows.filter(Q(name__icontains=query) | Q(host__icontains=query))
+    if state in ClusterState.values:
+        rows = rows.filter(status__state=state)
+    page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
+    budgets = budget.of_clusters(page.object_list)
+    context = {
+        "page": page,
+        "rows": [{"cluster": cluster, "budget": budgets[cluster.pk]} for cluster in page],
+        "query": query,
+        "state": state,
+        "states": ClusterState.choices,
+    }
+    return render(request, "pools/cluster_list.html", context)
+
+
+def cluster_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """One cluster: how to connect, what a check found, its budget, pools and runs."""
+    return _detail(request, _get(pk), Shown())
+
+
+def _get(pk: UUID) -> Cluster:
+    return get_object_or_404(Cluster.objects.select_related("status"), pk=pk)
+
+
+def _detail(request: HttpRequest, cluster: Cluster, shown: Shown) -> HttpResponse:
+    context = {
+        "cluster": cluster,
+        "status": getattr(cluster, "status", None),
+        "budget": budget.of_cluster(cluster),
+        "box": connection_box.of_cluster(cluster, shown),
+        "pools": cluster.pools.wanted().select_related("pooler"),
+        "runs": cluster.runs.select_related("pool")[:RUNS_SHOWN],
+    }
+    return render(request, "pools/cluster_detail.html", context)
+
+
+@require_POST
+@never_cache
+@staff_only
+def cluster_connection(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The connection box with the password shown or hidden; with `as`, one text alone, password included."""
+    return connection_answer(request, _get(pk), connection_box.of_cluster, _detail)
+
+
+@never_cache
+@staff_only
+def cluster_create(request: HttpRequest) -> HttpResponse:
+    """A form for a new cluster; the login must succeed, or be waived by the button that then appears."""
+    form, waived = ClusterForm(request.POST or None), "save_anyway" in request.POST
+    context: dict[str, Any] = {"form": form}
+    if request.method == "POST" and form.is_valid():
+        verb = partial(clusters.register, form.values(), author=person(request.user), must_log_in=not waived)
+        tried = attempt(form, verb)
+        if tried.saved:
+            return _saved(request, *tried.saved)
+        context |= tried.context
+    return render(request, "pools/cluster_form.html", context)
+
+
+@never_cache
+@staff_only
+def cluster_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The same form for a cluster that stands; a stale edit answers 409 with both values."""
+    cluster, waived = _get(pk), "save_anyway" in request.POST
+    form = ClusterForm(request.POST or None, instance=_get(pk))  # of its own: a form writes into its instance
+    context: dict[str, Any] = {"form": form, "cluster": cluster}
+    status = 200
+    if request.method == "POST" and form.is_valid():
+        values, version = form.values(), form.cleaned_data["version"]
+        verb = partial(clusters.change, cluster, values, version, author=person(request.user), must_log_in=not waived)
+        tried = attempt(form, verb, standing=cluster)
+        if tried.saved:
+            return _saved(request, *tried.saved)
+        context, status = context | tried.context, tried.status
+    return render(request, "pools/cluster_form.html", context, status=status)
+
+
+def _saved(request: HttpRequest, cluster: Cluster, status: ClusterStatus) -> HttpResponse:
+    if status.state == ClusterState.ONLINE:
+        messages.success(request, f"Cluster {cluster} saved; logged in to PostgreSQL {status.server_version}.")
+    else:
+        messages.warning(request, f"Cluster {cluster} saved without a login: {status.error}")
+    return redirect("cluster-detail", cluster.pk)
+
+
+@require_POST
+@staff_only
+def cluster_check(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Log in now and record what is found."""
+    status = checking.check_cluster(_get(pk))
+    if status.state == ClusterState.ONLINE:
+        messages.success(request, f"Logged in; {status.used_connections} connections are in use.")
+    else:
+        messages.error(request, f"The check could not log in: {status.error}")
+    return redirect("cluster-detail", pk)
+
+
+@staff_only
+def cluster_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Forget a cluster whose name was typed."""
+    cluster = _get(pk)
+    context: dict[str, Any] = {"cluster": cluster, "pools": cluster.pools.wanted(), "typed": request.POST.get("name")}
+    if request.method == "POST" and context["typed"] == cluster.name:
+        try:
+            clusters.remove(cluster, author=person(request.user))
+        except IllegalTransition as error:
+            context["refused"] = str(error)
+        else:
+            messages.success(request, f"Cluster {cluster.name} is forgotten; nothing on its server was changed.")
+            return redirect("cluster-list")
+    return render(request, "pools/cluster_delete.html", context)

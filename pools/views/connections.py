@@ -1,0 +1,32 @@
+"""What the form of a connection box is answered."""
+
+import logging
+from collections.abc import Callable
+from typing import TypeVar
+
+from django.db.models import Model
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from pools.connection_box import ConnectionBox, Shown
+
+logger = logging.getLogger(__name__)
+Record = TypeVar("Record", bound=Model)
+
+
+def connection_answer(
+    request: HttpRequest,
+    record: Record,
+    box_of: Callable[[Record, Shown], ConnectionBox],
+    page: Callable[[HttpRequest, Record, Shown], HttpResponse],
+) -> HttpResponse:
+    """One text to copy with its password (`as`), the box alone (htmx), or the page; showing a password is logged."""
+    shown, wanted = Shown.chosen(request.POST), request.POST.get("as")
+    if shown.reveal or wanted:
+        logger.info("the password of %s %s was shown to %s", record._meta.model_name, record.pk, request.user)
+    if wanted:
+        text = box_of(record, shown).text(shown.way, wanted)
+        return HttpResponse(text, content_type="text/plain; charset=utf-8")
+    if request.htmx:  # type: ignore[attr-defined]  # the middleware adds it
+        return render(request, "includes/connection_box.html", {"box": box_of(record, shown)})
+    return page(request, record, shown)

@@ -1,0 +1,69 @@
+"""The moving parts of the pages: what the poolers' consoles say now, and how far an apply has come."""
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django_htmx.http import HttpResponseClientRedirect
+
+from pools import apply, watching
+from pools.models import Pool, Pooler, PoolerState, PoolState
+from pools.poolers.kind import PoolFigures
+from pools.watching import Look
+
+COLUMNS = ("database", "user", "cl_active", "cl_waiting", "sv_active", "sv_idle", "sv_used", "maxwait", "pool_mode")
+
+
+def pool_rows(pools: Iterable[Pool]) -> list[dict[str, Any]]:
+    """Each pool with its figures, one console query per pooler; `error` where its pooler does not answer."""
+    listed = list(pools)
+    looks = watching.figures_of(pool.pooler for pool in listed)
+    return [
+        {
+            "pool": pool,
+            "figures": looks[pool.pooler_id].figures.get(pool.name, PoolFigures()),
+            "error": looks[pool.pooler_id].error,
+        }
+        for pool in listed
+    ]
+
+
+def pool_state(pool: Pool) -> dict[str, Any]:
+    """The context of a pool's moving card: its state, the revision that carries it, its figures."""
+    answers = pool.pooler.state == PoolerState.ONLINE
+    look = watching.figures(pool.pooler) if answers else Look(error=pool.pooler.error or "it was not checked yet")
+    revision = pool.pooler.revisions.defer("sealed_files").first()
+    return {
+        "pool": pool,
+        "revision": revision,
+        "is_moving": pool.state == PoolState.PENDING,
+        "figures": look.figures.get(pool.name, PoolFigures()),
+        "look_error": look.error,
+    }
+
+
+def console_rows(pooler: Pooler) -> dict[str, Any]:
+    """The context of a pooler's table of SHOW POOLS: column names, rows of values, the error instead."""
+    answers = pooler.state == PoolerState.ONLINE
+    look = watching.show_pools(pooler) if answers else Look(error=pooler.error or "it was not checked yet")
+    rows = [[row.get(column) for column in COLUMNS] for row in look.rows]
+    return {"pooler": pooler, "columns": COLUMNS, "rows": rows, "look_error": look.error}
+
+
+def pool_live(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The moving card of a pool, asked for each second or so; a pool that is gone leads to the list."""
+    pool = Pool.objects.select_related("pooler", "cluster").filter(pk=pk).first()
+    if pool is None:
+        return HttpResponseClientRedirect(reverse("pool-list"))
+    context = pool_state(pool)
+    if request.GET.get("was") != pool.state:  # what it was when the card was drawn: the files changed with it
+        context["live"] = apply.live_files(pool.pooler)
+    return render(request, "pools/includes/pool_live.html", context)
+
+
+def pooler_live(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The table of SHOW POOLS of a pooler."""
+    return render(request, "pools/includes/pooler_live.html", console_rows(get_object_or_404(Pooler, pk=pk)))

@@ -1,0 +1,124 @@
+"""The pages of poolers."""
+
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db.models import Count, Q, Sum
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+
+from panel.accounts.permissions import person
+from pools import apply, poolers_admin
+from pools.errors import IllegalTransition
+from pools.forms import PoolerForm
+from pools.models import Pooler, PoolerState
+from pools.views.access import staff_only
+from pools.views.live import console_rows
+from pools.views.saving import attempt
+
+PAGE_SIZE = 50
+REVISIONS_SHOWN = 10
+
+
+def pooler_list(request: HttpRequest) -> HttpResponse:
+    """The poolers, found by name or host (`q`) and by state."""
+    query, state = request.GET.get("q", "").strip(), request.GET.get("state", "")
+    wanted = Q(pools__removal_requested_at=None)
+    rows = Pooler.objects.annotate(
+        pool_count=Count("pools", filter=wanted), pool_size=Sum("pools__size", filter=wanted)
+    )
+    rows = rows.order_by("name")
+    if query:
+        rows = rows.filter(Q(name__icontains=query) | Q(host__icontains=query))
+    if state in PoolerState.values:
+        rows = rows.filter(state=state)
+    page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
+    context = {"page": page, "query": query, "state": state, "states": PoolerState.choices}
+    return render(request, "pools/pooler_list.html", context)
+
+
+def pooler_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """One pooler: its pools, its console's figures, its files and what became of each revision."""
+    pooler = get_object_or_404(Pooler, pk=pk)
+    context = {
+        "pooler": pooler,
+        "pools": pooler.pools.wanted().select_related("cluster"),
+        "live": apply.live_files(pooler),
+        "revisions": pooler.revisions.select_related("author").defer("sealed_files")[:REVISIONS_SHOWN],
+        **console_rows(pooler),
+    }
+    return render(request, "pools/pooler_detail.html", context)
+
+
+@never_cache
+@staff_only
+def pooler_create(request: HttpRequest) -> HttpResponse:
+    """A form for a new pooler; one that can't be reached is saved too, and says why."""
+    form = PoolerForm(request.POST or None)
+    context: dict[str, Any] = {"form": form}
+    if request.method == "POST" and form.is_valid():
+        tried = attempt(form, partial(poolers_admin.register, form.values(), person(request.user)))
+        if tried.saved:
+            return _saved(request, *tried.saved)
+        context |= tried.context
+    return render(request, "pools/pooler_form.html", context)
+
+
+@never_cache
+@staff_only
+def pooler_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The same form for a pooler that stands; a stale edit answers 409 with both values."""
+    pooler = get_object_or_404(Pooler, pk=pk)
+    form = PoolerForm(request.POST or None, instance=get_object_or_404(Pooler, pk=pk))  # a form writes into its own
+    context: dict[str, Any] = {"form": form, "pooler": pooler}
+    status = 200
+    if request.method == "POST" and form.is_valid():
+        version = form.cleaned_data["version"]
+        verb = partial(poolers_admin.change, pooler, form.values(), version, person(request.user))
+        tried = attempt(form, verb, standing=pooler)
+        if tried.saved:
+            return _saved(request, *tried.saved)
+        context, status = context | tried.context, tried.status
+    return render(request, "pools/pooler_form.html", context, status=status)
+
+
+def _saved(request: HttpRequest, pooler: Pooler, reason: str) -> HttpResponse:
+    if reason:
+        messages.warning(request, f"Pooler {pooler} is saved, but can't be used yet: {reason}")
+    else:
+        messages.success(request, f"Pooler {pooler} is saved; its console answered: {pooler.server_version}.")
+    return redirect("pooler-detail", pooler.pk)
+
+
+@require_POST
+@staff_only
+def pooler_check(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Look at the console and the folder now."""
+    pooler = get_object_or_404(Pooler, pk=pk)
+    reason = poolers_admin.check(pooler)
+    if reason:
+        messages.error(request, f"The check failed: {reason}")
+    else:
+        messages.success(request, f"The console answered: {pooler.server_version}.")
+    return redirect("pooler-detail", pk)
+
+
+@staff_only
+def pooler_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Forget a pooler whose name was typed."""
+    pooler = get_object_or_404(Pooler, pk=pk)
+    context: dict[str, Any] = {"pooler": pooler, "pools": pooler.pools.all(), "typed": request.POST.get("name")}
+    if request.method == "POST" and context["typed"] == pooler.name:
+        try:
+            poolers_admin.remove(pooler)
+        except IllegalTransition as error:
+            context["refused"] = str(error)
+        else:
+            messages.success(request, f"Pooler {pooler.name} is forgotten; its files and the program stay as they are.")
+            return redirect("pooler-list")
+    return render(request, "pools/pooler_delete.html", context)

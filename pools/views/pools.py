@@ -1,0 +1,157 @@
+"""The pages of pools."""
+
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+
+from panel.accounts.permissions import person
+from pools import apply, budget, checking, connection_box, modes, pool_changes
+from pools.connection_box import Shown
+from pools.forms import PoolForm
+from pools.models import Cluster, Pool, Pooler, PoolState
+from pools.views.access import staff_only
+from pools.views.connections import connection_answer
+from pools.views.live import pool_rows, pool_state
+from pools.views.saving import attempt
+
+PAGE_SIZE = 50
+RUNS_SHOWN = 6
+
+
+def pool_list(request: HttpRequest) -> HttpResponse:
+    """The pools, found by `q` (name, database, user), state, pooler and cluster; the rows refresh themselves."""
+    page = Paginator(_found(request), PAGE_SIZE).get_page(request.GET.get("page"))
+    context: dict[str, Any] = {"page": page, "chosen": request.GET, "states": PoolState.choices}
+    if request.htmx:  # type: ignore[attr-defined]  # the middleware adds it
+        return render(request, "pools/includes/pool_rows.html", context | {"rows": pool_rows(page)})
+    context |= {"rows": [{"pool": pool} for pool in page]}
+    context |= {"poolers": Pooler.objects.all(), "clusters": Cluster.objects.all()}
+    return render(request, "pools/pool_list.html", context)
+
+
+def _found(request: HttpRequest) -> QuerySet[Pool]:
+    rows = Pool.objects.select_related("pooler", "cluster")
+    if query := request.GET.get("q", "").strip():
+        rows = rows.filter(Q(name__icontains=query) | Q(database__icontains=query) | Q(user__icontains=query))
+    if (state := request.GET.get("state")) in PoolState.values:
+        rows = rows.filter(state=state)
+    for field in ("pooler", "cluster"):
+        if name := request.GET.get(field):
+            rows = rows.filter(**{f"{field}__name": name})
+    return rows
+
+
+def pool_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """One pool: how to connect, whether it is live, its figures, files and runs."""
+    return _detail(request, _get(pk), Shown())
+
+
+def _get(pk: UUID) -> Pool:
+    return get_object_or_404(Pool.objects.select_related("pooler", "cluster__status"), pk=pk)
+
+
+def _detail(request: HttpRequest, pool: Pool, shown: Shown) -> HttpResponse:
+    context = {
+        "box": connection_box.of_pool(pool, shown),
+        "mode": modes.of(pool.mode),
+        "budget": budget.of_cluster(pool.cluster),
+        "live": apply.live_files(pool.pooler),
+        "runs": pool.runs.select_related("cluster")[:RUNS_SHOWN],
+        **pool_state(pool),
+    }
+    return render(request, "pools/pool_detail.html", context)
+
+
+@require_POST
+@never_cache
+@staff_only
+def pool_connection(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The connection box with the password shown or hidden; with `as`, one text alone, password included."""
+    return connection_answer(request, _get(pk), connection_box.of_pool, _detail)
+
+
+@never_cache
+@staff_only
+def pool_create(request: HttpRequest) -> HttpResponse:
+    """A form for a new pool; `?cluster=`, `?pooler=` and `?database=` choose beforehand."""
+    context: dict[str, Any] = {"refilled": "refill" in request.POST}
+    if request.method == "POST" and not context["refilled"]:
+        context["form"] = form = PoolForm(request.POST)
+        if form.is_valid():
+            tried = attempt(form, partial(pool_changes.create, form.values(), person(request.user)))
+            if tried.saved:
+                return redirect("pool-detail", tried.saved.pk)
+            context |= tried.context
+    else:
+        context["form"] = _prefilled(request)
+    return render(request, "pools/pool_form.html", context | _form_context(context["form"]))
+
+
+@never_cache
+@staff_only
+def pool_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The same form for a pool that stands; a stale edit answers 409 with both values."""
+    pool, status = _get(pk), 200
+    form = PoolForm(request.POST or None, pool=pool)
+    context: dict[str, Any] = {"form": form, "pool": pool}
+    if request.method == "POST" and form.is_valid():
+        verb = partial(pool_changes.change, pool, form.values(), form.cleaned_data["version"], person(request.user))
+        tried = attempt(form, verb, standing=pool)
+        if tried.saved:
+            return redirect("pool-detail", pool.pk)
+        context, status = context | tried.context, tried.status
+    return render(request, "pools/pool_form.html", context | _form_context(form), status=status)
+
+
+@require_POST
+@never_cache
+@staff_only
+def pool_choices(request: HttpRequest) -> HttpResponse:
+    """The pickers of database and user for the chosen cluster, asked live, and its budget; what was typed stays."""
+    form = _prefilled(request)
+    if form.chosen_cluster and "ask" in request.GET:
+        checking.check_cluster(form.chosen_cluster)
+        form = _prefilled(request)
+    return render(request, "pools/includes/pool_choices.html", {"form": form, **_form_context(form)})
+
+
+def _prefilled(request: HttpRequest) -> PoolForm:
+    """A form that shows what was typed or asked for, without judging it."""
+    given = request.POST if request.method == "POST" else request.GET
+    pool = _edited(given.get("pool", ""))
+    form = PoolForm(pool=pool)
+    return PoolForm(pool=pool, initial={name: given[name] for name in form.fields if name in given})
+
+
+def _edited(pk: str) -> Pool | None:
+    try:
+        return Pool.objects.select_related("pooler", "cluster").filter(pk=pk).first() if pk else None
+    except ValidationError:  # not a UUID
+        return None
+
+
+def _form_context(form: PoolForm) -> dict[str, Any]:
+    cluster = form.chosen_cluster
+    figures = budget.of_cluster(cluster, without=form.pool) if cluster else None
+    mode_cards = [{"radio": radio, "words": modes.of(radio.data["value"])} for radio in form["mode"]]
+    return {"budget": figures, "chosen_cluster": cluster, "mode_cards": mode_cards}
+
+
+@staff_only
+def pool_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Ask for a pool to be taken off its pooler; the record goes once that is proven."""
+    pool = _get(pk)
+    if request.method == "POST":
+        pool_changes.remove(pool, person(request.user))
+        messages.info(request, f"Pool {pool} is being taken off pooler {pool.pooler}.")
+        return redirect("pool-detail", pool.pk)
+    return render(request, "pools/pool_delete.html", {"pool": pool, **pool_state(pool)})
