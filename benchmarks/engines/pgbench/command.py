@@ -11,7 +11,7 @@ from typing import Any
 
 from psycopg.conninfo import make_conninfo
 
-from benchmarks.engines.pgbench.options import FIELDS, LOAD, PREPARE, InvalidOptions
+from benchmarks.engines.pgbench.options import FIELDS, LOAD, PREPARE, Field, InvalidOptions
 from pools.endpoints import Endpoint
 
 CONNECT_TIMEOUT_S = 10
@@ -61,9 +61,8 @@ def _quiet(options: dict[str, Any]) -> list[str]:
 
 
 def _flags(options: dict[str, Any], purpose: str) -> Iterator[str]:
-    for field in FIELDS:
-        value = options.get(field.name)
-        if field.purpose != purpose or value is None or value is False:
+    for field, value in _passed(options):
+        if field.purpose != purpose:
             continue
         if value is True:
             yield field.flag
@@ -71,6 +70,15 @@ def _flags(options: dict[str, Any], purpose: str) -> Iterator[str]:
             yield f"{field.flag}={_text(value)}"
         else:
             yield from (field.flag, _text(value))
+
+
+def _passed(options: dict[str, Any]) -> Iterator[tuple[Field, Any]]:
+    """The options that need a word; the usual steps go without -I, which 10 and older don't know."""
+    for field in FIELDS:
+        value = options.get(field.name)
+        usual_steps = field.kind == "steps" and value == field.default
+        if value is not None and value is not False and not usual_steps:
+            yield field, value
 
 
 def _text(value: Any) -> str:
@@ -108,8 +116,8 @@ def _environment(passfile: str, application_name: str) -> dict[str, str]:
 def _refuse_newer_options(options: dict[str, Any], version: tuple[int, int]) -> None:
     errors = {
         field.name: [f"{field.flag} needs pgbench {field.since} or newer; this one is {version[0]}.{version[1]}"]
-        for field in FIELDS
-        if field.since > version[0] and options.get(field.name) not in (None, False)
+        for field, _ in _passed(options)
+        if field.since > version[0]
     }
     if errors:
         raise InvalidOptions(errors)

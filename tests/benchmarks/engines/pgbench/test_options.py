@@ -1,0 +1,177 @@
+"""Options are taken as typed, filled where left out, or refused with the value and the remedy."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.engines.pgbench.options import FIELDS, LOAD, PREPARE, InvalidOptions, fields_for, validate
+
+DEFAULTS = {
+    "builtin": "select-only",
+    "clients": 10,
+    "threads": 2,
+    "duration": 30,
+    "transactions": None,
+    "progress": 1,
+    "connect": False,
+    "protocol": "simple",
+    "rate": None,
+    "latency_limit": None,
+    "max_tries": None,
+    "failures_detailed": False,
+    "report_per_command": False,
+    "random_seed": None,
+}
+
+
+def errors_of(raw: dict[str, Any], purpose: str = LOAD) -> dict[str, list[str]]:
+    with pytest.raises(InvalidOptions) as caught:
+        validate(raw, purpose=purpose)
+    return caught.value.errors
+
+
+def test_nothing_typed_is_a_short_read_only_run() -> None:
+    assert validate({}) == DEFAULTS
+
+
+def test_a_dataset_has_options_of_its_own() -> None:
+    assert validate({}, purpose=PREPARE) == {"scale": 10, "initialize_steps": "dtgvp", "fillfactor": None}
+
+
+def test_text_from_a_form_becomes_typed_and_an_empty_field_its_default() -> None:
+    raw = {
+        "clients": "20",
+        "rate": "12.5",
+        "connect": "on",
+        "duration": "",
+        "latency_limit": None,
+        "protocol": "prepared",
+    }
+    assert validate(raw) == DEFAULTS | {"clients": 20, "rate": 12.5, "connect": True, "protocol": "prepared"}
+
+
+def test_counted_transactions_take_the_place_of_the_duration() -> None:
+    assert validate({"transactions": 100}) == DEFAULTS | {"transactions": 100, "duration": None}
+
+
+def test_a_default_of_threads_never_exceeds_the_clients() -> None:
+    assert validate({"clients": 1}) == DEFAULTS | {"clients": 1, "threads": 1}
+
+
+@pytest.mark.parametrize(
+    ("raw", "errors"),
+    [
+        ({"clients": 0}, {"clients": ["0 is out of range: use 1 to 10,000"]}),
+        ({"clients": 10_001}, {"clients": ["10,001 is out of range: use 1 to 10,000"]}),
+        ({"clients": "ten"}, {"clients": ["'ten' is not a whole number: use 1 to 10,000"]}),
+        ({"clients": 1.5}, {"clients": ["1.5 is not a whole number: use 1 to 10,000"]}),
+        ({"clients": True}, {"clients": ["True is not a whole number: use 1 to 10,000"]}),
+        ({"clients": [4]}, {"clients": ["[4] is not a whole number: use 1 to 10,000"]}),
+        ({"duration": 10**9}, {"duration": ["1,000,000,000 is out of range: use 1 to 86,400 s"]}),
+        ({"rate": "fast"}, {"rate": ["'fast' is not a number: use 0.001 to 10,000,000 transactions/s"]}),
+        ({"rate": float("nan")}, {"rate": ["nan is not a number: use 0.001 to 10,000,000 transactions/s"]}),
+        ({"rate": 0}, {"rate": ["0.0 is out of range: use 0.001 to 10,000,000 transactions/s"]}),
+        ({"connect": "maybe"}, {"connect": ["'maybe' is neither true nor false: use one of these for connect"]}),
+        (
+            {"builtin": "select"},
+            {"builtin": ["'select' is no script here: use one of select-only, simple-update, tpcb-like"]},
+        ),
+        ({"protocol": 3}, {"protocol": ["3 is no protocol here: use one of simple, extended, prepared"]}),
+        ({"clients": 2, "threads": 4}, {"threads": ["4 threads are more than 2 clients: use at most 2"]}),
+        (
+            {"transactions": 5, "duration": 6},
+            {
+                "transactions": [
+                    "5 transactions and a duration of 6 s exclude each other: leave one of them empty",
+                ]
+            },
+        ),
+        (
+            {"transactions": 5, "max_tries": 0},
+            {"max_tries": ["0 tries without end: set a duration or a latency limit, or a number of tries"]},
+        ),
+        (
+            {"scale": 5},
+            {"scale": ["scale is set when a dataset is prepared; a run uses the tables as they are: leave it out"]},
+        ),
+    ],
+)
+def test_what_can_not_be_is_refused_with_the_value_and_the_remedy(raw: dict[str, Any], errors: dict[str, Any]) -> None:
+    assert errors_of(raw) == errors
+
+
+def test_every_fault_is_told_at_once() -> None:
+    raw = {"clients": 0, "duration": -1, "transactions": 3, "protocol": "x", "file": "/etc/passwd"}
+    assert sorted(errors_of(raw)) == ["clients", "duration", "file", "protocol"]
+
+
+def test_an_unknown_option_names_those_there_are() -> None:
+    assert errors_of({"file": "/etc/passwd"})["file"] == [
+        "'file' is not an option here; use builtin, clients, threads, duration, transactions, progress, connect, "
+        "protocol, rate, latency_limit, max_tries, failures_detailed, report_per_command, random_seed"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("raw", "errors"),
+    [
+        ({"scale": 0}, {"scale": ["0 is out of range: use 1 to 99,999"]}),
+        ({"scale": 100_000}, {"scale": ["100,000 is out of range: use 1 to 99,999"]}),
+        ({"fillfactor": 5}, {"fillfactor": ["5 is out of range: use 10 to 100 %"]}),
+        (
+            {"initialize_steps": "dtx"},
+            {"initialize_steps": ["'dtx' are no steps: use letters of dtgGvpf, each once"]},
+        ),
+        (
+            {"initialize_steps": "dd"},
+            {"initialize_steps": ["'dd' are no steps: use letters of dtgGvpf, each once"]},
+        ),
+        (
+            {"initialize_steps": "dtgG"},
+            {"initialize_steps": ["'dtgG' makes no dataset: t and one of g and G belong to it"]},
+        ),
+        (
+            {"initialize_steps": "d"},
+            {"initialize_steps": ["'d' makes no dataset: t and one of g and G belong to it"]},
+        ),
+        ({"clients": 3}, {"clients": ["clients is an option of a run, not of preparing a dataset: leave it out"]}),
+    ],
+)
+def test_a_dataset_that_can_not_be_is_refused(raw: dict[str, Any], errors: dict[str, Any]) -> None:
+    assert errors_of(raw, PREPARE) == errors
+
+
+def test_the_error_in_one_line_names_the_options() -> None:
+    assert str(InvalidOptions({"clients": ["too many"], "rate": ["too fast"]})) == "clients: too many; rate: too fast"
+
+
+def test_the_catalogue_can_be_shown() -> None:
+    assert [field.name for field in FIELDS if not (field.label and field.help and field.flag.startswith("-"))] == []
+    assert len({field.flag for field in FIELDS}) == len(FIELDS)
+    for purpose in (LOAD, PREPARE):
+        defaults = {field.name: field.default for field in fields_for(purpose) if field.name != "transactions"}
+        assert validate(defaults, purpose=purpose) == validate({}, purpose=purpose)
+
+
+JUNK = (
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.lists(st.integers(), max_size=2)
+)
+
+
+@settings(max_examples=500, deadline=None)
+@given(
+    st.dictionaries(st.sampled_from([field.name for field in FIELDS] + ["file"]), JUNK),
+    st.sampled_from([LOAD, PREPARE]),
+)
+def test_any_values_are_either_refused_or_stable_json(raw: dict[str, Any], purpose: str) -> None:
+    try:
+        options = validate(raw, purpose=purpose)
+    except InvalidOptions as invalid:
+        errors = invalid.errors
+    else:
+        errors = {}
+        assert validate(json.loads(json.dumps(options, allow_nan=False)), purpose=purpose) == options
+    assert [name for name, messages in errors.items() if not messages or name not in {*raw, "threads"}] == []
