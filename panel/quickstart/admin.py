@@ -10,22 +10,22 @@ from panel.quickstart.home import Home
 USERNAME = "admin"
 
 
-def ensure(home: Home) -> tuple[User, dict[str, str]]:
-    """The user and its logins, `{username, password, token}`.
+def ensure(home: Home, first_password: str = "") -> tuple[User, dict[str, str]]:
+    """The user and its logins, `{username, password, token}`; `first_password` instead of one made up.
 
     What quickstart.json says is kept while it works. A password that was changed in the panel stays the user's and
     is told as an empty word; where the file is gone, so is the old password, and a new one is made.
     """
     told = home.read_quickstart()
     user = User.objects.filter(username=USERNAME).first() or User(username=USERNAME, is_staff=True, is_superuser=True)
-    return user, {"username": USERNAME, "password": _password(user, told), "token": _token(user, told)}
+    return user, {"username": USERNAME, "password": _password(user, told, first_password), "token": _token(user, told)}
 
 
-def _password(user: User, told: dict[str, str]) -> str:
+def _password(user: User, told: dict[str, str], first: str) -> str:
     known = told.get("password")
     if user.pk and known is not None:
         return known if user.check_password(known) else ""
-    password = secrets.token_urlsafe(12)
+    password = first or secrets.token_urlsafe(12)
     user.set_password(password)
     user.save()
     return password

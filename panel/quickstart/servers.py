@@ -245,8 +245,9 @@ class PgBouncerServer(Server):
 
     def _listen_where_we_say(self, ini: Path) -> None:
         """A kept configuration may name a port that was taken meanwhile."""
-        kept = ini.read_text()
-        wanted = re.sub(r"(?m)^listen_port\s*=.*$", f"listen_port = {self.port}", kept)
+        kept = wanted = ini.read_text()
+        for name, value in (("listen_addr", self.host), ("listen_port", self.port)):
+            wanted = re.sub(rf"(?m)^{name}\s*=.*$", f"{name} = {value}", wanted)
         if wanted != kept:
             account.write_private(ini, wanted)
 
@@ -303,7 +304,7 @@ class PgpoolServer(Server):
             socket.unlink()  # a killed parent leaves them, and the next start refuses
         logins = "".join(f"{user}:TEXT{password}\n" for user, password in self.passwords.items())
         account.write_private(self.config_dir / "pool_passwd", logins)
-        account.write_private(self.config_dir / "pool_hba.conf", f"host all all {self.host}/32 scram-sha-256\n")
+        account.write_private(self.config_dir / "pool_hba.conf", "host all all 0.0.0.0/0 scram-sha-256\n")
         account.write_private(self.config_dir / "pcp.conf", "")
         account.write_private(self.config_dir / "pgpool.conf", self._conf())
 

@@ -1,0 +1,61 @@
+"""What docker/compose.yaml runs beside web, worker and beat: both poolers, and the one-time setup."""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import django
+from django.core.management import call_command
+
+from panel import env
+from panel.quickstart.backing import CONSOLE_USER, DEMO_ROLE, Backing
+from panel.quickstart.home import Home
+from panel.quickstart.servers import PgBouncerServer, PgpoolServer, PostgresServer, Server
+
+ANYWHERE = "0.0.0.0"  # noqa: S104 (inside its container; compose.yaml publishes no port of theirs)
+PORTS = {"demo-postgres": 5432, "pgbouncer": 6432, "pgpool": 9999, "pcp": 9898}
+
+
+def describe(home: Path) -> Backing:
+    """The servers of compose.yaml, by the names of their services."""
+    password = env.text("POOLDECK_COMPOSE_PASSWORD")
+    postgres = PostgresServer(home / "postgres", PORTS["demo-postgres"], password=password, bindir=Path("/"))
+    pgbouncer = PgBouncerServer(home / "pgbouncer", PORTS["pgbouncer"], CONSOLE_USER, password)
+    logins = {postgres.superuser: password, DEMO_ROLE: password}
+    pgpool = PgpoolServer(home / "pgpool", PORTS["pgpool"], PORTS["pcp"], postgres, logins)
+    postgres.host, pgbouncer.host, pgpool.host = "demo-postgres", "pgbouncer", "pgpool"
+    return Backing(postgres, pgbouncer, pgpool, password)
+
+
+def become(server: Server) -> None:
+    """Prepare the server to listen for the other containers, and become it."""
+    server.host = ANYWHERE
+    server.prepare()
+    os.execv(server.argv[0], server.argv)  # noqa: S606 (our own words)
+
+
+def set_up(servers: Backing) -> None:
+    """Keys, migrations, the admin and the demo's cluster, poolers and pool; safe to repeat."""
+    home = Home(env.home())
+    home.open()
+    home.make_keys()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "panel.settings")
+    django.setup()
+    from panel.quickstart import admin  # imports models, which need Django set up
+    from panel.quickstart.demo import Demo
+
+    call_command("migrate", verbosity=1, interactive=False)
+    user, logins = admin.ensure(home, env.text("POOLDECK_ADMIN_PASSWORD"))
+    home.write_quickstart({"url": "http://localhost:8000", **logins})
+    Demo(home, servers, user).register()
+
+
+ROLES: dict[str, Callable[[Backing], None]] = {
+    "pgbouncer": lambda servers: become(servers.pgbouncer),
+    "pgpool": lambda servers: become(servers.pgpool),
+    "setup": set_up,
+}
+
+if __name__ == "__main__":
+    ROLES[sys.argv[1]](describe(env.home()))
