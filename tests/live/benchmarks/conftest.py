@@ -77,12 +77,32 @@ class TestWorker(Worker):
             raise OSError("the worker has not said that it is ready")
 
 
+@pytest.fixture(scope="session")
+def lasting_worker(
+    django_db_setup: None, redis_server: RedisServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[TestWorker]:
+    """One worker for all tests: starting one takes seconds."""
+    with TestWorker(tmp_path_factory.mktemp("worker"), redis_server.url) as worker:
+        yield worker
+
+
+@pytest.fixture
+def worker(lasting_worker: TestWorker, queue: RedisServer, transactional_db: None) -> Iterator[TestWorker]:
+    """A worker that is ready, started again where a test killed it; its log is shown when the test fails."""
+    if not lasting_worker.is_running:
+        lasting_worker.log_path.unlink()
+        lasting_worker.start()
+    begun = len(lasting_worker.log)
+    yield lasting_worker
+    print(lasting_worker.log[begun:])
+
+
 @pytest.fixture
 def make_worker(queue: RedisServer, transactional_db: None, tmp_path: Path) -> Iterator[Callable[..., TestWorker]]:
-    """Starts workers that are ended with the test; their logs are shown when it fails."""
+    """Starts further workers, of other generators than the lasting one."""
     with contextlib.ExitStack() as workers:
 
-        def make(generator: str = "local") -> TestWorker:
+        def make(generator: str) -> TestWorker:
             home = tmp_path / generator
             home.mkdir()
             worker = workers.enter_context(TestWorker(home, queue.url, generator))
@@ -90,12 +110,6 @@ def make_worker(queue: RedisServer, transactional_db: None, tmp_path: Path) -> I
             return worker
 
         yield make
-
-
-@pytest.fixture
-def worker(make_worker: Callable[..., TestWorker]) -> TestWorker:
-    """A worker that is ready."""
-    return make_worker()
 
 
 @pytest.fixture(scope="session")

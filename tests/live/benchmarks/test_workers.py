@@ -1,0 +1,159 @@
+"""Runs by real worker processes: killed, doubled, without Redis, one after the other; and where passwords stand."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import redis
+from asgiref.sync import async_to_sync
+from django.utils import timezone
+
+from benchmarks import dispatching, live, process, reaping, submitting
+from benchmarks.errors import QueueDown
+from benchmarks.models import Run, Status, Validity
+from panel.quickstart.servers import PostgresServer, RedisServer
+from pools.models import Cluster, Pool
+from tests.live.benchmarks.conftest import QUICK, Submit, TestWorker, ended, has_samples, pgbenches, wait_for
+from tests.live.conftest import APP_PASSWORD, SUPERUSER_PASSWORD
+
+pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+
+
+def test_direct_and_pooled_run_one_after_the_other_as_one_role(worker: TestWorker, pool: Pool) -> None:
+    direct, pooled = submitting.submit_pair(pool, QUICK, author=None)
+    assert (direct.group, direct.role, direct.pooled, pooled.pooled) == (pooled.group, "app", False, True)
+    direct, pooled = wait_for(direct, ended), wait_for(pooled, ended)
+    assert (direct.status, pooled.status) == (Status.SUCCEEDED, Status.SUCCEEDED)
+    assert direct.finished_at <= pooled.started_at
+    assert (pooled.started_at - direct.finished_at).total_seconds() < 2
+    assert [run.samples.count() > 0 for run in (direct, pooled)] == [True, True]
+    assert (direct.pool_samples.count(), pooled.pool_samples.count() > 1) == (0, True)
+
+
+@pytest.mark.parametrize("victim", ["the worker", "the pool child"])
+def test_a_killed_worker_takes_its_load_along_and_the_run_is_lost_with_its_reason(
+    worker: TestWorker, submit: Submit, victim: str
+) -> None:
+    run = submit(duration=60)
+    running = wait_for(run, has_samples(2))
+    (pid,) = pgbenches(running)
+    worker.kill(signal.SIGKILL) if victim == "the worker" else os.kill(parent_of(pid), signal.SIGKILL)
+    killed_at = time.monotonic()
+    while pgbenches(running) or is_alive(pid):
+        assert time.monotonic() - killed_at < 1.0, "pgbench outlives its worker"
+        time.sleep(0.01)
+    known = running.samples.count()
+    assert known >= 2
+    Run.objects.filter(pk=run.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert [lost.pk for lost in reaping.reap()] == [run.pk]
+    lost = Run.objects.get(pk=run.pk)
+    assert (lost.status, lost.validity) == (Status.LOST, Validity.INCOMPLETE)
+    assert lost.error.startswith("its worker on generator local was lost")
+    assert lost.samples.count() == known
+    assert process.left_homes() == {}
+    assert reaping.reap() == []
+
+
+def parent_of(pid: int) -> int:
+    """The process that started it."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def is_alive(pid: int) -> bool:
+    """Whether it is there and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_run_delivered_many_times_starts_one_process(
+    worker: TestWorker, make_worker: Callable[..., TestWorker], submit: Submit
+) -> None:
+    make_worker("another")
+    run = submit(duration=3)
+    for _ in range(10):
+        dispatching.dispatch(run)
+    running = wait_for(run, has_samples(1))
+    assert len(pgbenches(running)) == 1
+    done = wait_for(run, ended)
+    assert (done.status, done.attempt, done.samples.count() <= 3) == (Status.SUCCEEDED, 1, True)
+    assert [sample.seq for sample in done.samples.all()] == sorted({sample.seq for sample in done.samples.all()})
+    assert "aborted" not in done.output.stderr
+
+
+def test_a_run_whose_message_was_lost_is_sent_again(
+    worker: TestWorker, submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as lossy:
+        lossy.setattr(dispatching, "dispatch", lambda run: True)
+        run = submit()
+    assert dispatching.dispatch_due() == 1
+    assert wait_for(run, ended).status == Status.SUCCEEDED
+
+
+def test_passwords_stand_in_no_argument_no_message_no_log_and_no_record(
+    worker: TestWorker, pool: Pool, queue: RedisServer, postgres: PostgresServer
+) -> None:
+    run = submitting.submit(target={"pool": str(pool.pk)}, options=QUICK | {"duration": 4}, author=None)
+    running = wait_for(run, has_samples(2))
+    arguments = b"\n".join(read(path / "cmdline") for path in Path("/proc").iterdir() if path.name.isdigit())
+    assert running.command[0].encode() in arguments
+    with redis.Redis.from_url(queue.url) as client:
+        records = b"\n".join(client.dump(key) or b"" for key in client.scan_iter())
+    done = wait_for(run, ended)
+    assert done.status == Status.SUCCEEDED
+    kept = repr([vars(done), vars(done.output)]).encode()
+    for secret in (APP_PASSWORD, SUPERUSER_PASSWORD):
+        for sink in (arguments, records, kept, worker.log.encode()):
+            assert secret.encode() not in sink
+
+
+def read(path: Path) -> bytes:
+    """The bytes of a file that may be gone."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def test_without_redis_nothing_is_saved_and_the_answer_comes_within_a_second(
+    cluster: Cluster, dataset: str, queue: RedisServer
+) -> None:
+    known = Run.objects.count()
+    queue.stop()
+    try:
+        began = time.monotonic()
+        with pytest.raises(QueueDown, match="nothing was saved"):
+            submitting.submit(target={"cluster": str(cluster.pk), "database": dataset}, options=QUICK, author=None)
+        assert time.monotonic() - began < 2
+    finally:
+        queue.start()
+    assert Run.objects.count() == known
+
+
+def test_redis_restarted_under_a_run_costs_it_nothing_and_its_watcher_no_point(
+    worker: TestWorker, submit: Submit, queue: RedisServer
+) -> None:
+    run = submit(duration=8)
+    wait_for(run, has_samples(2))
+    queue.stop()
+    time.sleep(1.5)
+    queue.start()
+    events = async_to_sync(collect)(run, "0-0")
+    done = wait_for(run, ended)
+    assert (done.status, done.error) == (Status.SUCCEEDED, "")
+    seen = [event.id for event in events if event.name == "sample"]
+    assert seen == [live.event_id(sample.attempt, sample.seq) for sample in done.samples.all()]
+    assert [event.payload["status"] for event in events if event.name == "end"] == ["succeeded"]
+    with redis.Redis.from_url(queue.url) as client:
+        assert client.exists(live._key(run.pk))
+
+
+async def collect(run: Run, after: str) -> list[live.Event]:
+    """Every event until the end."""
+    return [event async for event in live.follow(run.pk, after)]
