@@ -67,8 +67,9 @@ def check_cluster(cluster: Cluster) -> ClusterStatus:
 
 def check_all(clusters: Iterable[Cluster] | None = None) -> None:
     """Check all clusters at once, each recorded as soon as it answers, so that a dead one delays no other."""
+    wanted = Cluster.objects.all() if clusters is None else clusters
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="check") as threads:
-        asked = {threads.submit(inspect, cluster): cluster for cluster in clusters or Cluster.objects.all()}
+        asked = {threads.submit(inspect, cluster): cluster for cluster in wanted}
         for answer in as_completed(asked):
             _record_if_unchanged(asked[answer], answer.result())
 

@@ -2,10 +2,11 @@
 
 import logging
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Model
 
 from pools import apply_requests, certificates, checking, names
@@ -79,13 +80,13 @@ def change(
     for name in FIELDS:
         setattr(wished, name, values.get(name, getattr(wished, name)))
     password = values.get("admin_password") or ""
-    InvalidCluster.refuse(chain(_problems(wished, password), _password_missing(before, wished, password)))
+    checks = (_problems(wished, password), _password_missing(before, wished, password), _name_taken(wished))
+    InvalidCluster.refuse(chain(*checks))
     if password:
         wished.admin_password = password
     found = checking.inspect(wished)
     _refuse_unreachable(found, must_log_in)
-    with transaction.atomic():
-        InvalidCluster.refuse(_name_taken(wished))
+    with _one_of_its_name(wished), transaction.atomic():
         written = {name: getattr(wished, name) for name in (*FIELDS, "sealed_admin_password")}
         cluster.edit(expected_version, **written)
         _render_pools_again(before, cluster)
@@ -154,6 +155,16 @@ def _password_missing(before: Cluster, wished: Cluster, password: str) -> Iterat
 def _name_taken(cluster: Cluster) -> Iterator[tuple[str, str]]:
     if Cluster.objects.filter(name=cluster.name).exclude(pk=cluster.pk).exists():
         yield "name", f"there is a cluster named {cluster.name!r} already: choose another name"
+
+
+@contextmanager
+def _one_of_its_name(cluster: Cluster) -> Iterator[None]:
+    """Say it in the same words when the name was taken while the server was asked."""
+    try:
+        yield
+    except IntegrityError:
+        InvalidCluster.refuse(_name_taken(cluster))
+        raise
 
 
 def _render_pools_again(before: Cluster, after: Cluster) -> None:

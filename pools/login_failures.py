@@ -10,6 +10,7 @@ from pools.endpoints import Endpoint
 class Cause(StrEnum):
     """Why a login can fail, from the farthest it got to the nearest."""
 
+    BEHIND_THE_POOLER = auto()
     PASSWORD = auto()
     NO_PASSWORD = auto()
     NO_ROLE = auto()
@@ -49,6 +50,12 @@ def _rule(sign: str, cause: Cause, sentence: str) -> Rule:
 # In order: libpq tries several addresses, and with sslmode=prefer each twice, and reports them all; the attempt
 # that got farthest tells most.
 RULES = (
+    _rule(  # PgBouncer's own words; they may quote what the server told it, which the rules below would misread
+        r"server login has been failing|client_login_timeout|cannot connect to server|no working server connection",
+        Cause.BEHIND_THE_POOLER,
+        "the pooler at {address} can't log in to the server behind {database!r}: check its cluster, "
+        "and the user and password of the pool",
+    ),
     _rule(
         r"no password supplied|password is required",
         Cause.NO_PASSWORD,
@@ -181,7 +188,7 @@ RULES = (
         "there is no route to {address}: check the address and the network",
     ),
     _rule(
-        r"failed to resolve host|could not translate host name|name or service not known",
+        r"failed to resolve host|could not translate host name|name or service not known|'idna' codec",
         Cause.DNS,
         "the host name {host!r} was not found (DNS): correct it, or use the address",
     ),

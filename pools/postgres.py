@@ -55,6 +55,8 @@ def _admin_endpoint(cluster: Cluster, database: str | None) -> Endpoint:
         raise ClusterUnreachable(
             f"the stored password of {cluster.admin_user!r} can't be opened with the keys at hand: enter it again"
         ) from None
+    except OSError as error:
+        raise ClusterUnreachable(f"the certificate authority can't be written for libpq: {error}") from error
 
 
 def _parameters(endpoint: Endpoint) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from panel.quickstart.ports import free_port
-from pools import clusters
+from pools import checking, clusters
 from pools.clusters import InvalidCluster
 from pools.errors import IllegalTransition, Stale
 from pools.models import Cluster, ClusterState, PoolState
@@ -85,6 +85,15 @@ def test_bad_values_are_refused_beside_their_field(
 
 def test_a_name_is_taken_once(typed: dict[str, Any]) -> None:
     a_cluster(name="demo")
+    assert errors(typed) == {"name": ["there is a cluster named 'demo' already: choose another name"]}
+
+
+def test_a_name_that_is_taken_while_the_server_is_asked(typed: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    def inspect_slowly(_: Cluster) -> dict[str, Any]:
+        a_cluster(name="demo")
+        return {"state": ClusterState.ONLINE}
+
+    monkeypatch.setattr(checking, "inspect", inspect_slowly)
     assert errors(typed) == {"name": ["there is a cluster named 'demo' already: choose another name"]}
 
 

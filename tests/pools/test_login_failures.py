@@ -43,6 +43,18 @@ APP = Endpoint("db.example", 5432, "shop", "app", "s3cret", "require")
             "close some, raise max_connections, or make pools smaller",
         ),
         (
+            "connection failed: FATAL:  server login has been failing, cached error: password authentication failed "
+            'for user "app" (server_login_retry)',
+            Cause.BEHIND_THE_POOLER,
+            "the pooler at db.example:5432 can't log in to the server behind 'shop': check its cluster, "
+            "and the user and password of the pool",
+        ),
+        (
+            "encoding with 'idna' codec failed (UnicodeError: label empty or too long)",
+            Cause.DNS,
+            "the host name 'db.example' was not found (DNS): correct it, or use the address",
+        ),
+        (
             "connection failed: SSL error: tlsv1 alert unknown ca",
             Cause.TLS,
             "TLS with db.example:5432 failed (tlsv1 alert unknown ca): check its certificate, "
