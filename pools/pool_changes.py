@@ -33,7 +33,7 @@ def create(values: dict[str, Any], author: models.Model | None = None) -> Pool:
     settings, and user_password where the panel doesn't know it. Raises `InvalidPool`, with nothing changed.
     """
     pool = _wish(values)
-    password = values.get("user_password") or ""
+    password = _typed_password(pool, values)
     InvalidPool.refuse(pool_rules.problems(pool))
     InvalidPool.refuse(chain(_name_taken(pool), _over_budget(pool)))  # told before any server is asked
     InvalidPool.refuse(pool_facts.problems(pool, password))
@@ -61,7 +61,7 @@ def change(
     _refuse_if_leaving(standing)
     wish = _wish({name: getattr(standing, name) for name in (*FIELDS, *FIXED)} | values)
     wish.pk = standing.pk
-    password = values.get("user_password") or ""
+    password = _typed_password(wish, values)
     InvalidPool.refuse(chain(_moved(standing, wish), pool_rules.problems(wish)))
     InvalidPool.refuse(pool_facts.problems(wish, password))
     with transaction.atomic():
@@ -110,6 +110,11 @@ def _wish(values: dict[str, Any]) -> Pool:
         size=values.get("size") or 0,
         settings=values.get("settings") or {},
     )
+
+
+def _typed_password(wish: Pool, values: dict[str, Any]) -> str:
+    """What was typed as the user's password; the inbound user has none to give."""
+    return (values.get("user_password") or "") if wish.user else ""
 
 
 def _found(model: type[Record], given: Any) -> Record | None:

@@ -150,8 +150,9 @@ def test_the_admins_password_is_kept_with_the_cluster(typed: dict[str, Any]) -> 
 
 
 def test_the_inbound_user_needs_no_password(typed: dict[str, Any]) -> None:
-    pool = pool_changes.create(typed | {"user": ""})
+    pool = pool_changes.create(typed | {"user": "", "user_password": "typed for nobody"})
     assert (pool.user, pool.login) == ("", "postgres")
+    assert [known.role for known in pool.cluster.role_passwords.all()] == ["app"]
 
 
 @pytest.mark.parametrize("theirs", ["app", ""])
