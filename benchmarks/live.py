@@ -70,7 +70,7 @@ def position(id_: str) -> Position:
     attempt, _, seq = id_.partition("-")
     if not (attempt.isascii() and attempt.isdigit() and seq.isascii() and seq.isdigit() and len(id_) <= 40):
         return (0, 0)
-    return (int(attempt), min(int(seq), END_SEQ))
+    return (min(int(attempt), END_SEQ), min(int(seq), END_SEQ))
 
 
 def _key(run_id: UUID | str) -> str:

@@ -42,11 +42,11 @@ def submit(
     """
     aim, checked = _checked(target, options, engine, purpose, confirm)
     _require_queue()
-    return _enqueue(aim, checked, author=author, purpose=purpose, name=name[:NAME_CAP], group=group, engine=engine)
+    return _enqueue(aim, checked, author=author, purpose=purpose, name=name, group=group, engine=engine)
 
 
 def submit_series(
-    number: int,
+    count: int,
     *,
     target: dict[str, Any],
     options: dict[str, Any],
@@ -56,12 +56,12 @@ def submit_series(
     name: str = "",
     confirm: str = "",
 ) -> list[Run]:
-    """`number` equal runs of one group that follow each other. Raises as `submit` does, for all or none."""
+    """The same run `count` times, one after the other, as one group. Raises as `submit` does, for all or none."""
     aim, checked = _checked(target, options, engine, purpose, confirm)
     _require_queue()
-    shared = {"author": author, "name": name[:NAME_CAP], "group": uuid.uuid4(), "purpose": purpose, "engine": engine}
+    shared = {"author": author, "purpose": purpose, "name": name, "group": uuid.uuid4(), "engine": engine}
     with transaction.atomic():
-        return [_enqueue(aim, checked, **shared) for _ in range(number)]
+        return [_enqueue(aim, checked, **shared) for _ in range(count)]
 
 
 def submit_pair(
@@ -75,7 +75,7 @@ def submit_pair(
     role = "" if pooled.login == pooled.cluster.admin_user else pooled.login
     direct = Target(pooled.cluster, pooled.database, role=role)
     _require_queue()
-    shared = {"author": author, "name": name[:NAME_CAP], "group": uuid.uuid4(), "purpose": Purpose.LOAD}
+    shared = {"author": author, "name": name, "group": uuid.uuid4(), "purpose": Purpose.LOAD}
     with transaction.atomic():
         return _enqueue(direct, checked, **shared), _enqueue(pooled, checked, **shared)
 
@@ -100,9 +100,9 @@ def _checked(
     return aim, checked
 
 
-def _enqueue(aim: Target, options: dict[str, Any], **fields: Any) -> Run:
+def _enqueue(aim: Target, options: dict[str, Any], *, name: str, **fields: Any) -> Run:
     with transaction.atomic():
-        run = Run.objects.enqueue(**aim.fields(), options=options, **fields)
+        run = Run.objects.enqueue(**aim.fields(), options=options, name=name[:NAME_CAP], **fields)
         transaction.on_commit(partial(dispatching.dispatch, run))
     return run
 

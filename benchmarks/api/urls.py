@@ -1,12 +1,16 @@
 """Addresses of the API of runs."""
 
-from django.urls import URLPattern, URLResolver
+from django.urls import URLPattern, URLResolver, path
 from rest_framework.routers import SimpleRouter
 
+from benchmarks.api.events import run_events
 from benchmarks.api.generators import GeneratorViewSet
 from benchmarks.api.runs import RunViewSet
 
 router = SimpleRouter(use_regex_path=False)
 router.register("runs", RunViewSet, basename="api-run")
 router.register("generators", GeneratorViewSet, basename="api-generator")
-urlpatterns: list[URLPattern | URLResolver] = router.urls
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("runs/<uuid:pk>/events/", run_events, name="api-run-events"),
+    *router.urls,
+]

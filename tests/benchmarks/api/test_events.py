@@ -1,0 +1,127 @@
+"""The event stream of a run: who may watch, what the database tells without Redis, and how it resumes."""
+
+import json
+import uuid
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.test import AsyncClient
+
+from benchmarks.models import PoolSample, Run, Sample, Status, Validity
+from panel.accounts.models import ApiToken
+from panel.quickstart.ports import free_port
+from tests.callers import person
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def no_redis(settings):
+    settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
+
+
+@pytest.fixture
+def finished() -> Run:
+    """A run of two samples and a look at the pool between them."""
+    run = Run.objects.enqueue(name="watched")
+    run = Run.objects.claim(str(run.pk), "local")
+    Sample.objects.create(run=run, attempt=1, seq=3, t=1.0, tps=100.5, latency_ms=2.5)
+    PoolSample.objects.create(
+        run=run, attempt=1, seq=4, t=1.5, cl_active=2, cl_waiting=1, sv_active=1, sv_idle=0, maxwait_ms=0.5
+    )
+    Sample.objects.create(run=run, attempt=1, seq=5, t=2.0, tps=None, latency_ms=None)
+    run.finish(Status.FAILED, error="it broke", validity=Validity.INCOMPLETE, reasons=["it broke"])
+    return run
+
+
+def url_of(run: Run) -> str:
+    return f"/api/v1/runs/{run.pk}/events/"
+
+
+def bearer_header(*scopes: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {ApiToken.objects.issue(person(), 'test', list(scopes))}"}
+
+
+def watched(
+    run: Run, headers: dict[str, str], query: str = "", client: AsyncClient | None = None
+) -> tuple[Any, list[tuple[str, str, dict[str, Any]]]]:
+    """The response and its events as (id, name, payload)."""
+
+    async def read() -> tuple[Any, str]:
+        response = await (client or AsyncClient()).get(url_of(run) + query, headers=headers)
+        chunks = [chunk async for chunk in response.streaming_content] if response.streaming else []
+        return response, b"".join(chunks).decode()
+
+    response, text = async_to_sync(read)()
+    return response, [parsed(block) for block in text.split("\n\n") if block.startswith("id:")]
+
+
+def parsed(block: str) -> tuple[str, str, dict[str, Any]]:
+    fields = dict(line.split(": ", 1) for line in block.splitlines())
+    return fields["id"], fields["event"], json.loads(fields["data"])
+
+
+def test_a_finished_run_is_told_whole_from_the_database(finished):
+    response, events = watched(finished, bearer_header("read"))
+    assert (response.status_code, response["Content-Type"]) == (200, "text/event-stream; charset=utf-8")
+    assert (response["Cache-Control"], response["X-Accel-Buffering"]) == ("no-store", "no")
+    assert [(id_, name) for id_, name, _ in events] == [
+        ("0-0", "state"),
+        ("1-3", "sample"),
+        ("1-4", "pool"),
+        ("1-5", "sample"),
+        ("1-2147483647", "end"),
+    ]
+    no_counts = {"lag_ms": None, "skipped": None, "retried": None, "retries": None}
+    assert events[1][2] == {"t": 1.0, "tps": 100.5, "latency_ms": 2.5, "stddev_ms": None, "failed": 0, **no_counts}
+    assert events[2][2] == {"t": 1.5, "cl_active": 2, "cl_waiting": 1, "sv_active": 1, "sv_idle": 0, "maxwait_ms": 0.5}
+    end = {"status": "failed", "validity": "incomplete", "reasons": ["it broke"], "error": "it broke"}
+    assert events[-1][2] == end
+
+
+@pytest.mark.parametrize("after", ["header", "query"])
+def test_a_watcher_who_comes_back_gets_only_what_it_lacks(finished, after):
+    headers = bearer_header("read") | ({"last-event-id": "1-4"} if after == "header" else {})
+    _, events = watched(finished, headers, "" if after == "header" else "?after=1-4")
+    assert [(id_, name) for id_, name, _ in events] == [("1-4", "state"), ("1-5", "sample"), ("1-2147483647", "end")]
+
+
+def test_who_has_seen_the_end_is_told_not_to_come_back(finished):
+    response, events = watched(finished, bearer_header("read"), "?after=1-2147483647")
+    assert (response.status_code, events) == (204, [])
+
+
+@pytest.mark.parametrize("after", ["nonsense", "1", "-1--1", "9" * 50 + "-1", "1-x", "²-1"])
+def test_an_id_that_is_none_means_the_beginning(finished, after):
+    assert len(watched(finished, bearer_header("read"), f"?after={after}")[1]) == 5
+
+
+def test_a_logged_in_browser_may_watch(finished):
+    browser = AsyncClient()
+    browser.force_login(person())
+    response, events = watched(finished, {"accept": "text/event-stream"}, client=browser)
+    assert (response.status_code, len(events)) == (200, 5)
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [({}, 401), ({"authorization": "Bearer wrong"}, 401), ({"accept": "text/event-stream"}, 401)],
+)
+def test_a_stranger_may_not_watch(finished, headers, status):
+    response, _ = watched(finished, headers)
+    assert (response.status_code, response["Content-Type"]) == (status, "application/json")
+
+
+def test_a_token_without_the_scope_may_not_watch(finished):
+    assert watched(finished, bearer_header("apply"))[0].status_code == 403
+
+
+def test_an_unknown_run_is_not_found(finished):
+    finished.pk = uuid.uuid4()
+    assert watched(finished, bearer_header("read"))[0].status_code == 404
+
+
+def test_events_can_only_be_read(finished):
+    response = async_to_sync(AsyncClient().post)(url_of(finished), headers=bearer_header("admin"))
+    assert response.status_code == 405
