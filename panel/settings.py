@@ -154,19 +154,23 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "panel.api_schema.Schema",
     "EXCEPTION_HANDLER": "panel.api.handle_exception",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Pooldeck",
-    "DESCRIPTION": "Clusters, pools and benchmarks of PostgreSQL.",
+    "DESCRIPTION": (
+        "Clusters, pools and benchmarks of PostgreSQL. Send `Authorization: Bearer TOKEN` with a token made at /tokens/. "
+        "Lists take `page`, `page_size` (at most 200), `ordering` and `search`. Reads carry a `version`: send it with an "
+        "edit, in the body or as `If-Match`, and an edit of somebody else in between is refused with 409."
+    ),
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "panel.docs.document_errors",
+        "panel.api_schema.document_errors",
     ],
     "ENUM_NAME_OVERRIDES": {
         "ReachabilityEnum": "pools.models.ClusterState",

@@ -20,7 +20,8 @@ class TokenForm(forms.Form):
         max_length=ApiToken._meta.get_field("name").max_length, help_text="What will use it, say: nightly benchmark"
     )
     scopes = forms.MultipleChoiceField(
-        widget=forms.CheckboxSelectMultiple, error_messages={"required": "choose at least one scope"}
+        widget=forms.CheckboxSelectMultiple({"class": "form-check-input"}),
+        error_messages={"required": "choose at least one scope"},
     )
     lifetime_days = forms.TypedChoiceField(choices=LIFETIMES, coerce=int, initial=90, label="Expires")
 

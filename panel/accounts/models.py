@@ -69,6 +69,11 @@ class ApiToken(models.Model):
         """Whether its end has passed."""
         return self.expires_at is not None and self.expires_at <= timezone.now()
 
+    @property
+    def is_usable(self) -> bool:
+        """Whether it still opens the door."""
+        return self.revoked_at is None and not self.has_expired
+
     def allows(self, scope: str) -> bool:
         """Whether the token carries the scope, or `admin`."""
         return scope in self.scopes or Scope.ADMIN in self.scopes

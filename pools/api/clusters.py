@@ -28,17 +28,17 @@ class ClusterViewSet(ModelViewSet[Cluster]):
     ordering_fields = ["name", "host", "created_at", "updated_at"]
 
     def perform_create(self, serializer: BaseSerializer[Cluster]) -> None:
-        """Register it; an unreachable one is saved too."""
+        """Register a cluster; an unreachable one is saved too."""
         serializer.instance, _ = clusters.register(serializer.validated_data, author=person(self.request.user))
 
     def perform_update(self, serializer: BaseSerializer[Cluster]) -> None:
-        """Change it unless somebody else did since `version`; without `admin_password` the stored one stays."""
+        """Change a cluster unless somebody else did since `version`; without `admin_password` the stored one stays."""
         values = dict(serializer.validated_data)
         version = expected_version(self.request, values)
         serializer.instance, _ = clusters.change(self.get_object(), values, version, author=person(self.request.user))
 
     def perform_destroy(self, instance: Cluster) -> None:
-        """Forget it; 409 while it has pools."""
+        """Forget a cluster; 409 while it has pools."""
         clusters.remove(instance, author=person(self.request.user))
 
     @extend_schema(request=None, responses=ClusterSerializer)

@@ -34,18 +34,18 @@ class PoolerViewSet(ModelViewSet[Pooler]):
     ordering_fields = ["name", "kind", "host", "state", "created_at", "updated_at"]
 
     def perform_create(self, serializer: BaseSerializer[Pooler]) -> None:
-        """Register it; one that can't be reached is saved too, `error` says why."""
+        """Register a pooler; one that can't be reached is saved too, `error` says why."""
         serializer.instance, _ = poolers_admin.register(serializer.validated_data, person(self.request.user))
 
     def perform_update(self, serializer: BaseSerializer[Pooler]) -> None:
-        """Change it unless somebody else did since `version`; without `admin_password` the stored one stays."""
+        """Change a pooler unless somebody else did since `version`; without `admin_password` the stored one stays."""
         values = dict(serializer.validated_data)
         version = expected_version(self.request, values)
         pooler, author = self.get_object(), person(self.request.user)
         serializer.instance, _ = poolers_admin.change(pooler, values, version, author)
 
     def perform_destroy(self, instance: Pooler) -> None:
-        """Forget it; 409 while it has pools."""
+        """Forget a pooler; 409 while it has pools."""
         poolers_admin.remove(instance)
 
     @extend_schema(responses=ConfigSerializer)

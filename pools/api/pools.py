@@ -33,17 +33,17 @@ class PoolViewSet(ModelViewSet[Pool]):
     ordering_fields = ["name", "size", "state", "created_at", "updated_at"]
 
     def perform_create(self, serializer: BaseSerializer[Pool]) -> None:
-        """Check and save the wish, and ask for its apply."""
+        """Make a pool: checked and saved as a wish, then brought live by a worker."""
         serializer.instance = pool_changes.create(serializer.validated_data, person(self.request.user))
 
     def perform_update(self, serializer: BaseSerializer[Pool]) -> None:
-        """Change the wish in place, unless somebody else did since `version`."""
+        """Change a pool in place, unless somebody else did since `version`."""
         values = dict(serializer.validated_data)
         version = expected_version(self.request, values)
         serializer.instance = pool_changes.change(self.get_object(), values, version, person(self.request.user))
 
     def perform_destroy(self, instance: Pool) -> None:
-        """Ask for its removal; it is gone from here at once, from the pooler when the worker has proven it."""
+        """Remove a pool; it is gone from here at once, from the pooler when the worker has proven it."""
         pool_changes.remove(instance, person(self.request.user))
 
     @extend_schema(parameters=[FORMAT, REVEAL], responses=ConnectionSerializer, filters=False)
