@@ -161,9 +161,10 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "Pooldeck",
     "DESCRIPTION": (
-        "Clusters, pools and benchmarks of PostgreSQL. Send `Authorization: Bearer TOKEN` with a token made at /tokens/. "
-        "Lists take `page`, `page_size` (at most 200), `ordering` and `search`. Reads carry a `version`: send it with an "
-        "edit, in the body or as `If-Match`, and an edit of somebody else in between is refused with 409."
+        "Clusters, pools and benchmarks of PostgreSQL. Send `Authorization: Bearer TOKEN` with a token made at "
+        "/tokens/. Lists take `page`, `page_size` (at most 200), `ordering` and `search`. Reads carry a `version`: "
+        "send it with an edit, in the body or as `If-Match`, and the edit is refused with 409 when somebody else's "
+        "came in between."
     ),
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
