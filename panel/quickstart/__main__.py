@@ -3,6 +3,7 @@
 import argparse
 import logging
 import os
+import resource
 import sys
 
 import django
@@ -20,6 +21,7 @@ from panel.quickstart.steps import Steps
 from panel.quickstart.supervise import Asked, Supervisor, catch_signals
 from pools.errors import PoolsError
 
+OPEN_FILES = 65536
 FAILURES = (
     AccountMissing,
     AlreadyRunning,
@@ -69,11 +71,19 @@ def set_up_django(home: Home) -> None:
     logging.basicConfig(filename=home.log_folder / "quickstart.log", level=logging.INFO, force=True)
 
 
+def allow_many_files() -> None:
+    """Raise the soft limit of open files: the usual 1024 is less than a PgBouncer's 1000 clients and their servers."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+
+
 def main() -> int:
     """The exit code: 0 when a person asked for the end (or every arm of --once was valid), else 1."""
     options = arguments(sys.argv[1:])
     steps = Steps(options.since)
     os.umask(0o077)
+    allow_many_files()
     catch_signals()
     try:
         with Home(env.home()).held() as home, Supervisor(home) as supervisor:

@@ -36,7 +36,7 @@ def become(server: Server) -> None:
 
 
 def set_up(servers: Backing) -> None:
-    """Keys, migrations, the admin and the demo's cluster, poolers and pool; safe to repeat."""
+    """Keys, migrations, the admin and the demo (its dataset is left to the worker); safe to repeat."""
     home = Home(env.home())
     home.open()
     home.make_keys()
@@ -48,7 +48,11 @@ def set_up(servers: Backing) -> None:
     call_command("migrate", verbosity=1, interactive=False)
     user, logins = admin.ensure(home, env.text("POOLDECK_ADMIN_PASSWORD"))
     home.write_quickstart({"url": "http://localhost:8000", **logins})
-    Demo(home, servers, user).register()
+    demo = Demo(home, servers, user)
+    demo.register()
+    if demo.needs_dataset():
+        demo.ask_for_dataset()
+        demo.dataset_is_asked_for()
 
 
 ROLES: dict[str, Callable[[Backing], None]] = {

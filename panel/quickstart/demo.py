@@ -109,20 +109,29 @@ class Demo:
         """Whether no start has prepared it yet."""
         return not self.home.kept("demo", "dataset was prepared")
 
-    def prepare_dataset(self, supervisor: Supervisor) -> None:
-        """pgbench's tables in the demo database, by a run that the worker carries out."""
+    def ask_for_dataset(self) -> Run | None:
+        """Queue the run that makes pgbench's tables; None where they are there, or the cluster was deleted."""
         cluster = self._standing(Cluster, CLUSTER)
-        if cluster and not Dataset.objects.filter(cluster=cluster, database=DATABASE).exists():
-            run = submitting.submit(
-                target={"cluster": str(cluster.pk), "database": DATABASE},
-                options={"scale": SCALE},
-                author=self.author,
-                purpose=Purpose.PREPARE,
-                name="demo dataset",
-            )
+        if cluster is None or Dataset.objects.filter(cluster=cluster, database=DATABASE).exists():
+            return None
+        return submitting.submit(
+            target={"cluster": str(cluster.pk), "database": DATABASE},
+            options={"scale": SCALE},
+            author=self.author,
+            purpose=Purpose.PREPARE,
+            name="demo dataset",
+        )
+
+    def prepare_dataset(self, supervisor: Supervisor) -> None:
+        """Have the worker make pgbench's tables in the demo database; raises `ProgramFailed`."""
+        if run := self.ask_for_dataset():
             supervisor.wait_for("the dataset is prepared", PREPARED_WITHIN_S, lambda: ended(run))
             if run.status != Status.SUCCEEDED:
                 raise ProgramFailed(f"preparing the demo dataset {run.get_status_display()}: {run.error}")
+        self.dataset_is_asked_for()
+
+    def dataset_is_asked_for(self) -> None:
+        """Remember it, so that a dataset somebody drops does not come back."""
         self.home.keep("demo", "dataset was prepared", True)
 
     def targets(self) -> tuple[dict[str, str], dict[str, str]]:
