@@ -259,11 +259,13 @@ def _on_disk(pooler: Pooler) -> dict[str, str]:
 
 
 def _refuse_drift(pooler: Pooler) -> None:
+    """A file without a panel's part is no drift to keep wishes for: it is a new folder, or a clean one."""
     try:
-        changed = _drifted_files(pooler, _on_disk(pooler))
+        texts = _on_disk(pooler)
     except files.UnsafeFolder:
         return  # the attempt says it, with a revision
-    if changed:
+    ours = KINDS[pooler.kind].ours
+    if changed := [name for name in _drifted_files(pooler, texts) if ours(name, texts.get(name, ""))]:
         raise Drifted(
             f"{' and '.join(changed)} of pooler {pooler} was changed by hand since the last apply: "
             "put it back, or apply with drift=overwrite"

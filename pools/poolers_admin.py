@@ -1,15 +1,18 @@
 """Registering, changing, removing and checking poolers."""
 
 import logging
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
+from django.db import IntegrityError, transaction
 
 from pools import files, names
 from pools.errors import IllegalTransition, InvalidValues, PoolerUnreachable
-from pools.models import Pooler, PoolerKind, PoolerState
+from pools.models import Pooler, PoolerKind, PoolerState, PoolState
 from pools.poolers import KINDS
 from pools.poolers.kind import PoolFigures
 
@@ -31,14 +34,20 @@ def register(values: Mapping[str, Any], author: Any = None) -> tuple[Pooler, str
         raise InvalidPooler({"admin_password": ["the console's password is needed"]})
     pooler = Pooler(**fields)
     pooler.admin_password = password
-    pooler.save(force_insert=True)
+    with _names_kept_apart(pooler.name):
+        pooler.save(force_insert=True)
+    logger.info("pooler %s (%s) registered by %s", pooler.pk, pooler, author)
     return pooler, check(pooler)
 
 
 def change(
     pooler: Pooler, values: Mapping[str, Any], expected_version: int | None = None, author: Any = None
 ) -> tuple[Pooler, str]:
-    """Change some fields; a new address or login needs the password again. Raises `InvalidPooler`, `Stale`."""
+    """Change some fields and look whether it can be reached (the second answer, as `register`'s).
+
+    A new address or login needs the password again; behind a new address or folder no pool is proved, so they
+    are applied anew. Raises `InvalidPooler`, `Stale`.
+    """
     fields = _validated(pooler, values)
     password = str(values.get("admin_password") or "")
     moved = Pooler(**{"id": pooler.pk, **{name: getattr(pooler, name) for name in FIELDS}, **fields})
@@ -47,7 +56,12 @@ def change(
     if password:
         moved.admin_password = password
         fields["sealed_admin_password"] = moved.sealed_admin_password
-    pooler.edit(expected_version, **fields)
+    elsewhere = any(fields[name] != getattr(pooler, name) for name in ("host", "port", "config_dir"))
+    with _names_kept_apart(fields["name"]):
+        pooler.edit(expected_version, **fields)
+        if elsewhere:
+            pooler.pools.filter(state=PoolState.APPLIED).update(state=PoolState.PENDING)
+    logger.info("pooler %s (%s) changed by %s", pooler.pk, pooler, author)
     return pooler, check(pooler)
 
 
@@ -78,6 +92,20 @@ def pool_figures(pooler: Pooler) -> dict[str, PoolFigures]:
     return KINDS[pooler.kind].figures(pooler)
 
 
+@contextmanager
+def _names_kept_apart(name: str) -> Iterator[None]:
+    """Two registrations at once can both find a name free; the second is told so by the database."""
+    try:
+        with transaction.atomic():
+            yield
+    except IntegrityError:
+        raise InvalidPooler({"name": [_taken(name)]}) from None
+
+
+def _taken(name: str) -> str:
+    return f"a pooler named {name!r} is registered already: choose another name"
+
+
 def _look(pooler: Pooler) -> tuple[str, str]:
     """Its version (empty when unreachable) and what is wrong; touches no record, so that threads may call it."""
     kind = KINDS[pooler.kind]
@@ -94,33 +122,26 @@ def _look(pooler: Pooler) -> tuple[str, str]:
 
 def _validated(pooler: Pooler, values: Mapping[str, Any]) -> dict[str, Any]:
     """The fields given, trimmed and typed; missing ones keep what the pooler has. Raises `InvalidPooler`."""
-    fields = {name: getattr(pooler, name) for name in FIELDS}
-    fields |= {
-        name: value.strip() if isinstance(value, str) else value for name, value in values.items() if name in FIELDS
-    }
-    if "config_dir" in fields:
-        fields["config_dir"] = str(fields["config_dir"]).rstrip("/")
-    found = {name: problem for name, problem in _problems(pooler, fields) if problem}
-    if found:
-        raise InvalidPooler({name: [problem] for name, problem in found.items()})
+    given = {name: values[name] for name in FIELDS if name in values}
+    trimmed = {name: value.strip() if isinstance(value, str) else value for name, value in given.items()}
+    fields = {name: getattr(pooler, name) for name in FIELDS} | trimmed
+    fields["config_dir"] = re.sub(r"(?<=.)/+$", "", fields["config_dir"])
+    InvalidPooler.refuse((name, problem) for name, problem in _problems(pooler, fields) if problem)
     return fields
 
 
 def _problems(pooler: Pooler, fields: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-    name, port, folder = fields["name"], fields["port"], fields["config_dir"]
-    yield "name", names.identifier_problem(name)
-    if Pooler.objects.filter(name=name).exclude(pk=pooler.pk).exists():
-        yield "name", f"a pooler named {name} is registered already: choose another name"
+    port, folder = fields["port"], fields["config_dir"]
+    others = Pooler.objects.exclude(pk=pooler.pk)
+    yield "name", names.identifier_problem(fields["name"])
+    yield "name", _taken(fields["name"]) if others.filter(name=fields["name"]).exists() else ""
     yield "kind", "" if fields["kind"] in PoolerKind.values else f"{fields['kind']!r} is not one of {PoolerKind.values}"
     yield "host", names.host_problem(fields["host"])
     yield "port", "" if isinstance(port, int) and 1 <= port <= 65535 else f"{port!r} is not a port from 1 to 65535"
     yield "admin_user", names.identifier_problem(fields["admin_user"])
     yield "config_dir", _folder_problem(folder, fields["kind"])
-    if (
-        folder
-        and Pooler.objects.filter(config_dir=folder, generator=fields["generator"]).exclude(pk=pooler.pk).exists()
-    ):
-        yield "config_dir", f"{folder} is the folder of another pooler: two would overwrite each other's pools"
+    for other in others.filter(config_dir=folder, generator=fields["generator"]) if folder else ():
+        yield "config_dir", f"{folder} is the folder of pooler {other}: two would overwrite each other's pools"
 
 
 def _folder_problem(folder: str, kind: str) -> str:

@@ -87,8 +87,9 @@ class Pooler(Versioned):
         self.apply_token = None
 
     def mark(self, state: PoolerState, server_version: str = "", error: str = "") -> None:
-        """Write what a look at the console said."""
+        """Write what a look at the console said, unless the pooler was edited or removed since it was asked."""
         self.state, self.error, self.checked_at = state, error, timezone.now()
+        found = {"state": state, "error": error, "checked_at": self.checked_at}
         if server_version:
-            self.server_version = server_version
-        self.save(update_fields=["state", "error", "checked_at", "server_version"])
+            self.server_version = found["server_version"] = server_version
+        Pooler.objects.filter(pk=self.pk, version=self.version).update(**found)

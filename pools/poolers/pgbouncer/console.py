@@ -18,7 +18,7 @@ CONNECT_TIMEOUT_S = 5
 ANSWER_TIMEOUT_S = 15
 Console = psycopg.Connection[DictRow]
 WORDS = frozenset(
-    {"clients", "config", "databases", "lists", "pools", "servers", "state", "stats", "totals", "users", "version"}
+    {"clients", "config", "databases", "lists", "pools", "servers", "stats", "totals", "users", "version"}
 )
 
 

@@ -10,10 +10,10 @@ FILES = (USERLIST, DATABASES, MAIN)
 MARK = "; ---- Pooldeck writes what follows and replaces it with each apply; what stands above is kept ----\n"
 HEAD = "; Pooldeck writes this file and replaces it with each apply; entries of your own belong into pgbouncer.ini.\n"
 DOTS = "••••"
-USER = re.compile(r'^\s*"((?:[^"]|"")*)"\s+"((?:[^"]|"")*)"', re.MULTILINE)
-INCLUDE = re.compile(rf"^%include\s+\S*{re.escape(DATABASES)}\s*$", re.MULTILINE)
+USER = re.compile(r'^\s*"((?:[^"\n]|"")*)"\s+"((?:[^"\n]|"")*)"', re.MULTILINE)
+INCLUDE = re.compile(rf"^%include\s+(?:.*/)?{re.escape(DATABASES)}\s*$", re.MULTILINE)
 SECTION = re.compile(r"^\s*\[(\w+)\]", re.MULTILINE)
-SECRETS = re.compile(r"""(\bpassword\s*=\s*)(?:'(?:[^']|'')*'|\S+)""", re.IGNORECASE)
+SECRETS = re.compile(r"""(\bpassword\s*=\s*)(?:'(?:[^'\n]|'')*(?:'|$)|\S+)""", re.IGNORECASE | re.MULTILINE)
 
 
 def databases(entries: Iterable[Entry]) -> str:
@@ -63,9 +63,9 @@ def own_names(main: str) -> set[str]:
 
 
 def masked(texts: Mapping[str, str]) -> dict[str, str]:
-    """The files with dots where a password stands."""
+    """The files with dots where a password stands, or could stand in a line that is broken."""
     return {
-        name: USER.sub(rf'"\1" "{DOTS}"', text) if name == USERLIST else SECRETS.sub(rf"\g<1>{DOTS}", text)
+        name: "\n".join(map(_masked_user, text.split("\n"))) if name == USERLIST else SECRETS.sub(rf"\g<1>{DOTS}", text)
         for name, text in texts.items()
     }
 
@@ -75,6 +75,12 @@ def ours(name: str, text: str) -> str:
     if name == USERLIST:
         return text.partition(MARK)[2]
     return text if name == DATABASES else ""
+
+
+def _masked_user(line: str) -> str:
+    if found := USER.match(line):
+        return f'"{found[1]}" "{DOTS}"'
+    return line if '"' not in line else DOTS
 
 
 def _doubled(value: str) -> str:

@@ -5,9 +5,9 @@ from contextlib import AbstractContextManager
 
 import psycopg
 
-from pools.errors import ApplyFailed, PoolerUnreachable
+from pools.errors import PoolerUnreachable
 from pools.models import Pooler
-from pools.poolers.kind import PoolFigures, Session
+from pools.poolers.kind import PoolFigures, Rejected, Session
 from pools.poolers.pgbouncer.console import reason_of
 
 CONNECT_TIMEOUT_S = 5
@@ -32,10 +32,13 @@ class Pgpool:
                 autocommit=True,
                 prepare_threshold=None,
             ) as connection:
-                found = connection.execute("SHOW POOL_VERSION").fetchone()
+                cursor = connection.execute("SHOW POOL_VERSION")
+                rows = cursor.fetchall()
+                while cursor.nextset():  # 4.3 answers with an empty result first (seen)
+                    rows += cursor.fetchall()
         except psycopg.Error as error:
             raise PoolerUnreachable(f"pooler {pooler} can't be reached: {reason_of(error)}") from None
-        return f"Pgpool-II {found[0].split()[0]}" if found else "Pgpool-II"
+        return f"Pgpool-II {rows[0][0].split()[0]}" if rows else "Pgpool-II"
 
     def figures(self, pooler: Pooler) -> dict[str, PoolFigures]:
         """None: Pgpool-II has no named pools."""
@@ -43,7 +46,7 @@ class Pgpool:
 
     def open(self, pooler: Pooler) -> AbstractContextManager[Session]:
         """Refused until the panel can configure it."""
-        raise ApplyFailed(f"pooler {pooler} is a Pgpool-II, which has no named pools: make the pool on a PgBouncer")
+        raise Rejected(f"pooler {pooler} is a Pgpool-II, which has no named pools: make the pool on a PgBouncer")
 
     def masked(self, texts: Mapping[str, str]) -> dict[str, str]:
         """Nothing is rendered, so nothing is shown."""

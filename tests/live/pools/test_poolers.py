@@ -1,0 +1,87 @@
+"""Real poolers looked at: versions, figures, rows of the console, and reasons when something is wrong."""
+
+import psycopg
+import pytest
+
+from panel.quickstart.servers import PgBouncerServer, PgpoolServer
+from pools import apply, poolers_admin
+from pools.models import Pooler, PoolerState, PoolState
+from pools.poolers.kind import PoolFigures, Rejected
+from pools.poolers.pgbouncer import console
+from tests.live.pools.conftest import MakePool
+
+pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+
+
+def values_of(server: PgBouncerServer) -> dict[str, object]:
+    login = {"admin_user": server.admin_user, "admin_password": server.admin_password}
+    address = {"name": "edge", "kind": "pgbouncer", "host": server.host, "port": server.port}
+    return address | login | {"config_dir": str(server.config_dir)}
+
+
+def test_a_pgbouncer_is_online_with_its_version(pgbouncer: PgBouncerServer) -> None:
+    pooler, reason = poolers_admin.register(values_of(pgbouncer))
+    assert (pooler.state, reason) == (PoolerState.ONLINE, "")
+    assert pooler.server_version.startswith("PgBouncer 1.")
+
+
+def test_a_wrong_console_password_is_told_and_not_shown(pgbouncer: PgBouncerServer) -> None:
+    pooler, reason = poolers_admin.register(values_of(pgbouncer) | {"admin_password": "not-it"})
+    assert pooler.state == PoolerState.UNREACHABLE
+    assert "authentication failed" in reason
+    assert "not-it" not in reason
+
+
+def test_a_folder_that_can_not_be_written_is_told_of_a_pooler_that_is_online(pgbouncer: PgBouncerServer) -> None:
+    pooler, reason = poolers_admin.register(values_of(pgbouncer) | {"config_dir": "/nowhere/at/all"})
+    assert (pooler.state, pooler.error) == (PoolerState.ONLINE, reason)
+    assert reason == "config_dir /nowhere/at/all can't be opened: No such file or directory"
+
+
+def test_a_pgpool_is_online_with_its_version(pgpool: PgpoolServer) -> None:
+    values = {"name": "pgpool", "kind": "pgpool", "host": pgpool.host, "port": pgpool.port, "config_dir": ""}
+    login = {"admin_user": pgpool.backend.superuser, "admin_password": pgpool.backend.password}
+    pooler, reason = poolers_admin.register(values | login)
+    assert (pooler.state, reason) == (PoolerState.ONLINE, "")
+    assert pooler.server_version.startswith("Pgpool-II 4.")
+    assert poolers_admin.pool_figures(pooler) == {}
+
+
+def test_a_pool_on_a_pgpool_is_refused(pgpool: PgpoolServer, make_pool: MakePool) -> None:
+    values = {"name": "pgpool", "kind": "pgpool", "host": pgpool.host, "port": pgpool.port, "config_dir": ""}
+    login = {"admin_user": pgpool.backend.superuser, "admin_password": pgpool.backend.password}
+    pool = make_pool(pooler=poolers_admin.register(values | login)[0])
+    apply.apply_pooler(pool.pooler)
+    pool.refresh_from_db()
+    assert pool.state == PoolState.ROLLED_BACK
+    assert "Pgpool-II, which has no named pools: make the pool on a PgBouncer" in pool.state_reason
+
+
+def test_figures_count_clients_and_servers_over_all_users(make_pool: MakePool, pooler: Pooler) -> None:
+    make_pool(user="", size=2)
+    apply.apply_pooler(pooler)
+    address = {"host": pooler.host, "port": pooler.port, "dbname": "orders"}
+    logins = [("app", "app-password"), ("postgres", "super-secret")]
+    clients = [psycopg.connect(user=user, password=password, **address) for user, password in logins]
+    for client in clients:
+        client.execute(b"SELECT 1")
+    found = poolers_admin.pool_figures(pooler)["orders"]
+    for client in clients:
+        client.close()
+    assert found == PoolFigures(cl_active=2, cl_waiting=0, sv_active=2, sv_idle=0, maxwait_ms=0)
+
+
+@pytest.mark.parametrize("word", sorted(console.WORDS))
+def test_every_word_of_the_console_is_shown_by_column(word: str, pooler: Pooler) -> None:
+    rows = console.show(pooler, word)
+    assert all(isinstance(name, str) for row in rows for name in row)
+
+
+def test_columns_keep_their_types(pooler: Pooler) -> None:
+    row = console.show(pooler, "pools")[0]
+    assert (row["database"], row["cl_active"], row["pool_mode"]) == ("pgbouncer", 1, "statement")
+
+
+def test_other_words_never_reach_the_console(pooler: Pooler) -> None:
+    with pytest.raises(Rejected, match="SHOW help; SHUTDOWN is not offered"):
+        console.show(pooler, "help; SHUTDOWN")

@@ -1,0 +1,121 @@
+"""Entries of [databases]: from a pool to a line, and back."""
+
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pools.models import Cluster, Pool, Pooler
+from pools.poolers.kind import Rejected
+from pools.poolers.pgbouncer import entries
+from pools.poolers.pgbouncer.entries import Entry
+
+POOL = UUID("6f1ab2de-0000-4000-8000-000000000001")
+V18, V24 = (1, 18), (1, 24)
+
+
+def entry(**fields: object) -> Entry:
+    usual = {
+        "pool": POOL,
+        "name": "orders",
+        "host": "db1.example.com",
+        "port": 5432,
+        "database": "shop",
+        "user": "app",
+        "password": "it's",
+        "auth_user": "",
+        "mode": "transaction",
+        "size": 20,
+    }
+    return Entry(**(usual | fields))
+
+
+def test_a_fixed_user_carries_its_password() -> None:
+    assert entry().line() == (
+        f"; pool {POOL}\n"
+        "orders = host='db1.example.com' port=5432 dbname='shop' user='app' password='it''s' "
+        "pool_size=20 pool_mode=transaction max_db_connections=20"
+    )
+
+
+def test_the_inbound_user_names_who_looks_secrets_up() -> None:
+    assert entry(user="", password="", auth_user="postgres").line() == (
+        f"; pool {POOL}\n"
+        "orders = host='db1.example.com' port=5432 dbname='shop' auth_user='postgres' "
+        "pool_size=20 pool_mode=transaction max_db_connections=20"
+    )
+
+
+def test_a_repr_hides_the_password() -> None:
+    assert "it's" not in repr(entry())
+
+
+values = st.text(st.characters(exclude_characters="\0\r\n", exclude_categories=["Cs"]), min_size=1, max_size=60)
+
+
+@given(host=values, database=values, user=values, password=values, size=st.integers(1, 10**6))
+def test_what_is_written_is_read_back(host: str, database: str, user: str, password: str, size: int) -> None:
+    wanted = [
+        entry(host=host, database=database, user=user, password=password, size=size),
+        entry(name="a.b-c_D", user="", password="", auth_user=user, settings={"min_pool_size": "3", "timezone": user}),
+    ]
+    text = "[databases]\n" + "\n".join(one.line() for one in wanted) + "\n"
+    assert entries.read(text) == wanted
+
+
+def test_lines_of_others_are_passed_over() -> None:
+    assert entries.read("; a comment\n[databases]\nmine = host=h port=1\n") == []
+
+
+@pytest.fixture
+def pool(db: None) -> Pool:
+    """An unsaved pool of a saved cluster whose admin and `app` the panel can log in as."""
+    cluster = Cluster(name="main", host="db1", port=5432, admin_user="postgres")
+    cluster.admin_password = "admin-password"
+    cluster.save()
+    role = cluster.role_passwords.model(cluster=cluster, role="app")
+    role.password = "app-password"
+    role.save()
+    pooler = Pooler(name="edge", host="edge", config_dir="/etc/pgbouncer")
+    return Pool(name="orders", pooler=pooler, cluster=cluster, database="shop", user="app", size=5)
+
+
+def test_a_pool_becomes_an_entry(pool: Pool) -> None:
+    assert entries.of_pool(pool, V18) == entry(pool=pool.pk, host="db1", password="app-password", size=5)
+
+
+def test_an_inbound_pool_becomes_an_entry_of_the_admin(pool: Pool) -> None:
+    pool.user = ""
+    expected = entry(pool=pool.pk, host="db1", user="", password="", auth_user="postgres", size=5)
+    assert entries.of_pool(pool, V18) == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"name": "a b"}, "pool name 'a b' can't name a pool"),
+        ({"name": "pgbouncer"}, "pool name 'pgbouncer' is the name of PgBouncer's own console"),
+        ({"database": "x\n%include /etc/passwd"}, "database of pool orders: .* holds a line break"),
+        ({"user": "nobody"}, "the panel doesn't know the password of nobody on main: give it with the pool"),
+        ({"settings": {"pool_mode": "session"}}, "setting pool_mode is not one the panel gives to PgBouncer"),
+        ({"settings": {"server_lifetime": 3}}, r"setting server_lifetime came with PgBouncer 1\.23, this is 1\.18"),
+        ({"settings": {"min_pool_size": "3; x"}}, "setting min_pool_size='3; x' must be a whole number"),
+        ({"settings": {"timezone": "UTC\nx=1"}}, "timezone of pool orders: .* holds a line break"),
+        ({"settings": {"timezone": ""}}, "setting timezone is empty"),
+    ],
+)
+def test_what_pgbouncer_would_misread_is_refused_and_the_pool_blamed(
+    fields: dict[str, object], reason: str, pool: Pool
+) -> None:
+    for name, value in fields.items():
+        setattr(pool, name, value)
+    with pytest.raises(Rejected, match=reason) as refused:
+        entries.of_pool(pool, V18)
+    assert refused.value.pools == {pool.pk}
+
+
+@pytest.mark.parametrize(("version", "key"), [(V18, "reserve_pool"), (V24, "reserve_pool_size")])
+def test_a_setting_is_named_as_the_release_names_it(pool: Pool, version: tuple[int, int], key: str) -> None:
+    pool.settings = {"reserve_pool": 2}
+    assert entries.of_pool(pool, version).settings == {key: "2"}

@@ -1,0 +1,55 @@
+"""Tasks: an id in, the verb called, nothing raised for a record that is gone."""
+
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from pools import apply, tasks
+from pools.models import PoolerState, PoolState
+from tests.pools.records import a_pool, a_pooler
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_pooler_that_is_gone_is_no_error() -> None:
+    tasks.apply_pooler(str(uuid.uuid4()))
+
+
+def test_a_pooler_that_is_down_leaves_its_pools_waiting_with_the_reason() -> None:
+    pool = a_pool(pooler=a_pooler(name="edge", port=1, config_dir="/nowhere"))
+    tasks.apply_pooler(str(pool.pooler_id))
+    pool.refresh_from_db()
+    assert pool.state == PoolState.PENDING
+    assert pool.state_reason.startswith("pooler edge can't be reached: ")
+
+
+def test_only_poolers_with_wishes_are_applied_and_dead_ones_not_at_every_beat() -> None:
+    waiting, leaving, settled, resting = (a_pooler(name=name) for name in ("a", "b", "c", "d"))
+    a_pool(pooler=waiting)
+    a_pool(pooler=leaving, state=PoolState.APPLIED, removal_requested_at=timezone.now())
+    a_pool(pooler=settled, state=PoolState.APPLIED)
+    a_pool(pooler=settled, state=PoolState.ROLLED_BACK)
+    a_pool(pooler=resting)
+    resting.mark(PoolerState.UNREACHABLE, error="refused")
+    assert apply.waiting_poolers() == [waiting, leaving]
+    waiting.mark(PoolerState.UNREACHABLE, error="refused")
+    type(waiting).objects.filter(pk=waiting.pk).update(checked_at=timezone.now() - timedelta(seconds=11))
+    assert apply.waiting_poolers() == [waiting, leaving]
+
+
+def test_beat_applies_what_waits() -> None:
+    pool = a_pool(pooler=a_pooler(port=1))
+    tasks.apply_what_waits()
+    pool.refresh_from_db()
+    assert "can't be reached" in pool.state_reason
+
+
+@pytest.mark.django_db(transaction=True)
+def test_beat_checks_everything() -> None:
+    pool = a_pool(pooler=a_pooler(port=1))
+    tasks.check_everything()
+    pool.pooler.refresh_from_db()
+    assert pool.pooler.state == PoolerState.UNREACHABLE
+    assert pool.cluster.status.error
