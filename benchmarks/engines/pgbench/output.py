@@ -12,6 +12,7 @@ from benchmarks.engines.pgbench.summary import effective_clients, read_summary
 _EPOCH_S = (1e9, 1e11)  # progress times between (2001 to 5138) are Unix times, printed under --progress-timestamp
 _RANDOM_SEED = re.compile(r"(?:pgbench: )?setting random seed to (?P<seed>[0-9]{1,20})")
 
+_COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}[mK]")  # what pgbench 12 and later print round `error:` on a terminal
 _INIT_LINES = lines.InitProgress | lines.InitPhase | lines.InitDone
 
 
@@ -105,7 +106,7 @@ def read_output(stdout: str, stderr: str = "") -> Output:
 
 def _lines_of(text: str) -> list[str]:
     reader = lines.LineReader()
-    return [*reader.feed(text.encode("utf-8", "replace")), *reader.close()]
+    return [*reader.feed(_COLOUR.sub("", text).encode("utf-8", "replace")), *reader.close()]
 
 
 def _random_seed(texts: list[str]) -> dict[str, int]:

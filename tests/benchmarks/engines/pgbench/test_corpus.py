@@ -49,6 +49,13 @@ IN_SUMMARY = {
     "average_connection_time_ms": "average_connection_ms",
     "random_seed": "random_seed",
 }
+UNNAMED_IN_THE_CORPUS = {
+    "tps",  # under `tps` with the words in brackets
+    "tps_including_connections",
+    "effective_clients",
+    "serialization_failures_percent",
+    "deadlock_failures_percent",
+}
 IN_SCRIPT = {"failed": "failed", "failed_pct": "failed_percent", "name": "name", "weight": "weight", "tps": "tps"} | {
     "transactions": "transactions",
     "latency_average_ms": "latency_avg_ms",
@@ -136,6 +143,17 @@ def test_every_fact_of_the_corpus_is_read(path: Path) -> None:
     expected = json.loads(path.with_suffix(".json").read_text())
     output = read_output(path.read_bytes().decode("utf-8", "replace"))
     assert facts_like(expected, output) == expected
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.stem)
+def test_no_figure_is_read_that_the_corpus_does_not_know(path: Path) -> None:
+    expected = json.loads(path.with_suffix(".json").read_text())
+    output = read_output(path.read_bytes().decode("utf-8", "replace"))
+    ours = {name: theirs for theirs, name in IN_SUMMARY.items()}
+    assert {ours[name] for name in output.summary if name in ours} <= set(expected)
+    assert [name for name in output.summary if name not in ours and name not in UNNAMED_IN_THE_CORPUS] == []
+    assert len(output.scripts) == len(expected.get("scripts", []))
+    assert len(output.statements) == expected.get("statement_latencies", 0)
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.stem)

@@ -203,6 +203,15 @@ def test_an_abort_glued_to_a_sample_is_counted_with_it() -> None:
     assert (len(output.progress), output.aborted_clients) == (1, {3})
 
 
+def test_colours_copied_from_a_terminal_are_nothing() -> None:
+    error = "pgbench: \x1b[01;31merror: \x1b[0mclient 3 script 0 aborted in command 0 query 0: ERROR:  no"
+    output = read_output(error)
+    assert (output.aborted_clients, output.errors) == (
+        {3},
+        ["pgbench: error: client 3 script 0 aborted in command 0 query 0: ERROR:  no"],
+    )
+
+
 def test_lines_of_a_summary_mean_nothing_on_the_progress_reader() -> None:
     summary = [line for path in captured.paths("select") for line in captured.read(path).stdout.splitlines()]
     assert all(isinstance(read_line(line), Unknown) for line in summary)

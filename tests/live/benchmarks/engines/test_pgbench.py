@@ -1,8 +1,10 @@
 """The built command lines on real pgbench 15, 16 and 18 against a real server."""
 
 import os
+import shutil
 import signal
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from benchmarks.engines.pgbench.initialize import estimated_bytes
 from benchmarks.engines.pgbench.output import Output, read_output
 from benchmarks.models import Purpose, Validity
 from benchmarks.validity import judge
-from panel.quickstart.servers import PostgresServer
+from panel.quickstart.servers import PostgresServer, free_port
 from pools.endpoints import Endpoint
 from tests.postgresqls import bindirs
 
@@ -66,6 +68,7 @@ class Bench:
 
     def __init__(self, binary: Binary, postgres: PostgresServer, database: str, folder: Path) -> None:
         self.binary, self.postgres, self.database, self.folder = binary, postgres, database, folder
+        self.host, self.role = postgres.host, ROLE
         self.passfile = folder / "pgpass"
         self.passfile.touch(mode=0o600)
         self.passfile.write_text(passfile_text(PASSWORD))
@@ -77,7 +80,7 @@ class Bench:
             purpose=purpose,
             binary=self.binary.path,
             passfile=str(self.passfile),
-            endpoint=Endpoint(self.postgres.host, self.postgres.port, self.database, ROLE, PASSWORD, "prefer"),
+            endpoint=Endpoint(self.host, self.postgres.port, self.database, self.role, PASSWORD, "prefer"),
             application_name="pooldeck-live-1",
             version=self.binary.version,
         )
@@ -202,6 +205,27 @@ def test_a_wrong_password_ends_without_asking_for_one(binary: Binary, postgres: 
     output = read_output(ran.stdout, ran.stderr)
     assert (ran.returncode, output.has_summary) == (1, False)
     assert "password authentication failed" in "\n".join(output.errors)
+
+
+@pytest.fixture(scope="module")
+def everywhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
+    """A server that listens on IPv6 and on a Unix socket too."""
+    sockets = Path(tempfile.mkdtemp(prefix="pooldeck-s"))  # a short path: a socket's has 107 bytes at the most
+    sockets.chmod(0o777)
+    settings = {"listen_addresses": "127.0.0.1,::1", "unix_socket_directories": str(sockets)}
+    home = tmp_path_factory.mktemp("everywhere")
+    with PostgresServer(home, free_port(), password=PASSWORD, settings=settings) as server:
+        yield server
+    shutil.rmtree(sockets)
+
+
+@pytest.mark.parametrize("way", ["ipv6", "socket"])
+def test_any_kind_of_host_is_reached(binary: Binary, everywhere: PostgresServer, tmp_path: Path, way: str) -> None:
+    bench = Bench(binary, everywhere, "postgres", tmp_path)
+    bench.role = everywhere.superuser
+    bench.host = "::1" if way == "ipv6" else everywhere.settings["unix_socket_directories"]
+    assert bench.run({"scale": 1}, Purpose.PREPARE)[1] == (Validity.VALID, [])
+    assert bench.run({"clients": 2, "transactions": 5})[0].summary["transactions"] == 10
 
 
 def test_the_named_database_is_really_another_one(postgres: PostgresServer) -> None:
