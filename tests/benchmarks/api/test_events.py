@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from asgiref.sync import async_to_sync
 from django.test import AsyncClient
+from django.utils import timezone
 
+from benchmarks.api import events
 from benchmarks.models import PoolSample, Run, Sample, Status, Validity
 from panel.accounts.models import ApiToken
 from panel.quickstart.ports import free_port
@@ -63,10 +65,10 @@ def parsed(block: str) -> tuple[str, str, dict[str, Any]]:
 
 
 def test_a_finished_run_is_told_whole_from_the_database(finished):
-    response, events = watched(finished, bearer_header("read"))
+    response, seen = watched(finished, bearer_header("read"))
     assert (response.status_code, response["Content-Type"]) == (200, "text/event-stream; charset=utf-8")
     assert (response["Cache-Control"], response["X-Accel-Buffering"]) == ("no-store", "no")
-    assert [(id_, name) for id_, name, _ in events] == [
+    assert [(id_, name) for id_, name, _ in seen] == [
         ("0-0", "state"),
         ("1-3", "sample"),
         ("1-4", "pool"),
@@ -74,22 +76,22 @@ def test_a_finished_run_is_told_whole_from_the_database(finished):
         ("1-2147483647", "end"),
     ]
     no_counts = {"lag_ms": None, "skipped": None, "retried": None, "retries": None}
-    assert events[1][2] == {"t": 1.0, "tps": 100.5, "latency_ms": 2.5, "stddev_ms": None, "failed": 0, **no_counts}
-    assert events[2][2] == {"t": 1.5, "cl_active": 2, "cl_waiting": 1, "sv_active": 1, "sv_idle": 0, "maxwait_ms": 0.5}
+    assert seen[1][2] == {"t": 1.0, "tps": 100.5, "latency_ms": 2.5, "stddev_ms": None, "failed": 0, **no_counts}
+    assert seen[2][2] == {"t": 1.5, "cl_active": 2, "cl_waiting": 1, "sv_active": 1, "sv_idle": 0, "maxwait_ms": 0.5}
     end = {"status": "failed", "validity": "incomplete", "reasons": ["it broke"], "error": "it broke"}
-    assert events[-1][2] == end
+    assert seen[-1][2] == end
 
 
 @pytest.mark.parametrize("after", ["header", "query"])
 def test_a_watcher_who_comes_back_gets_only_what_it_lacks(finished, after):
     headers = bearer_header("read") | ({"last-event-id": "1-4"} if after == "header" else {})
-    _, events = watched(finished, headers, "" if after == "header" else "?after=1-4")
-    assert [(id_, name) for id_, name, _ in events] == [("1-4", "state"), ("1-5", "sample"), ("1-2147483647", "end")]
+    _, seen = watched(finished, headers, "" if after == "header" else "?after=1-4")
+    assert [(id_, name) for id_, name, _ in seen] == [("1-4", "state"), ("1-5", "sample"), ("1-2147483647", "end")]
 
 
 def test_who_has_seen_the_end_is_told_not_to_come_back(finished):
-    response, events = watched(finished, bearer_header("read"), "?after=1-2147483647")
-    assert (response.status_code, events) == (204, [])
+    response, seen = watched(finished, bearer_header("read"), "?after=1-2147483647")
+    assert (response.status_code, seen) == (204, [])
 
 
 @pytest.mark.parametrize("after", ["nonsense", "1", "-1--1", "9" * 50 + "-1", "1-x", "²-1"])
@@ -100,8 +102,8 @@ def test_an_id_that_is_none_means_the_beginning(finished, after):
 def test_a_logged_in_browser_may_watch(finished):
     browser = AsyncClient()
     browser.force_login(person())
-    response, events = watched(finished, {"accept": "text/event-stream"}, client=browser)
-    assert (response.status_code, len(events)) == (200, 5)
+    response, seen = watched(finished, {"accept": "text/event-stream"}, client=browser)
+    assert (response.status_code, len(seen)) == (200, 5)
 
 
 @pytest.mark.parametrize(
@@ -125,3 +127,23 @@ def test_an_unknown_run_is_not_found(finished):
 def test_events_can_only_be_read(finished):
     response = async_to_sync(AsyncClient().post)(url_of(finished), headers=bearer_header("admin"))
     assert response.status_code == 405
+
+
+def test_a_watcher_whose_token_is_revoked_is_sent_away_with_the_next_heartbeat(monkeypatch):
+    monkeypatch.setattr(events, "HEARTBEAT_S", 0.3)
+    run, headers = Run.objects.enqueue(), bearer_header("read")
+
+    async def read() -> list[str]:
+        response = await AsyncClient().get(url_of(run), headers=headers)
+        chunks = []
+        async for chunk in response.streaming_content:
+            chunks.append(chunk.decode())
+            if len(chunks) == 3:
+                await ApiToken.objects.aupdate(revoked_at=timezone.now())
+        return chunks
+
+    first, state, beat, *more = async_to_sync(read)()
+    assert first == "retry: 1000\n\n"
+    assert parsed(state.strip())[2]["status"] == "queued"
+    assert beat == ": still here\n\n" + state
+    assert len(more) <= 1

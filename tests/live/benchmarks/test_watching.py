@@ -1,0 +1,72 @@
+"""Many watchers of one run on a real web process: each sees every point once, soon, and costs no thread."""
+
+import asyncio
+import json
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync
+
+from benchmarks import live
+from benchmarks.models import Run
+from panel.accounts.models import ApiToken
+from panel.quickstart.ports import LOOPBACK
+from panel.quickstart.servers import RedisServer
+from tests.callers import person
+from tests.live.benchmarks.conftest import Submit, TestWeb, TestWorker, ended, wait_for
+
+pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+WATCHERS = 60
+
+
+async def watch(web: TestWeb, run: Run, token: str, after: str = "0-0") -> list[tuple[float, str, str, dict[str, Any]]]:
+    """Each event with the time it came, as an HTTP client sees it."""
+    reader, writer = await asyncio.open_connection(LOOPBACK, web.port)
+    lines = [f"GET /api/v1/runs/{run.pk}/events/?after={after} HTTP/1.1", "Host: 127.0.0.1", "Connection: close"]
+    writer.write("\r\n".join([*lines, f"Authorization: Bearer {token}", "", ""]).encode())
+    seen, fields = [], {}
+    async for raw in reader:
+        name, _, text = raw.decode().rstrip("\r\n").partition(": ")
+        if name in ("id", "event", "data"):
+            fields[name] = text
+        if name == "data":
+            seen.append((time.time(), fields["id"], fields["event"], json.loads(text)))
+    writer.close()
+    return seen
+
+
+def threads_of(pid: int) -> int:
+    """How many threads a process has."""
+    return len(list(Path(f"/proc/{pid}/task").iterdir()))
+
+
+def test_each_of_many_watchers_sees_every_point_once_and_costs_no_thread(
+    worker: TestWorker, queue: RedisServer, submit: Submit, tmp_path: Path
+) -> None:
+    token = ApiToken.objects.issue(person(), "watcher", ["read"])
+    with TestWeb(tmp_path, queue.url) as web:
+        run = submit(duration=8)
+
+        async def all_watch() -> tuple[list[Any], int]:
+            watching = [asyncio.create_task(watch(web, run, token)) for _ in range(WATCHERS)]
+            await asyncio.sleep(5)
+            assert web.process is not None
+            threads = threads_of(web.process.pid)
+            return await asyncio.gather(*watching), threads
+
+        seen, threads = async_to_sync(all_watch)()
+    done = wait_for(run, ended)
+    expected = [live.event_id(sample.attempt, sample.seq) for sample in done.samples.all()]
+    assert len(expected) >= 7
+    for events in seen:
+        assert [id_ for _, id_, name, _ in events if name == "sample"] == expected
+        assert [payload["status"] for _, _, name, payload in events if name == "end"] == ["succeeded"]
+        assert [payload["status"] for _, _, name, payload in events if name == "state"][-1] == "running"
+    assert threads < 25, f"{WATCHERS} watchers made {threads} threads"
+    began = done.load_began_at.timestamp()
+    late = [at - began - payload["t"] for events in seen for at, _, name, payload in events if name == "sample"]
+    print(f"a point reaches a client after {statistics.median(late) * 1000:.1f} ms (median)")
+    assert statistics.median(late) < 0.5
