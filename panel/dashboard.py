@@ -8,6 +8,7 @@ from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
+from django.views.decorators.http import require_safe
 
 from benchmarks import sparklines
 from benchmarks.models import Purpose, Run, Status
@@ -32,6 +33,7 @@ class Trouble:
     url: str
 
 
+@require_safe
 def dashboard(request: HttpRequest) -> HttpResponse:
     """The page that people land on; the consoles are asked after it is drawn."""
     context = {
@@ -45,6 +47,7 @@ def dashboard(request: HttpRequest) -> HttpResponse:
     return render(request, "panel/dashboard.html", context)
 
 
+@require_safe
 def dashboard_live(request: HttpRequest) -> HttpResponse:
     """The moving part: the pools' figures from their consoles."""
     rows = pool_rows(_pools())

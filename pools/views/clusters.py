@@ -10,7 +10,7 @@ from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from panel.accounts.permissions import person
 from pools import budget, checking, clusters, connection_box
@@ -26,6 +26,7 @@ PAGE_SIZE = 50
 RUNS_SHOWN = 6
 
 
+@require_safe
 def cluster_list(request: HttpRequest) -> HttpResponse:
     """The clusters, found by name or host (`q`) and by state, with their budgets."""
     query, state = request.GET.get("q", "").strip(), request.GET.get("state", "")
@@ -50,6 +51,7 @@ def cluster_list(request: HttpRequest) -> HttpResponse:
     return render(request, "pools/cluster_list.html", context)
 
 
+@require_safe
 def cluster_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
     """One cluster: how to connect, what a check found, its budget, pools and runs."""
     return _detail(request, _get(pk), Shown())

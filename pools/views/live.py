@@ -7,7 +7,8 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
-from django_htmx.http import HttpResponseClientRedirect
+from django.views.decorators.http import require_safe
+from django_htmx.http import HttpResponseClientRedirect, reselect, reswap, retarget
 
 from pools import apply, watching
 from pools.models import Pool, Pooler, PoolerState, PoolState
@@ -53,17 +54,25 @@ def console_rows(pooler: Pooler) -> dict[str, Any]:
     return {"pooler": pooler, "columns": COLUMNS, "rows": rows, "look_error": look.error}
 
 
+@require_safe
 def pool_live(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The moving card of a pool, asked for each second or so; a pool that is gone leads to the list."""
+    """The moving card of a pool, asked for each second or so; a pool that is gone leads to the list.
+
+    A settled card asks for its figures only, so that what a reader opened in it stays open; once the state is not
+    what `was` says, the whole card, the buttons and the files follow.
+    """
     pool = Pool.objects.select_related("pooler", "cluster").filter(pk=pk).first()
     if pool is None:
         return HttpResponseClientRedirect(reverse("pool-list"))
-    context = pool_state(pool)
-    if request.GET.get("was") != pool.state:  # what it was when the card was drawn: the files changed with it
-        context["live"] = apply.live_files(pool.pooler)
-    return render(request, "pools/includes/pool_live.html", context)
+    context, was = pool_state(pool), request.GET.get("was")
+    if was == pool.state:
+        return render(request, "pools/includes/pool_live.html", context)
+    context |= {"live": apply.live_files(pool.pooler), "just_settled": was == PoolState.PENDING}
+    answer = render(request, "pools/includes/pool_live.html", context)
+    return retarget(reswap(reselect(answer, "#pool-live"), "outerHTML"), "#pool-live")
 
 
+@require_safe
 def pooler_live(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The table of SHOW POOLS of a pooler."""
     return render(request, "pools/includes/pooler_live.html", console_rows(get_object_or_404(Pooler, pk=pk)))

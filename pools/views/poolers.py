@@ -10,7 +10,7 @@ from django.db.models import Count, Q, Sum
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from panel.accounts.permissions import person
 from pools import apply, poolers_admin
@@ -25,6 +25,7 @@ PAGE_SIZE = 50
 REVISIONS_SHOWN = 10
 
 
+@require_safe
 def pooler_list(request: HttpRequest) -> HttpResponse:
     """The poolers, found by name or host (`q`) and by state."""
     query, state = request.GET.get("q", "").strip(), request.GET.get("state", "")
@@ -42,6 +43,7 @@ def pooler_list(request: HttpRequest) -> HttpResponse:
     return render(request, "pools/pooler_list.html", context)
 
 
+@require_safe
 def pooler_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
     """One pooler: its pools, its console's figures, its files and what became of each revision."""
     pooler = get_object_or_404(Pooler, pk=pk)

@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from panel.accounts.permissions import person
 from pools import apply, budget, checking, connection_box, modes, pool_changes
@@ -27,6 +27,7 @@ PAGE_SIZE = 50
 RUNS_SHOWN = 6
 
 
+@require_safe
 def pool_list(request: HttpRequest) -> HttpResponse:
     """The pools, found by `q` (name, database, user), state, pooler and cluster; the rows refresh themselves."""
     page = Paginator(_found(request), PAGE_SIZE).get_page(request.GET.get("page"))
@@ -50,6 +51,7 @@ def _found(request: HttpRequest) -> QuerySet[Pool]:
     return rows
 
 
+@require_safe
 def pool_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
     """One pool: how to connect, whether it is live, its figures, files and runs."""
     return _detail(request, _get(pk), Shown())
