@@ -171,6 +171,7 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
+        "benchmarks.api.description.describe_events",
         "panel.api_schema.document_errors",
     ],
     "ENUM_NAME_OVERRIDES": {

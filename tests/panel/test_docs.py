@@ -1,11 +1,14 @@
 """The API's description and its pages."""
 
+import re
+
 import pytest
 from django.core.management import call_command
 from django.test import Client
 from openapi_spec_validator import validate
 
 from tests.callers import anonymous, bearer, person
+from tests.panel.test_authorization import API
 
 pytestmark = pytest.mark.django_db
 
@@ -14,6 +17,12 @@ def test_the_description_is_valid_openapi():
     answer = bearer("read").get("/api/schema/?format=json")
     assert answer.status_code == 200
     validate(answer.json())
+
+
+def test_every_address_of_the_api_is_described():
+    described = bearer("read").get("/api/schema/?format=json").json()["paths"]
+    shapes = {re.sub(r"{[^}]+}", "*", path) for path in described}
+    assert {re.sub(r"/(?:[0-9a-f-]{36}|word)/", "/*/", address) for address in API} == shapes
 
 
 def test_the_description_is_complete(tmp_path):
