@@ -1,0 +1,1 @@
+"""A newcomer before a whole installation."""

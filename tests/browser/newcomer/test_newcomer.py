@@ -1,0 +1,106 @@
+"""The newcomer's path by clicking: log in, make a pool, copy its URI and log in with it, measure, compare."""
+
+import re
+import subprocess
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.installation import Installation
+
+pytestmark = pytest.mark.browser
+
+RUN_S = 5
+
+
+def log_in(page: Page, installation: Installation) -> None:
+    page.goto("/")
+    page.get_by_label("Username").fill(installation.quickstart["username"])
+    page.get_by_label("Password").fill(installation.quickstart["password"])
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()
+
+
+def make_pool(page: Page, name: str) -> None:
+    """Through the form; waits until the panel has proved it."""
+    page.get_by_role("link", name="New pool").first.click()
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_label("Pooler").select_option(label="pgbouncer")
+    with page.expect_response(lambda answer: "choices" in answer.url):
+        page.get_by_label("Cluster").select_option(label="demo")
+    page.get_by_label("Database").select_option("app")
+    with page.expect_response(lambda answer: "choices" in answer.url):
+        page.get_by_label(re.compile("^User")).select_option("app")
+    page.get_by_label("Size", exact=True).fill("5")
+    expect(page.locator("[data-budget-line]")).to_contain_text("free")
+    page.get_by_role("button", name="Make the pool").click()
+    expect(page.get_by_role("heading", name=re.compile(name))).to_be_visible()
+    expect(page.locator("main")).to_contain_text("applied", timeout=30_000)
+
+
+def copied_uri(page: Page) -> str:
+    """What lands in the clipboard from the URI tab of the connection box."""
+    box = page.locator("#connection")
+    box.get_by_text("URI", exact=True).locator("visible=true").click()
+    box.get_by_role("button", name="Copy with password").locator("visible=true").click()
+    expect(box.get_by_text("Copied").locator("visible=true")).to_be_visible()
+    return str(page.evaluate("() => navigator.clipboard.readText()"))
+
+
+def start_both(page: Page) -> None:
+    """Direct and pooled, short, from the pool's page."""
+    page.get_by_role("link", name=re.compile("benchmark", re.IGNORECASE)).first.click()
+    page.get_by_label("Direct and pooled").check()
+    page.get_by_label("Duration").fill(str(RUN_S))
+    expect(page.locator("[data-preview]")).to_contain_text(f"-T {RUN_S}")
+    page.get_by_role("button", name="Start both runs").click()
+    expect(page).to_have_url(re.compile(r"/runs/[0-9a-f-]{36}/"))
+
+
+def points(page: Page) -> int:
+    return int(page.locator("[data-run-id]").get_attribute("data-points") or 0)
+
+
+def test_a_newcomer_makes_a_pool_uses_it_and_measures_it(page: Page, installation: Installation) -> None:
+    log_in(page, installation)
+    make_pool(page, "newcomer")
+
+    uri = copied_uri(page)
+    done = subprocess.run(
+        ["psql", uri, "-XAtc", "select current_user, current_database()"], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("app|app\n", ""), uri.rpartition("@")[2]
+
+    start_both(page)
+    page.wait_for_function("() => Number(document.querySelector('[data-run-id]').dataset.points) >= 2", timeout=30_000)
+    seen = points(page)
+    page.wait_for_function(f"() => Number(document.querySelector('[data-run-id]').dataset.points) > {seen}")
+    compare = page.get_by_role("link", name="Compare the pair")
+    expect(compare).to_be_visible(timeout=30_000)
+    expect(page.locator("#run-head")).to_have_attribute("data-run-status", "succeeded", timeout=30_000)
+
+    compare.click()
+    page.wait_for_load_state()
+    for number in range(40):  # the second run goes on after the first: the page may be reloaded until both are there
+        if page.get_by_text("not there yet").count() == 0 or number == 39:
+            break
+        page.wait_for_timeout(500)
+        page.reload()
+    table = page.locator(".compare-table")
+    expect(table).to_contain_text("direct")
+    expect(table).to_contain_text("pooled")
+    expect(table.locator(".compare-ratio").filter(has_text=re.compile(r"[×x\d]")).first).to_be_visible()
+
+
+def test_a_refused_pool_keeps_what_was_typed_and_names_the_figures(page: Page, installation: Installation) -> None:
+    log_in(page, installation)
+    page.goto("/pools/new/")
+    page.get_by_label("Name", exact=True).fill("far-too-large")
+    with page.expect_response(lambda answer: "choices" in answer.url):
+        page.get_by_label("Cluster").select_option(label="demo")
+    page.get_by_label("Database").select_option("app")
+    page.get_by_label("Size", exact=True).fill("5000")
+    page.get_by_role("button", name="Make the pool").click()
+    expect(page.locator("main")).to_contain_text("size 5000 is over the budget of cluster demo")
+    expect(page.get_by_label("Name", exact=True)).to_have_value("far-too-large")
+    expect(page.get_by_label("Size", exact=True)).to_have_value("5000")
