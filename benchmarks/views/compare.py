@@ -16,8 +16,10 @@ AT_MOST = 6  # as many as there are colours to tell lines apart
 
 @require_safe
 def run_compare(request: HttpRequest) -> HttpResponse:
-    """The runs named by `run`, in that order; the first is what the others are measured by."""
+    """The runs named by `run`; the first, or with `oldest=first` the oldest, is what the others are measured by."""
     runs = _chosen(request.GET.getlist("run"))
+    if request.GET.get("oldest") == "first":
+        runs.sort(key=lambda run: run.number)
     if len(runs) < 2:
         recent = Run.objects.filter(purpose__in=[Purpose.LOAD, Purpose.IMPORT], validity=Validity.VALID)
         choose: dict[str, Any] = {"recent": recent.select_related("cluster", "pool")[:20], "chosen": runs}

@@ -6,6 +6,7 @@ from django.shortcuts import redirect, render
 from benchmarks import importing
 from benchmarks.errors import BenchmarksError
 from benchmarks.forms import ImportForm
+from panel.accounts.permissions import person
 from pools.views.access import staff_only
 
 
@@ -15,7 +16,7 @@ def run_import(request: HttpRequest) -> HttpResponse:
     form = ImportForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            run = importing.import_output(form.cleaned_data["text"], form.cleaned_data["name"], request.user)
+            run = importing.import_output(form.cleaned_data["text"], form.cleaned_data["name"], person(request.user))
         except BenchmarksError as error:
             form.add_error("text", str(error))
         else:

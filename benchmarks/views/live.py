@@ -95,6 +95,7 @@ def _live_terms(run: Run) -> dict[str, Any]:
 
 def _log(run: Run) -> list[str]:
     try:
-        return run.output.stderr.splitlines()[-LOG_LINES:]
+        output = run.output
     except ObjectDoesNotExist:  # nothing is stored before the first line
         return []
+    return [*output.stderr.splitlines(), *output.stdout.splitlines()][-LOG_LINES:]

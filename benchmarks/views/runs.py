@@ -61,7 +61,7 @@ def _found(query: str) -> RunQuerySet:
 
 def _target_named(target: str) -> Pool | Cluster | None:
     key = id_of(target)
-    return key and (Pool.objects.filter(pk=key).first() or Cluster.objects.filter(pk=key).first())
+    return Pool.objects.filter(pk=key).first() or Cluster.objects.filter(pk=key).first() if key else None
 
 
 @staff_only

@@ -9,6 +9,7 @@ import { exact, rounded, seconds, tick } from "./run_figures.js";
 const AXIS_WIDTH = 58; // px: every chart's y axis is as wide, so that the time axes line up
 const TICK_WIDTH = 88; // px for a label and its distance to the next
 const STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400]; // s
+const TIME_TICKS = { maxRotation: 0, autoSkip: false, callback: (t) => seconds(t) };
 const DRAG_LEAST = 6; // px: a shorter drag is a click
 const HIDDEN = { pointRadius: 0, borderWidth: 0 };
 
@@ -112,11 +113,8 @@ class TimeChart {
 
   draw() {
     const [from, to] = this.stack.range;
-    const width = this.canvas.clientWidth;
-    const room = Math.max(200, Math.round(width / 2)); // rows: more would fill the area instead of drawing a line
-    const { x } = this.chart.options.scales;
-    Object.assign(x, { min: from, max: to });
-    x.ticks.stepSize = STEPS.find((step) => ((to - from) / step) * TICK_WIDTH <= width) ?? STEPS.at(-1);
+    const room = Math.max(200, this.canvas.parentNode.clientWidth); // rows: a pixel each
+    Object.assign(this.chart.options.scales.x, { min: from, max: to });
     this.chart.data.datasets = this.series.flatMap((one, index) =>
       this.hiddenSeries.has(index) ? [] : lines(one, thinned(within(one.rows, this.stack.range), room, one.value)),
     );
@@ -182,7 +180,7 @@ function configuration(owner) {
       layout: { padding: { right: 12, top: 4 } },
       plugins: { legend: { display: false }, tooltip: { enabled: false } },
       scales: {
-        x: { ...axis, type: "linear", ticks: { maxRotation: 0, includeBounds: false, callback: (t) => seconds(t) } },
+        x: { ...axis, type: "linear", afterBuildTicks: stepEvenly, ticks: TIME_TICKS },
         y: {
           ...axis,
           beginAtZero: true,
@@ -193,6 +191,15 @@ function configuration(owner) {
       },
     },
   };
+}
+
+/** Ticks at seconds, minutes and hours as clocks have them, as many as there is room for. */
+function stepEvenly(scale) {
+  const room = Math.max(2, (scale.chart.width - AXIS_WIDTH) / TICK_WIDTH);
+  const step = STEPS.find((one) => (scale.max - scale.min) / one <= room) ?? STEPS.at(-1);
+  const first = Math.ceil(scale.min / step);
+  const count = Math.floor(scale.max / step) - first + 1;
+  scale.ticks = Array.from({ length: count }, (_, at) => ({ value: Number(((first + at) * step).toFixed(3)) }));
 }
 
 /** What is drawn beside the lines: the time not reached yet, the crosshair, the span being dragged. */

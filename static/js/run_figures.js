@@ -19,11 +19,11 @@ export function tick(value) {
   return Math.abs(value) >= 1000 ? compact.format(value) : String(Number(value.toPrecision(3)));
 }
 
-/** Seconds as people say them: 42 s, 3 min 05 s, 2 h 04 min. */
+/** Seconds as people say them: 42 s, 3 min 5 s, 2 h 4 min; parts of nothing are left out. */
 export function seconds(value) {
   if (value > 0 && value < 60 && value % 1) return `${Number(value.toFixed(1))} s`;
   const total = Math.max(0, Math.round(value));
-  if (total < 60) return `${total} s`;
-  if (total < 3600) return `${Math.floor(total / 60)} min ${String(total % 60).padStart(2, "0")} s`;
-  return `${Math.floor(total / 3600)} h ${String(Math.floor((total % 3600) / 60)).padStart(2, "0")} min`;
+  const [hours, minutes, rest] = [Math.floor(total / 3600), Math.floor((total % 3600) / 60), total % 60];
+  const parts = [hours && `${hours} h`, minutes && `${minutes} min`, !hours && rest && `${rest} s`];
+  return parts.filter(Boolean).join(" ") || "0 s";
 }

@@ -31,6 +31,12 @@ def test_the_order_asked_for_is_kept_and_repeats_count_once(staff):
     assert answer.context["runs"] == [second, first]
 
 
+def test_runs_ticked_in_a_list_are_measured_by_the_oldest(staff):
+    first, second = a_finished_run(), a_finished_run()
+    answer = staff.get(COMPARE, {"run": [second.pk, first.pk], "oldest": "first"})
+    assert answer.context["runs"] == [first, second]
+
+
 def test_an_invalid_run_is_flagged(staff):
     first, second = a_finished_run(), a_finished_run(validity=Validity.SUSPECT)
     text = staff.get(COMPARE, {"run": [first.pk, second.pk]}).content.decode()

@@ -1,0 +1,105 @@
+"""A real Chromium, and a panel of its own to look at: metadata database, Redis and web process."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from panel.quickstart.servers import RedisServer, free_port
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PASSWORD = "browser-tests-only"
+MAKE_ADMIN = f"""
+import django; django.setup()
+from django.contrib.auth.models import User
+User.objects.create_superuser("admin", password="{PASSWORD}")
+"""
+
+
+class Web:
+    """The panel's web process, on a port that stays the same when it is started again."""
+
+    def __init__(self, home: Path, redis_url: str) -> None:
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.log = home / "web.log"
+        self.environment = {
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": "panel.settings",
+            "POOLDECK_HOME": str(home),
+            "DATABASE_URL": f"sqlite:///{home / 'pooldeck.sqlite3'}",
+            "REDIS_URL": redis_url,
+        }
+
+    def run(self, *arguments: str) -> None:
+        """A Python program of the project, to its end."""
+        subprocess.run([sys.executable, *arguments], cwd=ROOT, env=self.environment, check=True, timeout=120)
+
+    def start(self) -> None:
+        """Start it and wait until it answers."""
+        command = [sys.executable, "-m", "uvicorn", "panel.asgi:application", "--port", str(self.port)]
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
+        deadline = time.monotonic() + 30
+        while not self._answers():
+            assert self.process.poll() is None, self.log.read_text()
+            assert time.monotonic() < deadline, self.log.read_text()
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        """End it without a goodbye."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def _answers(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.url}/healthz/live", timeout=5) as answer:
+                return answer.status == 200
+        except OSError:
+            return False
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
+    """A panel with an admin and nothing else."""
+    home = tmp_path_factory.mktemp("web")
+    with RedisServer(tmp_path_factory.mktemp("redis"), free_port(), password="redis-password") as redis:
+        served = Web(home, redis.url)
+        served.run("manage.py", "migrate", "-v0")
+        served.run("-c", MAKE_ADMIN)
+        served.start()
+        yield served
+        served.kill()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """Debian's Chromium; closed with its module, since Playwright's event loop keeps Django from its database."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(chromium: Browser, web: Web) -> Iterator[Page]:
+    """A page in which the admin is logged in; what the browser complained of is shown when the test fails."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    opened = context.new_page()
+    opened.on("console", lambda message: print(f"browser: {message.type}: {message.text}"))
+    opened.goto(f"{web.url}/login/")
+    opened.fill("[name=username]", "admin")
+    opened.fill("[name=password]", PASSWORD)
+    opened.click("button[type=submit]")
+    opened.wait_for_url(f"{web.url}/")
+    yield opened
+    context.close()

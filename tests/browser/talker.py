@@ -1,0 +1,49 @@
+"""A process that leaves a run's samples as a worker does, without a program behind them: `talker.py COUNT EVERY_S`.
+
+Prints the run's id as soon as it is running, then one progress interval each EVERY_S seconds, then ends the run.
+"""
+
+import os
+import sys
+import time
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "panel.settings")
+django.setup()
+
+from datetime import timedelta  # noqa: E402
+
+from django.utils import timezone  # noqa: E402
+
+from benchmarks import live  # noqa: E402
+from benchmarks.engines.pgbench import options  # noqa: E402
+from benchmarks.engines.pgbench.lines import Progress  # noqa: E402
+from benchmarks.models import Run, Status, Validity  # noqa: E402
+from benchmarks.recording import Recorder  # noqa: E402
+
+
+def main(count: int, every_s: float) -> None:
+    """Talk, and end with a summary."""
+    run = Run.objects.enqueue(
+        target_label="demo/shop",
+        options=options.validate({"duration": max(1, round(count * every_s))}),
+        status=Status.RUNNING,
+        attempt=1,
+        started_at=timezone.now(),
+        lease_until=timezone.now() + timedelta(minutes=5),
+    )
+    print(run.pk, flush=True)
+    recorder, began = Recorder(run), time.monotonic()
+    recorder.begin(began)
+    for number in range(1, count + 1):
+        due = began + number * every_s
+        time.sleep(max(0.0, due - time.monotonic()))
+        recorder.log(f"line {number}", due)
+        recorder.sample(Progress(t=round(number * every_s, 3), tps=1000.0 + number, latency_ms=1.0, stddev_ms=0.5), due)
+    run.finish(Status.SUCCEEDED, validity=Validity.VALID, summary={"tps": 1234.5, "latency_avg_ms": 1.0}, exit_code=0)
+    live.publish_end(run)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), float(sys.argv[2]))

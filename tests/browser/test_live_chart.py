@@ -1,0 +1,149 @@
+"""A run's page while samples arrive: nothing missing, nothing twice, whatever happens to the web process."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import ROOT, Web
+
+pytestmark = pytest.mark.browser
+EVERY_S = 0.1
+
+
+@contextmanager
+def talking(web: Web, count: int) -> Iterator[str]:
+    """The id of a run that says `count` samples."""
+    command = [sys.executable, "-m", "tests.browser.talker", str(count), str(EVERY_S)]
+    talker = subprocess.Popen(command, cwd=ROOT, env=web.environment, stdout=subprocess.PIPE, text=True)
+    try:
+        assert talker.stdout
+        yield talker.stdout.readline().strip()
+        assert talker.wait(timeout=60) == 0
+    finally:
+        talker.kill()
+        talker.wait()
+        talker.stdout.close()
+
+
+def watch(page: Page, web: Web, run_id: str) -> None:
+    page.goto(f"{web.url}/runs/{run_id}/")
+    page.evaluate("window.untouched = true")  # gone after any reload or redirect
+
+
+def wait_for_points(page: Page, count: int) -> None:
+    """By asking again and again: the page's content security policy forbids Playwright's own waiting function."""
+    deadline = time.monotonic() + 20
+    while (drawn := page.evaluate("Number(document.querySelector('[data-run-id]').dataset.points)")) < count:
+        assert time.monotonic() < deadline, f"{drawn} points are drawn, not {count}"
+        time.sleep(0.05)
+
+
+def times(page: Page) -> list[float]:
+    found: list[float] = page.evaluate("window.pooldeckRun.times()")
+    return found
+
+
+def all_times(count: int) -> list[float]:
+    return [round(number * EVERY_S, 3) for number in range(1, count + 1)]
+
+
+def test_points_arrive_and_the_end_shows_the_result_where_one_is(page, web):
+    with talking(web, 40) as run_id:
+        watch(page, web, run_id)
+        expect(page.locator("[data-link-state]")).to_have_text("live")
+        wait_for_points(page, 10)
+        expect(page.locator("#run-head")).to_contain_text("running")
+        expect(page.locator("#result-title")).to_have_count(0)
+        expect(page.locator("#result-title")).to_be_visible(timeout=15_000)
+    assert times(page) == all_times(40)
+    expect(page.locator("#run-head")).to_contain_text("succeeded")
+    expect(page.locator("#run-result")).to_contain_text("1,23")
+    assert page.evaluate("window.untouched")
+
+
+def test_a_restarted_web_process_leaves_neither_hole_nor_double(page, web):
+    with talking(web, 90) as run_id:
+        watch(page, web, run_id)
+        wait_for_points(page, 10)
+        for _ in range(2):
+            web.kill()
+            expect(page.locator("[data-link-state]")).to_have_text("reconnecting…")
+            time.sleep(0.5)
+            web.start()
+            expect(page.locator("[data-link-state]")).to_have_text("live", timeout=10_000)
+        expect(page.locator("#result-title")).to_be_visible(timeout=20_000)
+    assert times(page) == all_times(90)
+    assert page.evaluate("window.untouched")
+
+
+def test_a_reload_goes_on_where_it_was(page, web):
+    with talking(web, 40) as run_id:
+        watch(page, web, run_id)
+        wait_for_points(page, 10)
+        page.reload()
+        expect(page.locator("#result-title")).to_be_visible(timeout=15_000)
+        assert times(page) == all_times(40)
+    page.reload()
+    wait_for_points(page, 40)
+    assert times(page) == all_times(40)
+
+
+def test_a_sample_is_told_once_it_stands_in_the_chart(page, web):
+    with talking(web, 30) as run_id:
+        watch(page, web, run_id)
+        page.evaluate(
+            """() => {
+              window.told = [];
+              document.addEventListener("pooldeck:sample", ({ detail, target }) => window.told.push(
+                [detail.t, detail.at, Number(target.dataset.points),
+                 window.pooldeckRun.stack.charts[0].chart.data.datasets[0].data.at(-1).x]));
+            }"""
+        )
+        expect(page.locator("#result-title")).to_be_visible(timeout=15_000)
+    told = page.evaluate("window.told")
+    assert len(told) > 15
+    assert all(drawn >= t and points >= round(t / EVERY_S) for t, _, points, drawn in told)
+    assert abs(told[-1][1] / 1000 - time.time()) < 20
+
+
+def test_the_log_is_filtered(page, web):
+    with talking(web, 20) as run_id:
+        watch(page, web, run_id)
+        expect(page.locator("#result-title")).to_be_visible(timeout=15_000)
+    expect(page.locator("[data-log]")).to_contain_text("line 20")
+    page.fill("[data-log-filter]", "line 20")
+    expect(page.locator("[data-log]")).to_have_text("line 20")
+    page.fill("[data-log-filter]", "nowhere")
+    expect(page.locator("[data-log-empty]")).to_have_text("No line contains “nowhere”.")
+
+
+def test_dragging_zooms_all_charts_and_undo_brings_them_back(page, web):
+    with talking(web, 40) as run_id:
+        watch(page, web, run_id)
+        expect(page.locator("#result-title")).to_be_visible(timeout=15_000)
+    box = page.locator('[data-chart="tps"] canvas').bounding_box()
+    page.locator('[data-chart="tps"] canvas').scroll_into_view_if_needed()
+    box = page.locator('[data-chart="tps"] canvas').bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 60, steps=4)
+    page.mouse.up()
+    ranges = "window.pooldeckRun.stack.charts.map(({ chart }) => [chart.scales.x.min, chart.scales.x.max])"
+    first, second = page.evaluate(ranges)
+    assert first == second
+    assert 0 < first[0] < first[1] < 4
+    page.locator('[data-chart="latency"] [data-undo-zoom]').click()
+    assert page.evaluate(ranges) == [[0, 4], [0, 4]]
+
+
+def test_the_time_axes_of_all_charts_line_up(page, web):
+    with talking(web, 5) as run_id:
+        watch(page, web, run_id)
+        expect(page.locator("#result-title")).to_be_visible(timeout=15_000)
+    edges = page.evaluate("window.pooldeckRun.stack.charts.map(({ chart: { chartArea: a } }) => [a.left, a.right])")
+    assert edges[0] == edges[1]
