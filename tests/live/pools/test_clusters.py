@@ -49,12 +49,14 @@ def typed(server: PostgresServer, **values: Any) -> dict[str, Any]:
     return {"name": "demo", **login, "admin_password": server.password, "protected": False} | values
 
 
-def test_registering_finds_out_what_the_server_is(postgres: PostgresServer) -> None:
+def test_registering_finds_out_what_the_server_is(start_server: StartServer) -> None:
+    server = start_server(max_connections="100")
+    server.create_owner_and_database("app", "app-password", "app")
     with ExitStack() as open_sessions:
         for _ in range(3):
-            session = open_sessions.enter_context(postgres.connect())
+            session = open_sessions.enter_context(server.connect())
         wait_for_clients(session, 3)
-        cluster, status = clusters.register(typed(postgres))
+        cluster, status = clusters.register(typed(server))
         sizes = dict(session.execute("SELECT datname, pg_database_size(oid) FROM pg_database").fetchall())
         version = session.info.server_version
     found = Cluster.objects.get().status

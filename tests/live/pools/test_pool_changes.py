@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -58,12 +59,15 @@ def test_a_pool_of_what_is_there_is_saved(typed: dict[str, Any]) -> None:
 
 
 def test_what_is_not_there_is_refused_with_what_there_is(typed: dict[str, Any]) -> None:
-    assert errors(typed | {"database": "nope", "user": "nobody"}) == {
-        "database": [
-            "there is no database 'nope' on cluster live now (it has app, postgres): create it or choose another"
-        ],
-        "user": ["there is no role 'nobody' on cluster live now (it has app, postgres): create it or choose another"],
-    }
+    found = errors(typed | {"database": "nope", "user": "nobody"})
+    assert set(found) == {"database", "user"}
+    (database,), (user,) = found["database"], found["user"]
+    assert re.fullmatch(
+        r"there is no database 'nope' on cluster live now \(it has .+\): create it or choose another", database
+    )
+    assert re.fullmatch(
+        r"there is no role 'nobody' on cluster live now \(it has .+\): create it or choose another", user
+    )
 
 
 def test_the_cluster_is_asked_now_not_at_the_last_check(
@@ -126,7 +130,7 @@ def create(number):
     except InvalidPool as refused:
         said.append(["refused", str(refused)])
 
-threads = [threading.Thread(target=create, args=[number]) for number in range(4)]
+threads = [threading.Thread(target=create, args=[number]) for number in range(6)]
 [thread.start() for thread in threads]
 [thread.join() for thread in threads]
 print(json.dumps(said))
@@ -177,7 +181,7 @@ def output(process: "subprocess.Popen[str]") -> str:
 
 def test_pools_created_at_the_same_moment_never_share_a_connection(metadata: dict[str, str]) -> None:
     output(run(PREPARE, metadata))
-    competitors = [run(COMPETE, metadata, str(number)) for number in range(3)]
+    competitors = [run(COMPETE, metadata, str(number)) for number in range(2)]
     said = [outcome for process in competitors for outcome in json.loads(output(process))]
     assert len([name for what, name in said if what == "made"]) == 4  # of 5 connections each, where 22 are available
     refused = {message for what, message in said if what == "refused"}
