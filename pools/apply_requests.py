@@ -8,6 +8,7 @@ from django.db import transaction
 from kombu.exceptions import OperationalError
 
 from pools import tasks
+from pools.errors import QueueDown
 from pools.models import Pool, PoolState
 
 logger = logging.getLogger(__name__)
@@ -24,6 +25,14 @@ def ask_again(pools: Iterable[Pool]) -> None:
     pools = list(pools)
     Pool.objects.filter(pk__in=[pool.pk for pool in pools]).update(state=PoolState.PENDING, state_reason="")
     ask(pool.pooler_id for pool in pools)
+
+
+def ask_to_overwrite(pooler_id: UUID) -> None:
+    """Have a pooler applied over changes made by hand; nothing remembers the order, so `QueueDown` says it is lost."""
+    try:
+        tasks.overwrite_drift.delay(str(pooler_id))
+    except OperationalError as error:
+        raise QueueDown("redis can't be reached, so no worker can be told to overwrite: try again") from error
 
 
 def _send(pooler_id: str) -> None:

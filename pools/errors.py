@@ -57,3 +57,9 @@ class PoolerUnreachable(PoolsError):
 
 class ApplyFailed(PoolsError):
     """A configuration could not be brought live."""
+
+
+class QueueDown(PoolsError):
+    """Redis can't be reached, so no worker was told."""
+
+    status = 503

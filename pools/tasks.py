@@ -16,6 +16,13 @@ def apply_pooler(pooler_id: str) -> None:
 
 
 @shared_task
+def overwrite_drift(pooler_id: str) -> None:
+    """Bring what is asked of a pooler live over what somebody changed in its files by hand."""
+    if pooler := Pooler.objects.filter(pk=UUID(pooler_id)).first():
+        apply.apply_pooler(pooler, overwrite=True)
+
+
+@shared_task
 def apply_what_waits() -> None:
     """Apply poolers that have unsettled pools: their task got lost, or they were down."""
     for pooler in apply.waiting_poolers():

@@ -14,7 +14,7 @@ from rest_framework.viewsets import ModelViewSet
 
 from panel.accounts.permissions import person
 from pools import apply, apply_requests, poolers_admin
-from pools.api.serializers import ConfigSerializer, PoolerSerializer, RevisionSerializer
+from pools.api.serializers import AskedApplySerializer, ConfigSerializer, PoolerSerializer, RevisionSerializer
 from pools.api.versions import expected_version
 from pools.models import Pooler, Revision
 from pools.poolers.pgbouncer import console
@@ -54,13 +54,18 @@ class PoolerViewSet(ModelViewSet[Pooler]):
         """The files that the panel last brought live, secrets masked."""
         return Response(ConfigSerializer(apply.live_files(self.get_object())).data)
 
-    @extend_schema(request=None, responses={202: PoolerSerializer})
+    @extend_schema(request=AskedApplySerializer, responses={202: PoolerSerializer})
     @action(detail=True, methods=["post"])
     def apply(self, request: Request, pk: str) -> Response:
         """Have a worker bring the pooler's pools live now; `revisions/` tells what becomes of it."""
+        asked = AskedApplySerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
         pooler = self.get_object()
         apply.try_again(pooler)
-        apply_requests.ask([pooler.pk])
+        if asked.validated_data.get("drift"):
+            apply_requests.ask_to_overwrite(pooler.pk)
+        else:
+            apply_requests.ask([pooler.pk])
         return Response(self.get_serializer(pooler).data, status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(responses=RevisionSerializer(many=True), filters=False)

@@ -147,6 +147,12 @@ class PoolerSerializer(serializers.ModelSerializer[Pooler]):
         extra_kwargs: dict[str, Any] = {"name": {"validators": []}}  # pools.poolers_admin says which names are taken
 
 
+class AskedApplySerializer(serializers.Serializer[Any]):
+    """What is to become of changes that somebody made to the files by hand; without an order they stay."""
+
+    drift = serializers.ChoiceField(["overwrite"], required=False)
+
+
 class FileSerializer(serializers.Serializer[dict[str, str]]):
     """A configuration file, each secret replaced by dots."""
 

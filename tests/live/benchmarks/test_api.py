@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -125,6 +126,26 @@ def test_what_a_pooler_has_and_shows(
     script.client.delete(f"{API}/pools/{pool['id']}/")
     gone = f"/poolers/{pooler['id']}/show/databases/"
     script.until(gone, lambda page: "scripted" not in {row["name"] for row in page["results"]})
+
+
+def test_changes_by_hand_stay_until_the_order_to_overwrite_them(
+    script: Script, worker: TestWorker, postgres: PostgresServer, pgbouncer: PgBouncerServer, bench: str
+) -> None:
+    pooler = script.front(pgbouncer)
+    pool = script.pool(pooler, script.register(postgres), bench)
+    here, config = f"/pools/{pool['id']}/", f"/poolers/{pooler['id']}/config/"
+    for path in Path(pgbouncer.config_dir).iterdir():
+        if f"pool_size={pool['size']}" in (text := path.read_text()):
+            path.write_text(text.replace(f"pool_size={pool['size']}", "pool_size=9"))
+    assert script.get(config)["state"] == "drifted"
+    script.client.patch(f"{API}{here}", {"size": 4})
+    waiting = script.until(here, lambda found: found["state_reason"] != "")
+    assert waiting["state"] == "pending"
+    assert "drift=overwrite" in waiting["state_reason"]
+    script.post(f"/poolers/{pooler['id']}/apply/", {"drift": "adopt"}, status=400)
+    script.post(f"/poolers/{pooler['id']}/apply/", {"drift": "overwrite"}, status=202)
+    assert script.until(here, lambda found: found["state"] != "pending")["state"] == "applied"
+    assert script.get(config)["state"] == "in sync"
 
 
 def test_cancelling_ends_a_running_run_and_keeps_its_samples(

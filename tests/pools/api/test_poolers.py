@@ -3,7 +3,9 @@
 import uuid
 
 import pytest
+from kombu.exceptions import OperationalError
 
+from pools import tasks
 from pools.models import Pooler, PoolState, Revision, RevisionState
 from tests.callers import anonymous, bearer, person, queries_of
 from tests.pools.api.conftest import NOBODY_LISTENS, make_pooler
@@ -93,6 +95,17 @@ def test_apply_makes_what_was_refused_a_wish_again(admin, pool):
     assert answer.status_code == 202
     pool.refresh_from_db()
     assert pool.state == PoolState.PENDING
+
+
+def test_an_order_to_overwrite_is_not_promised_while_the_queue_is_down(admin, pooler, monkeypatch):
+    def refuse(pooler_id):
+        raise OperationalError("redis is gone")
+
+    monkeypatch.setattr(tasks.overwrite_drift, "delay", refuse)
+    answer = admin.post(f"{url_of(pooler)}apply/", {"drift": "overwrite"})
+    assert answer.status_code == 503
+    assert "try again" in answer.json()["detail"]
+    assert admin.post(f"{url_of(pooler)}apply/", {"drift": "adopt"}).json().keys() == {"drift"}
 
 
 def test_revisions_tell_their_steps_and_no_file(admin, pooler):
