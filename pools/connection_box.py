@@ -1,7 +1,7 @@
 """The box on the pages of clusters and pools that says how to connect, in every format, password masked."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.urls import reverse
 
@@ -133,11 +133,7 @@ def of_cluster(cluster: Cluster, shown: Shown) -> ConnectionBox:
 def of_pool(pool: Pool, shown: Shown) -> ConnectionBox:
     """The pool, and the cluster behind it for comparison."""
     pooled = Way("pooled", "Through the pool", modes.of(pool.mode).asks, endpoints.of_pool(pool), FOR_POOL)
-    direct = Way(
-        "direct",
-        "Direct",
-        f"Straight to cluster {pool.cluster}, past the pool, with the panel's own login.",
-        endpoints.of_cluster(pool.cluster, pool.database),
-        FOR_POOL,
-    )
+    straight = endpoints.of_cluster(pool.cluster, pool.database)
+    straight = replace(straight, user=pooled.endpoint.user, password=pooled.endpoint.password)
+    direct = Way("direct", "Direct", f"Straight to cluster {pool.cluster}, past the pool.", straight, FOR_POOL)
     return ConnectionBox(reverse("pool-connection", args=[pool.pk]), [pooled, direct], shown)
