@@ -2,8 +2,8 @@
 
 from pools.models import PoolerKind
 from pools.poolers.kind import Kind
-from pools.poolers.pgbouncer.session import PgBouncer
-from pools.poolers.pgpool.session import Pgpool
+from pools.poolers.pgbouncer.kind import PgBouncer
+from pools.poolers.pgpool.kind import Pgpool
 
 KINDS: dict[str, Kind] = {
     PoolerKind.PGBOUNCER: PgBouncer(),

@@ -33,11 +33,15 @@ class PoolFigures:
 
 @dataclass(frozen=True)
 class Draft:
-    """A configuration ready to go live. `changed` pools differ from what is live; `texts` go into the revision."""
+    """A configuration ready to go live; `texts` go into the revision, `before` is what a rollback puts back.
+
+    `changed` pools are asked for anew; of these, `moved` ones lead to other servers, or by another login.
+    """
 
     texts: dict[str, str] = field(repr=False)
     before: Files = field(repr=False)
     changed: frozenset[UUID]
+    moved: frozenset[UUID]
 
     @property
     def files(self) -> Files:

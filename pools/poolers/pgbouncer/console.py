@@ -36,6 +36,7 @@ def open(pooler: Pooler) -> Console:
             dbname="pgbouncer",
             application_name="pooldeck",
             connect_timeout=CONNECT_TIMEOUT_S,
+            gssencmode="disable",
             autocommit=True,
             row_factory=dict_row,
         )

@@ -32,6 +32,16 @@ class Entry:
     size: int
     settings: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def role(self) -> str:
+        """Whose password userlist.txt must hold."""
+        return self.user or self.auth_user
+
+    def moved_from(self, other: "Entry") -> bool:
+        """Whether its servers are logged in to elsewhere or otherwise than the other's."""
+        places = [(one.host, one.port, one.database, one.user, one.password, one.auth_user) for one in (self, other)]
+        return places[0] != places[1]
+
     def line(self) -> str:
         """The entry as PgBouncer reads it, under a comment that names its pool."""
         pairs = {

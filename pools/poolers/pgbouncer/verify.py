@@ -13,9 +13,8 @@ from pools.poolers.kind import Rejected
 from pools.poolers.pgbouncer import console
 from pools.poolers.pgbouncer.entries import Entry
 
-LOGIN_TIMEOUT_S = (
-    20  # longer than PgBouncer's server_login_retry of 15 s, within which it does not ask the server again
-)
+# longer than PgBouncer's server_login_retry of 15 s, within which it does not try a server again
+LOGIN_TIMEOUT_S = 20
 SOON_S = 2
 RESERVE_COLUMNS = {"reserve_pool": "reserve_pool_size", "reserve_pool_size": "reserve_pool"}  # renamed in 1.24
 
@@ -33,34 +32,44 @@ def read_back(rows: Iterable[Mapping[str, object]], entries: Iterable[Entry], go
             raise Rejected(f"after RELOAD the pooler still has pool {name}")
 
 
-def log_in(pooler: Pooler, pool: Pool, user: str, password: str) -> str:
-    """Log in to the pool as a client and run SELECT 1 on its server; the answer says how far it came.
+def log_in(pooler: Pooler, pool: Pool, password: str, *, moved: bool) -> str:
+    """Log in to the pool as its user and run SELECT 1 on its server; the answer says how far it came.
 
-    A pool whose connections are all taken lets the login in and keeps its query waiting: that proves the entry
-    too, and is said. Raises `Rejected` with the server's words.
+    A pool that is full or paused lets the login in and keeps its query waiting, and so does one whose server is
+    full; where the pool does not lead elsewhere than before (`moved`) that is no fault of the entry, and is
+    said. Raises `Rejected` with the server's words.
     """
+    through, into = f"{pool.login} through {pool.name}", f"{pool.login} into {pool.name}"
     try:
-        connection = psycopg.connect(
-            host=pooler.host,
-            port=pooler.port,
-            user=user,
-            password=password,
-            dbname=pool.name,
-            application_name="pooldeck",
-            connect_timeout=LOGIN_TIMEOUT_S,
-            autocommit=True,
-        )
-        with closing(connection):  # not `with connection`, whose commit would wait behind an unanswered query
+        with closing(_connect(pooler, pool, password)) as connection:
             connection.pgconn.send_query(b"SELECT 1")
             if _answers(connection, SOON_S):
-                return f"{user} through {pool.name}"
+                return through
             if excuse := _excuse(pooler, pool):
-                return f"{user} into {pool.name}, {excuse}: its query waits"
+                return f"{into}, {excuse}: its query waits"
             if _answers(connection, LOGIN_TIMEOUT_S):
-                return f"{user} through {pool.name}"
+                return through
     except psycopg.Error as error:
-        raise Rejected(f"a login through pool {pool.name} as {user} failed: {_login_reason(error)}", pool.pk) from None
-    raise Rejected(f"a query through pool {pool.name} as {user} got no answer in {LOGIN_TIMEOUT_S} s", pool.pk)
+        words = _login_reason(error)
+        raise Rejected(f"a login through pool {pool.name} as {pool.login} failed: {words}", pool.pk) from None
+    if moved:
+        raise Rejected(f"a query through pool {pool.name} got no answer in {LOGIN_TIMEOUT_S} s", pool.pk)
+    return f"{into}, whose server was not changed and gave it no connection in {LOGIN_TIMEOUT_S} s: its query waits"
+
+
+def _connect(pooler: Pooler, pool: Pool, password: str) -> psycopg.Connection[tuple[object, ...]]:
+    """A client's session, to be closed and not left by `with`, whose commit waits behind an unanswered query."""
+    return psycopg.connect(
+        host=pooler.host,
+        port=pooler.port,
+        user=pool.login,
+        password=password,
+        dbname=pool.name,
+        application_name="pooldeck",
+        connect_timeout=LOGIN_TIMEOUT_S,
+        gssencmode="disable",
+        autocommit=True,
+    )
 
 
 def _answers(connection: psycopg.Connection[tuple[object, ...]], within_s: float) -> bool:

@@ -219,10 +219,10 @@ def test_a_pool_edited_during_its_apply_is_applied_again(
 ) -> None:
     pool, proved = make_pool(), verify.log_in
 
-    def edit_meanwhile(*values: Any) -> str:
+    def edit_meanwhile(*values: Any, **named: Any) -> str:
         monkeypatch.setattr(verify, "log_in", proved)
         pool.edit(None, size=8, state=PoolState.PENDING)
-        return proved(*values)
+        return proved(*values, **named)
 
     monkeypatch.setattr(verify, "log_in", edit_meanwhile)
     apply.apply_pooler(pooler)
@@ -232,7 +232,7 @@ def test_a_pool_edited_during_its_apply_is_applied_again(
 
 
 def refuse_logins(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(pooler: Pooler, pool: Pool, *_: Any) -> str:
+    def refuse(pooler: Pooler, pool: Pool, *_: Any, **__: Any) -> str:
         raise apply.Rejected("no", pool.pk)
 
     monkeypatch.setattr(verify, "log_in", refuse)

@@ -237,6 +237,47 @@ def test_a_name_that_the_operator_uses_is_refused(
     assert state_of(pool) == (PoolState.ROLLED_BACK, reason)
 
 
+def test_a_live_name_of_a_rolled_back_rename_is_not_given_twice(
+    orders: Pool, make_pool: MakePool, pooler: Pooler, live: Live
+) -> None:
+    orders.edit(None, name="sales", database="nowhere", state=PoolState.PENDING)
+    apply.apply_pooler(pooler)
+    taken = make_pool("orders", size=9)
+    apply.apply_pooler(pooler)
+    reason = "orders is still the live name of another pool: change that one first"
+    assert state_of(taken) == (PoolState.ROLLED_BACK, reason)
+    assert live() == {"orders": ("app", "app", 3, "transaction", 3)}
+
+
+def test_a_pool_can_shrink_while_its_cluster_takes_no_more_logins(
+    make_pool: MakePool, pooler: Pooler, postgres: PostgresServer, live: Live
+) -> None:
+    with postgres.connect() as session:
+        session.execute("ALTER ROLE app CONNECTION LIMIT 1")
+    try:
+        pool = make_pool(size=3)
+        apply.apply_pooler(pooler)  # keeps the one connection
+        pool.edit(None, size=2, state=PoolState.PENDING)
+        revision = apply.apply_pooler(pooler)
+    finally:
+        with postgres.connect() as session:
+            session.execute("ALTER ROLE app CONNECTION LIMIT -1")
+    assert (state_of(pool)[0], live()["orders"][2]) == (PoolState.APPLIED, 2), revision.reason
+
+
+def test_a_changed_admin_password_is_tried_before_an_inbound_pool_depends_on_it(
+    make_pool: MakePool, pooler: Pooler, cluster: Cluster, config_bytes: ConfigBytes
+) -> None:
+    pool = make_pool(user="")
+    apply.apply_pooler(pooler)
+    before = config_bytes()
+    cluster.admin_password = "not-the-password"
+    cluster.save()
+    Pool.objects.update(state=PoolState.PENDING)
+    apply.apply_pooler(pooler)
+    assert (state_of(pool)[0], config_bytes()) == (PoolState.ROLLED_BACK, before)
+
+
 def test_one_user_name_with_two_passwords_is_refused(
     orders: Pool, make_pool: MakePool, pooler: Pooler, cluster: Cluster, log_in: LogIn
 ) -> None:

@@ -1,0 +1,42 @@
+"""Who stands in userlist.txt with which password: one of each name, for all the pools of a PgBouncer."""
+
+from collections.abc import Iterable, Mapping
+
+from pools import names
+from pools.models import Cluster, Pool, Pooler, PoolState, RolePassword
+from pools.poolers.kind import Rejected
+from pools.poolers.pgbouncer import entries
+from pools.poolers.pgbouncer.entries import Entry
+
+Secrets = dict[str, str]
+
+
+def secrets_of(
+    pooler: Pooler, wanted: Iterable[tuple[Pool, Entry]], kept: Mapping[str, str], before: Mapping[str, str]
+) -> Secrets:
+    """User → password of the operator's part (`kept`), the console's admin and the role of each entry.
+
+    A pending pool brings its role's password of now, any other the one that is live (`before`). Raises
+    `Rejected` for a pool whose role has another password already.
+    """
+    secrets = {pooler.admin_user: pooler.admin_password, **kept}
+    for pool, entry in sorted(wanted, key=lambda one: one[0].state == PoolState.PENDING):
+        pending, role = pool.state == PoolState.PENDING, entry.role
+        secret = entries.password_of(pool, role) if pending else before.get(role, entry.password)
+        if secrets.setdefault(role, secret) != secret:
+            raise Rejected(
+                f"pooler {pooler} already keeps another password for {role}, and PgBouncer has one for each "
+                f"name: give pool {pool} a user of its own, or {role} the same password everywhere",
+                pool.pk,
+            )
+    return secrets
+
+
+def remembered(known: Iterable[str], clusters: Iterable[Cluster]) -> Secrets:
+    """Roles that PgBouncer has had in userlist.txt since its start (`known`: SHOW USERS), with their passwords.
+
+    Taken out of the file, a user stays in its memory without a password, and auth_query is never asked for it
+    (seen on 1.18): for as long as a pool of the inbound user leads to its cluster, it must stay in the file.
+    """
+    roles = RolePassword.objects.filter(cluster__in=set(clusters), role__in=list(known))
+    return {one.role: one.password for one in roles if not names.password_problem(one.password)}
