@@ -10,8 +10,8 @@ from queue import Empty, Queue
 from typing import Any
 
 from benchmarks import datasets, live, sampling, sessions, targets, validity
-from benchmarks.engines import pgbench
-from benchmarks.engines.pgbench import lines
+from benchmarks.engines import engine
+from benchmarks.engines.pgbench import Output, lines
 from benchmarks.engines.pgbench.command import passfile_text
 from benchmarks.errors import BenchmarksError, Fenced
 from benchmarks.models import Purpose, Run, Status, Validity
@@ -86,10 +86,10 @@ def _conduct(run: Run, recorder: Recorder) -> Ending:
     if recorder.cancel_requested():
         raise Cancelled("cancelled before it started")
     recorder.state(status=Status.STARTING)
-    program = pgbench.find()
+    program = engine(run.engine).find()
     endpoint = targets.endpoint_of(run)
     with private_home(f"{run.pk.hex}-{run.attempt}", passfile_text(endpoint.password or ""), _pem(endpoint)) as home:
-        argv, env = pgbench.build_command(
+        argv, env = engine(run.engine).build_command(
             run.options,
             purpose=run.purpose,
             binary=program.path,
@@ -181,7 +181,7 @@ def _take(event: object, recorder: Recorder) -> None:
     match event:
         case Line("stderr", text, at):
             recorder.line("stderr", text)
-            _take_line(lines.read_line(text), text, at, recorder)
+            _take_line(engine(recorder.run.engine).read_line(text), text, at, recorder)
         case Line(stream, text, _):
             recorder.line(stream, text)
         case sampling.PoolLook():
@@ -213,7 +213,7 @@ def _take_rest(load: LoadProcess, recorder: Recorder) -> None:
 
 def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) -> Ending:
     """What became of it, from the exit code and all that it printed."""
-    output = pgbench.read_output(recorder.output.whole("stdout"), recorder.output.whole("stderr"))
+    output = engine(run.engine).read_output(recorder.output.whole("stdout"), recorder.output.whole("stderr"))
     found: dict[str, Any] = {
         "exit_code": exit_code,
         "summary": output.summary,
@@ -236,7 +236,7 @@ def _with_remains(run: Run, error: str) -> str:
     return f"{error}; {remains}" if remains else error
 
 
-def _prepared(run: Run, recorder: Recorder, output: pgbench.Output, exit_code: int) -> Ending:
+def _prepared(run: Run, recorder: Recorder, output: Output, exit_code: int) -> Ending:
     if exit_code != 0:
         return _incomplete(Status.FAILED, _with_remains(run, _why(output, exit_code)))
     datasets.keep(run)
@@ -244,7 +244,7 @@ def _prepared(run: Run, recorder: Recorder, output: pgbench.Output, exit_code: i
     return Ending(Status.SUCCEEDED, {"validity": Validity.VALID})
 
 
-def _loaded(run: Run, recorder: Recorder, output: pgbench.Output, exit_code: int) -> Ending:
+def _loaded(run: Run, recorder: Recorder, output: Output, exit_code: int) -> Ending:
     judged, reasons = validity.judge(
         output, options=run.options, exit_code=exit_code, purpose=run.purpose, progress=recorder.samples
     )
@@ -254,7 +254,7 @@ def _loaded(run: Run, recorder: Recorder, output: pgbench.Output, exit_code: int
     return Ending(Status.FAILED, {**values, "error": _why(output, exit_code)})
 
 
-def _why(output: pgbench.Output, exit_code: int) -> str:
+def _why(output: Output, exit_code: int) -> str:
     """The first things that went wrong in the program's own words, else its exit code."""
     if output.errors:
         more = f" (and {len(output.errors) - 1} more lines like it, see the log)" if len(output.errors) > 1 else ""

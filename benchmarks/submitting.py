@@ -11,7 +11,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from benchmarks import datasets, dispatching, targets
-from benchmarks.engines import pgbench
+from benchmarks.engines import ENGINES
 from benchmarks.engines.pgbench import InvalidOptions
 from benchmarks.errors import InvalidTarget, QueueDown
 from benchmarks.models import Engine, Purpose, Run
@@ -83,12 +83,12 @@ def submit_pair(
 def _checked(
     target: dict[str, Any], options: dict[str, Any], engine: str, purpose: str, confirm: str
 ) -> tuple[Target, dict[str, Any]]:
-    if engine not in Engine.values:
-        raise InvalidOptions({"engine": [f"{engine!r} is no engine here: use one of {', '.join(Engine.values)}"]})
+    if engine not in ENGINES:
+        raise InvalidOptions({"engine": [f"{engine!r} is no engine here: use one of {', '.join(ENGINES)}"]})
     if purpose not in (Purpose.LOAD, Purpose.PREPARE):
         raise InvalidOptions({"purpose": [f"{purpose!r} can't be submitted: use load or prepare"]})
     aim = targets.find(target, purpose=purpose)
-    checked = pgbench.validate(options, purpose=purpose)
+    checked = ENGINES[engine].validate(options, purpose=purpose)
     try:
         if purpose == Purpose.PREPARE:
             return datasets.guard_prepare(aim.cluster, aim.database, checked["scale"], confirm), checked

@@ -1,0 +1,108 @@
+"""Claiming and numbering by many hands at once, and the order in which runs become due."""
+
+import threading
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connections
+
+from benchmarks.errors import Fenced, IllegalTransition
+from benchmarks.models import Run, Status
+from tests.pools.api.conftest import make_cluster
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def at_once(works: list[Callable[[], Any]]) -> list[Any]:
+    """What each returns, all begun at the same moment in threads of their own."""
+    start, answers = threading.Barrier(len(works)), [None] * len(works)
+
+    def carry_out(at: int) -> None:
+        try:
+            start.wait()
+            answers[at] = works[at]()
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=carry_out, args=(at,)) for at in range(len(works))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return answers
+
+
+def test_of_many_claims_of_one_run_one_wins():
+    run = Run.objects.enqueue(cluster=make_cluster())
+    claims = at_once([lambda at=at: Run.objects.claim(str(run.pk), f"generator-{at}") for at in range(6)])
+    assert len([claim for claim in claims if claim]) == 1
+    assert Run.objects.get(pk=run.pk).attempt == 1
+
+
+def test_of_many_runs_on_one_cluster_one_starts():
+    cluster = make_cluster()
+    runs = [Run.objects.enqueue(cluster=cluster) for _ in range(6)]
+    claims = at_once([lambda run=run: Run.objects.claim(str(run.pk), f"generator-{run.number}") for run in runs])
+    assert len([claim for claim in claims if claim]) == 1
+
+
+def test_many_submissions_at_once_get_a_number_each():
+    runs = at_once([Run.objects.enqueue] * 6)
+    assert sorted(run.number for run in runs) == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_claimed_run_is_leased_to_its_generator():
+    run = Run.objects.enqueue(cluster=make_cluster())
+    claimed = Run.objects.claim(str(run.pk), "north")
+    assert (claimed.status, claimed.generator, claimed.attempt) == (Status.STARTING, "north", 1)
+    assert claimed.lease_until > claimed.started_at
+    assert Run.objects.claim(str(run.pk), "north") is None
+
+
+def test_a_generator_carries_one_run_at_a_time():
+    first, second = Run.objects.enqueue(cluster=make_cluster("one")), Run.objects.enqueue(cluster=make_cluster("two"))
+    assert Run.objects.claim(str(first.pk), "north")
+    assert Run.objects.claim(str(second.pk), "north") is None
+    assert Run.objects.claim(str(second.pk), "south")
+
+
+def test_the_second_of_a_group_is_due_once_the_first_has_ended():
+    group = uuid.uuid4()
+    first = Run.objects.enqueue(cluster=make_cluster("one"), group=group)
+    second = Run.objects.enqueue(cluster=make_cluster("two"), group=group)
+    assert Run.objects.claim(str(second.pk), "north") is None
+    claimed = Run.objects.claim(str(first.pk), "north")
+    assert list(Run.objects.due()) == []
+    claimed.finish(Status.FAILED)
+    assert list(Run.objects.due()) == [second]
+
+
+def test_a_run_to_be_cancelled_is_not_claimed():
+    run = Run.objects.enqueue()
+    run.request_cancel()
+    assert (run.status, run.error) == (Status.CANCELLED, "cancelled before it started")
+    assert Run.objects.claim(str(run.pk), "north") is None
+
+
+def test_an_ended_attempt_writes_nothing_more():
+    run = Run.objects.enqueue()
+    claimed = Run.objects.claim(str(run.pk), "north")
+    assert Run.objects.get(pk=run.pk).finish(Status.LOST, error="first")
+    with pytest.raises(Fenced):
+        claimed.write(progress_percent=50.0)
+    assert claimed.finish(Status.SUCCEEDED, error="second") is False
+    assert (claimed.status, claimed.error, claimed.progress_percent) == (Status.LOST, "first", None)
+
+
+def test_a_lease_that_was_renewed_meanwhile_is_not_lost():
+    run = Run.objects.enqueue()
+    claimed = Run.objects.claim(str(run.pk), "north")
+    assert claimed.lose(error="gone") is False
+    assert claimed.status == Status.STARTING
+
+
+def test_an_end_needs_a_final_state():
+    with pytest.raises(IllegalTransition, match="running is not a final state"):
+        Run.objects.enqueue().finish(Status.RUNNING)

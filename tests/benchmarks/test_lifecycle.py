@@ -1,0 +1,110 @@
+"""The life of runs under every order of events: one process at the most, one final state, nothing after it."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+from benchmarks import reaping
+from benchmarks.errors import Fenced
+from benchmarks.models import ACTIVE, FINAL, Run, Status
+from panel.quickstart.ports import free_port
+from tests.pools.api.conftest import make_cluster
+
+pytestmark = pytest.mark.django_db
+GENERATORS = st.sampled_from(["north", "south"])
+ENDS = st.sampled_from([Status.SUCCEEDED, Status.FAILED, Status.TIMED_OUT])
+
+
+class Life(RuleBasedStateMachine):
+    """Two clusters, two generators, and whatever may happen to runs in any order."""
+
+    runs = Bundle("runs")
+
+    def __init__(self) -> None:
+        super().__init__()
+        Run.objects.all().delete()
+        self.clusters = [make_cluster("north"), make_cluster("south")]
+        self.started: dict[object, int] = {}
+        self.workers: list[Run] = []  # claims whose holder still lives, fenced or not
+        self.ends: dict[object, tuple[object, ...]] = {}
+
+    @rule(target=runs, where=st.integers(0, 1))
+    def submit(self, where: int) -> Run:
+        return Run.objects.enqueue(cluster=self.clusters[where])
+
+    @rule(run=runs, generator=GENERATORS)
+    def deliver(self, run: Run, generator: str) -> None:
+        if claimed := Run.objects.claim(str(run.pk), generator):
+            self.started[run.pk] = self.started.get(run.pk, 0) + 1
+            self.workers.append(claimed)
+
+    @rule(run=runs)
+    def cancel(self, run: Run) -> None:
+        Run.objects.get(pk=run.pk).request_cancel()
+
+    @rule(run=runs)
+    def cancel_by_somebody_who_saw_it_queued(self, run: Run) -> None:
+        run.request_cancel()
+
+    @rule(which=st.integers(0, 3))
+    def work(self, which: int) -> None:
+        if which < len(self.workers):
+            try:
+                self.workers[which].write(status=Status.RUNNING)
+            except Fenced:
+                self.workers.pop(which)
+
+    @rule(which=st.integers(0, 3), status=ENDS)
+    def end(self, which: int, status: Status) -> None:
+        if which < len(self.workers):
+            self.workers.pop(which).finish(status, error=str(status))
+
+    @rule(which=st.integers(0, 3))
+    def die(self, which: int) -> None:
+        if which < len(self.workers):
+            self.workers.pop(which)
+
+    @rule(run=runs)
+    def let_the_lease_run_out(self, run: Run) -> None:
+        Run.objects.filter(pk=run.pk, status__in=ACTIVE).update(lease_until=timezone.now() - timedelta(seconds=1))
+
+    @rule()
+    def reap(self) -> None:
+        reaping.reap()
+
+    @invariant()
+    def each_run_starts_once_at_the_most(self) -> None:
+        assert set(self.started.values()) <= {1}
+
+    @invariant()
+    def a_cluster_and_a_generator_carry_one_run(self) -> None:
+        active = list(Run.objects.filter(status__in=ACTIVE).values_list("cluster", "generator"))
+        assert len({cluster for cluster, _ in active}) == len({generator for _, generator in active}) == len(active)
+
+    @invariant()
+    def what_has_ended_stays_as_it_is(self) -> None:
+        for run in Run.objects.filter(status__in=FINAL):
+            end = (run.status, run.error, run.attempt, run.finished_at)
+            assert self.ends.setdefault(run.pk, end) == end
+
+    def teardown(self) -> None:
+        Run.objects.all().delete()
+        for cluster in self.clusters:
+            cluster.delete()
+
+
+def test_every_order_of_events_leaves_one_process_and_one_end(settings_without_redis: None) -> None:
+    checks = [HealthCheck.too_slow, HealthCheck.data_too_large]
+    run_state_machine_as_test(
+        Life, settings=settings(max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=checks)
+    )
+
+
+@pytest.fixture
+def settings_without_redis(settings) -> None:
+    """Nobody listens there: watchers are told nothing."""
+    settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
