@@ -153,7 +153,7 @@ REST_FRAMEWORK = {
         "rest_framework.filters.OrderingFilter",
     ],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["panel.parsing.StorableJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "panel.api_schema.Schema",
     "EXCEPTION_HANDLER": "panel.api.handle_exception",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",

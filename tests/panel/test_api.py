@@ -58,6 +58,13 @@ def test_a_body_that_is_no_json_is_bad_input():
     assert bearer().generic("POST", TOKENS, b"name=x", content_type="text/plain").status_code == 415
 
 
+@pytest.mark.parametrize("body", [b'{"name": "\\ud800"}', b'{"\\udfff": 1}'])
+def test_half_a_surrogate_pair_is_bad_input(body):
+    answer = bearer().generic("POST", TOKENS, body, content_type="application/json")
+    assert answer.status_code == 400
+    assert "surrogate" in answer.json()["detail"]
+
+
 @pytest.mark.parametrize("query", ["page=0", "page=x", "page=2"])
 def test_a_page_that_is_not_there_is_404(query):
     assert bearer().get(f"/api/v1/pools/?{query}").status_code == 404
