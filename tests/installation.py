@@ -82,7 +82,8 @@ class Installation:
             text=True,
             start_new_session=True,
         )
-        threading.Thread(target=self._read, daemon=True).start()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
         deadline = time.monotonic() + 300
         while not self.ready.wait(0.2):
             if self.process.poll() is not None or time.monotonic() > deadline:
@@ -108,3 +109,6 @@ class Installation:
         except subprocess.TimeoutExpired:
             os.killpg(self.process.pid, signal.SIGKILL)
             raise
+        self.reader.join(5)
+        assert self.process.stdout
+        self.process.stdout.close()

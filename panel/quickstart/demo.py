@@ -91,13 +91,13 @@ class Demo:
         pool = self._standing(Pool, POOL)
         if pool is None:
             return ""
-        first = not self.home.kept("demo", "pool was live")
         supervisor.wait_for(f"the pool {pool} is applied", APPLIED_WITHIN_S, lambda: settled(pool))
-        pool.refresh_from_db()
+        if not fresh(pool):  # its removal was asked for before the last end
+            return ""
         if pool.state == PoolState.APPLIED:
             self.home.keep("demo", "pool was live", True)
             return ""
-        if first:
+        if not self.home.kept("demo", "pool was live"):
             raise ProgramFailed(f"the demo pool {pool} is {pool.state}: {pool.state_reason}")
         return f"the pool {pool} is {pool.get_state_display()}: {pool.state_reason}"
 

@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 from pathlib import Path
-from urllib.error import URLError
+from urllib.error import HTTPError
 from urllib.request import urlopen
 
 from panel.env import BASE_DIR
@@ -42,11 +42,11 @@ class Web(PanelProgram):
     """uvicorn on the loopback address."""
 
     name = "web"
-    not_ready = (URLError, ConnectionError, TimeoutError)
 
     def __init__(self, home: Path, port: int) -> None:
         super().__init__(home)
         self.port = port
+        self.last_answer = ""
 
     @property
     def url(self) -> str:
@@ -60,9 +60,17 @@ class Web(PanelProgram):
         words += ["--timeout-graceful-shutdown", str(STREAMS_END_WITHIN_S)]
         return [sys.executable, "-m", "uvicorn", "panel.asgi:application", *words]
 
-    def probe(self) -> None:
-        """/healthz/ready says 200: database, Redis and a worker answer too."""
-        urlopen(f"{self.url}/healthz/ready", timeout=5).close()  # noqa: S310 (our own address)
+    def is_ready(self) -> bool:
+        """Whether /healthz/ready says 200: database, Redis and a worker answer too."""
+        try:
+            urlopen(f"{self.url}/healthz/ready", timeout=5).close()  # noqa: S310 (our own address)
+        except HTTPError as error:
+            self.last_answer = error.read().decode(errors="replace")
+        except OSError as error:
+            self.last_answer = str(error)
+        else:
+            return True
+        return False
 
 
 class Worker(PanelProgram):

@@ -47,14 +47,8 @@ class Serving:
             demo.prepare_dataset(self.supervisor)
 
     def _wait_for_web(self) -> None:
-        def is_ready() -> bool:
-            try:
-                self.web.probe()
-            except self.web.not_ready:
-                return False
-            return True
-
-        self.supervisor.wait_for(f"{self.web.url}/healthz/ready answers 200", WAITS_S, is_ready)
+        what = f"{self.web.url}/healthz/ready answers 200"
+        self.supervisor.wait_for(what, WAITS_S, self.web.is_ready, lambda: self.web.last_answer)
 
     def serve(self) -> int:
         """Until a signal asks for the end, or a program ends."""

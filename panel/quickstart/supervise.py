@@ -63,13 +63,18 @@ class Supervisor:
                     f"the end of {program.log_path}:\n{program.log_tail}"
                 )
 
-    def wait_for(self, what: str, seconds: float, is_so: Callable[[], object]) -> None:
-        """Ask until it is so, while all programs run; raises `ProgramFailed` at the deadline."""
+    def wait_for(
+        self, what: str, seconds: float, is_so: Callable[[], object], why_not: Callable[[], str] = str
+    ) -> None:
+        """Ask until it is so, while all programs run; raises `ProgramFailed` at the deadline, with `why_not()`."""
         deadline = time.monotonic() + seconds
         while not is_so():
             self.look()
             if time.monotonic() > deadline:
-                raise ProgramFailed(f"{what}: not so after {seconds:.0f} s; the logs are in {self.home.log_folder}")
+                reason = f" ({why_not()})" if why_not() else ""
+                raise ProgramFailed(
+                    f"not so after {seconds:.0f} s: {what}{reason}; the logs are in {self.home.log_folder}"
+                )
             time.sleep(LOOK_EVERY_S / 2)
 
     def watch(self) -> None:

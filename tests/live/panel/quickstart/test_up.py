@@ -1,0 +1,138 @@
+"""script/up as a newcomer starts it: ready with its demo, once at a time, and gone without a trace."""
+
+import os
+import signal
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from panel.quickstart.ports import free_port
+from tests.installation import ROOT, Installation
+
+pytestmark = pytest.mark.live
+GONE_WITHIN_S = 5
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def installation(home: Path) -> Iterator[Installation]:
+    with Installation(home, "--port", str(free_port())) as started:
+        yield started
+
+
+def processes() -> dict[int, int]:
+    """Process → parent, of all that run (zombies don't)."""
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "stat").read_text().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if words[0] != "Z":
+            found[int(folder.name)] = int(words[1])
+    return found
+
+
+def below(pid: int) -> set[int]:
+    """Its descendants."""
+    parents = processes()
+    found: set[int] = set()
+    while more := {child for child, parent in parents.items() if parent in found | {pid}} - found:
+        found |= more
+    return found
+
+
+def still_there(pids: set[int]) -> set[int]:
+    """Those that run on after the deadline."""
+    deadline = time.monotonic() + GONE_WITHIN_S
+    while (left := pids & set(processes())) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return left
+
+
+def rows(installation: Installation, path: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = installation.api.get(path)["results"]
+    return found
+
+
+def test_it_is_ready_when_it_says_so(installation: Installation) -> None:
+    with urllib.request.urlopen(f"{installation.url}/healthz/ready", timeout=5) as answer:
+        assert answer.status == 200
+
+
+def test_quickstart_json_is_private_and_complete(installation: Installation) -> None:
+    path = installation.home / "quickstart.json"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert sorted(installation.quickstart) == ["password", "token", "url", "username"]
+
+
+def test_the_demo_is_registered_and_live(installation: Installation) -> None:
+    (cluster,) = rows(installation, "clusters/")
+    assert (cluster["name"], cluster["protected"], cluster["status"]["state"]) == ("demo", False, "online")
+    assert sorted(pooler["kind"] for pooler in rows(installation, "poolers/")) == ["pgbouncer", "pgpool"]
+    (pool,) = rows(installation, "pools/")
+    assert (pool["name"], pool["mode"], pool["state"]) == ("app", "transaction", "applied")
+    assert [run["status"] for run in rows(installation, "runs/")] == ["succeeded"]
+
+
+def test_a_second_start_says_that_one_runs_and_where(installation: Installation) -> None:
+    second = subprocess.run(
+        [ROOT / "script" / "up"],
+        env={**os.environ, "POOLDECK_HOME": str(installation.home)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert second.returncode == 1
+    assert f"running already, at {installation.url} (pid {installation.process.pid}" in second.stderr
+
+
+def test_no_secret_stands_in_a_command_line(installation: Installation) -> None:
+    kept = (installation.home / "installation.json").read_text()
+    secrets = [word for word in kept.split('"') if len(word) == 32]
+    assert len(secrets) == 4
+    running = below(installation.process.pid)
+    commands = [Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace") for pid in running]
+    assert not [command for command in commands if any(secret in command for secret in secrets)]
+
+
+def test_a_start_after_the_end_reuses_everything_and_brings_back_nothing(tmp_path: Path) -> None:
+    with Installation(tmp_path, "--port", str(free_port())) as first:
+        (pool,) = rows(first, "pools/")
+        first.api.call("DELETE", f"pools/{pool['id']}/")
+        deadline = time.monotonic() + 30
+        while rows(first, "pools/") and time.monotonic() < deadline:
+            time.sleep(0.2)
+        running = below(first.process.pid)
+    assert len(running) > 10
+    assert still_there(running) == set()
+    with Installation(tmp_path, "--port", str(free_port())) as second:
+        assert rows(second, "pools/") == []
+        assert len(rows(second, "clusters/")) == 1
+        assert len(rows(second, "poolers/")) == 2
+        assert [run["status"] for run in rows(second, "runs/")] == ["succeeded"]
+        assert second.quickstart["token"] == first.quickstart["token"]
+        running = below(second.process.pid)
+        second.process.send_signal(signal.SIGKILL)
+        second.process.wait(5)
+        assert still_there(running) == set()
+
+
+def test_a_program_that_dies_ends_the_rest(tmp_path: Path) -> None:
+    with Installation(tmp_path, "--port", str(free_port())) as started:
+        running = below(started.process.pid)
+        (beat,) = [pid for pid in running if b"\0beat\0" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        os.kill(beat, signal.SIGKILL)
+        assert started.process.wait(30) == 1
+        assert still_there(running) == set()
+        assert any("beat ended with exit code -9" in line for line in started.lines)

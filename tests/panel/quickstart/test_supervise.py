@@ -1,0 +1,144 @@
+"""Programs end together, and nothing of them is left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from panel.quickstart.home import Home
+from panel.quickstart.programs import Program, ProgramFailed
+from panel.quickstart.supervise import Asked, Supervisor, catch_signals, raise_asked
+
+
+class Shell(Program):
+    """A program of a few words of sh."""
+
+    def __init__(self, home: Path, name: str, words: str) -> None:
+        self.name, self.words = name, words
+        super().__init__(home)
+
+    @property
+    def argv(self) -> list[str]:
+        return ["sh", "-c", self.words]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    made = Home(tmp_path)
+    made.open()
+    return made
+
+
+@pytest.fixture(autouse=True)
+def restored_signals() -> object:
+    asking = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in asking}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def pid_of(program: Program) -> int:
+    assert program.process is not None
+    return program.process.pid
+
+
+def is_gone(pid: int) -> bool:
+    """Whether nothing runs under it (a zombie does not)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def test_all_end_with_the_context(home: Home) -> None:
+    with Supervisor(home) as supervisor:
+        pids = [pid_of(supervisor.start(Shell(home.path, name, "exec sleep 60"))) for name in ("one", "two")]
+    assert [is_gone(pid) for pid in pids] == [True, True]
+
+
+def test_children_of_a_program_end_too(home: Home) -> None:
+    with Supervisor(home) as supervisor:
+        program = supervisor.start(Shell(home.path, "parent", "sleep 60 & echo $!; wait"))
+        supervisor.wait_for("it prints", 5, lambda: program.log.strip())
+        child = int(program.log)
+    deadline = time.monotonic() + 5
+    while not is_gone(child) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert is_gone(child)
+
+
+def test_a_program_that_ends_is_told_with_the_end_of_its_log(home: Home) -> None:
+    with Supervisor(home) as supervisor:
+        supervisor.start(Shell(home.path, "brittle", "echo out of luck; exit 3"))
+        with pytest.raises(ProgramFailed, match=r"(?s)brittle ended with exit code 3.*out of luck"):
+            supervisor.watch()
+
+
+def test_one_that_ignores_its_signal_is_killed_at_the_deadline(home: Home) -> None:
+    stubborn = Shell(home.path, "stubborn", "trap '' TERM; while :; do sleep 0.1; done")
+    stubborn.stop_within_s = 0.3
+    with Supervisor(home) as supervisor:
+        pid = pid_of(supervisor.start(stubborn))
+        time.sleep(0.2)
+    assert is_gone(pid)
+
+
+def test_waiting_ends_at_its_deadline_with_what_was_waited_for(home: Home) -> None:
+    with (
+        pytest.raises(ProgramFailed, match=r"not so after 0 s: the moon is blue \(it is grey\)"),
+        Supervisor(home) as supervisor,
+    ):
+        supervisor.wait_for("the moon is blue", 0.1, lambda: False, lambda: "it is grey")
+
+
+def test_the_log_of_the_last_start_is_kept(home: Home) -> None:
+    for words in ("echo first; exec sleep 60", "echo second; exec sleep 60"):
+        with Supervisor(home) as supervisor:
+            program = supervisor.start(Shell(home.path, "teller", words))
+            supervisor.wait_for("it prints", 5, lambda program=program: program.log.strip())
+    assert (home.log_folder / "teller.log.1").read_text() == "first\n"
+    assert (home.log_folder / "teller.log").read_text() == "second\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_asks_for_the_end_and_a_second_one_is_ignored(number: signal.Signals) -> None:
+    catch_signals()
+    with pytest.raises(Asked, match=number.name):
+        os.kill(os.getpid(), number)
+    assert signal.getsignal(number) == signal.SIG_IGN
+
+
+def test_a_start_with_nohup_outlives_its_terminal() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    catch_signals()
+    assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    assert signal.getsignal(signal.SIGTERM) == raise_asked
+
+
+def test_programs_die_with_a_supervisor_that_is_killed(tmp_path: Path) -> None:
+    script = f"""
+import signal
+from pathlib import Path
+from panel.quickstart.home import Home
+from panel.quickstart.supervise import Supervisor
+from tests.panel.quickstart.test_supervise import Shell
+home = Home(Path({str(tmp_path)!r}))
+home.open()
+program = Supervisor(home).start(Shell(home.path, "orphan", "exec sleep 60"))
+print(program.process.pid, flush=True)
+signal.pause()
+"""
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "tests.settings"}
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, env=environment) as supervisor:
+        assert supervisor.stdout
+        pid = int(supervisor.stdout.readline())
+        supervisor.kill()
+    deadline = time.monotonic() + 5
+    while not is_gone(pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert is_gone(pid)
