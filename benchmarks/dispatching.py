@@ -11,7 +11,7 @@ from benchmarks.models import ACTIVE, Run
 log = logging.getLogger(__name__)
 
 TASK = "benchmarks.tasks.run_benchmark"
-AT_ONCE = 20
+LOOKED_AT = 200
 
 
 def dispatch(run: Run) -> bool:
@@ -25,15 +25,13 @@ def dispatch(run: Run) -> bool:
 
 
 def dispatch_due() -> int:
-    """Send the runs that nothing keeps waiting, the earliest of each cluster; how many were sent.
+    """Send the earliest run of each cluster that nothing keeps waiting; how many were sent.
 
     A busy generator sends none: its own end of run does, and messages would pile up meanwhile.
     """
     if Run.objects.filter(status__in=ACTIVE, generator=settings.GENERATOR).exists():
         return 0
-    sent = 0
-    for run in Run.objects.due()[:AT_ONCE]:
-        if not dispatch(run):
-            break
-        sent += 1
-    return sent
+    earliest: dict[object, Run] = {}
+    for run in Run.objects.due()[:LOOKED_AT]:
+        earliest.setdefault(run.cluster_id or run.pk, run)
+    return sum(dispatch(run) for run in earliest.values())

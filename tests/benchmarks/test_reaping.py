@@ -1,0 +1,90 @@
+"""What a dead worker left: its runs are ended, its folders removed."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from benchmarks import dispatching, process, reaping
+from benchmarks.models import Run, Sample, Status, Validity
+from panel.quickstart.ports import free_port
+from tests.pools.api.conftest import make_cluster
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def no_redis(settings):
+    settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
+
+
+@pytest.fixture
+def running() -> Run:
+    """A run of this moment."""
+    run = Run.objects.claim(str(Run.objects.enqueue(cluster=make_cluster()).pk), "north")
+    run.write(status=Status.RUNNING)
+    return run
+
+
+def expire(run: Run) -> None:
+    Run.objects.filter(pk=run.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+
+
+def test_a_run_whose_lease_ran_out_is_lost_with_its_reason_and_its_samples(running):
+    Sample.objects.create(run=running, attempt=1, seq=2, t=1.0)
+    expire(running)
+    assert reaping.reap() == [running]
+    run = Run.objects.get()
+    assert (run.status, run.validity, run.samples.count()) == (Status.LOST, Validity.INCOMPLETE, 1)
+    assert run.error.startswith("its worker on generator north was lost: it renewed its lease until ")
+    assert reaping.reap() == []
+
+
+def test_a_run_that_is_well_is_left_alone(running):
+    assert reaping.reap() == []
+    assert Run.objects.get().status == Status.RUNNING
+
+
+def test_a_folder_is_removed_once_its_attempt_has_ended(running):
+    with process.private_home(f"{running.pk.hex}-1", "secret") as home:
+        reaping.remove_left_homes()
+        assert home.exists()
+        running.finish(Status.LOST)
+        reaping.remove_left_homes()
+        assert not home.exists()
+
+
+def test_a_folder_of_a_run_that_another_panel_may_have_is_left_alone():
+    with process.private_home("0" * 32 + "-1", "secret") as home:
+        reaping.remove_left_homes()
+        assert home.exists()
+
+
+@pytest.fixture
+def sent(monkeypatch) -> list[Run]:
+    """The runs that would have gone to the broker."""
+    found: list[Run] = []
+    monkeypatch.setattr(dispatching, "dispatch", lambda run: found.append(run) or True)
+    return found
+
+
+def test_the_earliest_run_of_each_cluster_is_sent_again(sent, settings):
+    settings.GENERATOR = "south"
+    first, second = (Run.objects.enqueue(cluster=cluster) for cluster in [make_cluster("one")] * 2)
+    other = Run.objects.enqueue(cluster=make_cluster("two"))
+    dispatching.dispatch_due()
+    assert sent == [first, other]
+    claimed = Run.objects.claim(str(first.pk), "north")
+    sent.clear()
+    dispatching.dispatch_due()
+    assert sent == [other]
+    claimed.finish(Status.SUCCEEDED)
+    sent.clear()
+    dispatching.dispatch_due()
+    assert sent == [second, other]
+
+
+def test_a_busy_generator_sends_nothing(sent, settings, running):
+    settings.GENERATOR = "north"
+    Run.objects.enqueue(cluster=make_cluster("two"))
+    assert (dispatching.dispatch_due(), sent) == (0, [])

@@ -1,0 +1,108 @@
+"""What a running attempt writes, and that it writes nothing once it has ended."""
+
+import time
+
+import pytest
+
+from benchmarks import recording
+from benchmarks.engines.pgbench.lines import Progress
+from benchmarks.errors import Fenced
+from benchmarks.models import PoolSample, Run, RunOutput, Sample, Status
+from benchmarks.recording import Output, Recorder
+from benchmarks.sampling import PoolLook
+from panel.quickstart.ports import free_port
+
+pytestmark = pytest.mark.django_db
+FIGURES = {"cl_active": 1, "cl_waiting": 2, "sv_active": 3, "sv_idle": 4, "maxwait_ms": 5.5}
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """What would have gone to Redis: (event, id, payload)."""
+    events = []
+    monkeypatch.setattr(recording.live, "publish", lambda run_id, *event: events.append(event))
+    return events
+
+
+@pytest.fixture
+def recorder(settings, told) -> Recorder:
+    settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
+    return Recorder(Run.objects.claim(str(Run.objects.enqueue().pk), "local"))
+
+
+def test_the_first_progress_line_sets_the_clock(recorder, told):
+    at = time.monotonic()
+    recorder.begin(at - 3.0, status=Status.RUNNING)
+    recorder.sample(Progress(t=2.5, tps=10.0, latency_ms=1.0, stddev_ms=None, failed=None), at)
+    recorder.pool(PoolLook(at + 0.5, FIGURES))
+    (sample,), (look,) = Sample.objects.all(), PoolSample.objects.all()
+    assert (sample.seq, sample.t, sample.tps, sample.failed, sample.stddev_ms) == (2, 2.5, 10.0, 0, None)
+    assert (look.seq, look.t, look.maxwait_ms) == (3, 3.0, 5.5)
+    assert [(name, id_) for name, id_, _ in told] == [("state", "1-1"), ("sample", "1-2"), ("pool", "1-3")]
+    assert told[2][2] == {"t": 3.0, **FIGURES}
+
+
+def test_a_sample_renews_the_lease_and_stands_in_the_database_before_it_is_told(recorder, monkeypatch):
+    before = recorder.run.lease_until
+    found = []
+    monkeypatch.setattr(recording.live, "publish", lambda *event: found.append(Sample.objects.count()))
+    recorder.sample(Progress(t=1.0, tps=1.0, latency_ms=1.0, stddev_ms=1.0), time.monotonic())
+    assert found == [1]
+    assert Run.objects.get(pk=recorder.run.pk).lease_until > before
+
+
+@pytest.mark.parametrize("write", ["sample", "pool", "state", "flush", "keep"])
+def test_an_attempt_that_has_ended_writes_and_tells_nothing(recorder, told, write):
+    recorder.line("stderr", "late")
+    Run.objects.get(pk=recorder.run.pk).finish(Status.LOST)
+    recorder._written_at -= 100
+    works = {
+        "sample": lambda: recorder.sample(Progress(1.0, 1.0, 1.0, 1.0), time.monotonic()),
+        "pool": lambda: recorder.pool(PoolLook(time.monotonic(), FIGURES)),
+        "state": lambda: recorder.state(progress_percent=1.0),
+        "flush": recorder.flush,
+        "keep": recorder.keep,
+    }
+    with pytest.raises(Fenced):
+        works[write]()
+    assert (Sample.objects.count(), PoolSample.objects.count(), RunOutput.objects.count(), told) == (0, 0, 0, [])
+
+
+def test_output_is_kept_up_to_the_cap_of_each_stream():
+    output = Output(cap_bytes=10)
+    for line in ("four", "five5", "é", "x"):
+        output.add("stderr", line)
+    output.add("stdout", "whole")
+    assert (output.whole("stderr"), output.whole("stdout"), output.truncated) == ("four\né\nx\n", "whole\n", True)
+    assert output.take_unsent() == {"stderr": "four\né\nx\n", "stdout": "whole\n"}
+    assert output.take_unsent() == {}
+
+
+def test_output_reaches_the_database_in_pieces(recorder):
+    recorder.line("stderr", "one")
+    recorder.flush()
+    recorder.line("stderr", "two")
+    recorder.line("stdout", "tps")
+    recorder.flush()
+    recorder.flush()
+    output = RunOutput.objects.get()
+    assert (output.stderr, output.stdout, output.truncated) == ("one\ntwo\n", "tps\n", False)
+
+
+def test_a_flood_of_lines_is_told_in_part(recorder, told):
+    for _ in range(100):
+        recorder.log("client 1 aborted", 1000.5)
+    recorder.log("later", 1001.5)
+    assert len(told) == recording.LOG_LINES_A_SECOND + 1
+
+
+def test_the_progress_of_a_dataset_is_told_a_few_times_a_second(recorder, told):
+    for percent in range(101):
+        recorder.progress(float(percent))
+    assert [payload["progress_percent"] for _, _, payload in told] == [0.0, 100.0]
+
+
+def test_a_cancel_is_seen(recorder):
+    assert recorder.cancel_requested() is False
+    Run.objects.get(pk=recorder.run.pk).request_cancel()
+    assert recorder.cancel_requested() is True
