@@ -4,7 +4,7 @@ from uuid import UUID
 
 from celery import shared_task
 
-from pools import apply, checking, poolers_admin
+from pools import apply, checking, drift, poolers_admin
 from pools.models import Pooler
 
 
@@ -31,6 +31,7 @@ def apply_what_waits() -> None:
 
 @shared_task
 def check_everything() -> None:
-    """Look at every cluster and every pooler."""
+    """Look at every cluster and every pooler, and whether its pools are still live as they were proved."""
     checking.check_all()
     poolers_admin.check_all()
+    drift.look_everywhere()

@@ -94,6 +94,9 @@ class Kind(Protocol):
     def figures(self, pooler: Pooler) -> dict[str, PoolFigures]:
         """The figures of each pool by name. Raises `PoolerUnreachable`."""
 
+    def compare(self, pooler: Pooler, texts: Mapping[str, str]) -> dict[UUID, str]:
+        """Pools that are not live as these files have them, with the difference. Raises `PoolerUnreachable`."""
+
     def open(self, pooler: Pooler) -> AbstractContextManager[Session]:
         """A session for an apply. Raises `PoolerUnreachable`."""
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from uuid import UUID
 
 from pools.models import Pooler
 from pools.poolers.kind import PoolFigures
-from pools.poolers.pgbouncer import console, render
+from pools.poolers.pgbouncer import console, entries, render, verify
 from pools.poolers.pgbouncer.session import PgBouncerSession
 
 
@@ -21,6 +22,10 @@ class PgBouncer:
     def figures(self, pooler: Pooler) -> dict[str, PoolFigures]:
         """SHOW POOLS by pool name."""
         return console.figures(pooler)
+
+    def compare(self, pooler: Pooler, texts: Mapping[str, str]) -> dict[UUID, str]:
+        """SHOW DATABASES against the entries of pooldeck.ini."""
+        return verify.faults(console.show(pooler, "databases"), entries.read(texts.get(render.DATABASES, "")))
 
     @contextmanager
     def open(self, pooler: Pooler) -> Iterator[PgBouncerSession]:

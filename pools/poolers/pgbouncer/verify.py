@@ -2,8 +2,9 @@
 
 import select
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import closing
+from uuid import UUID
 
 import psycopg
 from psycopg.pq import ExecStatus
@@ -19,17 +20,19 @@ SOON_S = 2
 RESERVE_COLUMNS = {"reserve_pool": "reserve_pool_size", "reserve_pool_size": "reserve_pool"}  # renamed in 1.24
 
 
-def read_back(rows: Iterable[Mapping[str, object]], entries: Iterable[Entry], gone: Iterable[str]) -> None:
+def read_back(rows: Collection[Mapping[str, object]], entries: Iterable[Entry], gone: Iterable[str]) -> None:
     """Compare SHOW DATABASES with the entries and the names that must be gone; raises `Rejected` at a fault."""
+    for pool, fault in faults(rows, entries).items():
+        raise Rejected(f"after RELOAD {fault}", pool)
+    for name in {str(row["name"]) for row in rows}.intersection(gone):
+        raise Rejected(f"after RELOAD the pooler still has pool {name}")
+
+
+def faults(rows: Iterable[Mapping[str, object]], entries: Iterable[Entry]) -> dict[UUID, str]:
+    """Pools whose entry is not live as it is written, with the first difference."""
     live = {str(row["name"]): row for row in rows}
-    for entry in entries:
-        if entry.name not in live:
-            raise Rejected(f"after RELOAD the pooler has no pool {entry.name}: it did not take the file", entry.pool)
-        if fault := _difference(live[entry.name], entry):
-            raise Rejected(f"after RELOAD pool {entry.name} has {fault}", entry.pool)
-    for name in gone:
-        if name in live:
-            raise Rejected(f"after RELOAD the pooler still has pool {name}")
+    found = {entry.pool: _difference(live.get(entry.name), entry) for entry in entries}
+    return {pool: fault for pool, fault in found.items() if fault}
 
 
 def log_in(pooler: Pooler, pool: Pool, password: str, *, moved: bool) -> str:
@@ -101,8 +104,10 @@ def _login_reason(error: psycopg.Error) -> str:
     return console.reason_of(error)
 
 
-def _difference(row: Mapping[str, object], entry: Entry) -> str:
+def _difference(row: Mapping[str, object] | None, entry: Entry) -> str:
     """The first column that is not what the entry says, in words; empty when all are."""
+    if row is None:
+        return f"the pooler has no pool {entry.name}"
     wanted: dict[str, object] = {
         "host": entry.host,
         "port": entry.port,
@@ -117,4 +122,5 @@ def _difference(row: Mapping[str, object], entry: Entry) -> str:
         if column in row:
             wanted[column] = int(value) if value.isdigit() else value
     found = ((column, row[column], expected) for column, expected in wanted.items())
-    return next((f"{column} {live}, not {expected}" for column, live, expected in found if live != expected), "")
+    different = (f"{column} {live}, not {expected}" for column, live, expected in found if live != expected)
+    return next((f"the pooler has pool {entry.name} with {one}" for one in different), "")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from uuid import UUID
 
 import psycopg
 
@@ -42,6 +43,10 @@ class Pgpool:
 
     def figures(self, pooler: Pooler) -> dict[str, PoolFigures]:
         """None: Pgpool-II has no named pools."""
+        return {}
+
+    def compare(self, pooler: Pooler, texts: Mapping[str, str]) -> dict[UUID, str]:
+        """Nothing was applied, so nothing can differ."""
         return {}
 
     def open(self, pooler: Pooler) -> AbstractContextManager[Session]:

@@ -1,0 +1,79 @@
+"""Pools that somebody changed behind the panel's back, on a real PgBouncer."""
+
+from pathlib import Path
+
+import pytest
+
+from panel.quickstart.servers import PgBouncerServer
+from pools import apply, drift
+from pools.models import Pool, Pooler, PoolState, RevisionState
+from tests.live.pools.conftest import Live, MakePool
+
+pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def orders(make_pool: MakePool, pooler: Pooler) -> Pool:
+    """An applied pool."""
+    pool = make_pool()
+    apply.apply_pooler(pooler)
+    pool.refresh_from_db()
+    return pool
+
+
+def edit_by_hand(server: PgBouncerServer, old: str, new: str) -> Path:
+    ini = server.config_dir / "pooldeck.ini"
+    ini.write_text(ini.read_text().replace(old, new))
+    with server.connect() as console:
+        console.execute(b"RELOAD")
+    return ini
+
+
+def state_of(pool: Pool) -> tuple[str, str]:
+    pool.refresh_from_db()
+    return pool.state, pool.state_reason
+
+
+def test_a_pool_that_is_live_as_proved_stays_applied(orders: Pool) -> None:
+    drift.look_everywhere()
+    assert state_of(orders) == (PoolState.APPLIED, "")
+
+
+def test_a_pool_changed_by_hand_is_called_drifted_until_it_is_right_again(
+    orders: Pool, pgbouncer: PgBouncerServer
+) -> None:
+    edit_by_hand(pgbouncer, "pool_size=3", "pool_size=40")
+    drift.look_everywhere()
+    assert state_of(orders) == (PoolState.DRIFTED, "the pooler has pool orders with pool_size 40, not 3")
+    edit_by_hand(pgbouncer, "pool_size=40", "pool_size=3")
+    drift.look_everywhere()
+    assert state_of(orders) == (PoolState.APPLIED, "")
+
+
+def test_a_pool_taken_out_by_hand_is_called_drifted(orders: Pool, pgbouncer: PgBouncerServer) -> None:
+    edit_by_hand(pgbouncer, "orders = ", "; orders = ")
+    drift.look_everywhere()
+    assert state_of(orders) == (PoolState.DRIFTED, "the pooler has no pool orders")
+
+
+def test_overwriting_brings_a_drifted_pool_back(
+    orders: Pool, pooler: Pooler, pgbouncer: PgBouncerServer, live: Live
+) -> None:
+    edit_by_hand(pgbouncer, "pool_size=3", "pool_size=40")
+    drift.look_everywhere()
+    apply.try_again(pooler)
+    assert apply.apply_pooler(pooler, overwrite=True).state == RevisionState.APPLIED
+    assert (state_of(orders), live()["orders"][2]) == ((PoolState.APPLIED, ""), 3)
+
+
+def test_an_apply_at_work_is_no_drift(orders: Pool, pooler: Pooler, pgbouncer: PgBouncerServer) -> None:
+    edit_by_hand(pgbouncer, "pool_size=3", "pool_size=40")
+    assert pooler.take_apply_lock()
+    drift.look_everywhere()
+    assert state_of(orders) == (PoolState.APPLIED, "")
+
+
+def test_a_pooler_that_is_down_is_no_drift(orders: Pool, pgbouncer: PgBouncerServer) -> None:
+    pgbouncer.stop()
+    drift.look_everywhere()
+    assert state_of(orders) == (PoolState.APPLIED, "")
