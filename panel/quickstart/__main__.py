@@ -7,6 +7,7 @@ import resource
 import sys
 
 import django
+import psycopg
 from django.core.exceptions import ImproperlyConfigured
 
 from benchmarks.errors import BenchmarksError
@@ -22,6 +23,7 @@ from panel.quickstart.supervise import Asked, Supervisor, catch_signals
 from pools.errors import PoolsError
 
 OPEN_FILES = 65536
+# what a person can do something about; the message says what, and any other error shows where it happened
 FAILURES = (
     AccountMissing,
     AlreadyRunning,
@@ -30,7 +32,16 @@ FAILURES = (
     NoFreePort,
     PoolsError,
     ProgramFailed,
+    psycopg.Error,  # of the demo
 )
+
+
+def port_number(word: str) -> int:
+    """A TCP port."""
+    number = int(word)
+    if not 0 < number < 65536:
+        raise argparse.ArgumentTypeError(f"{number} is no port: use 1 to 65535")
+    return number
 
 
 def arguments(words: list[str]) -> argparse.Namespace:
@@ -40,7 +51,9 @@ def arguments(words: list[str]) -> argparse.Namespace:
         description="Start the panel with private demo servers; Ctrl-C stops all of it.",
         epilog="State lies in POOLDECK_HOME (default: var/ in the checkout); README.md lists the other variables.",
     )
-    parser.add_argument("--port", type=int, help="where to serve (default 8000, or a free one when that is taken)")
+    parser.add_argument(
+        "--port", type=port_number, help="where to serve (default 8000, or a free one when that is taken)"
+    )
     parser.add_argument("--once", action="store_true", help="run the demo experiment, print its table, stop")
     parser.add_argument("--since", type=float, help=argparse.SUPPRESS)
     return parser.parse_args(words)
@@ -93,7 +106,7 @@ def main() -> int:
         steps.say(f"stopped by {asked}; nothing is left running")
         return 0
     except FAILURES as error:
-        print(f"\n{error}", file=sys.stderr)
+        print(f"\nfailed while {steps.current}: {error}" if steps.current else f"\n{error}", file=sys.stderr)
         return 1
     return code
 

@@ -19,7 +19,7 @@ STREAMS_END_WITHIN_S = 2
 def choose_port(asked: int | None, steps: Steps) -> int:
     """The port asked for, else 8000, else a free one; raises `ProgramFailed` where the one asked for is taken."""
     if asked is not None and not is_free(asked):
-        raise ProgramFailed(f"port {asked} of {LOOPBACK} is taken: choose another --port, or leave it out")
+        raise ProgramFailed(f"port {asked} of {LOOPBACK} is taken, or not yours to listen on: choose another --port")
     if asked is None and not is_free(DEFAULT_PORT):
         asked = free_port()
         steps.say(f"port {DEFAULT_PORT} is taken, so the panel goes to {asked}")

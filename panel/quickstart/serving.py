@@ -1,16 +1,26 @@
 """From running servers to the ready line: migrations, the panel, its admin, the demo; then serving, or --once."""
 
 from django.core.management import call_command
+from django.db import DatabaseError
 
 from panel.quickstart import admin, once
 from panel.quickstart.backing import Backing
 from panel.quickstart.demo import Demo
 from panel.quickstart.home import Home
 from panel.quickstart.panel_programs import Beat, Web
+from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.steps import Steps
 from panel.quickstart.supervise import Supervisor
 
 WAITS_S = 60
+
+
+def migrate() -> None:
+    """Bring the metadata database to this version; raises `ProgramFailed`."""
+    try:
+        call_command("migrate", verbosity=0, interactive=False)
+    except DatabaseError as error:
+        raise ProgramFailed(f"{error}\ncheck DATABASE_URL, and that its server runs") from error
 
 
 class Serving:
@@ -24,7 +34,7 @@ class Serving:
     def bring_up(self, backing: Backing) -> Demo:
         """Everything up to the ready line; raises `ProgramFailed` with the reason of the step that failed."""
         self.steps.say("migrating the metadata database")
-        call_command("migrate", verbosity=0, interactive=False)
+        migrate()
         self.supervisor.start(Beat(self.home.path))
         user, logins = admin.ensure(self.home)
         self.token = logins["token"]

@@ -8,6 +8,7 @@ class Steps:
 
     def __init__(self, since: float | None = None) -> None:
         self.since = since or time.time()
+        self.current = ""
 
     @property
     def elapsed_s(self) -> float:
@@ -16,4 +17,5 @@ class Steps:
 
     def say(self, text: str) -> None:
         """One step, as script/lib.sh prints its own."""
+        self.current = text
         print(f"[{self.elapsed_s:4.0f} s] {text}", flush=True)
