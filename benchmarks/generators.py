@@ -13,7 +13,7 @@ from django.conf import settings
 from benchmarks.errors import QueueDown
 
 KEY = "pooldeck:generators"
-ALIVE_WITHIN = timedelta(seconds=30)  # a worker beats every 2 s; a loaded machine may be late
+ALIVE_WITHIN = timedelta(seconds=15)  # a worker beats every 2 s; a loaded machine may be late
 REMEMBERED_FOR = timedelta(days=7)
 ANSWER_WITHIN_S = 2
 

@@ -164,5 +164,5 @@ class GeneratorSerializer(serializers.Serializer[Any]):
 
     name = serializers.CharField()
     last_seen_at = serializers.DateTimeField()
-    alive = serializers.BooleanField(help_text="Whether its last heartbeat is younger than 30 seconds")
+    alive = serializers.BooleanField(help_text="Whether its last heartbeat is younger than 15 seconds")
     run = serializers.UUIDField(allow_null=True)

@@ -10,6 +10,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
+from pools.models import Cluster
 from tests.callers import bearer
 from tests.live.benchmarks.conftest import TestWorker
 from tests.live.conftest import APP_PASSWORD, APP_ROLE
@@ -163,6 +164,30 @@ def test_cancelling_ends_a_running_run_and_keeps_its_samples(
     script.post(f"/runs/{run['id']}/cancel/", status=200)
 
 
+def test_equal_runs_are_queued_as_one_group(script: Script, cluster: Cluster, dataset: str) -> None:
+    target = {"cluster": str(cluster.pk), "database": dataset}
+    first = script.post("/runs/", {"target": target, "options": QUICK, "repeat": 3, "name": "thrice"})
+    runs = script.get("/runs/", group=first["group"], ordering="number")["results"]
+    assert [(run["number"] - first["number"], run["status"], run["name"]) for run in runs] == [
+        (0, "queued", "thrice"),
+        (1, "queued", "thrice"),
+        (2, "queued", "thrice"),
+    ]
+    assert all(run["options"] == first["options"] for run in runs)
+    assert script.post(f"/runs/{runs[2]['id']}/cancel/", status=200)["status"] == "cancelled"
+
+
+def test_a_run_that_writes_needs_the_name_on_a_protected_cluster(
+    script: Script, cluster: Cluster, dataset: str
+) -> None:
+    guarded = script.client.patch(f"{API}/clusters/{cluster.pk}/", {"protected": True})
+    assert guarded.json()["protected"] is True
+    run = {"target": {"cluster": str(cluster.pk), "database": dataset}, "options": QUICK | {"builtin": "tpcb-like"}}
+    refused = script.post("/runs/", run, status=400)
+    assert dataset in refused["detail"]
+    assert script.post("/runs/", run | {"confirm": dataset})["status"] == "queued"
+
+
 def test_generators_are_seen_by_their_heartbeats(script: Script, worker: TestWorker) -> None:
     found = script.until("/generators/", lambda page: page["count"])["results"]
     assert [(row["name"], row["alive"], row["run"]) for row in found] == [("local", True, None)]
@@ -170,7 +195,7 @@ def test_generators_are_seen_by_their_heartbeats(script: Script, worker: TestWor
     assert (ready.status_code, ready.json()["down"]) == (200, [])
 
 
-def test_a_queue_that_is_down_saves_nothing(script: Script, cluster: Any, dataset: str, settings: Any) -> None:
+def test_a_queue_that_is_down_saves_nothing(script: Script, cluster: Cluster, dataset: str, settings: Any) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     script.post("/runs/", {"target": {"cluster": str(cluster.pk), "database": dataset}}, status=503)
     assert script.get("/runs/", purpose="load")["count"] == 0
