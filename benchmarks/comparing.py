@@ -57,10 +57,10 @@ METRICS = (
 
 @dataclass(frozen=True)
 class Subject:
-    """A run as the comparison sees it; `valid` says whether its figures may be compared at all."""
+    """A run as the comparison sees it; `valid` says whether its figures may be compared, None not known yet."""
 
     label: str
-    valid: bool
+    valid: bool | None
     summary: Mapping[str, float | None]
     options: Mapping[str, Any]
     server_version: str = ""
@@ -135,7 +135,7 @@ def _row(metric: Metric, subjects: Sequence[Subject]) -> Row:
 def _cell(metric: Metric, first: Subject, subject: Subject) -> Cell:
     value = subject.summary.get(metric.key)
     ratio = None if subject is first else _ratio(value, first.summary.get(metric.key))
-    comparable = first.valid and subject.valid
+    comparable = bool(first.valid and subject.valid)
     return Cell(value, ratio, tone_of(ratio, metric.direction) if comparable else Tone.NONE)
 
 
@@ -145,6 +145,8 @@ def _ratio(value: float | None, base: float | None) -> float | None:
 
 def _verdict(first: Subject, subject: Subject) -> str:
     for one in (first, subject):
+        if one.valid is None:
+            return f"{subject.label} is not compared with {first.label} yet: {one.label} has not ended."
         if not one.valid:
             return f"{subject.label} is not compared with {first.label}: {one.label} is not valid."
     ratio = _ratio(subject.summary.get("tps"), first.summary.get("tps"))

@@ -27,9 +27,12 @@ def run_compare(request: HttpRequest) -> HttpResponse:
     compared = comparing.compare([_subject(run) for run in runs])
     context: dict[str, Any] = {
         "runs": runs,
+        "going_on": [run for run in runs if not run.is_final],
         "compared": compared,
         "noise": comparing.NOISE_STATEMENT,
-        "courses": [{"label": _label(run), "valid": _is_valid(run), **charting.course(run)} for run in runs],
+        "courses": [
+            {"label": _label(run), "valid": _is_valid(run) or not run.is_final, **charting.course(run)} for run in runs
+        ],
     }
     return render(request, "benchmarks/run_compare.html", context)
 
@@ -43,7 +46,7 @@ def _chosen(ids: list[str]) -> list[Run]:
 
 def _subject(run: Run) -> Subject:
     summary = run.summary or charting.partial_summary(run)
-    return Subject(_label(run), _is_valid(run), summary, run.options, run.server_version)
+    return Subject(_label(run), _is_valid(run) if run.is_final else None, summary, run.options, run.server_version)
 
 
 def _is_valid(run: Run) -> bool:
@@ -51,4 +54,5 @@ def _is_valid(run: Run) -> bool:
 
 
 def _label(run: Run) -> str:
-    return f"run {run.number}"
+    way = "imported" if run.purpose == Purpose.IMPORT else "pooled" if run.pool_id else "direct"
+    return f"run {run.number} ({way})"

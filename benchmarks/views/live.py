@@ -5,7 +5,6 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.core.exceptions import ObjectDoesNotExist
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
@@ -35,9 +34,9 @@ def run_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_safe
 def run_output(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """All that the program printed, as plain text: its output, then its messages."""
-    output = get_object_or_404(RunOutput, run=pk)
-    return HttpResponse(f"{output.stdout}\n{output.stderr}", content_type="text/plain; charset=utf-8")
+    """All that the program printed, as plain text: its progress and messages, then its summary."""
+    printed = "".join(_printed(get_object_or_404(Run, pk=pk)))
+    return HttpResponse(printed, content_type="text/plain; charset=utf-8")
 
 
 @require_POST
@@ -93,9 +92,11 @@ def _live_terms(run: Run) -> dict[str, Any]:
     }
 
 
+def _printed(run: Run) -> tuple[str, str]:
+    """The program's messages and its summary; both empty before anything is stored."""
+    output = RunOutput.objects.filter(run=run).first()
+    return (output.stderr, output.stdout) if output else ("", "")
+
+
 def _log(run: Run) -> list[str]:
-    try:
-        output = run.output
-    except ObjectDoesNotExist:  # nothing is stored before the first line
-        return []
-    return [*output.stderr.splitlines(), *output.stdout.splitlines()][-LOG_LINES:]
+    return [line for stream in _printed(run) for line in stream.splitlines()][-LOG_LINES:]

@@ -2,13 +2,16 @@
 
 import { ChartStack } from "./charts.js";
 
-const courses = JSON.parse(document.getElementById("courses").textContent).map(({ samples, ...course }) => ({
-  ...course,
-  rows: samples.rows.map((row) => Object.fromEntries(samples.columns.map((name, index) => [name, row[index]]))),
-}));
+function read() {
+  return JSON.parse(document.getElementById("courses-rows").textContent).map(({ samples, ...course }) => ({
+    ...course,
+    rows: samples.rows.map((row) => Object.fromEntries(samples.columns.map((name, index) => [name, row[index]]))),
+  }));
+}
 
-const last = ({ rows, span }) => Math.max(rows.at(-1)?.t ?? 0, span ?? 0);
-const stack = new ChartStack(Math.max(1, ...courses.map(last)));
+const courses = read();
+const span = () => Math.max(1, ...courses.map((course) => Math.max(course.rows.at(-1)?.t ?? 0, course.span ?? 0)));
+const stack = new ChartStack(span());
 stack.shaded = false;
 
 function series(name, unit) {
@@ -27,3 +30,14 @@ charts.hidden = false;
 stack.add(charts.querySelector('[data-chart="tps"]'), "Throughput", series("tps", "tps"));
 stack.add(charts.querySelector('[data-chart="latency"]'), "Latency", series("latency_ms", "ms"));
 stack.draw();
+
+// While a run goes on, htmx brings the figures and rows anew: the lines take them over where they are.
+document.body.addEventListener("htmx:oobAfterSwap", ({ detail }) => {
+  if (detail.target.id !== "courses") return;
+  read().forEach(({ rows }, index) => {
+    courses[index].rows.length = 0;
+    courses[index].rows.push(...rows);
+  });
+  stack.extend(span());
+  stack.draw();
+});

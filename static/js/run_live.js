@@ -7,7 +7,7 @@ import { RunStream } from "./run_stream.js";
 
 const OPEN_END = 1.25; // a run by transactions has no planned end: its axis runs this much ahead of it
 const FRAME = 16; // ms
-const QUEUE_LOOK = 3000; // ms between looks at what a queued run waits for
+const LOOK_EVERY = 3000; // ms
 
 const root = document.querySelector("[data-run-id]");
 const course = JSON.parse(document.getElementById("course").textContent);
@@ -95,6 +95,13 @@ function tile(name, text, title) {
 }
 
 const log = new LogPanel(document.querySelector("#log"));
+
+/** A sample in the words of pgbench 15 and later; the program's own line comes with its output at the end. */
+function progressLine({ t, tps, latency_ms: latency, stddev_ms: stddev, failed: lost }) {
+  const [mean, by] = [latency, stddev].map((number) => number?.toFixed(3) ?? "nan");
+  return `progress: ${t.toFixed(1)} s, ${tps?.toFixed(1) ?? "nan"} tps, lat ${mean} ms stddev ${by}, ${lost ?? 0} failed`;
+}
+
 const handlers = {
   sample(sample) {
     samples.push(sample);
@@ -105,6 +112,7 @@ const handlers = {
     tile("latency_ms", rounded(sample.latency_ms), exact(sample.latency_ms, "ms"));
     tile("failed", rounded(failed), `${failed} transactions`);
     drawSoon();
+    log.add(progressLine(sample));
   },
   pool(sample) {
     poolSamples.push(sample);
@@ -126,6 +134,7 @@ const handlers = {
     course.final = true;
     stack.shaded = Boolean(course.span);
     refresh();
+    log.replaceBy(root.dataset.output);
   },
   waits() {},
 };
@@ -148,8 +157,10 @@ function countDown() {
   tile("time", seconds(Math.ceil(Math.max(0, timing.left - (performance.now() - timing.at) / 1000))));
 }
 
-function lookAtQueue() {
-  if (status() === "queued") refresh();
+/** A queued run's place changes without an event, and the look at the end may have met a web process that was down. */
+function lookAgain() {
+  const shown = status();
+  if (shown === "queued" || (course.final && ["starting", "running"].includes(shown))) refresh();
 }
 
 buildCharts();
@@ -168,5 +179,5 @@ if (!course.final) {
   });
   stream.open();
   setInterval(countDown, 250);
-  setInterval(lookAtQueue, QUEUE_LOOK);
+  setInterval(lookAgain, LOOK_EVERY);
 }

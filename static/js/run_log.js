@@ -19,6 +19,15 @@ export class LogPanel {
     this.waits = requestAnimationFrame(() => this.show());
   }
 
+  /** Take the program's own words in place of what was followed, where they are kept. */
+  async replaceBy(url) {
+    const answer = await fetch(url);
+    const text = answer.ok ? await answer.text() : "";
+    if (!text) return;
+    this.lines = text.split("\n").filter(Boolean).slice(-KEPT);
+    this.show();
+  }
+
   show() {
     this.waits = null;
     const wanted = this.filter.value.toLowerCase();

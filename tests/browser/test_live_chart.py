@@ -70,12 +70,11 @@ def test_a_restarted_web_process_leaves_neither_hole_nor_double(page, web):
     with talking(web, 90) as run_id:
         watch(page, web, run_id)
         wait_for_points(page, 10)
-        for _ in range(2):
-            web.kill()
-            expect(page.locator("[data-link-state]")).to_have_text("reconnecting…")
-            time.sleep(0.5)
-            web.start()
-            expect(page.locator("[data-link-state]")).to_have_text("live", timeout=10_000)
+        web.kill()
+        expect(page.locator("[data-link-state]")).to_have_text("reconnecting…")
+        time.sleep(0.5)
+        web.start()  # on a busy machine the run may end before this is done: the end has to arrive all the same
+        expect(page.locator("[data-link-state]")).not_to_have_text("reconnecting…", timeout=20_000)
         expect(page.locator("#result-title")).to_be_visible(timeout=20_000)
     assert times(page) == all_times(90)
     assert page.evaluate("window.untouched")

@@ -4,23 +4,27 @@ import json
 import re
 from uuid import uuid4
 
-from benchmarks.models import Validity
-from tests.benchmarks.records import a_finished_run
+from benchmarks.models import Status, Validity
+from tests.benchmarks.records import a_finished_run, a_run
 from tests.callers import queries_of
+from tests.pools.records import a_pool
 
 COMPARE = "/runs/compare/"
 
 
 def test_two_runs_on_one_clock_with_ratios_to_the_first(staff):
-    first, second = a_finished_run(2), a_finished_run(3, summary={"tps": 12792.36, "latency_avg_ms": 0.75})
+    first, second = (
+        a_finished_run(2),
+        a_finished_run(3, pool=a_pool(), summary={"tps": 12792.36, "latency_avg_ms": 0.75}),
+    )
     answer = staff.get(COMPARE, {"run": [first.pk, second.pk]})
     text = answer.content.decode()
     assert answer.context["runs"] == [first, second]
     assert '<span class="compare-ratio compare-better">×2.00 · better</span>' in text
-    courses = json.loads(re.search(r'id="courses" type="application/json">(.*?)</script>', text, re.DOTALL)[1])
+    courses = json.loads(re.search(r'id="courses-rows" type="application/json">(.*?)</script>', text, re.DOTALL)[1])
     assert [(course["label"], len(course["samples"]["rows"])) for course in courses] == [
-        (f"run {first.number}", 2),
-        (f"run {second.number}", 3),
+        (f"run {first.number} (direct)", 2),
+        (f"run {second.number} (pooled)", 3),
     ]
     assert "varies about ±8 % from run to run" in text
 
@@ -40,7 +44,7 @@ def test_runs_ticked_in_a_list_are_measured_by_the_oldest(staff):
 def test_an_invalid_run_is_flagged(staff):
     first, second = a_finished_run(), a_finished_run(validity=Validity.SUSPECT)
     text = staff.get(COMPARE, {"run": [first.pk, second.pk]}).content.decode()
-    assert f"run {second.number} is not compared with run {first.number}" in text
+    assert f"run {second.number} (direct) is not compared with run {first.number} (direct)" in text
     assert "not comparable" in text
     assert "compare-better" not in text
 
@@ -72,3 +76,12 @@ def test_the_choice_takes_the_same_queries_for_one_run_and_three(staff):
     one = queries_of(staff, COMPARE)
     a_finished_run(), a_finished_run()
     assert queries_of(staff, COMPARE) == one
+
+
+def test_a_run_that_goes_on_is_not_judged_and_the_page_follows_it(staff):
+    first, second = a_finished_run(), a_run(2, status=Status.RUNNING)
+    text = staff.get(COMPARE, {"run": [first.pk, second.pk]}).content.decode()
+    assert f"run {second.number} (direct) is not compared with run {first.number} (direct) yet" in text
+    assert 'hx-trigger="every 3s"' in text
+    done = staff.get(COMPARE, {"run": [first.pk, a_finished_run().pk]}).content.decode()
+    assert 'hx-trigger="every 3s"' not in done

@@ -137,8 +137,9 @@ def test_all_that_was_printed_is_plain_text(staff):
     run = a_finished_run()
     answer = staff.get(f"/runs/{run.pk}/output/")
     assert answer["Content-Type"] == "text/plain; charset=utf-8"
-    assert answer.content.decode() == "tps = 6396.18\n\nprogress: 1.0 s, 100.0 tps\nvacuum is off\n"
-    assert staff.get(f"/runs/{a_run().pk}/output/").status_code == 404
+    assert answer.content.decode() == "progress: 1.0 s, 100.0 tps\nvacuum is off\ntps = 6396.18\n"
+    assert staff.get(f"/runs/{a_run().pk}/output/").content == b""
+    assert staff.get(f"/runs/{uuid4()}/output/").status_code == 404
 
 
 def test_an_unknown_run_is_not_found(staff):
