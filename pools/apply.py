@@ -1,7 +1,8 @@
 """Brings a pooler's wishes live and proves it, or puts back what was; the same for every kind of pooler."""
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -12,7 +13,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from pools import files
-from pools.errors import ApplyFailed, PoolerUnreachable
+from pools.errors import ApplyFailed, PoolerUnreachable, PoolsError
 from pools.models import Pool, Pooler, PoolerState, PoolState, Revision, RevisionState
 from pools.poolers import KINDS
 from pools.poolers.kind import Draft, Rejected, Session
@@ -22,11 +23,11 @@ logger = logging.getLogger(__name__)
 RETRY_UNREACHABLE_AFTER = timedelta(seconds=10)
 
 
-class LockLost(ApplyFailed):
+class LockLost(PoolsError):
     """The lease ran out and another worker applies now; this one must not write any more."""
 
 
-class Drifted(ApplyFailed):
+class Drifted(PoolsError):
     """Somebody else changed the panel's part of the files."""
 
 
@@ -140,16 +141,16 @@ def _attempt(pooler: Pooler, session: Session, author: Any, *, trust_disk: bool)
     wanted = [pool for pool in found if pool.removal_requested_at is None]
     leaving = [pool for pool in found if pool.removal_requested_at is not None]
     try:
-        draft = session.draft(wanted, _settled(pooler), trust_disk)
+        with _breakage_told(pooler):
+            draft = session.draft(wanted, _settled(pooler), trust_disk)
     except ApplyFailed as fault:
         return _refuse_unrendered(pooler, author, fault, [*_pending(wanted), *leaving])
     revision = Revision.objects.draft(pooler, draft.texts, author)
     attempt = Attempt(pooler, session, revision, draft, wanted, leaving)
     attempt.step("rendered", f"for {session.version_text}: {_summary(attempt)}")
     try:
-        session.rehearse(draft, attempt)
-    except LockLost:
-        raise
+        with _breakage_told(pooler):
+            session.rehearse(draft, attempt)
     except ApplyFailed as fault:
         _refuse(revision, fault, [*_pending(wanted), *leaving])
         return revision
@@ -160,14 +161,13 @@ def _attempt(pooler: Pooler, session: Session, author: Any, *, trust_disk: bool)
 def _bring_live(attempt: Attempt) -> None:
     session, draft = attempt.session, attempt.draft
     try:
-        attempt.step("writing", ", ".join(draft.texts))
-        session.go_live(draft.files, attempt)
-        attempt.step("reloaded")
-        session.read_back(draft.files)
-        attempt.step("read back", "the pooler says what the files say")
-        session.log_in(draft, attempt)
-    except LockLost:
-        raise
+        with _breakage_told(attempt.pooler):
+            attempt.step("writing", ", ".join(draft.texts))
+            session.go_live(draft.files, attempt)
+            attempt.step("reloaded")
+            session.read_back(draft.files)
+            attempt.step("read back", "the pooler says what the files say")
+            session.log_in(draft, attempt)
     except (ApplyFailed, PoolerUnreachable) as fault:
         _roll_back(attempt, fault)
     else:
@@ -180,13 +180,12 @@ def _roll_back(attempt: Attempt, fault: Exception) -> None:
     session, before = attempt.session, attempt.draft.before
     changed = [*_pending(attempt.pools), *attempt.leaving]
     try:
+        files.replace(attempt.pooler.config_dir, before)  # first of all, whether the pooler answers or not
         session.go_live(before, attempt)
         session.read_back(before)
     except PoolerUnreachable as gone:
-        files.replace(attempt.pooler.config_dir, before)
-        first = fault if isinstance(fault, PoolerUnreachable) else gone
         attempt.revision.finish(RevisionState.FAILED, f"{fault}; the old files are back for its next start")
-        raise first from gone
+        raise (fault if isinstance(fault, PoolerUnreachable) else gone) from None
     except ApplyFailed as second:
         reason = f"{fault}; and the old configuration could not be proved live: {second}"
         attempt.revision.finish(RevisionState.FAILED, reason)
@@ -198,6 +197,7 @@ def _roll_back(attempt: Attempt, fault: Exception) -> None:
 
 def _settle(attempt: Attempt) -> None:
     """Everything was proved: say so, at once for all. A pool edited meanwhile stays pending."""
+    attempt.renew()
     with transaction.atomic():
         attempt.revision.finish(RevisionState.APPLIED)
         for pool in _pending(attempt.pools):
@@ -227,6 +227,18 @@ def _give_up(pools: Collection[Pool], state: PoolState, reason: str) -> None:
         namesakes = Pool.objects.wanted().filter(pooler=pool.pooler_id, name=pool.name).exclude(pk=pool.pk)
         if not namesakes.exists():
             same.update(removal_requested_at=None)
+
+
+@contextmanager
+def _breakage_told(pooler: Pooler) -> Iterator[None]:
+    """Make of a fault that nobody foresaw one that is rolled back like the others; its traceback goes to the log."""
+    try:
+        yield
+    except PoolsError:
+        raise
+    except Exception as error:
+        logger.exception("pooler %s: the apply broke", pooler.pk)
+        raise ApplyFailed(f"the apply broke with {type(error).__name__}: see the worker's log") from error
 
 
 def _bury_the_dead(pooler: Pooler) -> bool:

@@ -34,11 +34,14 @@ def start(program: str, texts: Mapping[str, str], config_dir: str) -> None:
 
     It listens on a free port of 127.0.0.1 only, as the folder's owner, and connects to no server.
     """
-    with tempfile.TemporaryDirectory(prefix="pooldeck-rehearsal-") as name:
-        folder, owner = Path(name), Path(config_dir).stat()
-        for file_name, text in _moved(texts, folder, owner.st_uid).items():
-            (folder / file_name).write_bytes(text.encode(errors="surrogateescape"))
-        said = _run([program, str(folder / MAIN)], folder, config_dir, owner)
+    try:
+        with tempfile.TemporaryDirectory(prefix="pooldeck-rehearsal-") as name:
+            folder, owner = Path(name), Path(config_dir).stat()
+            for file_name, text in _moved(texts, folder, owner.st_uid).items():
+                (folder / file_name).write_bytes(text.encode(errors="surrogateescape"))
+            said = _run([program, str(folder / MAIN)], folder, config_dir, owner)
+    except OSError as error:
+        raise Rejected(f"a throwaway PgBouncer could not be started on the files: {error.strerror}") from error
     if said:
         raise Rejected(f"PgBouncer would not start on these files, so they were not written: {said}")
 

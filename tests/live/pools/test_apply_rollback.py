@@ -11,7 +11,7 @@ from django.utils import timezone
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools import apply, files
 from pools.models import Cluster, Pool, Pooler, PoolerState, PoolState, RevisionState
-from pools.poolers.pgbouncer import console, rehearsal
+from pools.poolers.pgbouncer import console, rehearsal, session, verify
 from tests.live.pools.conftest import Live, LogIn, MakePool
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
@@ -376,10 +376,33 @@ def test_pools_of_another_panel_in_the_folder_are_not_swept_away(
     assert list(live()) == ["theirs"]
 
 
+@pytest.mark.parametrize(("owner", "name"), [(session, "_moved"), (rehearsal, "start"), (verify, "log_in")])
+def test_a_fault_of_the_panels_own_is_rolled_back_and_not_tried_for_ever(
+    owner: object,
+    name: str,
+    orders: Pool,
+    make_pool: MakePool,
+    pooler: Pooler,
+    monkeypatch: pytest.MonkeyPatch,
+    live: Live,
+    log_in: LogIn,
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("app-password")
+
+    monkeypatch.setattr(owner, name, broken)
+    fresh = make_pool("fresh")
+    apply.apply_pooler(pooler)
+    reason = "the apply broke with ZeroDivisionError: see the worker's log"
+    assert state_of(fresh) == (PoolState.ROLLED_BACK, reason)
+    assert (list(live()), log_in("orders")) == (["orders"], "app")
+    assert apply.waiting_poolers() == []
+
+
 def test_nobody_can_still_log_in_to_a_rolled_back_new_pool(
     make_pool: MakePool, pooler: Pooler, monkeypatch: pytest.MonkeyPatch, log_in: LogIn
 ) -> None:
-    monkeypatch.setattr("pools.poolers.pgbouncer.verify.read_back", refuse_entries)
+    monkeypatch.setattr(verify, "read_back", refuse_entries)
     make_pool()
     apply.apply_pooler(pooler)
     with pytest.raises(psycopg.OperationalError):
