@@ -15,8 +15,12 @@ class Typed(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for field in self.fields.values():
-            field.error_messages["required"] = f"{str(field.label or 'a value').lower()} is needed: enter it"
+        for name, field in self.fields.items():
+            label = str(field.label or name.replace("_", " ")).lower()
+            field.error_messages["required"] = f"{label} is needed: enter it"
+            field.error_messages["invalid_choice"] = f"this {label} is not there (any more): choose one of the list"
+            if isinstance(field, forms.IntegerField):
+                field.error_messages["invalid"] = f"{label} is a whole number, such as 10"
 
     def take(self, errors: dict[str, list[str]]) -> None:
         """Show a verb's errors: beside the field where there is one, else above the form."""

@@ -26,7 +26,7 @@ class Look:
     error: str = ""
 
 
-_last: dict[tuple[UUID, int, str], tuple[float, Look]] = {}
+_last: dict[tuple[UUID, str], tuple[int, float, Look]] = {}  # (pooler, what) → its version, when, the answer
 
 
 def figures(pooler: Pooler) -> Look:
@@ -54,13 +54,12 @@ def _of_pools(rows: Rows) -> Rows:
 
 def _fresh(pooler: Pooler, what: str, ask: Callable[[], Look]) -> Look:
     """The last answer while it is fresh; an edited pooler is asked anew."""
-    key = (pooler.pk, pooler.version, what)
-    asked_at, look = _last.get(key, (-FRESH_S, Look()))
-    if time.monotonic() - asked_at < FRESH_S:
+    version, asked_at, look = _last.get((pooler.pk, what), (None, -FRESH_S, Look()))
+    if version == pooler.version and time.monotonic() - asked_at < FRESH_S:
         return look
     try:
         look = ask()
     except PoolerUnreachable as error:
         look = Look(error=str(error))
-    _last[key] = (time.monotonic(), look)
+    _last[pooler.pk, what] = (pooler.version, time.monotonic(), look)
     return look

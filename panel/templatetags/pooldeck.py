@@ -149,9 +149,9 @@ def clock(moment: str) -> str:
 
 
 @register.simple_tag
-def when(moment: datetime | None, never: str = "never") -> SafeString | str:
+def when(moment: datetime | Literal[""] | None, never: str = "never") -> SafeString | str:
     """A time as its distance from now, with date, time and zone in the tooltip."""
-    if moment is None:
+    if not moment:  # templates give an empty text for a status that is not there
         return never
     local = timezone.localtime(moment)
     return format_html(

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from pools.connection_box import ConnectionBox, Shown
+from pools.connection_strings import UnknownFormat
 
 logger = logging.getLogger(__name__)
 Record = TypeVar("Record", bound=Model)
@@ -25,8 +26,15 @@ def connection_answer(
     if shown.reveal or wanted:
         logger.info("the password of %s %s was shown to %s", record._meta.model_name, record.pk, request.user)
     if wanted:
-        text = box_of(record, shown).text(shown.way, wanted)
-        return HttpResponse(text, content_type="text/plain; charset=utf-8")
+        return _one_text(box_of(record, shown), shown.way, wanted)
     if request.htmx:  # type: ignore[attr-defined]  # the middleware adds it
         return render(request, "includes/connection_box.html", {"box": box_of(record, shown)})
     return page(request, record, shown)
+
+
+def _one_text(box: ConnectionBox, way: str, as_: str) -> HttpResponse:
+    try:
+        text, status = box.text(way, as_), 200
+    except UnknownFormat as error:
+        text, status = str(error), error.status
+    return HttpResponse(text, content_type="text/plain; charset=utf-8", status=status)

@@ -1,0 +1,94 @@
+"""The dashboard."""
+
+import pytest
+from django.test import Client
+
+from benchmarks.models import Purpose, Status
+from pools.models import PoolerState, PoolState
+from tests import callers
+from tests.benchmarks.records import a_finished_run, a_run
+from tests.callers import queries_of
+from tests.pools.records import a_cluster, a_pool, a_pooler, checked
+
+
+@pytest.fixture
+def staff(db: None, client: Client) -> Client:
+    """A browser in which staff is logged in."""
+    client.force_login(callers.person())
+    return client
+
+
+def test_strangers_are_led_to_the_login(client):
+    assert client.get("/").url == "/login/?next=/"
+    assert client.get("/live/").url == "/login/?next=/live/"
+
+
+def test_an_empty_panel_says_where_to_begin(staff):
+    page = staff.get("/").content.decode()
+    assert "From a server to a measured pool" in page
+    assert "/clusters/new/" in page
+    assert "Clients waiting" not in page
+
+
+def test_each_step_done_leads_to_the_next(staff):
+    a_cluster()
+    assert "/poolers/new/" in staff.get("/").content.decode()
+    a_pooler(port=1)
+    assert "/pools/new/" in staff.get("/").content.decode()
+
+
+def test_it_tells_what_there_is_and_whether_it_is_well(staff):
+    cluster, pooler = a_cluster(name="orders"), a_pooler(name="edge", port=1, state=PoolerState.ONLINE)
+    checked(cluster)
+    checked(a_cluster(name="gone"), state="unreachable", error="connection refused: nothing listens there")
+    a_pool(name="web", cluster=cluster, pooler=pooler, size=30, state=PoolState.APPLIED)
+    a_pool(name="bad", cluster=cluster, pooler=pooler, state=PoolState.ROLLED_BACK, state_reason="the login failed")
+    answer = staff.get("/")
+    assert answer.context["tally"] == {
+        "clusters": {"all": 2, "well": 1},
+        "poolers": {"all": 1, "well": 1},
+        "pools": {"all": 2, "well": 1},
+        "runs": {"all": 0, "now": 0, "queued": 0},
+    }
+    assert [(trouble.state, trouble.subject) for trouble in answer.context["troubles"]] == [
+        ("unreachable", "cluster gone"),
+        ("rolled_back", "pool bad"),
+    ]
+    page = answer.content.decode()
+    assert "<strong>40</strong> of 97" in page
+    assert "preset=worth" in page
+
+
+def test_it_shows_the_latest_measurements_with_their_course(staff):
+    a_finished_run(name="first")
+    a_run(purpose=Purpose.PREPARE, status=Status.SUCCEEDED)
+    answer = staff.get("/")
+    assert [row["run"].name for row in answer.context["runs"]] == ["first"]
+    page = answer.content.decode()
+    assert "<polyline" in page
+    assert "6,396" in page
+
+
+def test_it_costs_the_same_with_one_and_three_of_each(staff):
+    def add():
+        cluster = a_cluster()
+        checked(cluster)
+        a_pool(cluster=cluster, pooler=a_pooler(port=1))
+        a_finished_run(cluster=cluster)
+
+    add()
+    once = queries_of(staff, "/")
+    once_live = queries_of(staff, "/live/")
+    add()
+    add()
+    assert queries_of(staff, "/") == once
+    assert queries_of(staff, "/live/") == once_live
+
+
+def test_the_moving_part_outlives_a_console_that_does_not_answer(staff):
+    a_pool(name="web", pooler=a_pooler(port=1))
+    answer = staff.get("/live/", headers={"HX-Request": "true"})
+    page = answer.content.decode()
+    assert answer.context["waiting"] == 0
+    assert "web" in page
+    assert "t be reached" in page

@@ -1,0 +1,83 @@
+"""The tags and filters of every page."""
+
+from datetime import timedelta
+
+import pytest
+from django.template import Context, Template
+from django.utils import timezone
+
+from panel.templatetags import pooldeck
+from pools.forms import ClusterForm
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(None, "–"), ("", "–"), (0, "0 bytes"), (1023, "1023 bytes"), (7_900_000, "7.5 MB"), (5 * 1024**5, "5120 TB")],
+)
+def test_sizes_are_written_as_postgresql_does(number, text):
+    assert pooldeck.size(number) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (None, "–"),
+        (0, "0 s"),
+        (0.5, "0.5 s"),
+        (30, "30 s"),
+        (125, "2 min 5 s"),
+        (3600, "1 h"),
+        (11_405, "3 h 10 min"),
+    ],
+)
+def test_durations_are_written_as_people_say_them(seconds, text):
+    assert pooldeck.duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(None, "–"), ("", "–"), (12345.6, "12,346"), (812.44, "812.4"), (3.14159, "3.14"), (7.0, "7")]
+)
+def test_figures_keep_the_digits_that_matter(number, text):
+    assert pooldeck.figure(number) == text
+
+
+@pytest.mark.parametrize(
+    ("ago", "text"),
+    [(0, "just now"), (59, "59 seconds ago"), (60, "1 minute ago"), (7300, "2 hours ago"), (200_000, "2 days ago")],
+)
+def test_times_are_told_by_their_distance(ago, text):
+    assert pooldeck.distance(ago) == text
+
+
+def test_a_time_carries_its_date_and_zone():
+    moment = timezone.now() - timedelta(minutes=5)
+    written = pooldeck.when(moment)
+    assert moment.strftime("%Y-%m-%d %H:%M:%S UTC") in written
+    assert ">5 minutes ago<" in written
+    assert (pooldeck.when(None), pooldeck.when("", "not yet")) == ("never", "not yet")
+
+
+def test_a_state_nobody_knows_stays_grey():
+    badge = Template('{% include "includes/state.html" with state="odd" %}').render(Context())
+    assert "status-secondary" in badge
+
+
+def test_only_what_was_read_back_is_ticked():
+    ticked = {state for state, words in pooldeck.STATES.items() if words.verified}
+    assert ticked == {"online", "applied", "valid"}
+
+
+def test_a_field_names_its_flag_unit_and_error():
+    form = ClusterForm({"memory_mb": "much"})
+    page = Template('{% include "includes/field.html" with field=field flag="-m" unit="MB" %}').render(
+        Context({"field": form["memory_mb"]})
+    )
+    for words in (
+        'class="form-control is-invalid"',
+        "<code",
+        "-m",
+        ">MB<",
+        "memory is a whole number, such as 10",
+        "optional",
+    ):
+        assert words in page

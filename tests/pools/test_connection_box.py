@@ -1,0 +1,53 @@
+"""The box that says how to connect."""
+
+from django.http import QueryDict
+
+from pools import connection_box
+from pools.connection_box import MASK, Row, Shown
+from tests.pools.records import a_cluster, a_pool, a_pooler
+
+
+def rows_of(box):
+    return next(text.rows for text in box.endpoints[0]["texts"] if text.rows)
+
+
+def test_a_masked_password_can_not_be_copied(db):
+    box = connection_box.of_cluster(a_cluster("admin-secret"), Shown())
+    assert Row("Password", MASK, copyable=False) in rows_of(box)
+
+
+def test_a_shown_password_can_be_copied(db):
+    box = connection_box.of_cluster(a_cluster("admin-secret"), Shown(reveal=True))
+    assert Row("Password", "admin-secret") in rows_of(box)
+
+
+def test_a_password_nobody_gave_is_said_to_be_unknown(db):
+    pool = a_pool(cluster=a_cluster("admin-secret"), pooler=a_pooler(port=1), user="stranger")
+    box = connection_box.of_pool(pool, Shown(reveal=True))
+    assert not box.knows_password
+    assert Row("Password", "not known to the panel", copyable=False) in [
+        row for endpoint in box.endpoints for text in endpoint["texts"] for row in text.rows
+    ]
+
+
+def test_both_ways_of_a_pool_carry_its_own_user(db):
+    pool = a_pool(cluster=a_cluster("admin-secret"), pooler=a_pooler(port=1), user="app")
+    box = connection_box.of_pool(pool, Shown())
+    assert [(key, way.endpoint.user, way.endpoint.database) for key, way in box.ways.items()] == [
+        ("pooled", "app", pool.name),
+        ("direct", "app", "shop"),
+    ]
+
+
+def test_the_choices_of_the_form_are_read_back(db):
+    shown = Shown.chosen(QueryDict("reveal=1&endpoint=direct&as-pooled=psql&as-direct=env"))
+    assert shown == Shown(True, "direct", (("pooled", "psql"), ("direct", "env")))
+    box = connection_box.of_pool(a_pool(pooler=a_pooler(port=1)), shown)
+    assert [(endpoint["selected"], endpoint["shown_as"]) for endpoint in box.endpoints] == [
+        (False, "psql"),
+        (True, "env"),
+    ]
+
+
+def test_an_endpoint_nobody_knows_is_the_first_one(db):
+    assert connection_box.of_pool(a_pool(pooler=a_pooler(port=1)), Shown(way="nowhere")).endpoint == "pooled"

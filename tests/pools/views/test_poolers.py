@@ -1,0 +1,108 @@
+"""The pages of poolers."""
+
+import pytest
+
+from pools.models import Pooler, PoolerState, Revision, RevisionState
+from tests.callers import queries_of
+from tests.pools.records import a_cluster, a_pool, a_pooler
+
+TYPED = {
+    "name": "edge",
+    "kind": "pgbouncer",
+    "host": "127.0.0.1",
+    "port": "1",
+    "admin_user": "pooldeck",
+    "admin_password": "typed-secret",
+    "config_dir": "/nowhere",
+    "generator": "",
+}
+
+
+def test_the_list_sums_the_pools_of_each(staff):
+    first = a_pooler(name="beta", port=1)
+    a_pooler(name="alpha", port=1)
+    a_pool(pooler=first, size=3), a_pool(pooler=first, size=4)
+    answer = staff.get("/poolers/")
+    found = [(pooler.name, pooler.pool_count, pooler.pool_size) for pooler in answer.context["page"]]
+    assert found == [("alpha", 0, None), ("beta", 2, 7)]
+
+
+@pytest.mark.parametrize(("query", "found"), [("q=ed", ["edge"]), ("state=online", ["up"]), ("q=none", [])])
+def test_the_list_is_filtered_by_its_address(staff, query, found):
+    a_pooler(name="edge", port=1)
+    a_pooler(name="up", port=1, state=PoolerState.ONLINE)
+    assert [pooler.name for pooler in staff.get(f"/poolers/?{query}").context["page"]] == found
+
+
+def test_the_list_costs_the_same_with_one_and_three_rows(staff):
+    a_pooler(port=1)
+    once = queries_of(staff, "/poolers/")
+    a_pooler(port=1), a_pooler(port=1)
+    assert queries_of(staff, "/poolers/") == once
+
+
+def test_a_pooler_that_is_down_is_saved_and_says_why(staff):
+    page = staff.post("/poolers/new/", TYPED, follow=True).content.decode()
+    assert Pooler.objects.get().admin_password == "typed-secret"
+    assert "is saved, but can" in page
+    assert "Connection refused" in page
+
+
+def test_a_refused_value_stands_beside_its_field_and_what_was_typed_stays(staff):
+    answer = staff.post("/poolers/new/", TYPED | {"config_dir": "relative"})
+    form = answer.context["form"]
+    assert form.errors == {"config_dir": ["'relative' is not an absolute path: write it from / on, without .."]}
+    assert (form["name"].value(), form["admin_password"].value()) == ("edge", "typed-secret")
+    assert not Pooler.objects.exists()
+
+
+def test_a_stale_edit_is_a_conflict(staff):
+    pooler = a_pooler(name="edge", port=1)
+    pooler.edit(1, config_dir="/theirs")
+    answer = staff.post(f"/poolers/{pooler.pk}/edit/", TYPED | {"version": "1", "config_dir": "/mine"})
+    assert answer.status_code == 409
+    assert answer.context["stale"] == [
+        {"label": "Configuration directory", "yours": "/mine", "theirs": "/theirs"},
+    ]
+    assert answer.context["form"]["version"].value() == "2"
+
+
+def test_the_page_of_a_pooler_shows_revisions_with_their_steps(staff):
+    pooler = a_pooler(port=1, error="pooler can't be reached: Connection refused")
+    revision = Revision.objects.draft(pooler, {"userlist.txt": '"app" "file-secret"'})
+    revision.note("rendered", "for PgBouncer 1.18.0")
+    revision.note("read back", "the pooler says what the files say")
+    revision.finish(RevisionState.ROLLED_BACK, "the login through the pool failed")
+    page = staff.get(f"/poolers/{pooler.pk}/").content.decode()
+    for words in ("rolled back", "the login through the pool failed", "for PgBouncer 1.18.0", "Connection refused"):
+        assert words in page
+    assert page.count("(verified)") == 1
+    assert "file-secret" not in page
+
+
+def test_the_page_of_a_pooler_costs_the_same_with_one_and_three_pools(staff):
+    pooler, cluster = a_pooler(port=1), a_cluster()
+    a_pool(pooler=pooler, cluster=cluster)
+    once = queries_of(staff, f"/poolers/{pooler.pk}/")
+    a_pool(pooler=pooler, cluster=cluster), a_pool(pooler=pooler, cluster=cluster)
+    assert queries_of(staff, f"/poolers/{pooler.pk}/") == once
+
+
+def test_a_check_says_why_it_failed(staff):
+    pooler = a_pooler(port=1)
+    page = staff.post(f"/poolers/{pooler.pk}/check/", follow=True).content.decode()
+    assert "The check failed: pooler" in page
+
+
+def test_a_pooler_goes_only_when_its_name_is_typed(staff):
+    pooler = a_pooler(name="edge", port=1)
+    staff.post(f"/poolers/{pooler.pk}/delete/", {"name": "edg"})
+    assert Pooler.objects.exists()
+    assert staff.post(f"/poolers/{pooler.pk}/delete/", {"name": "edge"}).url == "/poolers/"
+    assert not Pooler.objects.exists()
+
+
+def test_a_pooler_with_pools_stays(staff):
+    pool = a_pool(pooler=a_pooler(name="edge", port=1))
+    answer = staff.post(f"/poolers/{pool.pooler_id}/delete/", {"name": "edge"})
+    assert "still has 1 pools" in answer.context["refused"]

@@ -1,0 +1,234 @@
+"""The pages of pools."""
+
+import pytest
+from django.utils import timezone
+
+from pools.models import Pool, PoolerState, PoolState, Revision
+from tests.callers import queries_of
+from tests.pools.records import a_cluster, a_pool, a_pooler, checked, know_password
+
+
+@pytest.fixture
+def place(db):
+    """A checked cluster whose role app is known, and a pooler; as the form posts them."""
+    cluster, pooler = a_cluster(name="orders"), a_pooler(name="edge", port=1)
+    checked(cluster)
+    know_password(cluster, "app", "known-secret")
+    return {"cluster": str(cluster.pk), "pooler": str(pooler.pk)}
+
+
+def typed(place, **values):
+    return place | {"name": "web", "database": "shop", "user": "app", "mode": "transaction", "size": "10"} | values
+
+
+def test_the_list_shows_each_pool(staff):
+    a_pool(name="web", pooler=a_pooler(name="edge", port=1), user="")
+    page = staff.get("/pools/").content.decode()
+    for words in ("web", "on edge", "the inbound user", "Transaction", "pending"):
+        assert words in page
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("q=we", ["web"]),
+        ("state=applied", ["live"]),
+        ("cluster=orders", ["web"]),
+        ("pooler=edge", ["web"]),
+        ("q=x", []),
+    ],
+)
+def test_the_list_is_filtered_by_its_address(staff, query, found):
+    a_pool(name="web", cluster=a_cluster(name="orders"), pooler=a_pooler(name="edge", port=1))
+    a_pool(name="live", state=PoolState.APPLIED, pooler=a_pooler(port=1))
+    assert [row["pool"].name for row in staff.get(f"/pools/?{query}").context["rows"]] == found
+
+
+def test_the_list_costs_the_same_with_one_and_three_rows(staff):
+    pooler, cluster = a_pooler(port=1), a_cluster()
+    a_pool(pooler=pooler, cluster=cluster)
+    once = queries_of(staff, "/pools/")
+    a_pool(pooler=pooler, cluster=cluster), a_pool(pooler=pooler, cluster=cluster)
+    assert queries_of(staff, "/pools/") == once
+
+
+@pytest.mark.parametrize(
+    ("there", "next_step"),
+    [((), "Register a cluster"), ((a_cluster,), "Register a pooler"), ((a_cluster, a_pooler), "Make the first pool")],
+)
+def test_an_empty_list_says_the_next_step(staff, there, next_step):
+    for make in there:
+        make()
+    assert next_step in staff.get("/pools/").content.decode()
+
+
+def test_the_form_fills_its_pickers_from_the_last_check_without_asking(staff, place):
+    answer = staff.get(f"/pools/new/?cluster={place['cluster']}&name=web")
+    form = answer.context["form"]
+    assert form["name"].value() == "web"
+    assert [value for value, _ in form.fields["database"].widget.choices] == ["", "postgres", "shop"]
+    assert [value for value, _ in form.fields["user"].widget.choices] == ["", "app", "postgres"]
+    assert answer.context["budget"].free == 97
+
+
+def test_the_only_cluster_is_chosen_already(staff, place):
+    assert str(staff.get("/pools/new/").context["chosen_cluster"].pk) == place["cluster"]
+
+
+def test_choosing_a_cluster_keeps_what_was_typed(staff, place):
+    answer = staff.post("/pools/choices/?ask", typed(place, size="7", user="nobody", user_password="typed-secret"))
+    form = answer.context["form"]
+    assert (form["size"].value(), form["database"].value(), form["user"].value()) == ("7", "shop", "nobody")
+    page = answer.content.decode()
+    assert "nobody (not found at the last check)" in page
+    assert "connection refused: nothing listens at 127.0.0.1:1" in page
+    assert 'value="typed-secret"' in page
+
+
+@pytest.mark.parametrize(("user", "asks"), [("app", False), ("postgres", False), ("stranger", True), ("", False)])
+def test_the_password_is_asked_for_only_when_it_is_not_known(staff, place, user, asks):
+    answer = staff.post("/pools/choices/", typed(place, user=user))
+    assert answer.context["form"].asks_password is asks
+
+
+def test_nonsense_in_the_address_chooses_nothing(staff, place):
+    assert staff.get("/pools/new/?cluster=nonsense&pool=nonsense").context["chosen_cluster"] is None
+
+
+def test_without_javascript_a_button_fills_the_pickers(staff, place):
+    answer = staff.post("/pools/new/", typed(place, refill="1"))
+    assert answer.context["form"].errors == {}
+    assert answer.context["form"]["name"].value() == "web"
+    assert not Pool.objects.exists()
+
+
+def test_a_pool_is_made_and_its_page_shows_it_pending(staff, place, asked):
+    answer = staff.post("/pools/new/", typed(place))
+    pool = Pool.objects.get()
+    assert answer.url == f"/pools/{pool.pk}/"
+    assert (pool.name, pool.size, pool.state) == ("web", 10, PoolState.PENDING)
+    assert asked() == [place["pooler"]]
+    assert "being brought live on edge" in staff.get(answer.url).content.decode()
+
+
+def test_a_size_over_the_budget_is_refused_with_the_figures_and_all_typed_stays(staff, place):
+    answer = staff.post("/pools/new/", typed(place, size="98", mode="session"))
+    form = answer.context["form"]
+    assert form.errors == {
+        "size": ["size 98 is over the budget of cluster orders: 97 available, 0 given to pools, 97 free"]
+    }
+    assert (form["name"].value(), form["database"].value(), form["mode"].value()) == ("web", "shop", "session")
+    assert not Pool.objects.exists()
+
+
+def test_a_form_half_filled_names_each_field(staff, place):
+    answer = staff.post("/pools/new/", place | {"name": "", "size": "many", "mode": "transaction"})
+    assert answer.context["form"].errors == {
+        "name": ["name is needed: enter it"],
+        "database": ["database is needed: enter it"],
+        "size": ["size is a whole number, such as 10"],
+    }
+    assert "3 fields need another value" in answer.content.decode()
+
+
+def test_a_stale_edit_is_a_conflict_that_keeps_what_was_typed(staff, place, asked):
+    staff.post("/pools/new/", typed(place))
+    pool = Pool.objects.get()
+    pool.edit(1, size=11)
+    answer = staff.post(f"/pools/{pool.pk}/edit/", typed(place, size="12", version="1"))
+    assert answer.status_code == 409
+    assert answer.context["stale"] == [{"label": "Size", "yours": 12, "theirs": 11}]
+    assert answer.context["form"]["size"].value() == "12"
+    assert staff.post(f"/pools/{pool.pk}/edit/", typed(place, size="12", version="2")).status_code == 302
+    pool.refresh_from_db()
+    assert pool.size == 12
+
+
+def test_a_pool_stays_where_it_is(staff, place, asked):
+    staff.post("/pools/new/", typed(place))
+    pool = Pool.objects.get()
+    elsewhere = {"cluster": str(a_cluster().pk), "pooler": str(a_pooler().pk), "version": "1"}
+    assert staff.post(f"/pools/{pool.pk}/edit/", typed(place, **elsewhere)).status_code == 302
+    pool.refresh_from_db()
+    assert (str(pool.cluster_id), str(pool.pooler_id)) == (place["cluster"], place["pooler"])
+
+
+def test_a_pool_is_removed_after_a_confirmation(staff, asked):
+    pool = a_pool(pooler=a_pooler(name="edge", port=1), size=1)
+    page = staff.get(f"/pools/{pool.pk}/delete/").content.decode()
+    assert "the 1 connection go" in page or "the 1 connection" in page
+    assert Pool.objects.wanted().exists()
+    assert staff.post(f"/pools/{pool.pk}/delete/").url == f"/pools/{pool.pk}/"
+    assert not Pool.objects.wanted().exists()
+    assert "being removed" in staff.get(f"/pools/{pool.pk}/").content.decode()
+
+
+def test_the_page_of_a_pool_gives_both_ways_without_the_password(staff, place):
+    cluster = a_cluster("admin-secret", name="web-cluster")
+    know_password(cluster, "app", "role-secret")
+    pool = a_pool(name="web", cluster=cluster, pooler=a_pooler(port=6000), database="shop", user="app")
+    page = staff.get(f"/pools/{pool.pk}/").content.decode()
+    assert "postgresql://app@127.0.0.1:6000/web" in page
+    assert "postgresql://app@127.0.0.1:1/shop" in page
+    assert "role-secret" not in page
+    assert "admin-secret" not in page
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "uri"),
+    [
+        ("pooled", "postgresql://app:role-secret@127.0.0.1:6000/web"),
+        ("direct", "postgresql://app:role-secret@127.0.0.1:1/shop"),
+        ("", "postgresql://app:role-secret@127.0.0.1:6000/web"),
+    ],
+)
+def test_one_text_is_copied_with_its_password(staff, caplog, endpoint, uri):
+    cluster = a_cluster("admin-secret")
+    know_password(cluster, "app", "role-secret")
+    pool = a_pool(name="web", cluster=cluster, pooler=a_pooler(port=6000), database="shop", user="app")
+    caplog.set_level("INFO", "pools.views.connections")
+    answer = staff.post(f"/pools/{pool.pk}/connection/", {"as": "uri", "endpoint": endpoint})
+    assert (answer.content.decode(), answer.headers["Content-Type"]) == (uri, "text/plain; charset=utf-8")
+    assert "no-store" in answer.headers["Cache-Control"]
+    assert f"the password of pool {pool.pk} was shown to" in caplog.text
+
+
+def test_a_format_nobody_knows_is_refused(staff):
+    pool = a_pool(pooler=a_pooler(port=1))
+    assert staff.post(f"/pools/{pool.pk}/connection/", {"as": "carrier-pigeon"}).status_code == 400
+
+
+def test_the_moving_card_asks_each_second_while_pending_and_then_for_figures_only(staff):
+    pool = a_pool(pooler=a_pooler(port=1))
+    moving = staff.get(f"/pools/{pool.pk}/live/?was=pending").content.decode()
+    assert 'hx-trigger="every 1s"' in moving
+    pool.edit(None, state=PoolState.APPLIED)
+    settled = staff.get(f"/pools/{pool.pk}/live/?was=pending")
+    assert settled.headers["HX-Retarget"] == "#pool-live"
+    assert 'hx-trigger="every 1s"' not in settled.content.decode()
+    quiet = staff.get(f"/pools/{pool.pk}/live/?was=applied")
+    assert "HX-Retarget" not in quiet.headers
+
+
+def test_the_moving_card_shows_the_revision_and_ticks_only_proofs(staff):
+    pool = a_pool(pooler=a_pooler(port=1), state=PoolState.APPLIED)
+    revision = Revision.objects.draft(pool.pooler, {})
+    for step in ("rendered", "writing", "reloaded", "read back", "logged in"):
+        revision.note(step)
+    page = staff.get(f"/pools/{pool.pk}/live/").content.decode()
+    assert page.count("(verified)") == 2
+
+
+def test_a_pool_whose_pooler_is_down_waits_and_says_why(staff):
+    down = a_pooler(name="edge", port=1, state=PoolerState.UNREACHABLE, error="pooler edge can't be reached")
+    pool = a_pool(pooler=down, state_reason="pooler edge can't be reached")
+    page = staff.get(f"/pools/{pool.pk}/").content.decode()
+    assert "Saved, and applied as soon as it can be." in page
+    assert "pooler edge can&#x27;t be reached" in page
+
+
+def test_a_pool_that_is_gone_leads_its_watchers_to_the_list(staff):
+    pool = a_pool(pooler=a_pooler(port=1), removal_requested_at=timezone.now())
+    pk = pool.pk
+    pool.delete()
+    assert staff.get(f"/pools/{pk}/live/").headers["HX-Redirect"] == "/pools/"
