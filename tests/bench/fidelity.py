@@ -62,7 +62,7 @@ def measure(api: Api, builtin: str, pairs: int, seconds: int) -> None:
     """Print the ratios of one built-in script."""
     pool = api.get("pools/")["results"][0]
     cluster = api.get(f"clusters/{pool['cluster']}/")
-    target = {"cluster": cluster["id"], "database": pool["database"]}
+    target = {"cluster": cluster["id"], "database": pool["database"], "user": pool["user"]}
     options = {"builtin": builtin, "clients": 4, "threads": 2, "duration": seconds, "progress": 1}
     environment = endpoint_environment(api, pool, cluster)
     _, command = panel_tps(api, target, {**options, "duration": 2})  # warm-up; it also says the command
