@@ -136,3 +136,17 @@ def test_a_program_that_dies_ends_the_rest(tmp_path: Path) -> None:
         assert started.process.wait(30) == 1
         assert still_there(running) == set()
         assert any("beat ended with exit code -9" in line for line in started.lines)
+
+
+def test_once_prints_its_table_and_succeeds_only_if_every_arm_is_valid(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [ROOT / "script" / "up", "--once", "--port", str(free_port())],
+        env={**os.environ, "POOLDECK_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    arms = [line for line in done.stdout.splitlines() if ", direct  " in line or ", pooled  " in line]
+    assert len(arms) == 4, done.stdout + done.stderr
+    assert (done.returncode == 0) == all(arm.endswith("  valid") for arm in arms), done.stdout

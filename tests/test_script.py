@@ -1,0 +1,74 @@
+"""The scripts around the panel: lists of packages, and what people without root are told."""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from panel.quickstart import account
+
+ROOT = Path(__file__).resolve().parent.parent
+SCRIPTS = sorted(path for path in [*(ROOT / "script").iterdir(), ROOT / ".ci" / "run"] if path.is_file())
+
+
+def bash(words: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-c", words, "bash", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_scripts_are_sound_bash(script: Path) -> None:
+    assert subprocess.run(["bash", "-n", script], capture_output=True, text=True, check=True).stderr == ""
+
+
+@pytest.mark.parametrize("name", ["script/up", "script/test", "script/install-packages", ".ci/run"])
+def test_commands_can_be_run(name: str) -> None:
+    assert os.access(ROOT / name, os.X_OK)
+
+
+def test_ci_runs_script_test() -> None:
+    assert 'exec "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/../script/test" "$@"' in (ROOT / ".ci/run").read_text()
+
+
+def test_a_list_of_packages_may_hold_comments_and_empty_lines(tmp_path: Path) -> None:
+    (tmp_path / "list").write_text("# all of it\n\nbash\nmawk   # why\n")
+    assert bash('. script/packages.sh; listed_packages "$1"', str(tmp_path / "list")).stdout == "bash\nmawk\n"
+
+
+def test_only_packages_that_are_not_installed_are_missing(tmp_path: Path) -> None:
+    (tmp_path / "list").write_text("bash\nno-such-package\ncoreutils\n")
+    assert bash('. script/packages.sh; missing_packages "$1"', str(tmp_path / "list")).stdout == "no-such-package\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody without sudo")
+def test_people_without_root_are_told_the_command_and_get_exit_code_2(tmp_path: Path) -> None:
+    (tmp_path / "list").write_text("no-such-package\n")
+    words = ["bash", "-c", f". {ROOT}/script/lib.sh; need_packages {tmp_path}/list"]
+    told = subprocess.run(
+        account.dropped(words, signal.SIGKILL, tmp_path), stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
+    assert told.returncode == 2
+    assert told.stderr.endswith(
+        "as root, run: apt-get update && apt-get install -y --no-install-recommends no-such-package\n"
+    )
+
+
+def test_a_failing_step_names_itself_and_the_remedy() -> None:
+    failed = bash('. script/lib.sh; step "painting the roof" "buy paint" sh -c "echo no paint >&2; exit 7"')
+    assert failed.returncode == 1
+    assert "painting the roof" in failed.stdout
+    assert failed.stderr.splitlines()[-2:] == [
+        "failed: painting the roof (exit code 7; its own message is above)",
+        "buy paint",
+    ]
+
+
+def test_a_stamp_holds_for_the_same_files_only(tmp_path: Path) -> None:
+    (tmp_path / "lock").write_text("1")
+    write = bash('. script/lib.sh; stamp_of "$1/lock" > "$1/stamp"; is_stamped "$1/stamp" "$1/lock"', str(tmp_path))
+    assert write.returncode == 0
+    (tmp_path / "lock").write_text("2")
+    assert bash('. script/lib.sh; is_stamped "$1/stamp" "$1/lock"', str(tmp_path)).returncode == 1
