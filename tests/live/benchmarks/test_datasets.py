@@ -1,15 +1,17 @@
 """Preparing datasets in real databases, and refusing where that would destroy something."""
 
 import itertools
+import threading
 
 import pytest
+from django.db import connections
 
-from benchmarks import datasets
+from benchmarks import datasets, submitting
 from benchmarks.errors import InvalidTarget, Refused
 from benchmarks.models import Dataset, Run, Status
 from panel.quickstart.servers import PostgresServer
 from pools.models import Cluster
-from tests.live.benchmarks.conftest import execute, prepare
+from tests.live.benchmarks.conftest import QUICK, execute, prepare, wait_for
 from tests.live.conftest import APP_PASSWORD, APP_ROLE
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("queue")]
@@ -96,3 +98,59 @@ def test_a_failed_preparation_says_what_it_left(cluster: Cluster, postgres: Post
     assert "read-only transaction" in failed.error
     assert failed.error.endswith(f"the pgbench tables of {database} are gone now: prepare again")
     assert not datasets.facts(cluster, database).tables_exist
+
+
+def test_a_cancelled_preparation_says_what_it_left_and_may_be_repeated(cluster: Cluster, database: str) -> None:
+    run = prepare(cluster, database, scale=30)
+
+    def cancel_under_way() -> None:
+        wait_for(run, lambda found: (found.progress_percent or 0) > 5)
+        Run.objects.get(pk=run.pk).request_cancel()
+        connections.close_all()
+
+    canceller = threading.Thread(target=cancel_under_way)
+    canceller.start()
+    done = execute(run)
+    canceller.join()
+    assert done.status == Status.CANCELLED
+    assert done.error.endswith(f"the pgbench tables of {database} are empty now: prepare again")
+    assert 5 < done.progress_percent < 80
+    assert datasets.facts(cluster, database).ours
+    assert execute(prepare(cluster, database)).status == Status.SUCCEEDED
+
+
+def test_a_run_without_its_tables_is_refused_with_the_remedy(cluster: Cluster, database: str) -> None:
+    with pytest.raises(Refused, match=f"{database} lacks pgbench tables: prepare a dataset first"):
+        load(cluster, database)
+
+
+def test_a_role_may_use_our_tables_but_is_given_no_others(
+    cluster: Cluster, postgres: PostgresServer, database: str
+) -> None:
+    postgres.create_owner_and_database("guest", "guest-password", "of_guest")
+    known = cluster.role_passwords.model(cluster=cluster, role="guest")
+    known.password = "guest-password"
+    known.save(force_insert=True)
+    execute(prepare(cluster, database))
+    done = execute(load(cluster, database, user="guest", builtin="tpcb-like"))
+    assert (done.status, done.error, done.role) == (Status.SUCCEEDED, "", "guest")
+    Dataset.objects.all().delete()
+    with postgres.connect(database) as session:
+        session.execute("REVOKE UPDATE ON pgbench_accounts FROM guest")
+    with pytest.raises(Refused, match="role guest may not UPDATE"):
+        load(cluster, database, user="guest", builtin="tpcb-like")
+
+
+def test_writing_to_a_protected_cluster_needs_the_databases_name_typed(cluster: Cluster, database: str) -> None:
+    execute(prepare(cluster, database))
+    cluster.edit(None, protected=True)
+    with pytest.raises(Refused, match=f"cluster live is protected and tpcb-like writes.*{database}"):
+        load(cluster, database, builtin="tpcb-like")
+    assert load(cluster, database).status == Status.QUEUED
+    assert load(cluster, database, builtin="tpcb-like", confirm=database).status == Status.QUEUED
+
+
+def load(cluster: Cluster, database: str, *, user: str = "", confirm: str = "", **options: object) -> Run:
+    """A queued load."""
+    target = {"cluster": str(cluster.pk), "database": database, "user": user}
+    return submitting.submit(target=target, options=QUICK | options, author=None, confirm=confirm)
