@@ -10,7 +10,7 @@ from typing import Self
 from panel.quickstart import account
 
 LOG_TAIL = 20
-LANGUAGE = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin", "LANG": "C.UTF-8"}
+PLAIN_ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin", "LANG": "C.UTF-8"}
 
 
 class ProgramFailed(Exception):
@@ -46,7 +46,7 @@ class Program:
     @property
     def environment(self) -> dict[str, str]:
         """All that it inherits."""
-        return dict(LANGUAGE)
+        return dict(PLAIN_ENVIRONMENT)
 
     def prepare(self) -> None:
         """Write what it needs before it starts; a second call changes nothing that is in use."""

@@ -16,7 +16,7 @@ from psycopg import sql
 
 from panel.quickstart import account
 from panel.quickstart.ports import LOOPBACK, free_port
-from panel.quickstart.programs import LANGUAGE, Program, ProgramFailed
+from panel.quickstart.programs import PLAIN_ENVIRONMENT, Program, ProgramFailed
 
 __all__ = ["PgBouncerServer", "PgpoolServer", "PostgresServer", "RedisServer", "Server", "free_port"]
 
@@ -37,7 +37,7 @@ def newest_postgresql() -> Path:
 @cache
 def binary(name: str) -> str:
     """The full path of a program, /usr/sbin included for people who don't have it on their PATH."""
-    found = shutil.which(name) or shutil.which(name, path=LANGUAGE["PATH"])
+    found = shutil.which(name) or shutil.which(name, path=PLAIN_ENVIRONMENT["PATH"])
     if not found:
         raise ProgramFailed(f"{name} is not installed: run script/up, or see docker/packages.txt")
     return found
