@@ -123,10 +123,11 @@ def duration(seconds: Number) -> str:
 
 @register.filter
 def figure(number: Number) -> str:
-    """A measured number with three or so digits that matter: `12,346`, `812.4`, `3.142`; a dash when unknown."""
+    """A measured number with three or so digits that matter: `12,346`, `812.4`, `0.167`; a dash when unknown."""
     if not _known(number):
         return "–"
-    digits = 0 if abs(number) >= 1000 or number == int(number) else 1 if abs(number) >= 100 else 2
+    whole = abs(number) >= 1000 or number == int(number)
+    digits = 0 if whole else 1 if abs(number) >= 100 else 2 if abs(number) >= 1 else 3
     return f"{number:,.{digits}f}"
 
 

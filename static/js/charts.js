@@ -11,7 +11,7 @@ const TICK_WIDTH = 88; // px for a label and its distance to the next
 const STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400]; // s
 const TIME_TICKS = { maxRotation: 0, autoSkip: false, callback: (t) => seconds(t) };
 const DRAG_LEAST = 6; // px: a shorter drag is a click
-const HIDDEN = { pointRadius: 0, borderWidth: 0 };
+const EDGE = { hidden: false, pointRadius: 0, borderWidth: 0 };
 
 const probe = document.createElement("i");
 const colours = new Map();
@@ -94,8 +94,8 @@ class TimeChart {
     Object.assign(this, { stack, root, title, series });
     this.canvas = root.querySelector("canvas");
     this.undoButton = root.querySelector("[data-undo-zoom]");
-    this.hiddenSeries = new Set();
     this.legend = buildLegend(this);
+    this.lines = series.map(linesOf);
     this.chart = new window.Chart(this.canvas, configuration(this));
     this.paint();
     listen(this);
@@ -109,15 +109,20 @@ class TimeChart {
       axis.grid.color = colour("--chart-grid");
       axis.border.color = colour("--chart-grid");
     }
+    this.series.forEach((one, index) => {
+      const [line, , top] = this.lines[index];
+      line.borderColor = line.backgroundColor = colour(one.colour);
+      if (top) top.backgroundColor = colour(one.colour, "22%");
+    });
   }
 
   draw() {
     const [from, to] = this.stack.range;
     const room = Math.max(200, this.canvas.parentNode.clientWidth); // rows: a pixel each
     Object.assign(this.chart.options.scales.x, { min: from, max: to });
-    this.chart.data.datasets = this.series.flatMap((one, index) =>
-      this.hiddenSeries.has(index) ? [] : lines(one, thinned(within(one.rows, this.stack.range), room, one.value)),
-    );
+    this.series.forEach((one, index) => {
+      fillIn(one, this.lines[index], thinned(within(one.rows, this.stack.range), room, one.value));
+    });
     this.chart.update("none");
     this.readOut(false);
   }
@@ -138,37 +143,35 @@ class TimeChart {
     return this.chart.scales.x.getValueForPixel(x);
   }
 
+  /** Show or hide a series; whether it is shown now. */
   toggle(index) {
-    if (!this.hiddenSeries.delete(index)) this.hiddenSeries.add(index);
+    for (const line of this.lines[index]) line.hidden = !line.hidden;
     this.draw();
-    return !this.hiddenSeries.has(index);
+    return !this.lines[index][0].hidden;
   }
 }
 
-function lines(series, rows) {
-  const stroke = colour(series.colour);
-  const line = {
-    data: rows.map((row) => ({ x: row.t, y: series.value(row) })),
-    borderColor: stroke,
-    backgroundColor: stroke,
-    borderWidth: 1.75,
-    borderDash: series.dashed ? [6, 4] : [],
-    pointRadius: rows.length < 3 ? 2.5 : 0,
-  };
-  return series.band ? [line, ...bandOf(series, rows)] : [line];
+/** The datasets of a series: its line and, where it has a band, the band's edges. They are kept: new ones cost time. */
+function linesOf(series) {
+  const line = { data: [], hidden: false, borderWidth: 1.75, borderDash: series.dashed ? [6, 4] : [], pointRadius: 0 };
+  if (!series.band) return [line];
+  return [line, { ...EDGE, data: [], fill: false }, { ...EDGE, data: [], fill: "-1" }];
 }
 
-function bandOf(series, rows) {
-  const edge = (side) => rows.map((row) => ({ x: row.t, y: series.band(row)?.[side] ?? null }));
-  const low = { ...HIDDEN, data: edge(0), fill: false };
-  return [low, { ...HIDDEN, data: edge(1), fill: "-1", backgroundColor: colour(series.colour, "22%") }];
+function fillIn(series, [line, low, high], rows) {
+  line.data = rows.map((row) => ({ x: row.t, y: series.value(row) }));
+  line.pointRadius = rows.length < 3 ? 2.5 : 0; // a line needs two points to be seen
+  if (!low) return;
+  const edges = rows.map((row) => series.band(row) ?? [null, null]);
+  low.data = rows.map((row, at) => ({ x: row.t, y: edges[at][0] }));
+  high.data = rows.map((row, at) => ({ x: row.t, y: edges[at][1] }));
 }
 
 function configuration(owner) {
   const axis = { ticks: { maxRotation: 0 }, grid: {}, border: {} };
   return {
     type: "line",
-    data: { datasets: [] },
+    data: { datasets: owner.lines.flat() },
     plugins: [decorations(owner)],
     options: {
       animation: false,

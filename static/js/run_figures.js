@@ -5,7 +5,8 @@ const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFracti
 /** Three or so digits that matter, as the pages' `figure` filter writes them; "–" where nothing was said. */
 export function rounded(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
-  const digits = Math.abs(value) >= 1000 || Number.isInteger(value) ? 0 : Math.abs(value) >= 100 ? 1 : 2;
+  const size = Math.abs(value);
+  const digits = size >= 1000 || Number.isInteger(value) ? 0 : size >= 100 ? 1 : size >= 1 ? 2 : 3;
   return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 

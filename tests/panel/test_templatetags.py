@@ -35,7 +35,8 @@ def test_durations_are_written_as_people_say_them(seconds, text):
 
 
 @pytest.mark.parametrize(
-    ("number", "text"), [(None, "–"), ("", "–"), (12345.6, "12,346"), (812.44, "812.4"), (3.14159, "3.14"), (7.0, "7")]
+    ("number", "text"),
+    [(None, "–"), ("", "–"), (12345.6, "12,346"), (812.44, "812.4"), (3.14159, "3.14"), (0.1669, "0.167"), (7.0, "7")],
 )
 def test_figures_keep_the_digits_that_matter(number, text):
     assert pooldeck.figure(number) == text
