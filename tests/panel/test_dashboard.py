@@ -85,6 +85,13 @@ def test_it_costs_the_same_with_one_and_three_of_each(staff):
     assert queries_of(staff, "/live/") == once_live
 
 
+def test_figures_nobody_asked_for_yet_are_not_zero(staff):
+    a_pool(pooler=a_pooler(port=1), size=10)
+    for url in ("/", "/pools/"):
+        page = " ".join(staff.get(url).content.decode().split())
+        assert 'data-label="Waiting"><span class="pd-muted" title="">–</span>' in page
+
+
 def test_the_moving_part_outlives_a_console_that_does_not_answer(staff):
     a_pool(name="web", pooler=a_pooler(port=1))
     answer = staff.get("/live/", headers={"HX-Request": "true"})
