@@ -11,6 +11,7 @@ from rest_framework.viewsets import ModelViewSet
 
 from panel.accounts.permissions import person
 from pools import checking, clusters
+from pools.api.filters import ClusterFilter
 from pools.api.serializers import ClusterSerializer, DatabaseSerializer, RoleSerializer
 from pools.api.versions import expected_version
 from pools.errors import ClusterUnreachable
@@ -23,7 +24,7 @@ class ClusterViewSet(ModelViewSet[Cluster]):
     queryset = Cluster.objects.select_related("status")
     serializer_class = ClusterSerializer
     lookup_value_converter = "uuid"
-    filterset_fields = {"name": ["exact"], "host": ["exact"], "protected": ["exact"], "status__state": ["exact"]}
+    filterset_class = ClusterFilter
     search_fields = ["name", "host"]
     ordering_fields = ["name", "host", "created_at", "updated_at"]
 

@@ -151,6 +151,14 @@ def test_lists_are_filtered_and_hold_no_pool_that_is_leaving(admin, cluster, poo
     assert admin.get(URL, {"cluster": "no-id"}).status_code == 400
 
 
+def test_pages_neither_repeat_nor_miss_rows_that_are_equal(admin, cluster):
+    made = {str(make_pool(cluster, make_pooler(f"front-{number}"), "same").pk) for number in range(5)}
+    for ordering in ({}, {"ordering": "-size"}):
+        pages = [admin.get(URL, {"page_size": 2, "page": page, **ordering}).json()["results"] for page in (1, 2, 3)]
+        assert [len(page) for page in pages] == [2, 2, 1]
+        assert {row["id"] for page in pages for row in page} == made
+
+
 def test_the_number_of_queries_does_not_grow_with_the_pools(admin, cluster, pooler):
     make_pool(cluster, pooler, "one", user="app")
     one = queries_of(admin, URL)

@@ -1,0 +1,15 @@
+"""The filters of the lists of clusters."""
+
+import django_filters
+
+from pools.models import Cluster, ClusterState
+
+
+class ClusterFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filter carries no types
+    """`state` is what the last check said."""
+
+    state = django_filters.ChoiceFilter(field_name="status__state", choices=ClusterState.choices)
+
+    class Meta:
+        model = Cluster
+        fields = ["name", "host", "protected", "state"]
