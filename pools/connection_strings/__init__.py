@@ -2,7 +2,20 @@
 
 from collections.abc import Callable
 
-from pools.connection_strings import env, keywords, pgbench, pgpass, psql, uri
+from pools.connection_strings import (
+    django,
+    env,
+    go,
+    jdbc,
+    keywords,
+    node,
+    pgbench,
+    pgpass,
+    psql,
+    rails,
+    sqlalchemy,
+    uri,
+)
 from pools.endpoints import Endpoint
 from pools.errors import InvalidValues
 
@@ -11,6 +24,12 @@ FORMATS: dict[str, Callable[[Endpoint], str]] = {
     "keywords": keywords.render,
     "psql": psql.render,
     "env": env.render,
+    "jdbc": jdbc.render,
+    "django": django.render,
+    "sqlalchemy": sqlalchemy.render,
+    "go": go.render,
+    "node": node.render,
+    "rails": rails.render,
     "pgpass": pgpass.render,
     "pgbench": pgbench.render,
 }

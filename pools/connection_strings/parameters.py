@@ -21,3 +21,10 @@ def tls(endpoint: Endpoint) -> dict[str, str]:
     sslmode = "" if endpoint.sslmode == SslMode.PREFER else str(endpoint.sslmode)
     asked = {"sslmode": sslmode, "sslrootcert": endpoint.sslrootcert}
     return {name: value for name, value in asked.items() if value}
+
+
+def checked_sslmode(endpoint: Endpoint) -> str:
+    """The mode by what libpq checks, for drivers that take words literally: with a root certificate its `require`
+    is `verify-ca` (libpq-ssl, "Protection Provided in Different Modes")."""
+    implied = endpoint.sslmode == SslMode.REQUIRE and endpoint.sslrootcert
+    return SslMode.VERIFY_CA.value if implied else str(endpoint.sslmode)

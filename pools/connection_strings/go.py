@@ -1,0 +1,10 @@
+"""A pgx pool in Go (pgxpool; pgx reads libpq's keyword=value strings and its sslmode as libpq does)."""
+
+from pools.connection_strings import keywords
+from pools.connection_strings.quoting import quoted
+from pools.endpoints import Endpoint
+
+
+def render(endpoint: Endpoint) -> str:
+    """`pool, err := pgxpool.New(…, "host=…")`; keywords, for pgx to 5.7 cuts slashes off a database's name in a URI."""
+    return f"pool, err := pgxpool.New(context.Background(), {quoted(keywords.render(endpoint))})"

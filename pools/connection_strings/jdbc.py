@@ -1,0 +1,28 @@
+"""The URL of PostgreSQL's JDBC driver (pgjdbc, "Connecting to the Database")."""
+
+from urllib.parse import quote
+
+from pools.connection_strings.parameters import checked_sslmode, tls
+from pools.endpoints import Endpoint
+
+SOCKET_FACTORY = "org.newsclub.net.unix.AFUNIXSocketFactory$FactoryArg"
+
+
+def render(endpoint: Endpoint) -> str:
+    """`jdbc:postgresql://host:port/database?user=…&password=…`, percent-encoded but for the host, taken as it is."""
+    login = {"user": endpoint.user, "password": endpoint.password or ""}
+    options = login | (socket(endpoint) if endpoint.is_socket else security(endpoint))
+    query = "&".join(f"{name}={quote(value, safe='')}" for name, value in options.items() if value)
+    authority = f"localhost:{endpoint.port}" if endpoint.is_socket else endpoint.address
+    return f"jdbc:postgresql://{authority}/{quote(endpoint.database, safe='')}?{query}"
+
+
+def socket(endpoint: Endpoint) -> dict[str, str]:
+    """The way to a Unix socket that pgjdbc documents: junixsocket, a library; never TLS, which servers refuse there."""
+    return {"socketFactory": SOCKET_FACTORY, "socketFactoryArg": endpoint.address}
+
+
+def security(endpoint: Endpoint) -> dict[str, str]:
+    """libpq's words for TLS, with what libpq would check said: `require` trusts any certificate here."""
+    asked = tls(endpoint)
+    return asked | {"sslmode": checked_sslmode(endpoint)} if "sslmode" in asked else asked
