@@ -20,6 +20,7 @@ from pools.poolers.kind import Draft, Rejected, Session
 
 logger = logging.getLogger(__name__)
 
+MOST_NAMED = 10
 RETRY_UNREACHABLE_AFTER = timedelta(seconds=10)
 
 
@@ -260,9 +261,13 @@ def _pending(pools: Collection[Pool]) -> list[Pool]:
 
 
 def _summary(attempt: Attempt) -> str:
-    changed = ", ".join(pool.name for pool in _pending(attempt.pools)) or "nothing"
-    leaving = ", ".join(pool.name for pool in attempt.leaving)
-    return f"{changed} to change" + (f", {leaving} to remove" if leaving else "")
+    changed, leaving = _named(_pending(attempt.pools)), _named(attempt.leaving)
+    return f"{changed or 'nothing'} to change" + (f", {leaving} to remove" if leaving else "")
+
+
+def _named(pools: Collection[Pool]) -> str:
+    first = ", ".join(pool.name for pool in list(pools)[:MOST_NAMED])
+    return f"{first} and {len(pools) - MOST_NAMED} more" if len(pools) > MOST_NAMED else first
 
 
 def _on_disk(pooler: Pooler) -> dict[str, str]:

@@ -38,6 +38,7 @@ def open(pooler: Pooler) -> Console:
             connect_timeout=CONNECT_TIMEOUT_S,
             gssencmode="disable",
             autocommit=True,
+            prepare_threshold=None,  # a statement repeated five times would be prepared, which the console refuses
             row_factory=dict_row,
         )
     except SealBroken:

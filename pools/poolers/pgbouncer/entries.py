@@ -58,7 +58,21 @@ class Entry:
         return f"; pool {self.pool}\n{self.name} = {' '.join(f'{key}={value}' for key, value in pairs.items())}"
 
 
-def of_pool(pool: Pool, version: Version) -> Entry:
+class Passwords:
+    """The roles' passwords for one apply, each read and unsealed once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[UUID, str], str] = {}
+
+    def of(self, pool: Pool, role: str) -> str:
+        """The password of a role of the pool's cluster; raises `Rejected` where there is none to be used."""
+        key = (pool.cluster_id, role)
+        if key not in self._known:
+            self._known[key] = password_of(pool, role)
+        return self._known[key]
+
+
+def of_pool(pool: Pool, version: Version, passwords: Passwords) -> Entry:
     """The entry a pool asks for; raises `Rejected` where PgBouncer would misread it."""
     if problem := names.pool_name_problem(pool.name):
         raise Rejected(f"pool name {problem}", pool.pk)
@@ -69,7 +83,7 @@ def of_pool(pool: Pool, version: Version) -> Entry:
         port=pool.cluster.port,
         database=_sound(pool, "database", pool.database),
         user=_sound(pool, "user", pool.user),
-        password=password_of(pool, pool.user) if pool.user else "",
+        password=passwords.of(pool, pool.user) if pool.user else "",
         auth_user="" if pool.user else _sound(pool, "admin_user", pool.cluster.admin_user),
         mode=pool.mode,
         size=pool.size,

@@ -6,13 +6,17 @@ from uuid import UUID
 
 from pools import files, postgres
 from pools.errors import ClusterUnreachable, PoolerUnreachable
+from pools.login_failures import Cause
 from pools.models import Pool, Pooler, PoolState
 from pools.poolers.kind import Draft, Files, Progress, Rejected
 from pools.poolers.pgbouncer import console, entries, rehearsal, render, settings, users, verify
-from pools.poolers.pgbouncer.entries import Entry
+from pools.poolers.pgbouncer.entries import Entry, Passwords
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
 
 MOST_LOGINS = 200
+NOBODY_THERE = frozenset(
+    {Cause.DNS, Cause.REFUSED, Cause.TIMEOUT, Cause.NO_ROUTE, Cause.NO_SOCKET}
+)  # then no login to the cluster can work
 
 
 class PgBouncerSession:
@@ -22,6 +26,7 @@ class PgBouncerSession:
         self.pooler, self.connection = pooler, connection
         self.version_text = str(console.rows(connection, "version")[0]["version"])
         self.pools: dict[UUID, Pool] = {}
+        self.passwords = Passwords()
         self.main = ""  # pgbouncer.ini as the operator has it
         self.own_names: set[str] = set()  # of entries in there
         self.names: set[str] = set()  # of entries that the panel has or had in pooldeck.ini
@@ -30,7 +35,8 @@ class PgBouncerSession:
         """Render pooldeck.ini and userlist.txt, and pgbouncer.ini where it does not include the former yet."""
         disk = files.read(self.pooler.config_dir, list(render.FILES))
         before = {entry.pool: entry for entry in entries.read(settled.get(DATABASES, ""))}
-        self.pools, self.main = {pool.pk: pool for pool in pools}, _text(disk, MAIN)
+        self.pools, self.passwords = {pool.pk: pool for pool in pools}, Passwords()
+        self.main = _text(disk, MAIN)
         self.own_names = render.own_names(self.main)
         self._remember_names(before, entries.read(_text(disk, DATABASES)), trust_disk)
         wanted = self._entries(before)
@@ -53,18 +59,21 @@ class PgBouncerSession:
 
     def rehearse(self, draft: Draft, progress: Progress) -> None:
         """Log in directly where pools lead anew, so that a wrong password or database never goes live."""
-        for pool in (self.pools[pk] for pk in self.pools if pk in draft.moved):
+        moved = [self.pools[pk] for pk in self.pools if pk in draft.moved]
+        logins = {_login(pool): pool for pool in moved}
+        for pool in logins.values():
             progress.renew()
             try:
-                password = entries.password_of(pool, pool.login)
-                postgres.connect(pool.cluster, database=pool.database, user=pool.login, password=password).close()
+                self._log_in_directly(pool)
             except ClusterUnreachable as error:
-                raise Rejected(f"pool {pool} was not tried: {error}", pool.pk) from error
+                alike = _login if error.cause not in NOBODY_THERE else _cluster
+                blamed = [one.pk for one in moved if alike(one) == alike(pool)]
+                raise Rejected(f"pool {pool} was not tried: {error}", *blamed) from error
         program = rehearsal.find(self.version_text)
         if program:
             rehearsal.start(program, {MAIN: self.main, **draft.texts}, self.pooler.config_dir)
         tried = "a throwaway pooler started on the files" if program else f"no {self.version_text} here to try them on"
-        progress.step("rehearsed", f"{len(draft.moved)} direct logins to the pools' databases; {tried}")
+        progress.step("rehearsed", f"{len(logins)} direct logins to the pools' databases; {tried}")
 
     def go_live(self, contents: Files, progress: Progress) -> None:
         """Write, RELOAD; first without the entries that lose their fixed user, which one RELOAD can't take away."""
@@ -93,10 +102,14 @@ class PgBouncerSession:
         changed = [self.pools[pk] for pk in self.pools if pk in draft.changed]
         for pool in changed[:MOST_LOGINS]:
             progress.renew()
-            password = entries.password_of(pool, pool.login)
+            password = self.passwords.of(pool, pool.login)
             progress.step("logged in", verify.log_in(self.pooler, pool, password, moved=pool.pk in draft.moved))
         if len(changed) > MOST_LOGINS:
             progress.step("read back only", f"{len(changed) - MOST_LOGINS} more changed pools were not logged in to")
+
+    def _log_in_directly(self, pool: Pool) -> None:
+        password = self.passwords.of(pool, pool.login)
+        postgres.connect(pool.cluster, database=pool.database, user=pool.login, password=password).close()
 
     def _entries(self, before: Mapping[UUID, Entry]) -> list[Entry]:
         """Pending pools as they are asked for, all others as they are live; each name once."""
@@ -109,7 +122,7 @@ class PgBouncerSession:
                 raise Rejected(f"pgbouncer.ini already has an entry {pool.name}: give the pool another name", pool.pk)
             if pool.name in found:
                 raise Rejected(f"{pool.name} is still the live name of another pool: change that one first", pool.pk)
-            found[pool.name] = entries.of_pool(pool, version)
+            found[pool.name] = entries.of_pool(pool, version, self.passwords)
         return list(found.values())
 
     def _kept_users(self, userlist: str) -> str:
@@ -124,7 +137,8 @@ class PgBouncerSession:
         before = render.users(render.ours(USERLIST, settled.get(USERLIST, "")))
         inbound = {pool.cluster for pool, entry in of_entries if entry.auth_user}
         known = [str(row["name"]) for row in console.rows(self.connection, "users")] if inbound else []
-        secrets = users.remembered(known, inbound) | users.secrets_of(self.pooler, of_entries, kept, before)
+        secrets = users.secrets_of(self.pooler, of_entries, kept, before, self.passwords)
+        secrets = users.remembered(known, inbound) | secrets
         return {role: secret for role, secret in secrets.items() if role not in kept}
 
     def _folder_as_pgbouncer_sees_it(self, disk: Files) -> str:
@@ -148,6 +162,14 @@ class PgBouncerSession:
                 f"{', '.join(strangers)}; move it away if nobody needs them, or register the pooler's own folder"
             )
         self.names |= {entry.name for entry in (*on_disk, *before.values())}
+
+
+def _login(pool: Pool) -> tuple[object, ...]:
+    return pool.cluster_id, pool.database, pool.login
+
+
+def _cluster(pool: Pool) -> tuple[object, ...]:
+    return (pool.cluster_id,)
 
 
 def _stays(pool: Pool) -> bool:

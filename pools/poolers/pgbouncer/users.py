@@ -5,14 +5,17 @@ from collections.abc import Iterable, Mapping
 from pools import names
 from pools.models import Cluster, Pool, Pooler, PoolState, RolePassword
 from pools.poolers.kind import Rejected
-from pools.poolers.pgbouncer import entries
-from pools.poolers.pgbouncer.entries import Entry
+from pools.poolers.pgbouncer.entries import Entry, Passwords
 
 Secrets = dict[str, str]
 
 
 def secrets_of(
-    pooler: Pooler, wanted: Iterable[tuple[Pool, Entry]], kept: Mapping[str, str], before: Mapping[str, str]
+    pooler: Pooler,
+    wanted: Iterable[tuple[Pool, Entry]],
+    kept: Mapping[str, str],
+    before: Mapping[str, str],
+    passwords: Passwords,
 ) -> Secrets:
     """User → password of the operator's part (`kept`), the console's admin and the role of each entry.
 
@@ -22,7 +25,7 @@ def secrets_of(
     secrets = {pooler.admin_user: pooler.admin_password, **kept}
     for pool, entry in sorted(wanted, key=lambda one: one[0].state == PoolState.PENDING):
         pending, role = pool.state == PoolState.PENDING, entry.role
-        secret = entries.password_of(pool, role) if pending else before.get(role, entry.password)
+        secret = passwords.of(pool, role) if pending else before.get(role, entry.password)
         if secrets.setdefault(role, secret) != secret:
             raise Rejected(
                 f"pooler {pooler} already keeps another password for {role}, and PgBouncer has one for each "

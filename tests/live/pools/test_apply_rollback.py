@@ -68,6 +68,26 @@ def test_a_bad_pool_does_not_keep_a_good_one_from_going_live(
     assert (revision.state, list(live()), log_in("good")) == (RevisionState.APPLIED, ["good"], "app")
 
 
+def test_many_bad_pools_are_told_apart_one_by_one(make_pool: MakePool, pooler: Pooler, live: Live) -> None:
+    bad, good = [make_pool(f"bad{number}", database=f"nowhere{number}") for number in range(8)], make_pool("good")
+    apply.apply_pooler(pooler)
+    assert [f"nowhere{number}" in state_of(pool)[1] for number, pool in enumerate(bad)] == [True] * 8
+    assert (state_of(good), list(live())) == ((PoolState.APPLIED, ""), ["good"])
+
+
+def test_a_cluster_that_is_down_is_tried_once_for_all_its_pools(
+    orders: Pool, make_pool: MakePool, pooler: Pooler
+) -> None:
+    down = Cluster(name="down", host="127.0.0.1", port=1, admin_user="postgres")
+    down.admin_password = "x"
+    down.save()
+    made = [make_pool(f"pool{number}", user="", cluster=down, database=f"db{number}") for number in range(3)]
+    revision = apply.apply_pooler(pooler)
+    assert [state_of(pool) for pool in made] == [(PoolState.ROLLED_BACK, revision.reason)] * 3
+    assert "127.0.0.1:1" in revision.reason
+    assert pooler.revisions.count() == 2  # of which one for `orders`
+
+
 def test_a_rolled_back_edit_keeps_what_is_live_through_later_applies(
     orders: Pool, make_pool: MakePool, pooler: Pooler, live: Live
 ) -> None:

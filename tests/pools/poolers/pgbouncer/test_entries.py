@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pools.models import Cluster, Pool, Pooler
 from pools.poolers.kind import Rejected
 from pools.poolers.pgbouncer import entries
-from pools.poolers.pgbouncer.entries import Entry
+from pools.poolers.pgbouncer.entries import Entry, Passwords
 
 POOL = UUID("6f1ab2de-0000-4000-8000-000000000001")
 V18, V24 = (1, 18), (1, 24)
@@ -82,13 +82,13 @@ def pool(db: None) -> Pool:
 
 
 def test_a_pool_becomes_an_entry(pool: Pool) -> None:
-    assert entries.of_pool(pool, V18) == entry(pool=pool.pk, host="db1", password="app-password", size=5)
+    assert entries.of_pool(pool, V18, Passwords()) == entry(pool=pool.pk, host="db1", password="app-password", size=5)
 
 
 def test_an_inbound_pool_becomes_an_entry_of_the_admin(pool: Pool) -> None:
     pool.user = ""
     expected = entry(pool=pool.pk, host="db1", user="", password="", auth_user="postgres", size=5)
-    assert entries.of_pool(pool, V18) == expected
+    assert entries.of_pool(pool, V18, Passwords()) == expected
 
 
 @pytest.mark.parametrize(
@@ -111,11 +111,11 @@ def test_what_pgbouncer_would_misread_is_refused_and_the_pool_blamed(
     for name, value in fields.items():
         setattr(pool, name, value)
     with pytest.raises(Rejected, match=reason) as refused:
-        entries.of_pool(pool, V18)
+        entries.of_pool(pool, V18, Passwords())
     assert refused.value.pools == {pool.pk}
 
 
 @pytest.mark.parametrize(("version", "key"), [(V18, "reserve_pool"), (V24, "reserve_pool_size")])
 def test_a_setting_is_named_as_the_release_names_it(pool: Pool, version: tuple[int, int], key: str) -> None:
     pool.settings = {"reserve_pool": 2}
-    assert entries.of_pool(pool, version).settings == {key: "2"}
+    assert entries.of_pool(pool, version, Passwords()).settings == {key: "2"}
