@@ -93,6 +93,13 @@ class RunForm(OptionsForm):
     pool = forms.ModelChoiceField(Pool.objects.none(), label="Pool")
     cluster = forms.ModelChoiceField(Cluster.objects.none(), label="Cluster")
     database = _database_field()
+    user = forms.CharField(
+        label="Role",
+        max_length=63,
+        required=False,
+        help_text="Who the load logs in as; empty: the cluster's admin",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
     name = forms.CharField(label="Name", max_length=200, required=False, help_text="To find it by; the number stays")
     confirm = forms.CharField(
         label="Type the database's name to allow this",
@@ -132,7 +139,7 @@ class RunForm(OptionsForm):
         """What the verb takes as its target."""
         chosen = self.cleaned_data
         if chosen["route"] == Route.DIRECT:
-            return {"cluster": str(chosen["cluster"].pk), "database": chosen["database"]}
+            return {"cluster": str(chosen["cluster"].pk), "database": chosen["database"], "user": chosen["user"]}
         return {"pool": str(chosen["pool"].pk)}
 
 
@@ -192,6 +199,7 @@ def initial_of(run: Run) -> dict[str, Any]:
     """The form's values that would start this run again."""
     route = Route.POOLED if run.pool_id else Route.DIRECT
     target = {"route": route, "pool": run.pool_id, "cluster": run.cluster_id, "database": run.database}
+    target["user"] = run.role
     return {**target, "name": run.name, **run.options}
 
 

@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from benchmarks import submitting
-from benchmarks.datasets import BYTES_PER_SCALE
+from benchmarks.engines.pgbench.initialize import estimated_bytes
 from benchmarks.errors import BenchmarksError, InvalidTarget, QueueDown
 from benchmarks.forms import DatasetForm
 from benchmarks.models import Dataset, Purpose, Run
@@ -24,7 +24,7 @@ ACCOUNTS_PER_SCALE = 100_000  # pgbench's manual, --scale
 def dataset_list(request: HttpRequest) -> HttpResponse:
     """All datasets by cluster and database."""
     page = Paginator(Dataset.objects.select_related("cluster", "run"), PAGE_SIZE).get_page(request.GET.get("page"))
-    rows = [(dataset, dataset.scale * ACCOUNTS_PER_SCALE, dataset.scale * BYTES_PER_SCALE) for dataset in page]
+    rows = [(dataset, dataset.scale * ACCOUNTS_PER_SCALE, estimated_bytes(dataset.scale)) for dataset in page]
     return render(request, "benchmarks/dataset_list.html", {"page": page, "rows": rows})
 
 

@@ -133,11 +133,11 @@ def _commands(form: RunForm) -> list[tuple[str, str]]:
     if "options" not in chosen or form.choice is None:
         return []
     found = []
-    if chosen["route"] == Route.DIRECT:
-        found.append(("direct", endpoints.of_cluster(*form.choice)))
-    if chosen["route"] == Route.BOTH:  # as the pool's role, so that nothing but the pool differs
-        found.append(("direct", replace(endpoints.of_cluster(*form.choice), user=chosen["pool"].login)))
-    if chosen["route"] in (Route.POOLED, Route.BOTH):
+    if chosen["route"] != Route.POOLED:  # one of a pair logs in as the pool's role: nothing but the pool differs
+        role = chosen["pool"].login if chosen["route"] == Route.BOTH else chosen["user"]
+        endpoint = endpoints.of_cluster(*form.choice)
+        found.append(("direct", replace(endpoint, user=role or endpoint.user)))
+    if chosen["route"] != Route.DIRECT:
         found.append(("pooled", endpoints.of_pool(chosen["pool"])))
     return [(way, command.preview(chosen["options"], endpoint)) for way, endpoint in found]
 
@@ -147,7 +147,8 @@ def _commands(form: RunForm) -> list[tuple[str, str]]:
 def run_again(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Start the same run once more; where that is refused, the form says why."""
     old = get_object_or_404(Run, pk=pk)
-    target = {"pool": str(old.pool_id)} if old.pool_id else {"cluster": str(old.cluster_id), "database": old.database}
+    direct = {"cluster": str(old.cluster_id), "database": old.database, "user": old.role}
+    target = {"pool": str(old.pool_id)} if old.pool_id else direct
     try:
         run = submitting.submit(target=target, options=old.options, author=request.user, name=old.name)
     except (BenchmarksError, PoolsError) as error:
