@@ -28,7 +28,7 @@ Record = TypeVar("Record", Cluster, Pooler, Pool)
 
 
 class Demo:
-    """Registers the demo; `remembered` tells what was made at an earlier start."""
+    """The demo in the panel; the home tells what was made at an earlier start."""
 
     def __init__(self, home: Home, servers: Backing, author: User) -> None:
         self.home, self.servers, self.author = home, servers, author
@@ -36,8 +36,7 @@ class Demo:
     def register(self) -> None:
         """Cluster, poolers and pool; those that stand follow their server to its port of today."""
         cluster = self._once(Cluster, CLUSTER, self._register_cluster)
-        if cluster and cluster.port != self.servers.postgres.port:
-            self._move(clusters.change, cluster, self.servers.postgres, self.servers.postgres.password)
+        self._follow(clusters.change, cluster, self.servers.postgres, self.servers.postgres.password)
         pgbouncer = self._pooler(PoolerKind.PGBOUNCER, self.servers.pgbouncer, self._pgbouncer_login())
         self._pooler(PoolerKind.PGPOOL, self.servers.pgpool, self._pgpool_login())
         if cluster and pgbouncer:
@@ -73,13 +72,20 @@ class Demo:
     def _pooler(self, kind: PoolerKind, server: Server, login: dict[str, str]) -> Pooler | None:
         values = {"name": kind.value, "kind": kind.value, "host": server.host, "port": server.port, **login}
         pooler = self._once(Pooler, kind.value, lambda: poolers_admin.register(values, author=self.author)[0])
-        if pooler and pooler.port != server.port:
-            self._move(poolers_admin.change, pooler, server, login["admin_password"])
+        self._follow(poolers_admin.change, pooler, server, login["admin_password"])
         return pooler
 
-    def _move(self, change: Callable[..., Any], record: Cluster | Pooler, server: Server, password: str) -> None:
-        """Another port since the last start; a password is bound to its address, so it is given again."""
-        change(record, {"port": server.port, "admin_password": password}, None, author=self.author)
+    def _follow(
+        self, change: Callable[..., Any], record: Cluster | Pooler | None, server: Server, password: str
+    ) -> None:
+        """Lead the record to its server's port of today, unless a person has led it elsewhere since.
+
+        A password is bound to its address, so it is given again.
+        """
+        was = self.home.kept("demo", f"port of {server}")
+        if record and server.port != was and (record.host, record.port) == (server.host, was):
+            change(record, {"port": server.port, "admin_password": password}, None, author=self.author)
+        self.home.keep("demo", f"port of {server}", server.port)
 
     def _make_pool(self, cluster: Cluster, pooler: Pooler) -> Pool:
         values = {"name": POOL, "pooler": pooler, "cluster": cluster, "database": DATABASE, "user": DEMO_ROLE}
