@@ -7,12 +7,13 @@ from django import template
 from django.forms import BoundField, CheckboxInput, RadioSelect, Select
 from django.template.defaultfilters import pluralize
 from django.templatetags.static import static
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from panel.wording import PROOFS, STATES, UNKNOWN_STATE, StateWords
+from pools.budget import Budget
 
 register = template.Library()
 Number = float | Literal[""] | None
@@ -27,6 +28,7 @@ NAVIGATION = [
     ("Runs", "run-list", "run", "run-"),
     ("Datasets", "dataset-list", "dataset", "dataset-"),
     ("API tokens", "token-list", "key", "token-"),
+    ("API docs", "api-docs", "code", "api-docs"),
 ]
 
 
@@ -45,17 +47,10 @@ def navigation(context: dict[str, Any]) -> dict[str, Any]:
     match = getattr(context.get("request"), "resolver_match", None)
     here = (match.url_name or "") if match else ""
     items = [
-        {"label": label, "url": _address(name), "icon": drawing, "active": here.startswith(prefix)}
+        {"label": label, "url": reverse(name), "icon": drawing, "active": here.startswith(prefix)}
         for label, name, drawing, prefix in NAVIGATION
     ]
     return {"items": items}
-
-
-def _address(name: str) -> str:
-    try:
-        return reverse(name)
-    except NoReverseMatch:
-        return ""
 
 
 @register.filter
@@ -132,9 +127,11 @@ def figure(number: Number) -> str:
 
 
 @register.filter
-def allocated_percent(budget: Any) -> float:
+def allocated_percent(budget: Budget) -> float:
     """How much of a budget is given away, 0 to 100, for the length of a bar."""
-    return round(min(100.0, 100 * budget.allocated / budget.available), 1) if budget.available else 0.0
+    if not budget.available:
+        return 100.0 if budget.allocated else 0.0
+    return round(min(100.0, 100 * budget.allocated / budget.available), 1)
 
 
 @register.filter

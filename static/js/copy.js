@@ -42,7 +42,8 @@
     const headers = JSON.parse(document.body.getAttribute("hx-headers") ?? "{}");
     const body = new URLSearchParams(button.dataset.copyBody ?? "");
     const answer = await fetch(button.dataset.copyPost, { method: "POST", headers, body });
-    if (!answer.ok) throw new Error(`the panel answered ${answer.status}`);
+    if (answer.redirected) window.location.reload(); // the session has ended
+    if (!answer.ok || answer.redirected) throw new Error(`the panel answered ${answer.status}`);
     return answer.text();
   };
 

@@ -7,7 +7,9 @@ from django.template import Context, Template
 from django.utils import timezone
 
 from panel.templatetags import pooldeck
+from pools.budget import Budget
 from pools.forms import ClusterForm
+from tests import callers
 
 
 @pytest.mark.parametrize(
@@ -82,3 +84,31 @@ def test_a_field_names_its_flag_unit_and_error():
         "optional",
     ):
         assert words in page
+
+
+def test_the_navigation_marks_the_room_one_is_in(client, db):
+    client.force_login(callers.person())
+    page = client.get("/clusters/new/").content.decode()
+    assert page.count('aria-current="page"') == 1
+    assert 'href="/clusters/" aria-current="page"' in page
+
+
+def test_strangers_see_no_navigation(client, db):
+    assert 'id="navigation"' not in client.get("/login/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("available", "allocated", "percent"), [(97, 0, 0.0), (97, 10, 10.3), (10, 20, 100.0), (0, 0, 0.0), (0, 5, 100.0)]
+)
+def test_the_bar_of_a_budget_is_never_longer_than_its_track(available, allocated, percent):
+    budget = Budget(available, allocated, available - allocated, [])
+    assert pooldeck.allocated_percent(budget) == percent
+
+
+@pytest.mark.parametrize(
+    ("available", "words"), [(None, "unknown until a check succeeds"), (0, "<strong>5</strong> of 0")]
+)
+def test_a_budget_of_nothing_is_not_an_unknown_one(available, words):
+    budget = Budget(available, 5, None if available is None else -5, [])
+    page = Template('{% include "includes/budget_bar.html" with compact=True %}').render(Context({"budget": budget}))
+    assert words in page
