@@ -5,9 +5,14 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
+import yaml
+from django.db import ConnectionHandler
 from psycopg import sql
+from sqlalchemy import create_engine, text
 
 from panel.quickstart.servers import PostgresServer
 from pools import apply, connection_strings, endpoints, pool_changes
@@ -85,3 +90,23 @@ def test_the_uri_of_the_cluster_works_as_it_stands(cluster: Cluster, tmp_path: P
     other = replace(endpoints.of_cluster(cluster), host="localhost")
     uri = connection_strings.render(other, "uri", reveal=True)
     assert answer('psql -XAtw "$1" -c "$2"', tmp_path, uri, QUESTION) == "postgres in postgres"
+
+
+@pytest.mark.parametrize("odd", PASSWORDS, indirect=True)
+def test_python_frameworks_log_in_with_odd_names_and_passwords(odd: Endpoint) -> None:
+    settings: dict[str, Any] = {}
+    exec(connection_strings.render(odd, "django", reveal=True), settings)
+    database = ConnectionHandler(settings["DATABASES"])["default"]
+    engine = create_engine(connection_strings.render(odd, "sqlalchemy", reveal=True))
+    rails = yaml.safe_load(connection_strings.render(odd, "rails", reveal=True))["production"]
+    names = {"database": "dbname", "username": "user"}
+    libpq = {names.get(name, name): value for name, value in rails.items() if name != "adapter"}
+    with database.cursor() as by_django, engine.connect() as by_sqlalchemy, psycopg.connect(**libpq) as by_rails:
+        answers = [
+            by_django.execute(QUESTION).fetchone(),
+            by_sqlalchemy.execute(text(QUESTION)).one(),
+            by_rails.execute(QUESTION).fetchone(),
+        ]
+    database.close()
+    engine.dispose()
+    assert answers == [(f"{odd.user} in {odd.database}",)] * 3

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote_plus, urlsplit
 
+import playwright
 import pytest
 import yaml
 from django.db import ConnectionHandler
@@ -20,6 +21,7 @@ from pools.connection_strings import render
 from pools.endpoints import Endpoint
 from tests.pools.connection_strings.samples import ODD, PLAIN, SOCKET, endpoints, expected
 
+NODE = Path(playwright.__file__).parent / "driver" / "node"  # comes with Playwright: no other need be installed
 HIDDEN = replace(PLAIN, password=None)
 EVERY = [PLAIN, ODD, SOCKET, HIDDEN, replace(PLAIN, password="\\u0041${x}`日本\u2028😀")]
 PG = """export default { Pool: class { constructor({ ssl, ...login }) {
@@ -83,7 +85,7 @@ def node_reads(endpoint: Endpoint, folder: Path) -> dict[str, Any]:
     (package / "package.json").write_text('{"type": "module", "main": "index.js"}')
     (package / "index.js").write_text(PG)
     (folder / "database.mjs").write_text(render(endpoint, "node", reveal=True), encoding="utf-8")
-    ran = subprocess.run(["node", folder / "database.mjs"], capture_output=True, check=True, timeout=30)
+    ran = subprocess.run([NODE, folder / "database.mjs"], capture_output=True, check=True, timeout=30)
     read: dict[str, Any] = json.loads(ran.stdout)
     return read
 
