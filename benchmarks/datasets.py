@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
+from benchmarks.engines.pgbench.initialize import estimated_bytes
 from benchmarks.errors import Refused
 from benchmarks.models import FINAL, Dataset, Purpose, Run, Status
 from benchmarks.targets import Target
@@ -18,8 +19,6 @@ from pools.errors import ClusterUnreachable
 from pools.models import Cluster, Pool
 
 TABLES = ("pgbench_accounts", "pgbench_branches", "pgbench_history", "pgbench_tellers")
-# pgbench's manual: a scale of 1 makes 100,000 rows of pgbench_accounts; with its index that is 15 MB [seen on 15].
-BYTES_PER_SCALE = 15 * 1024 * 1024
 LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS = 2_000, 15_000
 WRITING_SCRIPTS = frozenset({"tpcb-like", "simple-update"})
 
@@ -67,7 +66,7 @@ class DatasetFacts:
 
     def estimate(self, scale: int) -> int:
         """Bytes that a dataset of this scale takes."""
-        return scale * BYTES_PER_SCALE
+        return estimated_bytes(scale)
 
     def fits(self, scale: int) -> bool | None:
         """Whether it fits beside what is there, whose place it takes; None where the free space is unknown."""

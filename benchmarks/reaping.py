@@ -1,11 +1,16 @@
 """Ends what a dead worker left behind: runs whose lease ran out, their sessions on the server, their folders here."""
 
 import logging
+import time
+from contextlib import suppress
+from pathlib import Path
 
 from benchmarks import live, process, sessions
 from benchmarks.models import Run, Validity
 
 log = logging.getLogger(__name__)
+
+OLD_S = 3 * 86_400.0  # the longest run takes a day
 
 
 def reap() -> list[Run]:
@@ -29,10 +34,17 @@ def _lose(run: Run) -> bool:
 
 
 def remove_left_homes() -> None:
-    """Remove this host's folders of attempts that have ended; those of another panel's runs are not ours to judge."""
+    """Remove this host's folders of attempts that have ended, and those so old that no panel's run can use them."""
     for owner, folder in process.left_homes().items():
         run_id, _, attempt = owner.partition("-")
         run = Run.objects.filter(pk=run_id).first()
-        if run is not None and (run.is_final or run.attempt > int(attempt)):
-            log.info("run %s: the folder its worker left is removed", run.pk)
+        ended = run.is_final or run.attempt > int(attempt) if run else _is_old(folder)
+        if ended:
+            log.info("run %s: the folder its worker left is removed", run_id)
             process.remove_home(folder)
+
+
+def _is_old(folder: Path) -> bool:
+    with suppress(FileNotFoundError):  # its worker was quicker
+        return time.time() - folder.stat().st_mtime > OLD_S
+    return False

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks import datasets, live, sampling, sessions, targets, validity
 from benchmarks.engines import engine
-from benchmarks.engines.pgbench import Output, lines
+from benchmarks.engines.pgbench import Output, initialize, lines
 from benchmarks.engines.pgbench.command import passfile_text
 from benchmarks.errors import BenchmarksError, Fenced
 from benchmarks.models import Purpose, Run, Status, Validity
@@ -26,9 +26,6 @@ log = logging.getLogger(__name__)
 CHECK_S = 0.4  # how late a cancel may be seen
 HELD_PIPES_S = 5.0  # after the program's end, for what still holds its pipes
 TRANSACTIONS_CEILING_S = 6 * 3600.0
-# Phases of `pgbench -i` after its rows are made, which its own percentage leaves out; (from, to) of the whole.
-ROWS_PART = 80.0
-PHASE_BEGINS = {"v": 80.0, "p": 90.0, "f": 97.0}
 
 
 class Stopped(Exception):
@@ -189,16 +186,14 @@ def _take(event: object, recorder: Recorder) -> None:
 
 
 def _take_line(said: lines.Line, text: str, at: float, recorder: Recorder) -> None:
-    match said:
-        case lines.Progress():
-            recorder.sample(said, at)
-        case lines.InitProgress():
-            recorder.progress(said.percent * ROWS_PART / 100)
-        case lines.InitPhase(step):
-            recorder.progress(PHASE_BEGINS.get(step, 0.0))
-            recorder.log(text, at)
-        case _:
-            recorder.log(text, at)
+    if isinstance(said, lines.Progress):
+        recorder.sample(said, at)
+        return
+    steps = recorder.run.options.get("initialize_steps")
+    if steps and (percent := initialize.percent(said, steps)) is not None:
+        recorder.progress(percent)
+    if not isinstance(said, lines.InitProgress):
+        recorder.log(text, at)
 
 
 def _take_rest(load: LoadProcess, recorder: Recorder) -> None:

@@ -14,7 +14,7 @@ from django.conf import settings as django_settings
 from django.db import connection
 from pytest_django import Settings
 
-from benchmarks import datasets, live, runner, submitting
+from benchmarks import datasets, dispatching, live, process, runner, submitting
 from benchmarks.models import FINAL, Run, Status
 from panel import celery_app
 from panel.quickstart.panel_programs import Web, Worker
@@ -59,6 +59,12 @@ def shared_environment(redis_url: str) -> dict[str, str]:
         "DJANGO_SETTINGS_MODULE": "panel.settings",
         "PYTHONUNBUFFERED": "1",
     }
+
+
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No message leaves, so that no worker takes what the test carries out itself."""
+    monkeypatch.setattr(dispatching, "dispatch", lambda run: True)
 
 
 class TestWeb(Web):
@@ -140,13 +146,13 @@ def make_worker(queue: RedisServer, transactional_db: None, tmp_path: Path) -> I
 @pytest.fixture(scope="session")
 def bench(postgres: PostgresServer) -> str:
     """A database of the role `app` for runs."""
-    postgres.create_owner_and_database(APP_ROLE, APP_PASSWORD, "bench")
-    return "bench"
+    postgres.create_owner_and_database(APP_ROLE, APP_PASSWORD, "loaded")
+    return "loaded"
 
 
 @pytest.fixture
 def dataset(bench: str, cluster: Cluster, queue: RedisServer, transactional_db: None) -> str:
-    """The database `bench` with a dataset of scale 1; the tables are kept between tests, the panel's memory is not."""
+    """The database `loaded` with a dataset of scale 1; the tables are kept between tests, the panel's memory is not."""
     if not datasets.facts(cluster, bench).complete:
         made = execute(prepare(cluster, bench))
         assert made.status == Status.SUCCEEDED, made.error
@@ -161,7 +167,7 @@ def prepare(cluster: Cluster, database: str, scale: int = 1, confirm: str = "") 
 
 @pytest.fixture
 def pool(cluster: Cluster, pooler: Pooler, pgbouncer: PgBouncerServer, dataset: str) -> Pool:
-    """An applied pool `orders` of two connections to `bench`, in transaction mode."""
+    """An applied pool `orders` of two connections to `loaded`, in transaction mode."""
     made = Pool.objects.create(name="orders", pooler=pooler, cluster=cluster, database=dataset, user=APP_ROLE, size=2)
     apply.apply_pooler(pooler)
     made.refresh_from_db()
@@ -171,7 +177,7 @@ def pool(cluster: Cluster, pooler: Pooler, pgbouncer: PgBouncerServer, dataset: 
 
 @pytest.fixture
 def submit(cluster: Cluster, dataset: str) -> Submit:
-    """Submits a short run, against `bench` directly unless a pool is given."""
+    """Submits a short run, against `loaded` directly unless a pool is given."""
 
     def submit_run(pool: Pool | None = None, **options: Any) -> Run:
         target = {"pool": str(pool.pk)} if pool else {"cluster": str(cluster.pk), "database": dataset}
@@ -212,8 +218,13 @@ def pgbenches(run: Run) -> list[int]:
     return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit() and wanted in _environment(path)]
 
 
-def _environment(process: Path) -> list[bytes]:
+def _environment(folder: Path) -> list[bytes]:
     try:
-        return (process / "environ").read_bytes().split(b"\0")
+        return (folder / "environ").read_bytes().split(b"\0")
     except OSError:
         return []
+
+
+def homes_of(run: Run) -> list[Path]:
+    """The private folders of the run on this host; other panels have theirs beside them."""
+    return [folder for owner, folder in process.left_homes().items() if owner.startswith(run.pk.hex)]

@@ -6,7 +6,11 @@ from benchmarks.models import RunOutput, Status, Validity
 from pools.models import Pool
 from tests.live.benchmarks.conftest import Submit, execute
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("in_this_process"),
+]
 
 
 def test_a_direct_run_succeeds_with_samples_summary_and_output(submit: Submit) -> None:

@@ -15,9 +15,13 @@ from benchmarks.errors import Refused
 from benchmarks.models import Run, Status, Validity
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools.models import Pool
-from tests.live.benchmarks.conftest import Submit, ended, execute, has_samples, pgbenches, wait_for
+from tests.live.benchmarks.conftest import Submit, ended, execute, has_samples, homes_of, pgbenches, wait_for
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("in_this_process"),
+]
 Begin = Callable[[Run], threading.Thread]
 
 
@@ -71,7 +75,7 @@ def test_a_cancelled_run_ends_soon_keeps_its_figures_and_leaves_nothing(
     assert done.samples.count() >= 1
     assert "progress: " in done.output.stderr
     left = sessions_of(done, postgres, at_work=through_the_pool)
-    assert (pgbenches(done), left, process.left_homes()) == ([], 0, {})
+    assert (pgbenches(done), left, homes_of(done)) == ([], 0, [])
     done.request_cancel()
     assert Run.objects.get(pk=run.pk).status == Status.CANCELLED
 
@@ -167,7 +171,7 @@ def test_a_fenced_attempt_ends_its_load_and_writes_nothing(submit: Submit, begin
     running = wait_for(run, has_samples(1))
     running.finish(Status.LOST, error="ended elsewhere")
     known = running.samples.count()
-    thread.join(5)
+    thread.join(15)
     assert not thread.is_alive()
     done = Run.objects.get(pk=run.pk)
     assert (done.status, done.error, done.samples.count()) == (Status.LOST, "ended elsewhere", known)
@@ -192,7 +196,7 @@ def test_a_load_is_not_given_the_workers_environment_or_roots_rights(
     assert Path(f"/proc/{pid}").stat().st_uid == (process.LOAD_UID if os.geteuid() == 0 else os.geteuid())
     names = {word.split("=")[0] for word in Path(f"/proc/{pid}/environ").read_text().split("\0") if word}
     assert names == {"PATH", "HOME", "LC_ALL", "PG_COLOR", "PGPASSFILE", "PGCONNECT_TIMEOUT", "PGAPPNAME"}
-    (home,) = process.left_homes().values()
+    (home,) = homes_of(run)
     assert (home.stat().st_mode & 0o777, (home / "pgpass").stat().st_mode & 0o777) == (0o700, 0o600)
     assert wait_for(run, ended).status == Status.SUCCEEDED
-    assert process.left_homes() == {}
+    assert homes_of(run) == []

@@ -12,12 +12,12 @@ import redis
 from asgiref.sync import async_to_sync
 from django.utils import timezone
 
-from benchmarks import dispatching, live, process, reaping, submitting
+from benchmarks import dispatching, live, reaping, submitting
 from benchmarks.errors import QueueDown
 from benchmarks.models import Run, Status, Validity
 from panel.quickstart.servers import PostgresServer, RedisServer
 from pools.models import Cluster, Pool
-from tests.live.benchmarks.conftest import QUICK, Submit, TestWorker, ended, has_samples, pgbenches, wait_for
+from tests.live.benchmarks.conftest import QUICK, Submit, TestWorker, ended, has_samples, homes_of, pgbenches, wait_for
 from tests.live.conftest import APP_PASSWORD, SUPERUSER_PASSWORD
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
@@ -54,7 +54,7 @@ def test_a_killed_worker_takes_its_load_along_and_the_run_is_lost_with_its_reaso
     assert (lost.status, lost.validity) == (Status.LOST, Validity.INCOMPLETE)
     assert lost.error.startswith("its worker on generator local was lost")
     assert lost.samples.count() == known
-    assert process.left_homes() == {}
+    assert homes_of(lost) == []
     assert reaping.reap() == []
 
 
