@@ -32,12 +32,13 @@ def find(version_text: str) -> str | None:
 def start(program: str, texts: Mapping[str, str], config_dir: str) -> None:
     """Start it on these texts and stop it; raises `Rejected` with what it said where it would not start.
 
-    It listens on a free port of 127.0.0.1 only, as the folder's owner, and connects to no server.
+    It listens on a free port of 127.0.0.1 only, as the folder's owner, and connects to no server, so that no
+    password has to leave config_dir for it.
     """
     try:
         with tempfile.TemporaryDirectory(prefix="pooldeck-rehearsal-") as name:
             folder, owner = Path(name), Path(config_dir).stat()
-            for file_name, text in _moved(texts, folder, owner.st_uid).items():
+            for file_name, text in _moved(render.masked(texts), folder, owner.st_uid).items():
                 (folder / file_name).write_bytes(text.encode(errors="surrogateescape"))
             said = _run([program, str(folder / MAIN)], folder, config_dir, owner)
     except OSError as error:

@@ -134,6 +134,22 @@ def test_a_broken_pgbouncer_ini_is_found_before_a_reload_follows_it(
     assert (list(live()), log_in("orders"), state_of(orders)) == (["orders"], "app", (PoolState.APPLIED, ""))
 
 
+def test_no_password_leaves_the_folder_for_a_rehearsal(
+    make_pool: MakePool, pooler: Pooler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, run = [], rehearsal._run
+
+    def look_then_run(argv: list[str], folder: Path, *values: object) -> str:
+        seen.extend(path.read_text() for path in folder.iterdir())
+        return run(argv, folder, *values)
+
+    monkeypatch.setattr(rehearsal, "_run", look_then_run)
+    make_pool()
+    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert len(seen) == 3
+    assert not any(secret in text for text in seen for secret in ("app-password", "console-password"))
+
+
 @pytest.mark.parametrize("line", BROKEN)
 def test_without_a_pooler_to_rehearse_on_the_failed_reload_is_seen_and_said(
     line: str,
