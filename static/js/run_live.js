@@ -46,7 +46,7 @@ const SERIES = {
 
 const status = () => document.querySelector("#run-head").dataset.runStatus;
 const lastT = () => Math.max(samples.at(-1)?.t ?? 0, poolSamples.at(-1)?.t ?? 0);
-const stack = new ChartStack(course.span || Math.max(10, lastT()));
+const stack = new ChartStack(course.span || (course.final ? Math.max(1, lastT()) : Math.max(10, lastT() * OPEN_END)));
 
 const charts = document.querySelector("[data-charts]"); // none for a dataset being prepared
 
@@ -61,7 +61,7 @@ function draw() {
   const reached = lastT();
   if (charts) charts.hidden = !reached && status() !== "starting" && status() !== "running";
   stack.reached = reached;
-  stack.extend(course.span || course.final ? reached : Math.max(10, reached * OPEN_END));
+  stack.extend(course.span || course.final ? reached : reached * OPEN_END);
   stack.draw();
   root.dataset.points = samples.length;
 }
