@@ -18,6 +18,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("poolers/<uuid:pk>/edit/", poolers.pooler_edit, name="pooler-edit"),
     path("poolers/<uuid:pk>/delete/", poolers.pooler_delete, name="pooler-delete"),
     path("poolers/<uuid:pk>/check/", poolers.pooler_check, name="pooler-check"),
+    path("poolers/<uuid:pk>/apply/", poolers.pooler_apply, name="pooler-apply"),
     path("poolers/<uuid:pk>/live/", live.pooler_live, name="pooler-live"),
     path("pools/", pools.pool_list, name="pool-list"),
     path("pools/new/", pools.pool_create, name="pool-create"),
@@ -25,6 +26,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("pools/<uuid:pk>/", pools.pool_detail, name="pool-detail"),
     path("pools/<uuid:pk>/edit/", pools.pool_edit, name="pool-edit"),
     path("pools/<uuid:pk>/delete/", pools.pool_delete, name="pool-delete"),
+    path("pools/<uuid:pk>/retry/", pools.pool_retry, name="pool-retry"),
     path("pools/<uuid:pk>/connection/", pools.pool_connection, name="pool-connection"),
     path("pools/<uuid:pk>/live/", live.pool_live, name="pool-live"),
 ]

@@ -13,10 +13,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from panel.accounts.permissions import person
-from pools import apply, poolers_admin
-from pools.errors import IllegalTransition
+from pools import apply, apply_requests, poolers_admin
+from pools.errors import IllegalTransition, QueueDown
 from pools.forms import PoolerForm
-from pools.models import Pooler, PoolerState
+from pools.models import Pooler, PoolerState, PoolState
 from pools.views.access import staff_only
 from pools.views.live import console_rows
 from pools.views.saving import attempt
@@ -47,9 +47,11 @@ def pooler_list(request: HttpRequest) -> HttpResponse:
 def pooler_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
     """One pooler: its pools, its console's figures, its files and what became of each revision."""
     pooler = get_object_or_404(Pooler, pk=pk)
+    pools = list(pooler.pools.wanted().select_related("cluster"))
     context = {
         "pooler": pooler,
-        "pools": pooler.pools.wanted().select_related("cluster"),
+        "pools": pools,
+        "refused": [pool for pool in pools if pool.state in (PoolState.ROLLED_BACK, PoolState.FAILED)],
         "live": apply.live_files(pooler),
         "revisions": pooler.revisions.select_related("author").defer("sealed_files")[:REVISIONS_SHOWN],
         **console_rows(pooler),
@@ -107,6 +109,24 @@ def pooler_check(request: HttpRequest, pk: UUID) -> HttpResponse:
         messages.error(request, f"The check failed: {reason}")
     else:
         messages.success(request, f"The console answered: {pooler.server_version}.")
+    return redirect("pooler-detail", pk)
+
+
+@require_POST
+@staff_only
+def pooler_apply(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Have a worker bring its pools live again, with `drift=overwrite` over what was changed by hand."""
+    pooler = get_object_or_404(Pooler, pk=pk)
+    apply.try_again(pooler)
+    try:
+        if request.POST.get("drift") == "overwrite":
+            apply_requests.ask_to_overwrite(pooler.pk)
+        else:
+            apply_requests.ask([pooler.pk])
+    except QueueDown as error:
+        messages.error(request, str(error))
+    else:
+        messages.info(request, f"A worker brings the pools of {pooler} live.")
     return redirect("pooler-detail", pk)
 
 

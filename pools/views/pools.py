@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from panel.accounts.permissions import person
-from pools import apply, budget, checking, connection_box, modes, pool_changes
+from pools import apply, apply_requests, budget, checking, connection_box, modes, pool_changes
 from pools.connection_box import Shown
 from pools.forms import PoolForm
 from pools.models import Cluster, Pool, Pooler, PoolState
@@ -146,6 +146,16 @@ def _form_context(form: PoolForm) -> dict[str, Any]:
     figures = budget.of_cluster(cluster, without=form.pool) if cluster else None
     mode_cards = [{"radio": radio, "words": modes.of(radio.data["value"])} for radio in form["mode"]]
     return {"budget": figures, "chosen_cluster": cluster, "mode_cards": mode_cards}
+
+
+@require_POST
+@staff_only
+def pool_retry(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Have a worker try again what was rolled back or failed on the pool's pooler."""
+    pooler = _get(pk).pooler
+    apply.try_again(pooler)
+    apply_requests.ask([pooler.pk])
+    return redirect("pool-detail", pk)
 
 
 @staff_only

@@ -9,7 +9,7 @@ LOOK = ["cluster-list", "pooler-list", "pool-list"]
 LOOK_AT_ONE = ["cluster-detail", "pooler-detail", "pool-detail", "pooler-live", "pool-live"]
 CHANGE = ["cluster-create", "pooler-create", "pool-create"]
 CHANGE_ONE = ["cluster-edit", "cluster-delete", "pooler-edit", "pooler-delete", "pool-edit", "pool-delete"]
-POST_ONE = ["cluster-check", "cluster-connection", "pooler-check", "pool-connection"]
+POST_ONE = ["cluster-check", "cluster-connection", "pooler-check", "pooler-apply", "pool-connection", "pool-retry"]
 
 
 @pytest.fixture

@@ -1,8 +1,10 @@
 """The pages of poolers."""
 
 import pytest
+from kombu.exceptions import OperationalError
 
-from pools.models import Pooler, PoolerState, Revision, RevisionState
+from pools import tasks
+from pools.models import Pooler, PoolerState, PoolState, Revision, RevisionState
 from tests.callers import queries_of
 from tests.pools.records import a_cluster, a_pool, a_pooler
 
@@ -106,3 +108,30 @@ def test_a_pooler_with_pools_stays(staff):
     pool = a_pool(pooler=a_pooler(name="edge", port=1))
     answer = staff.post(f"/poolers/{pool.pooler_id}/delete/", {"name": "edge"})
     assert "still has 1 pools" in answer.context["refused"]
+
+
+def test_what_was_refused_is_tried_again_when_asked(staff, asked):
+    pool = a_pool(pooler=a_pooler(port=1), state=PoolState.ROLLED_BACK, state_reason="the login failed")
+    assert "Try again" in staff.get(f"/poolers/{pool.pooler_id}/").content.decode()
+    assert staff.post(f"/poolers/{pool.pooler_id}/apply/").url == f"/poolers/{pool.pooler_id}/"
+    pool.refresh_from_db()
+    assert (pool.state, pool.state_reason) == (PoolState.PENDING, "")
+    assert asked() == [str(pool.pooler_id)]
+
+
+def test_changes_made_by_hand_are_overwritten_only_on_order(staff, asked, monkeypatch):
+    ordered = []
+    monkeypatch.setattr(tasks.overwrite_drift, "delay", ordered.append)
+    pooler = a_pooler(port=1)
+    staff.post(f"/poolers/{pooler.pk}/apply/", {"drift": "overwrite"})
+    assert (ordered, asked()) == ([str(pooler.pk)], [])
+
+
+def test_an_order_that_can_not_be_sent_says_so(staff, monkeypatch):
+    def down(pooler_id):
+        raise OperationalError("connection refused")
+
+    monkeypatch.setattr(tasks.overwrite_drift, "delay", down)
+    pooler = a_pooler(port=1)
+    page = staff.post(f"/poolers/{pooler.pk}/apply/", {"drift": "overwrite"}, follow=True).content.decode()
+    assert "no worker can be told to overwrite" in page

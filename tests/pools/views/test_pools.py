@@ -232,3 +232,12 @@ def test_a_pool_that_is_gone_leads_its_watchers_to_the_list(staff):
     pk = pool.pk
     pool.delete()
     assert staff.get(f"/pools/{pk}/live/").headers["HX-Redirect"] == "/pools/"
+
+
+def test_a_pool_that_was_rolled_back_is_tried_again_from_its_page(staff, asked):
+    pool = a_pool(pooler=a_pooler(port=1), state=PoolState.ROLLED_BACK, state_reason="the login failed")
+    assert f"/pools/{pool.pk}/retry/" in staff.get(f"/pools/{pool.pk}/").content.decode()
+    assert staff.post(f"/pools/{pool.pk}/retry/").url == f"/pools/{pool.pk}/"
+    pool.refresh_from_db()
+    assert pool.state == PoolState.PENDING
+    assert asked() == [str(pool.pooler_id)]
