@@ -29,7 +29,6 @@ class Output:
     """What the program printed: held whole up to the cap, sent to the database in pieces."""
 
     def __init__(self, cap_bytes: int) -> None:
-        self.text = {"stdout": "", "stderr": ""}
         self.truncated = False
         self._cap = cap_bytes
         self._kept: dict[str, list[str]] = {"stdout": [], "stderr": []}

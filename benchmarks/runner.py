@@ -74,8 +74,8 @@ def execute(run: Run) -> None:
     log.info("run %s: %s %s", run.pk, run.status, run.error)
 
 
-def _incomplete(status: Status, error: str) -> Ending:
-    return Ending(status, {"error": error, "validity": Validity.INCOMPLETE, "reasons": [error]})
+def _incomplete(status: Status, error: str, **found: Any) -> Ending:
+    return Ending(status, {**found, "error": error, "validity": Validity.INCOMPLETE, "reasons": [error]})
 
 
 def _conduct(run: Run, recorder: Recorder) -> Ending:
@@ -217,36 +217,24 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
         "server_version": output.server_version,
     }
     if stop is not None:
-        ending = _incomplete(stop.status, _with_remains(run, str(stop)))
-    elif run.purpose == Purpose.PREPARE:
-        ending = _prepared(run, recorder, output, exit_code)
-    else:
-        ending = _loaded(run, recorder, output, exit_code)
-    return replace(ending, values=found | ending.values)
+        return _incomplete(stop.status, _with_remains(run, str(stop)), **found)
+    judged, reasons = validity.judge(
+        output, options=run.options, exit_code=exit_code, purpose=run.purpose, progress=recorder.samples
+    )
+    found |= {"validity": judged, "reasons": reasons}
+    if run.purpose == Purpose.PREPARE and exit_code == 0:
+        datasets.keep(run)
+        recorder.state(progress_percent=100.0)
+        return Ending(Status.SUCCEEDED, found)
+    if exit_code == 0 and output.has_summary and not output.aborted:
+        return Ending(Status.SUCCEEDED, found)
+    return Ending(Status.FAILED, found | {"error": _with_remains(run, _why(output, exit_code))})
 
 
 def _with_remains(run: Run, error: str) -> str:
     """The error of a broken-off preparation tells what it left of the tables."""
     remains = datasets.remains(run) if run.purpose == Purpose.PREPARE else ""
     return f"{error}; {remains}" if remains else error
-
-
-def _prepared(run: Run, recorder: Recorder, output: Output, exit_code: int) -> Ending:
-    if exit_code != 0:
-        return _incomplete(Status.FAILED, _with_remains(run, _why(output, exit_code)))
-    datasets.keep(run)
-    recorder.state(progress_percent=100.0)
-    return Ending(Status.SUCCEEDED, {"validity": Validity.VALID})
-
-
-def _loaded(run: Run, recorder: Recorder, output: Output, exit_code: int) -> Ending:
-    judged, reasons = validity.judge(
-        output, options=run.options, exit_code=exit_code, purpose=run.purpose, progress=recorder.samples
-    )
-    values = {"validity": judged, "reasons": reasons}
-    if exit_code == 0 and output.has_summary and not output.aborted:
-        return Ending(Status.SUCCEEDED, values)
-    return Ending(Status.FAILED, {**values, "error": _why(output, exit_code)})
 
 
 def _why(output: Output, exit_code: int) -> str:
