@@ -11,6 +11,7 @@ from pools.models import Cluster, Pool
 
 MASK = "••••••••••••"
 PARAMETERS = "parameters"
+FRAMEWORK = "framework"
 LABELS = {
     PARAMETERS: "Parameters",
     "uri": "URI",
@@ -19,9 +20,17 @@ LABELS = {
     "env": "Environment",
     "pgpass": ".pgpass",
     "pgbench": "pgbench",
+    FRAMEWORK: "Framework",
+    "django": "Django",
+    "rails": "Rails",
+    "node": "Node.js",
+    "go": "Go",
+    "sqlalchemy": "SQLAlchemy",
+    "jdbc": "JDBC",
 }
+FRAMEWORKS = ("django", "rails", "node", "go", "sqlalchemy", "jdbc")
 FOR_CLUSTER = (PARAMETERS, "uri", "psql")
-FOR_POOL = ("uri", PARAMETERS, "keywords", "psql", "env")
+FOR_POOL = ("uri", PARAMETERS, "keywords", "psql", "env", FRAMEWORK)
 
 
 @dataclass(frozen=True)
@@ -35,12 +44,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Text:
-    """One tab: either rows of parameters or a text."""
+    """One tab: a text, rows of parameters, or `texts` to choose one of."""
 
     key: str
     label: str
     text: str = ""
     rows: tuple[Row, ...] = ()
+    texts: tuple["Text", ...] = ()
+    shown_as: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,7 +67,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Shown:
-    """What the viewer chose: the password shown or not, the endpoint, the format per endpoint."""
+    """What the viewer chose: the password shown or not, the endpoint, the format per endpoint and its framework."""
 
     reveal: bool = False
     way: str = ""
@@ -108,6 +119,9 @@ class ConnectionBox:
     def _text(self, way: Way, key: str) -> Text:
         if key == PARAMETERS:
             return Text(key, LABELS[key], rows=self._rows(way.endpoint))
+        if key == FRAMEWORK:
+            shown_as = self.shown_as.get(f"{way.key}-{FRAMEWORK}", FRAMEWORKS[0])
+            return Text(key, LABELS[key], texts=tuple(self._text(way, one) for one in FRAMEWORKS), shown_as=shown_as)
         return Text(key, LABELS[key], connection_strings.render(way.endpoint, key, self.revealed))
 
     def _rows(self, endpoint: Endpoint) -> tuple[Row, ...]:
