@@ -18,7 +18,6 @@ from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 
-from benchmarks.engines.pgbench import binary
 from tests.installation import Installation
 
 RELAY = """#!{python}
@@ -46,9 +45,10 @@ LISTEN = """() => {
 def write_relay(folder: Path) -> tuple[Path, Path]:
     """The relay program and the log it appends to, both usable by the account that runs pgbench."""
     log, relay = folder / "printed.log", folder / "pgbench"
+    pgbench = max(Path("/usr/lib/postgresql").glob("*/bin/pgbench"), key=lambda path: int(path.parts[4]))
     log.touch()
     log.chmod(0o666)
-    relay.write_text(RELAY.format(python="/usr/bin/python3", pgbench=str(binary.find().path), log=str(log)))
+    relay.write_text(RELAY.format(python="/usr/bin/python3", pgbench=str(pgbench), log=str(log)))
     relay.chmod(0o755)
     folder.chmod(0o755)
     return relay, log
