@@ -12,8 +12,8 @@ from pathlib import Path
 from panel.quickstart import private_files
 
 CANDIDATES = ("postgres", "nobody")
-# Linux numbers of the capabilities that let the account into a folder below a closed one (capabilities(7)).
-READ_SEARCH, OVERRIDE = 2, 1
+# Linux's numbers (capabilities(7)): either of the first two lets the account into a folder below a closed one
+READ_SEARCH, OVERRIDE, SETPCAP = 2, 1, 8
 
 
 class AccountMissing(Exception):
@@ -62,11 +62,14 @@ def dying_with_us(argv: list[str], with_signal: signal.Signals) -> list[str]:
 
 
 def dropped(argv: list[str], with_signal: signal.Signals, folder: Path) -> list[str]:
-    """The command as the account, able to reach `folder`, dying with its parent; no change of account unless root."""
+    """The command as the account, able to reach `folder` and its program, dying with its parent.
+
+    No change of account unless root.
+    """
     account = unprivileged()
     if account is None:
         return dying_with_us(argv, with_signal)
-    return dying_with_us([*_as(account), *_way_into(folder, account), *argv], with_signal)
+    return dying_with_us([*_as(account), *_way_to([str(folder), argv[0]], account), *argv], with_signal)
 
 
 def _setpriv() -> str:
@@ -80,18 +83,24 @@ def _as(account: Account) -> list[str]:
     return [f"--reuid={account.uid}", f"--regid={account.gid}", "--clear-groups"]
 
 
-def _way_into(folder: Path, account: Account) -> list[str]:
-    """Nothing where the account can enter the folder, else the one capability that opens the way (say, under /root)."""
-    looks = subprocess.run([_setpriv(), *_as(account), "test", "-x", str(folder)], cwd="/", check=False)
-    if looks.returncode == 0:
+def _way_to(paths: list[str], account: Account) -> list[str]:
+    """Nothing where the account can reach all of them, else the one capability that opens the way (say, under /root).
+
+    access(2) forgets the capabilities of everybody but root, and initdb asks it; `no_setuid_fixup` makes it remember.
+    """
+    if all(_is_open(path, account) for path in paths):
         return []
     bounds = _bounding_set()
     for number, name in ((READ_SEARCH, "dac_read_search"), (OVERRIDE, "dac_override")):
         if bounds >> number & 1:
-            return [f"--inh-caps=+{name}", f"--ambient-caps=+{name}"]
-    raise AccountMissing(
-        f"{folder} can't be reached by {account.name}: set POOLDECK_HOME to a folder that it can enter"
-    )
+            remembered = ["--securebits=+no_setuid_fixup"] if bounds >> SETPCAP & 1 else []
+            return [f"--inh-caps=+{name}", f"--ambient-caps=+{name}", *remembered]
+    raise AccountMissing(f"{' or '.join(paths)} can't be reached by {account.name}: move both where it can enter")
+
+
+def _is_open(path: str, account: Account) -> bool:
+    program = shutil.which(path) or path
+    return subprocess.run([_setpriv(), *_as(account), "test", "-x", program], cwd="/", check=False).returncode == 0
 
 
 def _bounding_set() -> int:
