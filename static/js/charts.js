@@ -53,11 +53,12 @@ export class ChartStack {
     for (const chart of this.charts) chart.draw();
   }
 
-  /** Make the axis longer (a run without planned end grows); a zoomed view stays as it is. */
+  /** Make the axis longer (a run without planned end grows), a zoomed view excepted; whether it is longer now. */
   extend(span) {
-    if (span <= this.span) return;
+    if (span <= this.span) return false;
     if (!this.history.length) this.range = [0, span];
     this.span = span;
+    return true;
   }
 
   zoom(range) {

@@ -19,8 +19,9 @@ function rowsOf({ columns, rows }) {
 const samples = rowsOf(course.samples);
 const poolSamples = rowsOf(course.pool);
 const fresh = []; // samples not drawn yet: the page's other readers are told once they are
+const due = new Set(); // keys of the charts that lack their newest row
 let drawing = false;
-let drawnAt = 0;
+const drawnAt = new Map(); // key of a chart → when it was drawn last
 let failed = samples.reduce((total, sample) => total + (sample.failed || 0), 0);
 let timing = { left: course.left_s, at: performance.now() };
 
@@ -49,27 +50,37 @@ const lastT = () => Math.max(samples.at(-1)?.t ?? 0, poolSamples.at(-1)?.t ?? 0)
 const stack = new ChartStack(course.span || (course.final ? Math.max(1, lastT()) : Math.max(10, lastT() * OPEN_END)));
 
 const charts = document.querySelector("[data-charts]"); // none for a dataset being prepared
+const chartOf = new Map();
 
 function buildCharts() {
   for (const element of charts?.querySelectorAll("[data-chart]") ?? []) {
-    stack.add(element, ...SERIES[element.dataset.chart]);
+    const key = element.dataset.chart;
+    chartOf.set(key, stack.add(element, ...SERIES[key]));
+    due.add(key);
   }
   draw();
 }
 
+/** Draw the charts that are due, or all where the axis grew: each costs milliseconds while the load has the cores. */
 function draw() {
   const reached = lastT();
   if (charts) charts.hidden = !reached && status() !== "starting" && status() !== "running";
   stack.reached = reached;
-  stack.extend(course.span || course.final ? reached : reached * OPEN_END);
-  stack.draw();
+  const grown = stack.extend(course.span || course.final ? reached : reached * OPEN_END);
+  for (const [key, chart] of chartOf) {
+    if (!grown && !due.delete(key)) continue;
+    chart.draw();
+    drawnAt.set(key, performance.now());
+  }
   root.dataset.points = samples.length;
 }
 
-/** Draw now, or with the next frame where this one has been drawn already; then tell what came to stand there. */
-function drawSoon() {
+/** Draw now, or with the next frame where one was drawn within this one; then tell what came to stand there. */
+function drawSoon(...keys) {
+  for (const key of keys) due.add(key);
   if (drawing) return;
-  if (performance.now() - drawnAt > FRAME) {
+  const now = performance.now();
+  if (keys.every((key) => now - (drawnAt.get(key) ?? -FRAME) > FRAME)) {
     drawNow();
     return;
   }
@@ -80,7 +91,6 @@ function drawSoon() {
 function drawNow() {
   drawing = false;
   draw();
-  drawnAt = performance.now();
   for (const sample of fresh.splice(0)) {
     const detail = { t: sample.t, at: performance.timeOrigin + performance.now() };
     root.dispatchEvent(new CustomEvent("pooldeck:sample", { bubbles: true, detail }));
@@ -106,17 +116,17 @@ const handlers = {
   sample(sample) {
     samples.push(sample);
     fresh.push(sample);
+    drawSoon("tps", "latency");
     failed += sample.failed || 0;
     if (course.span) timing = { left: Math.max(0, course.span - sample.t), at: performance.now() };
     tile("tps", rounded(sample.tps), exact(sample.tps, "tps"));
     tile("latency_ms", rounded(sample.latency_ms), exact(sample.latency_ms, "ms"));
     tile("failed", rounded(failed), `${failed} transactions`);
-    drawSoon();
     log.add(progressLine(sample));
   },
   pool(sample) {
     poolSamples.push(sample);
-    drawSoon();
+    drawSoon("pool");
   },
   log({ line }) {
     log.add(line);
@@ -175,7 +185,7 @@ if (!course.final) {
   const stream = new RunStream(root.dataset.events, course.after, follow, (state) => link((connection = state)));
   document.body.addEventListener("htmx:afterSettle", () => {
     link(connection); // the head is a new one
-    drawSoon();
+    drawSoon(...chartOf.keys());
   });
   stream.open();
   setInterval(countDown, 250);
