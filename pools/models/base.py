@@ -1,4 +1,4 @@
-"""What every registered record shares: a UUID, a version against lost updates, times."""
+"""What registered records share: a UUID, a version against lost updates, times; and the login of a server."""
 
 import uuid
 from typing import Any, Self
@@ -6,6 +6,7 @@ from typing import Any, Self
 from django.db import models
 from django.utils import timezone
 
+from panel import crypto
 from pools.errors import Stale
 
 
@@ -32,3 +33,34 @@ class Versioned(models.Model):
             )
         self.refresh_from_db()
         return self
+
+
+class Server(Versioned):
+    """A running server with the login that the panel uses there."""
+
+    name = models.CharField(max_length=63, unique=True)
+    host = models.CharField(max_length=255)
+    port = models.PositiveIntegerField()
+    admin_user = models.CharField(max_length=63)
+    sealed_admin_password = models.TextField(default="", editable=False)
+
+    class Meta:
+        abstract = True
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def secret_owner(self) -> str:
+        """What the stored password is bound to: this login at this address (a changed address asks again)."""
+        return f"{self._meta.model_name}:{self.pk}:{self.admin_user}@{self.host}:{self.port}"
+
+    @property
+    def admin_password(self) -> str:
+        """The password in clear; empty where none was given."""
+        return crypto.unseal(self.sealed_admin_password, self.secret_owner)
+
+    @admin_password.setter
+    def admin_password(self, password: str) -> None:
+        self.sealed_admin_password = crypto.seal(password, self.secret_owner) if password else ""

@@ -4,7 +4,7 @@ from django.db import models
 from django.utils import timezone
 
 from panel import crypto
-from pools.models.base import Versioned
+from pools.models.base import Server
 
 
 class SslMode(models.TextChoices):
@@ -25,14 +25,11 @@ class ClusterState(models.TextChoices):
     UNREACHABLE = "unreachable", "unreachable"
 
 
-class Cluster(Versioned):
+class Cluster(Server):
     """A PostgreSQL server with the login the panel uses."""
 
-    name = models.CharField(max_length=63, unique=True)
     host = models.CharField(max_length=255, help_text="A host name, an address, or the directory of a Unix socket")
     port = models.PositiveIntegerField(default=5432)
-    admin_user = models.CharField(max_length=63)
-    sealed_admin_password = models.TextField(default="", editable=False)
     maintenance_database = models.CharField(max_length=63, default="postgres")
     sslmode = models.CharField(max_length=12, choices=SslMode.choices, default=SslMode.PREFER)
     sslrootcert = models.TextField(default="", blank=True, help_text="PEM text of the certificate authority")
@@ -41,26 +38,6 @@ class Cluster(Versioned):
     disk_gb = models.PositiveIntegerField(null=True, blank=True)
     set_aside_connections = models.PositiveIntegerField(default=0, help_text="Kept from pools for direct logins")
     protected = models.BooleanField(default=True, help_text="Benchmarks that write need the name typed")
-
-    class Meta:
-        ordering = ["name"]
-
-    def __str__(self) -> str:
-        return self.name
-
-    @property
-    def secret_owner(self) -> str:
-        """What the stored password is bound to: this login at this address (a changed address asks again)."""
-        return f"cluster:{self.pk}:{self.admin_user}@{self.host}:{self.port}"
-
-    @property
-    def admin_password(self) -> str:
-        """The password in clear; empty where none was given."""
-        return crypto.unseal(self.sealed_admin_password, self.secret_owner)
-
-    @admin_password.setter
-    def admin_password(self, password: str) -> None:
-        self.sealed_admin_password = crypto.seal(password, self.secret_owner) if password else ""
 
     def password_of(self, role: str) -> str | None:
         """The password of a role where the panel knows it, the admin's included."""

@@ -7,8 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from panel import crypto
-from pools.models.base import Versioned
+from pools.models.base import Server
 
 APPLY_LEASE = timedelta(seconds=60)
 
@@ -28,15 +27,12 @@ class PoolerState(models.TextChoices):
     UNREACHABLE = "unreachable", "unreachable"
 
 
-class Pooler(Versioned):
+class Pooler(Server):
     """A pooler; clients and the console use the same host and port."""
 
-    name = models.CharField(max_length=63, unique=True)
     kind = models.CharField(max_length=12, choices=PoolerKind.choices, default=PoolerKind.PGBOUNCER)
-    host = models.CharField(max_length=255)
     port = models.PositiveIntegerField(default=6432)
     admin_user = models.CharField(max_length=63, default="pooldeck")
-    sealed_admin_password = models.TextField(default="", editable=False)
     config_dir = models.CharField(max_length=500, help_text="The folder of its configuration, on the generator's host")
     generator = models.CharField(max_length=63, default="", blank=True, help_text="The worker that can write there")
 
@@ -46,26 +42,6 @@ class Pooler(Versioned):
     error = models.TextField(default="", editable=False)
     apply_token = models.UUIDField(null=True, editable=False)
     apply_lease_until = models.DateTimeField(null=True, editable=False)
-
-    class Meta:
-        ordering = ["name"]
-
-    def __str__(self) -> str:
-        return self.name
-
-    @property
-    def secret_owner(self) -> str:
-        """What the stored password is bound to: this login at this address."""
-        return f"pooler:{self.pk}:{self.admin_user}@{self.host}:{self.port}"
-
-    @property
-    def admin_password(self) -> str:
-        """The console's password in clear."""
-        return crypto.unseal(self.sealed_admin_password, self.secret_owner)
-
-    @admin_password.setter
-    def admin_password(self, password: str) -> None:
-        self.sealed_admin_password = crypto.seal(password, self.secret_owner) if password else ""
 
     def take_apply_lock(self) -> bool:
         """Claim the right to apply, for `APPLY_LEASE`; False while another holds it."""
