@@ -1,5 +1,7 @@
 """Whatever the panel accepts, a real PgBouncer reads as it was meant: names, passwords, settings."""
 
+from collections.abc import Iterator
+
 import psycopg
 import pytest
 from django.utils import timezone
@@ -74,12 +76,21 @@ def test_any_name_role_and_password_that_is_accepted_lets_its_user_through(
         drop_role(postgres, role)
 
 
-@pytest.mark.parametrize("database", ['a"b', "it's", "a b=c", "postgresql://x", "host=evil", "ünï", "-i", "%include x"])
-def test_any_database_name_is_reached(
-    database: str, make_pool: MakePool, pooler: Pooler, postgres: PostgresServer
-) -> None:
+ODD_DATABASES = ['a"b', "it's", "a b=c", "postgresql://x", "host=evil", "ünï", "-i", "%include x"]
+
+
+@pytest.fixture
+def database(request: pytest.FixtureRequest, postgres: PostgresServer) -> Iterator[str]:
+    """A database of the name the test gives; the server is other tests' too."""
+    name = sql.Identifier(request.param)
     with postgres.connect() as session:
-        session.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(database)))
+        session.execute(sql.SQL("CREATE DATABASE {}").format(name))
+        yield request.param
+        session.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
+
+
+@pytest.mark.parametrize("database", ODD_DATABASES, indirect=True)
+def test_any_database_name_is_reached(database: str, make_pool: MakePool, pooler: Pooler) -> None:
     make_pool(database=database)
     apply.apply_pooler(pooler)
     address = {"host": pooler.host, "port": pooler.port, "user": "app", "password": "app-password"}
