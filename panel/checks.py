@@ -69,6 +69,16 @@ def keys_can_seal(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMess
     return [Error(fault, hint=hint, id="pooldeck.E002") for fault in faults]
 
 
+@register(Tags.staticfiles, deploy=True)
+def page_files_are_collected(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+    """Without the list that collectstatic writes, no page can name its style."""
+    if (settings.STATIC_ROOT / "staticfiles.json").exists() or settings.DEBUG:
+        return []
+    hint = "Run: python manage.py collectstatic --noinput (script/up does it by itself), then start web again."
+    said = f"the files of the pages are not collected in {settings.STATIC_ROOT}"
+    return [Warning(said, hint=hint, id="pooldeck.W005")]
+
+
 @register(Tags.compatibility)
 def pgbench_is_there(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
     """A worker needs it; a machine with only the web process does not."""

@@ -119,9 +119,12 @@ STATICFILES_DIRS = [
 ]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "staticfiles": {"BACKEND": "panel.static_files.HashedStorage"},
 }
-WHITENOISE_USE_FINDERS = True
+STATICFILES_FINDERS = [
+    "panel.static_files.Folders",
+    "panel.static_files.Apps",
+]
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {

@@ -11,6 +11,7 @@ from panel.settings import *  # noqa: F403
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}  # noqa: F405
 STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # noqa: F405  # WhiteNoise warns of a folder that is not there
 # A file, not memory: the real workers of live tests are processes of their own and share it.
 if "sqlite" in DATABASES["default"]["ENGINE"]:  # noqa: F405

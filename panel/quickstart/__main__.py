@@ -12,7 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from benchmarks.errors import BenchmarksError
 from panel import env
-from panel.quickstart import backing
+from panel.quickstart import backing, page_files
 from panel.quickstart.account import AccountMissing
 from panel.quickstart.home import AlreadyRunning, Home
 from panel.quickstart.panel_programs import Web, Worker, choose_port
@@ -65,6 +65,7 @@ def start(home: Home, supervisor: Supervisor, steps: Steps, options: argparse.Na
     home.tell_holder(f"http://127.0.0.1:{port}")
     home.make_keys()
     servers = backing.start(home, supervisor, steps)
+    page_files.collect(home, steps)
     # both take seconds to import, and neither is asked anything before the migrations below are done
     steps.say("starting web and worker")
     web = supervisor.start(Web(home.path, port))

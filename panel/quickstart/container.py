@@ -36,7 +36,7 @@ def become(server: Server) -> None:
 
 
 def set_up(servers: Backing) -> None:
-    """Keys, migrations, the admin and the demo (its dataset is left to the worker); safe to repeat."""
+    """Keys, migrations, pages' files, the admin, the demo (its dataset is left to the worker); safe to repeat."""
     home = Home(env.home())
     home.open()
     home.make_keys()
@@ -46,6 +46,7 @@ def set_up(servers: Backing) -> None:
     from panel.quickstart.demo import Demo
 
     call_command("migrate", verbosity=1, interactive=False)
+    call_command("collectstatic", verbosity=1, interactive=False, clear=True)
     user, logins = admin.ensure(home, env.text("POOLDECK_ADMIN_PASSWORD"))
     home.write_quickstart({"url": "http://localhost:8000", **logins})
     demo = Demo(home, servers, user)

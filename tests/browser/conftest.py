@@ -75,6 +75,7 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
     with RedisServer(tmp_path_factory.mktemp("redis"), free_port(), password="redis-password") as redis:
         served = Web(home, redis.url)
         served.run("manage.py", "migrate", "-v0")
+        served.run("manage.py", "collectstatic", "--noinput", "-v0")
         served.run("-c", MAKE_ADMIN)
         served.start()
         yield served

@@ -1,6 +1,7 @@
 """System checks name unsafe settings and their remedy."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,6 +52,13 @@ def test_an_unusable_key_is_told_by_its_number_not_its_text(settings: Any) -> No
     assert message.id == "pooldeck.E002"
     assert "key 2" in message.msg
     assert "no-key" not in message.msg
+
+
+def test_uncollected_page_files_are_warned_of(settings: Any, tmp_path: Path) -> None:
+    settings.STATIC_ROOT = tmp_path
+    assert ids(checks.page_files_are_collected) == ["pooldeck.W005"]
+    (tmp_path / "staticfiles.json").write_text("{}")
+    assert ids(checks.page_files_are_collected) == []
 
 
 def test_a_missing_pgbench_is_warned_of(settings: Any) -> None:

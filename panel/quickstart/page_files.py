@@ -1,0 +1,46 @@
+"""What pages load, collected into the home when the sources are no longer those of the last start."""
+
+import hashlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+from panel.env import BASE_DIR
+from panel.quickstart.home import Home
+from panel.quickstart.programs import ProgramFailed
+from panel.quickstart.steps import Steps
+
+FOLDERS = ("css", "js", "img")
+PACKAGES = ("django", "django-htmx", "drf-spectacular-sidecar")
+COMMAND = [sys.executable, "manage.py", "collectstatic", "--noinput", "--clear", "--verbosity=0"]
+
+
+def collect(home: Home, steps: Steps) -> None:
+    """Bring STATIC_ROOT to this version, before web reads what is in it; raises `ProgramFailed`."""
+    sources = stamp()
+    if home.kept("pages", "sources") == sources and (home.path / "static" / "staticfiles.json").exists():
+        return
+    steps.say("collecting the files of the pages")
+    run = subprocess.run(COMMAND, cwd=BASE_DIR, capture_output=True, text=True, check=False)
+    if run.returncode:
+        raise ProgramFailed(f"{' '.join(COMMAND[1:])} ended with exit code {run.returncode}:\n{run.stderr}")
+    home.keep("pages", "sources", sources)
+
+
+def stamp() -> str:
+    """A hash of our files' names and bytes, of what is collected, and of the libraries' versions."""
+    found = hashlib.sha256()
+    for path in _sources():
+        found.update(f"{path.name}\n".encode() + path.read_bytes())
+    for package in PACKAGES:
+        found.update(f"{package} {version(package)}\n".encode())
+    return found.hexdigest()
+
+
+def _sources() -> Iterator[Path]:
+    yield BASE_DIR / "panel" / "static_files.py"
+    yield BASE_DIR / "static" / "package-lock.json"
+    for folder in FOLDERS:
+        yield from sorted(path for path in (BASE_DIR / "static" / folder).rglob("*") if path.is_file())

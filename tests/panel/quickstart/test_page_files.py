@@ -1,0 +1,50 @@
+"""The quickstart collects page files once for each version of their sources."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from panel.quickstart import page_files
+from panel.quickstart.home import Home
+from panel.quickstart.programs import ProgramFailed
+from panel.quickstart.steps import Steps
+
+SAID = "collecting the files of the pages"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
+    monkeypatch.setenv("POOLDECK_HOME", str(tmp_path))
+    monkeypatch.setenv("DJANGO_SETTINGS_MODULE", "panel.settings")
+    with Home(tmp_path).held() as held:
+        yield held
+
+
+def test_they_are_collected_once_and_again_when_they_are_gone(home: Home, capfd: pytest.CaptureFixture[str]) -> None:
+    page_files.collect(home, Steps())
+    assert SAID in capfd.readouterr().out
+    page_files.collect(home, Steps())
+    assert SAID not in capfd.readouterr().out
+    shutil.rmtree(home.path / "static")
+    page_files.collect(home, Steps())
+    assert (home.path / "static" / "css" / "pooldeck.css").exists()
+
+
+def test_a_changed_source_changes_the_stamp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ("static/css", "panel"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name in ("panel/static_files.py", "static/package-lock.json", "static/css/own.css"):
+        (tmp_path / name).write_text("one")
+    monkeypatch.setattr(page_files, "BASE_DIR", tmp_path)
+    before = page_files.stamp()
+    assert page_files.stamp() == before
+    (tmp_path / "static" / "css" / "own.css").write_text("two")
+    assert page_files.stamp() != before
+
+
+def test_a_failure_is_told_with_what_the_program_said(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POOLDECK_DEBUG", "perhaps")
+    with pytest.raises(ProgramFailed, match="POOLDECK_DEBUG='perhaps'"):
+        page_files.collect(home, Steps())
