@@ -35,3 +35,11 @@ class InvalidTarget(BenchmarksError):
     def __init__(self, errors: dict[str, list[str]]) -> None:
         super().__init__("; ".join(f"{field}: {message}" for field, found in errors.items() for message in found))
         self.errors = errors
+
+
+class InvalidOptions(BenchmarksError):
+    """Options that the program would refuse or the panel does not allow; `errors` holds messages by option."""
+
+    def __init__(self, errors: dict[str, list[str]]) -> None:
+        self.errors = errors
+        super().__init__("; ".join(f"{name}: {message}" for name, found in errors.items() for message in found))

@@ -7,8 +7,9 @@ from django import forms
 from django.db.models import TextChoices
 from django.forms import BoundField
 
-from benchmarks.engines.pgbench import options
-from benchmarks.engines.pgbench.options import InvalidOptions
+from benchmarks.engines import DEFAULT_ENGINE, ENGINES
+from benchmarks.engines.contract import Field
+from benchmarks.errors import InvalidOptions
 from benchmarks.models import Purpose, Run
 from pools.forms import Typed
 from pools.models import Cluster, Pool
@@ -41,23 +42,36 @@ class OptionsForm(Typed):
     """A form that carries an engine's options of one purpose; `cleaned_data["options"]` holds them typed."""
 
     purpose = Purpose.LOAD
+    engine = forms.ChoiceField(required=False, initial=DEFAULT_ENGINE, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.option_fields = options.fields_for(self.purpose)
+        self.fields["engine"].choices = [(name, name) for name in ENGINES]  # type: ignore[attr-defined]
+        self.option_fields = ENGINES[self.engine_name].fields_for(self.purpose)
         for option in self.option_fields:
             self.fields[option.name] = _field_of(option)
+
+    @property
+    def engine_name(self) -> str:
+        """The engine whose options these are; the usual one for a name that is none."""
+        name = str(self["engine"].value())
+        return name if name in ENGINES else DEFAULT_ENGINE
+
+    @property
+    def engine_names(self) -> list[str]:
+        """All that may be chosen."""
+        return list(ENGINES)
 
     def clean(self) -> dict[str, Any]:
         """Let the engine judge the options as they were typed."""
         typed = {option.name: self.cleaned_data.get(option.name) for option in self.option_fields}
         try:
-            self.cleaned_data["options"] = options.validate(typed, purpose=self.purpose)
+            self.cleaned_data["options"] = ENGINES[self.engine_name].validate(typed, purpose=self.purpose)
         except InvalidOptions as error:
             self.take(error.errors)
         return self.cleaned_data
 
-    def bound_options(self, *, basic: bool) -> list[tuple[options.Field, BoundField]]:
+    def bound_options(self, *, basic: bool) -> list[tuple[Field, BoundField]]:
         """The options of the first group, or all others, with their fields."""
         return [(one, self[one.name]) for one in self.option_fields if (one.group == BASIC_GROUP) == basic]
 
@@ -69,12 +83,12 @@ class OptionsForm(Typed):
         return [database["name"] for database in status.databases] if status else []
 
     @property
-    def basic(self) -> list[tuple[options.Field, BoundField]]:
+    def basic(self) -> list[tuple[Field, BoundField]]:
         """What most runs set."""
         return self.bound_options(basic=True)
 
     @property
-    def advanced(self) -> list[tuple[options.Field, BoundField]]:
+    def advanced(self) -> list[tuple[Field, BoundField]]:
         """What few runs set; folded away."""
         return self.bound_options(basic=False)
 
@@ -171,12 +185,12 @@ class DatasetForm(OptionsForm):
         return {"cluster": str(self.cleaned_data["cluster"].pk), "database": self.cleaned_data["database"]}
 
     @property
-    def basic(self) -> list[tuple[options.Field, BoundField]]:
+    def basic(self) -> list[tuple[Field, BoundField]]:
         """The scale alone."""
         return [(one, self[one.name]) for one in self.option_fields if one.name == "scale"]
 
     @property
-    def advanced(self) -> list[tuple[options.Field, BoundField]]:
+    def advanced(self) -> list[tuple[Field, BoundField]]:
         """How the tables are made."""
         return [(one, self[one.name]) for one in self.option_fields if one.name != "scale"]
 
@@ -200,10 +214,10 @@ def initial_of(run: Run) -> dict[str, Any]:
     route = Route.POOLED if run.pool_id else Route.DIRECT
     target = {"route": route, "pool": run.pool_id, "cluster": run.cluster_id, "database": run.database}
     target["user"] = run.role
-    return {**target, "name": run.name, **run.options}
+    return {**target, "name": run.name, "engine": run.engine, **run.options}
 
 
-def _field_of(option: options.Field) -> forms.Field:
+def _field_of(option: Field) -> forms.Field:
     common: dict[str, Any] = {
         "label": option.label,
         "help_text": option.help,

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from benchmarks import validity
-from benchmarks.engines.pgbench.lines import Progress
+from benchmarks.engines.contract import Progress
 from benchmarks.engines.pgbench.output import Output, read_output
 from benchmarks.errors import BenchmarksError
 from benchmarks.models import Purpose, Run, RunOutput, Sample, Status

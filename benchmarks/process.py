@@ -17,7 +17,7 @@ from pathlib import Path
 from queue import Empty, Full, Queue
 from typing import IO
 
-from benchmarks.engines.pgbench.lines import LineReader
+from benchmarks.engines.line_reader import LineReader
 
 log = logging.getLogger(__name__)
 
@@ -75,14 +75,14 @@ def wrapped(argv: Sequence[str]) -> list[str]:
 
 
 @contextmanager
-def private_home(owner: str, passwords: str, certificate: str = "") -> Iterator[Path]:
-    """A 0700 folder with a 0600 `pgpass` (and `root.crt`), the load's alone, gone afterwards.
+def private_home(owner: str, password: str, certificate: str = "") -> Iterator[Path]:
+    """A 0700 folder with a 0600 `pgpass` of that password (and `root.crt`), the load's alone, gone afterwards.
 
     `owner` names it, so that the reaper can tell whose left-over it is.
     """
     home = Path(tempfile.mkdtemp(prefix=f"{HOME_PREFIX}{owner}-"))
     try:
-        _write_private(home / "pgpass", passwords)
+        _write_private(home / "pgpass", passfile_text(password))
         if certificate:
             _write_private(home / "root.crt", certificate)
         if _drops_root():
@@ -90,6 +90,12 @@ def private_home(owner: str, passwords: str, certificate: str = "") -> Iterator[
         yield home
     finally:
         shutil.rmtree(home, ignore_errors=True)
+
+
+def passfile_text(password: str) -> str:
+    """A password file (libpq's) that fits any connection of this one run; `:` and `\\` escaped."""
+    escaped = password.replace("\\", "\\\\").replace(":", "\\:")
+    return f"*:*:*:*:{escaped}\n"
 
 
 def _write_private(path: Path, text: str) -> None:

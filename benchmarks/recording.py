@@ -12,7 +12,7 @@ from django.db.models.functions import Concat
 from django.utils import timezone
 
 from benchmarks import live
-from benchmarks.engines.pgbench.lines import Progress
+from benchmarks.engines.contract import Progress
 from benchmarks.models import PoolSample, Run, RunOutput, Sample
 from benchmarks.models.runs import LEASE
 from benchmarks.sampling import PoolLook

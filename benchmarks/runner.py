@@ -11,8 +11,6 @@ from typing import Any
 
 from benchmarks import datasets, live, sampling, sessions, targets, validity
 from benchmarks.engines import engine
-from benchmarks.engines.pgbench import Output, initialize, lines
-from benchmarks.engines.pgbench.command import passfile_text
 from benchmarks.errors import BenchmarksError, Fenced
 from benchmarks.models import Purpose, Run, Status, Validity
 from benchmarks.process import QUEUED_EVENTS, Ended, Line, LoadProcess, drain, private_home
@@ -85,7 +83,7 @@ def _conduct(run: Run, recorder: Recorder) -> Ending:
     recorder.state(status=Status.STARTING)
     program = engine(run.engine).find()
     endpoint = targets.endpoint_of(run)
-    with private_home(f"{run.pk.hex}-{run.attempt}", passfile_text(endpoint.password or ""), _pem(endpoint)) as home:
+    with private_home(f"{run.pk.hex}-{run.attempt}", endpoint.password or "", _pem(endpoint)) as home:
         argv, env = engine(run.engine).build_command(
             run.options,
             purpose=run.purpose,
@@ -178,21 +176,20 @@ def _take(event: object, recorder: Recorder) -> None:
     match event:
         case Line("stderr", text, at):
             recorder.line("stderr", text)
-            _take_line(engine(recorder.run.engine).read_line(text), text, at, recorder)
+            _take_line(text, at, recorder)
         case Line(stream, text, _):
             recorder.line(stream, text)
         case sampling.PoolLook():
             recorder.pool(event)
 
 
-def _take_line(said: lines.Line, text: str, at: float, recorder: Recorder) -> None:
-    if isinstance(said, lines.Progress):
-        recorder.sample(said, at)
-        return
-    steps = recorder.run.options.get("initialize_steps")
-    if steps and (percent := initialize.percent(said, steps)) is not None:
-        recorder.progress(percent)
-    if not isinstance(said, lines.InitProgress):
+def _take_line(text: str, at: float, recorder: Recorder) -> None:
+    heard = engine(recorder.run.engine).hear(text, recorder.run.options)
+    if heard.sample is not None:
+        recorder.sample(heard.sample, at)
+    if heard.percent is not None:
+        recorder.progress(heard.percent)
+    if heard.worth_telling:
         recorder.log(text, at)
 
 
@@ -228,7 +225,7 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
         return Ending(Status.SUCCEEDED, found)
     if exit_code == 0 and output.has_summary and not output.aborted:
         return Ending(Status.SUCCEEDED, found)
-    return Ending(Status.FAILED, found | {"error": _with_remains(run, _why(output, exit_code))})
+    return Ending(Status.FAILED, found | {"error": _with_remains(run, _why(run, output.errors, exit_code))})
 
 
 def _with_remains(run: Run, error: str) -> str:
@@ -237,10 +234,9 @@ def _with_remains(run: Run, error: str) -> str:
     return f"{error}; {remains}" if remains else error
 
 
-def _why(output: Output, exit_code: int) -> str:
+def _why(run: Run, errors: list[str], exit_code: int) -> str:
     """The first things that went wrong in the program's own words, else its exit code."""
-    if output.errors:
-        more = f" (and {len(output.errors) - 1} more lines like it, see the log)" if len(output.errors) > 1 else ""
-        return output.errors[0] + more
+    if errors:
+        return errors[0] + (f" (and {len(errors) - 1} more lines like it, see the log)" if len(errors) > 1 else "")
     ended = f"was ended by signal {-exit_code}" if exit_code < 0 else f"ended with exit code {exit_code}"
-    return f"pgbench {ended} and said no reason"
+    return f"{run.engine} {ended} and said no reason"

@@ -11,10 +11,9 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from benchmarks import datasets, dispatching, targets
-from benchmarks.engines import ENGINES
-from benchmarks.engines.pgbench import InvalidOptions
-from benchmarks.errors import InvalidTarget, QueueDown
-from benchmarks.models import Engine, Purpose, Run
+from benchmarks.engines import DEFAULT_ENGINE, ENGINES
+from benchmarks.errors import InvalidOptions, InvalidTarget, QueueDown
+from benchmarks.models import Purpose, Run
 from benchmarks.targets import Target
 from pools.errors import ClusterUnreachable
 from pools.login_failures import Cause
@@ -29,7 +28,7 @@ def submit(
     target: dict[str, Any],
     options: dict[str, Any],
     author: Any,
-    engine: str = Engine.PGBENCH,
+    engine: str = DEFAULT_ENGINE,
     purpose: str = Purpose.LOAD,
     name: str = "",
     group: uuid.UUID | None = None,
@@ -51,7 +50,7 @@ def submit_series(
     target: dict[str, Any],
     options: dict[str, Any],
     author: Any,
-    engine: str = Engine.PGBENCH,
+    engine: str = DEFAULT_ENGINE,
     purpose: str = Purpose.LOAD,
     name: str = "",
     confirm: str = "",
@@ -65,17 +64,23 @@ def submit_series(
 
 
 def submit_pair(
-    pool: Pool, options: dict[str, Any], author: Any, *, name: str = "", confirm: str = ""
+    pool: Pool,
+    options: dict[str, Any],
+    author: Any,
+    *,
+    engine: str = DEFAULT_ENGINE,
+    name: str = "",
+    confirm: str = "",
 ) -> tuple[Run, Run]:
     """Two runs of one group that follow each other: the pool's database directly, then through the pool.
 
     Both log in as the pool's role, so that nothing but the pool differs. Raises as `submit` does, for both or none.
     """
-    pooled, checked = _checked({"pool": str(pool.pk)}, options, Engine.PGBENCH, Purpose.LOAD, confirm)
+    pooled, checked = _checked({"pool": str(pool.pk)}, options, engine, Purpose.LOAD, confirm)
     role = "" if pooled.login == pooled.cluster.admin_user else pooled.login
     direct = Target(pooled.cluster, pooled.database, role=role)
     _require_queue()
-    shared = {"author": author, "name": name, "group": uuid.uuid4(), "purpose": Purpose.LOAD}
+    shared = {"author": author, "name": name, "group": uuid.uuid4(), "purpose": Purpose.LOAD, "engine": engine}
     with transaction.atomic():
         return _enqueue(direct, checked, **shared), _enqueue(pooled, checked, **shared)
 

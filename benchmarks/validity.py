@@ -10,7 +10,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from benchmarks.engines.pgbench.lines import Progress
+from benchmarks.engines.contract import Progress
 from benchmarks.engines.pgbench.output import Output
 from benchmarks.models import Purpose, Validity
 

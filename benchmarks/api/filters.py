@@ -5,6 +5,7 @@ from uuid import UUID
 import django_filters
 from django.db.models import Q
 
+from benchmarks.engines import ENGINES
 from benchmarks.models import Run, Status
 from benchmarks.models.runs import RunQuerySet
 
@@ -13,6 +14,7 @@ class RunFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filte
     """`status` may be repeated; `target` is a pool's or a cluster's id."""
 
     status = django_filters.MultipleChoiceFilter(choices=Status.choices)
+    engine = django_filters.ChoiceFilter(choices=[(name, name) for name in ENGINES])
     target = django_filters.UUIDFilter(method="aimed_at", label="A pool's or a cluster's id")
     experiment = django_filters.UUIDFilter(method="of_experiment", label="An experiment's id")
 

@@ -22,8 +22,7 @@ from benchmarks.api.serializers import (
     RunSerializer,
     SampleSerializer,
 )
-from benchmarks.engines.pgbench import InvalidOptions
-from benchmarks.errors import IllegalTransition, InvalidTarget
+from benchmarks.errors import IllegalTransition, InvalidOptions, InvalidTarget
 from benchmarks.models import Run, RunOutput, Sample, Status
 from panel.accounts.permissions import person
 
@@ -43,14 +42,14 @@ def field_errors() -> Iterator[None]:
 
 def submit(asked: dict[str, Any], author: User) -> Run:
     """Queue what was asked for; the first run of it."""
-    common = {"options": asked["options"], "author": author, "name": asked["name"], "confirm": asked["confirm"]}
+    common = {name: asked[name] for name in ("options", "engine", "name", "confirm")} | {"author": author}
     target = asked["target"]
     if asked["pair"]:
         pool = targets.find(target).pool
         if pool is None:
             raise InvalidTarget({"pool": ["a pair compares a pool with its cluster: name the pool"]})
         return submitting.submit_pair(pool, **common)[0]
-    common |= {"target": target, "engine": asked["engine"], "purpose": asked["purpose"]}
+    common |= {"target": target, "purpose": asked["purpose"]}
     return (
         submitting.submit_series(asked["repeat"], **common)[0] if asked["repeat"] > 1 else submitting.submit(**common)
     )

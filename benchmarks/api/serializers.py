@@ -5,7 +5,8 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from benchmarks.models import Engine, Purpose, Run, RunOutput, Sample
+from benchmarks.engines import DEFAULT_ENGINE, ENGINES
+from benchmarks.models import Purpose, Run, RunOutput, Sample
 
 MOST_REPEATS = 20
 
@@ -105,7 +106,7 @@ class AskedRunSerializer(serializers.Serializer[Any]):
     """What to run: the options are named after the program's own, and checked by its engine."""
 
     target = AskedTargetField()
-    engine = serializers.ChoiceField(Engine.choices, default=Engine.PGBENCH)
+    engine = serializers.ChoiceField(list(ENGINES), default=DEFAULT_ENGINE)
     options = serializers.DictField(default=dict)
     purpose = serializers.ChoiceField(
         [(Purpose.LOAD.value, "load"), (Purpose.PREPARE.value, "prepare a dataset (options: scale)")],

@@ -1,7 +1,8 @@
 """The load programs that a run can use; a new one is a folder here and a line below.
 
-An engine is a package with `FIELDS`, `fields_for` and `validate` (its options), `find` (the program), `build_command`
-and `preview`, `LineReader` and `read_line` (its progress as it comes), `read_output` (all that it printed).
+An engine is a package with `fields_for(purpose)` and `validate` (its options), `find` (the program), `build_command`
+and `preview`, `hear` (what a line of it says while it runs) and `read_output` (all that it printed, as pgbench's
+`Output`, by which `benchmarks.validity` judges). The shapes they share stand in `benchmarks.engines.contract`.
 """
 
 from types import ModuleType
@@ -12,6 +13,7 @@ from benchmarks.errors import BenchmarksError
 ENGINES: dict[str, ModuleType] = {
     "pgbench": pgbench,
 }
+DEFAULT_ENGINE = "pgbench"
 
 
 def engine(name: str) -> ModuleType:

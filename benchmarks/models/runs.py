@@ -41,12 +41,6 @@ class Validity(models.TextChoices):
     INCOMPLETE = "incomplete", "incomplete"
 
 
-class Engine(models.TextChoices):
-    """The load programs; each has a folder in benchmarks/engines."""
-
-    PGBENCH = "pgbench", "pgbench"
-
-
 class Purpose(models.TextChoices):
     """Why the program is run."""
 
@@ -117,7 +111,7 @@ class Run(models.Model):
     number = models.PositiveIntegerField(unique=True)
     name = models.CharField(max_length=200, default="", blank=True)
     purpose = models.CharField(max_length=8, choices=Purpose.choices, default=Purpose.LOAD)
-    engine = models.CharField(max_length=12, choices=Engine.choices, default=Engine.PGBENCH)
+    engine = models.CharField(max_length=12, default="pgbench")  # a name of benchmarks.engines
     cluster = models.ForeignKey(Cluster, null=True, on_delete=models.SET_NULL, related_name="runs")
     pool = models.ForeignKey(Pool, null=True, on_delete=models.SET_NULL, related_name="runs")
     database = models.CharField(max_length=63, default="")

@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from benchmarks import submitting
-from benchmarks.engines.pgbench.initialize import estimated_bytes
+from benchmarks.engines.pgbench.initialize import ACCOUNTS_PER_SCALE, estimated_bytes
 from benchmarks.errors import BenchmarksError, InvalidTarget, QueueDown
 from benchmarks.forms import DatasetForm
 from benchmarks.models import Dataset, Purpose, Run
@@ -17,7 +17,6 @@ from pools.errors import PoolsError
 from pools.views.access import staff_only
 
 PAGE_SIZE = 50
-ACCOUNTS_PER_SCALE = 100_000  # pgbench's manual, --scale
 
 
 @require_safe
@@ -53,7 +52,7 @@ def dataset_facts(request: HttpRequest) -> HttpResponse:
 def _prepare(form: DatasetForm, author: Any) -> tuple[Run | None, int]:
     chosen = form.cleaned_data
     try:
-        terms = {"purpose": Purpose.PREPARE, "confirm": chosen["confirm"]}
+        terms = {"engine": form.engine_name, "purpose": Purpose.PREPARE, "confirm": chosen["confirm"]}
         return submitting.submit(target=form.target(), options=chosen["options"], author=author, **terms), 200
     except InvalidTarget as error:
         form.take(error.errors)

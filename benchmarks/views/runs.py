@@ -15,8 +15,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks import sparklines, submitting
 from benchmarks.api.filters import RunFilter
-from benchmarks.engines.pgbench import InvalidOptions, command
-from benchmarks.errors import BenchmarksError, InvalidTarget, QueueDown
+from benchmarks.engines import engine
+from benchmarks.errors import BenchmarksError, InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.forms import Route, RunForm, initial_of
 from benchmarks.models import Purpose, Run, Status, Validity
 from benchmarks.models.runs import RunQuerySet
@@ -85,7 +85,7 @@ def run_create(request: HttpRequest) -> HttpResponse:
 def _start(form: RunForm, author: Any) -> tuple[Run | None, int]:
     """Start what the form asks for: the run to show (the first of a pair), or None with the answer's status."""
     chosen = form.cleaned_data
-    named = {"name": chosen["name"], "confirm": chosen["confirm"]}
+    named = {"engine": form.engine_name, "name": chosen["name"], "confirm": chosen["confirm"]}
     try:
         if chosen["route"] == Route.BOTH:
             return submitting.submit_pair(chosen["pool"], chosen["options"], author, **named)[0], 200
@@ -103,7 +103,7 @@ def _initial(request: HttpRequest) -> dict[str, Any]:
     asked = request.GET
     if asked.get("clone"):
         return initial_of(get_object_or_404(Run, pk=id_of(asked["clone"])))
-    given = {name: asked[name] for name in ("pool", "cluster", "database") if asked.get(name)}
+    given = {name: asked[name] for name in ("engine", "pool", "cluster", "database") if asked.get(name)}
     if asked.get("preset") == "worth":
         pool = given.get("pool") or _first_live_pool()
         return given | {"route": Route.BOTH, "pool": pool, "connect": True, "name": "Is my pool worth it?"}
@@ -139,7 +139,7 @@ def _commands(form: RunForm) -> list[tuple[str, str]]:
         found.append(("direct", replace(endpoint, user=role or endpoint.user)))
     if chosen["route"] != Route.DIRECT:
         found.append(("pooled", endpoints.of_pool(chosen["pool"])))
-    return [(way, command.preview(chosen["options"], endpoint)) for way, endpoint in found]
+    return [(way, engine(form.engine_name).preview(chosen["options"], endpoint)) for way, endpoint in found]
 
 
 @require_POST
@@ -150,7 +150,8 @@ def run_again(request: HttpRequest, pk: UUID) -> HttpResponse:
     direct = {"cluster": str(old.cluster_id), "database": old.database, "user": old.role}
     target = {"pool": str(old.pool_id)} if old.pool_id else direct
     try:
-        run = submitting.submit(target=target, options=old.options, author=request.user, name=old.name)
+        again = {"options": old.options, "engine": old.engine, "name": old.name}
+        run = submitting.submit(target=target, author=request.user, **again)
     except (BenchmarksError, PoolsError) as error:
         messages.error(request, f"Run {old.number} was not started again: {error}")
         return redirect(f"{reverse('run-create')}?{urlencode({'clone': str(pk)})}")

@@ -155,12 +155,12 @@ def test_root_gives_the_load_an_account_without_rights(started):
 
 
 def test_a_private_home_is_private_readable_by_the_load_and_gone_afterwards(started):
-    with private_home(OWNER, "*:*:*:*:secret\n", "PEM") as home:
+    with private_home(OWNER, "s:e\\cret", "PEM") as home:
         modes = {path.name: path.stat().st_mode & 0o777 for path in (home, *home.iterdir())}
         assert modes == {home.name: 0o700, "pgpass": 0o600, "root.crt": 0o600}
         assert left_homes()[OWNER] == home
         assert heard(started(f"cat {home}/pgpass {home}/root.crt")) == [
-            ("stdout", "*:*:*:*:secret"),
+            ("stdout", r"*:*:*:*:s\:e\\cret"),
             ("stdout", "PEM"),
         ]
     assert (home.exists(), OWNER in left_homes()) == (False, False)

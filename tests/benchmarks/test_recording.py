@@ -5,7 +5,7 @@ import time
 import pytest
 
 from benchmarks import recording
-from benchmarks.engines.pgbench.lines import Progress
+from benchmarks.engines.contract import Progress
 from benchmarks.errors import Fenced
 from benchmarks.models import PoolSample, Run, RunOutput, Sample, Status
 from benchmarks.recording import Output, Recorder

@@ -5,8 +5,7 @@ import uuid
 import pytest
 
 from benchmarks import submitting, targets
-from benchmarks.engines.pgbench import InvalidOptions
-from benchmarks.errors import InvalidTarget
+from benchmarks.errors import InvalidOptions, InvalidTarget
 from benchmarks.models import Run
 from pools.errors import ClusterUnreachable
 from pools.models import Pool, PoolState

@@ -17,8 +17,8 @@ from datetime import timedelta  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from benchmarks import live  # noqa: E402
+from benchmarks.engines.contract import Progress  # noqa: E402
 from benchmarks.engines.pgbench import options  # noqa: E402
-from benchmarks.engines.pgbench.lines import Progress  # noqa: E402
 from benchmarks.models import Run, Status, Validity  # noqa: E402
 from benchmarks.recording import Recorder  # noqa: E402
 

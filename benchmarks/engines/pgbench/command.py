@@ -11,7 +11,9 @@ from typing import Any
 
 from psycopg.conninfo import make_conninfo
 
-from benchmarks.engines.pgbench.options import FIELDS, LOAD, PREPARE, Field, InvalidOptions
+from benchmarks.engines.contract import Field
+from benchmarks.engines.pgbench.options import FIELDS, LOAD, PREPARE
+from benchmarks.errors import InvalidOptions
 from pools.endpoints import Endpoint
 
 CONNECT_TIMEOUT_S = 10
@@ -41,12 +43,6 @@ def build_command(
 def preview(options: dict[str, Any], endpoint: Endpoint, *, purpose: str = LOAD, binary: str = "pgbench") -> str:
     """The same arguments quoted for a shell."""
     return shlex.join(_arguments(options, purpose, binary, endpoint))
-
-
-def passfile_text(password: str) -> str:
-    """A password file (libpq's) that fits any connection of this one run; `:` and `\\` escaped."""
-    escaped = password.replace("\\", "\\\\").replace(":", "\\:")
-    return f"*:*:*:*:{escaped}\n"
 
 
 def _arguments(options: dict[str, Any], purpose: str, binary: str, endpoint: Endpoint) -> list[str]:

@@ -6,6 +6,7 @@ from benchmarks.engines.pgbench.lines import InitDone, InitPhase, InitProgress, 
 # 33 %), close to published outputs of 13 and 18; foreign keys are read from the manual's description, not measured.
 _WEIGHTS = {"d": 1, "t": 1, "g": 65, "G": 65, "v": 3, "p": 30, "f": 10}
 _ACCOUNTS = "pgbench_accounts"
+ACCOUNTS_PER_SCALE = 100_000  # pgbench's manual, --scale
 # Measured alike with 15.18 and 18.4: 15,843,328 bytes at scale 1, 156,966,912 at 10 and 784,179,200 at 50, of which
 # pgbench_accounts' rows take 13,434,880 (1640 pages) a scale.
 _FIXED_BYTES, _ROW_BYTES, _KEY_BYTES = 165_000, 13_435_000, 2_246_000

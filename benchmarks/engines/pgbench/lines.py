@@ -6,28 +6,9 @@ that a figure cut off in the middle is no figure.
 
 import math
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-MAX_LINE_BYTES = 8 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """One `progress:` line; every count is of that interval, and None is what was not printed or was a NaN.
-
-    `t` is in seconds since the load began, or a Unix time under --progress-timestamp.
-    """
-
-    t: float
-    tps: float | None
-    latency_ms: float | None
-    stddev_ms: float | None
-    failed: int | None = None
-    lag_ms: float | None = None
-    skipped: int | None = None
-    retried: int | None = None
-    retries: int | None = None
+from benchmarks.engines.contract import Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,40 +190,3 @@ def _read_message(text: str) -> Failure | Notice | None:
         return Failure(text)
     own = bool(_OWN_NOTICE.match(text))
     return Notice(text, own) if own or _NOTICE.match(text) else None
-
-
-class LineReader:
-    """Cuts a stream of bytes into lines: at LF and CR, at most 8 KiB each, decoded with replacement.
-
-    What a line has beyond the cap is dropped and counted in `truncated`; empty lines are left out.
-    """
-
-    def __init__(self) -> None:
-        self._kept = bytearray()
-        self._dropping = False
-        self.truncated = 0
-
-    def feed(self, chunk: bytes) -> list[str]:
-        """The lines that this chunk completes."""
-        *ended, rest = re.split(rb"[\r\n]", chunk)
-        lines = [line for piece in ended for line in self._end(piece)]
-        self._keep(rest)
-        return lines
-
-    def close(self) -> list[str]:
-        """The last line, where the stream ended without its newline."""
-        return list(self._end(b""))
-
-    def _end(self, piece: bytes) -> Iterator[str]:
-        self._keep(piece)
-        if self._kept:
-            yield self._kept.decode("utf-8", "replace").replace("\x00", "\ufffd")
-        self._kept.clear()
-        self._dropping = False
-
-    def _keep(self, piece: bytes) -> None:
-        room = MAX_LINE_BYTES - len(self._kept)
-        self._kept += piece[:room]
-        if len(piece) > room and not self._dropping:
-            self._dropping = True
-            self.truncated += 1

@@ -5,45 +5,13 @@ Nothing typed is corrected silently: a value is taken as it stands, filled where
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.errors import BenchmarksError
+from benchmarks.engines.contract import Field, Value
+from benchmarks.errors import InvalidOptions
 
-Value = int | float | bool | str
 LOAD, PREPARE = "load", "prepare"
 INITIALIZE_STEPS = "dtgGvpf"
-
-
-class InvalidOptions(BenchmarksError):
-    """Options that pgbench would refuse or the panel does not allow; `errors` holds messages by option."""
-
-    def __init__(self, errors: dict[str, list[str]]) -> None:
-        self.errors = errors
-        super().__init__("; ".join(f"{name}: {message}" for name, found in errors.items() for message in found))
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One option: its long name at pgbench (underscores for hyphens), how it is shown, and what it may be.
-
-    `since` is the first major version of pgbench that knows it; `default` None means "not passed".
-    """
-
-    name: str
-    flag: str
-    label: str
-    kind: str  # int, float, bool, choice or steps
-    default: Value | None = None
-    minimum: float | None = None
-    maximum: float | None = None
-    choices: tuple[str, ...] = ()
-    unit: str = ""
-    help: str = ""
-    group: str = "Load"
-    purpose: str = LOAD
-    since: int = 9
-
 
 FIELDS = (
     Field(

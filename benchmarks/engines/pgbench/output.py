@@ -6,6 +6,8 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
+from benchmarks.engines.contract import Progress
+from benchmarks.engines.line_reader import LineReader
 from benchmarks.engines.pgbench import lines
 from benchmarks.engines.pgbench.summary import effective_clients, read_summary
 
@@ -31,7 +33,7 @@ class Output:
     rates: list[tuple[float | None, str]] = field(default_factory=list)
     scripts: list[dict[str, Any]] = field(default_factory=list)
     statements: list[dict[str, Any]] = field(default_factory=list)
-    progress: list[lines.Progress] = field(default_factory=list)
+    progress: list[Progress] = field(default_factory=list)
     init_progress: list[lines.InitProgress] = field(default_factory=list)
     init_done: lines.InitDone | None = None
     client_version: str = ""
@@ -67,7 +69,7 @@ class Output:
         return self.progress[0].t - (median(between) if between else 0.0)
 
     @property
-    def samples(self) -> list[lines.Progress]:
+    def samples(self) -> list[Progress]:
         """The progress with `t` in seconds since the load began."""
         if not self.has_epoch_times:
             return self.progress
@@ -81,7 +83,7 @@ def read_output(stdout: str, stderr: str = "") -> Output:
     events = [lines.read_line(text) for text in texts]
     found = read_summary(event.text for event in events if isinstance(event, lines.Unknown))
     initializes = any(_is_pgbenchs_own(event) and isinstance(event, _INIT_LINES) for event in events)
-    progress = [event for event in events if isinstance(event, lines.Progress)]
+    progress = [event for event in events if isinstance(event, Progress)]
     figures = {**found.figures, **_random_seed(texts)}
     if (busy := effective_clients(figures)) is not None:
         figures["effective_clients"] = busy
@@ -105,7 +107,7 @@ def read_output(stdout: str, stderr: str = "") -> Output:
 
 
 def _lines_of(text: str) -> list[str]:
-    reader = lines.LineReader()
+    reader = LineReader()
     return [*reader.feed(_COLOUR.sub("", text).encode("utf-8", "replace")), *reader.close()]
 
 

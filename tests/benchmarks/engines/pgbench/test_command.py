@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from psycopg.conninfo import conninfo_to_dict
 
-from benchmarks.engines.pgbench.command import build_command, passfile_text, preview
-from benchmarks.engines.pgbench.options import LOAD, PREPARE, InvalidOptions, validate
+from benchmarks.engines.pgbench.command import build_command, preview
+from benchmarks.engines.pgbench.options import LOAD, PREPARE, validate
+from benchmarks.errors import InvalidOptions
 from pools.endpoints import Endpoint
 
 ENDPOINT = Endpoint("db.example.com", 6432, "bench", "app", "s3cret-canary", "require")
@@ -155,7 +156,3 @@ def test_a_default_run_suits_the_oldest_pgbench() -> None:
 
 def test_the_steps_left_at_their_default_suit_a_pgbench_without_steps() -> None:
     assert command({}, PREPARE, version=(10, 23))[0][1:-1] == ["-i", "-s", "10"]
-
-
-def test_a_password_file_escapes_what_would_end_the_field() -> None:
-    assert passfile_text("a:b\\c") == "*:*:*:*:a\\:b\\\\c\n"

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.engines.pgbench.options import FIELDS, LOAD, PREPARE, InvalidOptions, fields_for, validate
+from benchmarks.engines.pgbench.options import FIELDS, LOAD, PREPARE, fields_for, validate
+from benchmarks.errors import InvalidOptions
 
 DEFAULTS = {
     "builtin": "select-only",

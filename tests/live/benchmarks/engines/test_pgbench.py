@@ -15,10 +15,10 @@ from psycopg import sql
 
 from benchmarks.engines.pgbench import build_command, validate
 from benchmarks.engines.pgbench.binary import Binary, ask
-from benchmarks.engines.pgbench.command import passfile_text
 from benchmarks.engines.pgbench.initialize import estimated_bytes
 from benchmarks.engines.pgbench.output import Output, read_output
 from benchmarks.models import Purpose, Validity
+from benchmarks.process import passfile_text
 from benchmarks.validity import judge
 from panel.quickstart.servers import PostgresServer, free_port
 from pools.endpoints import Endpoint

@@ -1,0 +1,43 @@
+"""The lines of any program's output, cut out of its bytes as they come."""
+
+import re
+from collections.abc import Iterator
+
+MAX_LINE_BYTES = 8 * 1024
+
+
+class LineReader:
+    """Cuts a stream of bytes into lines: at LF and CR, at most 8 KiB each, decoded with replacement.
+
+    What a line has beyond the cap is dropped and counted in `truncated`; empty lines are left out.
+    """
+
+    def __init__(self) -> None:
+        self._kept = bytearray()
+        self._dropping = False
+        self.truncated = 0
+
+    def feed(self, chunk: bytes) -> list[str]:
+        """The lines that this chunk completes."""
+        *ended, rest = re.split(rb"[\r\n]", chunk)
+        lines = [line for piece in ended for line in self._end(piece)]
+        self._keep(rest)
+        return lines
+
+    def close(self) -> list[str]:
+        """The last line, where the stream ended without its newline."""
+        return list(self._end(b""))
+
+    def _end(self, piece: bytes) -> Iterator[str]:
+        self._keep(piece)
+        if self._kept:
+            yield self._kept.decode("utf-8", "replace").replace("\x00", "\ufffd")
+        self._kept.clear()
+        self._dropping = False
+
+    def _keep(self, piece: bytes) -> None:
+        room = MAX_LINE_BYTES - len(self._kept)
+        self._kept += piece[:room]
+        if len(piece) > room and not self._dropping:
+            self._dropping = True
+            self.truncated += 1
