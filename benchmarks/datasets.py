@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from benchmarks.engines.pgbench.initialize import estimated_bytes
+from benchmarks.engines.pgbench.initialize import ACCOUNTS_PER_SCALE, estimated_bytes
 from benchmarks.errors import Refused
 from benchmarks.models import FINAL, Dataset, Purpose, Run, Status
 from benchmarks.targets import Target
@@ -61,16 +61,12 @@ class DatasetFacts:
 
     @property
     def rows(self) -> int:
-        """The accounts: 100,000 for each unit of scale."""
-        return 100_000 * (self.scale or 0)
+        """The accounts."""
+        return ACCOUNTS_PER_SCALE * (self.scale or 0)
 
-    def estimate(self, scale: int) -> int:
-        """Bytes that a dataset of this scale takes."""
-        return estimated_bytes(scale)
-
-    def fits(self, scale: int) -> bool | None:
-        """Whether it fits beside what is there, whose place it takes; None where the free space is unknown."""
-        return None if self.free_bytes is None else self.estimate(scale) <= self.free_bytes + self.size_bytes
+    def fits(self, size_bytes: int) -> bool | None:
+        """Whether that fits beside what is there, whose place it takes; None where the free space is unknown."""
+        return None if self.free_bytes is None else size_bytes <= self.free_bytes + self.size_bytes
 
 
 def facts(cluster: Cluster, database: str) -> DatasetFacts:
@@ -146,7 +142,7 @@ def _is_local(host: str) -> bool:
         return False
 
 
-def guard_prepare(cluster: Cluster, database: str, scale: int, confirm: str = "") -> Target:
+def guard_prepare(cluster: Cluster, database: str, options: dict[str, Any], confirm: str = "") -> Target:
     """The target to prepare, with the role that should own the tables; raises `Refused` where that would destroy.
 
     A database's owner makes them where its password is known, so that its pools use them as of right.
@@ -157,9 +153,10 @@ def guard_prepare(cluster: Cluster, database: str, scale: int, confirm: str = ""
             f"{', '.join(found.dependents)} refer to the pgbench tables in {database} by foreign keys, and preparing "
             "drops those tables: choose another database"
         )
-    if found.fits(scale) is False:
+    takes = estimated_bytes(options["scale"], options["fillfactor"])
+    if found.fits(takes) is False:
         raise Refused(
-            f"scale {scale} takes about {_mb(found.estimate(scale))} and {_mb(found.free_bytes or 0)} are free on the "
+            f"scale {options['scale']} takes about {_mb(takes)} and {_mb(found.free_bytes or 0)} are free on the "
             f"disk of {cluster.name}: choose a smaller scale or make room"
         )
     if confirm != database and (reason := _why_confirm(found, cluster)):

@@ -96,7 +96,7 @@ def _checked(
     checked = ENGINES[engine].validate(options, purpose=purpose)
     try:
         if purpose == Purpose.PREPARE:
-            return datasets.guard_prepare(aim.cluster, aim.database, checked["scale"], confirm), checked
+            return datasets.guard_prepare(aim.cluster, aim.database, checked, confirm), checked
         datasets.guard_load(aim, checked, confirm)
     except ClusterUnreachable as error:
         if error.cause == Cause.NO_DATABASE:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from benchmarks import datasets
 from benchmarks.datasets import WRITING_SCRIPTS, DatasetFacts
+from benchmarks.engines.pgbench.initialize import estimated_bytes
 from benchmarks.forms import DatasetForm, RunForm
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster
@@ -31,14 +32,15 @@ def facts_of(form: RunForm | DatasetForm) -> ShownFacts | None:
         found = datasets.facts(cluster, database)
     except ClusterUnreachable as error:
         return ShownFacts(cluster, database, None, str(error))
-    scale = form.cleaned_data.get("options", {}).get("scale")
+    options = form.cleaned_data.get("options", {})
+    takes = estimated_bytes(options["scale"], options["fillfactor"]) if "scale" in options else None
     return ShownFacts(
         cluster,
         database,
         found,
         must_confirm=_must_confirm(form, found),
-        estimate_bytes=found.estimate(scale) if scale else None,
-        fits=found.fits(scale) if scale else None,
+        estimate_bytes=takes,
+        fits=None if takes is None else found.fits(takes),
     )
 
 
