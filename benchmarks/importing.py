@@ -1,6 +1,5 @@
 """Makes a finished run out of a pgbench output that somebody pasted."""
 
-import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -56,7 +55,7 @@ def import_output(text: str, name: str = "", author: AbstractBaseUser | None = N
             summary=output.summary,
             statements=output.statements,
             client_version=output.client_version,
-            server_version=output.server_version or _own_number(output.client_version),
+            server_version=_server_number(output),
         )
         RunOutput.objects.create(run=run, stdout=text)
         Sample.objects.bulk_create(
@@ -120,10 +119,12 @@ def _options(summary: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in asked.items() if value is not None}
 
 
-def _own_number(client_version: str) -> str:
-    """From 14 on the server's version is left out where it is the client's (printVersion in pgbench.c)."""
-    found = re.match(r"\S+", client_version)
-    return found[0] if found else ""
+def _server_number(output: Output) -> str:
+    """`15.18` of the server: pgbench 14 and later leave it out where it is their own (printVersion in pgbench.c).
+
+    Empty where no version was printed at all, as before 14: nothing tells then what the server was.
+    """
+    return (output.server_version or output.client_version).partition(" ")[0]
 
 
 def _sample(run: Run, seq: int, sample: Progress) -> Sample:

@@ -9,7 +9,7 @@ from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
 
-from benchmarks import datasets, live, sampling, sessions, targets, validity
+from benchmarks import datasets, live, sampling, sessions, targets, validity, versions
 from benchmarks.engines import engine
 from benchmarks.errors import BenchmarksError, Fenced
 from benchmarks.models import Purpose, Run, Status, Validity
@@ -124,7 +124,8 @@ def _started(
     recorder: Recorder, argv: list[str], env: dict[str, str], home: Path, events: "Queue[object]"
 ) -> Iterator[LoadProcess]:
     """The program, started once the attempt is known to hold still, and surely ended."""
-    recorder.begin(time.monotonic(), status=Status.RUNNING, command=argv)
+    server_version = versions.of_server(recorder.run)
+    recorder.begin(time.monotonic(), status=Status.RUNNING, command=argv, server_version=server_version)
     load = LoadProcess(argv, env, home, events)
     try:
         yield load
@@ -211,7 +212,7 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
         "summary": output.summary,
         "statements": output.statements,
         "client_version": output.client_version,
-        "server_version": output.server_version,
+        "server_version": run.server_version or output.server_version,
     }
     if stop is not None:
         return _incomplete(stop.status, _with_remains(run, str(stop)), **found)

@@ -89,6 +89,20 @@ def test_a_whole_output_becomes_a_succeeded_run_with_everything_it_says() -> Non
     ]
 
 
+@pytest.mark.parametrize(
+    ("heading", "server"),
+    [
+        ("pgbench (18.4)\n", "18.4"),
+        ("pgbench (15.18 (Debian 15.18-1.pgdg12+1))\n", "15.18"),
+        ("pgbench (18.4, server 15.18 (Debian 15.18-1.pgdg12+1))\n", "15.18"),
+        ("", ""),
+    ],
+)
+def test_the_server_is_the_clients_version_where_only_that_was_printed(heading: str, server: str) -> None:
+    rest = "\n".join(line for line in SUMMARY.splitlines() if not line.startswith("pgbench ("))
+    assert import_output(heading + rest).server_version == server
+
+
 def test_its_samples_are_numbered_and_a_nan_is_nothing() -> None:
     run = import_output(SUMMARY)
     assert list(run.samples.values_list("attempt", "seq", "t", "tps", "latency_ms", "stddev_ms", "failed")) == [

@@ -5,6 +5,7 @@ import pytest
 from benchmarks import runner, targets
 from benchmarks.models import Purpose, Run, Status, Validity
 from panel.quickstart.ports import free_port
+from pools.models import ClusterStatus
 from tests.benchmarks.records import the_options
 from tests.pools.api.conftest import make_cluster, make_pool, make_pooler
 
@@ -42,6 +43,12 @@ def test_a_run_whose_pool_is_gone_fails_with_that_reason(pooled):
     run = Run.objects.get(pk=pooled.pk)
     assert (run.status, run.error, run.command) == (Status.FAILED, "pool: the pool app on front was removed", [])
     assert (run.validity, run.reasons) == (Validity.INCOMPLETE, [run.error])
+
+
+def test_the_version_of_a_server_that_is_away_is_the_one_last_seen(pooled):
+    seen = ClusterStatus.objects.get(cluster=pooled.cluster).server_version
+    runner.execute(pooled)
+    assert (pooled.server_version, bool(seen)) == (seen, True)
 
 
 def test_an_error_of_the_panel_itself_ends_the_run_and_stands_in_the_log(pooled, monkeypatch, caplog):

@@ -1,8 +1,10 @@
 """Runs carried out by the runner, in this process, against real servers."""
 
+import psycopg
 import pytest
 
 from benchmarks.models import RunOutput, Status, Validity
+from panel.quickstart.servers import PostgresServer
 from pools.models import Pool
 from tests.live.benchmarks.conftest import Submit, execute
 
@@ -13,13 +15,21 @@ pytestmark = [
 ]
 
 
-def test_a_direct_run_succeeds_with_samples_summary_and_output(submit: Submit) -> None:
+def version_of(postgres: PostgresServer) -> str:
+    """Major and minor number of the server, as libpq counts them."""
+    login = {"user": postgres.superuser, "password": postgres.password, "dbname": "postgres"}
+    with psycopg.connect(host=postgres.host, port=postgres.port, **login) as session:
+        return f"{session.info.server_version // 10000}.{session.info.server_version % 10000}"
+
+
+def test_a_direct_run_succeeds_with_samples_summary_and_output(submit: Submit, postgres: PostgresServer) -> None:
     run = execute(submit(duration=3))
     assert (run.status, run.error, run.exit_code) == (Status.SUCCEEDED, "", 0)
     assert run.validity in (Validity.VALID, Validity.SUSPECT)  # a crowded machine may stall it
     assert run.summary["tps"] > 100
     assert run.summary["clients"] == 2
     assert run.client_version.startswith("15")
+    assert run.server_version == version_of(postgres)
     samples = list(run.samples.all())
     assert 2 <= len(samples) <= 3
     assert all(sample.tps > 100 and sample.latency_ms > 0 for sample in samples)
@@ -30,9 +40,10 @@ def test_a_direct_run_succeeds_with_samples_summary_and_output(submit: Submit) -
     assert abs((run.finished_at - run.load_began_at).total_seconds() - 3) < 2
 
 
-def test_a_pooled_run_carries_what_the_pool_did(pool: Pool, submit: Submit) -> None:
+def test_a_pooled_run_carries_what_the_pool_did(pool: Pool, submit: Submit, postgres: PostgresServer) -> None:
     run = execute(submit(pool, clients=8, threads=2, duration=3))
     assert (run.status, run.error) == (Status.SUCCEEDED, "")
+    assert run.server_version == version_of(postgres)
     looks = list(run.pool_samples.all())
     assert len(looks) >= 3
     assert max(look.sv_active + look.sv_idle for look in looks) == 2

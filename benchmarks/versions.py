@@ -1,0 +1,28 @@
+"""Which PostgreSQL a run loads, in the server's own words."""
+
+import psycopg
+
+from benchmarks.models import Run
+from panel.crypto import SealBroken
+from pools import postgres
+from pools.errors import PoolsError
+from pools.models import ClusterStatus
+
+ANSWER_WITHIN_S = 2
+
+
+def of_server(run: Run) -> str:
+    """`15.18` of the run's cluster, asked past any pooler; else by its last check, and empty where that is unknown.
+
+    Every server says it to each session, unasked. pgbench prints it only where it differs from its own version, and
+    hears through a pooler what that remembers.
+    """
+    if run.cluster is None:
+        return ""
+    try:
+        with postgres.connect(run.cluster, connect_timeout=ANSWER_WITHIN_S) as connection:
+            said = connection.info.parameter_status("server_version") or ""
+    except (PoolsError, SealBroken, psycopg.Error):
+        status = ClusterStatus.objects.filter(cluster=run.cluster).first()
+        said = status.server_version if status else ""
+    return said.partition(" ")[0]  # Debian's goes on with its package's version
