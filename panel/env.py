@@ -1,6 +1,7 @@
 """The one place that reads environment variables; a bad value stops the start and names its variable."""
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -54,6 +55,16 @@ def flag(name: str, default: bool = False) -> bool:
 def words(name: str, default: list[str]) -> list[str]:
     """A list separated by commas."""
     return read(name, default, lambda raw: [word.strip() for word in raw.split(",") if word.strip()])
+
+
+def forget_libpq() -> None:
+    """Drop libpq's own variables (PGSERVICE, PGHOSTADDR, PGOPTIONS, …), which would bend every login of the panel.
+
+    They reach what a connection leaves open, and no parameter can unsay PGSERVICE: where an address is meant for one
+    server, the others' logins go wrong. The panel's own database is said by DATABASE_URL alone.
+    """
+    for name in [name for name in os.environ if re.fullmatch("PG[A-Z]+", name)]:
+        del os.environ[name]
 
 
 def home() -> Path:

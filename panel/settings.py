@@ -5,6 +5,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from panel import databases, env
 
+env.forget_libpq()
 BASE_DIR = env.BASE_DIR
 HOME = env.home()
 
