@@ -1,4 +1,9 @@
-"""Who stands in userlist.txt with which password: one of each name, for all the pools of a PgBouncer."""
+"""Who stands in userlist.txt with which password: one of each name, for all the pools of a PgBouncer.
+
+All in clear, though before 1.25 PgBouncer then stretches a password at each login (its NEWS, #1338). A SCRAM secret
+would spare that, but before 1.26 (#1612) its first login leaves its keys with the pool's fixed user, and unless the
+server has the same salt no connection to it can be made any more: neither RELOAD nor the old file helps (1.18, 1.24).
+"""
 
 from collections.abc import Iterable, Mapping
 
@@ -25,7 +30,7 @@ def secrets_of(
     secrets = {pooler.admin_user: pooler.admin_password, **kept}
     for pool, entry in sorted(wanted, key=lambda one: one[0].state == PoolState.PENDING):
         pending, role = pool.state == PoolState.PENDING, entry.role
-        secret = passwords.of(pool, role) if pending else before.get(role, entry.password)
+        secret = passwords.of(pool, role) if pending else before.get(role, entry.password or kept.get(role, ""))
         if secrets.setdefault(role, secret) != secret:
             raise Rejected(
                 f"pooler {pooler} already keeps another password for {role}, and PgBouncer has one for each "

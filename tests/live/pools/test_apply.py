@@ -188,3 +188,16 @@ def test_many_pools_go_live_at_once(make_pool: MakePool, pooler: Pooler, live: L
         make_pool(f"pool{number}", size=1)
     assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
     assert len(live()) == 30
+
+
+def test_the_admin_of_an_inbound_pool_may_stand_in_the_operators_part(
+    make_pool: MakePool, pooler: Pooler, cluster: Cluster, pgbouncer: PgBouncerServer, log_in: LogIn
+) -> None:
+    userlist = pgbouncer.config_dir / "userlist.txt"
+    userlist.write_text(userlist.read_text() + f'"{cluster.admin_user}" "{cluster.admin_password}"\n')
+    make_pool(user="")
+    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    make_pool("second")
+    revision = apply.apply_pooler(pooler)
+    assert (revision.state, revision.reason) == (RevisionState.APPLIED, "")
+    assert (log_in("orders"), log_in("second")) == ("app", "app")
