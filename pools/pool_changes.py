@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from pools import apply_requests, budget, pool_facts, pool_rules
 from pools.errors import IllegalTransition, InvalidValues
-from pools.models import Cluster, Mode, Pool, Pooler, PoolerKind, PoolState, RolePassword
+from pools.models import Cluster, Pool, Pooler, PoolState, RolePassword
+from pools.poolers import KINDS
 
 logger = logging.getLogger(__name__)
 
@@ -99,14 +100,13 @@ def _wish(values: dict[str, Any]) -> Pool:
     if pooler is None or cluster is None:
         absent = [field for field, record in (("pooler", pooler), ("cluster", cluster)) if record is None]
         raise InvalidPool({field: [f"choose a {field} that is registered"] for field in absent})
-    usual = Mode.SESSION if pooler.kind == PoolerKind.PGPOOL else Mode.TRANSACTION
     return Pool(
         pooler=pooler,
         cluster=cluster,
         name=values.get("name") or "",
         database=values.get("database") or "",
         user=values.get("user") or "",
-        mode=values.get("mode") or usual,
+        mode=values.get("mode") or KINDS[pooler.kind].usual_mode,
         size=values.get("size") or 0,
         settings=values.get("settings") or {},
     )

@@ -1,12 +1,10 @@
 """What a pool may be, as far as it can be told without asking a server."""
 
-from collections.abc import Callable, Iterator
-
 from pools import names
-from pools.models import Mode, Pool, PoolerKind
-from pools.poolers.pgbouncer import settings as pgbouncer_settings
+from pools.models import Mode, Pool
+from pools.poolers import KINDS
+from pools.poolers.kind import Problems
 
-Problems = Iterator[tuple[str, str]]
 LARGEST_SIZE = 100_000  # far beyond any max_connections (at most 262,143), within every column
 
 
@@ -24,7 +22,7 @@ def problems(wish: Pool) -> Problems:
     if not isinstance(wish.settings, dict):
         yield "settings", f"{wish.settings!r} is no object of settings: use name and value pairs"
     else:
-        yield from OF_KIND[PoolerKind(wish.pooler.kind)](wish)
+        yield from KINDS[wish.pooler.kind].problems(wish)
 
 
 def _size_problems(wish: Pool) -> Problems:
@@ -32,27 +30,3 @@ def _size_problems(wish: Pool) -> Problems:
         yield "size", "a whole number of server connections is needed: at least 1"
     elif not 1 <= wish.size <= LARGEST_SIZE:
         yield "size", f"size {wish.size} is no size of a pool: use 1 to {LARGEST_SIZE}, within the cluster's budget"
-
-
-def _pgbouncer_problems(wish: Pool) -> Problems:
-    version = pgbouncer_settings.version_of(wish.pooler.server_version)
-    for name, value in wish.settings.items():
-        message = pgbouncer_settings.fault_of(name, value, version) or names.line_problem(str(value))
-        if message:
-            yield "settings", message
-
-
-def _pgpool_problems(wish: Pool) -> Problems:
-    """Pgpool-II caches session connections; it has neither other modes nor names of its own (its manual, pooling)."""
-    if wish.mode != Mode.SESSION:
-        yield "mode", f"Pgpool-II keeps a server connection for a whole session: {wish.mode} mode needs a PgBouncer"
-    if wish.name != wish.database:
-        yield "name", f"Pgpool-II has no names of its own for databases: name the pool {wish.database!r}"
-    if wish.settings:
-        yield "settings", "Pgpool-II has no settings per pool: leave them out"
-
-
-OF_KIND: dict[PoolerKind, Callable[[Pool], Problems]] = {
-    PoolerKind.PGBOUNCER: _pgbouncer_problems,
-    PoolerKind.PGPOOL: _pgpool_problems,
-}

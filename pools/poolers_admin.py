@@ -146,7 +146,7 @@ def _problems(pooler: Pooler, fields: Mapping[str, Any]) -> Iterable[tuple[str, 
 
 def _folder_problem(folder: str, kind: str) -> str:
     if not folder:
-        return "" if kind == PoolerKind.PGPOOL else "the folder of its configuration is needed"
+        return "" if kind in KINDS and not KINDS[kind].files else "the folder of its configuration is needed"
     if not folder.startswith("/") or ".." in folder.split("/"):
         return f"{folder!r} is not an absolute path: write it from / on, without .."
     return names.line_problem(folder)

@@ -8,9 +8,9 @@ from uuid import UUID
 
 from pools import poolers_admin
 from pools.errors import PoolerUnreachable
-from pools.models import Pooler, PoolerKind
+from pools.models import Pooler
+from pools.poolers import KINDS
 from pools.poolers.kind import PoolFigures
-from pools.poolers.pgbouncer import console
 
 FRESH_S = 1.0
 AT_ONCE = 16
@@ -36,9 +36,7 @@ def figures(pooler: Pooler) -> Look:
 
 def show_pools(pooler: Pooler) -> Look:
     """The rows of SHOW POOLS, the console's own left out; none for a kind that has no such command."""
-    if pooler.kind != PoolerKind.PGBOUNCER:
-        return Look()
-    return _fresh(pooler, "rows", lambda: Look(rows=_of_pools(console.show(pooler, "pools"))))
+    return _fresh(pooler, "rows", lambda: Look(rows=_of_pools(KINDS[pooler.kind].show(pooler, "pools"))))
 
 
 def figures_of(poolers: Iterable[Pooler]) -> dict[UUID, Look]:

@@ -17,7 +17,7 @@ from pools import apply, apply_requests, poolers_admin
 from pools.api.serializers import AskedApplySerializer, ConfigSerializer, PoolerSerializer, RevisionSerializer
 from pools.api.versions import expected_version
 from pools.models import Pooler, Revision
-from pools.poolers.pgbouncer import console
+from pools.poolers import KINDS
 
 SHOWN = ("pools", "stats", "clients", "servers", "databases", "config")
 
@@ -85,5 +85,6 @@ class PoolerViewSet(ModelViewSet[Pooler]):
         """The rows of `SHOW WORD` in PgBouncer's console right now, columns by its own names."""
         if word not in SHOWN:
             raise NotFound(f"{word!r} is not shown here: use one of {', '.join(SHOWN)}")
-        rows: Any = console.show(self.get_object(), word)
+        pooler = self.get_object()
+        rows: Any = KINDS[pooler.kind].show(pooler, word)
         return self.get_paginated_response(self.paginate_queryset(rows))

@@ -1,15 +1,16 @@
 """What a kind of pooler has to know; `pools.apply` does the rest (lock, revisions, states, rollback)."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import UUID
 
 from pools.errors import ApplyFailed
-from pools.models import Pool, Pooler
+from pools.models import Mode, Pool, Pooler
 
 Files = Mapping[str, bytes | None]
+Problems = Iterator[tuple[str, str]]  # (field, message)
 
 
 class Rejected(ApplyFailed):
@@ -86,13 +87,20 @@ class Session(Protocol):
 class Kind(Protocol):
     """A program the panel configures."""
 
-    files: tuple[str, ...]
+    files: tuple[str, ...]  # that it writes into config_dir; none where it needs no folder
+    usual_mode: Mode
+
+    def problems(self, wish: Pool) -> Problems:
+        """What of a pool this program can't take, beside the rules for all (`pools.pool_rules`)."""
 
     def check(self, pooler: Pooler) -> str:
         """Its version as it names it. Raises `PoolerUnreachable`."""
 
     def figures(self, pooler: Pooler) -> dict[str, PoolFigures]:
         """The figures of each pool by name. Raises `PoolerUnreachable`."""
+
+    def show(self, pooler: Pooler, word: str) -> list[dict[str, object]]:
+        """The rows of a SHOW command, none where it has no such console. Raises `PoolerUnreachable`."""
 
     def compare(self, pooler: Pooler, texts: Mapping[str, str]) -> dict[UUID, str]:
         """Pools that are not live as these files have them, with the difference. Raises `PoolerUnreachable`."""

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from uuid import UUID
 
-from pools.models import Pooler
-from pools.poolers.kind import PoolFigures
-from pools.poolers.pgbouncer import console, entries, render, verify
+from pools import names
+from pools.models import Mode, Pool, Pooler
+from pools.poolers.kind import PoolFigures, Problems
+from pools.poolers.pgbouncer import console, entries, render, settings, verify
 from pools.poolers.pgbouncer.session import PgBouncerSession
 
 
@@ -14,6 +15,14 @@ class PgBouncer:
     """The kind `pgbouncer`; see `pools.poolers.kind.Kind`."""
 
     files: tuple[str, ...] = render.FILES
+    usual_mode = Mode.TRANSACTION
+
+    def problems(self, wish: Pool) -> Problems:
+        """Settings that its release does not take, or that would break their line."""
+        version = settings.version_of(wish.pooler.server_version)
+        for name, value in wish.settings.items():
+            if message := settings.fault_of(name, value, version) or names.line_problem(str(value)):
+                yield "settings", message
 
     def check(self, pooler: Pooler) -> str:
         """`PgBouncer 1.18.0`, from SHOW VERSION."""
@@ -22,6 +31,10 @@ class PgBouncer:
     def figures(self, pooler: Pooler) -> dict[str, PoolFigures]:
         """SHOW POOLS by pool name."""
         return console.figures(pooler)
+
+    def show(self, pooler: Pooler, word: str) -> list[dict[str, object]]:
+        """The rows of `SHOW word`."""
+        return console.show(pooler, word)
 
     def compare(self, pooler: Pooler, texts: Mapping[str, str]) -> dict[UUID, str]:
         """SHOW DATABASES against the entries of pooldeck.ini."""

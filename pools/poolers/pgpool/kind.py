@@ -7,8 +7,8 @@ from uuid import UUID
 import psycopg
 
 from pools.errors import PoolerUnreachable
-from pools.models import Pooler
-from pools.poolers.kind import PoolFigures, Rejected, Session
+from pools.models import Mode, Pool, Pooler
+from pools.poolers.kind import PoolFigures, Problems, Rejected, Session
 from pools.poolers.pgbouncer.console import reason_of
 
 CONNECT_TIMEOUT_S = 5
@@ -18,6 +18,16 @@ class Pgpool:
     """The kind `pgpool`: it pools sessions and has no named pools (its manual, "connection pooling")."""
 
     files: tuple[str, ...] = ()
+    usual_mode = Mode.SESSION
+
+    def problems(self, wish: Pool) -> Problems:
+        """It caches sessions' connections by database and user: no other modes, no names or settings of its own."""
+        if wish.mode != Mode.SESSION:
+            yield "mode", f"Pgpool-II keeps a server connection for a whole session: {wish.mode} mode needs a PgBouncer"
+        if wish.name != wish.database:
+            yield "name", f"Pgpool-II has no names of its own for databases: name the pool {wish.database!r}"
+        if wish.settings:
+            yield "settings", "Pgpool-II has no settings per pool: leave them out"
 
     def check(self, pooler: Pooler) -> str:
         """`Pgpool-II 4.3.5`, from SHOW POOL_VERSION; the login is a role of the PostgreSQL behind it."""
@@ -44,6 +54,10 @@ class Pgpool:
     def figures(self, pooler: Pooler) -> dict[str, PoolFigures]:
         """None: Pgpool-II has no named pools."""
         return {}
+
+    def show(self, pooler: Pooler, word: str) -> list[dict[str, object]]:
+        """None: its console speaks of nodes and processes."""
+        return []
 
     def compare(self, pooler: Pooler, texts: Mapping[str, str]) -> dict[UUID, str]:
         """Nothing was applied, so nothing can differ."""
