@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from benchmarks import importing, submitting, targets
+from benchmarks import cancelling, importing, submitting, targets
 from benchmarks.api.filters import RunFilter
 from benchmarks.api.serializers import (
     AskedRunSerializer,
@@ -89,7 +89,7 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSe
     def cancel(self, request: Request, pk: str) -> Response:
         """End the run: a queued one now, an active one as soon as its worker sees it; 409 when it has ended."""
         run = self.get_object()
-        run.request_cancel()
+        cancelling.cancel(run)
         if run.is_final and run.status != Status.CANCELLED:
             raise IllegalTransition(f"{run} has {run.get_status_display()} already: there is nothing left to cancel")
         return Response(self.get_serializer(run).data)

@@ -200,14 +200,16 @@ class Run(models.Model):
         self.refresh_from_db()
         return done
 
-    def request_cancel(self) -> None:
-        """Ask for its end: a queued run ends now, an active one when its worker sees it; repeated calls are fine."""
+    def request_cancel(self) -> bool:
+        """Ask for its end: a queued run ends now, an active one when its worker sees it; repeated calls are fine.
+
+        True where this call ended it.
+        """
         Run.objects.filter(pk=self.pk, cancel_requested_at=None).exclude(status__in=FINAL).update(
             cancel_requested_at=timezone.now()
         )
         self.refresh_from_db()
-        if self.status == Status.QUEUED:
-            self.finish(Status.CANCELLED, error="cancelled before it started")
+        return self.status == Status.QUEUED and self.finish(Status.CANCELLED, error="cancelled before it started")
 
 
 class RunOutput(models.Model):

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from benchmarks import charting, comparing, waiting
+from benchmarks import cancelling, charting, comparing, waiting
 from benchmarks.models import Purpose, Run, RunOutput
 from pools.views.access import staff_only
 
@@ -44,7 +44,7 @@ def run_output(request: HttpRequest, pk: UUID) -> HttpResponse:
 def run_cancel(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Ask for the run's end; a run that ended by itself meanwhile stays as it is."""
     run = get_object_or_404(Run, pk=pk)
-    run.request_cancel()
+    cancelling.cancel(run)
     messages.info(request, f"Run {run.number} {'is stopped' if run.is_final else 'is being stopped'}.")
     return redirect("run-detail", pk=pk)
 

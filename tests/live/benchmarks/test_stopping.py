@@ -8,9 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.db import connections
 
-from benchmarks import process, runner
+from benchmarks import cancelling, live, process, runner
 from benchmarks.errors import Refused
 from benchmarks.models import Run, Status, Validity
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
@@ -102,6 +103,31 @@ def test_a_run_cancelled_between_claim_and_start_starts_nothing(submit: Submit) 
     runner.execute(run)
     done = Run.objects.get(pk=run.pk)
     assert (done.status, done.error, done.command) == (Status.CANCELLED, "cancelled before it started", [])
+
+
+def test_who_watches_a_queued_run_sees_its_cancel_at_once(submit: Submit) -> None:
+    run = submit()
+    timer = threading.Timer(1.0, cancel_elsewhere, [run])
+
+    async def watch() -> tuple[float, live.Event]:
+        timer.start()
+        seen = [(time.monotonic(), event) async for event in live.follow(run.pk)]
+        return seen[-1]
+
+    began = time.monotonic()
+    at, end = async_to_sync(watch)()
+    timer.join()
+    assert (end.name, end.payload["status"]) == ("end", "cancelled")
+    assert at - began < 1.0 + live.BLOCK_MS / 1000 / 3
+    print(f"a watcher sees the cancel of a queued run after {(at - began - 1.0) * 1000:.0f} ms")
+
+
+def cancel_elsewhere(run: Run) -> None:
+    """Cancel in this thread, as a web process would."""
+    try:
+        cancelling.cancel(Run.objects.get(pk=run.pk))
+    finally:
+        connections.close_all()
 
 
 def test_a_hung_pooler_is_given_up_at_the_deadline(submit: Submit, pool: Pool, pgbouncer: PgBouncerServer) -> None:
