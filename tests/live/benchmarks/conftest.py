@@ -17,7 +17,7 @@ from pytest_django import Settings
 from benchmarks import datasets, dispatching, live, process, runner, submitting
 from benchmarks.models import FINAL, Run, Status
 from panel import celery_app
-from panel.quickstart.panel_programs import Web, Worker
+from panel.quickstart.panel_programs import Beat, Web, Worker
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, RedisServer, free_port
 from pools import apply
 from pools.models import Cluster, Pool, Pooler, PoolState
@@ -106,6 +106,26 @@ class TestWorker(Worker):
         """Its log says so."""
         if "ready." not in self.log:
             raise OSError("the worker has not said that it is ready")
+
+
+class TestBeat(Beat):
+    """The clock of the test database and the test's Redis."""
+
+    __test__ = False
+
+    def __init__(self, home: Path, redis_url: str) -> None:
+        super().__init__(home)
+        self.redis_url = redis_url
+
+    @property
+    def argv(self) -> list[str]:
+        """Its memory of what was due when stays in the test's own folder."""
+        return [*super().argv, "--schedule", str(self.home / "schedule")]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The test run's own settings."""
+        return shared_environment(self.redis_url)
 
 
 @pytest.fixture(scope="session")

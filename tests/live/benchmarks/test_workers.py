@@ -17,7 +17,17 @@ from benchmarks.errors import QueueDown
 from benchmarks.models import Run, Status, Validity
 from panel.quickstart.servers import PostgresServer, RedisServer
 from pools.models import Cluster, Pool
-from tests.live.benchmarks.conftest import QUICK, Submit, TestWorker, ended, has_samples, homes_of, pgbenches, wait_for
+from tests.live.benchmarks.conftest import (
+    QUICK,
+    Submit,
+    TestBeat,
+    TestWorker,
+    ended,
+    has_samples,
+    homes_of,
+    pgbenches,
+    wait_for,
+)
 from tests.live.conftest import APP_PASSWORD, SUPERUSER_PASSWORD
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
@@ -56,6 +66,29 @@ def test_a_killed_worker_takes_its_load_along_and_the_run_is_lost_with_its_reaso
     assert lost.samples.count() == known
     assert homes_of(lost) == []
     assert reaping.reap() == []
+
+
+def test_a_run_whose_worker_dies_is_found_lost_by_the_clock_alone(
+    worker: TestWorker, make_worker: Callable[..., TestWorker], submit: Submit, queue: RedisServer, tmp_path: Path
+) -> None:
+    """Nothing is expired or reaped by hand: the task that beat sends to the other worker does it, in real time."""
+    workers = {one.generator: one for one in (worker, make_worker("another"))}
+    with TestBeat(tmp_path, queue.url) as beat:
+        running = wait_for(submit(duration=60), has_samples(2))
+        (pid,) = pgbenches(running)
+        workers[running.generator].kill(signal.SIGKILL)
+        killed_at, known = time.monotonic(), running.samples.count()
+        while is_alive(pid):
+            assert time.monotonic() - killed_at < 1.0, "pgbench outlives its worker"
+            time.sleep(0.01)
+        gone_s = time.monotonic() - killed_at
+        lost = wait_for(running, ended, seconds=30.0)
+        lost_s = time.monotonic() - killed_at
+        assert beat.is_running, beat.log
+    assert (lost.status, lost.validity, lost.generator) == (Status.LOST, Validity.INCOMPLETE, running.generator)
+    assert lost.error.startswith(f"its worker on generator {running.generator} was lost")
+    assert lost.samples.count() >= known >= 2
+    print(f"after kill -9 of the worker: pgbench gone in {gone_s * 1000:.0f} ms, the run lost in {lost_s:.1f} s")
 
 
 def parent_of(pid: int) -> int:
