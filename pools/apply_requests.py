@@ -2,9 +2,10 @@
 
 import logging
 from collections.abc import Iterable
+from functools import partial
 from uuid import UUID
 
-from django.db import transaction
+from django.db import models, transaction
 from kombu.exceptions import OperationalError
 
 from pools import tasks
@@ -14,29 +15,36 @@ from pools.models import Pool, PoolState
 logger = logging.getLogger(__name__)
 
 
-def ask(pooler_ids: Iterable[UUID]) -> None:
-    """Have these poolers applied after the commit; where the queue is down, beat finds the wishes later."""
+def ask(pooler_ids: Iterable[UUID], author: models.Model | None = None) -> None:
+    """Have these poolers applied after the commit, in the author's name; where the queue is down, beat does it later.
+
+    Nothing remembers the author until then: what beat applies has none.
+    """
     for pooler_id in set(pooler_ids):
-        transaction.on_commit(lambda pooler_id=pooler_id: _send(str(pooler_id)))  # type: ignore[misc]
+        transaction.on_commit(partial(_send, str(pooler_id), _id_of(author)))
 
 
-def ask_again(pools: Iterable[Pool]) -> None:
+def ask_again(pools: Iterable[Pool], author: models.Model | None = None) -> None:
     """Have pools rendered anew whose cluster's address or password changed under them."""
     pools = list(pools)
     Pool.objects.filter(pk__in=[pool.pk for pool in pools]).update(state=PoolState.PENDING, state_reason="")
-    ask(pool.pooler_id for pool in pools)
+    ask((pool.pooler_id for pool in pools), author)
 
 
-def ask_to_overwrite(pooler_id: UUID) -> None:
+def ask_to_overwrite(pooler_id: UUID, author: models.Model | None = None) -> None:
     """Have a pooler applied over changes made by hand; nothing remembers the order, so `QueueDown` says it is lost."""
     try:
-        tasks.overwrite_drift.delay(str(pooler_id))
+        tasks.overwrite_drift.delay(str(pooler_id), _id_of(author))
     except OperationalError as error:
         raise QueueDown("redis can't be reached, so no worker can be told to overwrite: try again") from error
 
 
-def _send(pooler_id: str) -> None:
+def _send(pooler_id: str, user_id: int | None) -> None:
     try:
-        tasks.apply_pooler.delay(pooler_id)
+        tasks.apply_pooler.delay(pooler_id, user_id)
     except OperationalError as error:
         logger.warning("pooler %s will be applied when the queue is back: %s", pooler_id, error)
+
+
+def _id_of(author: models.Model | None) -> int | None:
+    return author.pk if author else None

@@ -89,7 +89,7 @@ def change(
     with _one_of_its_name(wished), transaction.atomic():
         written = {name: getattr(wished, name) for name in (*FIELDS, "sealed_admin_password")}
         cluster.edit(expected_version, **written)
-        _render_pools_again(before, cluster)
+        _render_pools_again(before, cluster, author)
         status = checking.record(cluster, found)
     logger.info("cluster %s changed by %s: %s", cluster.pk, author, status.state)
     return cluster, status
@@ -167,7 +167,7 @@ def _one_of_its_name(cluster: Cluster) -> Iterator[None]:
         raise
 
 
-def _render_pools_again(before: Cluster, after: Cluster) -> None:
+def _render_pools_again(before: Cluster, after: Cluster, author: Model | None) -> None:
     password_changed = before.sealed_admin_password != after.sealed_admin_password
     if password_changed or any(getattr(before, name) != getattr(after, name) for name in RENDERED):
-        apply_requests.ask_again(after.pools.all())
+        apply_requests.ask_again(after.pools.all(), author)

@@ -44,8 +44,8 @@ def create(values: dict[str, Any], author: models.Model | None = None) -> Pool:
         # one that waits for its removal under this name is replaced: the pooler knows entries by name only
         Pool.objects.filter(pooler=pool.pooler, name=pool.name).delete()
         pool.save(force_insert=True)
-        _keep_password(pool, password)
-        apply_requests.ask([pool.pooler_id])
+        _keep_password(pool, password, author)
+        apply_requests.ask([pool.pooler_id], author)
     logger.info("pool %s (%s) created by %s", pool.pk, pool, author)
     return pool
 
@@ -74,8 +74,8 @@ def change(
         Pool.objects.filter(pooler=wish.pooler, name=wish.name).exclude(pk=wish.pk).delete()  # waiting for removal
         written = {name: getattr(wish, name) for name in FIELDS if name in values}
         pool.edit(expected_version, state=PoolState.PENDING, state_reason="", **written)
-        _keep_password(pool, password)
-        apply_requests.ask([pool.pooler_id])
+        _keep_password(pool, password, author)
+        apply_requests.ask([pool.pooler_id], author)
     logger.info("pool %s (%s) changed by %s", pool.pk, pool, author)
     return pool
 
@@ -89,7 +89,7 @@ def remove(pool: Pool, author: models.Model | None = None) -> None:
             state_reason="",
             version=models.F("version") + 1,
         )
-        apply_requests.ask([pool.pooler_id])
+        apply_requests.ask([pool.pooler_id], author)
     pool.refresh_from_db()
     logger.info("pool %s (%s) is to be removed, asked by %s", pool.pk, pool, author)
 
@@ -193,7 +193,7 @@ def _clusters_beside(wish: Pool) -> Iterable[Cluster]:
     return Cluster.objects.filter(pk__in=others.values("cluster"))
 
 
-def _keep_password(pool: Pool, user_password: str) -> None:
+def _keep_password(pool: Pool, user_password: str, author: models.Model | None) -> None:
     """Store a password that was proven by a login, and render anew the other pools that log in with it."""
     if not user_password or user_password == pool.cluster.password_of(pool.user):
         return
@@ -202,4 +202,4 @@ def _keep_password(pool: Pool, user_password: str) -> None:
     RolePassword.objects.update_or_create(
         cluster=pool.cluster, role=pool.user, defaults={"sealed_password": known.sealed_password}
     )
-    apply_requests.ask_again(pool.cluster.pools.wanted().filter(user=pool.user).exclude(pk=pool.pk))
+    apply_requests.ask_again(pool.cluster.pools.wanted().filter(user=pool.user).exclude(pk=pool.pk), author)

@@ -3,23 +3,25 @@
 from uuid import UUID
 
 from celery import shared_task
+from django.contrib.auth import get_user_model
+from django.db import models
 
 from pools import apply, checking, drift, poolers_admin
 from pools.models import Pooler
 
 
 @shared_task
-def apply_pooler(pooler_id: str) -> None:
-    """Bring what is asked of a pooler live."""
+def apply_pooler(pooler_id: str, user_id: int | None = None) -> None:
+    """Bring what is asked of a pooler live, in the name of the user who asked."""
     if pooler := Pooler.objects.filter(pk=UUID(pooler_id)).first():
-        apply.apply_pooler(pooler)
+        apply.apply_pooler(pooler, _user(user_id))
 
 
 @shared_task
-def overwrite_drift(pooler_id: str) -> None:
+def overwrite_drift(pooler_id: str, user_id: int | None = None) -> None:
     """Bring what is asked of a pooler live over what somebody changed in its files by hand."""
     if pooler := Pooler.objects.filter(pk=UUID(pooler_id)).first():
-        apply.apply_pooler(pooler, overwrite=True)
+        apply.apply_pooler(pooler, _user(user_id), overwrite=True)
 
 
 @shared_task
@@ -35,3 +37,8 @@ def check_everything() -> None:
     checking.check_all()
     poolers_admin.check_all()
     drift.look_everywhere()
+
+
+def _user(user_id: int | None) -> models.Model | None:
+    """None for beat, and for somebody who was removed meanwhile."""
+    return get_user_model().objects.filter(pk=user_id).first() if user_id is not None else None

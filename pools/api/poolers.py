@@ -63,9 +63,9 @@ class PoolerViewSet(ModelViewSet[Pooler]):
         pooler = self.get_object()
         apply.try_again(pooler)
         if asked.validated_data.get("drift"):
-            apply_requests.ask_to_overwrite(pooler.pk)
+            apply_requests.ask_to_overwrite(pooler.pk, person(request.user))
         else:
-            apply_requests.ask([pooler.pk])
+            apply_requests.ask([pooler.pk], person(request.user))
         return Response(self.get_serializer(pooler).data, status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(responses=RevisionSerializer(many=True), filters=False)

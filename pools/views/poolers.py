@@ -120,9 +120,9 @@ def pooler_apply(request: HttpRequest, pk: UUID) -> HttpResponse:
     apply.try_again(pooler)
     try:
         if request.POST.get("drift") == "overwrite":
-            apply_requests.ask_to_overwrite(pooler.pk)
+            apply_requests.ask_to_overwrite(pooler.pk, person(request.user))
         else:
-            apply_requests.ask([pooler.pk])
+            apply_requests.ask([pooler.pk], person(request.user))
     except QueueDown as error:
         messages.error(request, str(error))
     else:

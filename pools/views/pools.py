@@ -154,7 +154,7 @@ def pool_retry(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Have a worker try again what was rolled back or failed on the pool's pooler."""
     pooler = _get(pk).pooler
     apply.try_again(pooler)
-    apply_requests.ask([pooler.pk])
+    apply_requests.ask([pooler.pk], person(request.user))
     return redirect("pool-detail", pk)
 
 

@@ -14,7 +14,7 @@ Asked = Callable[[], list[str]]
 def asked(monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any) -> Asked:
     """The ids of the poolers that workers were asked to apply since the test began; nothing reaches the queue."""
     sent: list[str] = []
-    monkeypatch.setattr(tasks.apply_pooler, "delay", sent.append)
+    monkeypatch.setattr(tasks.apply_pooler, "delay", lambda pooler_id, user_id: sent.append(pooler_id))
     capture = django_capture_on_commit_callbacks(execute=True)
     capture.__enter__()
 

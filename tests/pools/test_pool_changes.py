@@ -69,7 +69,7 @@ def test_pooler_and_cluster_have_to_be_registered(typed: dict[str, Any], given: 
 def test_the_queue_may_be_down(
     typed: dict[str, Any], monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> None:
-    def refuse(pooler_id: str) -> None:
+    def refuse(pooler_id: str, user_id: int | None) -> None:
         raise OperationalError("connection refused")
 
     monkeypatch.setattr(tasks.apply_pooler, "delay", refuse)

@@ -2,12 +2,14 @@
 
 import uuid
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.utils import timezone
 
 from pools import apply, tasks
-from pools.models import PoolerState, PoolState
+from pools.models import Pooler, PoolerKind, PoolerState, PoolState, RevisionState
 from tests.pools.records import a_pool, a_pooler
 
 pytestmark = pytest.mark.django_db
@@ -23,6 +25,33 @@ def test_a_pooler_that_is_down_leaves_its_pools_waiting_with_the_reason() -> Non
     pool.refresh_from_db()
     assert pool.state == PoolState.PENDING
     assert pool.state_reason.startswith("pooler edge can't be reached: ")
+
+
+@pytest.fixture
+def refused() -> Pooler:
+    """A pooler that gives each apply a revision, with the reason why it can't be."""
+    pooler = a_pooler(kind=PoolerKind.PGPOOL)
+    a_pool(pooler=pooler)
+    return pooler
+
+
+@pytest.mark.parametrize("task", [tasks.apply_pooler, tasks.overwrite_drift])
+def test_a_revision_has_the_author_who_asked(refused: Pooler, task: Any) -> None:
+    ann = User.objects.create_user("ann")
+    task(str(refused.pk), ann.pk)
+    revision = refused.revisions.get()
+    assert (revision.author, revision.state) == (ann, RevisionState.ROLLED_BACK)
+
+
+@pytest.mark.parametrize("task", [tasks.apply_pooler, tasks.overwrite_drift])
+def test_an_author_who_was_removed_meanwhile_is_no_error(refused: Pooler, task: Any) -> None:
+    task(str(refused.pk), 0)
+    assert refused.revisions.get().author is None
+
+
+def test_what_beat_applies_has_no_author(refused: Pooler) -> None:
+    tasks.apply_what_waits()
+    assert refused.revisions.get().author is None
 
 
 def test_only_poolers_with_wishes_are_applied_and_dead_ones_not_at_every_beat() -> None:

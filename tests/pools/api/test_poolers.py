@@ -98,7 +98,7 @@ def test_apply_makes_what_was_refused_a_wish_again(admin, pool):
 
 
 def test_an_order_to_overwrite_is_not_promised_while_the_queue_is_down(admin, pooler, monkeypatch):
-    def refuse(pooler_id):
+    def refuse(pooler_id, user_id):
         raise OperationalError("redis is gone")
 
     monkeypatch.setattr(tasks.overwrite_drift, "delay", refuse)

@@ -1,6 +1,7 @@
 """The pages of poolers."""
 
 import pytest
+from django.contrib.auth import get_user
 from kombu.exceptions import OperationalError
 
 from pools import tasks
@@ -71,13 +72,14 @@ def test_a_stale_edit_is_a_conflict(staff):
 
 def test_the_page_of_a_pooler_shows_revisions_with_their_steps(staff):
     pooler = a_pooler(port=1, error="pooler can't be reached: Connection refused")
-    revision = Revision.objects.draft(pooler, {"userlist.txt": '"app" "file-secret"'})
+    revision = Revision.objects.draft(pooler, {"userlist.txt": '"app" "file-secret"'}, get_user(staff))
     revision.note("rendered", "for PgBouncer 1.18.0")
     revision.note("read back", "the pooler says what the files say")
     revision.finish(RevisionState.ROLLED_BACK, "the login through the pool failed")
     page = staff.get(f"/poolers/{pooler.pk}/").content.decode()
     for words in ("rolled back", "the login through the pool failed", "for PgBouncer 1.18.0", "Connection refused"):
         assert words in page
+    assert f" by {get_user(staff)}<" in page
     assert page.count("(verified)") == 1
     assert "file-secret" not in page
 
@@ -121,14 +123,14 @@ def test_what_was_refused_is_tried_again_when_asked(staff, asked):
 
 def test_changes_made_by_hand_are_overwritten_only_on_order(staff, asked, monkeypatch):
     ordered = []
-    monkeypatch.setattr(tasks.overwrite_drift, "delay", ordered.append)
+    monkeypatch.setattr(tasks.overwrite_drift, "delay", lambda *order: ordered.append(order))
     pooler = a_pooler(port=1)
     staff.post(f"/poolers/{pooler.pk}/apply/", {"drift": "overwrite"})
-    assert (ordered, asked()) == ([str(pooler.pk)], [])
+    assert (ordered, asked()) == ([(str(pooler.pk), get_user(staff).pk)], [])
 
 
 def test_an_order_that_can_not_be_sent_says_so(staff, monkeypatch):
-    def down(pooler_id):
+    def down(pooler_id, user_id):
         raise OperationalError("connection refused")
 
     monkeypatch.setattr(tasks.overwrite_drift, "delay", down)
