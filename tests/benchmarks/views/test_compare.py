@@ -44,7 +44,7 @@ def test_runs_ticked_in_a_list_are_measured_by_the_oldest(staff):
 def test_an_invalid_run_is_flagged(staff):
     first, second = a_finished_run(), a_finished_run(validity=Validity.SUSPECT)
     text = staff.get(COMPARE, {"run": [first.pk, second.pk]}).content.decode()
-    assert f"run {second.number} (direct) is not compared with run {first.number} (direct)" in text
+    assert f"Run {second.number} (direct) is not compared with run {first.number} (direct)" in text
     assert "not comparable" in text
     assert "compare-better" not in text
 
@@ -81,7 +81,7 @@ def test_the_choice_takes_the_same_queries_for_one_run_and_three(staff):
 def test_a_run_that_goes_on_is_not_judged_and_the_page_follows_it(staff):
     first, second = a_finished_run(), a_run(2, status=Status.RUNNING)
     text = staff.get(COMPARE, {"run": [first.pk, second.pk]}).content.decode()
-    assert f"run {second.number} (direct) is not compared with run {first.number} (direct) yet" in text
+    assert f"Run {second.number} (direct) is not compared with run {first.number} (direct) yet" in text
     assert 'hx-trigger="every 3s"' in text
     done = staff.get(COMPARE, {"run": [first.pk, a_finished_run().pk]}).content.decode()
     assert 'hx-trigger="every 3s"' not in done
