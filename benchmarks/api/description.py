@@ -20,6 +20,7 @@ def describe_events(result: dict[str, Any], **_: Any) -> dict[str, Any]:
             "parameters": [*run["parameters"], _text("Last-Event-ID", "header"), _text("after", "query")],
             "responses": {
                 "200": {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "The events"},
+                "503": {"description": "Too many streams are open: try again after `Retry-After` seconds"},
                 "204": {"description": "There is nothing after that event any more"},
             },
         }

@@ -9,7 +9,7 @@ from uuid import UUID
 from asgiref.sync import SyncToAsync, sync_to_async
 from django.contrib.auth.decorators import login_not_required
 from django.db import close_old_connections, connections
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.generics import get_object_or_404
@@ -19,9 +19,11 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from benchmarks import live
+from benchmarks.api import watchers
 from benchmarks.models import Run
 
 HEARTBEAT_S = 15.0
+COME_BACK_S = 5
 
 
 class Door(APIView):
@@ -29,9 +31,9 @@ class Door(APIView):
 
     @extend_schema(exclude=True)
     def get(self, request: Request, pk: UUID) -> Response:
-        """204 where the caller may; else 401, 403 or 404 with its reason."""
+        """The caller's id where they may; else 401, 403 or 404 with its reason."""
         get_object_or_404(Run.objects.only("pk"), pk=pk)
-        return Response(status=204)
+        return Response(request.user.pk)
 
     def perform_content_negotiation(self, request: Request, force: bool = True) -> tuple[BaseRenderer, str]:
         """JSON for refusals, also to an EventSource, which asks for nothing but an event stream."""
@@ -45,26 +47,30 @@ _door = Door.as_view()
 async def run_events(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """GET: the events after `Last-Event-ID` or `?after=`, each with its id; a watcher costs no thread."""
     answer = await _knock(request, pk)
-    if answer.status_code != 204:
+    if answer.status_code != 200:
         return answer
     after = request.headers.get("Last-Event-ID") or request.GET.get("after") or live.BEGINNING
     if live.position(after)[1] == live.END_SEQ:
         return HttpResponse(status=204)  # the whole run was seen: tells an EventSource not to come back
-    response = StreamingHttpResponse(_stream(request, pk, after), content_type="text/event-stream; charset=utf-8")
+    if not watchers.have_room(answer.data):
+        detail = f"too many event streams are open: try again in {COME_BACK_S} s, or ask for samples/ meanwhile"
+        return JsonResponse({"detail": detail}, status=503, headers={"Retry-After": str(COME_BACK_S)})
+    stream = watchers.Stream(answer.data, _stream(request, pk, after))
+    response = StreamingHttpResponse(stream, content_type="text/event-stream; charset=utf-8")
     response["Cache-Control"] = "no-store"
     response["X-Accel-Buffering"] = "no"  # nginx would hold events back
     return response
 
 
-async def _knock(request: HttpRequest, pk: UUID) -> HttpResponse:
-    answer: HttpResponse = await sync_to_async(_ask, thread_sensitive=False)(request, pk)
+async def _knock(request: HttpRequest, pk: UUID) -> Response:
+    answer: Response = await sync_to_async(_ask, thread_sensitive=False)(request, pk)
     return answer
 
 
-def _ask(request: HttpRequest, pk: UUID) -> HttpResponse:
+def _ask(request: HttpRequest, pk: UUID) -> Response:
     close_old_connections()
     try:
-        answer: HttpResponse = _door(request, pk=pk).render()
+        answer: Response = _door(request, pk=pk).render()
         return answer
     finally:
         connections.close_all()
@@ -78,7 +84,7 @@ async def _stream(request: HttpRequest, pk: UUID, after: str) -> AsyncGenerator[
     async with aclosing(live.follow(pk, after)) as events, aclosing(_with_pauses(events)) as coming:
         async for event in coming:
             if event is None:
-                if (await _knock(request, pk)).status_code != 204:
+                if (await _knock(request, pk)).status_code != 200:
                     return
                 yield b": still here\n\n" + told_state  # browsers' scripts see events only, no comments
                 continue

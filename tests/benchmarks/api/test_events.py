@@ -5,11 +5,11 @@ import uuid
 from typing import Any
 
 import pytest
-from asgiref.sync import async_to_sync
+from asgiref.sync import async_to_sync, sync_to_async
 from django.test import AsyncClient
 from django.utils import timezone
 
-from benchmarks.api import events
+from benchmarks.api import events, watchers
 from benchmarks.models import PoolSample, Run, Sample, Status, Validity
 from panel.accounts.models import ApiToken
 from panel.quickstart.ports import free_port
@@ -147,3 +147,24 @@ def test_a_watcher_whose_token_is_revoked_is_sent_away_with_the_next_heartbeat(m
     assert parsed(state.strip())[2]["status"] == "queued"
     assert beat == ": still here\n\n" + state
     assert len(more) <= 1
+
+
+def test_beyond_the_cap_a_watcher_is_told_when_to_come_back_and_finds_room_later(settings):
+    settings.STREAMS = 4
+    run, one, other = Run.objects.enqueue(), bearer_header("read"), bearer_header("read")
+
+    async def watch() -> tuple[list[Any], int]:
+        client = AsyncClient()
+        answers = [await client.get(url_of(run), headers=headers) for headers in (one, one, one, other, other, other)]
+        for answer in answers:
+            await sync_to_async(answer.close)()
+        again = await client.get(url_of(run), headers=one)
+        await sync_to_async(again.close)()
+        return answers, again.status_code
+
+    answers, again = async_to_sync(watch)()
+    refused = answers[-1]
+    assert ([answer.status_code for answer in answers], again) == ([200, 200, 503, 200, 200, 503], 200)
+    assert refused["Retry-After"] == "5"
+    assert "try again in 5 s" in refused.json()["detail"]
+    assert watchers._open == {}
