@@ -2,6 +2,7 @@
 
 from csp.constants import NONCE, SELF
 from django.core.exceptions import ImproperlyConfigured
+from kombu import Exchange, Queue
 
 from panel import databases, env
 
@@ -188,6 +189,7 @@ SPECTACULAR_SETTINGS = {
     "REDOC_DIST": "SIDECAR",
 }
 
+GENERATOR = env.text("POOLDECK_GENERATOR", "local")
 CELERY_BROKER_URL = REDIS_URL
 CELERY_RESULT_BACKEND = None
 CELERY_TASK_IGNORE_RESULT = True
@@ -196,6 +198,11 @@ CELERY_TASK_PUBLISH_RETRY = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 5, "socket_connect_timeout": 2}
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_TASK_QUEUES = [
+    Queue("celery", Exchange("celery"), routing_key="celery"),
+    Queue(f"generator.{GENERATOR}", Exchange(f"generator.{GENERATOR}"), routing_key=f"generator.{GENERATOR}"),
+]
+CELERY_TASK_ROUTES = ("pools.routing.route",)
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULE_FILENAME = str(HOME / "celerybeat-schedule")
 CELERY_BEAT_SCHEDULE = {
@@ -204,7 +211,6 @@ CELERY_BEAT_SCHEDULE = {
     "reap-and-dispatch": {"task": "benchmarks.tasks.reap_and_dispatch", "schedule": 5.0},
 }
 
-GENERATOR = env.text("POOLDECK_GENERATOR", "local")
 PGBENCH = env.text("POOLDECK_PGBENCH")
 STREAMS = env.number("POOLDECK_STREAMS", 400, least=1)
 OUTPUT_CAP_BYTES = env.number("POOLDECK_OUTPUT_CAP_BYTES", 8 * 1024 * 1024, least=65536)

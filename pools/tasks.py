@@ -3,11 +3,14 @@
 from uuid import UUID
 
 from celery import shared_task
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import models
 
 from pools import apply, checking, drift, poolers_admin
 from pools.models import Pooler
+
+NEXT_LOOK_S = 5  # beat's; a message that a stopped worker did not take by then is sent again
 
 
 @shared_task
@@ -26,9 +29,12 @@ def overwrite_drift(pooler_id: str, user_id: int | None = None) -> None:
 
 @shared_task
 def apply_what_waits() -> None:
-    """Apply poolers that have unsettled pools: their task got lost, or they were down."""
+    """Apply poolers that have unsettled pools (their task got lost, or they were down), each where it can be."""
     for pooler in apply.waiting_poolers():
-        apply.apply_pooler(pooler)
+        if pooler.generator in ("", settings.GENERATOR):
+            apply.apply_pooler(pooler)
+        else:
+            apply_pooler.apply_async((str(pooler.pk),), expires=NEXT_LOOK_S)
 
 
 @shared_task

@@ -1,0 +1,21 @@
+"""Sends an apply to the worker that can write to the pooler's folder."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pools.models import Pooler
+
+APPLIES = frozenset({"pools.tasks.apply_pooler", "pools.tasks.overwrite_drift"})
+
+
+def queue_of(generator: str) -> str:
+    """The queue that one generator alone listens on."""
+    return f"generator.{generator}"
+
+
+def route(name: str, args: Sequence[Any], *_: Any, **__: Any) -> dict[str, str] | None:
+    """Celery's router (its manual, "Routing Tasks"): the queue of the pooler's generator; None: any worker's."""
+    if name not in APPLIES or not args:
+        return None
+    generator = Pooler.objects.filter(pk=args[0]).values_list("generator", flat=True).first()
+    return {"queue": queue_of(generator)} if generator else None
