@@ -4,6 +4,7 @@ A name with a hash in it never changes its content: browsers keep it for good, a
 old style or script.
 """
 
+import logging
 from collections.abc import Iterable
 from fnmatch import fnmatch
 
@@ -24,6 +25,7 @@ USED = (
     "drf_spectacular_sidecar/swagger-ui-dist/*.js",
     "drf_spectacular_sidecar/swagger-ui-dist/*.png",
 )
+log = logging.getLogger(__name__)
 Found = Iterable[tuple[str, Storage]]
 
 
@@ -60,3 +62,14 @@ class HashedStorage(ManifestStaticFilesStorage):
 
     support_js_module_import_aggregation = True
     patterns = (("*.css", ManifestStaticFilesStorage.patterns[0][1][:2]),)  # url() and @import
+
+    def stored_name(self, name: str) -> str:
+        """The hashed name; its own where it is not collected, so that the page comes without it and no error instead.
+
+        That happens when templates are upgraded under a running process, which knows the files of its start.
+        """
+        try:
+            return str(super().stored_name(name))
+        except ValueError as error:
+            log.warning("%s: run collectstatic and start web again", error)
+            return name

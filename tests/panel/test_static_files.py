@@ -9,6 +9,7 @@ import pytest
 from django.core.management import call_command
 
 from panel.env import BASE_DIR
+from panel.static_files import HashedStorage
 
 
 @pytest.fixture(scope="module")
@@ -50,3 +51,10 @@ def test_what_no_page_loads_stays_out(names: dict[str, str]) -> None:
         "vendor/chartjs/chart.umd.js",
         "vendor/tabler/css/tabler.min.css",
     ]
+
+
+def test_a_file_that_is_not_collected_costs_no_page(collected: Path, caplog: pytest.LogCaptureFixture) -> None:
+    storage = HashedStorage(location=collected)
+    assert storage.stored_name("js/theme.js").startswith("js/theme.")
+    assert storage.stored_name("js/of-a-newer-version.js") == "js/of-a-newer-version.js"
+    assert "js/of-a-newer-version.js" in caplog.text
