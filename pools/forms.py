@@ -126,7 +126,11 @@ class PoolForm(Typed):
     user = forms.CharField(required=False)
     user_password = password_field("Password of that user", "Tried by a login before it is kept")
     mode = forms.ChoiceField(choices=Mode.choices, widget=forms.RadioSelect, initial=Mode.TRANSACTION)
-    size = forms.IntegerField(initial=10, help_text="Server connections that the pool may hold at most")
+    size = forms.IntegerField(
+        initial=10,
+        help_text="Server connections that the pool may hold at most",
+        widget=forms.NumberInput(attrs={"hx-preserve": "true"}),  # new choices come around it: typing goes on in it
+    )
 
     def __init__(self, *args: Any, pool: Pool | None = None, **kwargs: Any) -> None:
         if pool is not None:
