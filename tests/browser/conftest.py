@@ -1,21 +1,26 @@
-"""A real Chromium, and a panel of its own to look at: metadata database, Redis and web process."""
+"""A real Chromium, and what it looks at: a panel of its own, or a whole installation as `script/up` starts it."""
 
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from panel.quickstart.servers import RedisServer, free_port
+from tests.installation import Installation
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PASSWORD = "browser-tests-only"
+# What htmx says of a poll that ends because the visitor leaves the page; a refused one is "Failed to load resource".
+LEFT_WHILE_ASKING = ("htmx:afterRequest", "htmx:sendError", "htmx:sendAbort")
 MAKE_ADMIN = f"""
 import django; django.setup()
 from django.contrib.auth.models import User
@@ -104,3 +109,42 @@ def page(chromium: Browser, web: Web) -> Iterator[Page]:
     opened.wait_for_url(f"{web.url}/")
     yield opened
     context.close()
+
+
+@pytest.fixture(scope="session")
+def installation() -> Iterator[Installation]:
+    """A panel with its demo, in a home and on a port of its own: one for all tests that need the whole."""
+    with (
+        tempfile.TemporaryDirectory(prefix="pooldeck-browser-") as folder,
+        Installation(Path(folder) / "home") as panel,
+    ):
+        yield panel
+
+
+@pytest.fixture
+def visit(chromium: Browser, installation: Installation) -> Iterator[Callable[..., Page]]:
+    """Opens a page before the installation, in a context of its own with the words given."""
+    contexts: list[BrowserContext] = []
+
+    def open_page(**words: Any) -> Page:
+        viewport = {"width": 1440, "height": 900}
+        contexts.append(chromium.new_context(**{"base_url": installation.url, "viewport": viewport, **words}))
+        page = contexts[-1].new_page()
+        page.set_default_timeout(15_000)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def visitor(visit: Callable[..., Page]) -> Iterator[Page]:
+    """A page of a visitor who may use the clipboard; a script error or refused resource fails the test."""
+    page = visit(permissions=["clipboard-read", "clipboard-write"])
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    yield page
+    page.close()
+    assert [line for line in complaints if not line.startswith(LEFT_WHILE_ASKING)] == []

@@ -6,19 +6,12 @@ import subprocess
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.visiting import log_in
 from tests.installation import Installation
 
 pytestmark = pytest.mark.browser
 
 RUN_S = 5
-
-
-def log_in(page: Page, installation: Installation) -> None:
-    page.goto("/")
-    page.get_by_label("Username").fill(installation.quickstart["username"])
-    page.get_by_label("Password").fill(installation.quickstart["password"])
-    page.get_by_role("button", name="Log in").click()
-    expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()
 
 
 def make_pool(page: Page, name: str) -> None:

@@ -1,0 +1,157 @@
+"""The pages of pools by clicking, with and without JavaScript, before a whole installation."""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.visiting import fill_pool_form, log_in
+from tests.installation import Installation, Refused
+
+pytestmark = pytest.mark.browser
+
+POOL_PAGE = re.compile(r"/pools/([0-9a-f-]{36})/$")
+RUN_PAGE = re.compile(r"/runs/[0-9a-f-]{36}/$")
+
+
+@pytest.fixture
+def page(visitor: Page, installation: Installation) -> Page:
+    log_in(visitor, installation)
+    return visitor
+
+
+@pytest.fixture
+def pool(installation: Installation) -> Iterator[dict[str, Any]]:
+    """An applied pool beside the demo's."""
+    demo = next(one for one in installation.api.get("pools/")["results"] if one["name"] == "app")
+    like = {key: demo[key] for key in ("pooler", "cluster", "database", "user", "mode")}
+    made = installation.api.post("pools/", {"name": "clicked", "size": 4, **like})
+    yield installation.api.wait(f"pools/{made['id']}/", "state", {"applied"}, 30)
+    forget(installation, made["id"])
+
+
+def forget(installation: Installation, pool_id: str) -> None:
+    try:
+        installation.api.call("DELETE", f"pools/{pool_id}/")
+    except Refused as error:
+        if error.status != 404:
+            raise
+
+
+def test_a_new_pool_is_pending_first_and_then_applied_with_what_proved_it(
+    page: Page, installation: Installation
+) -> None:
+    fill_pool_form(page, "proved", 3)
+    with page.expect_response(lambda answer: bool(POOL_PAGE.search(answer.url)) and answer.ok) as shown:
+        page.get_by_role("button", name="Make the pool").click()
+    assert re.search(r'id="pool-state">.*?pending</span>', shown.value.text())
+    expect(page.locator("#pool-state")).to_have_text("applied", timeout=30_000)
+    expect(page.locator(".pd-step-proof")).to_contain_text(["logged in"])
+    expect(page.locator("#pool-files")).to_contain_text("in sync")
+    found = POOL_PAGE.search(page.url)
+    assert found
+    forget(installation, found[1])
+
+
+def test_a_size_over_the_budget_is_refused_beside_its_field(page: Page) -> None:
+    fill_pool_form(page, "far-too-large", 5000)
+    expect(page.locator("[data-budget-line]")).to_contain_text("over the budget")
+    page.get_by_role("button", name="Make the pool").click()
+    size = page.get_by_label("Size", exact=True)
+    expect(page.locator(".pd-field-invalid")).to_contain_text(
+        "size 5000 is over the budget of cluster demo: 97 available"
+    )
+    expect(size).to_have_value("5000")
+    assert size.evaluate("field => field.scrollWidth <= field.clientWidth")  # all four digits can be read
+    page.get_by_role("alert").get_by_role("link", name="Size").click()
+    expect(size).to_be_focused()
+
+
+def test_what_is_typed_while_the_cluster_is_asked_stays(page: Page) -> None:
+    page.goto("/pools/new/")
+    page.route("**/pools/choices/**", lambda route: (page.wait_for_timeout(500), route.continue_()))
+    with page.expect_response(lambda answer: "choices" in answer.url):
+        page.locator("[name=user]").select_option("app")
+        page.get_by_label("Database").select_option("app")
+        page.get_by_label("Size", exact=True).fill("7")
+    expect(page.locator("[data-budget-line]")).to_contain_text("80 of 87 free ones left")
+    expect(page.get_by_label("Database")).to_have_value("app")
+    expect(page.get_by_label("Size", exact=True)).to_have_value("7")
+
+
+def test_an_edit_made_stale_shows_both_values_and_can_be_saved_over(
+    visit: Callable[..., Page], installation: Installation, pool: dict[str, Any]
+) -> None:
+    page = visit()
+    log_in(page, installation)
+    page.goto(f"/pools/{pool['id']}/edit/")
+    installation.api.call("PATCH", f"pools/{pool['id']}/", {"size": 6, "version": pool["version"]})
+    page.get_by_label("Size", exact=True).fill("5")
+    with page.expect_response(lambda answer: answer.request.method == "POST") as refused:
+        page.get_by_role("button", name="Save and apply").click()
+    assert refused.value.status == 409
+    row = page.get_by_role("alert").get_by_role("row").filter(has_text="Size")
+    expect(row.get_by_role("cell")).to_have_text(["5", "6"])
+    expect(page.get_by_label("Size", exact=True)).to_have_value("5")
+    page.get_by_role("button", name="Save and apply").click()
+    expect(page).to_have_url(POOL_PAGE)
+    assert installation.api.get(f"pools/{pool['id']}/")["size"] == 5
+
+
+def test_the_password_is_shown_when_asked_for_and_hidden_again(
+    page: Page, installation: Installation, pool: dict[str, Any]
+) -> None:
+    revealed = installation.api.get(f"pools/{pool['id']}/connection/?as=uri&reveal=1")["text"]
+    hidden = installation.api.get(f"pools/{pool['id']}/connection/?as=uri")["text"]
+    page.goto(f"/pools/{pool['id']}/")
+    text = page.locator("#connection pre").locator("visible=true")
+    expect(text).to_have_text(hidden)
+    page.get_by_role("button", name="Show password").click()
+    expect(text).to_have_text(revealed)
+    page.get_by_role("button", name="Hide password").click()
+    expect(text).to_have_text(hidden)
+
+
+def test_a_pool_is_removed_after_a_look_at_what_that_means(
+    page: Page, installation: Installation, pool: dict[str, Any]
+) -> None:
+    page.goto(f"/pools/{pool['id']}/")
+    page.get_by_role("link", name="Remove this pool").click()
+    expect(page.locator("main")).to_contain_text("4 connections go back to cluster demo")
+    page.get_by_role("button", name="Remove it").click()
+    page.goto("/pools/")
+    row = page.get_by_role("link", name="clicked", exact=True)
+    deadline = time.monotonic() + 30
+    while row.count() and time.monotonic() < deadline:  # a worker takes it off the pooler first
+        page.wait_for_timeout(250)
+        page.goto("/pools/")
+    expect(page.get_by_role("link", name="app", exact=True)).to_be_visible()
+    expect(row).to_have_count(0)
+
+
+def test_without_javascript_a_pool_is_made_and_a_run_through_it_started(
+    visit: Callable[..., Page], installation: Installation
+) -> None:
+    page = visit(java_script_enabled=False)
+    log_in(page, installation)
+    fill_pool_form(page, "plain", 3)
+    page.get_by_role("button", name="Make the pool").click()
+    found = POOL_PAGE.search(page.url)
+    assert found
+    installation.api.wait(f"pools/{found[1]}/", "state", {"applied"}, 30)
+    page.reload()
+    expect(page.locator("#pool-state")).to_have_text("applied")
+    page.get_by_role("link", name="Run a benchmark").first.click()
+    page.locator("[name=clients]").fill("2")
+    page.locator("[name=duration]").fill("3")
+    page.get_by_role("button", name="Start the run").click()
+    expect(page).to_have_url(RUN_PAGE)
+    run_id = page.url.rstrip("/").rpartition("/")[2]
+    installation.api.wait(f"runs/{run_id}/", "status", {"succeeded"}, 60)
+    page.reload()
+    expect(page.locator("#result-title")).to_be_visible()
+    expect(page.locator("noscript table tbody td").first).to_be_visible()
+    forget(installation, found[1])
