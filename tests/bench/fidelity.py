@@ -67,7 +67,7 @@ def measure(api: Api, builtin: str, pairs: int, seconds: int) -> None:
     target = {"cluster": cluster["id"], "database": pool["database"], "user": pool["user"]}
     options = {"builtin": builtin, "clients": 4, "threads": 2, "duration": seconds, "progress": 1}
     environment = endpoint_environment(api, pool, cluster)
-    _, command = panel_tps(api, target, {**options, "duration": 2})  # warm-up; it also says the command
+    _, command = panel_tps(api, target, options)  # warm-up; it also says the command
     bare_command = with_duration(command, seconds)
     bare, panel = [], []
     for pair in range(pairs):
