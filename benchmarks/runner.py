@@ -238,6 +238,6 @@ def _with_remains(run: Run, error: str) -> str:
 def _why(run: Run, errors: list[str], exit_code: int) -> str:
     """The first things that went wrong in the program's own words, else its exit code."""
     if errors:
-        return errors[0] + (f" (and {len(errors) - 1} more lines like it, see the log)" if len(errors) > 1 else "")
+        return errors[0] + (f" (the first of {len(errors)} such lines, see the log)" if len(errors) > 1 else "")
     ended = f"was ended by signal {-exit_code}" if exit_code < 0 else f"ended with exit code {exit_code}"
     return f"{run.engine} {ended} and said no reason"
