@@ -37,6 +37,7 @@ class Cluster(Server):
     vcpus = models.PositiveIntegerField(null=True, blank=True)
     disk_gb = models.PositiveIntegerField(null=True, blank=True)
     set_aside_connections = models.PositiveIntegerField(default=0, help_text="Kept from pools for direct logins")
+    auth_role = models.CharField(max_length=63, default="", blank=True, help_text="Looks up inbound users' secrets")
     protected = models.BooleanField(default=True, help_text="Benchmarks that write need the name typed")
 
     def password_of(self, role: str) -> str | None:

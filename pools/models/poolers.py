@@ -8,6 +8,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from pools.models.base import Server
+from pools.models.states import PoolState
 
 APPLY_LEASE = timedelta(seconds=60)
 
@@ -35,7 +36,14 @@ class Pooler(Server):
     admin_user = models.CharField(max_length=63, default="pooldeck")
     config_dir = models.CharField(max_length=500, help_text="The folder of its configuration, on the generator's host")
     generator = models.CharField(max_length=63, default="", blank=True, help_text="The worker that can write there")
+    settings = models.JSONField(default=dict, blank=True)  # of the whole program, by the catalogue's names
+    user_settings = models.JSONField(default=dict, blank=True)  # {user: {setting: value}}
 
+    settings_state = models.CharField(
+        max_length=12, choices=PoolState.choices, default=PoolState.APPLIED, editable=False
+    )
+    settings_reason = models.TextField(default="", editable=False)
+    needs_restart = models.JSONField(default=list, editable=False)  # [{"name", "live", "wanted"}]
     state = models.CharField(max_length=12, choices=PoolerState.choices, default=PoolerState.UNKNOWN, editable=False)
     server_version = models.CharField(max_length=100, default="", editable=False)
     checked_at = models.DateTimeField(null=True, editable=False)

@@ -5,7 +5,9 @@ from django.db.models import Q, Sum
 
 from pools.models.base import Versioned
 from pools.models.clusters import Cluster
+from pools.models.nodes import NodeRole
 from pools.models.poolers import Pooler
+from pools.models.states import PoolState
 
 
 class Mode(models.TextChoices):
@@ -14,16 +16,6 @@ class Mode(models.TextChoices):
     SESSION = "session", "Session"
     TRANSACTION = "transaction", "Transaction"
     STATEMENT = "statement", "Statement"
-
-
-class PoolState(models.TextChoices):
-    """Whether what is asked for is live."""
-
-    PENDING = "pending", "pending"
-    APPLIED = "applied", "applied"
-    ROLLED_BACK = "rolled_back", "rolled back"
-    FAILED = "failed", "failed"
-    DRIFTED = "drifted", "drifted"
 
 
 class PoolQuerySet(models.QuerySet["Pool"]):
@@ -52,9 +44,12 @@ class Pool(Versioned):
     user = models.CharField(max_length=63, default="", blank=True, help_text="Empty: the inbound user")
     mode = models.CharField(max_length=12, choices=Mode.choices, default=Mode.TRANSACTION)
     size = models.PositiveIntegerField()
+    target = models.CharField(max_length=8, choices=NodeRole.choices, default=NodeRole.PRIMARY)
     settings = models.JSONField(default=dict, blank=True)
     state = models.CharField(max_length=12, choices=PoolState.choices, default=PoolState.PENDING, editable=False)
     state_reason = models.TextField(default="", editable=False)
+    over_budget_by = models.CharField(max_length=150, default="", editable=False, help_text="Who allowed it, if it is")
+    paused_until = models.DateTimeField(null=True, editable=False, help_text="When a pause ends by itself")
     removal_requested_at = models.DateTimeField(null=True, editable=False)
 
     objects = PoolQuerySet.as_manager()

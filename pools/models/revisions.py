@@ -48,6 +48,8 @@ class Revision(models.Model):
     reason = models.TextField(default="")
     steps = models.JSONField(default=list)  # [{"at": ISO time, "step": word, "detail": sentence}]
     sealed_files = models.TextField(default="")
+    wishes = models.JSONField(default=dict)  # what it was rendered from, without secrets; see pools.wishes
+    cause = models.CharField(max_length=100, default="")  # such as "rollback to 12"; empty: a change
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)
