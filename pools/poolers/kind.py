@@ -8,17 +8,21 @@ from uuid import UUID
 
 from pools.errors import ApplyFailed
 from pools.models import Mode, Pool, Pooler
+from pools.poolers.catalogue import Setting, Version
 
 Files = Mapping[str, bytes | None]
 Problems = Iterator[tuple[str, str]]  # (field, message)
 
 
 class Rejected(ApplyFailed):
-    """The configuration can't go live; `pools` are those to blame, none where it can't be told."""
+    """The configuration can't go live; `pools` are those to blame, none where it can't be told.
 
-    def __init__(self, reason: str, *pools: UUID) -> None:
+    With `settings` the pooler's own settings, users or files are to blame, and only they need to give way.
+    """
+
+    def __init__(self, reason: str, *pools: UUID, settings: bool = False) -> None:
         super().__init__(reason)
-        self.pools = frozenset(pools)
+        self.pools, self.settings = frozenset(pools), settings
 
 
 @dataclass(frozen=True)
@@ -37,12 +41,14 @@ class Draft:
     """A configuration ready to go live; `texts` go into the revision, `before` is what a rollback puts back.
 
     `changed` pools are asked for anew; of these, `moved` ones lead to other servers, or by another login.
+    `settings_changed`: the pooler's own settings, users or files are rendered anew.
     """
 
     texts: dict[str, str] = field(repr=False)
     before: Files = field(repr=False)
     changed: frozenset[UUID]
     moved: frozenset[UUID]
+    settings_changed: bool = False
 
     @property
     def files(self) -> Files:
@@ -83,12 +89,23 @@ class Session(Protocol):
     def log_in(self, draft: Draft, progress: Progress) -> None:
         """Log in through each changed pool to its database. Raises `Rejected`."""
 
+    def restarts_needed(self) -> list[dict[str, str]]:
+        """`{"name", "live", "wanted"}` of each setting in the files that the program reads at its start only.
+
+        To be asked after `go_live`; such a setting is no failure. Raises `PoolerUnreachable`.
+        """
+
 
 class Kind(Protocol):
     """A program the panel configures."""
 
     files: tuple[str, ...]  # that it writes into config_dir; none where it needs no folder
     usual_mode: Mode
+    catalogue: tuple[Setting, ...]  # of all releases; see `catalogue.offered`
+    words: tuple[str, ...]  # SHOW commands its pages offer, in order
+
+    def version_of(self, text: str) -> Version:
+        """(1, 18) of what `check` answered; the oldest supported where the text holds no number."""
 
     def problems(self, wish: Pool) -> Problems:
         """What of a pool this program can't take, beside the rules for all (`pools.pool_rules`)."""

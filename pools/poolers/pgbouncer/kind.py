@@ -6,9 +6,11 @@ from uuid import UUID
 
 from pools import names
 from pools.models import Mode, Pool, Pooler
+from pools.poolers.catalogue import Setting
 from pools.poolers.kind import PoolFigures, Problems
 from pools.poolers.pgbouncer import console, entries, render, settings, verify
 from pools.poolers.pgbouncer.session import PgBouncerSession
+from pools.poolers.pgbouncer.settings import Version
 
 
 class PgBouncer:
@@ -16,6 +18,12 @@ class PgBouncer:
 
     files: tuple[str, ...] = render.FILES
     usual_mode = Mode.TRANSACTION
+    catalogue: tuple[Setting, ...] = ()
+    words: tuple[str, ...] = ("pools", "stats", "clients", "servers", "databases", "users", "config", "lists")
+
+    def version_of(self, text: str) -> Version:
+        """(1, 18) of `PgBouncer 1.18.0`."""
+        return settings.version_of(text)
 
     def problems(self, wish: Pool) -> Problems:
         """Settings that its release does not take, or that would break their line."""

@@ -107,6 +107,10 @@ class PgBouncerSession:
         if len(changed) > MOST_LOGINS:
             progress.step("read back only", f"{len(changed) - MOST_LOGINS} more changed pools were not logged in to")
 
+    def restarts_needed(self) -> list[dict[str, str]]:
+        """None, as long as no program settings are rendered."""
+        return []
+
     def _log_in_directly(self, pool: Pool) -> None:
         password = self.passwords.of(pool, pool.login)
         postgres.connect(pool.cluster, database=pool.database, user=pool.login, password=password).close()

@@ -1,5 +1,6 @@
 """Pgpool-II through its SQL interface: whether it is there, and which release it is."""
 
+import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from uuid import UUID
@@ -8,6 +9,7 @@ import psycopg
 
 from pools.errors import PoolerUnreachable
 from pools.models import Mode, Pool, Pooler
+from pools.poolers.catalogue import Setting, Version
 from pools.poolers.kind import PoolFigures, Problems, Rejected, Session
 from pools.poolers.pgbouncer.console import reason_of
 
@@ -19,6 +21,13 @@ class Pgpool:
 
     files: tuple[str, ...] = ()
     usual_mode = Mode.SESSION
+    catalogue: tuple[Setting, ...] = ()
+    words: tuple[str, ...] = ()
+
+    def version_of(self, text: str) -> Version:
+        """(4, 3) of `Pgpool-II 4.3.5`."""
+        found = re.search(r"(\d+)\.(\d+)", text)
+        return (int(found[1]), int(found[2])) if found else (4, 3)
 
     def problems(self, wish: Pool) -> Problems:
         """It caches sessions' connections by database and user: no other modes, no names or settings of its own."""
