@@ -44,6 +44,9 @@ class Pooler(Server):
     )
     settings_reason = models.TextField(default="", editable=False)
     needs_restart = models.JSONField(default=list, editable=False)  # [{"name", "live", "wanted"}]
+    wish_cause = models.CharField(max_length=100, default="", editable=False)  # of what waits; see Revision.cause
+    drift = models.JSONField(default=list, editable=False)  # [{"where": a file or "live", "what": sentence}]
+    drift_seen_at = models.DateTimeField(null=True, editable=False)  # when the drift that stands was first seen
     state = models.CharField(max_length=12, choices=PoolerState.choices, default=PoolerState.UNKNOWN, editable=False)
     server_version = models.CharField(max_length=100, default="", editable=False)
     checked_at = models.DateTimeField(null=True, editable=False)

@@ -29,10 +29,18 @@ FINAL = {RevisionState.APPLIED, RevisionState.ROLLED_BACK, RevisionState.FAILED}
 class RevisionQuerySet(models.QuerySet["Revision"]):
     """Making and finding revisions."""
 
-    def draft(self, pooler: Pooler, files: dict[str, str], author: Any = None) -> "Revision":
-        """The next revision of a pooler, its files sealed (they hold passwords)."""
+    def applied(self) -> "RevisionQuerySet":
+        """Those that went live, the latest first."""
+        return self.filter(state=RevisionState.APPLIED).order_by("-number")
+
+    def light(self) -> "RevisionQuerySet":
+        """Without what may be megabytes: the files and what they were rendered from."""
+        return self.defer("sealed_files", "wishes")
+
+    def draft(self, pooler: Pooler, files: dict[str, str], author: Any = None, **told: Any) -> "Revision":
+        """The next revision of a pooler, its files sealed (they hold passwords); `told`: wishes, cause and summary."""
         number = (self.filter(pooler=pooler).aggregate(last=Max("number"))["last"] or 0) + 1
-        revision = Revision(pooler=pooler, number=number, author=author)
+        revision = Revision(pooler=pooler, number=number, author=author, **told)
         revision.sealed_files = crypto.seal(json.dumps(files), revision.secret_owner)
         revision.save(force_insert=True)
         return revision
@@ -50,6 +58,7 @@ class Revision(models.Model):
     sealed_files = models.TextField(default="")
     wishes = models.JSONField(default=dict)  # what it was rendered from, without secrets; see pools.wishes
     cause = models.CharField(max_length=100, default="")  # such as "rollback to 12"; empty: a change
+    summary = models.CharField(max_length=300, default="")  # what it changes, in one line without secrets
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)
