@@ -89,7 +89,7 @@ def check_all(poolers: Iterable[Pooler] | None = None) -> None:
 
 def pool_figures(pooler: Pooler) -> dict[str, PoolFigures]:
     """The connections of each pool now, by pool name, summed over users; raises `PoolerUnreachable`."""
-    return KINDS[pooler.kind].figures(pooler)
+    return KINDS[pooler.kind].sample(pooler).figures
 
 
 @contextmanager

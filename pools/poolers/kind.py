@@ -33,7 +33,30 @@ class PoolFigures:
     cl_waiting: int = 0
     sv_active: int = 0
     sv_idle: int = 0
+    sv_used: int = 0
     maxwait_ms: int = 0
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What a pool has done since its pooler started, summed over its users; times in microseconds."""
+
+    queries: int = 0
+    transactions: int = 0
+    received_bytes: int = 0
+    sent_bytes: int = 0
+    query_us: int = 0
+    transaction_us: int = 0
+    wait_us: int = 0
+
+
+@dataclass(frozen=True)
+class ConsoleSample:
+    """What a console said in one login: by pool name, and its rows by SHOW word as it wrote them."""
+
+    figures: dict[str, PoolFigures] = field(default_factory=dict)
+    counters: dict[str, Counters] = field(default_factory=dict)
+    rows: dict[str, list[dict[str, object]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -113,8 +136,8 @@ class Kind(Protocol):
     def check(self, pooler: Pooler) -> str:
         """Its version as it names it. Raises `PoolerUnreachable`."""
 
-    def figures(self, pooler: Pooler) -> dict[str, PoolFigures]:
-        """The figures of each pool by name. Raises `PoolerUnreachable`."""
+    def sample(self, pooler: Pooler) -> ConsoleSample:
+        """What its pools do now, in one login. Raises `PoolerUnreachable`."""
 
     def show(self, pooler: Pooler, word: str) -> list[dict[str, object]]:
         """The rows of a SHOW command, none where it has no such console. Raises `PoolerUnreachable`."""

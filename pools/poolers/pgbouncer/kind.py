@@ -7,8 +7,8 @@ from uuid import UUID
 from pools import names
 from pools.models import Mode, Pool, Pooler
 from pools.poolers.catalogue import Setting
-from pools.poolers.kind import PoolFigures, Problems
-from pools.poolers.pgbouncer import console, entries, render, settings, verify
+from pools.poolers.kind import ConsoleSample, Problems
+from pools.poolers.pgbouncer import console, entries, render, sample, settings, verify
 from pools.poolers.pgbouncer.session import PgBouncerSession
 from pools.poolers.pgbouncer.settings import Version
 
@@ -36,9 +36,9 @@ class PgBouncer:
         """`PgBouncer 1.18.0`, from SHOW VERSION."""
         return str(console.show(pooler, "version")[0]["version"])
 
-    def figures(self, pooler: Pooler) -> dict[str, PoolFigures]:
-        """SHOW POOLS by pool name."""
-        return console.figures(pooler)
+    def sample(self, pooler: Pooler) -> ConsoleSample:
+        """SHOW POOLS, SHOW STATS and SHOW DATABASES."""
+        return sample.take(pooler)
 
     def show(self, pooler: Pooler, word: str) -> list[dict[str, object]]:
         """The rows of `SHOW word`."""

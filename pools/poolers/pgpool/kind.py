@@ -10,7 +10,7 @@ import psycopg
 from pools.errors import PoolerUnreachable
 from pools.models import Mode, Pool, Pooler
 from pools.poolers.catalogue import Setting, Version
-from pools.poolers.kind import PoolFigures, Problems, Rejected, Session
+from pools.poolers.kind import ConsoleSample, Problems, Rejected, Session
 from pools.poolers.pgbouncer.console import reason_of
 
 CONNECT_TIMEOUT_S = 5
@@ -60,9 +60,9 @@ class Pgpool:
             raise PoolerUnreachable(f"pooler {pooler} can't be reached: {reason_of(error)}") from None
         return f"Pgpool-II {rows[0][0].split()[0]}" if rows else "Pgpool-II"
 
-    def figures(self, pooler: Pooler) -> dict[str, PoolFigures]:
-        """None: Pgpool-II has no named pools."""
-        return {}
+    def sample(self, pooler: Pooler) -> ConsoleSample:
+        """Nothing: Pgpool-II has no named pools."""
+        return ConsoleSample()
 
     def show(self, pooler: Pooler, word: str) -> list[dict[str, object]]:
         """None: its console speaks of nodes and processes."""
