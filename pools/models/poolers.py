@@ -33,6 +33,7 @@ class Pooler(Server):
 
     kind = models.CharField(max_length=12, choices=PoolerKind.choices, default=PoolerKind.PGBOUNCER)
     port = models.PositiveIntegerField(default=6432)
+    pcp_port = models.PositiveIntegerField(null=True, blank=True, help_text="Pgpool-II's control port")
     admin_user = models.CharField(max_length=63, default="pooldeck")
     config_dir = models.CharField(max_length=500, help_text="The folder of its configuration, on the generator's host")
     generator = models.CharField(max_length=63, default="", blank=True, help_text="The worker that can write there")
@@ -49,6 +50,7 @@ class Pooler(Server):
     drift_seen_at = models.DateTimeField(null=True, editable=False)  # when the drift that stands was first seen
     state = models.CharField(max_length=12, choices=PoolerState.choices, default=PoolerState.UNKNOWN, editable=False)
     server_version = models.CharField(max_length=100, default="", editable=False)
+    facts = models.JSONField(default=dict, editable=False)  # {setting: number} that a check found live, see Kind.facts
     checked_at = models.DateTimeField(null=True, editable=False)
     error = models.TextField(default="", editable=False)
     apply_token = models.UUIDField(null=True, editable=False)

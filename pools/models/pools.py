@@ -40,6 +40,9 @@ class Pool(Versioned):
     name = models.CharField(max_length=63)
     pooler = models.ForeignKey(Pooler, on_delete=models.PROTECT, related_name="pools")
     cluster = models.ForeignKey(Cluster, on_delete=models.PROTECT, related_name="pools")
+    through = models.ForeignKey(
+        Pooler, null=True, blank=True, on_delete=models.PROTECT, related_name="chained_pools", help_text="A Pgpool-II"
+    )
     database = models.CharField(max_length=63)
     user = models.CharField(max_length=63, default="", blank=True, help_text="Empty: the inbound user")
     mode = models.CharField(max_length=12, choices=Mode.choices, default=Mode.TRANSACTION)
@@ -70,3 +73,9 @@ class Pool(Versioned):
     def login(self) -> str:
         """The role clients are shown: the fixed user, or the cluster's admin for the inbound user."""
         return self.user or self.cluster.admin_user
+
+    @property
+    def server_address(self) -> tuple[str, int]:
+        """Host and port where its pooler finds the primary: the Pgpool-II it leads through, else the cluster."""
+        place = self.through or self.cluster
+        return place.host, place.port
