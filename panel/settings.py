@@ -208,12 +208,30 @@ CELERY_BEAT_SCHEDULE_FILENAME = str(HOME / "celerybeat-schedule")
 CELERY_BEAT_SCHEDULE = {
     "check-everything": {"task": "pools.tasks.check_everything", "schedule": 60.0},
     "apply-what-waits": {"task": "pools.tasks.apply_what_waits", "schedule": 5.0},
+    "resume-paused-pools": {"task": "pools.tasks.resume_paused_pools", "schedule": 5.0},
     "reap-and-dispatch": {"task": "benchmarks.tasks.reap_and_dispatch", "schedule": 5.0},
+    "record-figures": {"task": "pools.tasks.record_figures", "schedule": 10.0, "options": {"expires": 10}},
+    "tell-of-events": {"task": "pools.tasks.tell_of_events", "schedule": 10.0, "options": {"expires": 10}},
 }
 
 PGBENCH = env.text("POOLDECK_PGBENCH")
 STREAMS = env.number("POOLDECK_STREAMS", 400, least=1)
+HISTORY_DAYS = env.number("POOLDECK_HISTORY_DAYS", 14, least=1)
+METRICS_ALLOW = env.read("POOLDECK_METRICS_ALLOW", [], env.networks)
 OUTPUT_CAP_BYTES = env.number("POOLDECK_OUTPUT_CAP_BYTES", 8 * 1024 * 1024, least=65536)
+
+# Whom events are told, see pools.monitoring.channels.
+PUBLIC_URL = env.read("POOLDECK_PUBLIC_URL", "http://localhost:8000", env.web_address)
+WEBHOOK_URL = env.read("POOLDECK_WEBHOOK_URL", "", env.web_address)
+WEBHOOK_SECRET = env.text("POOLDECK_WEBHOOK_SECRET")
+EMAIL_HOST = env.text("POOLDECK_EMAIL_HOST")
+EMAIL_PORT = env.number("POOLDECK_EMAIL_PORT", 587, least=1)
+EMAIL_HOST_USER = env.text("POOLDECK_EMAIL_USER")
+EMAIL_HOST_PASSWORD = env.text("POOLDECK_EMAIL_PASSWORD")
+EMAIL_USE_TLS = env.read("POOLDECK_EMAIL_SECURITY", "starttls", env.mail_security) == "starttls"
+EMAIL_USE_SSL = env.read("POOLDECK_EMAIL_SECURITY", "starttls", env.mail_security) == "tls"
+DEFAULT_FROM_EMAIL = env.text("POOLDECK_EMAIL_FROM", "pooldeck@localhost")
+EMAIL_TO = env.words("POOLDECK_EMAIL_TO", [])
 
 LOGGING = {
     "version": 1,

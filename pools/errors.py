@@ -32,6 +32,12 @@ class ClusterUnreachable(PoolsError):
         self.cause = cause
 
 
+class NoStandby(PoolsError):
+    """A standby is asked for, and the cluster has none that the panel knows."""
+
+    status = 409
+
+
 class InvalidValues(PoolsError):
     """What was typed can't be taken; `errors` are the messages by field, for forms and the API."""
 
@@ -63,3 +69,19 @@ class QueueDown(PoolsError):
     """Redis can't be reached, so no worker was told."""
 
     status = 503
+
+
+class NotThere(PoolsError):
+    """What was named does not exist on the cluster (any more)."""
+
+    status = 404
+
+
+class ConsoleRefused(PoolsError):
+    """The pooler's console said no, or has no such command; the message carries its words."""
+
+    status = 409
+
+
+class NotLive(ConsoleRefused):
+    """The console knows no such pool: it was never applied, or is gone."""

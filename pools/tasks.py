@@ -7,8 +7,9 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import models
 
-from pools import apply, checking, drift, poolers_admin
+from pools import apply, checking, console_verbs, drift, poolers_admin
 from pools.models import Pooler
+from pools.monitoring import recording, telling
 
 NEXT_LOOK_S = 5  # beat's; a message that a stopped worker did not take by then is sent again
 
@@ -45,6 +46,24 @@ def check_everything() -> None:
     drift.look_everywhere()
 
 
+@shared_task
+def resume_paused_pools() -> None:
+    """Let the clients of pools go on whose pause is over, also of those that a dead process left pausing."""
+    console_verbs.resume_due()
+
+
 def _user(user_id: int | None) -> models.Model | None:
     """None for beat, and for somebody who was removed meanwhile."""
     return get_user_model().objects.filter(pk=user_id).first() if user_id is not None else None
+
+
+@shared_task
+def record_figures() -> None:
+    """Look at every console, keep what pools do, and open or close events."""
+    recording.record()
+
+
+@shared_task
+def tell_of_events() -> None:
+    """Send what is due to be told of events."""
+    telling.tell_what_is_due()

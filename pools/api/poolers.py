@@ -19,7 +19,7 @@ from pools.api.versions import expected_version
 from pools.models import Pooler, Revision
 from pools.poolers import KINDS
 
-SHOWN = ("pools", "stats", "clients", "servers", "databases", "config")
+SHOWN = sorted({word for kind in KINDS.values() for word in kind.words})
 
 
 class PoolerViewSet(ModelViewSet[Pooler]):
@@ -82,9 +82,12 @@ class PoolerViewSet(ModelViewSet[Pooler]):
     )
     @action(detail=True, url_path="show/<word>")
     def show(self, request: Request, pk: str, word: str) -> Response:
-        """The rows of `SHOW WORD` in PgBouncer's console right now, columns by its own names."""
-        if word not in SHOWN:
-            raise NotFound(f"{word!r} is not shown here: use one of {', '.join(SHOWN)}")
+        """The rows of `SHOW WORD` in the console right now, columns by its names; each release has its own words."""
         pooler = self.get_object()
+        words = KINDS[pooler.kind].words_of(pooler)
+        if word not in words:
+            raise NotFound(
+                f"{word!r} is not shown by {pooler.get_kind_display()}: use one of {', '.join(words) or 'none'}"
+            )
         rows: Any = KINDS[pooler.kind].show(pooler, word)
         return self.get_paginated_response(self.paginate_queryset(rows))

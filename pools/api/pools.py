@@ -11,6 +11,7 @@ from rest_framework.viewsets import ModelViewSet
 
 from panel.accounts.permissions import person
 from pools import connection_strings, endpoints, pool_changes
+from pools.api.console import ConsoleVerbs
 from pools.api.serializers import ConnectionSerializer, PoolSerializer
 from pools.api.versions import expected_version
 from pools.models import Pool
@@ -21,7 +22,7 @@ FORMAT = OpenApiParameter("as", enum=list(connection_strings.FORMATS), default="
 REVEAL = OpenApiParameter("reveal", enum=["1"], description="Put the password in; asks for the scope `admin`")
 
 
-class PoolViewSet(ModelViewSet[Pool]):
+class PoolViewSet(ConsoleVerbs, ModelViewSet[Pool]):
     """Pools; a write is saved as a wish (`state` pending) and brought live by a worker."""
 
     queryset = Pool.objects.wanted().select_related("pooler", "cluster")

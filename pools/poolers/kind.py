@@ -9,6 +9,7 @@ from uuid import UUID
 from pools.errors import ApplyFailed
 from pools.models import Mode, Pool, Pooler
 from pools.poolers.catalogue import Setting, Version
+from pools.poolers.controls import Column, Controls
 
 Files = Mapping[str, bytes | None]
 Problems = Iterator[tuple[str, str]]  # (field, message)
@@ -64,7 +65,7 @@ class Draft:
     """A configuration ready to go live; `texts` go into the revision, `before` is what a rollback puts back.
 
     `changed` pools are asked for anew; of these, `moved` ones lead to other servers, or by another login.
-    `settings_changed`: the pooler's own settings, users or files are rendered anew.
+    `settings_changed`: the pooler's own settings, users or files are rendered anew. `gone` files are to be removed.
     """
 
     texts: dict[str, str] = field(repr=False)
@@ -72,11 +73,13 @@ class Draft:
     changed: frozenset[UUID]
     moved: frozenset[UUID]
     settings_changed: bool = False
+    gone: frozenset[str] = frozenset()
 
     @property
     def files(self) -> Files:
-        """The bytes to put in place."""
-        return {name: text.encode(errors="surrogateescape") for name, text in self.texts.items()}
+        """The bytes to put in place; None removes a file, after all others are there."""
+        wanted = {name: text.encode(errors="surrogateescape") for name, text in self.texts.items()}
+        return wanted | dict.fromkeys(self.gone)
 
 
 class Progress(Protocol):
@@ -126,6 +129,8 @@ class Kind(Protocol):
     usual_mode: Mode
     catalogue: tuple[Setting, ...]  # of all releases; see `catalogue.offered`
     words: tuple[str, ...]  # SHOW commands its pages offer, in order
+    columns: Mapping[str, Column]  # what the columns of their answers mean, where that is known
+    verbs: tuple[str, ...]  # console commands on one pool that its pages offer; none where it has none
 
     def version_of(self, text: str) -> Version:
         """(1, 18) of what `check` answered; the oldest supported where the text holds no number."""
@@ -139,6 +144,9 @@ class Kind(Protocol):
     def sample(self, pooler: Pooler) -> ConsoleSample:
         """What its pools do now, in one login. Raises `PoolerUnreachable`."""
 
+    def words_of(self, pooler: Pooler) -> tuple[str, ...]:
+        """Those of `words` that its release knows."""
+
     def show(self, pooler: Pooler, word: str) -> list[dict[str, object]]:
         """The rows of a SHOW command, none where it has no such console. Raises `PoolerUnreachable`."""
 
@@ -147,6 +155,9 @@ class Kind(Protocol):
 
     def open(self, pooler: Pooler) -> AbstractContextManager[Session]:
         """A session for an apply. Raises `PoolerUnreachable`."""
+
+    def controls(self, pooler: Pooler) -> AbstractContextManager[Controls]:
+        """The `verbs` over a login to its console. Raises `ConsoleRefused` where it has none, `PoolerUnreachable`."""
 
     def masked(self, texts: Mapping[str, str]) -> dict[str, str]:
         """The files with each secret replaced by dots."""

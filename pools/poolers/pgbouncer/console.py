@@ -1,25 +1,48 @@
-"""PgBouncer's admin console: SHOW with typed columns, RELOAD, and the login that both need."""
+"""PgBouncer's admin console: SHOW with typed columns, RELOAD and other commands, and the login that all need."""
 
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import Timer
+from contextlib import contextmanager, suppress
+from threading import Event, Timer
 
 import psycopg
 from psycopg.rows import DictRow, dict_row
 
 from panel.crypto import SealBroken
-from pools.errors import PoolerUnreachable
+from pools.errors import ConsoleRefused, PoolerUnreachable
 from pools.models import Pooler
 from pools.poolers.kind import PoolFigures, Rejected
 
 CONNECT_TIMEOUT_S = 5
 ANSWER_TIMEOUT_S = 15
 Console = psycopg.Connection[DictRow]
-WORDS = frozenset(
-    {"clients", "config", "databases", "lists", "pools", "servers", "stats", "totals", "users", "version"}
-)
+Row = dict[str, object]
+Rows = list[Row]
+# What may follow SHOW, with the release that brought it (PgBouncer's usage manual and NEWS). Not among them:
+# FDS, which holds passwords, and HELP, which is no table.
+WORDS: dict[str, tuple[int, int]] = {
+    "pools": (1, 18),
+    "stats": (1, 18),
+    "clients": (1, 18),
+    "servers": (1, 18),
+    "databases": (1, 18),
+    "users": (1, 18),
+    "config": (1, 18),
+    "lists": (1, 18),
+    "totals": (1, 18),
+    "mem": (1, 18),
+    "dns_hosts": (1, 18),
+    "dns_zones": (1, 18),
+    "state": (1, 19),
+    "peers": (1, 19),
+    "peer_pools": (1, 19),
+    "version": (1, 18),
+}
+
+
+class NoAnswer(PoolerUnreachable):
+    """The console said nothing in the time given, and the line to it was cut."""
 
 
 def open(pooler: Pooler) -> Console:
@@ -47,34 +70,30 @@ def open(pooler: Pooler) -> Console:
         raise PoolerUnreachable(f"pooler {pooler} can't be reached: {reason_of(error)}") from None
 
 
-def show(pooler: Pooler, word: str) -> list[dict[str, object]]:
+def show(pooler: Pooler, word: str) -> Rows:
     """The rows of `SHOW word`, columns by name; `word` is one of `WORDS`. Raises `PoolerUnreachable`."""
     with open(pooler) as connection:
         return rows(connection, word)
 
 
-def rows(connection: Console, word: str) -> list[dict[str, object]]:
-    """The rows of `SHOW word` over an open console; raises `PoolerUnreachable` when it is gone."""
+def rows(connection: Console, word: str) -> Rows:
+    """The rows of `SHOW word` over an open console; raises `PoolerUnreachable` when it is gone, `ConsoleRefused`."""
     if word not in WORDS:
         raise Rejected(f"SHOW {word} is not offered: use one of {', '.join(sorted(WORDS))}")
-    try:
-        with _answering(connection):
-            return connection.execute(f"SHOW {word}".encode()).fetchall()
-    except psycopg.Error as error:
-        raise PoolerUnreachable(f"the pooler's console hung up at SHOW {word}: {reason_of(error)}") from None
+    return _ask(connection, f"SHOW {word}", ANSWER_TIMEOUT_S).fetchall()
+
+
+def command(connection: Console, statement: str, within_s: float = ANSWER_TIMEOUT_S) -> None:
+    """Have a command without rows done; raises `ConsoleRefused` with its words, `NoAnswer`, `PoolerUnreachable`."""
+    _ask(connection, statement, within_s)
 
 
 def reload(connection: Console) -> None:
     """Have the files read again; the answer proves nothing before 1.25, which raises `Rejected` on a bad file."""
     try:
-        with _answering(connection):
-            connection.execute(b"RELOAD")
-    except psycopg.OperationalError as error:
-        if connection.broken:
-            raise PoolerUnreachable(f"the pooler's console hung up at RELOAD: {reason_of(error)}") from None
-        raise Rejected(f"RELOAD was refused: {reason_of(error)}") from None
-    except psycopg.Error as error:
-        raise Rejected(f"RELOAD was refused: {reason_of(error)}") from None
+        command(connection, "RELOAD")
+    except ConsoleRefused as error:
+        raise Rejected(str(error)) from None
 
 
 def figures(pooler: Pooler) -> dict[str, PoolFigures]:
@@ -98,14 +117,35 @@ def reason_of(error: psycopg.Error) -> str:
     return " ".join(str(error).split()).removeprefix("connection failed: ") or type(error).__name__
 
 
+def _ask(connection: Console, statement: str, within_s: float) -> psycopg.Cursor[DictRow]:
+    try:
+        with _answering(connection, within_s):
+            return connection.execute(statement.encode())
+    except psycopg.Error as error:
+        if connection.broken:
+            raise PoolerUnreachable(f"the pooler's console hung up at {statement}: {reason_of(error)}") from None
+        raise ConsoleRefused(f"{statement} was refused: {reason_of(error)}") from None
+
+
 @contextmanager
-def _answering(connection: Console) -> Iterator[None]:
-    """Hang up on a console that says nothing for `ANSWER_TIMEOUT_S`; libpq itself would wait for ever."""
+def _answering(connection: Console, within_s: float) -> Iterator[None]:
+    """Hang up on a console that says nothing for that long; libpq itself would wait for ever."""
+    gave_up = Event()
+
+    def hang_up() -> None:
+        gave_up.set()
+        with suppress(OSError):  # the other end hung up first
+            line.shutdown(socket.SHUT_RDWR)
+
     with socket.socket(fileno=os.dup(connection.fileno())) as line:
-        timer = Timer(ANSWER_TIMEOUT_S, line.shutdown, [socket.SHUT_RDWR])
+        timer = Timer(within_s, hang_up)
         timer.start()
         try:
             yield
+        except psycopg.Error:
+            if gave_up.is_set():
+                raise NoAnswer(f"the pooler's console said nothing for {within_s:g} s") from None
+            raise
         finally:
             timer.cancel()
             timer.join()

@@ -4,13 +4,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from uuid import UUID
 
-from pools import names
 from pools.models import Mode, Pool, Pooler
-from pools.poolers.catalogue import Setting
+from pools.poolers import catalogue
+from pools.poolers.catalogue import Scope, Setting, Version
+from pools.poolers.controls import Column
 from pools.poolers.kind import ConsoleSample, Problems
-from pools.poolers.pgbouncer import console, entries, render, sample, settings, verify
+from pools.poolers.pgbouncer import console, entries, releases, render, sample, verify
+from pools.poolers.pgbouncer.catalogue import CATALOGUE
+from pools.poolers.pgbouncer.columns import COLUMNS
+from pools.poolers.pgbouncer.controls import VERBS, PgBouncerControls
 from pools.poolers.pgbouncer.session import PgBouncerSession
-from pools.poolers.pgbouncer.settings import Version
 
 
 class PgBouncer:
@@ -18,19 +21,20 @@ class PgBouncer:
 
     files: tuple[str, ...] = render.FILES
     usual_mode = Mode.TRANSACTION
-    catalogue: tuple[Setting, ...] = ()
-    words: tuple[str, ...] = ("pools", "stats", "clients", "servers", "databases", "users", "config", "lists")
+    catalogue: tuple[Setting, ...] = CATALOGUE
+    words: tuple[str, ...] = tuple(word for word in console.WORDS if word != "version")
+    columns: Mapping[str, Column] = COLUMNS
+    verbs: tuple[str, ...] = VERBS
 
     def version_of(self, text: str) -> Version:
         """(1, 18) of `PgBouncer 1.18.0`."""
-        return settings.version_of(text)
+        return releases.version_of(text)
 
     def problems(self, wish: Pool) -> Problems:
         """Settings that its release does not take, or that would break their line."""
-        version = settings.version_of(wish.pooler.server_version)
-        for name, value in wish.settings.items():
-            if message := settings.fault_of(name, value, version) or names.line_problem(str(value)):
-                yield "settings", message
+        version = releases.version_of(wish.pooler.server_version)
+        for _, message in catalogue.problems(CATALOGUE, Scope.POOL, wish.settings, version):
+            yield "settings", message
 
     def check(self, pooler: Pooler) -> str:
         """`PgBouncer 1.18.0`, from SHOW VERSION."""
@@ -39,6 +43,11 @@ class PgBouncer:
     def sample(self, pooler: Pooler) -> ConsoleSample:
         """SHOW POOLS, SHOW STATS and SHOW DATABASES."""
         return sample.take(pooler)
+
+    def words_of(self, pooler: Pooler) -> tuple[str, ...]:
+        """By the version that the last check found."""
+        version = self.version_of(pooler.server_version)
+        return tuple(word for word in self.words if console.WORDS[word] <= version)
 
     def show(self, pooler: Pooler, word: str) -> list[dict[str, object]]:
         """The rows of `SHOW word`."""
@@ -53,6 +62,12 @@ class PgBouncer:
         """A session over one console login."""
         with console.open(pooler) as connection:
             yield PgBouncerSession(pooler, connection)
+
+    @contextmanager
+    def controls(self, pooler: Pooler) -> Iterator[PgBouncerControls]:
+        """PAUSE and its like over one console login."""
+        with console.open(pooler) as connection:
+            yield PgBouncerControls(pooler, connection)
 
     def masked(self, texts: Mapping[str, str]) -> dict[str, str]:
         """The files with dots for passwords."""

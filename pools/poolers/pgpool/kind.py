@@ -1,85 +1,120 @@
-"""Pgpool-II through its SQL interface: whether it is there, and which release it is."""
+"""Pgpool-II as a kind of pooler: sessions only, one cluster, and pools that are what pool_hba.conf lets in."""
 
 import re
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from uuid import UUID
 
-import psycopg
-
-from pools.errors import PoolerUnreachable
 from pools.models import Mode, Pool, Pooler
 from pools.poolers.catalogue import Setting, Version
-from pools.poolers.kind import ConsoleSample, Problems, Rejected, Session
-from pools.poolers.pgbouncer.console import reason_of
+from pools.poolers.kind import ConsoleSample, Problems
+from pools.poolers.pgpool import access, catalogue, draft, render, session, sql, verify
+from pools.poolers.pgpool.session import PgpoolSession
 
-CONNECT_TIMEOUT_S = 5
+CAPACITY = ("num_init_children", "max_pool")
 
 
 class Pgpool:
-    """The kind `pgpool`: it pools sessions and has no named pools (its manual, "connection pooling")."""
+    """The kind `pgpool`; see `pools.poolers.kind.Kind`."""
 
-    files: tuple[str, ...] = ()
+    files: tuple[str, ...] = draft.ALL_FILES
     usual_mode = Mode.SESSION
-    catalogue: tuple[Setting, ...] = ()
-    words: tuple[str, ...] = ()
+    catalogue: tuple[Setting, ...] = catalogue.CATALOGUE
+    words: tuple[str, ...] = sql.WORDS
 
     def version_of(self, text: str) -> Version:
         """(4, 3) of `Pgpool-II 4.3.5`."""
         found = re.search(r"(\d+)\.(\d+)", text)
-        return (int(found[1]), int(found[2])) if found else (4, 3)
+        return (int(found[1]), int(found[2])) if found else catalogue.OLDEST
 
     def problems(self, wish: Pool) -> Problems:
-        """It caches sessions' connections by database and user: no other modes, no names or settings of its own."""
+        """It caches sessions' connections by database and user: no other modes, names, sizes, or clusters."""
         if wish.mode != Mode.SESSION:
             yield "mode", f"Pgpool-II keeps a server connection for a whole session: {wish.mode} mode needs a PgBouncer"
         if wish.name != wish.database:
             yield "name", f"Pgpool-II has no names of its own for databases: name the pool {wish.database!r}"
         if wish.settings:
             yield "settings", "Pgpool-II has no settings per pool: leave them out"
+        if wish.through_id:
+            yield "through", "a Pgpool-II leads to its cluster itself: only a PgBouncer can lead through one"
+        for field, value in (("database", wish.database), ("user", wish.user)):
+            if value and (message := access.name_problem(value)):
+                yield field, message
+        yield from _size_problems(wish)
+        yield from _cluster_problems(wish)
 
     def check(self, pooler: Pooler) -> str:
         """`Pgpool-II 4.3.5`, from SHOW POOL_VERSION; the login is a role of the PostgreSQL behind it."""
-        try:
-            with psycopg.connect(
-                host=pooler.host,
-                port=pooler.port,
-                user=pooler.admin_user,
-                password=pooler.admin_password,
-                dbname="postgres",
-                application_name="pooldeck",
-                connect_timeout=CONNECT_TIMEOUT_S,
-                autocommit=True,
-                prepare_threshold=None,
-            ) as connection:
-                cursor = connection.execute("SHOW POOL_VERSION")
-                rows = cursor.fetchall()
-                while cursor.nextset():  # 4.3 answers with an empty result first (seen)
-                    rows += cursor.fetchall()
-        except psycopg.Error as error:
-            raise PoolerUnreachable(f"pooler {pooler} can't be reached: {reason_of(error)}") from None
-        return f"Pgpool-II {rows[0][0].split()[0]}" if rows else "Pgpool-II"
+        with sql.open(pooler) as opened:
+            return sql.version(opened)
+
+    def facts(self, pooler: Pooler) -> dict[str, int]:
+        """How many children it has and how many connections each keeps, out of PGPOOL SHOW ALL."""
+        with sql.open(pooler) as opened:
+            live = sql.settings(opened)
+        return {name: int(live[name]) for name in CAPACITY if live.get(name, "").isdigit()}
+
+    def connections_of(self, pooler: Pooler) -> int | None:
+        """num_init_children × max_pool: what it may open to its cluster, whatever its pools are; None when unknown."""
+        figures = [_capacity(pooler, name) for name in CAPACITY]
+        return None if None in figures else (figures[0] or 0) * (figures[1] or 0)
+
+    def usual_size(self, pooler: Pooler) -> int | None:
+        """The only size its pools can have: all share its children."""
+        return pooler.facts.get("num_init_children")
 
     def sample(self, pooler: Pooler) -> ConsoleSample:
-        """Nothing: Pgpool-II has no named pools."""
-        return ConsoleSample()
+        """SHOW POOL_POOLS by database."""
+        rows = sql.show(pooler, "pool_pools")
+        return ConsoleSample(sql.figures(rows), {}, {"pool_pools": rows})
 
     def show(self, pooler: Pooler, word: str) -> list[dict[str, object]]:
-        """None: its console speaks of nodes and processes."""
-        return []
+        """The rows of a SHOW command; none for a word of another kind's."""
+        return sql.show(pooler, word) if word in sql.STATEMENTS else []
 
     def compare(self, pooler: Pooler, texts: Mapping[str, str]) -> dict[UUID, str]:
-        """Nothing was applied, so nothing can differ."""
+        """PGPOOL SHOW ALL against the panel's settings: what differs concerns all pools alike."""
+        written = render.values_in(render.ours(texts.get(render.MAIN, "")))
+        with sql.open(pooler) as opened:
+            wrong = verify.differences(sql.settings(opened), written)
+        for name, (live, wanted) in wrong.items():
+            if not verify.waits_for_restart(name):
+                fault = f"the pooler has {name} = {live!r}, not {wanted!r}"
+                return {one.pool: fault for one in access.read(texts.get(render.HBA, ""))}
         return {}
 
-    def open(self, pooler: Pooler) -> AbstractContextManager[Session]:
-        """Refused until the panel can configure it."""
-        raise Rejected(f"pooler {pooler} is a Pgpool-II, which has no named pools: make the pool on a PgBouncer")
+    @contextmanager
+    def open(self, pooler: Pooler) -> Iterator[PgpoolSession]:
+        """A session for an apply."""
+        yield session.open(pooler, self.version_of)
 
     def masked(self, texts: Mapping[str, str]) -> dict[str, str]:
-        """Nothing is rendered, so nothing is shown."""
-        return {}
+        """The files with dots for passwords and keys."""
+        return render.masked(texts)
 
     def ours(self, name: str, text: str) -> str:
-        """Nothing is written."""
-        return ""
+        """The part that an apply replaces."""
+        return text if name in draft.GIVEN else render.ours(text)
+
+
+def _capacity(pooler: Pooler, name: str) -> int | None:
+    """The larger of what is live and what the next restart brings."""
+    figures = [pooler.facts.get(name), pooler.settings.get(name)]
+    known = [int(figure) for figure in figures if str(figure or "").isdigit()]
+    return max(known, default=None)
+
+
+def _size_problems(wish: Pool) -> Problems:
+    children = wish.pooler.facts.get("num_init_children")
+    if children and wish.size != children:
+        yield (
+            "size",
+            f"Pgpool-II can't set a pool's connections apart, all share its {children} children: use {children}, "
+            f"or change num_init_children in the settings of pooler {wish.pooler}",
+        )
+
+
+def _cluster_problems(wish: Pool) -> Problems:
+    others = wish.pooler.pools.wanted().exclude(pk=wish.pk).exclude(cluster=wish.cluster_id)
+    if first := others.select_related("cluster").first():
+        yield "cluster", draft.one_cluster(wish.pooler, first.cluster, wish)

@@ -1,0 +1,98 @@
+"""The console's verbs on a pool over HTTP, and what each answers."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+
+from panel.accounts.permissions import person
+from pools import console_verbs
+from pools.console_verbs import DEADLINE_S, HOLD_S, LONGEST_DEADLINE_S, LONGEST_HOLD_S, Outcome
+from pools.models import Pool
+
+
+class PauseSerializer(serializers.Serializer[Any]):
+    """How long to wait for running transactions, and how long to hold the clients back."""
+
+    deadline_s = serializers.IntegerField(
+        default=DEADLINE_S, min_value=1, max_value=LONGEST_DEADLINE_S, help_text="Seconds to wait; then 409"
+    )
+    hold_s = serializers.IntegerField(
+        default=HOLD_S, min_value=1, max_value=LONGEST_HOLD_S, help_text="Seconds until it is resumed by itself"
+    )
+
+
+class KillSerializer(serializers.Serializer[Any]):
+    """The pool's name, typed, and how long new clients are held back afterwards."""
+
+    confirm = serializers.CharField(trim_whitespace=False, help_text="The pool's name")
+    hold_s = serializers.IntegerField(
+        default=0, min_value=0, max_value=LONGEST_HOLD_S, help_text="Seconds until it takes clients again"
+    )
+
+
+class OutcomeSerializer(serializers.Serializer[Outcome]):
+    """What the console says of the pool after the verb."""
+
+    paused = serializers.BooleanField(source="condition.paused")
+    disabled = serializers.BooleanField(source="condition.disabled")
+    paused_until = serializers.DateTimeField(allow_null=True, help_text="When it is resumed by itself")
+    detail = serializers.CharField()
+
+
+class ConsoleVerbs(GenericViewSet[Pool]):
+    """PAUSE and its like as actions of a pool; 409 with the console's words where it refuses."""
+
+    @extend_schema(request=PauseSerializer, responses=OutcomeSerializer)
+    @action(detail=True, methods=["post"])
+    def pause(self, request: Request, pk: str) -> Response:
+        """Hold its clients back; 409 with the `blockers` when their transactions don't end within `deadline_s`."""
+        asked = _validated(PauseSerializer, request)
+        return self._done(partial(console_verbs.pause, **asked))
+
+    @extend_schema(request=None, responses=OutcomeSerializer)
+    @action(detail=True, methods=["post"])
+    def resume(self, request: Request, pk: str) -> Response:
+        """Let its clients go on, whoever paused it."""
+        return self._done(console_verbs.resume)
+
+    @extend_schema(request=KillSerializer, responses=OutcomeSerializer)
+    @action(detail=True, methods=["post"])
+    def kill(self, request: Request, pk: str) -> Response:
+        """Drop all its clients and server connections at once; `confirm` is its name."""
+        return self._done(partial(console_verbs.kill, **_validated(KillSerializer, request)))
+
+    @extend_schema(request=None, responses=OutcomeSerializer)
+    @action(detail=True, methods=["post"])
+    def reconnect(self, request: Request, pk: str) -> Response:
+        """Replace each server connection as soon as its client lets it go."""
+        return self._done(console_verbs.reconnect)
+
+    @extend_schema(request=None, responses=OutcomeSerializer)
+    @action(detail=True, methods=["post"])
+    def disable(self, request: Request, pk: str) -> Response:
+        """Refuse new clients; those connected stay."""
+        return self._done(console_verbs.disable)
+
+    @extend_schema(request=None, responses=OutcomeSerializer)
+    @action(detail=True, methods=["post"])
+    def enable(self, request: Request, pk: str) -> Response:
+        """Let new clients in again."""
+        return self._done(console_verbs.enable)
+
+    def _done(self, verb: Callable[..., Outcome]) -> Response:
+        outcome = verb(self.get_object(), author=person(self.request.user))
+        return Response(OutcomeSerializer(outcome).data)
+
+
+def _validated(serializer: type[serializers.Serializer[Any]], request: Request) -> dict[str, Any]:
+    asked = serializer(data=request.data)
+    asked.is_valid(raise_exception=True)
+    values: dict[str, Any] = asked.validated_data
+    return values

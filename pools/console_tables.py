@@ -1,0 +1,122 @@
+"""The rows of a console's SHOW as a table for people: found, sorted, with units, and as CSV."""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from pools.poolers.controls import Column
+
+Row = Mapping[str, object]
+UNKNOWN = Column("")
+MICROSECONDS = ((1_000_000, "s"), (1_000, "ms"))
+BYTES = ((1 << 40, "TB"), (1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB"))
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True)
+class Head:
+    """The head of a column; `sort` is what its link asks for, `direction` is aria-sort's word."""
+
+    name: str
+    meaning: str
+    unit: str
+    is_number: bool
+    sort: str
+    direction: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A value as people read it, the exact one in `title` where they differ."""
+
+    text: str
+    title: str
+    is_number: bool
+
+
+def heads(rows: Sequence[Row], columns: Mapping[str, Column], sort: str) -> list[Head]:
+    """One for each column of the rows; a first click sorts numbers from the largest and texts from A."""
+    return [_head(name, rows, columns.get(name, UNKNOWN), sort) for name in (rows[0] if rows else ())]
+
+
+def matching(rows: Iterable[Row], query: str) -> list[Row]:
+    """Those with a cell that holds the text, in any case."""
+    wanted = query.casefold()
+    return [row for row in rows if any(wanted in str(value).casefold() for value in row.values() if value is not None)]
+
+
+def ordered(rows: Sequence[Row], sort: str) -> list[Row]:
+    """By the column that `sort` names, `-` before it for the largest first; empty cells last, ties as they came."""
+    name, backwards = sort.removeprefix("-"), sort.startswith("-")
+    if not rows or name not in rows[0]:
+        return list(rows)
+    empty = [row for row in rows if row[name] in (None, "")]
+    filled = [row for row in rows if row[name] not in (None, "")]
+    return sorted(filled, key=lambda row: _rank(row[name]), reverse=backwards) + empty
+
+
+def cells(row: Row, columns: Mapping[str, Column]) -> list[Cell]:
+    """The row's values in the order of its columns."""
+    return [_cell(value, columns.get(name, UNKNOWN)) for name, value in row.items()]
+
+
+def as_csv(rows: Sequence[Row]) -> str:
+    """With a line of names, exact values, and texts that no spreadsheet takes for a formula."""
+    written = io.StringIO()
+    writer = csv.writer(written)
+    writer.writerow(rows[0] if rows else ())
+    writer.writerows([_harmless(value) for value in row.values()] for row in rows)
+    return written.getvalue()
+
+
+def _head(name: str, rows: Sequence[Row], column: Column, sort: str) -> Head:
+    is_number = bool(rows) and all(row[name] is None or _is_number(row[name]) for row in rows)
+    if sort == name:
+        return Head(name, column.meaning, column.unit, is_number, f"-{name}", "ascending")
+    if sort == f"-{name}":
+        return Head(name, column.meaning, column.unit, is_number, name, "descending")
+    return Head(name, column.meaning, column.unit, is_number, f"-{name}" if is_number else name, "none")
+
+
+def _cell(value: object, column: Column) -> Cell:
+    if value is None or value == "":
+        return Cell("–", "", is_number=False)
+    if not _is_number(value):
+        return Cell(str(value), "", is_number=False)
+    number = int(str(value))
+    if column.unit == "us":
+        return _scaled(number, MICROSECONDS, "µs")
+    if column.unit == "bytes":
+        return _scaled(number, BYTES, "bytes")
+    if column.unit == "s":
+        return Cell(f"{number:,} s", "", is_number=True)
+    return Cell(f"{number:,}" if column.unit == "count" else str(number), "", is_number=True)
+
+
+def _scaled(number: int, units: Iterable[tuple[int, str]], smallest: str) -> Cell:
+    """`1.23 ms` of 1,230 µs, three digits that matter; the exact number in the title."""
+    for size, unit in units:
+        if number >= size:
+            return Cell(f"{_three_digits(number / size)} {unit}", f"{number:,} {smallest}", is_number=True)
+    return Cell(f"{number} {smallest}", "", is_number=True)
+
+
+def _three_digits(number: float) -> str:
+    return f"{number:,.{0 if number >= 100 else 1 if number >= 10 else 2}f}"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | Decimal) and not isinstance(value, bool)
+
+
+def _rank(value: Any) -> tuple[int, Any]:
+    """Numbers before texts, so that a column of both can be sorted at all."""
+    return (0, value) if _is_number(value) else (1, str(value).casefold())
+
+
+def _harmless(value: object) -> object:
+    text = "" if value is None else str(value)
+    return f"'{text}" if isinstance(value, str) and text.startswith(FORMULA_STARTS) else text
