@@ -10,9 +10,9 @@ from queue import Full, Queue
 
 from django.db import connections
 
-from pools import poolers_admin
-from pools.errors import PoolsError
+from pools import watching as consoles
 from pools.models import Pool
+from pools.watching import Look
 
 log = logging.getLogger(__name__)
 
@@ -45,25 +45,23 @@ def watching(pool: Pool | None, events: "Queue[object]") -> Iterator[None]:
 
 
 def _watch(pool: Pool, events: "Queue[object]", over: threading.Event) -> None:
-    due, failing = time.monotonic(), False
+    due, seen = time.monotonic(), Look()
     try:
         while not over.wait(max(0.0, due - time.monotonic())):
-            failing = not _look(pool, events, quiet=failing)
+            seen = _look(pool, events, seen)
             due = max(due + EVERY_S, time.monotonic())
     finally:
         connections.close_all()  # this thread's own, should a look have opened one
 
 
-def _look(pool: Pool, events: "Queue[object]", *, quiet: bool) -> bool:
-    """Whether the look succeeded; the run goes on without it, and only the first failure in a row is told."""
-    at = time.monotonic()
-    try:
-        found = poolers_admin.pool_figures(pool.pooler).get(pool.name)
-    except (PoolsError, OSError) as error:
-        if not quiet:
-            log.warning("pool %s can't be watched: %s", pool.pk, error)
-        return False
-    if found is not None:
+def _look(pool: Pool, events: "Queue[object]", seen: Look) -> Look:
+    """What the console says now, put on once; the run goes on without it, and of failures in a row one is told."""
+    look = consoles.look(pool.pooler)
+    if look.error and not seen.error:
+        log.warning("pool %s can't be watched: %s", pool.pk, look.error)
+    found = look.figures.get(pool.name)
+    if found is not None and look.at != seen.at:
+        at = time.monotonic() - max(0.0, look.age_s)
         with suppress(Full):
             events.put_nowait(PoolLook(at, {name: getattr(found, name) for name in FIGURES}))
-    return True
+    return look

@@ -3,8 +3,10 @@
 import os
 import re
 from collections.abc import Callable
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -55,6 +57,26 @@ def flag(name: str, default: bool = False) -> bool:
 def words(name: str, default: list[str]) -> list[str]:
     """A list separated by commas."""
     return read(name, default, lambda raw: [word.strip() for word in raw.split(",") if word.strip()])
+
+
+def web_address(raw: str) -> str:
+    """An http or https URL with a host; a slash at its end is left out."""
+    parts = urlsplit(raw)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("use http:// or https:// and a host")
+    return raw.rstrip("/")
+
+
+def networks(raw: str) -> list[IPv4Network | IPv6Network]:
+    """Addresses and networks in CIDR notation, separated by commas."""
+    return [ip_network(word.strip()) for word in raw.split(",") if word.strip()]
+
+
+def mail_security(raw: str) -> str:
+    """How a mail server is spoken to."""
+    if raw not in ("starttls", "tls", "none"):
+        raise ValueError("use starttls, tls or none")
+    return raw
 
 
 def forget_libpq() -> None:

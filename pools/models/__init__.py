@@ -1,6 +1,17 @@
 """The records of this app, one module a noun."""
 
 from pools.models.clusters import Cluster, ClusterState, ClusterStatus, RolePassword, SslMode
+from pools.models.events import (
+    Channel,
+    Event,
+    EventKind,
+    Moment,
+    Notice,
+    Severity,
+    SubjectType,
+    Threshold,
+)
+from pools.models.monitoring import PoolerMinute, PoolMinute
 from pools.models.nodes import ClusterNode, NodeRole
 from pools.models.pooler_files import PoolerFile
 from pools.models.poolers import Pooler, PoolerKind, PoolerState
@@ -9,20 +20,30 @@ from pools.models.revisions import Revision, RevisionState
 from pools.models.states import PoolState
 
 __all__ = [
+    "Channel",
     "Cluster",
     "ClusterNode",
     "ClusterState",
     "ClusterStatus",
+    "Event",
+    "EventKind",
     "Mode",
+    "Moment",
     "NodeRole",
+    "Notice",
     "Pool",
+    "PoolMinute",
     "PoolState",
     "Pooler",
     "PoolerFile",
     "PoolerKind",
+    "PoolerMinute",
     "PoolerState",
     "Revision",
     "RevisionState",
     "RolePassword",
+    "Severity",
     "SslMode",
+    "SubjectType",
+    "Threshold",
 ]

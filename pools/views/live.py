@@ -21,7 +21,7 @@ COLUMNS = ("database", "user", "cl_active", "cl_waiting", "sv_active", "sv_idle"
 def pool_rows(pools: Iterable[Pool]) -> list[dict[str, Any]]:
     """Each pool with its figures, one console query per pooler; `error` where its pooler does not answer."""
     listed = list(pools)
-    looks = watching.figures_of(pool.pooler for pool in listed)
+    looks = watching.looks_of(pool.pooler for pool in listed)
     return [
         {
             "pool": pool,
@@ -35,7 +35,7 @@ def pool_rows(pools: Iterable[Pool]) -> list[dict[str, Any]]:
 def pool_state(pool: Pool) -> dict[str, Any]:
     """The context of a pool's moving card: its state, the revision that carries it, its figures."""
     answers = pool.pooler.state == PoolerState.ONLINE
-    look = watching.figures(pool.pooler) if answers else Look(error=pool.pooler.error or "it was not checked yet")
+    look = watching.look(pool.pooler) if answers else Look(error=pool.pooler.error or "it was not checked yet")
     revision = pool.pooler.revisions.defer("sealed_files").first()
     return {
         "pool": pool,
@@ -49,8 +49,8 @@ def pool_state(pool: Pool) -> dict[str, Any]:
 def console_rows(pooler: Pooler) -> dict[str, Any]:
     """The context of a pooler's table of SHOW POOLS: column names, rows of values, the error instead."""
     answers = pooler.state == PoolerState.ONLINE
-    look = watching.show_pools(pooler) if answers else Look(error=pooler.error or "it was not checked yet")
-    rows = [[row.get(column) for column in COLUMNS] for row in look.rows]
+    look = watching.look(pooler) if answers else Look(error=pooler.error or "it was not checked yet")
+    rows = [[row.get(column) for column in COLUMNS] for row in look.pools]
     return {"pooler": pooler, "columns": COLUMNS, "rows": rows, "look_error": look.error}
 
 

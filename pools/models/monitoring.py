@@ -1,0 +1,66 @@
+"""What pools and poolers did, minute by minute: the average and the maximum of each figure."""
+
+from django.db import models
+
+from pools.models.poolers import Pooler
+from pools.models.pools import Pool
+
+
+class Minute(models.Model):
+    """A minute, counted from 1970 in UTC so that SQL can bundle it; `looks` is how often the console was asked.
+
+    Times are in ms, averages of them weighted by what ended; rates are None until there were two looks.
+    """
+
+    minute = models.PositiveIntegerField()
+    looks = models.PositiveSmallIntegerField()
+    cl_active_avg = models.FloatField()
+    cl_active_max = models.FloatField()
+    cl_waiting_avg = models.FloatField()
+    cl_waiting_max = models.FloatField()
+    sv_active_avg = models.FloatField()
+    sv_active_max = models.FloatField()
+    sv_idle_avg = models.FloatField()
+    sv_idle_max = models.FloatField()
+    sv_used_avg = models.FloatField()
+    sv_used_max = models.FloatField()
+    maxwait_ms_avg = models.FloatField()
+    maxwait_ms_max = models.FloatField()
+    queries_per_s_avg = models.FloatField(null=True)
+    queries_per_s_max = models.FloatField(null=True)
+    transactions_per_s_avg = models.FloatField(null=True)
+    transactions_per_s_max = models.FloatField(null=True)
+    received_bytes_per_s_avg = models.FloatField(null=True)
+    received_bytes_per_s_max = models.FloatField(null=True)
+    sent_bytes_per_s_avg = models.FloatField(null=True)
+    sent_bytes_per_s_max = models.FloatField(null=True)
+    query_ms_avg = models.FloatField(null=True)
+    query_ms_max = models.FloatField(null=True)
+    transaction_ms_avg = models.FloatField(null=True)
+    transaction_ms_max = models.FloatField(null=True)
+    wait_ms_avg = models.FloatField(null=True)
+    wait_ms_max = models.FloatField(null=True)
+
+    class Meta:
+        abstract = True
+        ordering = ["minute"]
+
+
+class PoolMinute(Minute):
+    """One minute of one pool."""
+
+    pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="minutes")
+
+    class Meta(Minute.Meta):
+        constraints = [models.UniqueConstraint(fields=["pool", "minute"], name="one_row_of_a_pools_minute")]
+        indexes = [models.Index(fields=["minute"], name="pool_minutes_by_age")]
+
+
+class PoolerMinute(Minute):
+    """One minute of all pools of a pooler together: their sums, and the longest wait."""
+
+    pooler = models.ForeignKey(Pooler, on_delete=models.CASCADE, related_name="minutes")
+
+    class Meta(Minute.Meta):
+        constraints = [models.UniqueConstraint(fields=["pooler", "minute"], name="one_row_of_a_poolers_minute")]
+        indexes = [models.Index(fields=["minute"], name="pooler_minutes_by_age")]

@@ -1,0 +1,98 @@
+"""The value of everything that is looked after: what the consoles say, and what checks and applies left behind."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db.models import Count, Max, Q
+
+from pools import budget
+from pools.models import (
+    Cluster,
+    ClusterState,
+    EventKind,
+    Pool,
+    Pooler,
+    PoolState,
+    SubjectType,
+)
+from pools.watching import Look
+
+
+@dataclass(frozen=True)
+class Value:
+    """A measured value of one subject, and the sentence that an event says of it."""
+
+    kind: EventKind
+    subject_type: SubjectType
+    subject_id: UUID
+    subject_name: str
+    value: float
+    message: str
+    pooler_id: UUID | None = None
+
+    @property
+    def key(self) -> tuple[str, UUID]:
+        """What there is at most one open event of."""
+        return (self.kind, self.subject_id)
+
+
+def all_values(looks: Mapping[UUID, Look]) -> Iterator[Value]:
+    """Everything that can be told now, in a handful of queries; a pool whose console is silent has no value."""
+    poolers = list(Pooler.objects.annotate(refused=Count("pools", filter=Q(pools__state__in=REFUSED))))
+    drifted = set(Pooler.objects.filter(pools__state=PoolState.DRIFTED).values_list("pk", flat=True))
+    for pooler in poolers:
+        yield from _of_pooler(pooler, looks.get(pooler.pk), pooler.pk in drifted)
+    for pool in Pool.objects.wanted().select_related("pooler"):
+        if (look := looks.get(pool.pooler_id)) and not look.error:
+            yield from _of_pool(pool, look)
+    yield from _of_clusters()
+
+
+REFUSED = (PoolState.FAILED, PoolState.ROLLED_BACK)
+
+
+def _of_pool(pool: Pool, look: Look) -> Iterator[Value]:
+    figures = look.figures.get(pool.name)
+    waiting, wait_s = (figures.cl_waiting, figures.maxwait_ms / 1000) if figures else (0, 0.0)
+    subject = (SubjectType.POOL, pool.pk, pool.name)
+    said = f"{waiting} clients wait for one of the {pool.size} server connections"
+    yield Value(EventKind.WAITING, *subject, waiting, said, pool.pooler_id)
+    said = f"the first client in the queue has waited for {wait_s:.1f} s"
+    yield Value(EventKind.MAXWAIT, *subject, wait_s, said, pool.pooler_id)
+
+
+def _of_pooler(pooler: Pooler, look: Look | None, drifted: bool) -> Iterator[Value]:
+    subject = (SubjectType.POOLER, pooler.pk, pooler.name)
+    if look:
+        yield Value(EventKind.POOLER_DOWN, *subject, bool(look.error), look.error, pooler.pk)
+    refused: int = getattr(pooler, "refused", 0)
+    said = f"{refused} pools are not live: the reason is on their pages"
+    yield Value(EventKind.NOT_APPLIED, *subject, refused, said, pooler.pk)
+    is_adrift = drifted or pooler.settings_state == PoolState.DRIFTED
+    said = "it differs from what the panel applied: adopt or overwrite it"
+    yield Value(EventKind.DRIFT, *subject, is_adrift, said, pooler.pk)
+    names = ", ".join(str(one.get("name")) for one in pooler.needs_restart)
+    yield Value(EventKind.RESTART, *subject, bool(names), f"it reads {names} at its start only", pooler.pk)
+
+
+def _of_clusters() -> Iterator[Value]:
+    clusters = list(Cluster.objects.select_related("status").annotate(lag_s=Max("nodes__lag_s")))
+    budgets = budget.of_clusters(clusters)
+    for cluster in clusters:
+        subject = (SubjectType.CLUSTER, cluster.pk, cluster.name)
+        status = getattr(cluster, "status", None)
+        if status:
+            is_down = status.state == ClusterState.UNREACHABLE
+            yield Value(EventKind.CLUSTER_DOWN, *subject, is_down, status.error)
+        yield from _of_budget(subject, budgets[cluster.pk])
+        if (lag_s := getattr(cluster, "lag_s", None)) is not None:
+            yield Value(EventKind.LAG, *subject, lag_s, f"a standby is {lag_s:.0f} s behind")
+
+
+def _of_budget(subject: tuple[SubjectType, UUID, str], found: budget.Budget) -> Iterable[Value]:
+    if not found.available:
+        return []
+    percent = 100 * found.allocated / found.available
+    said = f"{found.allocated} of {found.available} connections are given to pools ({percent:.0f} %)"
+    return [Value(EventKind.BUDGET, *subject, percent, said)]

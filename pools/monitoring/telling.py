@@ -1,0 +1,88 @@
+"""Sends what is to be told of events: all that is due over a channel in one message, again with patience if it fails."""
+
+import logging
+import uuid
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F
+from django.urls import reverse
+from django.utils import timezone
+
+from pools.models import Channel, Event, Moment, Notice
+from pools.monitoring import channels
+from pools.monitoring.channels import Letter, NotTold
+
+logger = logging.getLogger(__name__)
+
+AT_MOST = 200  # events of one message
+LEASE = timedelta(seconds=60)  # longer than a channel may take; a worker that died in it leaves the rest to others
+FIRST_WAIT_S, LONGEST_WAIT_S = 15, 3600
+ATTEMPTS = 20  # about half a day
+
+
+def tell_what_is_due() -> None:
+    """One message over each channel that has something to say."""
+    for channel in Channel:
+        if batch := _claim(channel):
+            _send(channel, batch)
+
+
+def test(channel: str) -> str:
+    """Send a message of no event over a channel; why it did not arrive, or nothing."""
+    try:
+        channels.send(channel, Letter(uuid.uuid4(), [], is_test=True))
+    except NotTold as error:
+        return str(error)
+    return ""
+
+
+def _claim(channel: Channel) -> uuid.UUID | None:
+    """Take what is due, each notice by one worker only; what failed together goes out under its old id."""
+    now, batch = timezone.now(), uuid.uuid4()
+    due = Notice.objects.filter(channel=channel, sent_at=None, due_at__lte=now, attempts__lt=ATTEMPTS)
+    with transaction.atomic():
+        first = due.order_by("due_at", "pk").first()
+        if first is None:
+            return None
+        again = due.filter(batch=first.batch) if first.batch else due.filter(batch=None)
+        chosen = list(again.order_by("due_at", "pk").values_list("pk", flat=True)[:AT_MOST])
+        mine = due.filter(pk__in=chosen, batch=first.batch)
+        taken = mine.update(batch=first.batch or batch, due_at=now + LEASE, attempts=F("attempts") + 1)
+    return (first.batch or batch) if taken else None
+
+
+def _send(channel: Channel, batch: uuid.UUID) -> None:
+    notices = list(Notice.objects.filter(batch=batch, sent_at=None).select_related("event").order_by("due_at", "pk"))
+    letter = Letter(batch, [as_json(notice.event, Moment(notice.moment)) for notice in notices])
+    rows = Notice.objects.filter(batch=batch)
+    try:
+        channels.send(channel, letter)
+    except NotTold as error:
+        attempts = max(notice.attempts for notice in notices)
+        wait = timedelta(seconds=min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** (attempts - 1)))
+        rows.update(due_at=timezone.now() + wait, error=str(error))
+        logger.warning("%d events not told by %s, attempt %d: %s", len(notices), channel, attempts, error)
+    else:
+        rows.update(sent_at=timezone.now(), error="")
+        logger.info("%d events told by %s", len(notices), channel)
+
+
+def as_json(event: Event, moment: Moment) -> dict[str, Any]:
+    """An event as webhooks have it; times in ISO 8601 with zone."""
+    closed_at = event.closed_at if moment == Moment.CLOSED else None
+    return {
+        "id": str(event.pk),
+        "moment": str(moment),
+        "kind": event.kind,
+        "title": event.get_kind_display(),
+        "severity": event.severity,
+        "subject": {"type": event.subject_type, "id": str(event.subject_id), "name": event.subject_name},
+        "value": event.value,
+        "message": event.message,
+        "opened_at": event.opened_at.isoformat() if event.opened_at else None,
+        "closed_at": closed_at.isoformat() if closed_at else None,
+        "url": f"{settings.PUBLIC_URL}{reverse(f'{event.subject_type}-detail', args=[event.subject_id])}",
+    }
