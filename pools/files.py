@@ -1,18 +1,17 @@
-"""Configuration files replaced whole: a reader, or a crash at any moment, finds the old bytes or the new."""
+"""Configuration files replaced whole: a reader, or a crash at any moment, finds all the old bytes or all the new."""
 
 import os
-import re
-import secrets
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from pools import swaps
 from pools.errors import ApplyFailed
 
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 LARGEST_BYTES = 32 * 1024 * 1024
+LOOKS = 5  # at a file that another process swaps meanwhile
 
 
 class UnsafeFolder(ApplyFailed):
@@ -26,24 +25,21 @@ def read(folder: str, names: list[str]) -> dict[str, bytes | None]:
 
 
 def replace(folder: str, contents: Mapping[str, bytes | None]) -> None:
-    """Make each file hold these bytes (None: remove it), in this order; raises `UnsafeFolder` or `ApplyFailed`.
+    """Make all files hold these bytes (None: remove it) at one moment; raises `UnsafeFolder` or `ApplyFailed`.
 
-    Everything is on disk under temporary names before the first rename, so a full disk changes nothing, and
-    files that hold these bytes already are left alone, so that it keeps nobody from putting the old ones back.
+    Everything is on disk under other names before that moment, so a full disk changes nothing, and files that hold
+    these bytes already are left alone, so that it keeps nobody from putting the old ones back.
     Mode 0600, or 0640 where the folder is setgid: that is how its owner shares it with PgBouncer's group.
     """
     with _opened(folder) as folder_fd:
-        _remove_leftovers(folder_fd, contents)
         changed = {name: new for name, new in contents.items() if _read_one(folder_fd, folder, name) != new}
         try:
-            written = {name: _write_aside(folder_fd, name, new) for name, new in changed.items() if new is not None}
-            for name in changed:
-                _put_in_place(folder_fd, name, written)
-            os.fsync(folder_fd)
+            if changed:
+                swaps.replace(folder_fd, changed)
+            else:
+                swaps.finish(folder_fd)
         except OSError as error:
             raise ApplyFailed(f"{folder} could not be written: {error.strerror}; its files are whole") from error
-        finally:
-            _remove_leftovers(folder_fd, contents)
 
 
 def refuse_unsafe(folder: str) -> None:
@@ -85,43 +81,28 @@ def _refuse_anything_but_a_file(folder_fd: int, folder: str, name: str) -> None:
 
 
 def _read_one(folder_fd: int, folder: str, name: str) -> bytes | None:
-    _refuse_anything_but_a_file(folder_fd, folder, name)
+    for _ in range(LOOKS):
+        if not swaps.is_swapped(folder_fd, name):
+            try:
+                return _read_plain(folder_fd, folder, name)
+            except UnsafeFolder:
+                if swaps.is_swapped(folder_fd, name):  # since it was looked at
+                    continue
+                raise
+        try:
+            with swaps.shared_side(folder_fd) as side_fd:
+                return _read_plain(side_fd, folder, name)
+        except OSError:
+            continue
+    raise UnsafeFolder(f"{folder}/{name} leads nowhere, left by an apply that was cut short: remove it, then apply")
+
+
+def _read_plain(parent_fd: int, folder: str, name: str) -> bytes | None:
+    _refuse_anything_but_a_file(parent_fd, folder, name)
     try:
-        with os.fdopen(os.open(name, READ, dir_fd=folder_fd), "rb") as file:
+        with os.fdopen(os.open(name, READ, dir_fd=parent_fd), "rb") as file:
             return file.read(LARGEST_BYTES)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise UnsafeFolder(f"{folder}/{name} can't be read: {error.strerror}") from error
-
-
-def _write_aside(folder_fd: int, name: str, content: bytes) -> str:
-    """The temporary name under which the bytes now lie on disk, owned by the folder's owner."""
-    aside = f".{name}.{secrets.token_hex(8)}"
-    folder = os.fstat(folder_fd)
-    file_fd = os.open(aside, CREATE, 0o600, dir_fd=folder_fd)
-    with os.fdopen(file_fd, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fchmod(file_fd, 0o640 if folder.st_mode & stat.S_ISGID else 0o600)
-        if os.geteuid() == 0:
-            os.fchown(file_fd, folder.st_uid, folder.st_gid)
-        os.fsync(file_fd)
-    return aside
-
-
-def _remove_leftovers(folder_fd: int, names: Iterable[str]) -> None:
-    """Temporary files of this write, or of a worker that was killed in one: they hold passwords."""
-    aside = re.compile(rf"\.({'|'.join(map(re.escape, names))})\.[0-9a-f]{{16}}")
-    for name in os.listdir(folder_fd):
-        if aside.fullmatch(name):
-            with suppress(FileNotFoundError):
-                os.unlink(name, dir_fd=folder_fd)
-
-
-def _put_in_place(folder_fd: int, name: str, written: dict[str, str]) -> None:
-    if name in written:
-        os.rename(written[name], name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd)
-        return
-    with suppress(FileNotFoundError):
-        os.unlink(name, dir_fd=folder_fd)

@@ -1,0 +1,17 @@
+"""Brings a pooler's wishes live and proves it, or puts back what was; the same for every kind of pooler."""
+
+from pools.apply.attempts import Attempt, LockLost
+from pools.apply.runs import Drifted, apply_pooler
+from pools.apply.wanted import try_again, waiting_poolers
+from pools.folders import last_applied, live_files
+
+__all__ = [
+    "Attempt",
+    "Drifted",
+    "LockLost",
+    "apply_pooler",
+    "last_applied",
+    "live_files",
+    "try_again",
+    "waiting_poolers",
+]

@@ -1,0 +1,173 @@
+"""The way of an apply, from the lock to the proof; each fault ends it with the old configuration live."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pools import files, folders, wishes
+from pools.apply import wanted
+from pools.apply.attempts import Attempt, LockLost, bury_the_dead, give_up, refuse
+from pools.apply.wanted import Wanted
+from pools.errors import ApplyFailed, PoolerUnreachable, PoolsError
+from pools.models import Pooler, PoolerState, PoolState, Revision, RevisionState
+from pools.poolers import KINDS
+from pools.poolers.kind import Rejected, Session
+
+logger = logging.getLogger(__name__)
+
+OVERWRITTEN = "changes made by hand overwritten"
+
+
+class Drifted(PoolsError):
+    """Somebody else changed the panel's part of the files."""
+
+
+def apply_pooler(pooler: Pooler, author: Any = None, *, overwrite: bool = False) -> Revision | None:
+    """Bring what is unsettled live; the last revision made, or None where nothing could be done.
+
+    Nothing is done while another worker applies, or while the pooler is down (its wishes wait, with the reason).
+    Pools or settings to blame for a fault are rolled back alone, the others are tried again without them. Changes
+    made to the files by hand keep everything waiting unless `overwrite`.
+    """
+    if not pooler.take_apply_lock():
+        return None
+    try:
+        return _apply_all(pooler, author, overwrite=overwrite)
+    except LockLost as error:
+        logger.warning("%s", error)
+    except PoolerUnreachable as error:
+        pooler.mark(PoolerState.UNREACHABLE, error=str(error))
+        wanted.tell(pooler, str(error))
+    except Drifted as error:
+        wanted.tell(pooler, str(error))
+    finally:
+        pooler.release_apply_lock()
+    return None
+
+
+def _apply_all(pooler: Pooler, author: Any, *, overwrite: bool) -> Revision | None:
+    died, last = bury_the_dead(pooler.revisions.filter(state=RevisionState.PENDING)), None
+    unsettled = wanted.unsettled(pooler)
+    if not unsettled and not overwrite:
+        return None
+    if not died and not overwrite:
+        _refuse_drift(pooler)
+    try:
+        with KINDS[pooler.kind].open(pooler) as session:
+            pooler.mark(PoolerState.ONLINE, session.version_text)
+            for _ in range(unsettled + 1):
+                last = _attempt(Wanted.of(pooler), session, author, overwrite=overwrite, trust_disk=not died)
+                if not wanted.unsettled(pooler):
+                    break
+    except Rejected as fault:  # by its kind, before any session
+        asked = Wanted.of(pooler)
+        last = _refuse_unrendered(asked, author, fault, _told(asked, overwrite=overwrite))
+    _forget_cause(pooler)
+    return last
+
+
+def _attempt(asked: Wanted, session: Session, author: Any, *, overwrite: bool, trust_disk: bool) -> Revision:
+    """Carry one revision to its end."""
+    pooler, told = asked.pooler, _told(asked, overwrite=overwrite)
+    try:
+        with _breakage_told(pooler):
+            draft = session.draft(asked.pools, folders.settled_texts(pooler), trust_disk)
+    except ApplyFailed as fault:
+        return _refuse_unrendered(asked, author, fault, told)
+    revision = Revision.objects.draft(pooler, draft.texts, author, **told)
+    attempt = Attempt(asked, session, revision, draft)
+    attempt.step("rendered", f"for {session.version_text}: {asked}")
+    try:
+        with _breakage_told(pooler):
+            session.rehearse(draft, attempt)
+    except ApplyFailed as fault:
+        refuse(revision, fault, asked)
+        return revision
+    _bring_live(attempt)
+    return revision
+
+
+def _bring_live(attempt: Attempt) -> None:
+    session, draft = attempt.session, attempt.draft
+    try:
+        with _breakage_told(attempt.pooler):
+            attempt.step("writing", ", ".join(draft.texts))
+            session.go_live(draft.files, attempt)
+            attempt.step("reloaded")
+            session.read_back(draft.files)
+            attempt.step("read back", "the pooler says what the files say")
+            session.log_in(draft, attempt)
+            restarts = session.restarts_needed()
+            if restarts:
+                attempt.step("needs a restart", ", ".join(one["name"] for one in restarts))
+    except (ApplyFailed, PoolerUnreachable) as fault:
+        _roll_back(attempt, fault)
+    else:
+        attempt.settle(restarts)
+
+
+def _roll_back(attempt: Attempt, fault: Exception) -> None:
+    """Put the old bytes back and prove that they are live; a pooler that went away leaves its wishes waiting."""
+    attempt.step("rolling back", str(fault))
+    session, before, asked = attempt.session, attempt.draft.before, attempt.wanted
+    try:
+        files.replace(attempt.pooler.config_dir, before)  # first of all, whether the pooler answers or not
+        session.go_live(before, attempt)
+        session.read_back(before)
+    except PoolerUnreachable as gone:
+        attempt.revision.finish(RevisionState.FAILED, f"{fault}; the old files are back for its next start")
+        raise (fault if isinstance(fault, PoolerUnreachable) else gone) from None
+    except ApplyFailed as second:
+        reason = f"{fault}; and the old configuration could not be proved live: {second}"
+        attempt.revision.finish(RevisionState.FAILED, reason)
+        give_up(asked, asked.changed, asked.changed_settings, PoolState.FAILED, reason)
+    else:
+        attempt.step("rolled back", "the pooler says what the old files say")
+        refuse(attempt.revision, fault, asked)
+
+
+def _told(asked: Wanted, *, overwrite: bool) -> dict[str, Any]:
+    """What a revision keeps of the wishes it is rendered from."""
+    pooler = asked.pooler
+    held = wishes.snapshot(pooler, asked.pools)
+    cause = pooler.wish_cause or (OVERWRITTEN if overwrite else "")
+    return {"wishes": held, "summary": wishes.summary(wishes.live_wishes(pooler), held), "cause": cause}
+
+
+def _refuse_unrendered(asked: Wanted, author: Any, fault: Exception, told: dict[str, Any]) -> Revision:
+    revision = Revision.objects.draft(asked.pooler, {}, author, **told)
+    refuse(revision, fault, asked)
+    return revision
+
+
+def _forget_cause(pooler: Pooler) -> None:
+    """What was asked for under that cause is settled; another may have been given meanwhile."""
+    if pooler.wish_cause and not wanted.unsettled(pooler):
+        Pooler.objects.filter(pk=pooler.pk, wish_cause=pooler.wish_cause).update(wish_cause="")
+
+
+@contextmanager
+def _breakage_told(pooler: Pooler) -> Iterator[None]:
+    """Make of a fault that nobody foresaw one that is rolled back like the others; its traceback goes to the log."""
+    try:
+        yield
+    except PoolsError:
+        raise
+    except Exception as error:
+        logger.exception("pooler %s: the apply broke", pooler.pk)
+        raise ApplyFailed(f"the apply broke with {type(error).__name__}: see the worker's log") from error
+
+
+def _refuse_drift(pooler: Pooler) -> None:
+    """A file without a panel's part is no drift to keep wishes for: it is a new folder, or a clean one."""
+    try:
+        texts = folders.on_disk(pooler)
+    except files.UnsafeFolder:
+        return  # the attempt says it, with a revision
+    ours = KINDS[pooler.kind].ours
+    if changed := [name for name in folders.changed_by_hand(pooler, texts) if ours(name, texts.get(name, ""))]:
+        raise Drifted(
+            f"{' and '.join(changed)} of pooler {pooler} was changed by hand since the last apply: "
+            "put it back, or apply with drift=overwrite"
+        )

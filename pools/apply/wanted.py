@@ -1,0 +1,116 @@
+"""What a pooler is asked for and does not have yet: changed or leaving pools, and settings of its own."""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import groupby
+from typing import Any, Self
+from uuid import UUID
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from pools.models import Pool, Pooler, PoolerState, PoolState
+
+RETRY_UNREACHABLE_AFTER = timedelta(seconds=10)
+MOST_NAMED = 10
+ROWS_AT_ONCE = 500  # within what any database takes as parameters of one statement
+REFUSED = (PoolState.ROLLED_BACK, PoolState.FAILED, PoolState.DRIFTED)
+ASKED = ("settings", "user_settings", "settings_state", "version", "wish_cause")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What one attempt is asked for; `changed_settings` says whether the pooler's own are part of it."""
+
+    pooler: Pooler
+    pools: Collection[Pool]
+    leaving: Collection[Pool]
+    changed_settings: bool
+
+    @classmethod
+    def of(cls, pooler: Pooler) -> Self:
+        """What stands in the records now."""
+        pooler.refresh_from_db(fields=ASKED)
+        found = list(pooler.pools.select_related("cluster"))
+        return cls(
+            pooler,
+            [pool for pool in found if pool.removal_requested_at is None],
+            [pool for pool in found if pool.removal_requested_at is not None],
+            pooler.settings_state == PoolState.PENDING,
+        )
+
+    @property
+    def pending(self) -> list[Pool]:
+        """Pools to be rendered anew."""
+        return [pool for pool in self.pools if pool.state == PoolState.PENDING]
+
+    @property
+    def changed(self) -> list[Pool]:
+        """Pools to be rendered anew or removed."""
+        return [*self.pending, *self.leaving]
+
+    def same_settings(self) -> QuerySet[Pooler]:
+        """The pooler, if nobody edited it since."""
+        return Pooler.objects.filter(pk=self.pooler.pk, version=self.pooler.version)
+
+    def __str__(self) -> str:
+        changed = ["its settings"] if self.changed_settings else []
+        changed += [_named(self.pending)] if self.pending else []
+        told = " and ".join(changed) or "nothing"
+        return f"{told} to change" + (f", {_named(self.leaving)} to remove" if self.leaving else "")
+
+
+def unsettled(pooler: Pooler) -> int:
+    """How many wishes are not live yet; the pooler's own settings are one."""
+    own = Pooler.objects.filter(pk=pooler.pk, settings_state=PoolState.PENDING).count()
+    return pooler.pools.unsettled().count() + own
+
+
+def waiting_poolers() -> list[Pooler]:
+    """Poolers with something unsettled; one that was down is asked again only some seconds after the last look."""
+    lately = timezone.now() - RETRY_UNREACHABLE_AFTER
+    resting = Q(state=PoolerState.UNREACHABLE, checked_at__gt=lately)
+    waiting = Q(pk__in=Pool.objects.unsettled().values("pooler")) | Q(settings_state=PoolState.PENDING)
+    return list(Pooler.objects.filter(waiting).exclude(resting).order_by("name"))
+
+
+def try_again(pooler: Pooler) -> None:
+    """Make everything that was rolled back or failed a wish again."""
+    pooler.pools.filter(state__in=REFUSED).update(state=PoolState.PENDING, state_reason="")
+    own = Pooler.objects.filter(pk=pooler.pk, settings_state__in=REFUSED)
+    own.update(settings_state=PoolState.PENDING, settings_reason="")
+
+
+def tell(pooler: Pooler, reason: str) -> None:
+    """Say why everything unsettled waits."""
+    pooler.pools.unsettled().update(state_reason=reason)
+    Pooler.objects.filter(pk=pooler.pk, settings_state=PoolState.PENDING).update(settings_reason=reason)
+
+
+def mark(pools: Iterable[Pool], **values: Any) -> None:
+    """Write the same values to many pools, but to none that was edited since it was read."""
+    for version, group in groupby(sorted(pools, key=_version), key=_version):
+        for keys in _batches(group):
+            Pool.objects.filter(pk__in=keys, version=version).update(**values)
+
+
+def forget(pools: Iterable[Pool]) -> None:
+    """Delete the records of pools that are proven to be gone."""
+    for keys in _batches(pools):
+        Pool.objects.filter(pk__in=keys).delete()
+
+
+def _batches(pools: Iterable[Pool]) -> Iterator[list[UUID]]:
+    keys = [pool.pk for pool in pools]
+    for start in range(0, len(keys), ROWS_AT_ONCE):
+        yield keys[start : start + ROWS_AT_ONCE]
+
+
+def _version(pool: Pool) -> int:
+    return pool.version
+
+
+def _named(pools: Collection[Pool]) -> str:
+    first = ", ".join(pool.name for pool in list(pools)[:MOST_NAMED])
+    return f"{first} and {len(pools) - MOST_NAMED} more" if len(pools) > MOST_NAMED else first
