@@ -7,6 +7,7 @@ from enum import StrEnum
 
 Version = tuple[int, int]
 NO_VERSION: Version = (0, 0)
+Check = Callable[[str, Version], str]  # the content of a file and the release that reads it → what is wrong
 
 
 class Scope(StrEnum):
@@ -32,8 +33,11 @@ class Type(StrEnum):
 class Setting:
     """One setting in one scope. `default`, `minimum`, `maximum` and values of `unit` are as the program takes them.
 
-    `since` is the first release that knows it, `until` the first that no longer does. `restart`: the program
-    reads it at its start only. `pattern`: a regular expression that a text must match whole.
+    `since` is the first release that knows it, `until` the first that no longer does; a setting whose default or
+    values changed with a release has a record for each time. `restart`: the program reads it at its start only.
+    `pattern`: a regular expression that a text must match whole. `fixed`: why the panel only shows it. `needs`: for
+    some of its values, the other settings that must be given with them. Of a FILE, `check` judges the content, and
+    a certificate's `key` is the setting of its private key.
     """
 
     name: str
@@ -50,6 +54,16 @@ class Setting:
     choices: tuple[str, ...] = ()
     pattern: str = ""
     restart: bool = False
+    label: str = ""
+    fixed: str = ""
+    needs: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    check: Check | None = None
+    key: str = ""
+
+    @property
+    def title(self) -> str:
+        """What it is called in plain words."""
+        return self.label or self.name.replace("_", " ").capitalize()
 
     def known_to(self, version: Version) -> bool:
         """Whether that release takes it."""
@@ -57,7 +71,12 @@ class Setting:
 
 
 def offered(catalogue: Iterable[Setting], scope: Scope, version: Version) -> tuple[Setting, ...]:
-    """The settings of a scope that a release knows, in the catalogue's order."""
+    """The settings of a scope that the panel can give to a release, in the catalogue's order."""
+    return tuple(setting for setting in shown(catalogue, scope, version) if not setting.fixed)
+
+
+def shown(catalogue: Iterable[Setting], scope: Scope, version: Version) -> tuple[Setting, ...]:
+    """All settings of a scope that a release knows, those that the panel does not give among them."""
     return tuple(setting for setting in catalogue if setting.scope == scope and setting.known_to(version))
 
 
@@ -65,14 +84,13 @@ def problems(
     catalogue: Iterable[Setting], scope: Scope, values: Mapping[str, object], version: Version
 ) -> Iterator[tuple[str, str]]:
     """(name, message) for each value that this release would refuse, misread, or look for in another place."""
-    here = {setting.name: setting for setting in catalogue if setting.scope == scope}
-    elsewhere = {setting.name: setting.scope for setting in catalogue if setting.scope != scope}
+    catalogue = tuple(catalogue)
     for name, value in values.items():
-        if name not in here:
-            yield name, _unknown(name, scope, elsewhere.get(name))
-        elif not here[name].known_to(version):
-            yield name, _another_release(here[name], version)
-        elif fault := fault_of(here[name], value):
+        named = [setting for setting in catalogue if setting.name == name]
+        here = [setting for setting in named if setting.scope == scope]
+        if not here:
+            yield name, _unknown(name, scope, named)
+        elif fault := _fault_at(here, value, version):
             yield name, fault
 
 
@@ -86,23 +104,47 @@ def fault_of(setting: Setting, value: object) -> str:
     return CHECKS[setting.type](setting, value)
 
 
+def span(setting: Setting) -> str:
+    """The numbers it takes, as people write them: `0 to 3`, `at least 0`; empty where there is no limit."""
+    low, high = setting.minimum, setting.maximum
+    if low is not None and high is not None and high < LARGEST:
+        return f"{low:,.10g} to {high:,.10g}"
+    return "" if low is None else f"at least {low:,.10g}"
+
+
+LARGEST = 2_147_483_647  # of a C int: a limit of the machine, not one worth telling
+
+
+def _fault_at(named: list[Setting], value: object, version: Version) -> str:
+    """The fault of a value for that of the records of one name that is this release's."""
+    known = [setting for setting in named if setting.known_to(version)]
+    if not known:
+        return _another_release(named[-1], version)
+    if known[0].fixed:
+        return f"{known[0].name} is not given by the panel: {known[0].fixed}"
+    return fault_of(known[0], value)
+
+
 def _number_fault(setting: Setting, value: object) -> str:
-    if isinstance(value, bool) or not re.fullmatch(r"-?\d+", str(value)):
+    if isinstance(value, bool) or not re.fullmatch(r"-?[0-9]+", str(value)):
         return f"{setting.name}={value!r} is no whole number"
     return _range_fault(setting, int(str(value)))
 
 
 def _seconds_fault(setting: Setting, value: object) -> str:
-    if isinstance(value, bool) or not re.fullmatch(r"-?\d+(\.\d+)?", str(value)):
+    if isinstance(value, bool) or not re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", str(value)):
         return f"{setting.name}={value!r} is no number of seconds"
     return _range_fault(setting, float(str(value)))
 
 
 def _range_fault(setting: Setting, number: float) -> str:
     low, high = setting.minimum, setting.maximum
-    if (low is not None and number < low) or (high is not None and number > high):
-        span = f"{low:g} to {high:g}" if low is not None and high is not None else f"at least {low or 0:g}"
-        return f"{setting.name}={number:g} is out of range: use {span} {setting.unit}".rstrip()
+    if low is not None and number < low:
+        return f"{setting.name}={number:.10g} is out of range: use {span(setting)} {setting.unit}".rstrip()
+    if high is not None and number > high:
+        return (
+            f"{setting.name}={number:.10g} is out of range: use {low or 0:.10g} to {high:.10g} {setting.unit}".rstrip()
+        )
     return ""
 
 
@@ -132,9 +174,10 @@ CHECKS: dict[Type, Callable[[Setting, object], str]] = {
 }
 
 
-def _unknown(name: str, scope: Scope, other: Scope | None) -> str:
-    if other:
-        return f"{name} is no setting of a {scope}, but of a {other}: give it there"
+def _unknown(name: str, scope: Scope, elsewhere: list[Setting]) -> str:
+    if elsewhere:
+        others = " or of a ".join(dict.fromkeys(setting.scope for setting in elsewhere))
+        return f"{name} is no setting of a {scope}, but of a {others}: give it there"
     return f"{name} is no setting of this pooler: look at its list of settings for the right name"
 
 

@@ -1,0 +1,40 @@
+"""What a [databases] entry takes beside what a pool's own fields say (name, address, database, user, mode, size)."""
+
+from pools.poolers.catalogue import Scope
+from pools.poolers.pgbouncer.catalogue.authentication import LOOK_UP, QUERY
+from pools.poolers.pgbouncer.catalogue.shapes import choice, number, of_group, text
+
+OF_POOL = {"scope": Scope.POOL}
+
+SETTINGS = of_group(
+    "Further settings",
+    number("min_pool_size", "Smallest size", "", "Server connections kept open even when nobody asks", **OF_POOL),
+    number("reserve_pool", "Reserve", "", "More server connections when clients wait too long", **OF_POOL),
+    number("server_lifetime", "Lifetime", "", "Of an unused connection", unit="seconds", since=(1, 23), **OF_POOL),
+    number("max_db_client_connections", "Clients", "", "At once; 0 for no limit", since=(1, 24), **OF_POOL),
+    number(
+        "query_wait_timeout",
+        "Wait for a server",
+        "",
+        "Then a client is disconnected; 0 waits for ever",
+        unit="seconds",
+        since=(1, 26),
+        **OF_POOL,
+    ),
+    choice(
+        "load_balance_hosts",
+        "Several hosts",
+        ("disable", "round-robin"),
+        "round-robin",
+        "Take turns, or keep to one until it fails",
+        since=(1, 24),
+        **OF_POOL,
+    ),
+    text("connect_query", "First query", "", "Run on each new server connection; an error is only logged", **OF_POOL),
+    text("client_encoding", "client_encoding", "", "Asked of the server", pattern=r"[A-Za-z0-9_-]+", **OF_POOL),
+    text("datestyle", "DateStyle", "", "Asked of the server, such as ISO, DMY", pattern=r"[A-Za-z, ]+", **OF_POOL),
+    text("timezone", "TimeZone", "", "Asked of the server, such as UTC", pattern=r"[A-Za-z0-9_+/:.<>-]+", **OF_POOL),
+    text("application_name", "application_name", "", "Of server connections whose client gives none", **OF_POOL),
+    text("auth_dbname", "Database for look-ups", "", "The entry to run the query in", since=(1, 19), **OF_POOL),
+    text("auth_query", "Look-up query", "", LOOK_UP, pattern=QUERY, since=(1, 22), **OF_POOL),
+)

@@ -1,0 +1,108 @@
+"""How many connections there are, and what a client may expect of the one it gets."""
+
+from pools.poolers.pgbouncer.catalogue.shapes import MODES, WORD_LIST, choice, number, of_group, seconds, switch, text
+
+SIZES = of_group(
+    "Pools and clients",
+    number("max_client_conn", "Client connections", "100", "Clients in all; more are refused at once"),
+    choice("pool_mode", "Mode", MODES, "session", "Of entries without one; each pool made here has its own"),
+    number(
+        "default_pool_size",
+        "Pool size",
+        "20",
+        "Server connections of entries without a size; each pool made here has its own",
+        minimum=1,
+        until=(1, 24),
+    ),
+    number(
+        "default_pool_size",
+        "Pool size",
+        "20",
+        "Server connections of entries without a size, 0 for no limit; each pool made here has its own",
+        since=(1, 24),
+    ),
+    number("min_pool_size", "Smallest pool size", "0", "Server connections kept open even when nobody asks"),
+    number("reserve_pool_size", "Reserve", "0", "More server connections for a pool whose clients wait too long"),
+    seconds("reserve_pool_timeout", "Wait before the reserve", "5", "How long a client waits until it is used"),
+    number("max_db_connections", "Server connections of an entry", "0", "Over all its users; 0 for no limit"),
+    number(
+        "max_db_client_connections",
+        "Clients of an entry",
+        "0",
+        "Over all its users; 0 for no limit",
+        since=(1, 24),
+    ),
+    number("max_user_connections", "Server connections of a user", "0", "Over all its pools; 0 for no limit"),
+    number(
+        "max_user_client_connections",
+        "Clients of a user",
+        "0",
+        "Over all entries; 0 for no limit",
+        since=(1, 24),
+    ),
+    seconds(
+        "pool_idle_timeout",
+        "Forget an empty pool after",
+        "0",
+        "With its statistics; 0 keeps all. For many users that seldom come",
+        since=(1, 26),
+    ),
+)
+SESSIONS = of_group(
+    "What clients get",
+    number(
+        "max_prepared_statements",
+        "Prepared statements",
+        "0",
+        "Kept on each server connection, so that they work in transaction mode; 0 switches that off",
+        since=(1, 21),
+        until=(1, 24),
+    ),
+    number(
+        "max_prepared_statements",
+        "Prepared statements",
+        "200",
+        "Kept on each server connection, so that they work in transaction mode; 0 switches that off",
+        since=(1, 24),
+    ),
+    text(
+        "track_extra_parameters",
+        "Parameters tracked",
+        "IntervalStyle",
+        "Names with commas between: kept for each client in transaction mode, if PostgreSQL reports them",
+        pattern=WORD_LIST,
+        restart=True,
+        since=(1, 20),
+        until=(1, 26),
+    ),
+    text(
+        "track_extra_parameters",
+        "Parameters tracked",
+        "",
+        "Names with commas between, beside those that PostgreSQL reports: kept for each client in transaction mode",
+        pattern=WORD_LIST,
+        restart=True,
+        since=(1, 26),
+    ),
+    text(
+        "ignore_startup_parameters",
+        "Startup parameters ignored",
+        "",
+        "Names with commas between, such as extra_float_digits: a client that sends another is refused",
+        pattern=WORD_LIST,
+    ),
+    switch("application_name_add_host", "Client address in application_name", "0", "Tells who sends a bad query"),
+    switch("disable_pqexec", "Refuse simple queries", "0", "Only the extended protocol passes", restart=True),
+    switch("server_round_robin", "Use servers in turn", "0", "Otherwise the one used last; for several hosts"),
+    text("login_notify_message", "Notice at login", "", "A sentence each client gets when it logs in", since=(1, 26)),
+    number("stats_period", "Averages over", "60", "The time that the averages in SHOW STATS span", unit="seconds"),
+    number(
+        "peer_id",
+        "Number among its peers",
+        "0",
+        "Of several processes behind one address, so that cancel requests find theirs; 0 for none",
+        maximum=16383,
+        since=(1, 19),
+    ),
+)
+SETTINGS = SIZES + SESSIONS

@@ -1,0 +1,157 @@
+"""Host-based authentication as PgBouncer's src/hba.c reads it: it skips a line it can't read, the panel refuses it."""
+
+import re
+from collections.abc import Iterator
+from ipaddress import ip_address, ip_network
+from itertools import takewhile
+
+from pools.poolers.catalogue import Version
+
+TOKEN = re.compile(
+    r'\s*(?:(?P<end>#|$)|(?P<comma>,)|"(?P<quoted>(?:[^"]|"")*)"|(?P<word>[^\s,#"][^\s,#"]*))', re.DOTALL
+)
+COMMA, QUOTE = ",", '"'
+TYPES = ("local", "host", "hostssl", "hostnossl")
+METHODS = ("trust", "reject", "md5", "password", "peer", "cert", "scram-sha-256")
+NOT_READ = ("samerole", "samegroup")
+LDAP_SINCE: Version = (1, 25)
+MAPS_SINCE = ALL_ADDRESSES_SINCE = REPLICATION_SINCE = (1, 23)
+Fields = list[list[str]]  # one list of names a field; a quoted name keeps its opening quote
+
+
+class Unreadable(Exception):
+    """A line that PgBouncer would pass over; the message says why."""
+
+
+def rules_fault(text: str, version: Version) -> str:
+    """What is wrong with the lines of an HBA file, each with its number; empty when this release reads them all."""
+    faults = list(faults_by_line(text, version))
+    if not faults and not any(map(_fields, text.splitlines())):
+        return "there is no rule in it, so everybody would be refused: give at least one line"
+    return "; ".join(f"line {number}: {message}" for number, message in faults)
+
+
+def faults_by_line(text: str, version: Version) -> Iterator[tuple[int, str]]:
+    """(line number, message) of each rule that can't be read, or that no client could ever match."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            _check_rule(_fields(line), version)
+        except Unreadable as fault:
+            yield number, str(fault)
+
+
+def maps_fault(text: str, _version: Version) -> str:
+    """What is wrong with the lines of a map of user names: map, name of the system, name in the database."""
+    faults = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.split("#")[0].split()
+        if words and len(words) != 3:
+            faults.append(f"line {number}: {len(words)} words where map, system name and user name stand")
+        elif any(word.startswith(("+", "/")) for word in words):
+            faults.append(f"line {number}: groups (+) and regular expressions (/) are not read: write the name")
+    return "; ".join(faults)
+
+
+def rule_count(text: str) -> int:
+    """How many rules there are, comments and empty lines left out."""
+    return sum(1 for line in text.splitlines() if line.split("#")[0].strip())
+
+
+def _fields(line: str) -> Fields:
+    """The fields of a line, names joined by commas in one field."""
+    fields: Fields = []
+    joined = False
+    for token in takewhile(lambda token: token is not None, _tokens(line)):
+        if token == COMMA:
+            joined = True
+        elif joined and fields:
+            fields[-1].append(str(token))
+            joined = False
+        else:
+            fields.append([str(token)])
+    if joined:
+        raise Unreadable("a comma stands at its end: take it away, or write the name that follows it")
+    return fields
+
+
+def _tokens(line: str) -> Iterator[str | None]:
+    position = 0
+    while True:
+        found = TOKEN.match(line, position)
+        if not found:
+            raise Unreadable("a quote is not closed: double quotes come in pairs")
+        position = found.end()
+        if found["end"] is not None:
+            yield None
+        elif found["comma"]:
+            yield COMMA
+        else:
+            yield found["word"] or QUOTE + (found["quoted"] or "").replace('""', '"')
+
+
+def _check_rule(fields: Fields, version: Version) -> None:
+    if not fields:
+        return
+    kind = fields[0][0]
+    if kind not in TYPES:
+        raise Unreadable(f"{_said(kind)} is no type: use {', '.join(TYPES)}")
+    if len(fields) < (4 if kind == "local" else 5):
+        parts = "type, database, user and method" if kind == "local" else "type, database, user, address and method"
+        raise Unreadable(f"{len(fields)} fields where {parts} are needed")
+    for names in fields[1:3]:
+        _check_names(names, version)
+    rest = fields[3:] if kind == "local" else _after_address(fields[3:], version)
+    _check_method(rest, version)
+
+
+def _check_names(names: list[str], version: Version) -> None:
+    for name in names:
+        if name.startswith("+"):
+            raise Unreadable(f"{name}: members of a role are not known to PgBouncer: write their names")
+        if name.startswith("@"):
+            raise Unreadable(f"{name}: a file of names can't be checked from here: write the names")
+        if name in NOT_READ or (name == "replication" and version < REPLICATION_SINCE):
+            raise Unreadable(f"{name} is not read by this PgBouncer: write the names")
+
+
+def _after_address(fields: Fields, version: Version) -> Fields:
+    """What follows the address, and the mask where that stands alone."""
+    address = fields[0][0]
+    if address == "all" and version >= ALL_ADDRESSES_SINCE:
+        return fields[1:]
+    if "/" in address:
+        _check_network(address)
+        return fields[1:]
+    try:
+        ip_address(address)
+    except ValueError:
+        raise Unreadable(f"{_said(address)} is no address: write numbers such as 10.0.0.0/8 or ::1/128") from None
+    _check_network(f"{address}/{fields[1][0]}")
+    return fields[2:]
+
+
+def _check_network(network: str) -> None:
+    try:
+        ip_network(network)
+    except ValueError as error:
+        if "host bits" in str(error):
+            fitting = ip_network(network, strict=False)
+            raise Unreadable(f"{network} reaches beyond its mask, so no client would match: write {fitting}") from None
+        raise Unreadable(f"{network} is no address with a mask: write numbers such as 10.0.0.0/8") from None
+
+
+def _check_method(fields: Fields, version: Version) -> None:
+    if not fields:
+        raise Unreadable("the method is missing: it is the last word")
+    method, options = fields[0][0], [option for field in fields[1:] for option in field]
+    methods = (*METHODS, "ldap") if version >= LDAP_SINCE else METHODS
+    if method not in methods:
+        raise Unreadable(f"{_said(method)} is no method of this PgBouncer: use {', '.join(methods)}")
+    maps = method in ("cert", "peer") and version >= MAPS_SINCE
+    for option in options:
+        if method != "ldap" and not (maps and option.startswith("map=")):
+            raise Unreadable(f"{_said(option)} after {method} is not read: take it away")
+
+
+def _said(token: str) -> str:
+    return repr(token.removeprefix(QUOTE))
