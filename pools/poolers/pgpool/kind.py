@@ -2,13 +2,16 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from uuid import UUID
 
+from pools.errors import ConsoleRefused
 from pools.models import Mode, Pool, Pooler
 from pools.poolers.catalogue import Setting, Version
+from pools.poolers.controls import Column, Controls
 from pools.poolers.kind import ConsoleSample, Problems
 from pools.poolers.pgpool import access, catalogue, draft, render, session, sql, verify
+from pools.poolers.pgpool.columns import COLUMNS
 from pools.poolers.pgpool.session import PgpoolSession
 
 CAPACITY = ("num_init_children", "max_pool")
@@ -21,6 +24,8 @@ class Pgpool:
     usual_mode = Mode.SESSION
     catalogue: tuple[Setting, ...] = catalogue.CATALOGUE
     words: tuple[str, ...] = sql.WORDS
+    columns: Mapping[str, Column] = COLUMNS
+    verbs: tuple[str, ...] = ()
 
     def version_of(self, text: str) -> Version:
         """(4, 3) of `Pgpool-II 4.3.5`."""
@@ -61,12 +66,16 @@ class Pgpool:
 
     def usual_size(self, pooler: Pooler) -> int | None:
         """The only size its pools can have: all share its children."""
-        return pooler.facts.get("num_init_children")
+        return _capacity(pooler, "num_init_children")
 
     def sample(self, pooler: Pooler) -> ConsoleSample:
         """SHOW POOL_POOLS by database."""
         rows = sql.show(pooler, "pool_pools")
         return ConsoleSample(sql.figures(rows), {}, {"pool_pools": rows})
+
+    def words_of(self, pooler: Pooler) -> tuple[str, ...]:
+        """All of them, which every release since 4.2 knows."""
+        return self.words
 
     def show(self, pooler: Pooler, word: str) -> list[dict[str, object]]:
         """The rows of a SHOW command; none for a word of another kind's."""
@@ -87,6 +96,10 @@ class Pgpool:
     def open(self, pooler: Pooler) -> Iterator[PgpoolSession]:
         """A session for an apply."""
         yield session.open(pooler, self.version_of)
+
+    def controls(self, pooler: Pooler) -> AbstractContextManager[Controls]:
+        """Refused: it has no console commands on a pool."""
+        raise ConsoleRefused(f"pooler {pooler} is a Pgpool-II, which can't pause or kill one of its pools")
 
     def masked(self, texts: Mapping[str, str]) -> dict[str, str]:
         """The files with dots for passwords and keys."""

@@ -1,0 +1,155 @@
+"""Pgpool-II's control port (PCP): reload, attach and detach, spoken directly, so that nothing need be installed.
+
+A message is one byte for its kind, four for its length (themselves included), then the text, each word ended by
+a NUL. The login hashes the password as pcp.conf stores it with the user and a salt (src/libs/pcp/pcp.c).
+"""
+
+import hashlib
+import socket
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from panel.crypto import SealBroken
+from pools.errors import PoolerUnreachable
+from pools.models import Pooler
+from pools.poolers.kind import Rejected
+
+TIMEOUT_S = 10
+LARGEST_BYTES = 1024 * 1024
+RELOAD, ATTACH, DETACH = b"Z", b"C", b"D"
+HERE = b"l"  # this Pgpool-II only, not the whole watchdog cluster
+NOTICES = (b"N", b"n")
+
+
+def reload_config(pooler: Pooler) -> None:
+    """Have the program read its files again; nothing tells what it made of them. Raises `PoolerUnreachable`."""
+    _command(pooler, RELOAD, HERE)
+
+
+def attach_node(pooler: Pooler, node: int) -> None:
+    """Let queries go to a backend again; raises `Rejected` with Pgpool-II's words, `PoolerUnreachable`."""
+    _command(pooler, ATTACH, _words(str(node)))
+
+
+def detach_node(pooler: Pooler, node: int) -> None:
+    """Send no more queries to a backend; raises `Rejected` with Pgpool-II's words, `PoolerUnreachable`."""
+    _command(pooler, DETACH, _words(str(node)))
+
+
+def log_in(pooler: Pooler) -> None:
+    """Only log in; raises `PoolerUnreachable`."""
+    with _session(pooler):
+        pass
+
+
+def stored(password: str) -> str:
+    """The password as pcp.conf keeps it."""
+    return _md5(password.encode())
+
+
+def _command(pooler: Pooler, kind: bytes, text: bytes) -> None:
+    with _session(pooler) as line:
+        _send(line, kind, text)
+        _expect(pooler, line, kind.lower())
+
+
+@contextmanager
+def _session(pooler: Pooler) -> Iterator[socket.socket]:
+    """A logged-in connection to the control port."""
+    if pooler.pcp_port is None:
+        raise PoolerUnreachable(f"pooler {pooler} has no PCP port: give it (pcp_port in its pgpool.conf)")
+    try:
+        with _connected(pooler.host, pooler.pcp_port) as line:
+            _authenticate(pooler, line)
+            yield line
+            _send(line, b"X")
+    except OSError as error:
+        reason = f"{pooler.host} port {pooler.pcp_port}: {error.strerror or error}"
+        raise PoolerUnreachable(f"the PCP port of pooler {pooler} can't be reached at {reason}") from None
+
+
+def _connected(host: str, port: int) -> socket.socket:
+    if not host.startswith("/"):
+        return socket.create_connection((host, port), TIMEOUT_S)
+    line = socket.socket(socket.AF_UNIX)
+    line.settimeout(TIMEOUT_S)
+    line.connect(f"{host}/.s.PGSQL.{port}")
+    return line
+
+
+def _authenticate(pooler: Pooler, line: socket.socket) -> None:
+    try:
+        password = pooler.admin_password
+    except SealBroken:
+        raise PoolerUnreachable(f"the stored password of pooler {pooler} can't be opened: give it again") from None
+    _send(line, b"M")
+    salt = _expect(pooler, line, b"m")[:4]
+    user = pooler.admin_user
+    of_user = _md5(stored(password).encode() + user.encode())
+    _send(line, b"R", _words(user, _md5(of_user.encode() + salt)))
+    try:
+        answer = _expect(pooler, line, b"r")
+    except Rejected as error:
+        raise PoolerUnreachable(_refusal(pooler, str(error))) from None
+    if not answer.startswith(b"AuthenticationOK"):
+        raise PoolerUnreachable(_refusal(pooler, _plain(answer)))
+
+
+def _refusal(pooler: Pooler, words: str) -> str:
+    return f"the PCP port of pooler {pooler} refused {pooler.admin_user}: {words}; its pcp.conf must hold that login"
+
+
+def _send(line: socket.socket, kind: bytes, text: bytes = b"") -> None:
+    line.sendall(kind + struct.pack("!I", len(text) + 4) + text)
+
+
+def _expect(pooler: Pooler, line: socket.socket, wanted: bytes) -> bytes:
+    """The text of the answer of that kind; an error of Pgpool-II's raises `Rejected`."""
+    while True:
+        kind, text = _receive(line)
+        if kind == b"E":
+            raise Rejected(_error_in(text))
+        if kind == wanted:
+            return text
+        if kind not in NOTICES:
+            raise PoolerUnreachable(
+                f"port {pooler.pcp_port} of pooler {pooler} does not speak PCP: is it its pcp_port?"
+            )
+
+
+def _receive(line: socket.socket) -> tuple[bytes, bytes]:
+    head = _read(line, 5)
+    size = struct.unpack("!I", head[1:])[0] - 4
+    if not 0 <= size <= LARGEST_BYTES:
+        raise OSError("its answer is not PCP's")
+    return head[:1], _read(line, size)
+
+
+def _read(line: socket.socket, size: int) -> bytes:
+    found = b""
+    while len(found) < size:
+        part = line.recv(size - len(found))
+        if not part:
+            raise OSError("it hung up")
+        found += part
+    return found
+
+
+def _error_in(text: bytes) -> str:
+    """The message and the detail of an error: fields of a letter and a text, each ended by a NUL."""
+    fields = {part[:1]: part[1:] for part in text.split(b"\0") if part}
+    words = [_plain(fields[letter]) for letter in (b"M", b"D") if fields.get(letter)]
+    return ": ".join(words) or _plain(text)
+
+
+def _words(*words: str) -> bytes:
+    return b"".join(word.encode() + b"\0" for word in words)
+
+
+def _plain(text: bytes) -> str:
+    return " ".join(text.replace(b"\0", b" ").decode(errors="replace").split())
+
+
+def _md5(text: bytes) -> str:
+    return hashlib.md5(text, usedforsecurity=False).hexdigest()  # the protocol's own choice

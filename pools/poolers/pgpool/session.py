@@ -1,0 +1,197 @@
+"""One apply onto a Pgpool-II: reloaded over its PCP port, whose login no pool_passwd can take away, asked by SHOW."""
+
+import time
+from collections.abc import Collection, Mapping
+from typing import Any
+from uuid import UUID
+
+import psycopg
+
+from pools import files, postgres
+from pools.errors import ClusterUnreachable, PoolerUnreachable
+from pools.models import Pool, Pooler
+from pools.poolers.catalogue import Version
+from pools.poolers.kind import Draft, Files, Progress, Rejected
+from pools.poolers.pgbouncer.console import reason_of
+from pools.poolers.pgpool import backends, pcp, rehearsal, render, sql, verify
+from pools.poolers.pgpool.catalogue import BY_NAME
+from pools.poolers.pgpool.draft import ALL_FILES, Drafting, rendered
+from pools.poolers.pgpool.render import MAIN
+
+# a child takes a reload when it next waits for a client or a query
+SEEN_WITHIN_S = 10
+LOOK_AGAIN_S = 0.1
+SETTLES_S = 0.5
+UP_WITHIN_S = 5
+MOST_LOGINS = 200
+DOWN = ("down", "unused")
+
+
+class PgpoolSession:
+    """See `pools.poolers.kind.Session`."""
+
+    def __init__(self, pooler: Pooler, version: Version, version_text: str, live: Mapping[str, str]) -> None:
+        self.pooler, self.version, self.version_text, self.live = pooler, version, version_text, live
+        self.pools: dict[UUID, Pool] = {}
+        self.written: dict[str, str] = {}  # the panel's settings in the draft
+        self.waiting: dict[str, tuple[str, str]] = {}  # for a restart: name → (live, written)
+
+    def draft(self, pools: Collection[Pool], settled: Mapping[str, str], trust_disk: bool) -> Draft:
+        """Render the four files, and those that were uploaded."""
+        disk = files.read(self.pooler.config_dir, list(ALL_FILES))
+        self.pools = {pool.pk: pool for pool in pools}
+        made = Drafting(self.pooler, self.version, self.live).draft(pools, disk, settled, trust_disk)
+        self.written = render.values_in(render.ours(made.texts[MAIN]))
+        return made
+
+    def rehearse(self, draft: Draft, progress: Progress) -> None:
+        """Log in directly where pools lead anew, and start a throwaway program on the files."""
+        if self.pooler.pcp_port is None:
+            raise Rejected(f"pooler {self.pooler} can't be reloaded: give it its PCP port (pcp_port in {MAIN})")
+        self._refuse_another_primary(draft)
+        moved = [pool for pool in self.pools.values() if pool.pk in draft.moved]
+        for pool in moved:
+            progress.renew()
+            self._log_in_directly(pool)
+        program = rehearsal.find(self.version_text)
+        if program:
+            rehearsal.start(program, self.version, draft.texts, self.pooler.config_dir)
+        tried = "a throwaway Pgpool-II started on the files" if program else f"no {self.version_text} here to try them"
+        progress.step("rehearsed", f"{len(moved)} direct logins to the pools' databases; {tried}")
+
+    def go_live(self, contents: Files, progress: Progress) -> None:
+        """Write and reload; what the contents no longer set is set to its default first, which a reload needs."""
+        defaults = self._defaults_of_gone(contents)
+        if defaults:
+            text = f"{_text(contents, MAIN)}\n{render.settings(defaults)}"
+            files.replace(self.pooler.config_dir, {**contents, MAIN: text.encode(errors="surrogateescape")})
+            pcp.reload_config(self.pooler)
+            time.sleep(SETTLES_S)  # two reloads at once are one to a child
+        progress.renew()
+        files.replace(self.pooler.config_dir, contents)
+        pcp.reload_config(self.pooler)
+        self._attach_new(contents, progress)
+
+    def read_back(self, contents: Files) -> None:
+        """PGPOOL SHOW ALL must say what the file says, but for what is read at the start; the PCP login must hold."""
+        expected = self._expected(contents)
+        deadline = time.monotonic() + SEEN_WITHIN_S
+        while True:
+            with sql.open(self.pooler) as session:
+                live = sql.settings(session)
+            wrong = verify.differences(live, expected)
+            self.waiting = {name: pair for name, pair in wrong.items() if verify.waits_for_restart(name)}
+            late = {name: pair for name, pair in wrong.items() if name not in self.waiting}
+            if not late:
+                break
+            if time.monotonic() > deadline:
+                raise Rejected(f"after the reload {_words(late)}", settings=True)
+            time.sleep(LOOK_AGAIN_S)
+        pcp.log_in(self.pooler)
+
+    def log_in(self, draft: Draft, progress: Progress) -> None:
+        """Each changed pool must let its user through to the server."""
+        changed = [self.pools[pk] for pk in self.pools if pk in draft.changed]
+        for pool in changed[:MOST_LOGINS]:
+            progress.renew()
+            self._log_in(pool)
+            progress.step("logged in", f"{pool.login} through {pool.name}")
+        if len(changed) > MOST_LOGINS:
+            progress.step("read back only", f"{len(changed) - MOST_LOGINS} more changed pools were not logged in to")
+
+    def restarts_needed(self) -> list[dict[str, str]]:
+        """What the last read-back found to wait for a restart."""
+        return [{"name": name, "live": live, "wanted": wanted} for name, (live, wanted) in self.waiting.items()]
+
+    def _expected(self, contents: Files) -> dict[str, str]:
+        """What has to be live: the panel's settings in the contents, and what follows where they drop the draft's."""
+        text = _text(contents, MAIN)
+        whole = render.values_in(text)
+        ours = {name: whole[name] for name in render.values_in(render.ours(text))}
+        dropped = {name: whole[name] for name in self.written if name in whole and name in BY_NAME}
+        return dropped | self._defaults_of_gone(contents) | ours
+
+    def _defaults_of_gone(self, contents: Files) -> dict[str, str]:
+        whole = render.values_in(_text(contents, MAIN))
+        gone = [name for name in self.written if name in BY_NAME and name not in whole]
+        return {name: rendered(name, BY_NAME[name].default) for name in gone if not name.startswith("backend_")}
+
+    def _refuse_another_primary(self, draft: Draft) -> None:
+        """A backend's address is read at the start only: pools that lead to another server can't go live."""
+        primary = backends.primary_of(backends.read(draft.texts[MAIN]))
+        if primary is None:
+            return
+        nodes = sql.show(self.pooler, "pool_nodes")
+        at = next((node for node in nodes if str(node["node_id"]) == str(primary.number)), None)
+        if at and (at["hostname"], str(at["port"])) != (primary.host, str(primary.port)):
+            raise Rejected(
+                f"backend {primary.number} of pooler {self.pooler} is {at['hostname']}:{at['port']}, the cluster is "
+                f"{primary.host}:{primary.port}, and Pgpool-II reads that at its start only: write "
+                f"backend_hostname{primary.number} and backend_port{primary.number} into {MAIN} above the panel's "
+                "mark, restart it, then apply again"
+            )
+
+    def _attach_new(self, contents: Files, progress: Progress) -> None:
+        """A backend that came with a reload is down until it is attached."""
+        wanted = {str(one.number) for one in backends.read(_text(contents, MAIN))}
+        known = {name for name in self.live if name.startswith("backend_hostname")}
+        new = {number for number in wanted if f"backend_hostname{number}" not in known}
+        deadline = time.monotonic() + UP_WITHIN_S
+        while new:
+            nodes = sql.show(self.pooler, "pool_nodes")
+            for node in nodes:
+                if str(node["node_id"]) in new and str(node["status"]) in DOWN:
+                    new.discard(str(node["node_id"]))
+                    self._attach(int(str(node["node_id"])), progress)
+            if time.monotonic() > deadline:
+                return
+            time.sleep(LOOK_AGAIN_S)
+
+    def _attach(self, number: int, progress: Progress) -> None:
+        try:
+            pcp.attach_node(self.pooler, number)
+            progress.step("attached", f"backend {number}")
+        except Rejected as error:
+            progress.step("not attached", f"backend {number}: {error}")
+
+    def _log_in_directly(self, pool: Pool) -> None:
+        password = pool.cluster.password_of(pool.login)
+        try:
+            postgres.connect(pool.cluster, database=pool.database, user=pool.login, password=password).close()
+        except ClusterUnreachable as error:
+            raise Rejected(f"pool {pool} was not tried: {error}", pool.pk) from error
+
+    def _log_in(self, pool: Pool) -> None:
+        """Tried until a child that has taken the reload serves it."""
+        password = pool.cluster.password_of(pool.login) or ""
+        deadline = time.monotonic() + SEEN_WITHIN_S
+        while True:
+            try:
+                with sql.connect(self.pooler, pool.database, pool.login, password) as session:
+                    session.execute(b"SELECT 1")
+                return
+            except psycopg.Error as error:
+                if time.monotonic() > deadline:
+                    words = reason_of(error)
+                    raise Rejected(
+                        f"a login through pool {pool.name} as {pool.login} failed: {words}", pool.pk
+                    ) from None
+            time.sleep(LOOK_AGAIN_S)
+
+
+def open(pooler: Pooler, version_of: Any) -> PgpoolSession:
+    """A session for an apply; raises `PoolerUnreachable`."""
+    with sql.open(pooler) as session:
+        version_text, live = sql.version(session), sql.settings(session)
+    if not live:
+        raise PoolerUnreachable(f"pooler {pooler} does not answer PGPOOL SHOW ALL: is it a Pgpool-II?")
+    return PgpoolSession(pooler, version_of(version_text), version_text, live)
+
+
+def _words(late: Mapping[str, tuple[str, str]]) -> str:
+    name, (live, written) = next(iter(late.items()))
+    return f"{name} is {live!r}, not {written!r}" if live else f"the pooler does not know {name}"
+
+
+def _text(contents: Files, name: str) -> str:
+    return (contents.get(name) or b"").decode(errors="surrogateescape")

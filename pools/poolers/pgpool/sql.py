@@ -1,0 +1,107 @@
+"""Pgpool-II's SQL side: SHOW with columns by name, answered by the program itself and not by a server."""
+
+import psycopg
+from psycopg.rows import DictRow, dict_row
+
+from panel.crypto import SealBroken
+from pools.errors import PoolerUnreachable
+from pools.models import Pooler
+from pools.poolers.kind import PoolFigures, Rejected
+from pools.poolers.pgbouncer.console import reason_of
+
+CONNECT_TIMEOUT_S = 5
+DATABASE = "postgres"
+Session = psycopg.Connection[DictRow]
+Rows = list[dict[str, object]]
+STATEMENTS: dict[str, bytes] = {
+    "pool_nodes": b"SHOW POOL_NODES",
+    "pool_processes": b"SHOW POOL_PROCESSES",
+    "pool_pools": b"SHOW POOL_POOLS",
+    "pool_backend_stats": b"SHOW POOL_BACKEND_STATS",
+    "pool_health_check_stats": b"SHOW POOL_HEALTH_CHECK_STATS",
+    "pool_cache": b"SHOW POOL_CACHE",
+    "config": b"PGPOOL SHOW ALL",
+    "version": b"SHOW POOL_VERSION",
+}
+WORDS = tuple(word for word in STATEMENTS if word != "version")
+
+
+def open(pooler: Pooler) -> Session:
+    """Log in through the program as the panel's role, which takes one of its children while it lasts.
+
+    Raises `PoolerUnreachable` saying why it failed.
+    """
+    try:
+        return connect(pooler, DATABASE, pooler.admin_user, pooler.admin_password)
+    except SealBroken:
+        raise PoolerUnreachable(f"the stored password of pooler {pooler} can't be opened: give it again") from None
+    except psycopg.errors.ConnectionTimeout:
+        raise PoolerUnreachable(
+            f"pooler {pooler} gave no connection in {CONNECT_TIMEOUT_S} s: it is down, or all its children are taken"
+        ) from None
+    except psycopg.Error as error:
+        raise PoolerUnreachable(f"pooler {pooler} can't be reached: {reason_of(error)}") from None
+
+
+def connect(pooler: Pooler, database: str, user: str, password: str) -> Session:
+    """A client's session through the program; raises what psycopg raises."""
+    return psycopg.connect(
+        host=pooler.host,
+        port=pooler.port,
+        user=user,
+        password=password,
+        dbname=database,
+        application_name="pooldeck",
+        connect_timeout=CONNECT_TIMEOUT_S,
+        gssencmode="disable",
+        autocommit=True,
+        prepare_threshold=None,
+        row_factory=dict_row,
+    )
+
+
+def show(pooler: Pooler, word: str) -> Rows:
+    """The rows of a SHOW command, columns by name; `word` is one of `STATEMENTS`. Raises `PoolerUnreachable`."""
+    with open(pooler) as session:
+        return rows(session, word)
+
+
+def rows(session: Session, word: str) -> Rows:
+    """The same over a session that stands. 4.3 answers some with an empty result first (seen)."""
+    if word not in STATEMENTS:
+        raise Rejected(f"SHOW {word} is not offered: use one of {', '.join(WORDS)}")
+    try:
+        cursor = session.execute(STATEMENTS[word])
+        found: Rows = list(cursor.fetchall()) if cursor.description else []
+        while cursor.nextset():
+            found += cursor.fetchall() if cursor.description else []
+    except psycopg.Error as error:
+        raise PoolerUnreachable(f"the pooler hung up at SHOW {word}: {reason_of(error)}") from None
+    return found
+
+
+def settings(session: Session) -> dict[str, str]:
+    """Name → value of PGPOOL SHOW ALL, as the child that serves this session has them."""
+    return {str(row["item"]): str(row["value"]) for row in rows(session, "config")}
+
+
+def version(session: Session) -> str:
+    """`Pgpool-II 4.3.5`."""
+    found = rows(session, "version")
+    return f"Pgpool-II {str(next(iter(found[0].values()))).split()[0]}" if found else "Pgpool-II"
+
+
+def figures(pools: Rows) -> dict[str, PoolFigures]:
+    """The connections of each database by name, out of SHOW POOL_POOLS; who waits stands in the kernel's queue."""
+    found: dict[str, PoolFigures] = {}
+    for row in pools:
+        name = str(row["database"] or "")
+        if not name or str(row["backend_id"]) != "0":
+            continue
+        other, taken = found.get(name, PoolFigures()), str(row["pool_connected"]) == "1"
+        found[name] = PoolFigures(
+            cl_active=other.cl_active + taken,
+            sv_active=other.sv_active + taken,
+            sv_idle=other.sv_idle + (not taken),
+        )
+    return found
