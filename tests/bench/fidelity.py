@@ -1,9 +1,14 @@
 """What the panel costs a measurement: tps of a run through the panel over the same bare pgbench command.
 
-    .venv/bin/python -m tests.bench.fidelity [--pairs 10] [--seconds 8]
+    .venv/bin/python -m tests.bench.fidelity [--pairs 10] [--seconds 8] [--apart]
 
 Interleaved pairs (bare, panel, panel, bare …) on one installation, select-only and TPC-B; the figure is the
 median of the pair-wise ratios panel/bare, with the spread that bare pgbench shows against itself beside it.
+
+Each measurement begins alike: the tables vacuumed (the practice of pgbench's manual), and a
+session of its own for pgbench, since Linux shares the processors out among sessions (sched_autogroup). With
+`--apart` PostgreSQL has one processor and all else the other: less noise, and a panel that has to take its time
+from pgbench's. Beside the ratio stands the processor time that the panel's processes took during a run.
 """
 
 import argparse
@@ -16,6 +21,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+import psycopg
+
+from tests.bench import processes
 from tests.installation import Api, Installation
 
 TPS = re.compile(r"^tps = ([\d.]+)", re.MULTILINE)
@@ -35,7 +43,13 @@ def panel_tps(api: Api, target: dict[str, str], options: dict[str, Any]) -> tupl
 def bare_tps(command: list[str], environment: dict[str, str]) -> float:
     """The tps of the same command started by hand, its progress lines read and thrown away as a terminal would."""
     done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL
+        command,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
     )
     found = TPS.search(done.stdout)
     if not found:
@@ -60,42 +74,53 @@ def endpoint_environment(api: Api, pool: dict[str, Any], cluster: dict[str, Any]
     }
 
 
-def measure(api: Api, builtin: str, pairs: int, seconds: int) -> None:
+def measure(installation: Installation, builtin: str, pairs: int, seconds: int) -> None:
     """Print the ratios of one built-in script."""
+    api = installation.api
     pool = api.get("pools/")["results"][0]
     cluster = api.get(f"clusters/{pool['cluster']}/")
     target = {"cluster": cluster["id"], "database": pool["database"], "user": pool["user"]}
     options = {"builtin": builtin, "clients": 4, "threads": 2, "duration": seconds, "progress": 1}
     environment = endpoint_environment(api, pool, cluster)
     _, command = panel_tps(api, target, options)  # warm-up; it also says the command
-    bare_command = with_duration(command, seconds)
-    bare, panel = [], []
+    bare, panel, taken_s = [], [], {"b": 0.0, "p": 0.0}
     for pair in range(pairs):
         for side in "bp" if pair % 2 == 0 else "pb":
+            begin_alike(environment)
+            before_s = processes.panel_cpu_s(installation.process.pid)
             if side == "b":
-                bare.append(bare_tps(bare_command, environment))
+                bare.append(bare_tps(command, environment))
             else:
                 panel.append(panel_tps(api, target, options)[0])
+            taken_s[side] += processes.panel_cpu_s(installation.process.pid) - before_s
         print(
             f"  pair {pair + 1}: bare {bare[-1]:9.0f}  panel {panel[-1]:9.0f}  ratio {panel[-1] / bare[-1]:.3f}",
             flush=True,
         )
+    tell(builtin, seconds, bare, panel)
+    share = (taken_s["p"] - taken_s["b"]) / pairs / seconds
+    print(
+        f"{builtin}: the panel's processes took {share:.2%} of one processor more during a run than beside a bare one"
+    )
+
+
+def tell(builtin: str, seconds: int, bare: list[float], panel: list[float]) -> None:
+    """Print the median of the pair-wise ratios and how they spread."""
     ratios = sorted(p / b for p, b in zip(panel, bare, strict=True))
     spread = statistics.stdev(bare) / statistics.mean(bare) if len(bare) > 1 else 0.0
     print(
         f"{builtin}: median ratio {statistics.median(ratios):.3f} (min {ratios[0]:.3f}, max {ratios[-1]:.3f}, "
-        f"{pairs} pairs of {seconds} s); bare pgbench varies by {spread:.1%} (coefficient of variation)"
+        f"{len(ratios)} pairs of {seconds} s); bare pgbench varies by {spread:.1%} (coefficient of variation)"
     )
 
 
-def with_duration(command: list[str], seconds: int) -> list[str]:
-    """The same command for another `-T`."""
-    words = list(command)
-    for flag in ("-T", "--time"):
-        if flag in words:
-            words[words.index(flag) + 1] = str(seconds)
-            return words
-    return [re.sub(r"^(--time=|-T)\d+$", rf"\g<1>{seconds}", word) for word in words]
+def begin_alike(environment: dict[str, str]) -> None:
+    """Leave no dead row to the next measurement."""
+    names = {"PGHOST": "host", "PGPORT": "port", "PGUSER": "user", "PGPASSWORD": "password", "PGDATABASE": "dbname"}
+    login = {names[key]: value for key, value in environment.items() if key in names}
+    with psycopg.connect(**login, autocommit=True) as connection:  # type: ignore[arg-type]
+        connection.execute("TRUNCATE pgbench_history")
+        connection.execute("VACUUM ANALYZE")
 
 
 def main() -> None:
@@ -103,13 +128,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--seconds", type=int, default=8)
+    parser.add_argument("--apart", action="store_true")
     chosen = parser.parse_args()
     with (
         tempfile.TemporaryDirectory(prefix="pooldeck-bench-") as folder,
         Installation(Path(folder) / "home") as installation,
     ):
+        if chosen.apart:
+            processes.keep_apart(installation.process.pid)
         for builtin in ("select-only", "tpcb-like"):
-            measure(installation.api, builtin, chosen.pairs, chosen.seconds)
+            measure(installation, builtin, chosen.pairs, chosen.seconds)
 
 
 if __name__ == "__main__":

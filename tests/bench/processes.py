@@ -1,0 +1,53 @@
+"""The processes of an installation under measurement: their processor time, and on which processor they run."""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+LOAD = frozenset({"postgres", "pgbench"})
+
+
+def descendants(pid: int) -> Iterator[tuple[int, str]]:
+    """(pid, program's name) of a process and of all that it started, itself or through others."""
+    parents: dict[int, list[tuple[int, str]]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(FileNotFoundError, ProcessLookupError):
+                name, parent, _ = _stat(int(entry.name))
+                parents.setdefault(parent, []).append((int(entry.name), name))
+    found = [(pid, _stat(pid)[0])]
+    for one in found:
+        yield one
+        found.extend(parents.get(one[0], []))
+
+
+def panel_cpu_s(pid: int) -> float:
+    """Processor seconds that living processes took so far, those of PostgreSQL and pgbench left out."""
+    total = 0.0
+    for child, name in descendants(pid):
+        if name not in LOAD:
+            with suppress(FileNotFoundError, ProcessLookupError):
+                total += _stat(child)[2]
+    return total
+
+
+def keep_apart(pid: int) -> None:
+    """PostgreSQL on the first processor, all else and this process on the second.
+
+    Left alone, Linux moves two saturating programs about, and their throughput jumps by a third from run to run.
+    """
+    os.sched_setaffinity(0, {1})
+    for child, name in descendants(pid):
+        with suppress(ProcessLookupError):
+            for thread in Path(f"/proc/{child}/task").iterdir():
+                os.sched_setaffinity(int(thread.name), {0} if name == "postgres" else {1})
+
+
+def _stat(pid: int) -> tuple[str, int, float]:
+    """Name, parent and processor seconds of a process (proc(5), /proc/PID/stat)."""
+    text = Path(f"/proc/{pid}/stat").read_text()
+    name = text[text.index("(") + 1 : text.rindex(")")]
+    fields = text[text.rindex(")") + 2 :].split()
+    return name, int(fields[1]), (int(fields[11]) + int(fields[12])) / TICKS_PER_S
