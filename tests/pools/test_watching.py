@@ -1,11 +1,15 @@
 """Asking consoles once for all who watch."""
 
+import threading
+import time
+
 import pytest
 
-from pools import poolers_admin, watching
+from pools import watching
 from pools.errors import PoolerUnreachable
 from pools.models import PoolerKind
-from pools.poolers.kind import PoolFigures
+from pools.poolers import KINDS
+from pools.poolers.kind import ConsoleSample, Counters, PoolFigures
 from tests.pools.records import a_pooler
 
 FIGURES = {"web": PoolFigures(cl_active=3, cl_waiting=1)}
@@ -20,40 +24,68 @@ def questions(monkeypatch):
         names.append(pooler.name)
         if pooler.name == "down":
             raise PoolerUnreachable("pooler down can't be reached")
-        return FIGURES
+        if pooler.name == "slow":
+            time.sleep(0.5)
+        return ConsoleSample(FIGURES, {"web": Counters(queries=100 * len(names))})
 
-    monkeypatch.setattr(poolers_admin, "pool_figures", answer)
+    monkeypatch.setattr(KINDS[PoolerKind.PGBOUNCER], "sample", answer, raising=False)
     return names
 
 
 def test_many_watchers_cost_one_question(db, questions):
     pooler = a_pooler(name="edge")
-    assert [watching.figures(pooler).figures for _ in range(3)] == [FIGURES] * 3
+    assert [watching.look(pooler).figures for _ in range(3)] == [FIGURES] * 3
     assert questions == ["edge"]
 
 
-def test_an_old_answer_is_asked_anew(db, questions, monkeypatch):
+def test_watchers_who_come_at_once_cost_one_question(db, questions):
+    pooler = a_pooler(name="slow")
+    watchers = [threading.Thread(target=watching.look, args=[pooler]) for _ in range(8)]
+    for watcher in watchers:
+        watcher.start()
+    for watcher in watchers:
+        watcher.join()
+    assert questions == ["slow"]
+
+
+def test_an_old_answer_is_asked_anew_and_rates_lie_between_the_two(db, questions, monkeypatch):
+    monkeypatch.setattr(watching, "FRESH_S", 0.1)
     pooler = a_pooler(name="edge")
-    watching.figures(pooler)
-    monkeypatch.setattr(watching, "FRESH_S", 0.0)
-    watching.figures(pooler)
+    first = watching.look(pooler)
+    time.sleep(0.2)
+    second = watching.look(pooler)
     assert questions == ["edge", "edge"]
+    assert first.rates == {}
+    assert second.rates["web"].queries_per_s == pytest.approx(100 / (second.at - first.at))
 
 
 def test_an_edited_pooler_is_asked_anew(db, questions):
     pooler = a_pooler(name="edge")
-    watching.figures(pooler)
-    watching.figures(pooler.edit(None, port=2))
+    watching.look(pooler)
+    watching.look(pooler.edit(None, port=2))
     assert questions == ["edge", "edge"]
 
 
-def test_a_dead_console_answers_with_its_reason_and_spoils_no_other(db, questions):
+def test_a_dead_console_answers_with_its_reason_rests_and_spoils_no_other(db, questions):
     up, down = a_pooler(name="up"), a_pooler(name="down")
-    looks = watching.figures_of([up, down, up])
+    looks = watching.looks_of([up, down, up])
     assert looks[up.pk].figures == FIGURES
     assert (looks[down.pk].figures, looks[down.pk].error) == ({}, "pooler down can't be reached")
+    time.sleep(watching.FRESH_S)
+    watching.look(down)
     assert sorted(questions) == ["down", "up"]
 
 
-def test_show_pools_is_for_pgbouncer_only(db):
-    assert watching.show_pools(a_pooler(kind=PoolerKind.PGPOOL)) == watching.Look()
+def test_a_late_console_is_not_waited_for(db, questions):
+    up, slow = a_pooler(name="up"), a_pooler(name="slow")
+    began = time.monotonic()
+    looks = watching.looks_of([up, slow], within_s=0.2)
+    assert time.monotonic() - began < 0.45
+    assert looks[up.pk].figures == FIGURES
+    assert looks[slow.pk].error == "the console of pooler slow did not answer within 0.2 s"
+
+
+def test_a_pool_that_nobody_used_yet_is_idle(db, questions):
+    look = watching.look(a_pooler(name="edge"))
+    assert look.reading("never")["cl_active"] == 0
+    assert look.whole()["cl_active"] == 3

@@ -9,8 +9,9 @@ from asgiref.sync import async_to_sync, sync_to_async
 from django.test import AsyncClient
 from django.utils import timezone
 
-from benchmarks.api import events, watchers
+from benchmarks.api import events
 from benchmarks.models import PoolSample, Run, Sample, Status, Validity
+from panel import streams
 from panel.accounts.models import ApiToken
 from panel.quickstart.ports import free_port
 from tests.callers import person
@@ -167,4 +168,4 @@ def test_beyond_the_cap_a_watcher_is_told_when_to_come_back_and_finds_room_later
     assert ([answer.status_code for answer in answers], again) == ([200, 200, 503, 200, 200, 503], 200)
     assert refused["Retry-After"] == "5"
     assert "try again in 5 s" in refused.json()["detail"]
-    assert watchers._open == {}
+    assert streams._open == {}

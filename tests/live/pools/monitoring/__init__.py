@@ -1,0 +1,1 @@
+"""Monitoring before a real PgBouncer, Redis and load."""

@@ -1,0 +1,83 @@
+"""One look a second at a real console, however many processes watch."""
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from panel.quickstart.servers import PgBouncerServer, RedisServer
+from pools import watching
+from pools.models import Pool, Pooler
+from tests.live.pools.monitoring.conftest import POOL_SIZE, Load
+
+pytestmark = pytest.mark.live
+
+WATCH = """
+import sys, time, uuid, django
+django.setup()
+from pools import watching
+from pools.models import Pooler
+pooler = Pooler(id=uuid.UUID(sys.argv[1]), name="edge", host=sys.argv[2], port=int(sys.argv[3]), admin_user=sys.argv[4])
+pooler.admin_password = sys.stdin.read()
+end, seen = time.monotonic() + 5, set()
+while time.monotonic() < end:
+    look = watching.look(pooler)
+    assert not look.error, look.error
+    seen.add(look.at)
+    time.sleep(0.1)
+print(len(seen))
+"""
+
+
+def logins(pgbouncer: PgBouncerServer) -> int:
+    return pgbouncer.log_path.read_text().count("login attempt: db=pgbouncer")
+
+
+def test_processes_that_watch_one_pooler_ask_it_once_a_second(
+    pgbouncer: PgBouncerServer, pooler: Pooler, shared_redis: RedisServer
+) -> None:
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "tests.settings", "REDIS_URL": shared_redis.url}
+    words = [sys.executable, "-c", WATCH, str(pooler.pk), pooler.host, str(pooler.port), pooler.admin_user]
+    before = logins(pgbouncer)
+    watchers = [
+        subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True)
+        for _ in range(3)
+    ]
+    for watcher in watchers:
+        assert watcher.stdin
+        watcher.stdin.write(pooler.admin_password)
+        watcher.stdin.close()
+    seen = [int(watcher.stdout.read()) for watcher in watchers if watcher.stdout]
+    assert [watcher.wait() for watcher in watchers] == [0, 0, 0]
+    for watcher in watchers:
+        if watcher.stdout:
+            watcher.stdout.close()
+    asked = logins(pgbouncer) - before
+    assert 4 <= asked <= 9, f"{asked} questions in about 5 s, a few more where the three began apart"
+    assert min(seen) >= 4, f"each saw {seen} looks"
+
+
+def test_a_look_tells_what_the_console_tells(
+    pgbouncer: PgBouncerServer, pool: Pool, shared_redis: RedisServer, load: Load
+) -> None:
+    load("SELECT pg_sleep(0.05);", clients=6, seconds=10)
+    time.sleep(1.5)
+    watching.look(pool.pooler)
+    time.sleep(1.2)
+    look = watching.look(pool.pooler)
+    figures = look.figures["web"]
+    assert (figures.cl_active, figures.cl_waiting, figures.sv_active) == (POOL_SIZE, 6 - POOL_SIZE, POOL_SIZE)
+    rate = look.rates["web"]
+    assert 25 < rate.queries_per_s < 41  # two servers at 50 ms a query
+    assert rate.queries_per_s == pytest.approx(rate.transactions_per_s, rel=0.2)
+    assert rate.query_ms is not None
+    assert rate.wait_ms is not None
+    assert 60 < rate.wait_ms < 250  # four more wait for their turn
+    assert 45 <= rate.query_ms - rate.wait_ms < 80  # PgBouncer counts a query from when it came, waiting included
+    assert set(look.rows) == {"pools", "stats", "databases"}
+
+
+def test_without_redis_a_process_asks_for_itself(pool: Pool) -> None:
+    assert watching.look(pool.pooler).error == ""

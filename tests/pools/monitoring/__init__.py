@@ -1,0 +1,1 @@
+"""Tests of what pools do over time."""
