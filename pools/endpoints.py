@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass, field, replace
 
-from pools import certificates
-from pools.models import Cluster, Pool, SslMode
+from pools import certificates, places
+from pools.errors import NoStandby
+from pools.models import Cluster, NodeRole, Pool, SslMode
+from pools.places import Address
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +37,20 @@ class Endpoint:
         return replace(self, password=None)
 
 
-def of_cluster(cluster: Cluster, database: str | None = None) -> Endpoint:
-    """The cluster itself with the panel's login; the maintenance database where none is named."""
+def of_cluster(cluster: Cluster, database: str | None = None, *, role: NodeRole = NodeRole.PRIMARY) -> Endpoint:
+    """The cluster's primary, or its best standby, with the panel's login; see `at`. Raises `NoStandby`."""
+    found = places.addresses(cluster, role)
+    if not found:
+        raise NoStandby(f"cluster {cluster} has no standby that the panel knows: add it among the cluster's nodes")
+    return at(cluster, found[0], database)
+
+
+def at(cluster: Cluster, address: Address, database: str | None = None) -> Endpoint:
+    """One server of a cluster with the panel's login; the maintenance database where none is named."""
+    host, port = address
     return Endpoint(
-        host=cluster.host,
-        port=cluster.port,
+        host=host,
+        port=port,
         database=database or cluster.maintenance_database,
         user=cluster.admin_user,
         password=cluster.admin_password or None,

@@ -11,6 +11,7 @@ from pools import endpoints, login_failures
 from pools.endpoints import Endpoint
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster
+from pools.places import Address
 
 CONNECT_TIMEOUT_S = 5
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -19,6 +20,7 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 def connect(
     cluster: Cluster,
     *,
+    at: Address | None = None,
     database: str | None = None,
     user: str | None = None,
     password: str | None = None,
@@ -27,9 +29,10 @@ def connect(
 ) -> Connection:
     """An autocommit connection to the cluster, as its admin or as `user` with `password` (else the known one).
 
+    It leads to the primary, as far as the last checks know it, unless `at` names one of the cluster's servers.
     Raises `ClusterUnreachable`, whose message names the cause and the remedy.
     """
-    endpoint = _admin_endpoint(cluster, database)
+    endpoint = _admin_endpoint(cluster, at, database)
     if user is not None:
         endpoint = replace(endpoint, user=user, password=password or cluster.password_of(user))
     return connect_endpoint(endpoint, application_name=application_name, connect_timeout=connect_timeout)
@@ -48,9 +51,9 @@ def connect_endpoint(
         raise ClusterUnreachable(message, cause) from None
 
 
-def _admin_endpoint(cluster: Cluster, database: str | None) -> Endpoint:
+def _admin_endpoint(cluster: Cluster, at: Address | None, database: str | None) -> Endpoint:
     try:
-        return endpoints.of_cluster(cluster, database)
+        return endpoints.at(cluster, at, database) if at else endpoints.of_cluster(cluster, database)
     except SealBroken:
         raise ClusterUnreachable(
             f"the stored password of {cluster.admin_user!r} can't be opened with the keys at hand: enter it again"

@@ -1,6 +1,6 @@
 """The records of this app, one module a noun."""
 
-from pools.models.clusters import Cluster, ClusterState, ClusterStatus, RolePassword, SslMode
+from pools.models.clusters import Cluster, ClusterStatus, RolePassword, SslMode
 from pools.models.events import (
     Channel,
     Event,
@@ -17,7 +17,7 @@ from pools.models.pooler_files import PoolerFile
 from pools.models.poolers import Pooler, PoolerKind, PoolerState
 from pools.models.pools import Mode, Pool
 from pools.models.revisions import Revision, RevisionState
-from pools.models.states import PoolState
+from pools.models.states import ClusterState, PoolState
 
 __all__ = [
     "Channel",

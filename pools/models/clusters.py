@@ -1,10 +1,10 @@
 """Clusters: PostgreSQL servers the panel can log in to, what a check found there, and known role passwords."""
 
 from django.db import models
-from django.utils import timezone
 
 from panel import crypto
 from pools.models.base import Server
+from pools.models.found import Found
 
 
 class SslMode(models.TextChoices):
@@ -15,14 +15,6 @@ class SslMode(models.TextChoices):
     REQUIRE = "require", "require"
     VERIFY_CA = "verify-ca", "verify-ca"
     VERIFY_FULL = "verify-full", "verify-full"
-
-
-class ClusterState(models.TextChoices):
-    """What the last check said."""
-
-    UNKNOWN = "unknown", "not checked yet"
-    ONLINE = "online", "online"
-    UNREACHABLE = "unreachable", "unreachable"
 
 
 class Cluster(Server):
@@ -47,30 +39,27 @@ class Cluster(Server):
         known = self.role_passwords.filter(role=role).first()
         return known.password if known else None
 
+    def keep_password(self, role: str, password: str) -> None:
+        """Store the password of a role over what was known of it."""
+        known = RolePassword(cluster=self, role=role)
+        known.password = password
+        sealed = {"sealed_password": known.sealed_password}
+        RolePassword.objects.update_or_create(cluster=self, role=role, defaults=sealed)
 
-class ClusterStatus(models.Model):
-    """What the last check found; written by checks only, so that it never collides with people's edits."""
+
+class ClusterStatus(Found):
+    """What the last check found: whether the cluster's own address answered, and the figures of its primary."""
 
     cluster = models.OneToOneField(Cluster, on_delete=models.CASCADE, related_name="status", primary_key=True)
-    state = models.CharField(max_length=12, choices=ClusterState.choices, default=ClusterState.UNKNOWN)
-    error = models.TextField(default="")
-    checked_at = models.DateTimeField(null=True)
     server_version = models.CharField(max_length=100, default="")
     server_version_num = models.PositiveIntegerField(null=True)
     max_connections = models.PositiveIntegerField(null=True)
     superuser_reserved_connections = models.PositiveIntegerField(null=True)
     reserved_connections = models.PositiveIntegerField(null=True, help_text="PostgreSQL 16 and later; else 0")
     used_connections = models.PositiveIntegerField(null=True)
-    in_recovery = models.BooleanField(null=True)
     databases = models.JSONField(default=list)  # [{"name", "owner", "size_bytes" or null}]
     roles = models.JSONField(default=list)  # [{"name", "can_login", "superuser", "connection_limit"}]
-
-    def record(self, **found: object) -> None:
-        """Write what a check found, with its time."""
-        for name, value in found.items():
-            setattr(self, name, value)
-        self.checked_at = timezone.now()
-        self.save(update_fields=[*found, "checked_at"])
+    replication = models.JSONField(default=list)  # pg_stat_replication of the primary; see pools.replication.RECEIVERS
 
 
 class RolePassword(models.Model):

@@ -1,6 +1,14 @@
-"""Whether what is asked for is live: the states that pools and a pooler's settings share."""
+"""The states that several records share: whether a server answered, and whether what is asked for is live."""
 
 from django.db import models
+
+
+class ClusterState(models.TextChoices):
+    """What the last check of a server said."""
+
+    UNKNOWN = "unknown", "not checked yet"
+    ONLINE = "online", "online"
+    UNREACHABLE = "unreachable", "unreachable"
 
 
 class PoolState(models.TextChoices):

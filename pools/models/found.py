@@ -1,0 +1,35 @@
+"""What a check found of one server: whether it answered, and its part in replication."""
+
+from django.db import models
+from django.utils import timezone
+
+from pools.models.states import ClusterState
+
+
+class Found(models.Model):
+    """Written by checks only, so that it never collides with people's edits."""
+
+    state = models.CharField(max_length=12, choices=ClusterState.choices, default=ClusterState.UNKNOWN, editable=False)
+    error = models.TextField(default="", editable=False)
+    checked_at = models.DateTimeField(null=True, editable=False)
+    system_identifier = models.CharField(max_length=20, default="", editable=False)  # of initdb; standbys share it
+    in_recovery = models.BooleanField(null=True, editable=False)
+    timeline = models.PositiveIntegerField(
+        null=True, editable=False, help_text="Of a primary; grows with each failover"
+    )
+    wal_position = models.BigIntegerField(
+        null=True, editable=False, help_text="Written (primary) or replayed, in bytes"
+    )
+    streaming = models.BooleanField(null=True, editable=False, help_text="Whether a standby receives WAL")
+    lag_bytes = models.BigIntegerField(null=True, editable=False, help_text="WAL not replayed yet, in bytes")
+    lag_s = models.FloatField(null=True, editable=False, help_text="Age of the last replayed commit while behind, in s")
+
+    class Meta:
+        abstract = True
+
+    def record(self, **found: object) -> None:
+        """Write what a check found, with its time."""
+        for name, value in found.items():
+            setattr(self, name, value)
+        self.checked_at = timezone.now()
+        self.save(update_fields=[*found, "checked_at"])
