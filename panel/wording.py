@@ -23,6 +23,8 @@ STATES = {
     "rolled_back": StateWords("orange", "The pooler did not take it, so its old configuration was put back"),
     "failed": StateWords("red", "It could not be done; the reason is on its page"),
     "drifted": StateWords("orange", "The pooler no longer has what the panel applied"),
+    "paused": StateWords("orange", "Its clients are held back until it is resumed"),
+    "disabled": StateWords("orange", "New clients are refused until it is enabled"),
     "removing": StateWords("azure", "Being taken off the pooler", moving=True),
     "queued": StateWords("secondary", "Waits for a free generator", moving=True),
     "starting": StateWords("azure", "A generator took it", moving=True),

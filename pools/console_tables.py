@@ -33,8 +33,9 @@ class Cell:
     """A value as people read it, the exact one in `title` where they differ."""
 
     text: str
-    title: str
-    is_number: bool
+    title: str = ""
+    is_number: bool = False
+    alarms: bool = False
 
 
 def heads(rows: Sequence[Row], columns: Mapping[str, Column], sort: str) -> list[Head]:
@@ -83,25 +84,31 @@ def _head(name: str, rows: Sequence[Row], column: Column, sort: str) -> Head:
 
 def _cell(value: object, column: Column) -> Cell:
     if value is None or value == "":
-        return Cell("–", "", is_number=False)
+        return Cell("–")
     if not _is_number(value):
-        return Cell(str(value), "", is_number=False)
+        return Cell(str(value))
     number = int(str(value))
-    if column.unit == "us":
+    text, title = _written(number, column.unit)
+    return Cell(text, title, is_number=True, alarms=column.alarms and number != 0)
+
+
+def _written(number: int, unit: str) -> tuple[str, str]:
+    """As people read it, and exactly where that differs."""
+    if unit == "us":
         return _scaled(number, MICROSECONDS, "µs")
-    if column.unit == "bytes":
+    if unit == "bytes":
         return _scaled(number, BYTES, "bytes")
-    if column.unit == "s":
-        return Cell(f"{number:,} s", "", is_number=True)
-    return Cell(f"{number:,}" if column.unit == "count" else str(number), "", is_number=True)
+    if unit == "s":
+        return f"{number:,} s", ""
+    return (f"{number:,}" if unit == "count" else str(number)), ""
 
 
-def _scaled(number: int, units: Iterable[tuple[int, str]], smallest: str) -> Cell:
-    """`1.23 ms` of 1,230 µs, three digits that matter; the exact number in the title."""
+def _scaled(number: int, units: Iterable[tuple[int, str]], smallest: str) -> tuple[str, str]:
+    """`1.23 ms` of 1,230 µs, three digits that matter; the exact number beside it."""
     for size, unit in units:
         if number >= size:
-            return Cell(f"{_three_digits(number / size)} {unit}", f"{number:,} {smallest}", is_number=True)
-    return Cell(f"{number} {smallest}", "", is_number=True)
+            return f"{_three_digits(number / size)} {unit}", f"{number:,} {smallest}"
+    return f"{number} {smallest}", ""
 
 
 def _three_digits(number: float) -> str:

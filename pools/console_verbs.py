@@ -254,7 +254,9 @@ def _with_activity(pool: Pool, blockers: list[Blocker]) -> list[Blocker]:
     try:
         with postgres.connect(pool.cluster) as connection:
             connection.execute(f"SET statement_timeout = {STATEMENT_TIMEOUT_MS}")
-            found = {row[0]: row for row in connection.execute(ACTIVITY, [LONGEST_QUERY, pool.database, pids]).fetchall()}
+            found = {
+                row[0]: row for row in connection.execute(ACTIVITY, [LONGEST_QUERY, pool.database, pids]).fetchall()
+            }
     except (ClusterUnreachable, psycopg.Error) as error:
         logger.info("pool %s (%s): its cluster could not be asked about blockers: %s", pool.pk, pool, error)
         return blockers

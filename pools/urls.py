@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, path
 
-from pools.views import clusters, live, poolers, pools
+from pools.views import clusters, console, databases, live, pool_verbs, pooler_settings, poolers, pools, revisions, roles
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("clusters/", clusters.cluster_list, name="cluster-list"),
@@ -12,6 +12,15 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("clusters/<uuid:pk>/delete/", clusters.cluster_delete, name="cluster-delete"),
     path("clusters/<uuid:pk>/check/", clusters.cluster_check, name="cluster-check"),
     path("clusters/<uuid:pk>/connection/", clusters.cluster_connection, name="cluster-connection"),
+    path("clusters/<uuid:pk>/databases/", databases.database_list, name="cluster-databases"),
+    path("clusters/<uuid:pk>/databases/new/", databases.database_create, name="cluster-database-create"),
+    path("clusters/<uuid:pk>/databases/edit/", databases.database_edit, name="cluster-database-edit"),
+    path("clusters/<uuid:pk>/databases/drop/", databases.database_drop, name="cluster-database-drop"),
+    path("clusters/<uuid:pk>/roles/", roles.role_list, name="cluster-roles"),
+    path("clusters/<uuid:pk>/roles/new/", roles.role_create, name="cluster-role-create"),
+    path("clusters/<uuid:pk>/roles/edit/", roles.role_edit, name="cluster-role-edit"),
+    path("clusters/<uuid:pk>/roles/reset-password/", roles.role_reset, name="cluster-role-reset"),
+    path("clusters/<uuid:pk>/roles/drop/", roles.role_drop, name="cluster-role-drop"),
     path("poolers/", poolers.pooler_list, name="pooler-list"),
     path("poolers/new/", poolers.pooler_create, name="pooler-create"),
     path("poolers/<uuid:pk>/", poolers.pooler_detail, name="pooler-detail"),
@@ -19,7 +28,26 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("poolers/<uuid:pk>/delete/", poolers.pooler_delete, name="pooler-delete"),
     path("poolers/<uuid:pk>/check/", poolers.pooler_check, name="pooler-check"),
     path("poolers/<uuid:pk>/apply/", poolers.pooler_apply, name="pooler-apply"),
+    path("poolers/<uuid:pk>/settings/", pooler_settings.pooler_settings, name="pooler-settings"),
+    path("poolers/<uuid:pk>/settings/state/", pooler_settings.pooler_settings_state, name="pooler-settings-state"),
+    path("poolers/<uuid:pk>/settings/users/", pooler_settings.pooler_user_settings, name="pooler-settings-users"),
+    path(
+        "poolers/<uuid:pk>/settings/users/remove/",
+        pooler_settings.pooler_user_settings_remove,
+        name="pooler-settings-user-remove",
+    ),
+    path("poolers/<uuid:pk>/settings/files/", pooler_settings.pooler_files, name="pooler-settings-files"),
+    path(
+        "poolers/<uuid:pk>/settings/files/<slug:setting>/remove/",
+        pooler_settings.pooler_file_remove,
+        name="pooler-settings-file-remove",
+    ),
     path("poolers/<uuid:pk>/live/", live.pooler_live, name="pooler-live"),
+    path("poolers/<uuid:pk>/console/", console.pooler_console, name="pooler-console"),
+    path("poolers/<uuid:pk>/console/<str:word>/", console.pooler_console, name="pooler-console"),
+    path("poolers/<uuid:pk>/revisions/", revisions.revision_list, name="pooler-revisions"),
+    path("poolers/<uuid:pk>/revisions/<int:number>/", revisions.revision_detail, name="pooler-revision"),
+    path("poolers/<uuid:pk>/revisions/<int:number>/rollback/", revisions.pooler_rollback, name="pooler-rollback"),
     path("pools/", pools.pool_list, name="pool-list"),
     path("pools/new/", pools.pool_create, name="pool-create"),
     path("pools/choices/", pools.pool_choices, name="pool-choices"),
@@ -29,4 +57,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("pools/<uuid:pk>/retry/", pools.pool_retry, name="pool-retry"),
     path("pools/<uuid:pk>/connection/", pools.pool_connection, name="pool-connection"),
     path("pools/<uuid:pk>/live/", live.pool_live, name="pool-live"),
+    path("pools/<uuid:pk>/condition/", pool_verbs.pool_condition, name="pool-condition"),
+    path("pools/<uuid:pk>/console/<str:word>/", pool_verbs.pool_verb, name="pool-verb"),
 ]

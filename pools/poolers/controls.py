@@ -10,6 +10,7 @@ class Column:
 
     meaning: str
     unit: str = ""
+    alarms: bool = False  # anything but 0 asks for a look
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from pools.models import Cluster, Pool, Pooler, PoolState
 from pools.views.access import staff_only
 from pools.views.connections import connection_answer
 from pools.views.live import pool_rows, pool_state
+from pools.views.pool_verbs import condition_context
 from pools.views.saving import attempt
 
 PAGE_SIZE = 50
@@ -69,6 +70,7 @@ def _detail(request: HttpRequest, pool: Pool, shown: Shown) -> HttpResponse:
         "live": apply.live_files(pool.pooler),
         "runs": pool.runs.select_related("cluster")[:RUNS_SHOWN],
         **pool_state(pool),
+        **condition_context(pool),
     }
     return render(request, "pools/pool_detail.html", context)
 

@@ -6,7 +6,7 @@ COUNTS = "count"
 COLUMNS: dict[str, Column] = {
     # POOLS
     "cl_active": Column("Clients linked to a server connection, or idle with nothing to ask", COUNTS),
-    "cl_waiting": Column("Clients that have sent a query and wait for a server connection", COUNTS),
+    "cl_waiting": Column("Clients that have sent a query and wait for a server connection", COUNTS, alarms=True),
     "cl_active_cancel_req": Column("Clients whose cancel request is on its way to the server", COUNTS),
     "cl_waiting_cancel_req": Column("Clients whose cancel request waits to be sent", COUNTS),
     "sv_active": Column("Server connections that a client uses", COUNTS),
@@ -16,8 +16,8 @@ COLUMNS: dict[str, Column] = {
     "sv_used": Column("Server connections idle so long that they are checked before their next use", COUNTS),
     "sv_tested": Column("Server connections that run their reset or check query", COUNTS),
     "sv_login": Column("Server connections that log in to PostgreSQL", COUNTS),
-    "maxwait": Column("How long the first client in the queue has waited, whole seconds", "s"),
-    "maxwait_us": Column("The part of maxwait below a second", "us"),
+    "maxwait": Column("How long the first client in the queue has waited, whole seconds", "s", alarms=True),
+    "maxwait_us": Column("The part of maxwait below a second", "us", alarms=True),
     "pool_mode": Column("When a server connection goes back: after a session, transaction or statement"),
     "load_balance_hosts": Column("How one of several hosts is picked"),
     # STATS and TOTALS
@@ -56,7 +56,9 @@ COLUMNS: dict[str, Column] = {
     "request_time": Column("When the last request was made, in the pooler's time zone"),
     "wait": Column("How long a waiting client has waited, whole seconds", "s"),
     "wait_us": Column("The part of wait below a second", "us"),
-    "close_needed": Column("1: closed as soon as it is let go, since its settings changed or RECONNECT was asked"),
+    "close_needed": Column(
+        "1: closed as soon as it is let go, since its settings changed or RECONNECT was asked", alarms=True
+    ),
     "ptr": Column("The socket's address inside PgBouncer: its name in link"),
     "link": Column("The ptr of the other side: of the server a client uses, of the client a server serves"),
     "remote_pid": Column("Of a server connection the pid in pg_stat_activity; of a client its own pid on a socket"),
@@ -78,8 +80,8 @@ COLUMNS: dict[str, Column] = {
     "current_connections": Column("Server connections now", COUNTS),
     "max_client_connections": Column("The most clients; 0: no limit", COUNTS),
     "current_client_connections": Column("Clients now", COUNTS),
-    "paused": Column("1: clients are held back by PAUSE or KILL until RESUME"),
-    "disabled": Column("1: new clients are refused until ENABLE"),
+    "paused": Column("1: clients are held back by PAUSE or KILL until RESUME", alarms=True),
+    "disabled": Column("1: new clients are refused until ENABLE", alarms=True),
     "max_user_connections": Column("The most server connections of this user; 0: no limit", COUNTS),
     "max_user_client_connections": Column("The most clients of this user; 0: no limit", COUNTS),
     # CONFIG, LISTS, MEM, DNS

@@ -10,7 +10,7 @@ from pools.poolers.pgbouncer import console
 VERBS = ("pause", "resume", "reconnect", "disable", "enable", "kill")
 BARE_WORD = re.compile(r"[A-Za-z0-9_]+")
 LONGEST_ARGUMENT = 63  # bytes, quotes included: the console reads an argument into 64 (its admin.c)
-CLOSED_BY_PAUSE = frozenset({"idle", "used", "login"})  # server states that a PAUSE does not wait for
+CLOSED_BY_PAUSE = frozenset({"idle", "used", "login", "new"})  # server states that a PAUSE does not wait for
 
 
 class PgBouncerControls:

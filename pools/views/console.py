@@ -1,0 +1,73 @@
+"""A pooler's console in the browser: what SHOW says, as tables that sort, filter and refresh themselves."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from pools import console_tables, showing
+from pools.console_tables import Row
+from pools.models import Pool, Pooler
+from pools.poolers import KINDS
+from pools.poolers.controls import Column
+
+PAGE_SIZE = 100
+TABLE = "console-table"  # the id of the part that refreshes itself
+
+
+@require_safe
+def pooler_console(request: HttpRequest, pk: UUID, word: str = "") -> HttpResponse:
+    """The answer to one SHOW: `sort` (a column, `-` before it for descending), `q`, `page`; `as=csv` for all of it."""
+    pooler = get_object_or_404(Pooler, pk=pk)
+    words = KINDS[pooler.kind].words_of(pooler)
+    if word and word not in words:
+        raise Http404(f"SHOW {word} is not offered for this pooler")
+    word = word or next(iter(words), "")
+    context: dict[str, Any] = {"pooler": pooler, "words": words, "word": word}
+    if word:
+        context |= _table(request, pooler, word)
+    if request.GET.get("as") == "csv" and not context.get("error"):
+        return _csv(f"{pooler.name}-{word}.csv", context["found"])
+    is_refresh = request.htmx and request.htmx.target == TABLE  # type: ignore[attr-defined]  # the middleware adds it
+    return render(request, "pools/includes/console_table.html" if is_refresh else "pools/pooler_console.html", context)
+
+
+def _table(request: HttpRequest, pooler: Pooler, word: str) -> dict[str, Any]:
+    sort, query = request.GET.get("sort", ""), request.GET.get("q", "").strip()
+    shown, columns = showing.rows(pooler, word), KINDS[pooler.kind].columns
+    found = console_tables.ordered(console_tables.matching(shown.rows, query), sort)
+    page = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
+    pools = _pools_of(pooler, page.object_list) if word == "databases" else {}
+    return {
+        "error": shown.error,
+        "heads": console_tables.heads(shown.rows, columns, sort),
+        "rows": [_shown(row, columns, pools) for row in page],
+        "has_actions": bool(pools),
+        "found": found,
+        "all_count": len(shown.rows),
+        "page": page,
+        "query": query,
+        "sort": sort,
+        "is_live": request.GET.get("live") != "off",
+    }
+
+
+def _pools_of(pooler: Pooler, rows: Any) -> dict[str, Pool]:
+    names = [str(row["name"]) for row in rows if "name" in row]
+    return {pool.name: pool for pool in pooler.pools.wanted().filter(name__in=names)}
+
+
+def _shown(row: Row, columns: Mapping[str, Column], pools: Mapping[str, Pool]) -> dict[str, Any]:
+    """A row with the pool it names, if it names one."""
+    pool = pools.get(str(row.get("name"))) if pools else None
+    state = {name: bool(row.get(name)) for name in ("paused", "disabled")}
+    return {"cells": console_tables.cells(row, columns), "pool": pool, **state}
+
+
+def _csv(name: str, rows: list[Row]) -> HttpResponse:
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return HttpResponse(console_tables.as_csv(rows), content_type="text/csv; charset=utf-8", headers=headers)

@@ -1,0 +1,127 @@
+"""The console's verbs on a pool: a page that says what each does, then what became of it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from panel.accounts.permissions import person
+from pools import console_verbs, showing, watching
+from pools.console_forms import KillForm, PauseForm, VerbForm
+from pools.console_verbs import NotPaused, Outcome
+from pools.errors import InvalidValues, PoolsError
+from pools.models import Mode, Pool
+from pools.poolers import KINDS
+from pools.views.access import staff_only
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A verb as its page shows it: what it does in a sentence, the button, the icon, whether it hurts."""
+
+    act: Callable[..., Outcome]
+    label: str
+    does: str
+    icon: str
+    form: type[VerbForm] = VerbForm
+    hurts: bool = False
+
+
+VERBS: Mapping[str, Verb] = {
+    "pause": Verb(
+        console_verbs.pause,
+        "Pause",
+        "Clients stay connected but get no server connection: each finishes the transaction it is in, then waits. "
+        "For a failover or a restart of PostgreSQL that applications shall not notice.",
+        "pause",
+        PauseForm,
+    ),
+    "resume": Verb(console_verbs.resume, "Resume", "Clients that were held back go on at once.", "play"),
+    "reconnect": Verb(
+        console_verbs.reconnect,
+        "Reconnect",
+        "Each server connection is closed as soon as its client lets it go, and opened anew when needed. "
+        "After a change of DNS, certificates or server settings; clients notice nothing.",
+        "refresh",
+    ),
+    "disable": Verb(
+        console_verbs.disable,
+        "Disable",
+        "New clients are refused with an error; those connected go on. PgBouncer forgets it when it is restarted.",
+        "lock",
+        hurts=True,
+    ),
+    "enable": Verb(console_verbs.enable, "Enable", "New clients are let in again.", "check"),
+    "kill": Verb(
+        console_verbs.kill,
+        "Kill",
+        "Every client is disconnected and every server connection closed at once, whatever they are doing: open "
+        "transactions are lost.",
+        "stop",
+        KillForm,
+        hurts=True,
+    ),
+}
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@staff_only
+def pool_verb(request: HttpRequest, pk: UUID, word: str) -> HttpResponse:
+    """The page of one verb, which asks what it needs; a refusal is shown there with the console's words."""
+    pool = get_object_or_404(Pool.objects.select_related("pooler", "cluster"), pk=pk)
+    verb = VERBS.get(word)
+    if verb is None:
+        raise Http404(f"{word} is no verb of a console")
+    form = verb.form(request.POST if request.method == "POST" else None)
+    context: dict[str, Any] = {"pool": pool, "verb": verb, "word": word, "form": form, **condition_context(pool)}
+    context |= {"is_session": pool.mode == Mode.SESSION, "figures": watching.look(pool.pooler).figures.get(pool.name)}
+    status = 200
+    if request.method == "POST" and form.is_valid():
+        try:
+            outcome = verb.act(pool, author=person(request.user), **form.values())
+        except InvalidValues as error:
+            for field, said in error.errors.items():
+                form.add_error(field, said)
+        except PoolsError as error:
+            context |= {"refused": str(error), "blockers": getattr(error, "blockers", None)}
+            context |= condition_context(pool) if not isinstance(error, NotPaused) else {}
+            status = error.status
+        else:
+            messages.success(request, outcome.detail)
+            return redirect("pool-detail", pool.pk)
+    return render(request, "pools/pool_verb.html", context, status=status)
+
+
+@require_safe
+def pool_condition(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The card that says whether the pool is paused or disabled, with the buttons that change it."""
+    pool = get_object_or_404(Pool.objects.select_related("pooler"), pk=pk)
+    return render(request, "pools/includes/pool_condition.html", {"pool": pool, **condition_context(pool)})
+
+
+def condition_context(pool: Pool) -> dict[str, Any]:
+    """Whether the console holds the pool back, until when (in s from now), and the verbs that make sense now."""
+    has_console = bool(KINDS[pool.pooler.kind].verbs)
+    condition = showing.condition(pool) if has_console else None
+    left_s = (pool.paused_until - timezone.now()).total_seconds() if pool.paused_until else None
+    return {
+        "has_console": has_console,
+        "condition": condition,
+        "resumes_in_s": max(0, round(left_s)) if left_s is not None else None,
+        "verbs": [(name, VERBS[name]) for name in _sensible(condition)],
+    }
+
+
+def _sensible(condition: Any) -> list[str]:
+    if condition is None:
+        return []
+    paused = "resume" if condition.paused else "pause"
+    return [paused, "reconnect", "enable" if condition.disabled else "disable", "kill"]
