@@ -34,6 +34,14 @@ def snapshot(pooler: Pooler, pools: Iterable[Pool] | None = None) -> Wishes:
     return {"pools": [one for one in held if one], **of_pooler}
 
 
+def given(pooler: Pooler) -> dict[str, str]:
+    """Setting → content, in clear, of the given files that a revision rendered now holds."""
+    if pooler.settings_state not in NOT_LIVE:
+        return {one.setting: one.content for one in pooler.given_files.all()}
+    last = pooler.revisions.applied().first()
+    return last.given if last else {}
+
+
 def live_wishes(pooler: Pooler) -> Wishes:
     """What the last applied revision was rendered from; empty before the first."""
     found: Wishes | None = pooler.revisions.applied().values_list("wishes", flat=True).first()
@@ -62,7 +70,7 @@ def changes(before: Wishes, after: Wishes) -> Iterator[str]:
             yield from _pool_changes(old[pk], new[pk])
     yield from _value_changes("", before.get("settings", {}), after.get("settings", {}))
     yield from _value_changes("users: ", before.get("user_settings", {}), after.get("user_settings", {}))
-    yield from _value_changes("file ", _given(before), _given(after))
+    yield from _file_changes(before.get("files", {}), after.get("files", {}))
 
 
 def summary(before: Wishes, after: Wishes) -> str:
@@ -99,9 +107,10 @@ def _value_changes(what: str, old: Mapping[str, Any], new: Mapping[str, Any]) ->
             yield f"{what}{name} {_said(old[name])} → {_said(new[name])}"
 
 
-def _given(wishes: Wishes) -> Mapping[str, str]:
-    files: Mapping[str, str] = wishes.get("files", {})
-    return files
+def _file_changes(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[str]:
+    yield from (f"file {name} given" for name in new if name not in old)
+    yield from (f"file {name} taken away" for name in old if name not in new)
+    yield from (f"file {name} replaced" for name in new if name in old and old[name] != new[name])
 
 
 def _said(value: object) -> str:

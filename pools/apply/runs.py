@@ -132,7 +132,9 @@ def _told(asked: Wanted, *, overwrite: bool) -> dict[str, Any]:
     pooler = asked.pooler
     held = wishes.snapshot(pooler, asked.pools)
     cause = pooler.wish_cause or (OVERWRITTEN if overwrite else "")
-    return {"wishes": held, "summary": wishes.summary(wishes.live_wishes(pooler), held), "cause": cause}
+    given = wishes.given(pooler)
+    summary = wishes.summary(wishes.live_wishes(pooler), held)
+    return {"wishes": held, "given": given, "summary": summary, "cause": cause}
 
 
 def _refuse_unrendered(asked: Wanted, author: Any, fault: Exception, told: dict[str, Any]) -> Revision:

@@ -35,13 +35,14 @@ class RevisionQuerySet(models.QuerySet["Revision"]):
 
     def light(self) -> "RevisionQuerySet":
         """Without what may be megabytes: the files and what they were rendered from."""
-        return self.defer("sealed_files", "wishes")
+        return self.defer("sealed_files", "sealed_given", "wishes")
 
     def draft(self, pooler: Pooler, files: dict[str, str], author: Any = None, **told: Any) -> "Revision":
-        """The next revision of a pooler, its files sealed (they hold passwords); `told`: wishes, cause and summary."""
+        """The next revision, its files sealed (they hold secrets); `told`: wishes, cause, summary, `given`."""
         number = (self.filter(pooler=pooler).aggregate(last=Max("number"))["last"] or 0) + 1
+        given: dict[str, str] = told.pop("given", {})
         revision = Revision(pooler=pooler, number=number, author=author, **told)
-        revision.sealed_files = crypto.seal(json.dumps(files), revision.secret_owner)
+        revision.seal(files, given)
         revision.save(force_insert=True)
         return revision
 
@@ -56,6 +57,7 @@ class Revision(models.Model):
     reason = models.TextField(default="")
     steps = models.JSONField(default=list)  # [{"at": ISO time, "step": word, "detail": sentence}]
     sealed_files = models.TextField(default="")
+    sealed_given = models.TextField(default="")  # the files given to the pooler then, as they were given
     wishes = models.JSONField(default=dict)  # what it was rendered from, without secrets; see pools.wishes
     cause = models.CharField(max_length=100, default="")  # such as "rollback to 12"; empty: a change
     summary = models.CharField(max_length=300, default="")  # what it changes, in one line without secrets
@@ -80,7 +82,20 @@ class Revision(models.Model):
     @property
     def files(self) -> dict[str, str]:
         """File name → content, secrets in clear."""
-        found: dict[str, str] = json.loads(crypto.unseal(self.sealed_files, self.secret_owner) or "{}")
+        return self._unsealed(self.sealed_files)
+
+    @property
+    def given(self) -> dict[str, str]:
+        """Setting → content of the files that were given to the pooler, in clear."""
+        return self._unsealed(self.sealed_given)
+
+    def seal(self, files: dict[str, str], given: dict[str, str]) -> None:
+        """Keep what was rendered, and the given files it was rendered from."""
+        self.sealed_files = crypto.seal(json.dumps(files), self.secret_owner)
+        self.sealed_given = crypto.seal(json.dumps(given), self.secret_owner) if given else ""
+
+    def _unsealed(self, sealed: str) -> dict[str, str]:
+        found: dict[str, str] = json.loads(crypto.unseal(sealed, self.secret_owner) or "{}")
         return found
 
     def note(self, step: str, detail: str = "") -> None:

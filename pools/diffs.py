@@ -1,0 +1,173 @@
+"""What differs between two sets of files, line by line, with no secret in sight but each change of one told."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from enum import StrEnum
+
+Texts = Mapping[str, str]
+Masked = Callable[[Texts], Mapping[str, str]]
+
+CONTEXT_LINES = 3
+MOST_LINES = 2000  # shown of one file; a page with more can't be read
+NOTE = "secret changed"
+DOTS = "••••"  # what kinds of poolers put in a secret's place
+
+
+class Sign(StrEnum):
+    """What became of a line."""
+
+    SAME = " "
+    ADDED = "+"
+    REMOVED = "-"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line with its numbers, counted from 1, in the old and the new file (None: not there)."""
+
+    sign: Sign
+    text: str
+    old: int | None = None
+    new: int | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Hunk:
+    """Lines that stand together; `header` as diff -u writes it: `@@ -3,7 +3,8 @@`."""
+
+    header: str
+    lines: Sequence[Line]
+
+
+@dataclass(frozen=True)
+class FileDiff:
+    """A file that differs; `hidden` lines are left out, for there are too many. Counts are of all."""
+
+    name: str
+    change: str  # added, removed or changed
+    hunks: Sequence[Hunk]
+    added: int
+    removed: int
+    hidden: int = 0
+
+    @property
+    def text(self) -> str:
+        """As `diff -u` writes it; a secret that changed has a line of its own."""
+        lines = [f"--- {self.name}", f"+++ {self.name}"]
+        for hunk in self.hunks:
+            lines.append(hunk.header)
+            for line in hunk.lines:
+                lines.append(f"{line.sign}{line.text}")
+                lines += [f"\\ {line.note}"] if line.note else []
+        lines += [f"\\ {self.hidden} more lines"] if self.hidden else []
+        return "\n".join(lines) + "\n"
+
+
+def of_files(before: Texts, after: Texts, masked: Masked) -> list[FileDiff]:
+    """The files that differ, by name; `masked` replaces secrets and keeps the number of lines where it can."""
+    found = []
+    for name in sorted({*before, *after}):
+        if before.get(name) == after.get(name):
+            continue
+        old, new = (_lines(name, texts.get(name), masked) for texts in (before, after))
+        change = "added" if name not in before else "removed" if name not in after else "changed"
+        found.append(_of_file(name, change, old, new))
+    return found
+
+
+@dataclass(frozen=True)
+class _Masked:
+    """A line as it is compared, and as it is shown."""
+
+    raw: str
+    shown: str
+
+    @property
+    def key(self) -> str:
+        """The word that a line begins with, by which it is known again."""
+        return self.shown.partition(" ")[0]
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What the dots stand for."""
+        pattern = "(.*)".join(map(re.escape, self.shown.split(DOTS)))
+        found = re.fullmatch(pattern, self.raw, re.DOTALL) if DOTS in self.shown else None
+        return found.groups() if found else (self.raw,) if self.raw != self.shown else ()
+
+
+def _lines(name: str, text: str | None, masked: Masked) -> list[_Masked]:
+    if text is None:
+        return []
+    raw, shown = _split(text), _split(masked({name: text})[name])
+    if len(raw) != len(shown):  # a secret of several lines: the first stands for them all
+        shown = shown or [""]
+        return [_Masked(text, shown[0]), *(_Masked(line, line) for line in shown[1:])]
+    return [_Masked(*pair) for pair in zip(raw, shown, strict=True)]
+
+
+def _split(text: str) -> list[str]:
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def _of_file(name: str, change: str, old: list[_Masked], new: list[_Masked]) -> FileDiff:
+    hunks, shown, total = [], 0, 0
+    added = removed = 0
+    for group in _groups([line.raw for line in old], [line.raw for line in new]):
+        lines = [line for code in group for line in _told(code, old, new)]
+        added += sum(line.sign == Sign.ADDED for line in lines)
+        removed += sum(line.sign == Sign.REMOVED for line in lines)
+        total += len(lines)
+        if lines and shown < MOST_LINES:
+            kept = lines[: MOST_LINES - shown]
+            shown += len(kept)
+            hunks.append(Hunk(_header(group), kept))
+    return FileDiff(name, change, hunks, added, removed, hidden=total - shown)
+
+
+Code = tuple[str, int, int, int, int]  # as difflib has them: tag, i1, i2 of the old, j1, j2 of the new
+
+
+def _groups(old: list[str], new: list[str]) -> Iterator[list[Code]]:
+    """difflib's groups of changes; the ends that are alike are cut off first, for it is slow on long files."""
+    head = _alike(old, new)
+    tail = _alike(old[head:][::-1], new[head:][::-1])
+    start, stop = max(head - CONTEXT_LINES, 0), max(tail - CONTEXT_LINES, 0)
+    matcher = SequenceMatcher(None, old[start : len(old) - stop], new[start : len(new) - stop], autojunk=False)
+    for group in matcher.get_grouped_opcodes(CONTEXT_LINES):
+        yield [(tag, i1 + start, i2 + start, j1 + start, j2 + start) for tag, i1, i2, j1, j2 in group]
+
+
+def _alike(one: list[str], other: list[str]) -> int:
+    """How many lines are equal from the start."""
+    for number, (left, right) in enumerate(zip(one, other, strict=False)):
+        if left != right:
+            return number
+    return min(len(one), len(other))
+
+
+def _told(code: Code, old: list[_Masked], new: list[_Masked]) -> Iterator[Line]:
+    tag, i1, i2, j1, j2 = code
+    if tag == "equal":
+        for offset, line in enumerate(old[i1:i2]):
+            yield Line(Sign.SAME, line.shown, i1 + offset + 1, j1 + offset + 1)
+        return
+    before = {line.key: line.secrets for line in old[i1:i2] if line.secrets}
+    for number, line in enumerate(old[i1:i2], start=i1 + 1):
+        yield Line(Sign.REMOVED, line.shown, old=number)
+    for number, line in enumerate(new[j1:j2], start=j1 + 1):
+        changed = line.key in before and before[line.key] != line.secrets
+        yield Line(Sign.ADDED, line.shown, new=number, note=NOTE if changed else "")
+
+
+def _header(group: list[Code]) -> str:
+    (_, i1, _, j1, _), (_, _, i2, _, j2) = group[0], group[-1]
+    return f"@@ -{_span(i1, i2)} +{_span(j1, j2)} @@"
+
+
+def _span(start: int, stop: int) -> str:
+    """A range as diff -u writes it: an empty one begins at the line before it."""
+    length = stop - start
+    return f"{start + 1 if length else start},{length}"
