@@ -56,3 +56,10 @@ def password_problem(password: str) -> str:
     if len(password.encode()) > LONGEST_PASSWORD:
         return f"the password is longer than the {LONGEST_PASSWORD} bytes that poolers carry: set a shorter one"
     return ""
+
+
+def new_name_problem(name: str) -> str:
+    """Why the panel makes no database or role of this name."""
+    if "/" in name:
+        return f"{name!r} holds a slash, which addresses of the API can't carry: leave it out"
+    return identifier_problem(name)

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from pools import apply_requests, budget, pool_facts, pool_rules
 from pools.errors import IllegalTransition, InvalidValues
-from pools.models import Cluster, Pool, Pooler, PoolState, RolePassword
+from pools.models import Cluster, Pool, Pooler, PoolState
 from pools.poolers import KINDS
 
 logger = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ def create(values: dict[str, Any], author: models.Model | None = None) -> Pool:
     InvalidPool.refuse(pool_facts.problems(pool, password))
     with transaction.atomic():
         _lock(pool)
-        InvalidPool.refuse(chain(_name_taken(pool), _over_budget(pool), _other_passwords(pool, password)))
+        InvalidPool.refuse(chain(_name_taken(pool), _over_budget(pool), other_passwords(pool, password)))
         # one that waits for its removal under this name is replaced: the pooler knows entries by name only
         Pool.objects.filter(pooler=pool.pooler, name=pool.name).delete()
         pool.save(force_insert=True)
@@ -69,7 +69,7 @@ def change(
         _lock(wish)
         standing.refresh_from_db()
         _refuse_if_leaving(standing)
-        checks = (_name_taken(wish), _over_budget(wish, standing), _other_passwords(wish, password))
+        checks = (_name_taken(wish), _over_budget(wish, standing), other_passwords(wish, password))
         InvalidPool.refuse(chain(*checks))
         Pool.objects.filter(pooler=wish.pooler, name=wish.name).exclude(pk=wish.pk).delete()  # waiting for removal
         written = {name: getattr(wish, name) for name in FIELDS if name in values}
@@ -167,8 +167,8 @@ def _over_budget(wish: Pool, standing: Pool | None = None) -> Problems:
         )
 
 
-def _other_passwords(wish: Pool, user_password: str) -> Problems:
-    """A pooler has one list of users for all its clusters: a role of one name has one password there."""
+def other_passwords(wish: Pool, user_password: str) -> Problems:
+    """(field, message) where the password can't be the login's: a pooler has one list of users for all its clusters."""
     password = user_password or wish.cluster.password_of(wish.login)
     for other in _clusters_beside(wish):
         if other.password_of(wish.login) not in (None, password):
@@ -197,9 +197,5 @@ def _keep_password(pool: Pool, user_password: str, author: models.Model | None) 
     """Store a password that was proven by a login, and render anew the other pools that log in with it."""
     if not user_password or user_password == pool.cluster.password_of(pool.user):
         return
-    known = RolePassword(cluster=pool.cluster, role=pool.user)
-    known.password = user_password
-    RolePassword.objects.update_or_create(
-        cluster=pool.cluster, role=pool.user, defaults={"sealed_password": known.sealed_password}
-    )
+    pool.cluster.keep_password(pool.user, user_password)
     apply_requests.ask_again(pool.cluster.pools.wanted().filter(user=pool.user).exclude(pk=pool.pk), author)

@@ -1,7 +1,5 @@
 """The REST API of clusters, with the databases and roles that they hold right now."""
 
-from typing import Any
-
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -11,14 +9,15 @@ from rest_framework.viewsets import ModelViewSet
 
 from panel.accounts.permissions import person
 from pools import checking, clusters
+from pools.api.databases import DatabaseActions
 from pools.api.filters import ClusterFilter
-from pools.api.serializers import ClusterSerializer, DatabaseSerializer, RoleSerializer
+from pools.api.roles import RoleActions
+from pools.api.serializers import ClusterSerializer
 from pools.api.versions import expected_version
-from pools.errors import ClusterUnreachable
-from pools.models import Cluster, ClusterState
+from pools.models import Cluster
 
 
-class ClusterViewSet(ModelViewSet[Cluster]):
+class ClusterViewSet(DatabaseActions, RoleActions, ModelViewSet[Cluster]):
     """PostgreSQL servers that the panel can log in to; saving one tries to, and `status` says what came of it."""
 
     queryset = Cluster.objects.select_related("status")
@@ -49,21 +48,3 @@ class ClusterViewSet(ModelViewSet[Cluster]):
         cluster = self.get_object()
         checking.check_cluster(cluster)
         return Response(self.get_serializer(cluster).data)
-
-    @extend_schema(responses=DatabaseSerializer(many=True), filters=False)
-    @action(detail=True)
-    def databases(self, request: Request, pk: str) -> Response:
-        """The databases that the cluster has now; 502 when it can't be asked."""
-        return self._listed("databases", DatabaseSerializer)
-
-    @extend_schema(responses=RoleSerializer(many=True), filters=False)
-    @action(detail=True)
-    def users(self, request: Request, pk: str) -> Response:
-        """The roles that the cluster has now; 502 when it can't be asked."""
-        return self._listed("roles", RoleSerializer)
-
-    def _listed(self, what: str, shape: type[BaseSerializer[Any]]) -> Response:
-        found = checking.inspect(self.get_object())
-        if found["state"] != ClusterState.ONLINE:
-            raise ClusterUnreachable(found["error"])
-        return self.get_paginated_response(shape(self.paginate_queryset(found[what]), many=True).data)

@@ -100,23 +100,6 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
         return ClusterStatusSerializer(status_of(cluster, self.budgets[cluster.pk])).data
 
 
-class DatabaseSerializer(serializers.Serializer[dict[str, Any]]):
-    """A database as the cluster lists it now."""
-
-    name = serializers.CharField()
-    owner = serializers.CharField()
-    size_bytes = serializers.IntegerField(allow_null=True)
-
-
-class RoleSerializer(serializers.Serializer[dict[str, Any]]):
-    """A role as the cluster lists it now; `connection_limit` is -1 for none."""
-
-    name = serializers.CharField()
-    can_login = serializers.BooleanField()
-    superuser = serializers.BooleanField()
-    connection_limit = serializers.IntegerField()
-
-
 class PoolerSerializer(serializers.ModelSerializer[Pooler]):
     """A pooler with what its console last said."""
 
