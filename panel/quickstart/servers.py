@@ -276,11 +276,17 @@ class PgpoolServer(Server):
     not_ready = (psycopg.OperationalError,)
 
     def __init__(
-        self, home: Path, port: int, pcp_port: int, backend: PostgresServer, passwords: dict[str, str]
+        self,
+        home: Path,
+        port: int,
+        pcp_port: int,
+        backend: PostgresServer,
+        passwords: dict[str, str],
+        binary_path: str | None = None,
     ) -> None:
         super().__init__(home, port)
         self.pcp_port, self.backend, self.passwords = pcp_port, backend, passwords
-        self.binary = binary("pgpool")
+        self.binary = binary_path or binary("pgpool")
         self.config_dir = home / "config"
 
     @property

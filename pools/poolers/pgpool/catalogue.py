@@ -46,6 +46,20 @@ POOLS, BALANCE, BACKENDS, REPLICATION = "Connections", "Load balancing", "Backen
 HEALTH, FAILOVER, TLS, LOG = "Health check", "Failover and recovery", "TLS", "Log"
 CACHE, CATALOG, NATIVE = "Query cache", "Catalog cache", "Native replication"
 
+BEFORE_AND_SINCE_4_6: tuple[dict[str, Any], ...] = ({"until": (4, 6), "restart": True}, {"since": (4, 6)})
+
+
+def _collector(**times: Any) -> tuple[Setting, ...]:
+    """Where logging_collector writes; 4.6 takes it with a reload."""
+    return (
+        _text(LOG, "log_directory", "/tmp/pgpool_logs", "The folder of these files", **times),  # noqa: S108
+        _text(LOG, "log_filename", "pgpool-%Y-%m-%d_%H%M%S.log", "Their names, as strftime takes them", **times),
+        _flag(LOG, "log_truncate_on_rotation", "0", "Start over a file of the same name", **times),
+        _number(LOG, "log_rotation_age", "1440", "A new file after; 0 never", unit="min", maximum=35_791_394, **times),
+        _number(LOG, "log_rotation_size", "10240", "A new file at; 0 never", unit="kB", maximum=2_097_151, **times),
+    )
+
+
 CATALOGUE: tuple[Setting, ...] = (
     _choice(
         POOLS,
@@ -122,7 +136,7 @@ CATALOGUE: tuple[Setting, ...] = (
     _number(POOLS, "client_idle_limit", "0", "A client idle for as long is put out, even mid-transaction", unit="s"),
     _number(POOLS, "authentication_timeout", "60", "For a client's login; 0 for ever", unit="s", restart=True),
     _number(POOLS, "connect_timeout", "10000", "For connecting to a backend; 0 for ever", unit="ms"),
-    _text(POOLS, "reset_query_list", "ABORT; DISCARD ALL", "What a server connection runs when its client has left"),
+    _text(POOLS, "reset_query_list", "ABORT;DISCARD ALL", "What a server connection runs when its client has left"),
     _flag(
         POOLS,
         "allow_clear_text_frontend_auth",
@@ -176,13 +190,11 @@ CATALOGUE: tuple[Setting, ...] = (
         unit="bytes",
         maximum=9_223_372_036_854_775_807,
     ),
-    _number(
-        REPLICATION,
-        "delay_threshold_by_time",
-        "0",
-        "The same by time, before delay_threshold; 0 never",
-        unit="s",
-        since=(4, 4),
+    *(
+        _number(
+            REPLICATION, "delay_threshold_by_time", "0", "The same by time, before delay_threshold; 0 never", **more
+        )
+        for more in ({"unit": "s", "since": (4, 4), "until": (4, 5)}, {"unit": "ms", "since": (4, 5)})
     ),
     _flag(REPLICATION, "prefer_lower_delay_standby", "0", "Then ask another standby rather than the primary"),
     _choice(
@@ -196,11 +208,12 @@ CATALOGUE: tuple[Setting, ...] = (
     ),
     _number(HEALTH, "health_check_period", "0", "Between two looks at a backend; 0 never", unit="s"),
     _number(HEALTH, "health_check_timeout", "20", "Given up after; 0 never", unit="s"),
-    _text(HEALTH, "health_check_database", "", "Where it logs in; empty: postgres, else template1"),
+    _text(HEALTH, "health_check_database", "postgres", "Where it logs in"),
     _number(HEALTH, "health_check_max_retries", "0", "Failed looks before the backend is detached"),
     _number(HEALTH, "health_check_retry_delay", "1", "Between two of them", unit="s"),
     _flag(FAILOVER, "failover_on_backend_error", "1", "Detach a backend at the first error on its connection"),
-    _flag(FAILOVER, "failover_on_backend_shutdown", "0", "Detach a backend that is being shut down"),
+    _flag(FAILOVER, "failover_on_backend_shutdown", "1", "Detach a backend that is being shut down", until=(4, 4)),
+    _flag(FAILOVER, "failover_on_backend_shutdown", "0", "Detach a backend that is being shut down", since=(4, 4)),
     _flag(FAILOVER, "detach_false_primary", "0", "Detach a second primary"),
     _flag(FAILOVER, "auto_failback", "0", "Attach a detached standby again once it streams"),
     _number(FAILOVER, "auto_failback_interval", "60", "At most once in", unit="s"),
@@ -240,7 +253,8 @@ CATALOGUE: tuple[Setting, ...] = (
         "verbose",
         since=(4, 6),
     ),
-    _flag(LOG, "log_pcp_processes", "1", "Log what comes over the PCP port", since=(4, 5)),
+    _flag(LOG, "log_pcp_processes", "1", "Log what comes over the PCP port", since=(4, 5), until=(4, 7)),
+    _flag(LOG, "log_pcp_processes", "0", "Log what comes over the PCP port", since=(4, 7)),
     _choice(LOG, "log_min_messages", "warning", "From which severity on to log", *SERVER_LEVELS),
     _choice(LOG, "client_min_messages", "notice", "From which severity on clients are told", *LEVELS),
     _choice(LOG, "log_error_verbosity", "default", "How much is said of an error", "terse", "default", "verbose"),
@@ -251,11 +265,7 @@ CATALOGUE: tuple[Setting, ...] = (
     _choice(LOG, "syslog_facility", "LOCAL0", "Where syslog sorts it", *FACILITIES),
     _text(LOG, "syslog_ident", "pgpool", "How it is named there"),
     _flag(LOG, "logging_collector", "0", "Collect what goes to stderr in files", restart=True),
-    _text(LOG, "log_directory", "/tmp/pgpool_logs", "The folder of these files"),  # noqa: S108 (the program's default)
-    _text(LOG, "log_filename", "pgpool-%Y-%m-%d_%H%M%S.log", "Their names, as strftime takes them"),
-    _flag(LOG, "log_truncate_on_rotation", "0", "Start over a file of the same name"),
-    _number(LOG, "log_rotation_age", "1440", "A new file after; 0 never", unit="min", maximum=35_791_394),
-    _number(LOG, "log_rotation_size", "10240", "A new file at; 0 never", unit="kB", maximum=2_097_151),
+    *(setting for times in BEFORE_AND_SINCE_4_6 for setting in _collector(**times)),
     _flag(CACHE, "memory_cache_enabled", "0", "Answer equal reads out of memory", restart=True),
     _choice(CACHE, "memqcache_method", "shmem", "Where answers are kept", "shmem", "memcached", restart=True),
     _text(CACHE, "memqcache_memcached_host", "localhost", "The memcached", restart=True),
@@ -278,7 +288,7 @@ CATALOGUE: tuple[Setting, ...] = (
     _choice(CATALOG, "check_temp_table", "catalog", "How temporary tables are told", "catalog", "trace", "none"),
     _flag(CATALOG, "check_unlogged_table", "1", "Send reads of unlogged tables to the primary"),
     _flag(NATIVE, "replicate_select", "0", "Send reads to all backends, in native replication"),
-    _flag(NATIVE, "insert_lock", "0", "Lock the table at INSERT so that serials agree"),
+    _flag(NATIVE, "insert_lock", "1", "Lock the table at INSERT so that serials agree"),
     _text(NATIVE, "lobj_lock_table", "", "Table locked to make large objects agree"),
     _flag(NATIVE, "replication_stop_on_mismatch", "0", "Detach the backend that answers otherwise than the most"),
     _flag(NATIVE, "failover_if_affected_tuples_mismatch", "0", "Detach the backend that changed other rows"),
@@ -305,4 +315,8 @@ CATALOGUE: tuple[Setting, ...] = (
         for number in range(MOST_BACKENDS)
     ),
 )
-BY_NAME = {setting.name: setting for setting in CATALOGUE}
+
+
+def by_name(version: Version) -> dict[str, Setting]:
+    """The settings that a release knows."""
+    return {setting.name: setting for setting in CATALOGUE if setting.known_to(version)}

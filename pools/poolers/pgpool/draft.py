@@ -7,12 +7,12 @@ from uuid import UUID
 from panel.crypto import SealBroken
 from pools.models import Cluster, Pool, Pooler, PoolState
 from pools.poolers import catalogue
-from pools.poolers.catalogue import Scope, Type, Version
+from pools.poolers.catalogue import Scope, Setting, Type, Version
 from pools.poolers.kind import Draft, Files, Rejected
-from pools.poolers.pgpool import access, backends, pcp, render
+from pools.poolers.pgpool import access, backends, pcp, render, verify
 from pools.poolers.pgpool.access import Access
 from pools.poolers.pgpool.backends import Backend
-from pools.poolers.pgpool.catalogue import BY_NAME, CATALOGUE
+from pools.poolers.pgpool.catalogue import CATALOGUE, by_name
 from pools.poolers.pgpool.render import FILES, HBA, MAIN, PASSWD, PCP
 
 GIVEN = {f"pooldeck_{one.name}.pem": one.name for one in CATALOGUE if one.type == Type.FILE}
@@ -27,6 +27,7 @@ class Drafting:
 
     def __init__(self, pooler: Pooler, version: Version, live: Mapping[str, str]) -> None:
         self.pooler, self.version, self.live = pooler, version, live
+        self.known = by_name(version)
         self.disk: Files = {}
         self.settled: Mapping[str, str] = {}
         self.pools: dict[UUID, Pool] = {}
@@ -48,9 +49,12 @@ class Drafting:
         texts = {name: render.file(self._kept(name), text) for name, text in below.items()} | self._given_files()
         changed = [pool for pool in self.pools.values() if pool.state == PoolState.PENDING]
         moved = [pool.pk for pool in changed if _moved(pool, before, texts, settled)]
+        gone = frozenset(name for name in GIVEN if name in settled and name not in texts)
+        old = {name: self._before(name, trust_disk) for name in (*texts, *gone)}
         return Draft(
             texts=texts,
-            before={name: self._before(name, trust_disk) for name in texts},
+            before=old | {MAIN: self._bringing_back(old[MAIN], texts[MAIN])},
+            gone=gone,
             changed=frozenset(pool.pk for pool in changed),
             moved=frozenset(moved),
             settings_changed=self.pooler.settings_state == PoolState.PENDING,
@@ -69,6 +73,18 @@ class Drafting:
             return self.settled[name].encode() if name in self.settled else None
         kept = self._kept(name)
         return kept.encode(errors="surrogateescape") if self.disk[name] is not None else None
+
+    def _bringing_back(self, old: bytes | None, new: str) -> bytes:
+        """The old pgpool.conf, with what was live of the settings that only the new one has."""
+        text = (old or b"").decode(errors="surrogateescape")
+        only_new = set(render.values_in(render.ours(new))) - set(render.values_in(text))
+        values = {name: self.live[name] for name in sorted(only_new) if self._comes_back(name)}
+        text = text if render.MARK in text or not values else render.file(text, "")
+        return (text + render.taken_out(values)).encode(errors="surrogateescape")
+
+    def _comes_back(self, name: str) -> bool:
+        """Whether a reload can set what was live of it."""
+        return name in self.live and "'" not in self.live[name] and not verify.waits_for_restart(name, self.known)
 
     def _accesses(self, before: Mapping[UUID, Access]) -> list[Access]:
         """Pending pools as they are asked for, all others as they are live."""
@@ -129,7 +145,7 @@ class Drafting:
         if len(servers) > 1 and self.live.get("backend_clustering_mode") == "raw":
             managed["backend_clustering_mode"] = "streaming_replication"  # in raw mode standbys are never asked
         own = {name: value for name, value in values.items() if not name.startswith(BACKEND_SETTINGS)}
-        return text + render.settings(managed | self._defaults_of_gone(own) | own | self._paths())
+        return text + render.settings(managed | own | self._paths()) + render.taken_out(self._defaults_of_gone(own))
 
     def _wished(self) -> Settings:
         """The settings asked for, as the program takes them; while nobody asks, those that are live."""
@@ -138,18 +154,21 @@ class Drafting:
         problems = catalogue.problems(CATALOGUE, Scope.PROGRAM, self.pooler.settings, self.version)
         for _, problem in problems:
             raise Rejected(problem, settings=True)
-        return {name: rendered(name, value) for name, value in self.pooler.settings.items()}
+        return {name: rendered(self.known[name], value) for name, value in self.pooler.settings.items()}
 
     def _settled_values(self) -> Settings:
-        values = render.values_in(render.ours(self.settled.get(MAIN, "")))
-        return {name: value for name, value in values.items() if name in BY_NAME and BY_NAME[name].type != Type.FILE}
+        values = render.values_in(render.lasting(self.settled.get(MAIN, "")))
+        return {name: value for name, value in values.items() if name in self.known and not self._is_file(name)}
+
+    def _is_file(self, name: str) -> bool:
+        return self.known[name].type == Type.FILE
 
     def _defaults_of_gone(self, own: Settings) -> Settings:
-        """A reload leaves alone what no longer stands in the file, so what is taken out is set to its default."""
-        by_operator = render.values_in(self._kept(MAIN))
-        gone = set(self._settled_values()) - set(own) - set(by_operator)
-        names = sorted(name for name in gone if not name.startswith(BACKEND_SETTINGS))
-        return {name: rendered(name, BY_NAME[name].default) for name in names}
+        """What was once set and is no longer, by nobody."""
+        once = render.values_in(render.ours(self.settled.get(MAIN, "")))
+        gone = set(once) - set(own) - set(render.values_in(self._kept(MAIN)))
+        names = sorted(name for name in gone if name in self.known and not name.startswith(BACKEND_SETTINGS))
+        return {name: rendered(self.known[name], self.known[name].default) for name in names}
 
     def _given_files(self) -> dict[str, str]:
         """Uploaded files by the name they get; those of the last revision while nobody asks for others."""
@@ -172,10 +191,10 @@ def one_cluster(pooler: Pooler, serves: Cluster, other: Pool) -> str:
     )
 
 
-def rendered(name: str, value: object) -> str:
+def rendered(setting: Setting, value: object) -> str:
     """A setting's value as pgpool.conf takes it."""
     text = str(value)
-    return ON_OFF.get(text, text) if BY_NAME[name].type == Type.BOOLEAN else text
+    return ON_OFF.get(text, text) if setting.type == Type.BOOLEAN else text
 
 
 def _known_roles(pool: Pool) -> list[str]:

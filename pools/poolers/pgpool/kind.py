@@ -85,9 +85,10 @@ class Pgpool:
         """PGPOOL SHOW ALL against the panel's settings: what differs concerns all pools alike."""
         written = render.values_in(render.ours(texts.get(render.MAIN, "")))
         with sql.open(pooler) as opened:
-            wrong = verify.differences(sql.settings(opened), written)
+            known = catalogue.by_name(self.version_of(sql.version(opened)))
+            wrong = verify.differences(sql.settings(opened), written, known)
         for name, (live, wanted) in wrong.items():
-            if not verify.waits_for_restart(name):
+            if not verify.waits_for_restart(name, known):
                 fault = f"the pooler has {name} = {live!r}, not {wanted!r}"
                 return {one.pool: fault for one in access.read(texts.get(render.HBA, ""))}
         return {}
@@ -107,7 +108,7 @@ class Pgpool:
 
     def ours(self, name: str, text: str) -> str:
         """The part that an apply replaces."""
-        return text if name in draft.GIVEN else render.ours(text)
+        return text if name in draft.GIVEN else render.lasting(text)
 
 
 def _capacity(pooler: Pooler, name: str) -> int | None:

@@ -9,6 +9,8 @@ MAIN, PASSWD, HBA, PCP = "pgpool.conf", "pool_passwd", "pool_hba.conf", "pcp.con
 FILES = (PASSWD, HBA, PCP, MAIN)
 # It ends with a colon because pool_passwd knows no comments: so it is a line of a user that nobody can be.
 MARK = "# ---- Pooldeck replaces what follows with each apply; what stands above is kept:\n"
+# A reload leaves alone what no longer stands in the file, so what was taken out is said as it was.
+AS_IT_WAS = "# what was taken out, as it was before:\n"
 DOTS = "••••"
 SETTING = re.compile(r"^[ \t]*(\w+)[ \t]*=?[ \t]*(?:'([^'\n]*)'|([^\s#']+))", re.MULTILINE)
 SECRETS = re.compile(r"^(\s*\w*(?:password|authkey)\w*\s*=?\s*)(?:'[^'\n]*'?|\S+)", re.IGNORECASE | re.MULTILINE)
@@ -25,6 +27,11 @@ def ours(text: str) -> str:
     return text.partition(MARK)[2]
 
 
+def lasting(text: str) -> str:
+    """The panel's part without what only brings settings back."""
+    return ours(text).split(AS_IT_WAS)[0]
+
+
 def file(above: str, below: str) -> str:
     """A file of the operator's part as it stands and the panel's."""
     if above and not above.endswith("\n"):
@@ -35,6 +42,11 @@ def file(above: str, below: str) -> str:
 def settings(values: Mapping[str, str]) -> str:
     """Lines of pgpool.conf in the mapping's order; the later of two lines of a name wins (seen on 4.3 and 4.6)."""
     return "".join(f"{name} = {_literal(value)}\n" for name, value in values.items())
+
+
+def taken_out(values: Mapping[str, str]) -> str:
+    """Lines at the end of the panel's part that bring settings back."""
+    return AS_IT_WAS + settings(values) if values else ""
 
 
 def values_in(text: str) -> dict[str, str]:

@@ -14,14 +14,13 @@ from pools.poolers.catalogue import Version
 from pools.poolers.kind import Draft, Files, Progress, Rejected
 from pools.poolers.pgbouncer.console import reason_of
 from pools.poolers.pgpool import backends, pcp, rehearsal, render, sql, verify
-from pools.poolers.pgpool.catalogue import BY_NAME
-from pools.poolers.pgpool.draft import ALL_FILES, Drafting, rendered
+from pools.poolers.pgpool.catalogue import by_name
+from pools.poolers.pgpool.draft import ALL_FILES, Drafting
 from pools.poolers.pgpool.render import MAIN
 
 # a child takes a reload when it next waits for a client or a query
 SEEN_WITHIN_S = 10
 LOOK_AGAIN_S = 0.1
-SETTLES_S = 0.5
 UP_WITHIN_S = 5
 MOST_LOGINS = 200
 DOWN = ("down", "unused")
@@ -32,17 +31,15 @@ class PgpoolSession:
 
     def __init__(self, pooler: Pooler, version: Version, version_text: str, live: Mapping[str, str]) -> None:
         self.pooler, self.version, self.version_text, self.live = pooler, version, version_text, live
+        self.known = by_name(version)
         self.pools: dict[UUID, Pool] = {}
-        self.written: dict[str, str] = {}  # the panel's settings in the draft
         self.waiting: dict[str, tuple[str, str]] = {}  # for a restart: name → (live, written)
 
     def draft(self, pools: Collection[Pool], settled: Mapping[str, str], trust_disk: bool) -> Draft:
         """Render the four files, and those that were uploaded."""
         disk = files.read(self.pooler.config_dir, list(ALL_FILES))
         self.pools = {pool.pk: pool for pool in pools}
-        made = Drafting(self.pooler, self.version, self.live).draft(pools, disk, settled, trust_disk)
-        self.written = render.values_in(render.ours(made.texts[MAIN]))
-        return made
+        return Drafting(self.pooler, self.version, self.live).draft(pools, disk, settled, trust_disk)
 
     def rehearse(self, draft: Draft, progress: Progress) -> None:
         """Log in directly where pools lead anew, and start a throwaway program on the files."""
@@ -60,27 +57,21 @@ class PgpoolSession:
         progress.step("rehearsed", f"{len(moved)} direct logins to the pools' databases; {tried}")
 
     def go_live(self, contents: Files, progress: Progress) -> None:
-        """Write and reload; what the contents no longer set is set to its default first, which a reload needs."""
-        defaults = self._defaults_of_gone(contents)
-        if defaults:
-            text = f"{_text(contents, MAIN)}\n{render.settings(defaults)}"
-            files.replace(self.pooler.config_dir, {**contents, MAIN: text.encode(errors="surrogateescape")})
-            pcp.reload_config(self.pooler)
-            time.sleep(SETTLES_S)  # two reloads at once are one to a child
-        progress.renew()
+        """Write, have them read, and let queries go to backends that came with them."""
         files.replace(self.pooler.config_dir, contents)
         pcp.reload_config(self.pooler)
+        progress.renew()
         self._attach_new(contents, progress)
 
     def read_back(self, contents: Files) -> None:
         """PGPOOL SHOW ALL must say what the file says, but for what is read at the start; the PCP login must hold."""
-        expected = self._expected(contents)
+        expected = _expected(_text(contents, MAIN))
         deadline = time.monotonic() + SEEN_WITHIN_S
         while True:
             with sql.open(self.pooler) as session:
                 live = sql.settings(session)
-            wrong = verify.differences(live, expected)
-            self.waiting = {name: pair for name, pair in wrong.items() if verify.waits_for_restart(name)}
+            wrong = verify.differences(live, expected, self.known)
+            self.waiting = {name: pair for name, pair in wrong.items() if verify.waits_for_restart(name, self.known)}
             late = {name: pair for name, pair in wrong.items() if name not in self.waiting}
             if not late:
                 break
@@ -102,19 +93,6 @@ class PgpoolSession:
     def restarts_needed(self) -> list[dict[str, str]]:
         """What the last read-back found to wait for a restart."""
         return [{"name": name, "live": live, "wanted": wanted} for name, (live, wanted) in self.waiting.items()]
-
-    def _expected(self, contents: Files) -> dict[str, str]:
-        """What has to be live: the panel's settings in the contents, and what follows where they drop the draft's."""
-        text = _text(contents, MAIN)
-        whole = render.values_in(text)
-        ours = {name: whole[name] for name in render.values_in(render.ours(text))}
-        dropped = {name: whole[name] for name in self.written if name in whole and name in BY_NAME}
-        return dropped | self._defaults_of_gone(contents) | ours
-
-    def _defaults_of_gone(self, contents: Files) -> dict[str, str]:
-        whole = render.values_in(_text(contents, MAIN))
-        gone = [name for name in self.written if name in BY_NAME and name not in whole]
-        return {name: rendered(name, BY_NAME[name].default) for name in gone if not name.startswith("backend_")}
 
     def _refuse_another_primary(self, draft: Draft) -> None:
         """A backend's address is read at the start only: pools that lead to another server can't go live."""
@@ -186,6 +164,11 @@ def open(pooler: Pooler, version_of: Any) -> PgpoolSession:
     if not live:
         raise PoolerUnreachable(f"pooler {pooler} does not answer PGPOOL SHOW ALL: is it a Pgpool-II?")
     return PgpoolSession(pooler, version_of(version_text), version_text, live)
+
+
+def _expected(text: str) -> dict[str, str]:
+    """What has to be live of a pgpool.conf: the settings of the panel's part."""
+    return render.values_in(render.ours(text))
 
 
 def _words(late: Mapping[str, tuple[str, str]]) -> str:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Mapping
 
 from pools.poolers.catalogue import Setting, Type
-from pools.poolers.pgpool.catalogue import BY_NAME
 
 AT_START = re.compile(r"backend_(hostname|port)\d+")  # of a backend that is there already
 HIDDEN = re.compile(r"\*+")
@@ -19,18 +18,21 @@ QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?)\s*([A-Za-z]*)")
 TRUE, FALSE = ("on", "true", "yes", "1"), ("off", "false", "no", "0")
 
 
-def differences(live: Mapping[str, str], written: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+Known = Mapping[str, Setting]  # by name, for the release at hand
+
+
+def differences(live: Mapping[str, str], written: Mapping[str, str], known: Known) -> dict[str, tuple[str, str]]:
     """Name → (live, written) of each setting that the program has otherwise, or not at all."""
     return {
         name: (live.get(name, ""), value)
         for name, value in written.items()
-        if name not in live or not same(live[name], value, BY_NAME.get(name))
+        if name not in live or not same(live[name], value, known.get(name))
     }
 
 
-def waits_for_restart(name: str) -> bool:
+def waits_for_restart(name: str, known: Known) -> bool:
     """Whether the program reads it at its start only."""
-    return bool(AT_START.fullmatch(name)) or (name in BY_NAME and BY_NAME[name].restart)
+    return bool(AT_START.fullmatch(name)) or (name in known and known[name].restart)
 
 
 def same(live: str, wanted: str, setting: Setting | None) -> bool:
