@@ -20,3 +20,15 @@ def staff_only(view: View) -> View:
         return view(request, *args, **kwargs)
 
     return guarded
+
+
+def staff_changes(view: View) -> View:
+    """Let everybody who is logged in look, and answer 403 to a POST of users who are not staff."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if request.method == "POST" and not request.user.is_staff:
+            raise PermissionDenied("only staff may change things here")
+        return view(request, *args, **kwargs)
+
+    return guarded

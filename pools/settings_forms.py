@@ -1,0 +1,130 @@
+"""The forms of a pooler's settings, made from the catalogue; whether a value can be taken is the verbs' word."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django import forms
+
+from pools import settings_rules
+from pools.forms import Typed
+from pools.models import Pooler
+from pools.poolers.catalogue import Scope, Setting, Type
+
+ON_OFF = (("1", "on"), ("0", "off"))
+UPLOAD = "upload_"
+NO_TEXT = "it is no text in UTF-8, as these files are: give the right file"
+
+
+def field_of(setting: Setting) -> forms.CharField:
+    """A field that takes whatever is typed, empty for the default."""
+    return forms.CharField(
+        label=setting.title, required=False, help_text=setting.help, widget=_widget(setting), empty_value=""
+    )
+
+
+def written(value: Any) -> str:
+    """A stored value as the field shows it."""
+    return str(int(value)) if isinstance(value, bool) else "" if value is None else str(value)
+
+
+class ValuesForm(Typed):
+    """Settings of one scope by their names, filled with what stands."""
+
+    version = forms.IntegerField(widget=forms.HiddenInput, required=False)
+
+    def __init__(self, *args: Any, settings: Iterable[Setting], standing: Mapping[str, Any], **kwargs: Any) -> None:
+        self.settings = {setting.name: setting for setting in settings if setting.type != Type.FILE}
+        self.standing = standing
+        initial = {name: written(standing.get(name)) for name in self.settings}
+        super().__init__(*args, **kwargs | {"initial": initial | (kwargs.get("initial") or {})})
+        for name, setting in self.settings.items():
+            self.fields[name] = field_of(setting)
+
+    def rows(self) -> list[tuple[Setting, forms.BoundField]]:
+        """Each setting with its field."""
+        return [(setting, self[name]) for name, setting in self.settings.items()]
+
+    def values(self) -> dict[str, str]:
+        """What was typed where it is not what stands; empty where the default is wished again."""
+        typed = {name: self.cleaned_data[name] for name in self.settings}
+        return {name: value for name, value in typed.items() if value.strip() != written(self.standing.get(name))}
+
+    def differences(self, standing: Mapping[str, Any]) -> list[dict[str, str]]:
+        """Where what was typed is not what somebody else saved meanwhile: label, yours, theirs."""
+        pairs = [(name, self.cleaned_data.get(name, ""), written(standing.get(name))) for name in self.settings]
+        return [
+            {"label": name, "yours": yours or "default", "theirs": theirs or "default"}
+            for name, yours, theirs in pairs
+            if yours != theirs
+        ]
+
+
+class ProgramSettingsForm(ValuesForm):
+    """The settings of the whole program, for the release that was detected."""
+
+    def __init__(self, *args: Any, pooler: Pooler, may_change: bool = True, **kwargs: Any) -> None:
+        offered = settings_rules.offered(pooler, Scope.PROGRAM).values()
+        initial = {"version": pooler.version}
+        super().__init__(*args, settings=offered, standing=pooler.settings, initial=initial, **kwargs)
+        for field in self.fields.values() if not may_change else ():
+            field.disabled = True
+
+
+class UserSettingsForm(ValuesForm):
+    """The limits of one user over all pools."""
+
+    user = forms.CharField(help_text="A role as clients log in; for a pool with a fixed user, that one", strip=True)
+
+    def __init__(self, *args: Any, pooler: Pooler, user: str = "", **kwargs: Any) -> None:
+        offered = settings_rules.offered(pooler, Scope.USER).values()
+        initial = {"version": pooler.version, "user": user}
+        standing = pooler.user_settings.get(user, {})
+        super().__init__(*args, settings=offered, standing=standing, initial=initial, **kwargs)
+
+
+class FilesForm(Typed):
+    """The files that a pooler's settings point to: each pasted, or uploaded."""
+
+    version = forms.IntegerField(widget=forms.HiddenInput, required=False)
+
+    def __init__(self, *args: Any, pooler: Pooler, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs | {"initial": {"version": pooler.version} | (kwargs.get("initial") or {})})
+        self.settings = settings_rules.files_offered(pooler)
+        for name, setting in self.settings.items():
+            self.fields[name] = forms.CharField(
+                label=setting.title, required=False, strip=False, help_text=setting.help, widget=_paper()
+            )
+            self.fields[UPLOAD + name] = forms.FileField(
+                label=f"File for {name}", required=False, allow_empty_file=True
+            )
+
+    def clean(self) -> dict[str, Any]:
+        """Let an upload take the place of what was pasted, in the form too, so that an error loses neither."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        for name in self.settings:
+            if upload := cleaned.get(UPLOAD + name):
+                try:
+                    cleaned[name] = upload.read(settings_rules.LARGEST_FILE + 1).decode()
+                except UnicodeDecodeError:
+                    self.add_error(name, NO_TEXT)
+                else:
+                    self.data = dict(self.data.items()) | {name: cleaned[name]}
+        return cleaned
+
+    def values(self) -> dict[str, str]:
+        """The contents given, by setting; a field left empty changes nothing."""
+        return {name: content for name in self.settings if (content := self.cleaned_data.get(name) or "").strip()}
+
+
+def _widget(setting: Setting) -> forms.Widget:
+    if setting.type in (Type.BOOLEAN, Type.CHOICE):
+        pairs = ON_OFF if setting.type == Type.BOOLEAN else tuple((word, word) for word in setting.choices)
+        default = dict(pairs).get(setting.default, setting.default)
+        return forms.Select(choices=[("", f"default: {default}" if default else "not set"), *pairs])
+    kind = {Type.NUMBER: "numeric", Type.SECONDS: "decimal"}.get(setting.type, "text")
+    attrs = {"inputmode": kind, "placeholder": setting.default or "not set", "autocomplete": "off"}
+    return forms.TextInput(attrs=attrs | {"spellcheck": "false", "class": "pd-mono"})
+
+
+def _paper() -> forms.Textarea:
+    return forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "autocomplete": "off", "class": "pd-mono"})

@@ -1,0 +1,126 @@
+"""What the pages of a pooler's settings show beside the fields: live values, spans, files, and what waits."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.forms import BoundField
+from django.utils.text import slugify
+
+from panel.crypto import SealBroken
+from pools import pem, settings_rules
+from pools.models import Pooler, PoolerFile
+from pools.poolers import KINDS, catalogue
+from pools.poolers.catalogue import NO_VERSION, Scope, Setting, Type
+
+
+@dataclass(frozen=True)
+class Row:
+    """One setting with its field (None: only shown), what the pooler has now, and what waits for a restart."""
+
+    setting: Setting
+    bound: BoundField | None
+    live: str | None
+    waits: bool
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the panel gives it."""
+        return bool(self.bound and self.bound.initial)
+
+    @property
+    def span(self) -> str:
+        """The numbers it takes."""
+        return catalogue.span(self.setting)
+
+    @property
+    def since(self) -> str:
+        """The release that brought it, where that is not the oldest supported."""
+        return "" if self.setting.since == NO_VERSION else ".".join(map(str, self.setting.since))
+
+    @property
+    def words(self) -> str:
+        """What a search finds it by."""
+        return f"{self.setting.name} {self.setting.title} {self.setting.help}".lower()
+
+
+@dataclass(frozen=True)
+class Group:
+    """A card of the page."""
+
+    name: str
+    rows: list[Row]
+
+    @property
+    def slug(self) -> str:
+        """Its anchor."""
+        return slugify(self.name)
+
+
+@dataclass(frozen=True)
+class Given:
+    """A file that was given, as far as it may be shown; `text` only of what holds no secret."""
+
+    setting: Setting
+    file: PoolerFile | None
+    certificate: pem.Certificate | None = None
+    fingerprint: str = ""
+    text: str = ""
+    broken: bool = False
+
+    @property
+    def given_at(self) -> datetime | None:
+        """When."""
+        return self.file.updated_at if self.file else None
+
+
+def groups(pooler: Pooler, form: forms.Form, live: Mapping[str, str]) -> list[Group]:
+    """The cards of the program's settings, in the catalogue's order."""
+    found = catalogue.shown(KINDS[pooler.kind].catalogue, Scope.PROGRAM, settings_rules.release_of(pooler))
+    settings = [setting for setting in found if setting.type != Type.FILE]
+    waiting = {one["name"] for one in pooler.needs_restart}
+    found_groups: dict[str, Group] = {}
+    for one in settings:
+        row = Row(one, form[one.name] if one.name in form.fields else None, live.get(one.name), one.name in waiting)
+        found_groups.setdefault(one.group, Group(one.group, [])).rows.append(row)
+    return list(found_groups.values())
+
+
+def given_files(pooler: Pooler) -> list[Given]:
+    """Every file its release takes, with what is known of the one that was given; private keys are never in it."""
+    stored = {one.setting: one for one in pooler.given_files.select_related("author")}
+    return [given(setting, stored.get(name)) for name, setting in settings_rules.files_offered(pooler).items()]
+
+
+def given(setting: Setting, file: PoolerFile | None) -> Given:
+    """What may be shown of a file: of a key its public half's fingerprint, of a certificate whose it is."""
+    if file is None:
+        return Given(setting, None)
+    try:
+        content = file.content
+    except SealBroken:
+        return Given(setting, file, broken=True)
+    if "PRIVATE KEY-----" in content:
+        return Given(setting, file, fingerprint=pem.key_fingerprint(content))
+    if "-----BEGIN CERTIFICATE-----" in content:
+        certificate = pem.described(content)
+        return Given(setting, file, certificate, certificate.fingerprint)
+    secret = "passwd" in content.lower() or "secret" in content.lower()  # of LDAP or RADIUS, in a rule
+    return Given(setting, file, text="" if secret else content)
+
+
+def users(pooler: Pooler) -> list[dict[str, Any]]:
+    """The users that have limits: `name` and `limits`, pairs of the setting's record and its value."""
+    known = settings_rules.offered(pooler, Scope.USER)
+    return [
+        {"name": user, "limits": [(known.get(name), name, value) for name, value in sorted(limits.items())]}
+        for user, limits in sorted(pooler.user_settings.items())
+    ]
+
+
+def pool_rows(pool_settings: Mapping[str, Any], offered: Iterable[Setting]) -> list[tuple[str, str, Any]]:
+    """(label, name, value) of the further settings that a pool has."""
+    known = {setting.name: setting for setting in offered}
+    return [(known[name].title if name in known else name, name, value) for name, value in pool_settings.items()]

@@ -1,0 +1,140 @@
+"""The pages of a pooler's own settings: of the program, of users, and the files given to it."""
+
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from panel.accounts.permissions import person
+from pools import pooler_settings as verbs
+from pools import settings_page, settings_rules
+from pools.models import Pooler, PoolState
+from pools.pooler_settings import InvalidSettings
+from pools.poolers.catalogue import Scope
+from pools.settings_forms import FilesForm, ProgramSettingsForm, UserSettingsForm, ValuesForm
+from pools.views.access import staff_changes, staff_only
+from pools.views.saving import Attempt, attempt
+
+SAVED = "Saved; a worker brings it live and reads it back."
+
+
+@never_cache
+@staff_changes
+def pooler_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The settings of the whole program, each beside what the pooler has now; a stale edit answers 409."""
+    pooler = get_object_or_404(Pooler, pk=pk)
+    form = ProgramSettingsForm(request.POST or None, pooler=pooler, may_change=request.user.is_staff)
+    context: dict[str, Any] = {"form": form}
+    status = 200
+    if request.method == "POST" and form.is_valid():
+        version, author = form.cleaned_data["version"], person(request.user)
+        tried = _save(form, partial(verbs.change_settings, pooler, form.values(), version, author), pooler)
+        if tried.saved:
+            messages.success(request, SAVED)
+            return redirect("pooler-settings", pk)
+        context, status = context | tried.context, tried.status
+    live = verbs.live_config(pooler)
+    context |= {"groups": settings_page.groups(pooler, form, live), "has_live": bool(live)}
+    return render(request, "pools/pooler_settings.html", context | _shared(pooler), status=status)
+
+
+@never_cache
+@staff_changes
+def pooler_user_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The users that have limits over all pools, and a form for one of them (`?user=`) or another."""
+    pooler = get_object_or_404(Pooler, pk=pk)
+    given = request.POST if request.method == "POST" else request.GET
+    form = UserSettingsForm(request.POST or None, pooler=pooler, user=given.get("user", "").strip())
+    context: dict[str, Any] = {"form": form, "users": settings_page.users(pooler)}
+    status = 200
+    if request.method == "POST" and form.is_valid():
+        user, version, author = form.cleaned_data["user"], form.cleaned_data["version"], person(request.user)
+        verb = partial(verbs.change_user_settings, pooler, user, form.values(), version, author)
+        tried = _save(form, verb, pooler, user)
+        if tried.saved:
+            messages.success(request, SAVED)
+            return redirect("pooler-settings-users", pk)
+        context, status = context | tried.context, tried.status
+    return render(request, "pools/pooler_settings_users.html", context | _shared(pooler), status=status)
+
+
+@require_POST
+@staff_only
+def pooler_user_settings_remove(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Take all limits of a user away."""
+    pooler = get_object_or_404(Pooler, pk=pk)
+    user = request.POST.get("user", "")
+    limits = dict.fromkeys(pooler.user_settings.get(user, {}))
+    if limits:
+        verbs.change_user_settings(pooler, user, limits, None, person(request.user))
+        messages.success(request, f"The limits of {user} are taken away. {SAVED}")
+    return redirect("pooler-settings-users", pk)
+
+
+@never_cache
+@staff_changes
+def pooler_files(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The files its settings point to; several given at once are judged together, as a certificate and its key."""
+    pooler = get_object_or_404(Pooler, pk=pk)
+    form = FilesForm(request.POST or None, request.FILES or None, pooler=pooler)
+    context: dict[str, Any] = {"form": form}
+    status = 200
+    if request.method == "POST" and form.is_valid():
+        contents, version, author = form.values(), form.cleaned_data["version"], person(request.user)
+        if not contents:
+            form.add_error(None, "no file was given: choose one or paste its text")
+        else:
+            tried = attempt(form, partial(verbs.give_files, pooler, contents, author, version), pooler)
+            if tried.saved:
+                messages.success(request, SAVED)
+                return redirect("pooler-settings-files", pk)
+            context, status = context | tried.context, tried.status
+    context["given"] = [(one, form[one.setting.name], form[f"upload_{one.setting.name}"]) for one in _given(pooler)]
+    return render(request, "pools/pooler_settings_files.html", context | _shared(pooler), status=status)
+
+
+@require_POST
+@staff_only
+def pooler_file_remove(request: HttpRequest, pk: UUID, setting: str) -> HttpResponse:
+    """Take a given file away, unless something needs it."""
+    pooler = get_object_or_404(Pooler, pk=pk)
+    try:
+        verbs.remove_file(pooler, setting, person(request.user))
+    except InvalidSettings as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"{setting} is taken away. {SAVED}")
+    return redirect("pooler-settings-files", pk)
+
+
+@require_safe
+def pooler_settings_state(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Whether the settings are live and what waits for a restart, asked for each second or so while they are not."""
+    return render(request, "pools/includes/settings_state.html", _shared(get_object_or_404(Pooler, pk=pk)))
+
+
+def _save(form: ValuesForm, verb: Any, pooler: Pooler, user: str = "") -> Attempt[Pooler]:
+    """Try the verb; a stale edit shows what was typed beside what stands now."""
+    tried: Attempt[Pooler] = attempt(form, verb, standing=pooler)
+    if "stale" in tried.context:
+        standing = pooler.user_settings.get(user, {}) if user else pooler.settings
+        tried.context["stale"] = form.differences(standing)
+    return tried
+
+
+def _given(pooler: Pooler) -> list[settings_page.Given]:
+    return settings_page.given_files(pooler)
+
+
+def _shared(pooler: Pooler) -> dict[str, Any]:
+    return {
+        "pooler": pooler,
+        "is_moving": pooler.settings_state == PoolState.PENDING,
+        "takes_users": bool(settings_rules.offered(pooler, Scope.USER)),
+        "takes_files": bool(settings_rules.files_offered(pooler)),
+    }

@@ -1,0 +1,208 @@
+"""The pages of a pooler's settings, limits and files."""
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from pools import pooler_settings
+from pools.models import PoolerState, PoolState
+from pools.poolers.pgbouncer import console
+from tests.callers import queries_of
+from tests.certificates import self_signed
+from tests.pools.records import a_pooler
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def pooler():
+    return a_pooler(server_version="PgBouncer 1.24.1")
+
+
+def url_of(pooler, page=""):
+    return f"/poolers/{pooler.pk}/settings/{page}"
+
+
+def row_of(answer, name):
+    return next(row for group in answer.context["groups"] for row in group.rows if row.setting.name == name)
+
+
+def test_only_what_the_release_knows_is_offered(staff, pooler):
+    answer = staff.get(url_of(pooler))
+    fields = answer.context["form"].fields
+    assert "max_prepared_statements" in fields
+    assert "transaction_timeout" not in fields
+    assert fields["max_prepared_statements"].widget.attrs["placeholder"] == "200"
+    assert "auth_hba_file" not in fields
+    page = answer.content.decode()
+    assert "needs restart" in page
+    assert "All that PgBouncer 1.24.1 takes" in page
+
+
+def test_what_belongs_to_the_installation_is_shown_with_the_reason(staff, pooler):
+    answer = staff.get(url_of(pooler))
+    assert row_of(answer, "listen_port").bound is None
+    assert "Only shown: clients and the panel know it by this port." in answer.content.decode()
+
+
+def test_live_values_stand_beside_the_fields(staff, pooler, monkeypatch):
+    pooler.state = PoolerState.ONLINE
+    pooler.save(update_fields=["state"])
+    monkeypatch.setattr(console, "show", lambda *_: [{"key": "max_client_conn", "value": "417"}])
+    answer = staff.get(url_of(pooler))
+    assert row_of(answer, "max_client_conn").live == "417"
+    assert row_of(answer, "verbose").live is None
+
+
+def test_what_is_typed_is_saved_and_asked_for(staff, pooler, asked):
+    answer = staff.post(url_of(pooler), {"version": 1, "max_client_conn": "500", "log_stats": "0"})
+    assert (answer.status_code, answer.url) == (302, url_of(pooler))
+    pooler.refresh_from_db()
+    assert pooler.settings == {"max_client_conn": 500, "log_stats": 0}
+    assert asked() == [str(pooler.pk)]
+    page = staff.get(url_of(pooler)).content.decode()
+    assert 'value="500"' in page
+    assert "Saved, and not live yet" in page
+
+
+def test_a_field_that_was_emptied_gives_the_default_again(staff, pooler, asked):
+    pooler_settings.change_settings(pooler, {"verbose": 1, "log_stats": 0})
+    staff.post(url_of(pooler), {"version": pooler.version, "verbose": "", "log_stats": "0"})
+    pooler.refresh_from_db()
+    assert pooler.settings == {"log_stats": 0}
+
+
+def test_errors_stand_beside_their_fields_and_nothing_typed_is_lost(staff, pooler):
+    answer = staff.post(url_of(pooler), {"version": 1, "max_client_conn": "many", "verbose": "2"})
+    form = answer.context["form"]
+    assert form.errors == {"max_client_conn": ["max_client_conn='many' is no whole number"]}
+    assert (form["max_client_conn"].value(), form["verbose"].value()) == ("many", "2")
+    pooler.refresh_from_db()
+    assert pooler.settings == {}
+
+
+def test_a_stale_edit_shows_both_values(staff, pooler, asked):
+    pooler_settings.change_settings(pooler, {"verbose": 1})
+    answer = staff.post(url_of(pooler), {"version": 1, "verbose": "2"})
+    assert answer.status_code == 409
+    assert answer.context["stale"] == [{"label": "verbose", "yours": "2", "theirs": "1"}]
+    assert answer.context["form"]["version"].value() == "2"
+    again = staff.post(url_of(pooler), {"version": 2, "verbose": "2"})
+    assert again.status_code == 302
+
+
+def test_a_refused_wish_says_why(staff, pooler):
+    pooler.settings_state, pooler.settings_reason = PoolState.ROLLED_BACK, "the pooler said no"
+    pooler.save(update_fields=["settings_state", "settings_reason"])
+    page = staff.get(url_of(pooler)).content.decode()
+    assert "These settings are not live: rolled back" in page
+    assert "the pooler said no" in page
+
+
+def test_what_waits_for_a_restart_is_told_with_the_steps(staff, pooler):
+    pooler.needs_restart = [{"name": "listen_backlog", "live": "128", "wanted": "256"}]
+    pooler.save(update_fields=["needs_restart"])
+    answer = staff.get(url_of(pooler))
+    page = answer.content.decode()
+    assert "1 setting waits for a restart of the program" in page
+    assert "systemctl restart pgbouncer" in page
+    assert row_of(answer, "listen_backlog").waits
+    assert "systemctl restart pgbouncer" in staff.get(url_of(pooler, "state/")).content.decode()
+
+
+def test_the_page_asks_for_news_only_while_something_moves(staff, pooler, asked):
+    assert "hx-trigger" not in staff.get(url_of(pooler, "state/")).content.decode()
+    pooler_settings.change_settings(pooler, {"verbose": 1})
+    assert "hx-trigger" in staff.get(url_of(pooler, "state/")).content.decode()
+
+
+def test_readers_look_and_do_not_change(reader, pooler):
+    answer = reader.get(url_of(pooler))
+    assert answer.context["form"].fields["max_client_conn"].disabled
+    assert "Save and apply" not in answer.content.decode()
+    for page in ("", "users/", "files/", "users/remove/", "files/auth_hba_file/remove/"):
+        assert reader.post(url_of(pooler, page), {"version": 1, "verbose": "1"}).status_code == 403
+    for page in ("users/", "files/"):
+        assert "Save and apply" not in reader.get(url_of(pooler, page)).content.decode()
+
+
+@pytest.mark.parametrize("page", ["", "users/", "files/", "state/"])
+def test_strangers_and_missing_poolers(client, staff, pooler, page):
+    missing = url_of(pooler, page).replace(str(pooler.pk), "00000000-0000-0000-0000-000000000000")
+    assert staff.get(missing).status_code == 404
+    staff.logout()
+    assert staff.get(url_of(pooler, page)).status_code == 302
+
+
+def test_limits_of_a_user_are_given_changed_and_taken_away(staff, pooler, asked):
+    users = url_of(pooler, "users/")
+    assert "No user has limits" in staff.get(users).content.decode()
+    assert staff.post(users, {"version": 1, "user": "app", "max_user_connections": "5"}).status_code == 302
+    page = staff.get(f"{users}?user=app").content.decode()
+    assert "Change the limits of app" in page
+    assert 'value="5"' in page
+    staff.post(users, {"version": 2, "user": "app", "max_user_connections": "7", "pool_mode": "session"})
+    pooler.refresh_from_db()
+    assert pooler.user_settings == {"app": {"max_user_connections": 7, "pool_mode": "session"}}
+    staff.post(url_of(pooler, "users/remove/"), {"user": "app"})
+    pooler.refresh_from_db()
+    assert pooler.user_settings == {}
+
+
+def test_a_limit_that_can_not_be_taken_stands_beside_its_field(staff, pooler):
+    answer = staff.post(url_of(pooler, "users/"), {"version": 1, "user": "two words", "query_timeout": "soon"})
+    assert list(answer.context["form"].errors) == ["user"]
+    answer = staff.post(url_of(pooler, "users/"), {"version": 1, "user": "app", "query_timeout": "soon"})
+    assert list(answer.context["form"].errors) == ["query_timeout"]
+
+
+def test_files_are_pasted_or_uploaded_and_keys_never_shown_again(staff, pooler, asked):
+    key, certificate = self_signed("db.example")
+    files = url_of(pooler, "files/")
+    upload = SimpleUploadedFile("key.pem", key.encode())
+    answer = staff.post(
+        files, {"version": 1, "client_tls_cert_file": certificate, "upload_client_tls_key_file": upload}
+    )
+    assert answer.status_code == 302
+    page = staff.get(files).content.decode()
+    assert "db.example" in page
+    assert "PRIVATE KEY" not in page
+    assert key.splitlines()[1] not in page
+    assert "SHA-256 of its public half" in page
+    assert pooler.given_files.count() == 2
+
+
+def test_a_bad_file_says_why_and_keeps_what_was_given(staff, pooler):
+    _, certificate = self_signed("db.example")
+    other, _ = self_signed("else")
+    files = url_of(pooler, "files/")
+    upload = SimpleUploadedFile("key.pem", other.encode())
+    typed = {"version": 1, "client_tls_cert_file": certificate, "upload_client_tls_key_file": upload}
+    answer = staff.post(files, typed)
+    form = answer.context["form"]
+    assert "does not belong" in form.errors["client_tls_key_file"][0]
+    assert form["client_tls_key_file"].value() == other
+    assert form["client_tls_cert_file"].value() == certificate
+    binary = SimpleUploadedFile("rules.conf", b"\xff\xfe\x00")
+    answer = staff.post(files, {"version": 1, "upload_auth_hba_file": binary})
+    assert "no text in UTF-8" in answer.context["form"].errors["auth_hba_file"][0]
+    assert "no file was given" in staff.post(files, {"version": 1}).context["form"].errors["__all__"][0]
+    assert not pooler.given_files.exists()
+
+
+def test_rules_are_shown_and_taken_away(staff, pooler, asked):
+    files = url_of(pooler, "files/")
+    staff.post(files, {"version": 1, "auth_hba_file": "local all all peer\n"})
+    assert "local all all peer" in staff.get(files).content.decode()
+    page = staff.post(url_of(pooler, "files/auth_hba_file/remove/"), follow=True).content.decode()
+    assert "auth_hba_file is taken away" in page
+    assert not pooler.given_files.exists()
+    page = staff.post(url_of(pooler, "files/auth_hba_file/remove/"), follow=True).content.decode()
+    assert "no such file was given" in page
+
+
+def test_the_pages_cost_the_same_with_one_and_three_files(staff, pooler, asked):
+    staff.post(url_of(pooler, "files/"), {"auth_hba_file": "local all all peer\n"})
+    once = queries_of(staff, url_of(pooler, "files/"))
+    key, certificate = self_signed("db.example")
+    staff.post(url_of(pooler, "files/"), {"server_tls_cert_file": certificate, "server_tls_key_file": key})
+    assert queries_of(staff, url_of(pooler, "files/")) == once
