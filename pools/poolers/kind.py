@@ -78,8 +78,8 @@ class Draft:
     @property
     def files(self) -> Files:
         """The bytes to put in place; None removes a file, after all others are there."""
-        wanted = {name: text.encode(errors="surrogateescape") for name, text in self.texts.items()}
-        return wanted | dict.fromkeys(self.gone)
+        gone: dict[str, bytes | None] = dict.fromkeys(self.gone)
+        return {name: text.encode(errors="surrogateescape") for name, text in self.texts.items()} | gone
 
 
 class Progress(Protocol):

@@ -6,14 +6,16 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from panel.crypto import SealBroken
-from pools import names
-from pools.models import Pool
+from pools import names, places
+from pools.models import NodeRole, Pool
+from pools.poolers import catalogue
+from pools.poolers.catalogue import Scope, Version
 from pools.poolers.kind import Rejected
-from pools.poolers.pgbouncer import settings
-from pools.poolers.pgbouncer.settings import Version
+from pools.poolers.pgbouncer import lookup, releases, values
+from pools.poolers.pgbouncer.catalogue import CATALOGUE
+from pools.poolers.pgbouncer.quoting import PAIR, quoted
 
 LINE = re.compile(r"; pool (?P<pool>[0-9a-f-]{36})\n(?P<name>\S+) = (?P<pairs>.+)")
-PAIR = re.compile(r"(\w+)=(?:'((?:[^']|'')*)'|(\S+))")
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,14 @@ class Entry:
         """Whose password userlist.txt must hold."""
         return self.user or self.auth_user
 
+    @property
+    def _way(self) -> tuple[object, ...]:
+        query = self.settings.get("auth_query")
+        return self.host, self.port, self.database, self.user, self.password, self.auth_user, query
+
     def moved_from(self, other: "Entry") -> bool:
         """Whether its servers are logged in to elsewhere or otherwise than the other's."""
-        places = [(one.host, one.port, one.database, one.user, one.password, one.auth_user) for one in (self, other)]
-        return places[0] != places[1]
+        return self._way != other._way
 
     def line(self) -> str:
         """The entry as PgBouncer reads it, under a comment that names its pool."""
@@ -58,37 +64,71 @@ class Entry:
         return f"; pool {self.pool}\n{self.name} = {' '.join(f'{key}={value}' for key, value in pairs.items())}"
 
 
-class Passwords:
-    """The roles' passwords for one apply, each read and unsealed once."""
+class Found:
+    """What is known of clusters, for one apply: each password and each address is read once, whatever the pools."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[UUID, str], str] = {}
+        self._passwords: dict[tuple[UUID, str], str] = {}
+        self._addresses: dict[tuple[UUID, str], tuple[str, int, str]] = {}
 
-    def of(self, pool: Pool, role: str) -> str:
+    def password(self, pool: Pool, role: str) -> str:
         """The password of a role of the pool's cluster; raises `Rejected` where there is none to be used."""
         key = (pool.cluster_id, role)
-        if key not in self._known:
-            self._known[key] = password_of(pool, role)
-        return self._known[key]
+        if key not in self._passwords:
+            self._passwords[key] = password_of(pool, role)
+        return self._passwords[key]
+
+    def address(self, pool: Pool) -> tuple[str, int, str]:
+        """Host (or hosts with commas between), port, and what has to be said of them; raises `Rejected` for none."""
+        key = (pool.cluster_id, pool.target)
+        if key not in self._addresses:
+            self._addresses[key] = address_of(pool)
+        return self._addresses[key]
 
 
-def of_pool(pool: Pool, version: Version, passwords: Passwords) -> Entry:
+def of_pool(pool: Pool, version: Version, known: Found) -> Entry:
     """The entry a pool asks for; raises `Rejected` where PgBouncer would misread it."""
     if problem := names.pool_name_problem(pool.name):
         raise Rejected(f"pool name {problem}", pool.pk)
+    host, port, _ = known.address(pool)
     return Entry(
         pool=pool.pk,
         name=pool.name,
-        host=_sound(pool, "host", pool.cluster.host),
-        port=pool.cluster.port,
+        host=_sound(pool, "host", host),
+        port=port,
         database=_sound(pool, "database", pool.database),
         user=_sound(pool, "user", pool.user),
-        password=passwords.of(pool, pool.user) if pool.user else "",
-        auth_user="" if pool.user else _sound(pool, "admin_user", pool.cluster.admin_user),
+        password=known.password(pool, pool.user) if pool.user else "",
+        auth_user="" if pool.user else _sound(pool, "user for look-ups", looked_up_by(pool)),
         mode=pool.mode,
         size=pool.size,
         settings=_settings_of(pool, version),
     )
+
+
+def looked_up_by(pool: Pool) -> str:
+    """The role that finds the secrets of inbound users: the one made for it, else the cluster's admin."""
+    return pool.cluster.auth_role or pool.cluster.admin_user
+
+
+def query_of(pool: Pool) -> str:
+    """The query that an inbound pool needs; empty for PgBouncer's own, which its admin may run."""
+    return lookup.QUERY if pool.cluster.auth_role and not pool.user else ""
+
+
+def address_of(pool: Pool) -> tuple[str, int, str]:
+    """See `Found.address`. Standbys behind another port than the first one's are left out: an entry has one port."""
+    found = places.addresses(pool.cluster, NodeRole(pool.target))
+    if not found:
+        raise Rejected(
+            f"pool {pool} leads to the standbys of {pool.cluster}, which has none that were seen in recovery: "
+            "register them as its nodes, or let the pool lead to the primary",
+            pool.pk,
+        )
+    port = found[0][1]
+    hosts, others = [host for host, at in found if at == port], [f"{host}:{at}" for host, at in found if at != port]
+    note = f"{', '.join(others)} of {pool.cluster} left out: an entry has one port, here {port}" if others else ""
+    return ",".join(hosts), port, note
 
 
 def password_of(pool: Pool, role: str) -> str:
@@ -106,11 +146,6 @@ def password_of(pool: Pool, role: str) -> str:
     if problem := names.password_problem(password):
         raise Rejected(f"{role} on {pool.cluster}: {problem}", pool.pk)
     return password
-
-
-def quoted(value: str) -> str:
-    """A value in single quotes, its own quotes doubled: the only escape a connection string of PgBouncer has."""
-    return "'" + value.replace("'", "''") + "'"
 
 
 def read(text: str) -> list[Entry]:
@@ -143,8 +178,8 @@ def _sound(pool: Pool, what: str, value: str) -> str:
 
 
 def _settings_of(pool: Pool, version: Version) -> dict[str, str]:
-    for name, value in pool.settings.items():
-        if fault := settings.fault_of(name, value, version):
-            raise Rejected(f"pool {pool}: {fault}", pool.pk)
-        _sound(pool, name, str(value))
-    return {settings.key_in(name, version): str(value) for name, value in sorted(pool.settings.items())}
+    for _, fault in catalogue.problems(CATALOGUE, Scope.POOL, pool.settings, version):
+        raise Rejected(f"pool {pool}: {fault}", pool.pk)
+    asked = {releases.key_in(name, version): values.text_of(value) for name, value in sorted(pool.settings.items())}
+    query = query_of(pool) if version >= lookup.QUERY_PER_ENTRY else ""
+    return ({"auth_query": query} if query else {}) | asked

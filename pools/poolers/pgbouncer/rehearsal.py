@@ -12,11 +12,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pools.poolers.kind import Rejected
-from pools.poolers.pgbouncer import render
+from pools.poolers.pgbouncer import program, render
+from pools.poolers.pgbouncer.program import SETTINGS
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
 
 START_TIMEOUT_S = 10
 SEARCH_PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
+PREFIX = ".pooldeck-rehearsal-"
 LOG_PREFIX = re.compile(r"^\S+ \S+ \S+ \[?\d+\]? ")
 
 
@@ -29,26 +31,56 @@ def find(version_text: str) -> str | None:
     return path if printed.stdout.startswith(version_text + "\n") else None
 
 
-def start(program: str, texts: Mapping[str, str], config_dir: str) -> None:
-    """Start it on these texts and stop it; raises `Rejected` with what it said where it would not start.
+def start(path: str, texts: Mapping[str, str], config_dir: str, folder_there: str) -> None:
+    """Start the program on these texts and stop it; raises `Rejected` with what it said where it would not start.
 
     It listens on a free port of 127.0.0.1 only, as the folder's owner, and connects to no server, so that no
-    password has to leave config_dir for it.
+    password has to leave config_dir for it. `folder_there` is config_dir as the real pooler sees it.
     """
     try:
-        with tempfile.TemporaryDirectory(prefix="pooldeck-rehearsal-") as name:
+        # a private key has to be there: in the folder that it belongs to
+        with tempfile.TemporaryDirectory(prefix=PREFIX, dir=config_dir if _holds_key(texts) else None) as name:
             folder, owner = Path(name), Path(config_dir).stat()
-            for file_name, text in _moved(render.masked(texts), folder, owner.st_uid).items():
+            for file_name, text in _moved(texts, folder, folder_there, owner.st_uid).items():
                 (folder / file_name).write_bytes(text.encode(errors="surrogateescape"))
-            said = _run([program, str(folder / MAIN)], folder, config_dir, owner)
+            said = _run([path, str(folder / MAIN)], folder, config_dir, owner)
     except OSError as error:
         raise Rejected(f"a throwaway PgBouncer could not be started on the files: {error.strerror}") from error
     if said:
         raise Rejected(f"PgBouncer would not start on these files, so they were not written: {said}")
 
 
-def _moved(texts: Mapping[str, str], folder: Path, uid: int) -> dict[str, str]:
+def _holds_key(texts: Mapping[str, str]) -> bool:
+    return any(render.PRIVATE_KEY.search(text) for text in texts.values())
+
+
+def _moved(texts: Mapping[str, str], folder: Path, folder_there: str, uid: int) -> dict[str, str]:
     """The texts with everything that would meet the real pooler replaced; a later setting wins over an earlier."""
+    given = {name: text for name, text in texts.items() if name in program.GIVEN.values()}
+    masked = render.masked({name: text for name, text in texts.items() if name not in given})
+    settings = re.sub(rf"(?m) = {re.escape(folder_there)}/(pooldeck_)", rf" = {folder}/\1", masked.get(SETTINGS, ""))
+    databases = re.sub(r"min_pool_size=\S+", "min_pool_size='0'", masked[DATABASES])
+    lines = [f"{key} = {value}" for key, value in _instead(masked[MAIN], folder, uid).items()]
+    main = render.INCLUDE.sub(lambda _: f"%include {folder}/{DATABASES}", masked[MAIN])
+    return {
+        **given,
+        **masked,
+        SETTINGS: settings + "\n".join([*lines, ""]),
+        DATABASES: databases,
+        MAIN: _ending(main, folder),
+    }
+
+
+def _ending(main: str, folder: Path) -> str:
+    """pgbouncer.ini with the settings, and what replaces others, at the end of its [pgbouncer] section."""
+    line = f"%include {folder}/{SETTINGS}"
+    if render.SETTINGS_INCLUDE.search(main):
+        return render.SETTINGS_INCLUDE.sub(lambda _: line, main)
+    ending = render.with_last_lines(main, line)
+    return ending if ending != main else f"{main}\n[pgbouncer]\n{line}\n"
+
+
+def _instead(main: str, folder: Path, uid: int) -> dict[str, str]:
     settings = {
         "listen_addr": "127.0.0.1",
         "listen_port": str(_free_port()),
@@ -56,13 +88,12 @@ def _moved(texts: Mapping[str, str], folder: Path, uid: int) -> dict[str, str]:
         "logfile": str(folder / "log"),
         "pidfile": str(folder / "pid"),
         "auth_file": str(folder / USERLIST),
+        "so_reuseport": "0",
+        "syslog": "0",
     }
-    if re.search(r"^\s*user\s*=", texts[MAIN], re.MULTILINE):
+    if re.search(r"^\s*user\s*=", main, re.MULTILINE):
         settings["user"] = pwd.getpwuid(uid).pw_name
-    lines = [f"{key} = {value}" for key, value in settings.items()]
-    main = render.INCLUDE.sub(lambda _: f"%include {folder}/{DATABASES}", texts[MAIN])
-    databases = re.sub(r"min_pool_size=\S+", "min_pool_size='0'", texts[DATABASES])
-    return {**texts, DATABASES: databases, MAIN: "\n".join([main, "[pgbouncer]", *lines, ""])}
+    return settings
 
 
 def _run(argv: list[str], folder: Path, config_dir: str, owner: os.stat_result) -> str:

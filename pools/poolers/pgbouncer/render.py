@@ -1,25 +1,33 @@
-"""The files of a PgBouncer: pooldeck.ini (the panel's), userlist.txt (shared) and one line of pgbouncer.ini."""
+"""The files of a PgBouncer: those the panel writes whole, userlist.txt (shared) and two lines of pgbouncer.ini."""
 
 import re
 from collections.abc import Iterable, Mapping
 
+from pools.poolers.pgbouncer import limits
 from pools.poolers.pgbouncer.entries import Entry
+from pools.poolers.pgbouncer.program import FILES as PROGRAM_FILES
+from pools.poolers.pgbouncer.program import SETTINGS
 
 DATABASES, USERLIST, MAIN = "pooldeck.ini", "userlist.txt", "pgbouncer.ini"
-FILES = (USERLIST, DATABASES, MAIN)
+FILES = (*PROGRAM_FILES, USERLIST, DATABASES, MAIN)  # each after those it leads to: a crash between is whole
 MARK = "; ---- Pooldeck writes what follows and replaces it with each apply; what stands above is kept ----\n"
 HEAD = "; Pooldeck writes this file and replaces it with each apply; entries of your own belong into pgbouncer.ini.\n"
 DOTS = "••••"
 USER = re.compile(r'^\s*"((?:[^"\n]|"")*)"\s+"((?:[^"\n]|"")*)"', re.MULTILINE)
 INCLUDE = re.compile(rf"^%include\s+(?:.*/)?{re.escape(DATABASES)}\s*$", re.MULTILINE)
+SETTINGS_INCLUDE = re.compile(rf"^%include\s+(?:.*/)?{re.escape(SETTINGS)}\s*$", re.MULTILINE)
 SECTION = re.compile(r"^\s*\[(\w+)\]", re.MULTILINE)
-SECRETS = re.compile(r"""(\bpassword\s*=\s*)(?:'(?:[^'\n]|'')*(?:'|$)|\S+)""", re.IGNORECASE | re.MULTILINE)
+KEY = re.compile(r"^\s*([A-Za-z0-9_.*-]+)\s*=[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+SECRETS = re.compile(
+    r"""((?:\bpassword|\w*passwd)\s*=\s*)(?:'(?:[^'\n]|'')*(?:'|$)|"[^"\n]*(?:"|$)|\S+)""", re.IGNORECASE | re.MULTILINE
+)
+PRIVATE_KEY = re.compile(r"(?s)(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(-----END [A-Z ]*PRIVATE KEY-----|\Z)")
 
 
-def databases(entries: Iterable[Entry]) -> str:
+def databases(entries: Iterable[Entry], users: limits.Limits) -> str:
     """The text of pooldeck.ini."""
     lines = [entry.line() for entry in sorted(entries, key=lambda entry: entry.name)]
-    return "\n".join([HEAD + "[databases]", *lines]) + "\n"
+    return "\n".join([HEAD + "[databases]", *lines]) + "\n" + limits.text(users)
 
 
 def userlist(kept: str, secrets: Mapping[str, str]) -> str:
@@ -55,26 +63,56 @@ def with_include(main: str, folder: str) -> str:
     return f"{main.rstrip()}\n\n; pools made in Pooldeck\n%include {folder}/{DATABASES}\n"
 
 
-def own_names(main: str) -> set[str]:
-    """The keys of the operator's own [databases] entries in pgbouncer.ini."""
+def with_settings_include(main: str, folder: str) -> str:
+    """pgbouncer.ini with the line that reads pooldeck_settings.ini, as `with_last_lines` puts it."""
+    if SETTINGS_INCLUDE.search(main):
+        return main
+    return with_last_lines(main, "; settings made in Pooldeck", f"%include {folder}/{SETTINGS}")
+
+
+def with_last_lines(main: str, *lines: str) -> str:
+    """pgbouncer.ini with these lines at the end of its last [pgbouncer] section; as it was where it has none.
+
+    There and under no header of their own, since each `[pgbouncer]` header sets every key to its default again,
+    while an included file goes on in the section that includes it (both seen on 1.18 and 1.24). An include of the
+    operator's may leave the section, so they go in before the first one.
+    """
+    headers = [found for found in SECTION.finditer(main) if found[1] == "pgbouncer"]
+    if not headers:
+        return main
+    after = headers[-1].end()
+    ends = (found.start() for found in re.finditer(r"^(?:\s*\[\w+\]|%include)", main[after:], re.MULTILINE))
+    body = main[after : after + next(ends, len(main))].splitlines(keepends=True)
+    while body and (not body[-1].strip() or body[-1].lstrip()[0] in ";#"):
+        body.pop()
+    at = after + len("".join(body))
+    head, tail = main[:at].rstrip("\n"), main[at:].lstrip("\n")
+    return "\n".join([head, *lines, ""]) + (f"\n{tail}" if tail else "")
+
+
+def own_keys(main: str, section: str) -> dict[str, str]:
+    """Key → value of the operator's own lines of a section in pgbouncer.ini."""
     sections = SECTION.split(main)
-    inside = "\n".join(body for name, body in zip(sections[1::2], sections[2::2], strict=True) if name == "databases")
-    return set(re.findall(r"^\s*([A-Za-z0-9_.*-]+)\s*=", inside, re.MULTILINE))
+    inside = "\n".join(body for name, body in zip(sections[1::2], sections[2::2], strict=True) if name == section)
+    return dict(KEY.findall(inside))
 
 
 def masked(texts: Mapping[str, str]) -> dict[str, str]:
-    """The files with dots where a password stands, or could stand in a line that is broken."""
-    return {
-        name: "\n".join(map(_masked_user, text.split("\n"))) if name == USERLIST else SECRETS.sub(rf"\g<1>{DOTS}", text)
-        for name, text in texts.items()
-    }
+    """The files with dots where a password or a key stands, or could stand in a line that is broken."""
+    return {name: _masked(name, text) for name, text in texts.items()}
 
 
 def ours(name: str, text: str) -> str:
     """The part of a file that an apply replaces."""
     if name == USERLIST:
         return text.partition(MARK)[2]
-    return text if name == DATABASES else ""
+    return "" if name == MAIN else text
+
+
+def _masked(name: str, text: str) -> str:
+    if name == USERLIST:
+        return "\n".join(map(_masked_user, text.split("\n")))
+    return PRIVATE_KEY.sub(rf"\g<1>\n{DOTS}\n\g<2>", SECRETS.sub(rf"\g<1>{DOTS}", text))
 
 
 def _masked_user(line: str) -> str:

@@ -2,18 +2,32 @@
 
 from collections.abc import Collection, Mapping
 from pathlib import PurePosixPath
-from uuid import UUID
 
 from pools import files, postgres
 from pools.errors import ClusterUnreachable, PoolerUnreachable
 from pools.login_failures import Cause
 from pools.models import Pool, Pooler, PoolState
 from pools.poolers.kind import Draft, Files, Progress, Rejected
-from pools.poolers.pgbouncer import console, entries, rehearsal, render, settings, users, verify
-from pools.poolers.pgbouncer.entries import Entry, Passwords
+from pools.poolers.pgbouncer import (
+    certificate,
+    clashes,
+    console,
+    entries,
+    limits,
+    lookup,
+    program,
+    rehearsal,
+    releases,
+    render,
+    verify,
+)
+from pools.poolers.pgbouncer.drafting import Drafting, text_of
+from pools.poolers.pgbouncer.entries import Entry
+from pools.poolers.pgbouncer.program import SETTINGS
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
 
 MOST_LOGINS = 200
+MOST_WITNESSES = 20
 NOBODY_THERE = frozenset(
     {Cause.DNS, Cause.REFUSED, Cause.TIMEOUT, Cause.NO_ROUTE, Cause.NO_SOCKET}
 )  # then no login to the cluster can work
@@ -25,125 +39,173 @@ class PgBouncerSession:
     def __init__(self, pooler: Pooler, connection: console.Console) -> None:
         self.pooler, self.connection = pooler, connection
         self.version_text = str(console.rows(connection, "version")[0]["version"])
-        self.pools: dict[UUID, Pool] = {}
-        self.passwords = Passwords()
-        self.main = ""  # pgbouncer.ini as the operator has it
-        self.own_names: set[str] = set()  # of entries in there
+        self.version = releases.version_of(self.version_text)
+        self.drafting: Drafting | None = None
         self.names: set[str] = set()  # of entries that the panel has or had in pooldeck.ini
+        self.witnesses: list[Pool] = []  # pools that are not changed and let their users through before
+        self.written: Files = {}
 
     def draft(self, pools: Collection[Pool], settled: Mapping[str, str], trust_disk: bool) -> Draft:
-        """Render pooldeck.ini and userlist.txt, and pgbouncer.ini where it does not include the former yet."""
+        """Render the panel's files, and pgbouncer.ini where it does not include them yet."""
         disk = files.read(self.pooler.config_dir, list(render.FILES))
-        before = {entry.pool: entry for entry in entries.read(settled.get(DATABASES, ""))}
-        self.pools, self.passwords = {pool.pk: pool for pool in pools}, Passwords()
-        self.main = _text(disk, MAIN)
-        self.own_names = render.own_names(self.main)
-        self._remember_names(before, entries.read(_text(disk, DATABASES)), trust_disk)
-        wanted = self._entries(before)
-        kept = self._kept_users(_text(disk, USERLIST))
-        secrets = self._secrets(wanted, render.users(kept), settled)
-        texts = {USERLIST: render.userlist(kept, secrets), DATABASES: render.databases(wanted)}
-        included = render.with_include(self.main, self._folder_as_pgbouncer_sees_it(disk))
-        if included != self.main:
-            texts[MAIN] = included
-        old: dict[str, bytes | None] = {name: disk[name] for name in texts}
-        if not trust_disk or old[DATABASES] is None:
-            old[DATABASES] = settled.get(DATABASES, render.databases([])).encode()
-        changed = [entry for entry in wanted if not _stays(self.pools[entry.pool])]
+        known_users = [str(row["name"]) for row in console.rows(self.connection, "users")]
+        by_key = {pool.pk: pool for pool in pools}
+        folder = self._folder_as_pgbouncer_sees_it(disk)
+        drafting = Drafting(self.pooler, self.version, by_key, disk, settled, folder, known_users)
+        self._remember_names(drafting, trust_disk)
+        self.drafting = drafting
         return Draft(
-            texts=texts,
-            before=old,
-            changed=frozenset(entry.pool for entry in changed),
-            moved=frozenset(entry.pool for entry in changed if _moved(entry, before, texts, settled)),
+            texts=drafting.texts,
+            before=drafting.old(trust_disk=trust_disk),
+            changed=frozenset(entry.pool for entry in drafting.changed),
+            moved=drafting.moved,
+            settings_changed=drafting.settings_changed,
+            gone=drafting.gone,
         )
 
     def rehearse(self, draft: Draft, progress: Progress) -> None:
         """Log in directly where pools lead anew, so that a wrong password or database never goes live."""
-        moved = [self.pools[pk] for pk in self.pools if pk in draft.moved]
-        logins = {_login(pool): pool for pool in moved}
-        for pool in logins.values():
-            progress.renew()
-            try:
-                self._log_in_directly(pool)
-            except ClusterUnreachable as error:
-                alike = _login if error.cause not in NOBODY_THERE else _cluster
-                blamed = [one.pk for one in moved if alike(one) == alike(pool)]
-                raise Rejected(f"pool {pool} was not tried: {error}", *blamed) from error
-        program = rehearsal.find(self.version_text)
-        if program:
-            rehearsal.start(program, {MAIN: self.main, **draft.texts}, self.pooler.config_dir)
-        tried = "a throwaway pooler started on the files" if program else f"no {self.version_text} here to try them on"
-        progress.step("rehearsed", f"{len(logins)} direct logins to the pools' databases; {tried}")
+        drafted = self._drafted
+        tried = self._log_in_directly([drafted.pools[pk] for pk in drafted.pools if pk in draft.moved], progress)
+        program_path = rehearsal.find(self.version_text)
+        if program_path:
+            texts = {MAIN: drafted.main, **draft.texts}
+            rehearsal.start(program_path, texts, self.pooler.config_dir, drafted.folder)
+        where = "a throwaway pooler started on the files" if program_path else f"no {self.version_text} here to try on"
+        if draft.settings_changed:
+            self._call_witnesses(draft, progress)
+        progress.step("rehearsed", f"{tried} direct logins to the pools' databases; {where}")
+        for note in drafted.notes():
+            progress.step("noted", note)
 
     def go_live(self, contents: Files, progress: Progress) -> None:
-        """Write, RELOAD; first without the entries that lose their fixed user, which one RELOAD can't take away."""
-        wanted = entries.read(_text(contents, DATABASES))
-        forced = {row["name"] for row in console.rows(self.connection, "databases") if row["force_user"]}
-        staying = [entry for entry in wanted if entry.user or entry.name not in forced]
-        if len(staying) < len(wanted):
-            files.replace(self.pooler.config_dir, {**contents, DATABASES: render.databases(staying).encode()})
+        """Write, RELOAD; first without the entries that can't be changed in place."""
+        old = files.read(self.pooler.config_dir, list(render.FILES))
+        databases = text_of(contents, DATABASES)
+        wanted = entries.read(databases)
+        leaving = self._leaving_first(wanted, {**old, **contents})
+        if leaving:
+            staying = [entry for entry in wanted if entry.name not in leaving]
+            first = render.databases(staying, limits.read(databases)).encode()
+            files.replace(self.pooler.config_dir, {**contents, DATABASES: first})
             console.reload(self.connection)
         progress.renew()
         files.replace(self.pooler.config_dir, contents)
         console.reload(self.connection)
+        self.written = {**old, **contents}
+        if _server_tls(self.written) != _server_tls(old):
+            console.command(self.connection, "RECONNECT")  # a connection keeps the encryption that it was made with
 
     def read_back(self, contents: Files) -> None:
-        """SHOW DATABASES must say what the file says, no longer what it does not, and the console let its admin in."""
-        wanted = entries.read(_text(contents, DATABASES))
-        gone = self.names - {entry.name for entry in wanted} - self.own_names
-        verify.read_back(console.rows(self.connection, "databases"), wanted, () if "*" in self.own_names else gone)
+        """SHOW must say what the files say, and no longer what they do not, and the console let its admin in."""
+        wanted = entries.read(text_of(contents, DATABASES))
+        own = render.own_keys(self._drafted.main, "databases")
+        gone = self.names - {entry.name for entry in wanted} - own.keys()
+        verify.read_back(console.rows(self.connection, "databases"), wanted, () if "*" in own else gone)
+        self._read_back_program(contents)
         try:
             console.open(self.pooler).close()
         except PoolerUnreachable as error:
-            raise Rejected(f"after RELOAD the console locked its admin out: {error}") from error
+            raise Rejected(f"after RELOAD the console locked its admin out: {error}", settings=True) from error
 
     def log_in(self, draft: Draft, progress: Progress) -> None:
-        """Each changed pool must let its user through to the server."""
-        changed = [self.pools[pk] for pk in self.pools if pk in draft.changed]
+        """Each changed pool must let its user through to the server, and after new settings the others still too."""
+        pools = self._drafted.pools
+        changed = [pools[pk] for pk in pools if pk in draft.changed]
         for pool in changed[:MOST_LOGINS]:
             progress.renew()
-            password = self.passwords.of(pool, pool.login)
-            progress.step("logged in", verify.log_in(self.pooler, pool, password, moved=pool.pk in draft.moved))
+            progress.step("logged in", self._through(pool, moved=pool.pk in draft.moved))
         if len(changed) > MOST_LOGINS:
             progress.step("read back only", f"{len(changed) - MOST_LOGINS} more changed pools were not logged in to")
+        for pool in self.witnesses:
+            progress.renew()
+            try:
+                progress.step("logged in", self._through(pool, moved=False))
+            except Rejected as fault:
+                raise Rejected(f"with the new settings {fault}", settings=True) from fault
 
     def restarts_needed(self) -> list[dict[str, str]]:
-        """None, as long as no program settings are rendered."""
-        return []
+        """What the files say and SHOW CONFIG does not, for the program reads it at its start."""
+        wanted = program.written(text_of(self.written, SETTINGS))
+        touched = {str(one["name"]) for one in self.pooler.needs_restart}
+        touched |= program.written(self._drafted.settled.get(SETTINGS, "")).keys()
+        own = render.own_keys(text_of(self.written, MAIN), "pgbouncer")
+        return program.restarts_needed(console.rows(self.connection, "config"), wanted, own, touched, self.version)
 
-    def _log_in_directly(self, pool: Pool) -> None:
-        password = self.passwords.of(pool, pool.login)
-        postgres.connect(pool.cluster, database=pool.database, user=pool.login, password=password).close()
+    @property
+    def _drafted(self) -> Drafting:
+        if self.drafting is None:
+            raise RuntimeError("a session is asked for its draft first")
+        return self.drafting
 
-    def _entries(self, before: Mapping[UUID, Entry]) -> list[Entry]:
-        """Pending pools as they are asked for, all others as they are live; each name once."""
-        version = settings.version_of(self.version_text)
-        found = {before[pk].name: before[pk] for pk, pool in self.pools.items() if _stays(pool) and pk in before}
-        for pool in self.pools.values():
-            if _stays(pool):
-                continue
-            if pool.name in self.own_names:
-                raise Rejected(f"pgbouncer.ini already has an entry {pool.name}: give the pool another name", pool.pk)
-            if pool.name in found:
-                raise Rejected(f"{pool.name} is still the live name of another pool: change that one first", pool.pk)
-            found[pool.name] = entries.of_pool(pool, version, self.passwords)
-        return list(found.values())
+    def _leaving_first(self, wanted: list[Entry], contents: Files) -> set[str]:
+        """Names of entries that one reload has to be without; raises `Rejected` where the operator's would have to."""
+        databases, pools, listed = (console.rows(self.connection, word) for word in ("databases", "pools", "users"))
+        leaving = clashes.losing_their_user(databases, wanted)
+        known = {str(row["name"]) for row in listed}
+        known_after = {*render.users(text_of(contents, USERLIST)), *limits.read(text_of(contents, DATABASES))}
+        deadly = clashes.deadly(self.version, pools, databases, wanted, known, known_after)
+        own = deadly & render.own_keys(text_of(contents, MAIN), "databases").keys()
+        if own:
+            raise Rejected(
+                f"{self.version_text} would die at the next login to {', '.join(sorted(own))} of pgbouncer.ini, whose "
+                "users were looked up and would now stand in userlist.txt: restart it right before the next try"
+            )
+        return leaving | deadly
 
-    def _kept_users(self, userlist: str) -> str:
-        kept = render.kept_part(userlist)
-        if line := render.broken_line(kept):
-            raise Rejected(f"{self.pooler.config_dir}/{USERLIST} is broken at line {line}, which PgBouncer can't read")
-        return kept
+    def _read_back_program(self, contents: Files) -> None:
+        wanted = program.written(text_of(contents, SETTINGS))
+        users = limits.read(text_of(contents, DATABASES))
+        faults = program.faults(console.rows(self.connection, "config"), wanted, self.version)
+        if users:
+            faults += limits.faults(console.rows(self.connection, "users"), users)
+        if not faults and (pem := _certificate_of_clients(contents, wanted)):
+            faults += certificate.faults(self.pooler, pem)
+        if faults:
+            raise Rejected(f"after RELOAD {'; '.join(faults)}", settings=True)
 
-    def _secrets(self, wanted: list[Entry], kept: Mapping[str, str], settled: Mapping[str, str]) -> users.Secrets:
-        """What the panel's part of userlist.txt has to hold."""
-        of_entries = [(self.pools[entry.pool], entry) for entry in wanted]
-        before = render.users(render.ours(USERLIST, settled.get(USERLIST, "")))
-        inbound = {pool.cluster for pool, entry in of_entries if entry.auth_user}
-        known = [str(row["name"]) for row in console.rows(self.connection, "users")] if inbound else []
-        secrets = users.secrets_of(self.pooler, of_entries, kept, before, self.passwords)
-        secrets = users.remembered(known, inbound) | secrets
-        return {role: secret for role, secret in secrets.items() if role not in kept}
+    def _log_in_directly(self, moved: list[Pool], progress: Progress) -> int:
+        """Log in once each way; the number of logins. Raises `Rejected` for all pools that lead the same way."""
+        logins = {_login(pool): pool for pool in moved}
+        for pool in logins.values():
+            progress.renew()
+            try:
+                self._try_directly(pool)
+            except ClusterUnreachable as error:
+                alike = _login if error.cause not in NOBODY_THERE else _cluster
+                blamed = [one.pk for one in moved if alike(one) == alike(pool)]
+                raise Rejected(f"pool {pool} was not tried: {error}", *blamed) from error
+        return len(logins)
+
+    def _try_directly(self, pool: Pool) -> None:
+        role = _role(pool)
+        password = self._drafted.found.password(pool, role)
+        with postgres.connect(pool.cluster, database=pool.database, user=role, password=password) as connection:
+            if entries.query_of(pool) and not lookup.may_ask(connection):
+                raise Rejected(
+                    f"pool {pool} was not tried: database {pool.database} of {pool.cluster} has no function for "
+                    f"{role} to look up inbound users with: set the look-up up again on the cluster's page",
+                    pool.pk,
+                )
+
+    def _call_witnesses(self, draft: Draft, progress: Progress) -> None:
+        """Find one unchanged pool of each cluster that lets its user through now, and so must with new settings."""
+        live = [pool for pk, pool in self._drafted.pools.items() if pk not in draft.changed]
+        one_each = {pool.cluster_id: pool for pool in live if pool.state == PoolState.APPLIED}
+        self.witnesses = []
+        for pool in list(one_each.values())[:MOST_WITNESSES]:
+            progress.renew()
+            try:
+                self._through(pool, moved=True)
+            except Rejected as fault:
+                progress.step("noted", f"without the new settings too, {fault}")
+            else:
+                self.witnesses.append(pool)
+
+    def _through(self, pool: Pool, *, moved: bool) -> str:
+        role = _role(pool)
+        password = self._drafted.found.password(pool, role)
+        return verify.log_in(self.pooler, pool, role, password, moved=moved)
 
     def _folder_as_pgbouncer_sees_it(self, disk: Files) -> str:
         """Where the pooler itself finds config_dir (a container may see another path); raises `Rejected`."""
@@ -156,38 +218,42 @@ class PgBouncerSession:
             )
         return str(path.parent)
 
-    def _remember_names(self, before: Mapping[UUID, Entry], on_disk: list[Entry], trust_disk: bool) -> None:
+    def _remember_names(self, drafting: Drafting, trust_disk: bool) -> None:
         """Keep the names that an apply may make disappear; pools of somebody else are none of them."""
-        known = {*before, *self.pooler.pools.values_list("pk", flat=True)}
+        on_disk = entries.read(text_of(drafting.disk, DATABASES))
+        known = {*drafting.before, *self.pooler.pools.values_list("pk", flat=True)}
         strangers = sorted(entry.name for entry in on_disk if entry.pool not in known)
         if strangers and trust_disk:
             raise Rejected(
                 f"{self.pooler.config_dir}/{DATABASES} holds pools that this panel doesn't know: "
                 f"{', '.join(strangers)}; move it away if nobody needs them, or register the pooler's own folder"
             )
-        self.names |= {entry.name for entry in (*on_disk, *before.values())}
+        self.names |= {entry.name for entry in (*on_disk, *drafting.before.values())}
+
+
+def _role(pool: Pool) -> str:
+    """Who logs in to prove a pool: its fixed user, or the role that looks inbound users up."""
+    return pool.user or entries.looked_up_by(pool)
 
 
 def _login(pool: Pool) -> tuple[object, ...]:
-    return pool.cluster_id, pool.database, pool.login
+    return pool.cluster_id, pool.database, _role(pool)
 
 
 def _cluster(pool: Pool) -> tuple[object, ...]:
     return (pool.cluster_id,)
 
 
-def _stays(pool: Pool) -> bool:
-    """Whether what is live of it is to be kept: only a pending pool asks for something new."""
-    return pool.state != PoolState.PENDING
+def _server_tls(contents: Files) -> dict[str, object]:
+    """All that decides how connections to servers are encrypted."""
+    lines = program.written(text_of(contents, SETTINGS))
+    found: dict[str, object] = {name: value for name, value in lines.items() if name.startswith("server_tls_")}
+    return found | {name: contents.get(name) for name in program.GIVEN.values() if "server_tls_" in name}
 
 
-def _moved(entry: Entry, before: Mapping[UUID, Entry], texts: Mapping[str, str], settled: Mapping[str, str]) -> bool:
-    """Whether the entry leads elsewhere than the one that is live, or its role has another password."""
-    if entry.pool not in before or entry.moved_from(before[entry.pool]):
-        return True
-    now, then = (render.users(files.get(USERLIST, "")).get(entry.role) for files in (texts, settled))
-    return now != then
-
-
-def _text(contents: Files, name: str) -> str:
-    return (contents.get(name) or b"").decode(errors="surrogateescape")
+def _certificate_of_clients(contents: Files, wanted: Mapping[str, str]) -> str:
+    """The given certificate that clients must see; empty for none."""
+    path = wanted.get("client_tls_cert_file", "")
+    return (
+        text_of(contents, PurePosixPath(path).name) if wanted.get("client_tls_sslmode") not in (None, "disable") else ""
+    )

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pools import names
 from pools.models import Cluster, Pool, Pooler, PoolState, RolePassword
 from pools.poolers.kind import Rejected
-from pools.poolers.pgbouncer.entries import Entry, Passwords
+from pools.poolers.pgbouncer.entries import Entry, Found
 
 Secrets = dict[str, str]
 
@@ -20,7 +20,7 @@ def secrets_of(
     wanted: Iterable[tuple[Pool, Entry]],
     kept: Mapping[str, str],
     before: Mapping[str, str],
-    passwords: Passwords,
+    found: Found,
 ) -> Secrets:
     """User → password of the operator's part (`kept`), the console's admin and the role of each entry.
 
@@ -30,7 +30,7 @@ def secrets_of(
     secrets = {pooler.admin_user: pooler.admin_password, **kept}
     for pool, entry in sorted(wanted, key=lambda one: one[0].state == PoolState.PENDING):
         pending, role = pool.state == PoolState.PENDING, entry.role
-        secret = passwords.of(pool, role) if pending else before.get(role, entry.password or kept.get(role, ""))
+        secret = found.password(pool, role) if pending else before.get(role, entry.password or kept.get(role, ""))
         if secrets.setdefault(role, secret) != secret:
             raise Rejected(
                 f"pooler {pooler} already keeps another password for {role}, and PgBouncer has one for each "

@@ -35,16 +35,16 @@ def faults(rows: Iterable[Mapping[str, object]], entries: Iterable[Entry]) -> di
     return {pool: fault for pool, fault in found.items() if fault}
 
 
-def log_in(pooler: Pooler, pool: Pool, password: str, *, moved: bool) -> str:
-    """Log in to the pool as its user and run SELECT 1 on its server; the answer says how far it came.
+def log_in(pooler: Pooler, pool: Pool, role: str, password: str, *, moved: bool) -> str:
+    """Log in to the pool as this role and run SELECT 1 on its server; the answer says how far it came.
 
     A pool that is full or paused lets the login in and keeps its query waiting, and so does one whose server is
     full; where the pool does not lead elsewhere than before (`moved`) that is no fault of the entry, and is
     said. Raises `Rejected` with the server's words.
     """
-    through, into = f"{pool.login} through {pool.name}", f"{pool.login} into {pool.name}"
+    through, into = f"{role} through {pool.name}", f"{role} into {pool.name}"
     try:
-        with closing(_connect(pooler, pool, password)) as connection:
+        with closing(_connect(pooler, pool, role, password)) as connection:
             connection.pgconn.send_query(b"SELECT 1")
             if _answers(connection, SOON_S):
                 return through
@@ -54,18 +54,18 @@ def log_in(pooler: Pooler, pool: Pool, password: str, *, moved: bool) -> str:
                 return through
     except psycopg.Error as error:
         words = _login_reason(error)
-        raise Rejected(f"a login through pool {pool.name} as {pool.login} failed: {words}", pool.pk) from None
+        raise Rejected(f"a login through pool {pool.name} as {role} failed: {words}", pool.pk) from None
     if moved:
         raise Rejected(f"a query through pool {pool.name} got no answer in {LOGIN_TIMEOUT_S} s", pool.pk)
     return f"{into}, whose server was not changed and gave it no connection in {LOGIN_TIMEOUT_S} s: its query waits"
 
 
-def _connect(pooler: Pooler, pool: Pool, password: str) -> psycopg.Connection[tuple[object, ...]]:
+def _connect(pooler: Pooler, pool: Pool, role: str, password: str) -> psycopg.Connection[tuple[object, ...]]:
     """A client's session, to be closed and not left by `with`, whose commit waits behind an unanswered query."""
     return psycopg.connect(
         host=pooler.host,
         port=pooler.port,
-        user=pool.login,
+        user=role,
         password=password,
         dbname=pool.name,
         application_name="pooldeck",

@@ -11,7 +11,8 @@ from django.utils import timezone
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools import apply, files
 from pools.models import Cluster, Pool, Pooler, PoolerState, PoolState, RevisionState
-from pools.poolers.pgbouncer import console, rehearsal, session, verify
+from pools.poolers.pgbouncer import console, rehearsal, verify
+from pools.poolers.pgbouncer.drafting import Drafting
 from tests.live.pools.conftest import Live, LogIn, MakePool
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
@@ -146,7 +147,7 @@ def test_no_password_leaves_the_folder_for_a_rehearsal(
     monkeypatch.setattr(rehearsal, "_run", look_then_run)
     make_pool()
     assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
-    assert len(seen) == 3
+    assert len(seen) == 4
     assert not any(secret in text for text in seen for secret in ("app-password", "console-password"))
 
 
@@ -412,7 +413,7 @@ def test_pools_of_another_panel_in_the_folder_are_not_swept_away(
     assert list(live()) == ["theirs"]
 
 
-@pytest.mark.parametrize(("owner", "name"), [(session, "_moved"), (rehearsal, "start"), (verify, "log_in")])
+@pytest.mark.parametrize(("owner", "name"), [(Drafting, "_moved"), (rehearsal, "start"), (verify, "log_in")])
 def test_a_fault_of_the_panels_own_is_rolled_back_and_not_tried_for_ever(
     owner: object,
     name: str,

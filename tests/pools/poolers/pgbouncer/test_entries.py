@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pools.models import Cluster, Pool, Pooler
 from pools.poolers.kind import Rejected
 from pools.poolers.pgbouncer import entries
-from pools.poolers.pgbouncer.entries import Entry, Passwords
+from pools.poolers.pgbouncer.entries import Entry, Found
 
 POOL = UUID("6f1ab2de-0000-4000-8000-000000000001")
 V18, V24 = (1, 18), (1, 24)
@@ -82,13 +82,13 @@ def pool(db: None) -> Pool:
 
 
 def test_a_pool_becomes_an_entry(pool: Pool) -> None:
-    assert entries.of_pool(pool, V18, Passwords()) == entry(pool=pool.pk, host="db1", password="app-password", size=5)
+    assert entries.of_pool(pool, V18, Found()) == entry(pool=pool.pk, host="db1", password="app-password", size=5)
 
 
 def test_an_inbound_pool_becomes_an_entry_of_the_admin(pool: Pool) -> None:
     pool.user = ""
     expected = entry(pool=pool.pk, host="db1", user="", password="", auth_user="postgres", size=5)
-    assert entries.of_pool(pool, V18, Passwords()) == expected
+    assert entries.of_pool(pool, V18, Found()) == expected
 
 
 @pytest.mark.parametrize(
@@ -98,11 +98,11 @@ def test_an_inbound_pool_becomes_an_entry_of_the_admin(pool: Pool) -> None:
         ({"name": "pgbouncer"}, "pool name 'pgbouncer' is the name of PgBouncer's own console"),
         ({"database": "x\n%include /etc/passwd"}, "database of pool orders: .* holds a line break"),
         ({"user": "nobody"}, "the panel doesn't know the password of nobody on main: give it with the pool"),
-        ({"settings": {"pool_mode": "session"}}, "setting pool_mode is not one the panel gives to PgBouncer"),
-        ({"settings": {"server_lifetime": 3}}, r"setting server_lifetime came with PgBouncer 1\.23, this is 1\.18"),
-        ({"settings": {"min_pool_size": "3; x"}}, "setting min_pool_size='3; x' must be a whole number"),
-        ({"settings": {"timezone": "UTC\nx=1"}}, "timezone of pool orders: .* holds a line break"),
-        ({"settings": {"timezone": ""}}, "setting timezone is empty"),
+        ({"settings": {"pool_mode": "session"}}, "pool_mode is no setting of a pool, but of a program or of a user"),
+        ({"settings": {"server_lifetime": 3}}, r"server_lifetime came with 1\.23, and this is 1\.18"),
+        ({"settings": {"min_pool_size": "3; x"}}, "min_pool_size='3; x' is no whole number"),
+        ({"settings": {"timezone": "UTC\nx=1"}}, "timezone: a line break or NUL"),
+        ({"settings": {"timezone": ""}}, "timezone is empty"),
     ],
 )
 def test_what_pgbouncer_would_misread_is_refused_and_the_pool_blamed(
@@ -111,11 +111,11 @@ def test_what_pgbouncer_would_misread_is_refused_and_the_pool_blamed(
     for name, value in fields.items():
         setattr(pool, name, value)
     with pytest.raises(Rejected, match=reason) as refused:
-        entries.of_pool(pool, V18, Passwords())
+        entries.of_pool(pool, V18, Found())
     assert refused.value.pools == {pool.pk}
 
 
 @pytest.mark.parametrize(("version", "key"), [(V18, "reserve_pool"), (V24, "reserve_pool_size")])
 def test_a_setting_is_named_as_the_release_names_it(pool: Pool, version: tuple[int, int], key: str) -> None:
     pool.settings = {"reserve_pool": 2}
-    assert entries.of_pool(pool, version, Passwords()).settings == {key: "2"}
+    assert entries.of_pool(pool, version, Found()).settings == {key: "2"}

@@ -11,7 +11,7 @@ OPERATORS = '; by hand\n"pooldeck" "SCRAM-SHA-256$4096:x$y:z"\n"someone" "pw"'
 
 
 def test_the_panels_file_holds_its_entries_by_name() -> None:
-    text = render.databases([entry(name="b"), entry(name="a")])
+    text = render.databases([entry(name="b"), entry(name="a")], {})
     lines = text.splitlines()
     assert lines[1] == "[databases]"
     assert [line.split(" = ")[0] for line in lines[3::2]] == ["a", "b"]
@@ -19,7 +19,7 @@ def test_the_panels_file_holds_its_entries_by_name() -> None:
 
 
 def test_without_pools_the_file_is_still_sound() -> None:
-    assert render.databases([]) == render.HEAD + "[databases]\n"
+    assert render.databases([], {}) == render.HEAD + "[databases]\n"
 
 
 def test_the_operators_users_stay_above_the_mark() -> None:
@@ -72,13 +72,17 @@ def test_a_commented_include_is_none() -> None:
 
 
 def test_the_operators_own_names_are_those_of_its_databases_sections() -> None:
-    assert render.own_names(MAIN + "[databases]\nsecond = host=x\n") == {"mine", "*", "second"}
+    assert render.own_keys(MAIN + "[databases]\nsecond = host=x\n", "databases") == {
+        "mine": "host=h",
+        "*": "host=f",
+        "second": "host=x",
+    }
 
 
 def test_masking_leaves_no_secret_behind() -> None:
     texts = {
         "userlist.txt": render.userlist(OPERATORS, {'a"b': 's3cret"1', "b": "s3cret2"}),
-        "pooldeck.ini": render.databases([entry(password="s3cret ' 3; x")]),
+        "pooldeck.ini": render.databases([entry(password="s3cret ' 3; x")], {}),
         "pgbouncer.ini": "x = host=h password=s3cret;4 port=1\ny = password = 's3cret '' 5' user=u\n",
     }
     shown = render.masked(texts)

@@ -1,0 +1,204 @@
+"""What the files of a PgBouncer have to hold for what is asked of it; reads no console and writes nothing."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from uuid import UUID
+
+from pools.models import Pool, Pooler, PoolState
+from pools.poolers.catalogue import Version
+from pools.poolers.kind import Files, Rejected
+from pools.poolers.pgbouncer import clashes, entries, limits, lookup, program, render, users
+from pools.poolers.pgbouncer.entries import Entry, Found
+from pools.poolers.pgbouncer.program import SETTINGS, Wish
+from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
+
+
+@dataclass
+class Drafting:
+    """One rendering: `disk` is what lies in config_dir, `settled` what was last applied.
+
+    `folder` is config_dir as PgBouncer sees it, `known_users` are those that it has in its memory.
+    """
+
+    pooler: Pooler
+    version: Version
+    pools: Mapping[UUID, Pool]
+    disk: Files
+    settled: Mapping[str, str]
+    folder: str
+    known_users: list[str]
+    found: Found = field(default_factory=Found)
+
+    @cached_property
+    def main(self) -> str:
+        """pgbouncer.ini as it stands."""
+        return text_of(self.disk, MAIN)
+
+    @cached_property
+    def before(self) -> dict[UUID, Entry]:
+        """The entries that were last proved."""
+        return {entry.pool: entry for entry in entries.read(self.settled.get(DATABASES, ""))}
+
+    @property
+    def settings_changed(self) -> bool:
+        """Whether the program's own settings are asked for anew."""
+        return self.pooler.settings_state == PoolState.PENDING
+
+    @cached_property
+    def entries(self) -> list[Entry]:
+        """Pending pools as they are asked for, all others as they are live; each name once."""
+        own = render.own_keys(self.main, "databases")
+        live = ((pk, self.before[pk]) for pk, pool in self.pools.items() if stays(pool) and pk in self.before)
+        found = {entry.name: entry for _, entry in live}
+        for pool in self.pools.values():
+            if stays(pool):
+                continue
+            if pool.name in own:
+                raise Rejected(f"pgbouncer.ini already has an entry {pool.name}: give the pool another name", pool.pk)
+            if pool.name in found:
+                raise Rejected(f"{pool.name} is still the live name of another pool: change that one first", pool.pk)
+            found[pool.name] = entries.of_pool(pool, self.version, self.found)
+        return list(found.values())
+
+    @cached_property
+    def wish(self) -> Wish:
+        """What the program is told beside its pools."""
+        before = limits.read(self.settled.get(DATABASES, ""))
+        if self.settings_changed:
+            wish = program.wished(self.pooler, self.folder, self.version, before)
+            if own := render.own_keys(self.main, "users").keys() & wish.users.keys():
+                listed = ", ".join(sorted(own))
+                raise Rejected(f"pgbouncer.ini already has limits for {listed}: change them there", settings=True)
+        else:
+            wish = program.settled(self.settled, before)
+        return wish.deriving(auth_query=self._one_query(wish))
+
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """The files to write, each after those it leads to; pgbouncer.ini only where it lacks an include."""
+        kept = self._kept_users()
+        found: dict[str, str] = dict(self.wish.files)
+        if self.wish.lines or any(SETTINGS in files for files in (self.settled, self._on_disk)):
+            found[SETTINGS] = self.wish.text
+        found[USERLIST] = render.userlist(kept, self._secrets(render.users(kept)))
+        found[DATABASES] = render.databases(self.entries, self.wish.users)
+        included = render.with_include(self.main, self.folder)
+        if SETTINGS in found:
+            included = self._with_settings(included)
+        return found | ({MAIN: included} if included != self.main else {})
+
+    @property
+    def gone(self) -> frozenset[str]:
+        """Given files that nothing leads to any more."""
+        return frozenset(name for name in program.GIVEN.values() if name in self._on_disk and name not in self.texts)
+
+    def old(self, *, trust_disk: bool) -> Files:
+        """What a rollback puts back, in an order in which nothing ever leads to a file that is not there."""
+        names = [*self.texts, *self.gone]
+        old: dict[str, bytes | None] = {name: self.disk[name] for name in names}
+        if not trust_disk:
+            given = {name: self.settled.get(name) for name in program.GIVEN.values() if name in names}
+            old |= {name: text.encode() if text is not None else None for name, text in given.items()}
+        for name, empty in ((DATABASES, render.databases([], {})), (SETTINGS, Wish().text)):
+            if name in old and (not trust_disk or old[name] is None):
+                old[name] = self.settled.get(name, empty).encode()
+        return dict(sorted(old.items(), key=lambda one: one[1] is None))
+
+    @property
+    def changed(self) -> list[Entry]:
+        """The entries that are asked for anew."""
+        return [entry for entry in self.entries if not stays(self.pools[entry.pool])]
+
+    @property
+    def moved(self) -> frozenset[UUID]:
+        """Of these the ones that lead elsewhere than what is live, or whose role has another password."""
+        return frozenset(entry.pool for entry in self.changed if self._moved(entry))
+
+    def notes(self) -> Iterator[str]:
+        """What has to be said of the pools that are asked for anew, once each."""
+        pools = [self.pools[entry.pool] for entry in self.changed]
+        yield from sorted({note for pool in pools if (note := self.found.address(pool)[2])})
+
+    @property
+    def _on_disk(self) -> set[str]:
+        return {name for name, content in self.disk.items() if content is not None}
+
+    def _moved(self, entry: Entry) -> bool:
+        if entry.pool not in self.before or entry.moved_from(self.before[entry.pool]):
+            return True
+        now, then = (render.users(files.get(USERLIST, "")).get(entry.role) for files in (self.texts, self.settled))
+        return now != then
+
+    def _with_settings(self, main: str) -> str:
+        included = render.with_settings_include(main, self.folder)
+        if not render.SETTINGS_INCLUDE.search(included):
+            raise Rejected(
+                f"{self.pooler.config_dir}/{MAIN} has no [pgbouncer] section of its own, behind which settings "
+                "could be included: write one, and include other files inside it",
+                settings=True,
+            )
+        return included
+
+    def _one_query(self, wish: Wish) -> str:
+        """The look-up query for all pools of inbound users, as a release without one per entry needs it."""
+        if self.version >= lookup.QUERY_PER_ENTRY:
+            return ""
+        live = program.derived_of(self.settled.get(SETTINGS, "")).get("auth_query", "")
+        asking: dict[str, Pool] = {}
+        for entry in sorted(self.entries, key=lambda one: not stays(self.pools[one.pool])):
+            if not entry.auth_user:
+                continue
+            pool = self.pools[entry.pool]
+            query = live if stays(pool) else entries.query_of(pool)
+            asking.setdefault(query, pool)
+            if len(asking) > 1:
+                first, second = (one.cluster for one in asking.values())
+                raise Rejected(
+                    f"pools of inbound users look secrets up otherwise on {first} than on {second}, and this release "
+                    f"of PgBouncer has one auth_query for all (1.22 brought one each): set the look-up up on both",
+                    pool.pk,
+                )
+        query = next(iter(asking), "")
+        if query and wish.settings.get("auth_query", query) != query:
+            raise Rejected("auth_query is what the pools of inbound users need it to be: leave it out", settings=True)
+        return query
+
+    def _kept_users(self) -> str:
+        kept = render.kept_part(text_of(self.disk, USERLIST))
+        if line := render.broken_line(kept):
+            raise Rejected(f"{self.pooler.config_dir}/{USERLIST} is broken at line {line}, which PgBouncer can't read")
+        return kept
+
+    def _secrets(self, kept: Mapping[str, str]) -> users.Secrets:
+        """What the panel's part of userlist.txt has to hold."""
+        of_entries = [(self.pools[entry.pool], entry) for entry in self.entries]
+        before = render.users(render.ours(USERLIST, self.settled.get(USERLIST, "")))
+        inbound = {pool.cluster for pool, entry in of_entries if entry.auth_user}
+        secrets = users.secrets_of(self.pooler, of_entries, kept, before, self.found)
+        secrets = users.remembered([*self.known_users, *self.wish.users], inbound) | secrets
+        if inbound and self.version < clashes.TOLERANT:
+            self._refuse_unlisted({*secrets, *kept})
+        return {role: secret for role, secret in secrets.items() if role not in kept}
+
+    def _refuse_unlisted(self, listed: Collection[str]) -> None:
+        """Raise `Rejected` for limits of a user who is looked up: known by its limits, it is never looked up."""
+        unlisted = sorted(self.wish.users.keys() - listed)
+        if unlisted:
+            asking = [entry.pool for entry in self.changed if entry.auth_user]
+            raise Rejected(
+                f"{', '.join(unlisted)} can't have limits beside a pool of the inbound user: a PgBouncer before 1.24 "
+                "then never looks up the password; let the panel know it, or leave the limits out",
+                *([] if self.settings_changed else asking),
+                settings=self.settings_changed,
+            )
+
+
+def stays(pool: Pool) -> bool:
+    """Whether what is live of it is to be kept: only a pending pool asks for something new."""
+    return pool.state != PoolState.PENDING
+
+
+def text_of(contents: Files, name: str) -> str:
+    """The text of a file; empty for none. Bytes that are no UTF-8 survive."""
+    return (contents.get(name) or b"").decode(errors="surrogateescape")

@@ -1,0 +1,51 @@
+"""Entries of PgBouncer's [users] section: what each user is held to, to a line and back."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from pools.poolers.pgbouncer.quoting import PAIR, quoted
+
+Limits = Mapping[str, Mapping[str, str]]
+HEADER = "[users]"
+LINE = re.compile(r"^(\S+) =(.*)$", re.MULTILINE)
+NO_USER = re.compile(r"[^A-Za-z0-9_.-]")  # cfparser reads no other character in a key (up to 1.24, and unquoted later)
+LONGEST_USER = 63
+
+
+def user_problem(user: str) -> str:
+    """Why this user can't have an entry; empty when it can."""
+    if not user or len(user) > LONGEST_USER or NO_USER.search(user):
+        return f"user {user!r} can't have limits: PgBouncer reads names of the letters a-z A-Z, digits, and _ . - there"
+    return ""
+
+
+def text(limits: Limits) -> str:
+    """The section; empty without limits. An entry without keys sets everything of its user to the defaults."""
+    lines = [
+        f"{user} = {' '.join(f'{name}={quoted(value)}' for name, value in sorted(own.items()))}".rstrip()
+        for user, own in sorted(limits.items())
+    ]
+    return "\n".join([HEADER, *lines]) + "\n" if lines else ""
+
+
+def read(file: str) -> dict[str, dict[str, str]]:
+    """User → limits of a pooldeck.ini."""
+    section = file.partition(f"\n{HEADER}\n")[2]
+    return {
+        user: {name: bare or inside.replace("''", "'") for name, inside, bare in PAIR.findall(pairs)}
+        for user, pairs in LINE.findall(section)
+    }
+
+
+def faults(rows: Iterable[Mapping[str, object]], limits: Limits) -> list[str]:
+    """What SHOW USERS says otherwise than the entries; 1.18 to 1.22 show the mode alone."""
+    live = {str(row["name"]): row for row in rows}
+    return [fault for user, own in limits.items() if (fault := _fault(live.get(user), user, own))]
+
+
+def _fault(row: Mapping[str, object] | None, user: str, own: Mapping[str, str]) -> str:
+    if row is None:
+        return f"the pooler has no limits for user {user}" if own else ""
+    shown = {name: value for name, value in own.items() if name in row}
+    different = (f"{name} {row[name]}, not {value}" for name, value in shown.items() if str(row[name]) != value)
+    return next((f"the pooler has user {user} with {one}" for one in different), "")

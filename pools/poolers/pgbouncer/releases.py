@@ -1,0 +1,20 @@
+"""Releases of PgBouncer: which one a text names, and what a setting is called there."""
+
+import re
+
+from pools.poolers.catalogue import Version
+
+OLDEST: Version = (1, 18)
+RENAMED = {"reserve_pool": ((1, 24), "reserve_pool_size")}  # of [databases] entries
+
+
+def version_of(text: str) -> Version:
+    """(1, 18) of `PgBouncer 1.18.0`; the oldest supported where the text holds no number."""
+    found = re.search(r"(\d+)\.(\d+)", text)
+    return (int(found[1]), int(found[2])) if found else OLDEST
+
+
+def key_in(name: str, version: Version) -> str:
+    """The name this release gives to the setting of a pool."""
+    since, new_name = RENAMED.get(name, ((0, 0), name))
+    return new_name if version >= since else name

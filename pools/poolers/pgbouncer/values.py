@@ -1,0 +1,34 @@
+"""How PgBouncer prints a value that it was given: the proof of a setting compares what both sides mean."""
+
+from pools.poolers.catalogue import Setting, Type
+
+MICROSECONDS = 1_000_000
+
+
+def text_of(value: object) -> str:
+    """The value as it is written into a file."""
+    return str(int(value)) if isinstance(value, bool) else str(value).strip()
+
+
+def readable(setting: Setting, live: str) -> str:
+    """What SHOW says, as the value would be written: it shows the octal unix_socket_mode in decimal."""
+    return f"{int(live):04o}" if setting.name == "unix_socket_mode" and live.isdigit() else live
+
+
+def same(setting: Setting, live: str, wanted: str) -> bool:
+    """Whether SHOW says (made `readable`) what was written; both as text."""
+    if live == wanted:
+        return True
+    try:
+        return _meaning(setting.type, live) == _meaning(setting.type, wanted)
+    except ValueError:
+        return False
+
+
+def _meaning(kind: Type, text: str) -> object:
+    if kind in (Type.NUMBER, Type.BOOLEAN):
+        return int(text)
+    if kind == Type.SECONDS:
+        # kept in whole microseconds, cut, and printed with six digits (libusual: cf_set_time_usec, cf_get_time_double)
+        return f"{int(float(text) * MICROSECONDS) / MICROSECONDS:g}"
+    return text.casefold() if kind == Type.CHOICE else text

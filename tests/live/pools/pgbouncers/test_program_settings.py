@@ -1,0 +1,149 @@
+"""Settings of a real PgBouncer, asked for in the panel: live, read back, and taken away again."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from panel.quickstart.servers import PgBouncerServer
+from pools import apply
+from pools.models import Pooler, PoolState, RevisionState
+from tests.live.pools.conftest import LogIn, MakePool
+from tests.live.pools.pgbouncers.conftest import Config
+
+pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+
+Wish = Callable[..., Pooler]
+
+
+def outcome(pooler: Pooler) -> tuple[str, str]:
+    pooler.refresh_from_db()
+    return pooler.settings_state, pooler.settings_reason
+
+
+def names_in(pooler: Pooler) -> list[str]:
+    return [path.name for path in Path(pooler.config_dir).iterdir()]
+
+
+def test_settings_go_live_and_are_read_back(pooler: Pooler, wish: Wish, config: Config) -> None:
+    wish(settings={"query_timeout": 12.5, "max_client_conn": 77, "log_stats": False, "server_check_query": "select 2"})
+    revision = apply.apply_pooler(pooler)
+    assert (revision.state, revision.reason) == (RevisionState.APPLIED, "")
+    assert outcome(pooler) == (PoolState.APPLIED, "")
+    live = config()
+    found = {name: live[name] for name in ("query_timeout", "max_client_conn", "log_stats", "server_check_query")}
+    expected = {"query_timeout": "12.5", "max_client_conn": "77", "log_stats": "0", "server_check_query": "select 2"}
+    assert found == expected
+    assert live["admin_users"] == pooler.admin_user  # the operator's own lines still hold
+
+
+def test_a_setting_taken_away_gives_way_to_the_operators_own_value(pooler: Pooler, wish: Wish, config: Config) -> None:
+    wish(settings={"max_client_conn": 77, "query_timeout": 9})
+    apply.apply_pooler(pooler)
+    wish(settings={})
+    apply.apply_pooler(pooler)
+    assert outcome(pooler) == (PoolState.APPLIED, "")
+    assert (config()["max_client_conn"], config()["query_timeout"]) == ("1000", "0")
+
+
+def test_pools_stay_while_settings_change_and_settings_while_pools_do(
+    pooler: Pooler, wish: Wish, config: Config, make_pool: MakePool, log_in: LogIn
+) -> None:
+    make_pool()
+    apply.apply_pooler(pooler)
+    wish(settings={"query_timeout": 9})
+    revision = apply.apply_pooler(pooler)
+    assert (revision.state, log_in("orders")) == (RevisionState.APPLIED, "app")
+    assert "app through orders" in [step["detail"] for step in revision.steps]  # the witness
+    make_pool("second")
+    apply.apply_pooler(pooler)
+    assert (config()["query_timeout"], log_in("second")) == ("9", "app")
+
+
+def test_what_waits_for_a_restart_is_named_and_no_failure(
+    pooler: Pooler, wish: Wish, config: Config, pgbouncer: PgBouncerServer
+) -> None:
+    wish(settings={"listen_backlog": 64, "unix_socket_mode": "0770", "query_timeout": 9})
+    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    pooler.refresh_from_db()
+    waiting = {(one["name"], one["wanted"]) for one in pooler.needs_restart}
+    assert waiting == {("listen_backlog", "64"), ("unix_socket_mode", "0770")}
+    assert (config()["listen_backlog"], config()["query_timeout"]) == ("128", "9")
+    pgbouncer.stop()
+    pgbouncer.start()
+    assert config()["listen_backlog"] == "64"
+    wish(settings={"listen_backlog": 64, "unix_socket_mode": "0770"})
+    apply.apply_pooler(pooler)
+    pooler.refresh_from_db()
+    assert pooler.needs_restart == []
+
+
+def test_a_setting_that_outlives_its_removal_is_said_to_need_a_restart(
+    pooler: Pooler, wish: Wish, config: Config
+) -> None:
+    wish(settings={"verbose": 1})
+    apply.apply_pooler(pooler)
+    wish(settings={})
+    apply.apply_pooler(pooler)
+    pooler.refresh_from_db()
+    assert config()["verbose"] == "1"
+    assert pooler.needs_restart == [{"name": "verbose", "live": "1", "wanted": ""}]
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"listen_port": 7000}, "listen_port is not given by the panel"),
+        ({"auth_type": "cert"}, "it would be locked out"),
+        ({"client_tls_sslmode": "verify-full"}, "it would be locked out"),
+        ({"no_such": 1}, "no_such is no setting of this pooler"),
+        ({"query_timeout": "soon"}, "query_timeout='soon' is no number of seconds"),
+    ],
+)
+def test_what_must_not_be_is_refused_before_anything_is_written(
+    settings: dict[str, object], reason: str, pooler: Pooler, wish: Wish, config: Config, make_pool: MakePool
+) -> None:
+    pool = make_pool()
+    wish(settings=settings)
+    apply.apply_pooler(pooler)
+    state, said = outcome(pooler)
+    assert (state, reason in said) == (PoolState.ROLLED_BACK, True), said
+    pool.refresh_from_db()
+    assert pool.state == PoolState.APPLIED  # the pool is not to blame
+
+
+def test_settings_that_break_the_console_login_are_rolled_back(
+    pooler: Pooler, wish: Wish, config: Config, make_pool: MakePool, log_in: LogIn
+) -> None:
+    make_pool()
+    apply.apply_pooler(pooler)
+    hba = pooler.given_files.model(pooler=pooler, setting="auth_hba_file")
+    hba.content = "host all all 192.0.2.0/24 scram-sha-256\n"
+    hba.save()
+    wish(settings={"auth_type": "hba"})
+    apply.apply_pooler(pooler)
+    state, reason = outcome(pooler)
+    assert (state, "locked its admin out" in reason) == (PoolState.ROLLED_BACK, True), reason
+    assert (config()["auth_type"], config()["auth_hba_file"], log_in("orders")) == ("scram-sha-256", "", "app")
+    assert "pooldeck_hba.conf" not in names_in(pooler)
+
+
+def test_an_hba_file_rules_who_logs_in(
+    pooler: Pooler, wish: Wish, config: Config, make_pool: MakePool, log_in: LogIn
+) -> None:
+    make_pool()
+    apply.apply_pooler(pooler)
+    hba = pooler.given_files.model(pooler=pooler, setting="auth_hba_file")
+    hba.content = "host all all 127.0.0.1/32 scram-sha-256\n"
+    hba.save()
+    wish(settings={"auth_type": "hba"})
+    apply.apply_pooler(pooler)
+    assert outcome(pooler) == (PoolState.APPLIED, "")
+    assert config()["auth_hba_file"] == f"{pooler.config_dir}/pooldeck_hba.conf"
+    assert log_in("orders") == "app"
+    hba.delete()
+    wish(settings={})
+    apply.apply_pooler(pooler)
+    assert outcome(pooler) == (PoolState.APPLIED, "")
+    assert (config()["auth_type"], log_in("orders")) == ("scram-sha-256", "app")
+    assert "pooldeck_hba.conf" not in names_in(pooler)
