@@ -14,21 +14,22 @@ from rest_framework.viewsets import ModelViewSet
 
 from panel.accounts.permissions import person
 from pools import apply, apply_requests, poolers_admin
-from pools.api.serializers import AskedApplySerializer, ConfigSerializer, PoolerSerializer, RevisionSerializer
+from pools.api.revisions import RevisionActions
+from pools.api.serializers import AskedApplySerializer, ConfigSerializer, PoolerSerializer
 from pools.api.versions import expected_version
-from pools.models import Pooler, Revision
+from pools.models import Pooler
 from pools.poolers import KINDS
 
 SHOWN = sorted({word for kind in KINDS.values() for word in kind.words})
 
 
-class PoolerViewSet(ModelViewSet[Pooler]):
+class PoolerViewSet(RevisionActions, ModelViewSet[Pooler]):
     """Running PgBouncers and Pgpool-IIs."""
 
     queryset = Pooler.objects.all()
     serializer_class = PoolerSerializer
     lookup_value_converter = "uuid"
-    action_scopes = {"apply": "apply"}
+    action_scopes = {"apply": "apply", "rollback": "apply"}
     filterset_fields = ["name", "kind", "host", "state", "generator"]
     search_fields = ["name", "host"]
     ordering_fields = ["name", "kind", "host", "state", "created_at", "updated_at"]
@@ -67,13 +68,6 @@ class PoolerViewSet(ModelViewSet[Pooler]):
         else:
             apply_requests.ask([pooler.pk], person(request.user))
         return Response(self.get_serializer(pooler).data, status=status.HTTP_202_ACCEPTED)
-
-    @extend_schema(responses=RevisionSerializer(many=True), filters=False)
-    @action(detail=True)
-    def revisions(self, request: Request, pk: str) -> Response:
-        """What was rendered for it, the latest first."""
-        rows: Any = Revision.objects.filter(pooler=self.get_object()).select_related("author").defer("sealed_files")
-        return self.get_paginated_response(RevisionSerializer(self.paginate_queryset(rows), many=True).data)
 
     @extend_schema(
         parameters=[OpenApiParameter("word", location="path", enum=SHOWN)],

@@ -1,0 +1,96 @@
+"""The REST API of a pooler's revisions: all, one with its files and what it changed, and the way back."""
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers, status
+from rest_framework.decorators import action
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+
+from panel.accounts.permissions import person
+from pools import revision_diffs, rollbacks
+from pools.api.serializers import FileSerializer, RevisionSerializer
+from pools.models import Pooler, Revision
+
+
+class DiffSerializer(serializers.Serializer[Any]):
+    """A file that differs, as `diff -u` writes it, secrets as dots; `\\ secret changed` follows where one did."""
+
+    name = serializers.CharField()
+    change = serializers.ChoiceField(["added", "removed", "changed"])
+    added = serializers.IntegerField()
+    removed = serializers.IntegerField()
+    text = serializers.CharField()
+
+
+class RevisionDetailSerializer(RevisionSerializer):
+    """A revision with its files, secrets as dots, and what they have otherwise than those of `against`."""
+
+    against = serializers.IntegerField(allow_null=True, read_only=True)
+    files = FileSerializer(many=True, read_only=True)
+    diff = DiffSerializer(many=True, read_only=True)
+
+    class Meta(RevisionSerializer.Meta):
+        fields = [*RevisionSerializer.Meta.fields, "wishes", "against", "files", "diff"]
+        read_only_fields = fields
+
+
+class AskedRollbackSerializer(serializers.Serializer[Any]):
+    """The number of the applied revision to go back to."""
+
+    revision = serializers.IntegerField(min_value=1)
+
+
+class RevisionActions(GenericViewSet[Pooler]):
+    """What the view of poolers answers about their revisions."""
+
+    @extend_schema(responses=RevisionSerializer(many=True), filters=False)
+    @action(detail=True)
+    def revisions(self, request: Request, pk: str) -> Response:
+        """What was rendered for it, the latest first."""
+        rows: Any = Revision.objects.filter(pooler=self.get_object()).select_related("author").light()
+        return self.get_paginated_response(RevisionSerializer(self.paginate_queryset(rows), many=True).data)
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("number", int, location="path"),
+            OpenApiParameter("against", int, description="The number to compare with; else the applied one before"),
+        ],
+        responses=RevisionDetailSerializer,
+        filters=False,
+    )
+    @action(detail=True, url_path="revisions/<int:number>", url_name="revision")
+    def revision(self, request: Request, pk: str, number: int) -> Response:
+        """One revision: its steps, its files with secrets masked, and what it changed."""
+        found = _numbered(self.get_object(), str(number))
+        asked = request.query_params.get("against")
+        against = _numbered(found.pooler, asked) if asked else revision_diffs.before(found)
+        answer = RevisionSerializer(found).data | {
+            "wishes": found.wishes,
+            "against": against.number if against else None,
+            "files": revision_diffs.masked_files(found),
+            "diff": DiffSerializer(revision_diffs.of_revision(found, against), many=True).data,
+        }
+        return Response(answer)
+
+    @extend_schema(request=AskedRollbackSerializer, responses={202: RevisionSerializer})
+    @action(detail=True, methods=["post"])
+    def rollback(self, request: Request, pk: str) -> Response:
+        """Have a worker bring the pooler back to an applied revision; `revisions/` tells what becomes of it."""
+        asked = AskedRollbackSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        pooler = self.get_object()
+        revision = _numbered(pooler, str(asked.validated_data["revision"]))
+        rollbacks.roll_back(pooler, revision, person(request.user))
+        return Response(RevisionSerializer(revision).data, status=status.HTTP_202_ACCEPTED)
+
+
+def _numbered(pooler: Pooler, number: str) -> Revision:
+    """404 where the pooler has no revision of that number."""
+    found = pooler.revisions.filter(number=int(number)).first() if number.isdecimal() else None
+    if found is None:
+        raise NotFound(f"pooler {pooler} has no revision {number}")
+    return found

@@ -1,0 +1,90 @@
+"""The pages of a pooler's revisions: all of them, one with what it changed, and the way back to it."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_safe
+
+from panel.accounts.permissions import person
+from pools import folders, revision_diffs, rollbacks
+from pools.models import Pooler, Revision, RevisionState
+from pools.rollbacks import CannotRollBack
+from pools.views.access import staff_only
+
+PAGE_SIZE = 50
+OTHERS_OFFERED = 100  # in the list of revisions to compare with; any number can be written into the address
+
+
+@require_safe
+def revision_list(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """A pooler's revisions, the latest first."""
+    pooler = get_object_or_404(Pooler, pk=pk)
+    rows = pooler.revisions.light().select_related("author")
+    state = request.GET.get("state", "")
+    if state in RevisionState.values:
+        rows = rows.filter(state=state)
+    page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
+    context = {
+        "pooler": pooler,
+        "page": page,
+        "state": state,
+        "states": RevisionState.choices,
+        "live": pooler.revisions.light().applied().first(),
+    }
+    return render(request, "pools/revision_list.html", context)
+
+
+@require_safe
+def revision_detail(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
+    """One revision: its steps and what it has otherwise than the one before, or than any other (`against`)."""
+    revision = _revision(pk, number)
+    against, files = _against(request, revision), revision_diffs.masked_files(revision)
+    pooler, live = revision.pooler, folders.last_applied(revision.pooler)
+    others = pooler.revisions.light().applied().exclude(pk=revision.pk)[:OTHERS_OFFERED]
+    context = {
+        "pooler": pooler,
+        "revision": revision,
+        "against": against,
+        "others": others,
+        "diff": revision_diffs.of_revision(revision, against) if files else [],
+        "files": files,
+        "is_live": live == revision,
+        "can_roll_back": revision.state == RevisionState.APPLIED and bool(revision.wishes) and live != revision,
+    }
+    return render(request, "pools/revision_detail.html", context)
+
+
+@staff_only
+def pooler_rollback(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
+    """What a rollback to a revision would change, and after that was seen, the rollback."""
+    revision = _revision(pk, number)
+    pooler, live = revision.pooler, folders.last_applied(revision.pooler)
+    context: dict[str, Any] = {"pooler": pooler, "revision": revision, "live": live}
+    if request.method == "POST":
+        try:
+            rollbacks.roll_back(pooler, revision, person(request.user))
+        except CannotRollBack as error:
+            context["refused"] = error.errors["revision"]
+        else:
+            messages.info(request, f"A worker brings {pooler} back to what it was at {revision}.")
+            return redirect("pooler-revisions", pk)
+    context["diff"] = revision_diffs.of_revision(revision, live)
+    return render(request, "pools/revision_rollback.html", context, status=400 if "refused" in context else 200)
+
+
+def _revision(pk: UUID, number: int) -> Revision:
+    return get_object_or_404(Revision.objects.select_related("pooler", "author"), pooler=pk, number=number)
+
+
+def _against(request: HttpRequest, revision: Revision) -> Revision | None:
+    """The revision asked for by number, else the one before; 404 where there is no such."""
+    asked = request.GET.get("against", "")
+    if not asked:
+        return revision_diffs.before(revision)
+    if not asked.isdecimal():
+        raise Http404(f"{asked!r} is no number of a revision")
+    return get_object_or_404(revision.pooler.revisions, number=int(asked))
