@@ -11,6 +11,7 @@ SHARED = frozenset({Mode.TRANSACTION, Mode.STATEMENT})  # a server connection go
 STATEMENT = frozenset({Mode.STATEMENT})
 # literals, quoted names and comments hold no statement of their own
 NOISE = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$""", re.DOTALL)
+LITERAL = re.compile(r"'(?:[^']|'')*'")  # may be a secret: pg_stat_statements keeps those of utility statements
 # what PgBouncer itself restores for each client (its config manual, track_extra_parameters)
 TRACKED = "client_encoding|datestyle|timezone|time\\s+zone|standard_conforming_strings|application_name|names"
 SAMPLE_LENGTH = 200
@@ -159,7 +160,7 @@ def _finding(habit: Habit, statements: Collection[Statement]) -> Finding:
         habit=habit,
         statements=len(statements),
         calls=sum(statement.calls for statement in statements),
-        sample=" ".join(most.text.split())[:SAMPLE_LENGTH],
+        sample=" ".join(LITERAL.sub("'…'", most.text).split())[:SAMPLE_LENGTH],
         sources=tuple(sorted({statement.source for statement in statements})),
     )
 

@@ -2,7 +2,19 @@
 
 from django.urls import URLPattern, URLResolver, path
 
-from pools.views import clusters, console, databases, live, pool_verbs, pooler_settings, poolers, pools, revisions, roles
+from pools.views import (
+    clusters,
+    console,
+    databases,
+    live,
+    mode_check,
+    pool_verbs,
+    pooler_settings,
+    poolers,
+    pools,
+    revisions,
+    roles,
+)
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("clusters/", clusters.cluster_list, name="cluster-list"),
@@ -51,12 +63,14 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("pools/", pools.pool_list, name="pool-list"),
     path("pools/new/", pools.pool_create, name="pool-create"),
     path("pools/choices/", pools.pool_choices, name="pool-choices"),
+    path("pools/mode-check/", mode_check.wish_mode_check, name="wish-mode-check"),
     path("pools/<uuid:pk>/", pools.pool_detail, name="pool-detail"),
     path("pools/<uuid:pk>/edit/", pools.pool_edit, name="pool-edit"),
     path("pools/<uuid:pk>/delete/", pools.pool_delete, name="pool-delete"),
     path("pools/<uuid:pk>/retry/", pools.pool_retry, name="pool-retry"),
     path("pools/<uuid:pk>/connection/", pools.pool_connection, name="pool-connection"),
     path("pools/<uuid:pk>/live/", live.pool_live, name="pool-live"),
+    path("pools/<uuid:pk>/mode/", mode_check.pool_mode_check, name="pool-mode-check"),
     path("pools/<uuid:pk>/condition/", pool_verbs.pool_condition, name="pool-condition"),
     path("pools/<uuid:pk>/console/<str:word>/", pool_verbs.pool_verb, name="pool-verb"),
 ]

@@ -18,6 +18,7 @@ from pools import apply, apply_requests, budget, checking, connection_box, modes
 from pools.connection_box import Shown
 from pools.forms import PoolForm
 from pools.models import Cluster, Pool, Pooler, PoolState
+from pools.views import mode_check
 from pools.views.access import staff_only
 from pools.views.connections import connection_answer
 from pools.views.live import pool_rows, pool_state
@@ -96,7 +97,9 @@ def pool_create(request: HttpRequest) -> HttpResponse:
                 return redirect("pool-detail", tried.saved.pk)
             context |= tried.context
     else:
-        context["form"] = _prefilled(request)
+        context["form"] = form = _prefilled(request)
+        if request.POST.get("refill") == "mode":
+            context["mode_report"] = mode_check.of_form(form)
     return render(request, "pools/pool_form.html", context | _form_context(context["form"]))
 
 

@@ -1,0 +1,50 @@
+"""What a pool mode would break in the database it leads to: a page of each pool, and a part of the pool form."""
+
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from pools import mode_linter, modes
+from pools.forms import PoolForm
+from pools.mode_linter import Report
+from pools.models import Mode, Pool, Pooler
+from pools.views.access import staff_only
+
+
+@require_safe
+@never_cache
+@staff_only
+def pool_mode_check(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The pool judged by its own mode, or by the one asked for with `?mode=`; nothing is changed."""
+    pool = get_object_or_404(Pool.objects.select_related("pooler", "cluster"), pk=pk)
+    asked = request.GET.get("mode", pool.mode)
+    mode = Mode(asked) if asked in Mode.values else Mode(pool.mode)
+    standing = pool.mode
+    pool.mode = mode
+    report = mode_linter.look(pool)
+    pool.mode = standing
+    context = {"pool": pool, "mode": mode, "modes": Mode, "words": modes.of(mode), "report": report}
+    return render(request, "pools/pool_mode_check.html", context)
+
+
+@require_POST
+@never_cache
+@staff_only
+def wish_mode_check(request: HttpRequest) -> HttpResponse:
+    """The same for what stands in the pool form, as far as it is filled."""
+    form = PoolForm(request.POST)
+    context = {"report": of_form(form), "mode": form["mode"].value()}
+    return render(request, "pools/includes/mode_report.html", context)
+
+
+def of_form(form: PoolForm) -> Report | None:
+    """What is known of the wish in a form; None until it has a cluster, a database and a mode that can break."""
+    cluster, mode, database = form.chosen_cluster, form["mode"].value(), form["database"].value()
+    if cluster is None or not database or mode not in Mode.values or mode == Mode.SESSION:
+        return None
+    pooler = next((one for one in Pooler.objects.all() if str(one.pk) == str(form["pooler"].value())), Pooler())
+    wish = Pool(pooler=pooler, cluster=cluster, database=database, user=form["user"].value() or "", mode=mode)
+    return mode_linter.look(wish)

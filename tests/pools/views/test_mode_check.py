@@ -1,0 +1,49 @@
+"""The mode check's page and its part of the pool form, without a server; with one: tests/live/pools/test_mode_linter.py."""
+
+import pytest
+from django.urls import reverse
+
+from pools.models import Mode
+from tests.pools.records import a_pool, checked
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def pool():
+    pool = a_pool(mode=Mode.SESSION)
+    checked(pool.cluster)
+    return pool
+
+
+def test_session_mode_breaks_nothing(staff, pool):
+    page = staff.get(reverse("pool-mode-check", args=[pool.pk])).content.decode()
+    assert "Session mode breaks nothing" in page
+
+
+def test_another_mode_is_judged_and_nothing_is_changed(staff, pool):
+    page = staff.get(reverse("pool-mode-check", args=[pool.pk]), {"mode": "transaction"}).content.decode()
+    assert "What would transaction mode break?" in page
+    assert "The cluster could not be asked what runs there" in page
+    pool.refresh_from_db()
+    assert pool.mode == Mode.SESSION
+
+
+def test_the_form_asks_once_it_knows_where_the_pool_leads(staff, pool):
+    url = reverse("wish-mode-check")
+    wish = {"pooler": pool.pooler_id, "cluster": pool.cluster_id, "mode": "transaction", "user": "app"}
+    assert staff.post(url, wish).content.strip() == b""
+    assert "could not be asked" in staff.post(url, wish | {"database": "shop"}).content.decode()
+    assert staff.post(url, wish | {"database": "shop", "mode": "session"}).content.strip() == b""
+
+
+def test_without_javascript_the_form_is_shown_again_with_the_answer(staff, pool):
+    wish = {"name": "typed", "pooler": pool.pooler_id, "cluster": pool.cluster_id, "database": "shop", "user": "app"}
+    page = staff.post(reverse("pool-create"), wish | {"mode": "statement", "size": 7, "refill": "mode"}).content.decode()
+    assert "could not be asked" in page
+    assert 'value="typed"' in page
+
+
+def test_only_staff_may_look_into_statements(reader, pool):
+    assert reader.get(reverse("pool-mode-check", args=[pool.pk])).status_code == 403
+    assert reader.post(reverse("wish-mode-check"), {}).status_code == 403
