@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.conf import settings
@@ -18,8 +19,17 @@ from pools.poolers.kind import PoolFigures
 
 logger = logging.getLogger(__name__)
 
-FIELDS = ("name", "kind", "host", "port", "admin_user", "config_dir", "generator")
+FIELDS = ("name", "kind", "host", "port", "pcp_port", "admin_user", "config_dir", "generator")
 CHECKS_AT_ONCE = 16
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a look at a console found: its version (empty when unreachable), what is wrong, and `Kind.facts`."""
+
+    version: str = ""
+    reason: str = ""
+    facts: dict[str, int] = field(default_factory=dict)
 
 
 class InvalidPooler(InvalidValues):
@@ -69,22 +79,24 @@ def remove(pooler: Pooler) -> None:
     """Forget a pooler; its files stay as they are. Refused while it has pools (409)."""
     if count := pooler.pools.count():
         raise IllegalTransition(f"pooler {pooler} still has {count} pools: delete them first")
+    if chained := pooler.chained_pools.first():
+        raise IllegalTransition(f"pool {chained} of pooler {chained.pooler} leads through {pooler}: delete it first")
     pooler.delete()
 
 
 def check(pooler: Pooler) -> str:
     """Look at the console and the folder and record what was found; the reason it can't be used, or nothing."""
-    version, reason = _look(pooler)
-    pooler.mark(PoolerState.ONLINE if version else PoolerState.UNREACHABLE, version, reason)
-    return reason
+    look = _look(pooler)
+    _record(pooler, look)
+    return look.reason
 
 
 def check_all(poolers: Iterable[Pooler] | None = None) -> None:
     """Check poolers at once; one that is down delays no other."""
     asked = list(poolers if poolers is not None else Pooler.objects.all())
     with ThreadPoolExecutor(CHECKS_AT_ONCE, thread_name_prefix="check") as threads:
-        for pooler, (version, reason) in zip(asked, threads.map(_look, asked), strict=True):
-            pooler.mark(PoolerState.ONLINE if version else PoolerState.UNREACHABLE, version, reason)
+        for pooler, look in zip(asked, threads.map(_look, asked), strict=True):
+            _record(pooler, look)
 
 
 def pool_figures(pooler: Pooler) -> dict[str, PoolFigures]:
@@ -106,18 +118,26 @@ def _taken(name: str) -> str:
     return f"a pooler named {name!r} is registered already: choose another name"
 
 
-def _look(pooler: Pooler) -> tuple[str, str]:
-    """Its version (empty when unreachable) and what is wrong; touches no record, so that threads may call it."""
-    kind = KINDS[pooler.kind]
+def _look(pooler: Pooler) -> Look:
+    """Ask its console and look at its folder; touches no record, so that threads may call it."""
+    kind, version, facts = KINDS[pooler.kind], "", {}
     try:
         version = kind.check(pooler)
+        facts = kind.facts(pooler)
         if kind.files and pooler.generator in ("", settings.GENERATOR):
             files.refuse_unsafe(pooler.config_dir)
     except PoolerUnreachable as error:
-        return "", str(error)
+        return Look(reason=str(error))
     except files.UnsafeFolder as error:
-        return version, str(error)
-    return version, ""
+        return Look(version, str(error), facts)
+    return Look(version, facts=facts)
+
+
+def _record(pooler: Pooler, look: Look) -> None:
+    """Write down what was found; a pool whose size is not its own has that of its pooler."""
+    pooler.mark(PoolerState.ONLINE if look.version else PoolerState.UNREACHABLE, look.version, look.reason, look.facts)
+    if look.version and (size := KINDS[pooler.kind].usual_size(pooler)):
+        pooler.pools.exclude(size=size).update(size=size)
 
 
 def _validated(pooler: Pooler, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,10 +158,19 @@ def _problems(pooler: Pooler, fields: Mapping[str, Any]) -> Iterable[tuple[str, 
     yield "kind", "" if fields["kind"] in PoolerKind.values else f"{fields['kind']!r} is not one of {PoolerKind.values}"
     yield "host", names.host_problem(fields["host"])
     yield "port", "" if isinstance(port, int) and 1 <= port <= 65535 else f"{port!r} is not a port from 1 to 65535"
+    yield "pcp_port", _pcp_port_problem(fields["pcp_port"], fields["kind"])
     yield "admin_user", names.identifier_problem(fields["admin_user"])
     yield "config_dir", _folder_problem(folder, fields["kind"])
     for other in others.filter(config_dir=folder, generator=fields["generator"]) if folder else ():
         yield "config_dir", f"{folder} is the folder of pooler {other}: two would overwrite each other's pools"
+
+
+def _pcp_port_problem(port: Any, kind: str) -> str:
+    if port is None:
+        return ""
+    if kind != PoolerKind.PGPOOL:
+        return "only a Pgpool-II has a PCP port: leave it empty"
+    return "" if isinstance(port, int) and 1 <= port <= 65535 else f"{port!r} is not a port from 1 to 65535"
 
 
 def _folder_problem(folder: str, kind: str) -> str:

@@ -75,10 +75,14 @@ class Pooler(Server):
         Pooler.objects.filter(pk=self.pk, apply_token=self.apply_token).update(apply_token=None, apply_lease_until=None)
         self.apply_token = None
 
-    def mark(self, state: PoolerState, server_version: str = "", error: str = "") -> None:
+    def mark(
+        self, state: PoolerState, server_version: str = "", error: str = "", facts: dict[str, int] | None = None
+    ) -> None:
         """Write what a look at the console said, unless the pooler was edited or removed since it was asked."""
         self.state, self.error, self.checked_at = state, error, timezone.now()
         found = {"state": state, "error": error, "checked_at": self.checked_at}
         if server_version:
             self.server_version = found["server_version"] = server_version
+        if facts:
+            self.facts = found["facts"] = facts
         Pooler.objects.filter(pk=self.pk, version=self.version).update(**found)

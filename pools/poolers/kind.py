@@ -141,6 +141,15 @@ class Kind(Protocol):
     def check(self, pooler: Pooler) -> str:
         """Its version as it names it. Raises `PoolerUnreachable`."""
 
+    def facts(self, pooler: Pooler) -> dict[str, int]:
+        """The figures that are live and that its pools and the budget go by. Raises `PoolerUnreachable`."""
+
+    def connections_of(self, pooler: Pooler) -> int | None:
+        """The server connections it may open whatever its pools are; None where that is the sum of their sizes."""
+
+    def usual_size(self, pooler: Pooler) -> int | None:
+        """The only size its pools can have; None where each has its own."""
+
     def sample(self, pooler: Pooler) -> ConsoleSample:
         """What its pools do now, in one login. Raises `PoolerUnreachable`."""
 

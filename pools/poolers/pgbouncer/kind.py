@@ -40,6 +40,18 @@ class PgBouncer:
         """`PgBouncer 1.18.0`, from SHOW VERSION."""
         return str(console.show(pooler, "version")[0]["version"])
 
+    def facts(self, pooler: Pooler) -> dict[str, int]:
+        """None: each pool has figures of its own."""
+        return {}
+
+    def connections_of(self, pooler: Pooler) -> int | None:
+        """The sum of its pools' sizes."""
+        return None
+
+    def usual_size(self, pooler: Pooler) -> int | None:
+        """Each pool has its own."""
+        return None
+
     def sample(self, pooler: Pooler) -> ConsoleSample:
         """SHOW POOLS, SHOW STATS and SHOW DATABASES."""
         return sample.take(pooler)
