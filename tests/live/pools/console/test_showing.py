@@ -1,0 +1,31 @@
+"""Every word that is offered for a release is answered by it, with columns the panel can explain."""
+
+import pytest
+
+from pools import console_tables, showing
+from pools.models import Pooler
+from pools.poolers import KINDS
+from tests.live.pools.console.conftest import Client
+
+pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+
+
+def test_every_offered_word_is_answered(pooler: Pooler) -> None:
+    words = KINDS[pooler.kind].words_of(pooler)
+    assert {"pools", "clients", "servers", "databases"} <= set(words)
+    assert {word: showing.rows(pooler, word).error for word in words} == dict.fromkeys(words, "")
+
+
+def test_every_column_is_explained(pooler: Pooler, client: Client) -> None:
+    client().execute("SELECT 1")
+    kind, unexplained = KINDS[pooler.kind], []
+    for word in kind.words_of(pooler):
+        heads = console_tables.heads(showing.rows(pooler, word).rows, kind.columns, "")
+        unexplained += [f"{word}.{head.name}" for head in heads if not head.meaning]
+    assert unexplained == []
+
+
+def test_a_word_the_release_does_not_know_says_so(pooler: Pooler) -> None:
+    kind = KINDS[pooler.kind]
+    for word in set(kind.words) - set(kind.words_of(pooler)):
+        assert f"SHOW {word} was refused: invalid command" in showing.rows(pooler, word).error
