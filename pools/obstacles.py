@@ -24,6 +24,32 @@ SESSIONS = sql.SQL("""
 
 
 @dataclass(frozen=True)
+class Servers:
+    """The SHOW word that lists a pooler's server connections, its columns of pid and role, and how they close."""
+
+    word: str
+    pid: str
+    user: str
+    remedy: str
+
+
+SERVERS = {
+    PoolerKind.PGBOUNCER: Servers(
+        "servers",
+        "remote_pid",
+        "user",
+        "it closes what stays idle for its server_idle_timeout, and all once their clients are gone by RECONNECT",
+    ),
+    PoolerKind.PGPOOL: Servers(
+        "pool_pools",
+        "pool_backendpid",
+        "username",
+        "it closes what stays unused for its connection_life_time, and all when it restarts",
+    ),
+}
+
+
+@dataclass(frozen=True)
 class Obstacle:
     """One thing that stands in the way, what to do about it, and the pool where it is one."""
 
@@ -47,13 +73,13 @@ class InTheWay(PoolsError):
 
 @dataclass(frozen=True)
 class Session:
-    """A login as others see it; `pooler` is named where the panel's own pooler holds it."""
+    """A login as others see it, and which of the panel's own poolers holds it."""
 
     user: str
     database: str
     application: str
     address: str
-    pooler: str = ""
+    pooler: Pooler | None = None
 
 
 def of_pools(pools: Iterable[Pool]) -> list[Obstacle]:
@@ -81,9 +107,9 @@ def of_role(cluster: Cluster, connection: postgres.Connection, role: str) -> lis
 def _sessions(cluster: Cluster, connection: postgres.Connection, column: str, name: str) -> list[Session]:
     query = SESSIONS.format(column=sql.Identifier(column), name=sql.Literal(name))
     rows = connection.execute(query).fetchall()
-    holders = _pooler_of_pid(cluster) if rows else {}
+    holders = _holders(cluster) if rows else {}
     return [
-        Session(user or "", database or "", application, address, holders.get(pid, ""))
+        Session(user or "", database or "", application, address, holders.get((pid, user)))
         for pid, user, database, application, address in rows
     ]
 
@@ -95,11 +121,9 @@ def _of_sessions(sessions: Iterable[Session]) -> list[Obstacle]:
 def _obstacle(session: Session, count: int) -> Obstacle:
     plural = "s" if count > 1 else ""
     if session.pooler:
-        return Obstacle(
-            f"{count} server connection{plural} that pooler {session.pooler} keeps as {session.user!r} "
-            f"to {session.database!r}",
-            "they close when they stay idle for its server_idle_timeout, or at once by RECONNECT in its console",
-        )
+        held = f"{count} server connection{plural} that pooler {session.pooler} keeps"
+        remedy = SERVERS[PoolerKind(session.pooler.kind)].remedy
+        return Obstacle(f"{held} as {session.user!r} to {session.database!r}", remedy)
     where = f"from {session.address}" if session.address else "by the local socket"
     program = f"application {session.application!r}" if session.application else "an application without a name"
     return Obstacle(
@@ -108,20 +132,21 @@ def _obstacle(session: Session, count: int) -> Obstacle:
     )
 
 
-def _pooler_of_pid(cluster: Cluster) -> dict[int, str]:
-    """Backend pid → the pooler that holds it, of the PgBouncers that have pools of this cluster (SHOW SERVERS).
+def _holders(cluster: Cluster) -> dict[tuple[int, str], Pooler]:
+    """(backend pid, role) → the pooler that holds it, of those with pools of this cluster.
 
     A pooler that does not answer claims nothing; its sessions are then told by application and address.
     """
-    poolers = Pooler.objects.filter(kind=PoolerKind.PGBOUNCER, pools__cluster=cluster).distinct()
+    poolers = Pooler.objects.filter(pools__cluster=cluster).distinct()
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="servers") as threads:
-        found = threads.map(lambda pooler: _pids(pooler, cluster), list(poolers))
-    return {pid: name for pids in found for pid, name in pids.items()}
+        found = threads.map(_held_by, list(poolers))
+    return {held: pooler for pooler, all_held in found for held in all_held}
 
 
-def _pids(pooler: Pooler, cluster: Cluster) -> dict[int, str]:
+def _held_by(pooler: Pooler) -> tuple[Pooler, list[tuple[int, str]]]:
+    shown = SERVERS[PoolerKind(pooler.kind)]
     try:
-        rows = KINDS[pooler.kind].show(pooler, "servers")
+        rows = KINDS[pooler.kind].show(pooler, shown.word)
     except PoolerUnreachable:
-        return {}
-    return {int(str(row["remote_pid"])): pooler.name for row in rows if str(row["port"]) == str(cluster.port)}
+        return pooler, []
+    return pooler, [(int(str(row[shown.pid])), str(row[shown.user])) for row in rows if row[shown.pid]]
