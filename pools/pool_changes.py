@@ -18,7 +18,7 @@ from pools.poolers import KINDS
 logger = logging.getLogger(__name__)
 
 Problems = Iterator[tuple[str, str]]
-FIELDS = ("name", "database", "user", "mode", "size", "settings")
+FIELDS = ("name", "through", "database", "user", "mode", "size", "settings")
 FIXED = ("pooler", "cluster")
 Record = TypeVar("Record", Pooler, Cluster)
 
@@ -103,13 +103,24 @@ def _wish(values: dict[str, Any]) -> Pool:
     return Pool(
         pooler=pooler,
         cluster=cluster,
+        through=_chosen_through(values.get("through")),
         name=values.get("name") or "",
         database=values.get("database") or "",
         user=values.get("user") or "",
         mode=values.get("mode") or KINDS[pooler.kind].usual_mode,
-        size=values.get("size") or 0,
+        size=values.get("size") or KINDS[pooler.kind].usual_size(pooler) or 0,
         settings=values.get("settings") or {},
     )
+
+
+def _chosen_through(given: Any) -> Pooler | None:
+    """The Pgpool-II of a chain; raises `InvalidPool` where it is not there."""
+    if not given:
+        return None
+    found = _found(Pooler, given)
+    if found is None:
+        raise InvalidPool({"through": ["choose a pooler that is registered, or none"]})
+    return found
 
 
 def _typed_password(wish: Pool, values: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """What a pool may be, as far as it can be told without asking a server."""
 
 from pools import names
-from pools.models import Mode, Pool
+from pools.models import Mode, Pool, Pooler, PoolerKind
 from pools.poolers import KINDS
 from pools.poolers.kind import Problems
 
@@ -23,6 +23,8 @@ def problems(wish: Pool) -> Problems:
         yield "settings", f"{wish.settings!r} is no object of settings: use name and value pairs"
     else:
         yield from KINDS[wish.pooler.kind].problems(wish)
+    if wish.through and wish.through != wish.pooler:
+        yield from _chain_problems(wish, wish.through)
 
 
 def _size_problems(wish: Pool) -> Problems:
@@ -30,3 +32,20 @@ def _size_problems(wish: Pool) -> Problems:
         yield "size", "a whole number of server connections is needed: at least 1"
     elif not 1 <= wish.size <= LARGEST_SIZE:
         yield "size", f"size {wish.size} is no size of a pool: use 1 to {LARGEST_SIZE}, within the cluster's budget"
+
+
+def _chain_problems(wish: Pool, through: Pooler) -> Problems:
+    """A pool that leads through a Pgpool-II needs a pool of the same database and user there, and enough children."""
+    if through.kind != PoolerKind.PGPOOL:
+        yield "through", f"pooler {through} is no Pgpool-II: a PgBouncer leads to its servers itself"
+        return
+    admitted = through.pools.wanted().filter(cluster=wish.cluster_id, database=wish.database)
+    if not any(one.user in ("", wish.login) for one in admitted):
+        yield (
+            "through",
+            f"pooler {through} has no pool that lets {wish.login!r} in to database {wish.database!r} of cluster "
+            f"{wish.cluster}: make it there first",
+        )
+    children = KINDS[through.kind].usual_size(through)
+    if children and isinstance(wish.size, int) and wish.size > children:
+        yield "size", f"size {wish.size} is more than the {children} children of pooler {through}: the rest would wait"

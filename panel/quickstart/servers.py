@@ -310,7 +310,8 @@ class PgpoolServer(Server):
             socket.unlink()  # a killed parent leaves them, and the next start refuses
         logins = "".join(f"{user}:TEXT{password}\n" for user, password in self.passwords.items())
         account.write_private(self.config_dir / "pool_passwd", logins)
-        account.write_private(self.config_dir / "pool_hba.conf", "host all all 0.0.0.0/0 scram-sha-256\n")
+        rules = "".join(f'host all "{user}" 0.0.0.0/0 scram-sha-256\n' for user in self.passwords)
+        account.write_private(self.config_dir / "pool_hba.conf", rules)
         account.write_private(self.config_dir / "pcp.conf", "")
         account.write_private(self.config_dir / "pgpool.conf", self._conf())
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from panel.quickstart.servers import PgBouncerServer, PgpoolServer, PostgresServer, RedisServer, free_port
+from pools import poolers_admin
 from pools.models import Cluster, Pooler, PoolerKind
 
 SUPERUSER_PASSWORD = "super-secret"
@@ -43,6 +44,41 @@ def pgpool(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -
     passwords = {postgres.superuser: postgres.password, APP_ROLE: APP_PASSWORD}
     with PgpoolServer(tmp_path_factory.mktemp("pgpool"), free_port(), free_port(), postgres, passwords) as server:
         yield server
+
+
+@pytest.fixture
+def own_pgpool(
+    postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory, pgpool_binary: str | None
+) -> Iterator[PgpoolServer]:
+    """A Pgpool-II of the test's own before `postgres`: the superuser may log in, `app` nowhere yet."""
+    home = tmp_path_factory.mktemp("pgpool")
+    passwords = {postgres.superuser: postgres.password}
+    with PgpoolServer(home, free_port(), free_port(), postgres, passwords, pgpool_binary) as server:
+        yield server
+
+
+@pytest.fixture
+def pgpool_binary() -> str | None:
+    """The program to test; none for the one that is installed."""
+    return None
+
+
+@pytest.fixture
+def pgpool_pooler(db: None, own_pgpool: PgpoolServer) -> Pooler:
+    """`own_pgpool` registered, as a check found it."""
+    made = Pooler(
+        name="live-pgpool",
+        kind=PoolerKind.PGPOOL,
+        host=own_pgpool.host,
+        port=own_pgpool.port,
+        pcp_port=own_pgpool.pcp_port,
+        admin_user=own_pgpool.backend.superuser,
+        config_dir=str(own_pgpool.config_dir),
+    )
+    made.admin_password = own_pgpool.backend.password
+    made.save(force_insert=True)
+    poolers_admin.check(made)
+    return made
 
 
 @pytest.fixture
