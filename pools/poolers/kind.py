@@ -8,6 +8,8 @@ from uuid import UUID
 
 from pools.errors import ApplyFailed
 from pools.models import Mode, Pool, Pooler
+from pools.poolers.adoptions import Adoption
+from pools.poolers.advisory import Advisory
 from pools.poolers.catalogue import Setting, Version
 from pools.poolers.controls import Column, Controls
 
@@ -138,6 +140,9 @@ class Kind(Protocol):
     def problems(self, wish: Pool) -> Problems:
         """What of a pool this program can't take, beside the rules for all (`pools.pool_rules`)."""
 
+    def advisories(self, version_text: str) -> tuple[Advisory, ...]:
+        """The published weaknesses of the release that `check` answered."""
+
     def check(self, pooler: Pooler) -> str:
         """Its version as it names it. Raises `PoolerUnreachable`."""
 
@@ -161,6 +166,15 @@ class Kind(Protocol):
 
     def compare(self, pooler: Pooler, texts: Mapping[str, str]) -> dict[UUID, str]:
         """Pools that are not live as these files have them, with the difference. Raises `PoolerUnreachable`."""
+
+    def compare_program(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
+        """What is not live as these files have it beside the pools, in words. Raises `PoolerUnreachable`."""
+
+    def detached(self, settled: Mapping[str, str], found: Mapping[str, str]) -> dict[str, str]:
+        """File → what was done to it so that the program reads the panel's files no more; `settled` are those."""
+
+    def adoption(self, settled: Mapping[str, str], found: Mapping[str, str]) -> Adoption:
+        """What the files that were found ask for beyond those of the last applied revision."""
 
     def open(self, pooler: Pooler) -> AbstractContextManager[Session]:
         """A session for an apply. Raises `PoolerUnreachable`."""

@@ -6,10 +6,11 @@ from uuid import UUID
 
 from pools.models import Mode, Pool, Pooler
 from pools.poolers import catalogue
+from pools.poolers.advisory import Advisory
 from pools.poolers.catalogue import Scope, Setting, Version
 from pools.poolers.controls import Column
 from pools.poolers.kind import ConsoleSample, Problems
-from pools.poolers.pgbouncer import console, entries, releases, render, sample, verify
+from pools.poolers.pgbouncer import advisories, console, entries, releases, render, sample, verify
 from pools.poolers.pgbouncer.catalogue import CATALOGUE
 from pools.poolers.pgbouncer.columns import COLUMNS
 from pools.poolers.pgbouncer.controls import VERBS, PgBouncerControls
@@ -35,6 +36,10 @@ class PgBouncer:
         version = releases.version_of(wish.pooler.server_version)
         for _, message in catalogue.problems(CATALOGUE, Scope.POOL, wish.settings, version):
             yield "settings", message
+
+    def advisories(self, version_text: str) -> tuple[Advisory, ...]:
+        """By its NEWS.md."""
+        return advisories.of_release(version_text)
 
     def check(self, pooler: Pooler) -> str:
         """`PgBouncer 1.18.0`, from SHOW VERSION."""
@@ -68,6 +73,27 @@ class PgBouncer:
     def compare(self, pooler: Pooler, texts: Mapping[str, str]) -> dict[UUID, str]:
         """SHOW DATABASES against the entries of pooldeck.ini."""
         return verify.faults(console.show(pooler, "databases"), entries.read(texts.get(render.DATABASES, "")))
+
+    def compare_program(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
+        """SHOW CONFIG and SHOW USERS against pooldeck_settings.ini and the limits of users."""
+        wanted, users = program.written(texts.get(program.SETTINGS, "")), limits.read(texts.get(render.DATABASES, ""))
+        faults = []
+        with console.open(pooler) as connection:
+            if wanted:
+                faults += program.faults(
+                    console.rows(connection, "config"), wanted, self.version_of(pooler.server_version)
+                )
+            if users:
+                faults += limits.faults(console.rows(connection, "users"), users)
+        return faults
+
+    def detached(self, settled: Mapping[str, str], found: Mapping[str, str]) -> dict[str, str]:
+        """Includes that were taken out of pgbouncer.ini."""
+        return handmade.detached(settled, found)
+
+    def adoption(self, settled: Mapping[str, str], found: Mapping[str, str]) -> Adoption:
+        """Entries, settings, limits and passwords read back."""
+        return handmade.adoption(settled, found)
 
     @contextmanager
     def open(self, pooler: Pooler) -> Iterator[PgBouncerSession]:

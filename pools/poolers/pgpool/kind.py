@@ -7,6 +7,9 @@ from uuid import UUID
 
 from pools.errors import ConsoleRefused
 from pools.models import Mode, Pool, Pooler
+from pools.poolers import adoptions
+from pools.poolers.adoptions import Adoption
+from pools.poolers.advisory import Advisory
 from pools.poolers.catalogue import Setting, Version
 from pools.poolers.controls import Column, Controls
 from pools.poolers.kind import ConsoleSample, Problems
@@ -47,6 +50,10 @@ class Pgpool:
                 yield field, message
         yield from _size_problems(wish)
         yield from _cluster_problems(wish)
+
+    def advisories(self, version_text: str) -> tuple[Advisory, ...]:
+        """None are kept for it: each of its branches has corrections of its own."""
+        return ()
 
     def check(self, pooler: Pooler) -> str:
         """`Pgpool-II 4.3.5`, from SHOW POOL_VERSION; the login is a role of the PostgreSQL behind it."""
@@ -92,6 +99,22 @@ class Pgpool:
                 fault = f"the pooler has {name} = {live!r}, not {wanted!r}"
                 return {one.pool: fault for one in access.read(texts.get(render.HBA, ""))}
         return {}
+
+    def compare_program(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
+        """None beside what `compare` finds, which concerns all pools."""
+        return []
+
+    def detached(self, settled: Mapping[str, str], found: Mapping[str, str]) -> dict[str, str]:
+        """Nothing is included: the panel's part stands in the program's own files."""
+        return {}
+
+    def adoption(self, settled: Mapping[str, str], found: Mapping[str, str]) -> Adoption:
+        """Refused: its settings stand between the operator's, in files that many hands write."""
+        changed = (name for name in self.files if self._differs(name, settled, found))
+        return adoptions.unable(changed, "a Pgpool-II")
+
+    def _differs(self, name: str, settled: Mapping[str, str], found: Mapping[str, str]) -> bool:
+        return self.ours(name, settled.get(name, "")) != self.ours(name, found.get(name, ""))
 
     @contextmanager
     def open(self, pooler: Pooler) -> Iterator[PgpoolSession]:
