@@ -1,0 +1,44 @@
+"""The REST API of databases and roles without a server; with one: tests/live/pools/test_holdings_api.py."""
+
+import uuid
+
+import pytest
+
+from tests.callers import anonymous
+
+pytestmark = pytest.mark.django_db
+ASKED = [
+    ("get", "databases/"),
+    ("post", "databases/"),
+    ("get", "databases/app/"),
+    ("patch", "databases/app/"),
+    ("delete", "databases/app/"),
+    ("get", "users/"),
+    ("post", "users/"),
+    ("get", "users/app/"),
+    ("patch", "users/app/"),
+    ("delete", "users/app/"),
+    ("post", "users/app/reset-password/"),
+]
+
+
+@pytest.mark.parametrize(("method", "path"), ASKED)
+def test_a_cluster_that_can_not_be_asked_is_a_bad_gateway(admin, cluster, method, path):
+    answer = getattr(admin, method)(f"/api/v1/clusters/{cluster.pk}/{path}", {"name": "shop"})
+    assert answer.status_code == 502
+    assert "connection refused: nothing listens at 127.0.0.1:1" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(("method", "path"), ASKED)
+def test_strangers_and_missing_clusters(admin, cluster, method, path):
+    assert getattr(anonymous(), method)(f"/api/v1/clusters/{cluster.pk}/{path}").status_code == 401
+    answer = getattr(admin, method)(f"/api/v1/clusters/{uuid.uuid4()}/{path}", {"name": "shop"})
+    assert answer.status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("delete", "databases/"), ("put", "databases/app/"), ("put", "users/app/"), ("get", "users/app/reset-password/")],
+)
+def test_wrong_methods(admin, cluster, method, path):
+    assert getattr(admin, method)(f"/api/v1/clusters/{cluster.pk}/{path}").status_code == 405
