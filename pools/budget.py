@@ -1,12 +1,16 @@
 """The connections a cluster can give to pools, how many are given, and where the figures come from."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import Sum
+from django.db.models import IntegerField, QuerySet, Sum
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast, Coalesce
 
-from pools.models import Cluster, ClusterStatus, Pool
+from pools.models import Cluster, ClusterStatus, NodeRole, Pool, Pooler
+from pools.poolers import KINDS
 
 CONNECTIONS_PER_GB = 25  # the managed providers' rule of thumb: 25 per GB of memory, less 3 for maintenance
 KEPT_FOR_MAINTENANCE = 3
@@ -24,23 +28,66 @@ class Budget:
     free: int | None
     sources: list[tuple[str, int]]
 
+    @property
+    def over(self) -> int:
+        """How many more are given than there are; 0 where it is not known."""
+        return max(0, -self.free) if self.free is not None else 0
 
-def of_cluster(cluster: Cluster, *, without: Pool | None = None) -> Budget:
-    """The budget of one cluster, as if the pool `without` did not exist."""
-    pools = Pool.objects.wanted().filter(cluster=cluster)
-    if without is not None:
-        pools = pools.exclude(pk=without.pk)
+
+def of_cluster(cluster: Cluster, *, target: str = NodeRole.PRIMARY, without: Pool | None = None) -> Budget:
+    """The budget of a cluster's primary, or of one of its standbys, as if the pool `without` did not exist.
+
+    A standby that serves queries allows at least as many connections as its primary (PostgreSQL's manual,
+    "Hot Standby"), so both are judged by the same figures.
+    """
     status = ClusterStatus.objects.filter(cluster=cluster).first()
-    return _budget(cluster, status, pools.connections())
+    return _budget(cluster, status, _allocated([cluster.pk], target, without)[cluster.pk])
 
 
 def of_clusters(clusters: Iterable[Cluster]) -> dict[UUID, Budget]:
-    """The budgets of many clusters by their ids, in two queries whatever their number."""
+    """The budgets of many clusters' primaries by their ids, in four queries whatever their number."""
     listed = {cluster.pk: cluster for cluster in clusters}
     statuses = ClusterStatus.objects.in_bulk(list(listed))
-    given = Pool.objects.wanted().filter(cluster__in=listed).order_by().values_list("cluster").annotate(Sum("size"))
-    allocated = dict(given)
-    return {pk: _budget(cluster, statuses.get(pk), allocated.get(pk, 0)) for pk, cluster in listed.items()}
+    allocated = _allocated(listed, NodeRole.PRIMARY)
+    return {pk: _budget(cluster, statuses.get(pk), allocated[pk]) for pk, cluster in listed.items()}
+
+
+def needed_by(pool: Pool) -> int:
+    """The server connections that this pool (it need not be saved) takes beside those of the other pools."""
+    if pool.through_id:  # its Pgpool-II opens them
+        return 0
+    own = KINDS[pool.pooler.kind].connections_of(pool.pooler)
+    if own is None:
+        return pool.size + reserve_of(pool)
+    others = Pool.objects.wanted().filter(pooler=pool.pooler, cluster=pool.cluster).exclude(pk=pool.pk)
+    return 0 if others.exists() else own
+
+
+def reserve_of(pool: Pool) -> int:
+    """Its reserve pool; what is no number is refused elsewhere."""
+    given = str(pool.settings.get("reserve_pool") or 0) if isinstance(pool.settings, dict) else "0"
+    return int(given) if given.isdigit() else 0
+
+
+def _allocated(clusters: Collection[UUID], target: str, without: Pool | None = None) -> Counter[UUID]:
+    """What is given of each cluster: sizes and reserves of pools, and once what a pooler takes whatever they are."""
+    pools = Pool.objects.wanted().filter(cluster__in=clusters, target=target, through=None).order_by()
+    if without is not None:
+        pools = pools.exclude(pk=without.pk)
+    pairs = list(pools.values_list("pooler", "cluster").distinct())
+    poolers = Pooler.objects.in_bulk({pooler for pooler, _ in pairs})
+    taken = {pk: KINDS[pooler.kind].connections_of(pooler) for pk, pooler in poolers.items()}
+    own = [pk for pk, connections in taken.items() if connections is not None]
+    found = Counter(_sums(pools.exclude(pooler__in=own)))
+    for pooler, cluster in pairs:
+        found[cluster] += taken[pooler] or 0
+    return found
+
+
+def _sums(pools: QuerySet[Pool]) -> dict[UUID, int]:
+    reserve = Coalesce(Cast(KeyTextTransform("reserve_pool", "settings"), IntegerField()), 0)
+    sums = pools.values_list("cluster").annotate(sizes=Sum("size"), reserves=Sum(reserve))
+    return {cluster: sizes + reserves for cluster, sizes, reserves in sums}
 
 
 def _budget(cluster: Cluster, status: ClusterStatus | None, allocated: int) -> Budget:

@@ -104,4 +104,3 @@ def _counted_words(count: int) -> str:
 
 def _running_words(count: int) -> str:
     return f"the last statement of {count} sessions in {ACTIVITY}"
-

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from pools import budget
 from pools.budget import Budget
-from tests.pools.records import a_cluster, a_pool, checked
+from tests.pools.records import a_cluster, a_pool, a_pooler, checked
 
 pytestmark = pytest.mark.django_db
 
@@ -64,7 +64,7 @@ def test_more_given_than_there_is_shows_as_less_than_nothing_free() -> None:
     assert budget.of_cluster(cluster).free == -8
 
 
-def test_many_clusters_take_two_queries_and_say_the_same() -> None:
+def test_many_clusters_take_four_queries_and_say_the_same() -> None:
     clusters = [a_cluster(memory_mb=4096), a_cluster(), a_cluster(memory_mb=1024)]
     checked(clusters[2])
     for number, cluster in enumerate(clusters):
@@ -74,6 +74,48 @@ def test_many_clusters_take_two_queries_and_say_the_same() -> None:
         connection,
     ) as queries:
         found = budget.of_clusters(clusters)
-    assert len(queries) == 2
+    assert len(queries) == 4
     assert found == {cluster.pk: budget.of_cluster(cluster) for cluster in clusters}
     assert [found[cluster.pk].allocated for cluster in clusters] == [11, 12, 13]
+
+
+def test_a_reserve_counts_with_the_size() -> None:
+    cluster = a_cluster(memory_mb=4096)
+    a_pool(cluster=cluster, size=10, settings={"reserve_pool": 5})
+    pool = a_pool(cluster=cluster, size=10, settings={"reserve_pool": "3"})
+    assert budget.of_cluster(cluster).allocated == 28
+    assert budget.needed_by(pool) == 13
+
+
+def test_a_pgpool_counts_once_with_all_that_it_may_open() -> None:
+    cluster = a_cluster(memory_mb=4096)
+    pgpool = a_pooler(kind="pgpool", facts={"num_init_children": 8, "max_pool": 4})
+    first = a_pool(cluster=cluster, pooler=pgpool, size=8)
+    assert budget.needed_by(first) == 32
+    second = a_pool(cluster=cluster, pooler=pgpool, size=8)
+    assert budget.needed_by(second) == 0
+    a_pool(cluster=cluster, size=10)
+    assert budget.of_cluster(cluster).allocated == 42
+    assert budget.of_clusters([cluster])[cluster.pk].allocated == 42
+    assert budget.of_cluster(cluster, without=first).allocated == 42
+
+
+def test_a_pool_through_a_pgpool_opens_none_itself() -> None:
+    cluster = a_cluster(memory_mb=4096)
+    pool = a_pool(cluster=cluster, through=a_pooler(kind="pgpool"), size=10)
+    assert budget.needed_by(pool) == 0
+    assert budget.of_cluster(cluster).allocated == 0
+
+
+def test_standbys_are_counted_apart() -> None:
+    cluster = a_cluster(memory_mb=4096)
+    a_pool(cluster=cluster, size=10, target="standby")
+    a_pool(cluster=cluster, size=20)
+    assert budget.of_cluster(cluster).allocated == 20
+    assert budget.of_cluster(cluster, target="standby").allocated == 10
+
+
+def test_what_is_over_is_told() -> None:
+    cluster = a_cluster(memory_mb=1024)
+    a_pool(cluster=cluster, size=30)
+    assert (budget.of_cluster(cluster).free, budget.of_cluster(cluster).over) == (-8, 8)

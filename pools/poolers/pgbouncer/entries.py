@@ -40,6 +40,11 @@ class Entry:
         return self.user or self.auth_user
 
     @property
+    def most(self) -> int:
+        """The server connections it may ever hold: its size and its reserve, whatever the number of its users."""
+        return self.size + int(self.settings.get("reserve_pool_size") or self.settings.get("reserve_pool") or 0)
+
+    @property
     def _way(self) -> tuple[object, ...]:
         query = self.settings.get("auth_query")
         return self.host, self.port, self.database, self.user, self.password, self.auth_user, query
@@ -58,7 +63,7 @@ class Entry:
             **({"auth_user": quoted(self.auth_user)} if self.auth_user else {}),
             "pool_size": str(self.size),
             "pool_mode": self.mode,
-            "max_db_connections": str(self.size),  # a pool multiplies per user; this keeps them all within its size
+            "max_db_connections": str(self.most),  # a pool multiplies per user; this keeps them all within its budget
             **{key: quoted(value) for key, value in self.settings.items()},
         }
         return f"; pool {self.pool}\n{self.name} = {' '.join(f'{key}={value}' for key, value in pairs.items())}"
@@ -80,7 +85,7 @@ class Found:
 
     def address(self, pool: Pool) -> tuple[str, int, str]:
         """Host (or hosts with commas between), port, and what has to be said of them; raises `Rejected` for none."""
-        key = (pool.cluster_id, pool.target)
+        key = (pool.through_id or pool.cluster_id, pool.target)
         if key not in self._addresses:
             self._addresses[key] = address_of(pool)
         return self._addresses[key]
@@ -118,6 +123,8 @@ def query_of(pool: Pool) -> str:
 
 def address_of(pool: Pool) -> tuple[str, int, str]:
     """See `Found.address`. Standbys behind another port than the first one's are left out: an entry has one port."""
+    if pool.through:
+        return pool.through.host, pool.through.port, ""
     found = places.addresses(pool.cluster, NodeRole(pool.target))
     if not found:
         raise Rejected(

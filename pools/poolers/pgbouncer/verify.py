@@ -115,7 +115,7 @@ def _difference(row: Mapping[str, object] | None, entry: Entry) -> str:
         "force_user": entry.user or None,
         "pool_size": entry.size,
         "pool_mode": entry.mode,
-        "max_connections": entry.size,
+        "max_connections": entry.most,
     }
     for key, value in entry.settings.items():
         column = key if key in row else RESERVE_COLUMNS.get(key, key)

@@ -51,7 +51,8 @@ def test_a_forced_user_that_reload_could_not_take_away_is_a_fault() -> None:
 @pytest.mark.parametrize("column", ["reserve_pool", "reserve_pool_size"])
 @pytest.mark.parametrize("key", ["reserve_pool", "reserve_pool_size"])
 def test_a_setting_is_found_under_either_releases_name(column: str, key: str) -> None:
-    row = {name: value for name, value in ROW_OF_1_18.items() if name != "reserve_pool"} | {column: 2}
+    row = {name: value for name, value in ROW_OF_1_18.items() if name != "reserve_pool"}
+    row |= {column: 2, "max_connections": entry().size + 2}
     assert verify.faults([row], [entry(settings={key: "2"})]) == {}
     assert verify.faults([row | {column: 3}], [entry(settings={key: "2"})]) == {
         POOL: f"the pooler has pool orders with {column} 3, not 2"
