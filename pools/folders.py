@@ -45,14 +45,24 @@ def live_files(pooler: Pooler) -> dict[str, object]:
 
 
 def changed_by_hand(pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
-    """The files whose panel's part is neither that of the last applied revision nor of the last one tried."""
+    """The files that `differences` finds, by name."""
+    return list(differences(pooler, texts))
+
+
+def differences(pooler: Pooler, texts: Mapping[str, str]) -> dict[str, str]:
+    """File → what was done to it since the last apply, in a sentence without secrets.
+
+    Its panel's part is neither that of the last applied revision nor of the last one tried; or the program no
+    longer reads the panel's files.
+    """
     kind, last = KINDS[pooler.kind], last_applied(pooler)
     if last is None:
-        return []
-    tried = pooler.revisions.first()
-    known = [last.files] if tried is None or tried.pk == last.pk else [last.files, tried.files]
-    return [
-        name
-        for name in kind.files
-        if kind.ours(name, texts.get(name, "")) not in {kind.ours(name, one.get(name, "")) for one in known}
-    ]
+        return {}
+    tried, settled = pooler.revisions.first(), last.files
+    known = [settled] if tried is None or tried.pk == last.pk else [settled, tried.files]
+    found = {}
+    for name in kind.files:
+        ours = kind.ours(name, texts.get(name, ""))
+        if ours not in {kind.ours(name, one.get(name, "")) for one in known}:
+            found[name] = "it was changed by hand" if ours else "what the panel wrote is gone"
+    return found | kind.detached(settled, texts)

@@ -18,8 +18,8 @@ def before(revision: Revision) -> Revision | None:
 def between(pooler: Pooler, old: Texts, new: Texts) -> list[FileDiff]:
     """The files that differ, secrets masked; those that are the operator's own, but for a line, are left out."""
     kind = KINDS[pooler.kind]
-    held = ({name: text for name, text in texts.items() if kind.ours(name, text)} for texts in (old, new))
-    return diffs.of_files(*held, kind.masked)
+    before, after = ({name: text for name, text in texts.items() if kind.ours(name, text)} for texts in (old, new))
+    return diffs.of_files(before, after, kind.masked)
 
 
 def of_revision(revision: Revision, against: Revision | None) -> list[FileDiff]:

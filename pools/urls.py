@@ -6,8 +6,11 @@ from pools.views import (
     clusters,
     console,
     databases,
+    drift,
+    events,
     live,
     mode_check,
+    monitoring,
     pool_verbs,
     pooler_settings,
     poolers,
@@ -15,6 +18,7 @@ from pools.views import (
     revisions,
     roles,
 )
+from pools.views.nodes import node_add, node_list, node_remove, nodes_check
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("clusters/", clusters.cluster_list, name="cluster-list"),
@@ -33,6 +37,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("clusters/<uuid:pk>/roles/edit/", roles.role_edit, name="cluster-role-edit"),
     path("clusters/<uuid:pk>/roles/reset-password/", roles.role_reset, name="cluster-role-reset"),
     path("clusters/<uuid:pk>/roles/drop/", roles.role_drop, name="cluster-role-drop"),
+    path("clusters/<uuid:pk>/nodes/", node_list, name="cluster-nodes"),
+    path("clusters/<uuid:pk>/nodes/new/", node_add, name="cluster-node-add"),
+    path("clusters/<uuid:pk>/nodes/check/", nodes_check, name="cluster-nodes-check"),
+    path("clusters/<uuid:pk>/nodes/<int:node>/remove/", node_remove, name="cluster-node-remove"),
     path("poolers/", poolers.pooler_list, name="pooler-list"),
     path("poolers/new/", poolers.pooler_create, name="pooler-create"),
     path("poolers/<uuid:pk>/", poolers.pooler_detail, name="pooler-detail"),
@@ -57,9 +65,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("poolers/<uuid:pk>/live/", live.pooler_live, name="pooler-live"),
     path("poolers/<uuid:pk>/console/", console.pooler_console, name="pooler-console"),
     path("poolers/<uuid:pk>/console/<str:word>/", console.pooler_console, name="pooler-console"),
+    path("poolers/<uuid:pk>/drift/", drift.pooler_drift, name="pooler-drift"),
     path("poolers/<uuid:pk>/revisions/", revisions.revision_list, name="pooler-revisions"),
     path("poolers/<uuid:pk>/revisions/<int:number>/", revisions.revision_detail, name="pooler-revision"),
     path("poolers/<uuid:pk>/revisions/<int:number>/rollback/", revisions.pooler_rollback, name="pooler-rollback"),
+    path("poolers/<uuid:pk>/monitoring/", monitoring.pooler_monitoring, name="pooler-monitoring"),
     path("pools/", pools.pool_list, name="pool-list"),
     path("pools/new/", pools.pool_create, name="pool-create"),
     path("pools/choices/", pools.pool_choices, name="pool-choices"),
@@ -73,4 +83,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("pools/<uuid:pk>/mode/", mode_check.pool_mode_check, name="pool-mode-check"),
     path("pools/<uuid:pk>/condition/", pool_verbs.pool_condition, name="pool-condition"),
     path("pools/<uuid:pk>/console/<str:word>/", pool_verbs.pool_verb, name="pool-verb"),
+    path("pools/<uuid:pk>/monitoring/", monitoring.pool_monitoring, name="pool-monitoring"),
+    path("events/", events.event_list, name="event-list"),
+    path("events/thresholds/", events.event_thresholds, name="event-thresholds"),
+    path("events/test/", events.event_test, name="event-test"),
+    path("events/<uuid:pk>/acknowledge/", events.event_acknowledge, name="event-acknowledge"),
 ]

@@ -13,17 +13,20 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import ModelViewSet
 
 from panel.accounts.permissions import person
-from pools import apply, apply_requests, poolers_admin
+from pools import adopting, apply, apply_requests, poolers_admin
+from pools.api import pooler_settings
+from pools.api.pooler_settings import SettingsActions
 from pools.api.revisions import RevisionActions
 from pools.api.serializers import AskedApplySerializer, ConfigSerializer, PoolerSerializer
 from pools.api.versions import expected_version
+from pools.errors import InvalidValues
 from pools.models import Pooler
 from pools.poolers import KINDS
 
 SHOWN = sorted({word for kind in KINDS.values() for word in kind.words})
 
 
-class PoolerViewSet(RevisionActions, ModelViewSet[Pooler]):
+class PoolerViewSet(RevisionActions, SettingsActions, ModelViewSet[Pooler]):
     """Running PgBouncers and Pgpool-IIs."""
 
     queryset = Pooler.objects.all()
@@ -36,14 +39,25 @@ class PoolerViewSet(RevisionActions, ModelViewSet[Pooler]):
 
     def perform_create(self, serializer: BaseSerializer[Pooler]) -> None:
         """Register a pooler; one that can't be reached is saved too, `error` says why."""
-        serializer.instance, _ = poolers_admin.register(serializer.validated_data, person(self.request.user))
+        values = dict(serializer.validated_data)
+        wishes = pooler_settings.wishes_of(values)
+        if any(wishes.values()):
+            raise InvalidValues(dict.fromkeys(wishes, ["register it first: what it takes depends on its release"]))
+        serializer.instance, _ = poolers_admin.register(values, person(self.request.user))
 
     def perform_update(self, serializer: BaseSerializer[Pooler]) -> None:
         """Change a pooler unless somebody else did since `version`; without `admin_password` the stored one stays."""
         values = dict(serializer.validated_data)
         version = expected_version(self.request, values)
         pooler, author = self.get_object(), person(self.request.user)
-        serializer.instance, _ = poolers_admin.change(pooler, values, version, author)
+        if wishes := pooler_settings.wishes_of(values):
+            pooler_settings.refuse_unsound(pooler, wishes)
+        if values:
+            pooler, _ = poolers_admin.change(pooler, values, version, author)
+            version = None
+        if wishes:
+            pooler_settings.change(pooler, wishes, self.request.method == "PUT", version, author)
+        serializer.instance = pooler
 
     def perform_destroy(self, instance: Pooler) -> None:
         """Forget a pooler; 409 while it has pools."""
@@ -61,9 +75,11 @@ class PoolerViewSet(RevisionActions, ModelViewSet[Pooler]):
         """Have a worker bring the pooler's pools live now; `revisions/` tells what becomes of it."""
         asked = AskedApplySerializer(data=request.data)
         asked.is_valid(raise_exception=True)
-        pooler = self.get_object()
+        pooler, drift = self.get_object(), asked.validated_data.get("drift")
         apply.try_again(pooler)
-        if asked.validated_data.get("drift"):
+        if drift == "adopt":
+            adopting.adopt(pooler, person(request.user))
+        elif drift:
             apply_requests.ask_to_overwrite(pooler.pk, person(request.user))
         else:
             apply_requests.ask([pooler.pk], person(request.user))

@@ -162,14 +162,17 @@ def _breakage_told(pooler: Pooler) -> Iterator[None]:
 
 
 def _refuse_drift(pooler: Pooler) -> None:
-    """A file without a panel's part is no drift to keep wishes for: it is a new folder, or a clean one."""
+    """A folder where nothing of the panel's is left is no drift to keep wishes for: it is a new or a clean one."""
     try:
         texts = folders.on_disk(pooler)
     except files.UnsafeFolder:
         return  # the attempt says it, with a revision
-    ours = KINDS[pooler.kind].ours
-    if changed := [name for name in folders.changed_by_hand(pooler, texts) if ours(name, texts.get(name, ""))]:
+    kind = KINDS[pooler.kind]
+    if not any(kind.ours(name, text) for name, text in texts.items()):
+        return
+    if found := folders.differences(pooler, texts):
+        told = "; ".join(f"{name}: {what}" for name, what in found.items())
         raise Drifted(
-            f"{' and '.join(changed)} of pooler {pooler} was changed by hand since the last apply: "
-            "put it back, or apply with drift=overwrite"
+            f"the files of pooler {pooler} are not as they were applied ({told}): adopt what was changed, or "
+            "overwrite it (drift=adopt, drift=overwrite)"
         )

@@ -6,11 +6,23 @@ from uuid import UUID
 
 from pools.models import Mode, Pool, Pooler
 from pools.poolers import catalogue
+from pools.poolers.adoptions import Adoption
 from pools.poolers.advisory import Advisory
 from pools.poolers.catalogue import Scope, Setting, Version
 from pools.poolers.controls import Column
 from pools.poolers.kind import ConsoleSample, Problems
-from pools.poolers.pgbouncer import advisories, console, entries, releases, render, sample, verify
+from pools.poolers.pgbouncer import (
+    advisories,
+    console,
+    entries,
+    handmade,
+    limits,
+    program,
+    releases,
+    render,
+    sample,
+    verify,
+)
 from pools.poolers.pgbouncer.catalogue import CATALOGUE
 from pools.poolers.pgbouncer.columns import COLUMNS
 from pools.poolers.pgbouncer.controls import VERBS, PgBouncerControls

@@ -1,0 +1,62 @@
+"""The page of what is no longer as it was applied, and the two ways out of it."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseForbidden
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods
+
+from panel.accounts.permissions import person
+from pools import adopting, apply, apply_requests, drift, files, folders, revision_diffs
+from pools.adopting import CannotAdopt
+from pools.errors import QueueDown
+from pools.models import Pooler
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def pooler_drift(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The files as they were applied against those found, the live differences, and adopt or overwrite (`drift`)."""
+    pooler = get_object_or_404(Pooler, pk=pk)
+    context: dict[str, Any] = {"pooler": pooler}
+    if request.method == "POST":
+        if not request.user.is_staff:
+            return HttpResponseForbidden("only staff may change things here")
+        try:
+            return _chosen(request, pooler)
+        except CannotAdopt as error:
+            context["refused"] = error.errors["drift"]
+        except QueueDown as error:
+            messages.error(request, str(error))
+    context |= _found(pooler)
+    return render(request, "pools/pooler_drift.html", context, status=400 if "refused" in context else 200)
+
+
+def _chosen(request: HttpRequest, pooler: Pooler) -> HttpResponse:
+    if request.POST.get("drift") == "adopt":
+        adopting.adopt(pooler, person(request.user))
+        messages.info(request, f"What was changed by hand is adopted; a worker proves it on {pooler}.")
+    else:
+        apply.try_again(pooler)
+        apply_requests.ask_to_overwrite(pooler.pk, person(request.user))
+        messages.info(request, f"A worker writes the panel's files over what was changed on {pooler}.")
+    return redirect("pooler-detail", pooler.pk)
+
+
+def _found(pooler: Pooler) -> dict[str, Any]:
+    last = folders.last_applied(pooler)
+    live = [one["what"] for one in pooler.drift if one["where"] == drift.LIVE]
+    context = {"last": last, "live_differences": live, "seen_at": pooler.drift_seen_at}
+    if last is None:
+        return context
+    try:
+        texts = folders.on_disk(pooler)
+    except files.UnsafeFolder as error:
+        return context | {"unreadable": str(error)}
+    changed = folders.differences(pooler, texts)
+    return context | {
+        "changed": [{"name": name, "what": what} for name, what in changed.items()],
+        "diff": [one for one in revision_diffs.between(pooler, last.files, texts) if one.name in changed],
+        "unadoptable": [str(one) for one in adopting.look(pooler).refused] if changed else [],
+    }
