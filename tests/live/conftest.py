@@ -1,12 +1,16 @@
 """Real servers for live tests, each on a free port with its own password."""
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from panel.quickstart.servers import PgBouncerServer, PgpoolServer, PostgresServer, RedisServer, free_port
 from pools import poolers_admin
 from pools.models import Cluster, Pooler, PoolerKind
+from pools.poolers.pgpool import rehearsal
 
 SUPERUSER_PASSWORD = "super-secret"
 APP_ROLE, APP_PASSWORD, APP_DATABASE = "app", "app-password", "app"
@@ -57,10 +61,24 @@ def own_pgpool(
         yield server
 
 
-@pytest.fixture
-def pgpool_binary() -> str | None:
-    """The program to test; none for the one that is installed."""
-    return None
+@pytest.fixture(params=["installed", "trixie"])
+def pgpool_binary(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str | None]:
+    """The program to test: none for the one that is installed, or Debian 13's out of a debootstrap folder."""
+    folder = Path(os.environ.get("POOLDECK_TEST_TRIXIE", "/nowhere"))
+    if request.param == "installed":
+        yield None
+    elif not (folder / "usr/sbin/pgpool").exists():
+        pytest.skip("POOLDECK_TEST_TRIXIE names no debootstrap folder of Debian 13 with pgpool2")
+    else:
+        with TemporaryDirectory() as name:  # where the servers' account can reach it
+            wrapper = Path(name) / "pgpool"
+            libraries = f"{folder}/usr/lib/x86_64-linux-gnu:{folder}/usr/lib"
+            loader = f"{folder}/usr/lib64/ld-linux-x86-64.so.2 --library-path {libraries}"
+            wrapper.write_text(f'#!/bin/sh\nexec {loader} {folder}/usr/sbin/pgpool "$@"\n')
+            for path in (wrapper, wrapper.parent):
+                path.chmod(0o755)
+            monkeypatch.setattr(rehearsal, "SEARCH_PATH", f"{name}:{rehearsal.SEARCH_PATH}")
+            yield str(wrapper)
 
 
 @pytest.fixture

@@ -149,7 +149,7 @@ class Drafting:
 
     def _wished(self) -> Settings:
         """The settings asked for, as the program takes them; while nobody asks, those that are live."""
-        if self.pooler.settings_state != PoolState.PENDING and self.settled:
+        if self.pooler.settings_state != PoolState.PENDING:
             return self._settled_values()
         problems = catalogue.problems(CATALOGUE, Scope.PROGRAM, self.pooler.settings, self.version)
         for _, problem in problems:
