@@ -131,6 +131,9 @@ class PoolForm(Typed):
         help_text="Server connections that the pool may hold at most",
         widget=forms.NumberInput(attrs={"hx-preserve": "true"}),  # new choices come around it: typing goes on in it
     )
+    over_budget_confirm = forms.CharField(
+        required=False, label="Take more than there is", help_text="The cluster's name, typed, allows it"
+    )
 
     def __init__(self, *args: Any, pool: Pool | None = None, **kwargs: Any) -> None:
         if pool is not None:

@@ -10,7 +10,7 @@ from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from pools import apply_requests, budget, pool_facts, pool_rules
+from pools import apply_requests, over_budget, pool_facts, pool_rules
 from pools.errors import IllegalTransition, InvalidValues
 from pools.models import Cluster, Pool, Pooler, PoolState
 from pools.poolers import KINDS
@@ -31,18 +31,21 @@ def create(values: dict[str, Any], author: models.Model | None = None) -> Pool:
     """Save a new pool, pending, and ask for its apply.
 
     `values`: name, pooler, cluster (records or their ids), database, user (empty: the inbound user), mode, size,
-    settings, and user_password where the panel doesn't know it. Raises `InvalidPool`, with nothing changed.
+    settings, user_password where the panel doesn't know it, and over_budget_confirm (the cluster's name) where
+    the pool may take more than the budget has. Raises `InvalidPool`, with nothing changed.
     """
-    pool = _wish(values)
+    pool, confirmed = _wish(values), values.get("over_budget_confirm") or ""
     password = _typed_password(pool, values)
     InvalidPool.refuse(pool_rules.problems(pool))
-    InvalidPool.refuse(chain(_name_taken(pool), _over_budget(pool)))  # told before any server is asked
+    InvalidPool.refuse(chain(_name_taken(pool), over_budget.problems(pool, confirmed)))  # before any server is asked
     InvalidPool.refuse(pool_facts.problems(pool, password))
     with transaction.atomic():
         _lock(pool)
-        InvalidPool.refuse(chain(_name_taken(pool), _over_budget(pool), other_passwords(pool, password)))
+        checks = (_name_taken(pool), over_budget.problems(pool, confirmed), other_passwords(pool, password))
+        InvalidPool.refuse(chain(*checks))
         # one that waits for its removal under this name is replaced: the pooler knows entries by name only
         Pool.objects.filter(pooler=pool.pooler, name=pool.name).delete()
+        pool.over_budget_by = over_budget.allowed_by(pool, author)
         pool.save(force_insert=True)
         _keep_password(pool, password, author)
         apply_requests.ask([pool.pooler_id], author)
@@ -69,10 +72,12 @@ def change(
         _lock(wish)
         standing.refresh_from_db()
         _refuse_if_leaving(standing)
-        checks = (_name_taken(wish), _over_budget(wish, standing), other_passwords(wish, password))
+        confirmed = values.get("over_budget_confirm") or ""
+        checks = (_name_taken(wish), over_budget.problems(wish, confirmed, standing), other_passwords(wish, password))
         InvalidPool.refuse(chain(*checks))
         Pool.objects.filter(pooler=wish.pooler, name=wish.name).exclude(pk=wish.pk).delete()  # waiting for removal
         written = {name: getattr(wish, name) for name in FIELDS if name in values}
+        written["over_budget_by"] = over_budget.allowed_by(wish, author, standing)
         pool.edit(expected_version, state=PoolState.PENDING, state_reason="", **written)
         _keep_password(pool, password, author)
         apply_requests.ask([pool.pooler_id], author)
@@ -164,18 +169,6 @@ def _lock(wish: Pool) -> None:
 def _name_taken(wish: Pool) -> Problems:
     if Pool.objects.wanted().filter(pooler=wish.pooler, name=wish.name).exclude(pk=wish.pk).exists():
         yield "name", f"there is a pool named {wish.name!r} on pooler {wish.pooler} already: choose another name"
-
-
-def _over_budget(wish: Pool, standing: Pool | None = None) -> Problems:
-    """A pool may always shrink, or stay as it is, even where the budget shrank below what was given."""
-    figures = budget.of_cluster(wish.cluster, without=standing)
-    grows = standing is None or wish.size > standing.size
-    if figures.free is not None and grows and wish.size > figures.free:
-        yield (
-            "size",
-            f"size {wish.size} is over the budget of cluster {wish.cluster}: {figures.available} available, "
-            f"{figures.allocated} given to {'other ' if standing else ''}pools, {figures.free} free",
-        )
 
 
 def other_passwords(wish: Pool, user_password: str) -> Problems:

@@ -192,6 +192,9 @@ class PoolSerializer(serializers.ModelSerializer[Pool]):
     version = serializers.IntegerField(required=False, min_value=1)
     user_password = password_field(help_text="Of `user`, where the panel does not know it; verified by a login")
     settings = serializers.DictField(required=False)
+    over_budget_confirm = serializers.CharField(
+        write_only=True, required=False, allow_blank=True, help_text="The cluster's name: takes more than it has free"
+    )
     connection = serializers.SerializerMethodField()
 
     class Meta:
@@ -207,6 +210,8 @@ class PoolSerializer(serializers.ModelSerializer[Pool]):
             "user_password",
             "mode",
             "size",
+            "over_budget_confirm",
+            "over_budget_by",
             "settings",
             "state",
             "state_reason",
@@ -214,7 +219,7 @@ class PoolSerializer(serializers.ModelSerializer[Pool]):
             "created_at",
             "updated_at",
         ]
-        read_only_fields = ["state", "state_reason"]
+        read_only_fields = ["over_budget_by", "state", "state_reason"]
         validators: list[Any] = []  # pools.pool_changes says which names are taken
 
     @extend_schema_field(EndpointSerializer())

@@ -150,7 +150,19 @@ def _form_context(form: PoolForm) -> dict[str, Any]:
     cluster = form.chosen_cluster
     figures = budget.of_cluster(cluster, without=form.pool) if cluster else None
     mode_cards = [{"radio": radio, "words": modes.of(radio.data["value"])} for radio in form["mode"]]
-    return {"budget": figures, "chosen_cluster": cluster, "mode_cards": mode_cards}
+    return {
+        "budget": figures,
+        "chosen_cluster": cluster,
+        "mode_cards": mode_cards,
+        "over_budget": form.is_bound and _exceeds(form, figures),
+    }
+
+
+def _exceeds(form: PoolForm, figures: budget.Budget | None) -> bool:
+    """Whether the field that allows it is to be shown."""
+    size = str(form["size"].value() or "")
+    known = figures is not None and figures.free is not None and size.isdigit()
+    return bool(form["over_budget_confirm"].value() or (known and int(size) > (figures.free or 0)))
 
 
 @require_POST

@@ -22,7 +22,7 @@ SIZES = of_group(
         since=(1, 24),
     ),
     number("min_pool_size", "Smallest pool size", "0", "Server connections kept open even when nobody asks"),
-    number("reserve_pool_size", "Reserve", "0", "For pools of your own in pgbouncer.ini; those made here have each its own reserve"),
+    number("reserve_pool_size", "Reserve", "0", "Of your own pools in pgbouncer.ini: one made here has its own"),
     seconds("reserve_pool_timeout", "Wait before the reserve", "5", "How long a client waits until it is used"),
     number("max_db_connections", "Server connections of an entry", "0", "Over all its users; 0 for no limit"),
     number(

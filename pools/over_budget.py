@@ -1,0 +1,48 @@
+"""Giving a pool more connections than its cluster has: refused, or allowed by somebody who typed the cluster's name."""
+
+from django.db import models
+
+from pools import budget
+from pools.models import Pool
+from pools.poolers.kind import Problems
+
+
+def problems(wish: Pool, confirmed: str, standing: Pool | None = None) -> Problems:
+    """(field, message) where the pool needs more than is free and `confirmed` is not the cluster's name.
+
+    A pool may always shrink, or stay as it is, even where the budget shrank below what was given.
+    """
+    figures, needed = budget.of_cluster(wish.cluster, target=wish.target, without=standing), budget.needed_by(wish)
+    if figures.free is None or needed <= figures.free or not _grows(wish, needed, standing):
+        return
+    if confirmed == wish.cluster.name:
+        return
+    if confirmed:
+        yield "over_budget_confirm", f"{confirmed!r} is not the cluster's name: type {wish.cluster.name!r} to allow it"
+    yield (
+        "size",
+        f"{_words(wish, needed)} over the budget of cluster {wish.cluster}: {figures.available} available, "
+        f"{figures.allocated} given to {'other ' if standing else ''}pools, {figures.free} free",
+    )
+
+
+def allowed_by(wish: Pool, author: models.Model | None, standing: Pool | None = None) -> str:
+    """Who is to be shown as having allowed it: the author, or who allowed it before; empty while it fits."""
+    figures, needed = budget.of_cluster(wish.cluster, target=wish.target, without=standing), budget.needed_by(wish)
+    if figures.free is None or needed <= figures.free:
+        return ""
+    if standing is not None and not _grows(wish, needed, standing):
+        return standing.over_budget_by
+    return str(author or "the API")
+
+
+def _grows(wish: Pool, needed: int, standing: Pool | None) -> bool:
+    return standing is None or standing.target != wish.target or needed > budget.needed_by(standing)
+
+
+def _words(wish: Pool, needed: int) -> str:
+    if needed == wish.size:
+        return f"size {wish.size} is"
+    if reserve := budget.reserve_of(wish):
+        return f"size {wish.size} with a reserve of {reserve} is"
+    return f"pooler {wish.pooler}, which may open {needed} connections whatever its pools are, is"

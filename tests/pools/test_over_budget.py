@@ -1,0 +1,59 @@
+"""Pools that may take more than their cluster has, because somebody typed its name."""
+
+from typing import Any
+
+import pytest
+
+from pools import pool_changes
+from pools.models import Pool
+from pools.pool_changes import InvalidPool
+from tests.callers import person
+from tests.pools.records import a_cluster, a_pool, a_pooler, checked, know_password
+
+pytestmark = pytest.mark.django_db
+FIGURES = "over the budget of cluster demo: 97 available, 40 given to pools, 57 free"
+
+
+@pytest.fixture
+def typed() -> dict[str, Any]:
+    """A pool of 60 where 57 are free."""
+    cluster = a_cluster(name="demo")
+    checked(cluster)
+    know_password(cluster, "app", "app-secret")
+    a_pool(cluster=cluster, size=40)
+    values = {"name": "orders", "pooler": a_pooler(), "cluster": cluster, "database": "shop", "user": "app"}
+    return values | {"size": 60, "mode": "session"}
+
+
+def refused(values: dict[str, Any]) -> dict[str, list[str]]:
+    with pytest.raises(InvalidPool) as error:
+        pool_changes.create(values)
+    return error.value.errors
+
+
+def test_the_clusters_name_allows_it_and_who_typed_it_is_kept(typed: dict[str, Any]) -> None:
+    pool = pool_changes.create(typed | {"over_budget_confirm": "demo"}, person("alice"))
+    assert Pool.objects.get(pk=pool.pk).over_budget_by == "alice"
+
+
+def test_another_name_does_not(typed: dict[str, Any]) -> None:
+    assert refused(typed | {"over_budget_confirm": "yes"}) == {
+        "over_budget_confirm": ["'yes' is not the cluster's name: type 'demo' to allow it"],
+        "size": [f"size 60 is {FIGURES}"],
+    }
+
+
+def test_a_reserve_counts(typed: dict[str, Any]) -> None:
+    values = typed | {"size": 50, "settings": {"reserve_pool": 8}}
+    assert refused(values) == {"size": [f"size 50 with a reserve of 8 is {FIGURES}"]}
+    assert pool_changes.create(values | {"settings": {"reserve_pool": 7}}).over_budget_by == ""
+
+
+def test_the_mark_goes_when_it_fits_and_stays_when_it_only_shrinks(typed: dict[str, Any]) -> None:
+    pool = pool_changes.create(typed | {"over_budget_confirm": "demo"}, person("alice"))
+    pool_changes.change(pool, {"size": 58}, None, person("bob"))
+    assert Pool.objects.get(pk=pool.pk).over_budget_by == "alice"
+    with pytest.raises(InvalidPool):
+        pool_changes.change(pool, {"size": 59}, None)
+    pool_changes.change(pool, {"size": 57}, None)
+    assert Pool.objects.get(pk=pool.pk).over_budget_by == ""
