@@ -7,9 +7,11 @@ from uuid import UUID
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from pools import budget, connection_strings, endpoints
+from pools import budget, connection_strings, endpoints, places
 from pools.endpoints import Endpoint
-from pools.models import Cluster, ClusterState, ClusterStatus, Pool, Pooler, Revision
+from pools.models import Cluster, ClusterNode, ClusterState, ClusterStatus, NodeRole, Pool, Pooler, Revision
+from pools.poolers import KINDS
+from pools.poolers.advisory import Advisory
 
 
 def password_field(help_text: str = "") -> serializers.CharField:
@@ -24,6 +26,36 @@ def password_field(help_text: str = "") -> serializers.CharField:
     )
 
 
+class NodeSerializer(serializers.ModelSerializer[ClusterNode]):
+    """A further server of a cluster, as the last check found it."""
+
+    role = serializers.ChoiceField(NodeRole.choices, read_only=True, allow_null=True)
+
+    class Meta:
+        model = ClusterNode
+        fields = [
+            "id",
+            "host",
+            "port",
+            "role",
+            "state",
+            "error",
+            "streaming",
+            "lag_bytes",
+            "lag_s",
+            "timeline",
+            "checked_at",
+        ]
+        read_only_fields = fields
+
+
+class AddressSerializer(serializers.Serializer[dict[str, Any]]):
+    """Where a server listens."""
+
+    host = serializers.CharField()
+    port = serializers.IntegerField()
+
+
 class ClusterStatusSerializer(serializers.Serializer[dict[str, Any]]):
     """What the last check found, and the connections that pools may take."""
 
@@ -34,7 +66,9 @@ class ClusterStatusSerializer(serializers.Serializer[dict[str, Any]]):
     available_connections = serializers.IntegerField(allow_null=True, help_text="What pools may take altogether")
     allocated_connections = serializers.IntegerField(help_text="What pools were given")
     used_connections = serializers.IntegerField(allow_null=True)
-    in_recovery = serializers.BooleanField(allow_null=True)
+    in_recovery = serializers.BooleanField(allow_null=True, help_text="Of the cluster's own address")
+    primary = AddressSerializer(help_text="Where pools and the panel find the primary: a node after a failover")
+    nodes = NodeSerializer(many=True)
     checked_at = serializers.DateTimeField(allow_null=True)
     error = serializers.CharField(allow_blank=True)
 
@@ -52,6 +86,8 @@ def status_of(cluster: Cluster, given: budget.Budget) -> dict[str, Any]:
         "allocated_connections": given.allocated,
         "used_connections": found.used_connections,
         "in_recovery": found.in_recovery,
+        "primary": dict(zip(("host", "port"), places.primary(cluster).address, strict=True)),
+        "nodes": cluster.nodes.all(),
         "checked_at": found.checked_at,
         "error": found.error,
     }
@@ -100,11 +136,33 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
         return ClusterStatusSerializer(status_of(cluster, self.budgets[cluster.pk])).data
 
 
+class WaitingSettingSerializer(serializers.Serializer[dict[str, str]]):
+    """A setting whose file says what the program takes only when it starts."""
+
+    name = serializers.CharField()
+    live = serializers.CharField(allow_blank=True)
+    wanted = serializers.CharField(allow_blank=True)
+
+
+class AdvisorySerializer(serializers.Serializer[Advisory]):
+    """A published weakness of a release."""
+
+    cve = serializers.CharField()
+    summary = serializers.CharField()
+    only_if = serializers.CharField(allow_blank=True)
+    fixed_in = serializers.CharField()
+    packages = serializers.ListField(child=serializers.CharField(), help_text="Older ones that have it corrected")
+
+
 class PoolerSerializer(serializers.ModelSerializer[Pooler]):
     """A pooler with what its console last said."""
 
     version = serializers.IntegerField(required=False, min_value=1)
     admin_password = password_field()
+    settings = serializers.DictField(required=False, help_text="Of the program; null or empty takes one away")
+    user_settings = serializers.DictField(child=serializers.DictField(), required=False)
+    needs_restart = WaitingSettingSerializer(many=True, read_only=True)
+    advisories = serializers.SerializerMethodField()
 
     class Meta:
         model = Pooler
@@ -119,6 +177,12 @@ class PoolerSerializer(serializers.ModelSerializer[Pooler]):
             "admin_password",
             "config_dir",
             "generator",
+            "settings",
+            "user_settings",
+            "settings_state",
+            "settings_reason",
+            "needs_restart",
+            "advisories",
             "state",
             "server_version",
             "checked_at",
@@ -126,14 +190,19 @@ class PoolerSerializer(serializers.ModelSerializer[Pooler]):
             "created_at",
             "updated_at",
         ]
-        read_only_fields = ["state", "server_version", "checked_at", "error"]
+        read_only_fields = ["settings_state", "settings_reason", "state", "server_version", "checked_at", "error"]
         extra_kwargs: dict[str, Any] = {"name": {"validators": []}}  # pools.poolers_admin says which names are taken
+
+    @extend_schema_field(AdvisorySerializer(many=True))
+    def get_advisories(self, pooler: Pooler) -> Any:
+        """The published weaknesses of its release; a distribution may have corrected some in its package."""
+        return AdvisorySerializer(KINDS[pooler.kind].advisories(pooler.server_version), many=True).data
 
 
 class AskedApplySerializer(serializers.Serializer[Any]):
     """What is to become of changes that somebody made to the files by hand; without an order they stay."""
 
-    drift = serializers.ChoiceField(["overwrite"], required=False)
+    drift = serializers.ChoiceField(["adopt", "overwrite"], required=False)
 
 
 class FileSerializer(serializers.Serializer[dict[str, str]]):
@@ -168,7 +237,7 @@ class RevisionSerializer(serializers.ModelSerializer[Revision]):
 
     class Meta:
         model = Revision
-        fields = ["id", "number", "state", "reason", "steps", "author", "created_at", "finished_at"]
+        fields = ["id", "number", "state", "reason", "cause", "summary", "steps", "author", "created_at", "finished_at"]
         read_only_fields = fields
 
 
@@ -215,11 +284,12 @@ class PoolSerializer(serializers.ModelSerializer[Pool]):
             "settings",
             "state",
             "state_reason",
+            "paused_until",
             "connection",
             "created_at",
             "updated_at",
         ]
-        read_only_fields = ["over_budget_by", "state", "state_reason"]
+        read_only_fields = ["over_budget_by", "state", "state_reason", "paused_until"]
         validators: list[Any] = []  # pools.pool_changes says which names are taken
 
     @extend_schema_field(EndpointSerializer())

@@ -125,7 +125,7 @@ def test_what_a_console_shows_needs_the_console_and_a_known_word(admin, pooler):
     down = admin.get(f"{url_of(pooler)}show/pools/")
     assert down.status_code == 502
     assert "refused" in down.json()["detail"]
-    unknown = admin.get(f"{url_of(pooler)}show/mem/")
+    unknown = admin.get(f"{url_of(pooler)}show/fds/")
     assert unknown.status_code == 404
     assert "servers" in unknown.json()["detail"]
 

@@ -1,0 +1,149 @@
+"""The pages of the console's verbs, and the card that says what the console holds back."""
+
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from pools import showing
+from pools.models import Mode, Pool, PoolerKind, PoolerState
+from pools.poolers.controls import Condition
+from pools.poolers.pgbouncer.kind import PgBouncer
+from tests.pools.consoles import FakeControls
+from tests.pools.records import a_pool, a_pooler
+
+VERBS = ("pause", "resume", "reconnect", "disable", "enable", "kill")
+
+
+@pytest.fixture
+def console(monkeypatch):
+    fake = FakeControls()
+    monkeypatch.setattr(PgBouncer, "controls", lambda self, pooler: fake.opened())
+    monkeypatch.setattr(showing, "condition", lambda pool: fake.condition(pool.name))
+    return fake
+
+
+@pytest.fixture
+def orders(db):
+    return a_pool(name="orders", pooler=a_pooler(state=PoolerState.ONLINE, port=1))
+
+
+def url_of(pool, word):
+    return reverse("pool-verb", args=[pool.pk, word])
+
+
+def card_of(browser, pool):
+    return browser.get(reverse("pool-condition", args=[pool.pk])).content.decode()
+
+
+@pytest.mark.parametrize("word", VERBS)
+def test_a_look_at_a_verb_does_nothing(staff, console, orders, word):
+    answer = staff.get(url_of(orders, word))
+    assert (answer.status_code, console.done) == (200, [])
+
+
+@pytest.mark.parametrize("word", VERBS)
+def test_a_verb_is_done_and_said(staff, console, orders, word):
+    console.paused, console.disabled = word == "resume", word == "enable"
+    typed = {"deadline_s": 5, "hold_s": 60} if word == "pause" else {"confirm": "orders", "hold_s": 0}
+    answer = staff.post(url_of(orders, word), typed, follow=True)
+    assert answer.redirect_chain == [(reverse("pool-detail", args=[orders.pk]), 302)]
+    assert console.done[0] == word
+    assert [message.level_tag for message in answer.context["messages"]] == ["success"]
+
+
+@pytest.mark.parametrize("word", VERBS)
+def test_readers_and_strangers_reach_no_verb(reader, client, console, orders, word):
+    assert [reader.get(url_of(orders, word)).status_code, reader.post(url_of(orders, word)).status_code] == [403, 403]
+    assert client.post(url_of(orders, word)).url == f"/login/?next={url_of(orders, word)}"
+    assert console.done == []
+
+
+def test_other_words_methods_and_pools_are_not_there(staff, console, orders):
+    assert staff.get(url_of(orders, "shutdown")).status_code == 404
+    assert staff.put(url_of(orders, "pause")).status_code == 405
+    absent = reverse("pool-verb", args=["00000000-0000-0000-0000-000000000000", "pause"])
+    assert staff.get(absent).status_code == 404
+
+
+def test_a_blocked_pause_answers_with_who_held_it_up_and_what_was_typed(staff, console, orders):
+    console.busy = True
+    answer = staff.post(url_of(orders, "pause"), {"deadline_s": 7, "hold_s": 90})
+    page = answer.content.decode()
+    assert answer.status_code == 409
+    assert "pool orders could not be paused in 7 s and was resumed: 1 blocker" in page
+    for words in ("batch at 10.0.0.9:4711", "2026-11-20 14:01:00 UTC", "4242", 'value="90"'):
+        assert words in page
+    assert console.done == ["pause", "resume"]
+
+
+def test_numbers_out_of_range_stay_with_their_message(staff, console, orders):
+    answer = staff.post(url_of(orders, "pause"), {"deadline_s": 61, "hold_s": 0})
+    assert (answer.status_code, set(answer.context["form"].errors)) == (200, {"deadline_s", "hold_s"})
+    assert 'value="61"' in answer.content.decode()
+    assert console.done == []
+
+
+def test_a_wrong_name_kills_nothing_and_stays_typed(staff, console, orders):
+    page = staff.post(url_of(orders, "kill"), {"confirm": "order", "hold_s": 0}).content.decode()
+    assert "&#x27;order&#x27; is not the pool&#x27;s name: type &#x27;orders&#x27; to kill it" in page
+    assert 'value="order"' in page
+    assert console.done == []
+
+
+def test_a_session_pool_is_warned_of_what_a_pause_waits_for(staff, console):
+    pool = a_pool(mode=Mode.SESSION)
+    assert "waits until each connected client disconnects" in staff.get(url_of(pool, "pause")).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("until_s", "words"),
+    [
+        (48, "by itself</strong>, <span data-left="),
+        (-2, "Being resumed."),
+        (None, "Paused by somebody at the console."),
+    ],
+)
+def test_the_card_says_until_when_a_pool_is_paused(staff, console, orders, until_s, words):
+    console.paused = True
+    until = timezone.now() + timedelta(seconds=until_s) if until_s is not None else None
+    Pool.objects.update(paused_until=until)
+    card = card_of(staff, orders)
+    assert words in card
+    assert "Resume now" in card
+    if until_s == 48:
+        assert f"Paused until {until:%H:%M:%S} UTC" in card
+
+
+def test_the_card_offers_what_makes_sense_now(staff, console, orders):
+    assert [name in card_of(staff, orders) for name in ("Pause…", "Disable…", "Resume now")] == [True, True, False]
+    console.disabled = True
+    assert [name in card_of(staff, orders) for name in ("Disable…", "New clients are refused")] == [False, True]
+
+
+def test_readers_see_the_state_without_buttons(reader, console, orders):
+    assert "Neither paused nor disabled." in card_of(reader, orders)
+    console.paused = True
+    card = card_of(reader, orders)
+    assert "Paused by somebody at the console." in card
+    assert "<button" not in card
+
+
+def test_a_console_that_says_nothing_is_no_green_light(staff, monkeypatch, orders):
+    monkeypatch.setattr(showing, "condition", lambda pool: None)
+    assert "The console says nothing of this pool now." in card_of(staff, orders)
+
+
+def test_a_pool_of_a_kind_without_verbs_has_no_card(staff):
+    pool = a_pool(pooler=a_pooler(kind=PoolerKind.PGPOOL))
+    assert card_of(staff, pool).strip() == ""
+    refused = staff.post(url_of(pool, "resume"))
+    assert refused.status_code == 409
+    assert "is a Pgpool-II" in refused.content.decode()
+
+
+def test_the_condition_is_read_from_the_look_that_all_share(monkeypatch, orders):
+    rows = {"databases": [{"name": "orders", "paused": 1, "disabled": 0}]}
+    monkeypatch.setattr(showing.watching, "look", lambda pooler: showing.watching.Look(rows=rows))
+    assert showing.condition(orders) == Condition(paused=True, disabled=False)
