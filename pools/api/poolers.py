@@ -42,7 +42,7 @@ class PoolerViewSet(RevisionActions, SettingsActions, ModelViewSet[Pooler]):
         values = dict(serializer.validated_data)
         wishes = pooler_settings.wishes_of(values)
         if any(wishes.values()):
-            raise InvalidValues(dict.fromkeys(wishes, ["register it first: what it takes depends on its release"]))
+            raise InvalidValues({name: [pooler_settings.TOO_EARLY] for name in wishes})
         serializer.instance, _ = poolers_admin.register(values, person(self.request.user))
 
     def perform_update(self, serializer: BaseSerializer[Pooler]) -> None:

@@ -196,7 +196,8 @@ class PoolerSerializer(serializers.ModelSerializer[Pooler]):
     @extend_schema_field(AdvisorySerializer(many=True))
     def get_advisories(self, pooler: Pooler) -> Any:
         """The published weaknesses of its release; a distribution may have corrected some in its package."""
-        return AdvisorySerializer(KINDS[pooler.kind].advisories(pooler.server_version), many=True).data
+        found: Any = KINDS[pooler.kind].advisories(pooler.server_version)
+        return AdvisorySerializer(found, many=True).data
 
 
 class AskedApplySerializer(serializers.Serializer[Any]):
