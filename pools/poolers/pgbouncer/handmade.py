@@ -64,13 +64,16 @@ def _adopt_databases(made: Adoption, settled: str, found: str) -> None:
     before = {line.name: line for line in _entries(Adoption(), settled, "databases")}
     ids = {line.pool: line for line in before.values()}
     lines = list(_entries(made, found, "databases"))
+    names = {line.name for line in lines}
     for line in lines:
-        old = ids.get(line.pool) if line.pool else before.get(line.name)
+        renamed = ids.get(line.pool) if line.pool else None
+        # what was put between a pool's comment and its entry is no new name of the pool
+        old = before.get(line.name) or (renamed if renamed and renamed.name not in names else None)
         if old is None or old.pool is None:
             made.fresh.append(_fields(made, line, {}) | {key: line.pairs.get(key, "") for key in OF_CLUSTER})
         elif changed := _changed(made, old, line):
             made.changed[old.pool] = changed
-    here = {line.name for line in lines} | {line.pool for line in lines}
+    here = names | {line.pool for line in lines if line.name not in before}
     made.gone = {old.pool for old in before.values() if old.pool and not {old.name, old.pool} & here}
     users = [{line.name: line.pairs for line in _entries(made, text, "users")} for text in (settled, found)]
     if users[0] != users[1]:
