@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Model
 from django.utils.crypto import constant_time_compare
 
+from panel.crypto import SealBroken
 from pools import apply_requests, checking, following, names, places, replication
 from pools.errors import ClusterUnreachable, IllegalTransition, InvalidValues
 from pools.models import Cluster, ClusterNode, ClusterState, NodeRole, Pool
@@ -29,7 +30,7 @@ def add(cluster: Cluster, values: dict[str, Any], author: Model | None = None) -
     A stored password never goes to a new address unasked, so it is given again as `admin_password`. Raises
     `InvalidNode` (also for a server of another system) and `ClusterUnreachable`; then nothing is saved.
     """
-    node = ClusterNode(cluster=cluster, host=values.get("host") or "", port=values.get("port") or 5432)
+    node = ClusterNode(cluster=cluster, host=values.get("host") or "", port=values.get("port", 5432))
     password = values.get("admin_password") or ""
     InvalidNode.refuse(chain(_address_problems(node), _password_problems(node, password)))
     found = checking.inspect_node(Place(cluster, node))
@@ -89,7 +90,16 @@ def _taken(node: ClusterNode) -> Iterator[tuple[str, str]]:
 
 
 def _password_problems(node: ClusterNode, password: str) -> Iterator[tuple[str, str]]:
-    cluster, stored = node.cluster, node.cluster.admin_password
+    cluster = node.cluster
+    try:
+        stored = cluster.admin_password
+    except SealBroken:
+        yield (
+            "admin_password",
+            f"the stored password of {cluster.admin_user} can't be opened with the keys at hand: "
+            "enter it on the cluster again",
+        )
+        return
     if not stored or constant_time_compare(password, stored):
         return
     own = Place(cluster)

@@ -31,9 +31,7 @@ class Place:
     @property
     def role(self) -> NodeRole | None:
         """What it was when it last answered; None where it never did."""
-        if self.found.in_recovery is None:
-            return None
-        return NodeRole.STANDBY if self.found.in_recovery else NodeRole.PRIMARY
+        return self.found.role
 
 
 def of_cluster(cluster: Cluster) -> list[Place]:

@@ -11,16 +11,17 @@ from panel.accounts.permissions import person
 from pools import checking, clusters
 from pools.api.databases import DatabaseActions
 from pools.api.filters import ClusterFilter
+from pools.api.nodes import NodeActions
 from pools.api.roles import RoleActions
 from pools.api.serializers import ClusterSerializer
 from pools.api.versions import expected_version
 from pools.models import Cluster
 
 
-class ClusterViewSet(DatabaseActions, RoleActions, ModelViewSet[Cluster]):
+class ClusterViewSet(DatabaseActions, RoleActions, NodeActions, ModelViewSet[Cluster]):
     """PostgreSQL servers that the panel can log in to; saving one tries to, and `status` says what came of it."""
 
-    queryset = Cluster.objects.select_related("status")
+    queryset = Cluster.objects.select_related("status").prefetch_related("nodes")
     serializer_class = ClusterSerializer
     lookup_value_converter = "uuid"
     filterset_class = ClusterFilter

@@ -12,12 +12,12 @@ from pools.models.events import (
     Threshold,
 )
 from pools.models.monitoring import PoolerMinute, PoolMinute
-from pools.models.nodes import ClusterNode, NodeRole
+from pools.models.nodes import ClusterNode
 from pools.models.pooler_files import PoolerFile
 from pools.models.poolers import Pooler, PoolerKind, PoolerState
 from pools.models.pools import Mode, Pool
 from pools.models.revisions import Revision, RevisionState
-from pools.models.states import ClusterState, PoolState
+from pools.models.states import ClusterState, NodeRole, PoolState
 
 __all__ = [
     "Channel",

@@ -3,7 +3,7 @@
 from django.db import models
 from django.utils import timezone
 
-from pools.models.states import ClusterState
+from pools.models.states import ClusterState, NodeRole
 
 
 class Found(models.Model):
@@ -26,6 +26,13 @@ class Found(models.Model):
 
     class Meta:
         abstract = True
+
+    @property
+    def role(self) -> NodeRole | None:
+        """What the server was when it last answered; None where it never did."""
+        if self.in_recovery is None:
+            return None
+        return NodeRole.STANDBY if self.in_recovery else NodeRole.PRIMARY
 
     def record(self, **found: object) -> None:
         """Write what a check found, with its time."""

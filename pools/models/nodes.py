@@ -6,13 +6,6 @@ from pools.models.clusters import Cluster
 from pools.models.found import Found
 
 
-class NodeRole(models.TextChoices):
-    """What a node is for, as clients ask for it."""
-
-    PRIMARY = "primary", "primary"
-    STANDBY = "standby", "standby"
-
-
 class ClusterNode(Found):
     """Another server of a cluster, logged in to with the cluster's own login; what it is, a check finds out."""
 

@@ -5,9 +5,8 @@ from django.db.models import Q, Sum
 
 from pools.models.base import Versioned
 from pools.models.clusters import Cluster
-from pools.models.nodes import NodeRole
 from pools.models.poolers import Pooler
-from pools.models.states import PoolState
+from pools.models.states import NodeRole, PoolState
 
 
 class Mode(models.TextChoices):

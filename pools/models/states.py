@@ -1,4 +1,4 @@
-"""The states that several records share: whether a server answered, and whether what is asked for is live."""
+"""The states that several records share: of a server, its role, and whether what is asked for is live."""
 
 from django.db import models
 
@@ -9,6 +9,13 @@ class ClusterState(models.TextChoices):
     UNKNOWN = "unknown", "not checked yet"
     ONLINE = "online", "online"
     UNREACHABLE = "unreachable", "unreachable"
+
+
+class NodeRole(models.TextChoices):
+    """What a server of a cluster is for, as clients ask for it."""
+
+    PRIMARY = "primary", "primary"
+    STANDBY = "standby", "standby"
 
 
 class PoolState(models.TextChoices):

@@ -3,7 +3,7 @@
 from itertools import count
 from typing import Any
 
-from pools.models import Cluster, ClusterState, ClusterStatus, Pool, Pooler, RolePassword
+from pools.models import Cluster, ClusterNode, ClusterState, ClusterStatus, Pool, Pooler, RolePassword
 
 _numbers = count(1)
 
@@ -59,3 +59,12 @@ def checked(cluster: Cluster, **found: Any) -> ClusterStatus:
     status, _ = ClusterStatus.objects.get_or_create(cluster=cluster)
     status.record(**values | found)
     return status
+
+
+def a_node(cluster: Cluster, **fields: Any) -> ClusterNode:
+    """A further server of a cluster that nothing listens at, last seen as a standby that keeps up."""
+    found = {"state": ClusterState.ONLINE, "in_recovery": True, "streaming": True, "lag_bytes": 0, "lag_s": 0.0}
+    values = {"host": "127.0.0.1", "port": 2} | found | fields
+    if values["in_recovery"] is not True:
+        values |= dict.fromkeys(("streaming", "lag_bytes", "lag_s"))
+    return ClusterNode.objects.create(cluster=cluster, **values)

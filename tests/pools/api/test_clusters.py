@@ -31,6 +31,8 @@ def test_a_cluster_reads_with_its_status_and_budget_and_without_its_password(adm
         "allocated_connections": 20,
         "used_connections": 7,
         "in_recovery": None,
+        "primary": {"host": "127.0.0.1", "port": NOBODY_LISTENS},
+        "nodes": [],
         "checked_at": None,
         "error": "",
     }

@@ -1,0 +1,68 @@
+"""The REST API of the further servers of a cluster."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+from rest_framework.decorators import action
+from rest_framework.generics import get_object_or_404
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+
+from panel.accounts.permissions import person
+from pools import nodes
+from pools.api.serializers import NodeSerializer, password_field
+from pools.models import Cluster, ClusterNode
+
+
+class NewNodeSerializer(serializers.Serializer[Any]):
+    """A server to be added; the panel logs in there with the cluster's own login."""
+
+    host = serializers.CharField(max_length=255)
+    port = serializers.IntegerField(default=5432)
+    admin_password = password_field("The cluster's own, again: a stored one goes to no new address unasked")
+
+
+class NodeActions(GenericViewSet[Cluster]):
+    """The actions of a cluster that concern its further servers."""
+
+    @extend_schema(responses=NodeSerializer(many=True), filters=False)
+    @action(detail=True)
+    def nodes(self, request: Request, pk: str) -> Response:
+        """The servers beside the cluster's own address, as the last check found them."""
+        page: Any = self.paginate_queryset(self.get_object().nodes.all())
+        return self.get_paginated_response(NodeSerializer(page, many=True).data)
+
+    @extend_schema(request=NewNodeSerializer, responses={201: NodeSerializer}, filters=False)
+    @nodes.mapping.post
+    def add_node(self, request: Request, pk: str) -> Response:
+        """Add a server after logging in there; 502 where it can't be, 400 where it belongs to another system."""
+        asked = NewNodeSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        node = nodes.add(self.get_object(), asked.validated_data, person(request.user))
+        headers = {"Location": f"{request.path}{node.pk}/"}
+        return Response(NodeSerializer(node).data, status=status.HTTP_201_CREATED, headers=headers)
+
+    @extend_schema(responses=NodeSerializer, filters=False)
+    @action(detail=True, url_path="nodes/<int:node>")
+    def node(self, request: Request, pk: str, node: int) -> Response:
+        """One server, as the last check found it."""
+        return Response(NodeSerializer(self._node(node)).data)
+
+    @extend_schema(responses={204: None}, filters=False)
+    @node.mapping.delete
+    def remove_node(self, request: Request, pk: str, node: int) -> Response:
+        """Forget a server; 409 while the cluster's pools need it. Nothing on it changes."""
+        nodes.remove(self._node(node), person(request.user))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(request=None, responses=NodeSerializer, filters=False)
+    @action(detail=True, methods=["post"], url_path="nodes/<int:node>/check")
+    def check_node(self, request: Request, pk: str, node: int) -> Response:
+        """Ask the server now; that it can't be asked is an answer too, in `state` and `error`."""
+        return Response(NodeSerializer(nodes.check(self._node(node), person(request.user))).data)
+
+    def _node(self, node: int) -> ClusterNode:
+        found: ClusterNode = get_object_or_404(self.get_object().nodes.select_related("cluster"), pk=node)
+        return found
