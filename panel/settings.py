@@ -177,6 +177,7 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "benchmarks.api.description.describe_events",
+        "pools.api.description.describe_live",
         "panel.api_schema.document_errors",
     ],
     "ENUM_NAME_OVERRIDES": {

@@ -6,6 +6,7 @@ from panel.docs import DocsView, SchemaView
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("panel.health")),
+    path("", include("panel.metrics")),
     path("", include("panel.dashboard")),
     path("", include("panel.accounts.urls")),
     path("", include("pools.urls")),

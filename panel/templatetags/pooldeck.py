@@ -25,6 +25,7 @@ NAVIGATION = [
     ("Clusters", "cluster-list", "cluster", "cluster-"),
     ("Poolers", "pooler-list", "pooler", "pooler-"),
     ("Pools", "pool-list", "pool", "pool-"),
+    ("Events", "event-list", "warning", "event-"),
     ("Runs", "run-list", "run", "run-"),
     ("Datasets", "dataset-list", "dataset", "dataset-"),
     ("API tokens", "token-list", "key", "token-"),

@@ -1,9 +1,12 @@
 """Addresses of the API of clusters, poolers and pools."""
 
-from django.urls import URLPattern, URLResolver
+from django.urls import URLPattern, URLResolver, path
 from rest_framework.routers import SimpleRouter
 
+from pools.api import live
 from pools.api.clusters import ClusterViewSet
+from pools.api.events import EventViewSet
+from pools.api.history import PoolerHistoryView, PoolHistoryView
 from pools.api.poolers import PoolerViewSet
 from pools.api.pools import PoolViewSet
 
@@ -11,4 +14,11 @@ router = SimpleRouter(use_regex_path=False)
 router.register("clusters", ClusterViewSet, basename="api-cluster")
 router.register("poolers", PoolerViewSet, basename="api-pooler")
 router.register("pools", PoolViewSet, basename="api-pool")
-urlpatterns: list[URLPattern | URLResolver] = router.urls
+router.register("events", EventViewSet, basename="api-event")
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("pools/<uuid:pk>/history/", PoolHistoryView.as_view(), name="api-pool-history"),
+    path("pools/<uuid:pk>/live/", live.pool_figures, name="api-pool-live"),
+    path("poolers/<uuid:pk>/history/", PoolerHistoryView.as_view(), name="api-pooler-history"),
+    path("poolers/<uuid:pk>/live/", live.pooler_figures, name="api-pooler-live"),
+    *router.urls,
+]

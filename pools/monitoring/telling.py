@@ -1,4 +1,4 @@
-"""Sends what is to be told of events: all that is due over a channel in one message, again with patience if it fails."""
+"""Sends what is to be told of events: what is due over a channel in one message, again later where it fails."""
 
 import logging
 import uuid

@@ -9,7 +9,6 @@ import { exact, rounded, seconds, tick } from "./run_figures.js";
 const AXIS_WIDTH = 58; // px: every chart's y axis is as wide, so that the time axes line up
 const TICK_WIDTH = 88; // px for a label and its distance to the next
 const STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400]; // s
-const TIME_TICKS = { maxRotation: 0, autoSkip: false, callback: (t) => seconds(t) };
 const DRAG_LEAST = 6; // px: a shorter drag is a click
 const EDGE = { hidden: false, pointRadius: 0, borderWidth: 0 };
 
@@ -26,13 +25,17 @@ function colour(name, opacity = "100%") {
   return colours.get(key);
 }
 
-/** Charts under one clock. `span` is the whole planned time in seconds; what lies beyond `reached` is shaded. */
+/**
+ * Charts under one clock. `span` is the whole planned time in seconds; what lies beyond `reached` is shaded. A clock
+ * of its own has a `start`, a `label` for the axis and the words for a `moment`.
+ */
 export class ChartStack {
-  constructor(span) {
+  constructor(span, { start = 0, label = seconds, moment = (t) => `${t} s` } = {}) {
+    Object.assign(this, { start, label, moment });
     this.charts = [];
     this.history = [];
     this.span = span;
-    this.range = [0, span];
+    this.range = [start, span];
     this.reached = 0;
     this.shaded = true;
     this.cursor = null;
@@ -56,9 +59,15 @@ export class ChartStack {
   /** Make the axis longer (a run without planned end grows), a zoomed view excepted; whether it is longer now. */
   extend(span) {
     if (span <= this.span) return false;
-    if (!this.history.length) this.range = [0, span];
+    if (!this.history.length) this.range = [this.start, span];
     this.span = span;
     return true;
+  }
+
+  /** Show another span of time, a zoomed view excepted, with what the series hold by now. */
+  slide(start, span) {
+    Object.assign(this, { start, span });
+    this.show(this.range);
   }
 
   zoom(range) {
@@ -71,7 +80,7 @@ export class ChartStack {
   }
 
   show(range) {
-    this.range = this.history.length ? range : [0, this.span];
+    this.range = this.history.length ? range : [this.start, this.span];
     for (const chart of this.charts) chart.undoButton.hidden = !this.history.length;
     this.draw();
   }
@@ -119,7 +128,7 @@ class TimeChart {
 
   draw() {
     const [from, to] = this.stack.range;
-    const room = Math.max(200, this.canvas.parentNode.clientWidth); // rows: a pixel each
+    const room = Math.max(400, this.canvas.parentNode.clientWidth); // rows: a pixel each, but no gap of a history thinned away
     Object.assign(this.chart.options.scales.x, { min: from, max: to });
     this.series.forEach((one, index) => {
       fillIn(one, this.lines[index], thinned(within(one.rows, this.stack.range), room, one.value));
@@ -135,7 +144,7 @@ class TimeChart {
       const row = cursor === null ? one.rows[one.rows.length - 1] : nearest(one.rows, cursor);
       const value = row ? one.value(row) : null;
       this.legend[index].textContent = rounded(value);
-      this.legend[index].title = row ? `${exact(value, one.unit)} at ${row.t} s` : "";
+      this.legend[index].title = row ? `${exact(value, one.unit)} at ${this.stack.moment(row.t)}` : "";
     });
     if (redraw) this.chart.draw();
   }
@@ -184,7 +193,7 @@ function configuration(owner) {
       layout: { padding: { right: 12, top: 4 } },
       plugins: { legend: { display: false }, tooltip: { enabled: false } },
       scales: {
-        x: { ...axis, type: "linear", afterBuildTicks: stepEvenly, ticks: TIME_TICKS },
+        x: { ...axis, type: "linear", afterBuildTicks: stepEvenly, ticks: timeTicks(owner.stack) },
         y: {
           ...axis,
           beginAtZero: true,
@@ -195,6 +204,10 @@ function configuration(owner) {
       },
     },
   };
+}
+
+function timeTicks(stack) {
+  return { maxRotation: 0, autoSkip: false, callback: (t) => stack.label(t) };
 }
 
 /** Ticks at seconds, minutes and hours as clocks have them, as many as there is room for. */
@@ -288,7 +301,7 @@ function release(owner, event) {
   Object.assign(owner, { dragged: null, pressedAt: undefined });
   if (!dragged || Math.abs(event.offsetX - pressedAt) < DRAG_LEAST) return;
   const [from, to] = dragged.sort((a, b) => a - b);
-  stack.zoom([Math.max(0, from), Math.min(stack.span, to)]);
+  stack.zoom([Math.max(stack.start, from), Math.min(stack.span, to)]);
 }
 
 /** The keyboard's way: arrows move the crosshair, + zooms to its surroundings, Escape undoes. */
@@ -300,7 +313,7 @@ function steer(stack, event) {
   const moves = {
     ArrowLeft: () => stack.point(Math.max(from, at - step)),
     ArrowRight: () => stack.point(Math.min(to, at + step)),
-    "+": () => stack.zoom([Math.max(0, at - quarter), Math.min(stack.span, at + quarter)]),
+    "+": () => stack.zoom([Math.max(stack.start, at - quarter), Math.min(stack.span, at + quarter)]),
     Escape: () => stack.undo(),
   };
   if (!(event.key in moves)) return;

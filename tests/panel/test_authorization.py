@@ -13,6 +13,7 @@ from tests.callers import anonymous, bearer, person
 pytestmark = pytest.mark.django_db
 UNSAFE = ("post", "put", "patch", "delete")
 OPEN_TO_ALL = {"/login/", "/healthz/live", "/healthz/ready"}
+FOR_MACHINES = {"/metrics"}  # answers strangers as the API does, see test_metrics
 ONES_OWN = ("/logout/", "/tokens/")  # everybody ends their own session and holds their own tokens
 SAMPLES = {"uuid": str(uuid.uuid4()), "str": "word", "int": "1", "slug": "word", "path": "word"}
 
@@ -41,7 +42,9 @@ def filled_in(route: RoutePattern) -> str:
 
 ADDRESSES = sorted(set(addresses(get_resolver())))
 API = [address for address in ADDRESSES if address.startswith("/api/v1/")]
-PAGES = [address for address in ADDRESSES if not address.startswith("/api/") and address not in OPEN_TO_ALL]
+PAGES = [
+    address for address in ADDRESSES if not address.startswith("/api/") and address not in OPEN_TO_ALL | FOR_MACHINES
+]
 
 
 def statuses(client: Client, addresses: list[str], methods: tuple[str, ...]) -> dict[tuple[str, str], int]:

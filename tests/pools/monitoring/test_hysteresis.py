@@ -32,7 +32,9 @@ NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
         (0, 31, True, Move.CLOSE),
     ],
 )
-def test_an_event_opens_over_its_upper_bound_for_a_while_and_closes_under_its_lower(value, crossed_s_ago, is_open, step):
+def test_an_event_opens_over_its_upper_bound_for_a_while_and_closes_under_its_lower(
+    value, crossed_s_ago, is_open, step
+):
     crossed_at = None if crossed_s_ago is None else NOW - timedelta(seconds=crossed_s_ago)
     assert move(RULE, value, NOW, crossed_at, is_open) == step
 

@@ -28,7 +28,7 @@ def test_where_nothing_ended_there_is_no_average_time():
     assert rates.between(AFTER, AFTER, 1.0) == IDLE
 
 
-@pytest.mark.parametrize("name", [field for field in Counters.__dataclass_fields__])
+@pytest.mark.parametrize("name", list(Counters.__dataclass_fields__))
 def test_a_counter_that_shrank_means_a_restart_and_no_rate(name):
     smaller = Counters(**{field: getattr(AFTER, field) - (field == name) for field in Counters.__dataclass_fields__})
     assert rates.between(AFTER, smaller, 1.0) is None

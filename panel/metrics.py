@@ -1,0 +1,91 @@
+"""`/metrics` for Prometheus: the pools of every pooler, and what the panel itself has to tell."""
+
+from collections.abc import Iterator
+from ipaddress import ip_address
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import URLPattern, path
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Metric, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from benchmarks.models import Run
+from pools import watching
+from pools.models import Event, Pool, Pooler, PoolerKind, Revision
+from pools.monitoring import exposition
+
+WITHIN_S = 3.0  # a console that answers later counts as down: Prometheus gives up after 10 s
+
+
+class Door(APIView):
+    """Who may read the metrics, by the rules of the API."""
+
+    def get(self, request: Request) -> Response:
+        """200 for whoever may; else 401 or 403."""
+        return Response()
+
+    def perform_content_negotiation(self, request: Request, force: bool = True) -> tuple[BaseRenderer, str]:
+        """JSON for refusals, also to Prometheus, which asks for its own format."""
+        return super().perform_content_negotiation(request, force=True)
+
+
+_door = Door.as_view()
+
+
+class PanelCollector(Collector):
+    """All metrics of one scrape."""
+
+    def collect(self) -> Iterator[Metric]:
+        """The poolers' first; they are asked at once, within a deadline."""
+        poolers = list(Pooler.objects.filter(kind=PoolerKind.PGBOUNCER))
+        looks = watching.looks_of(poolers, WITHIN_S)
+        yield from exposition.families(exposition.by_pooler(poolers, looks))
+        yield _counted("pooldeck_runs", "Runs by status", "status", Run.objects.order_by())
+        yield _counted("pooldeck_applies", "Revisions by what became of them", "state", Revision.objects.order_by())
+        yield _counted("pooldeck_pools", "Pools by state", "state", Pool.objects.wanted().order_by())
+        yield _counted("pooldeck_events_open", "Open events by kind", "kind", Event.objects.standing().order_by())
+
+
+def _counted(
+    name: str, text: str, field: str, rows: QuerySet[Run] | QuerySet[Revision] | QuerySet[Pool] | QuerySet[Event]
+) -> Metric:
+    family = GaugeMetricFamily(name, text, labels=[field])
+    for value, count in rows.values_list(field).annotate(Count("pk")):
+        family.add_metric([value], count)
+    return family
+
+
+@login_not_required  # a token with the scope `read`, a login, or an address of POOLDECK_METRICS_ALLOW
+@never_cache
+@require_safe
+def metrics(request: HttpRequest) -> HttpResponseBase:
+    """Everything in Prometheus's text format; a pooler that is down costs no more than `WITHIN_S`."""
+    if not _is_allowed(request.META.get("REMOTE_ADDR", "")):
+        answer = _door(request)
+        if answer.status_code != 200:
+            refusal: HttpResponseBase = answer.render()
+            return refusal
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(PanelCollector())
+    return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
+
+
+def _is_allowed(address: str) -> bool:
+    """Whether the panel's neighbour on the network may read without a token; of a proxy, it is the proxy's address."""
+    try:
+        return any(ip_address(address) in network for network in settings.METRICS_ALLOW)
+    except ValueError:
+        return False  # a Unix socket has none
+
+
+urlpatterns: list[URLPattern] = [path("metrics", metrics, name="metrics")]

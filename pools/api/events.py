@@ -1,0 +1,72 @@
+"""The REST API of events."""
+
+from typing import Any
+
+import django_filters
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import ReadOnlyModelViewSet
+
+from panel.accounts.permissions import person
+from pools.models import Event, EventKind, Severity, SubjectType
+
+
+class EventSerializer(serializers.ModelSerializer[Event]):
+    """Something that crossed its bound; `closed_at` is null while it holds. `value` is what it opened with."""
+
+    kind = serializers.ChoiceField(EventKind.choices)
+    severity = serializers.ChoiceField(Severity.choices)
+    subject_type = serializers.ChoiceField(SubjectType.choices)
+
+    class Meta:
+        model = Event
+        fields = [
+            "id",
+            "kind",
+            "severity",
+            "subject_type",
+            "subject_id",
+            "subject_name",
+            "value",
+            "message",
+            "opened_at",
+            "closed_at",
+            "acknowledged_at",
+            "acknowledged_by",
+        ]
+        read_only_fields = fields
+
+
+class EventFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filter carries no types
+    """`open=true` are those that hold."""
+
+    open = django_filters.BooleanFilter(field_name="closed_at", lookup_expr="isnull")
+
+    class Meta:
+        model = Event
+        fields = ["kind", "severity", "subject_type", "subject_id", "open"]
+
+
+class EventViewSet(ReadOnlyModelViewSet[Event]):
+    """What crossed a bound, the latest first."""
+
+    queryset: QuerySet[Event] = Event.objects.told()
+    serializer_class = EventSerializer
+    lookup_value_converter = "uuid"
+    action_scopes = {"acknowledge": "apply"}
+    filterset_class = EventFilter
+    search_fields = ["subject_name", "message"]
+    ordering_fields = ["opened_at", "closed_at", "kind", "severity", "subject_name"]
+
+    @extend_schema(request=None, responses=EventSerializer)
+    @action(detail=True, methods=["post"])
+    def acknowledge(self, request: Request, pk: Any) -> Response:
+        """Note that somebody has seen it; the first one stays."""
+        event = self.get_object()
+        event.acknowledge(person(request.user))
+        event.refresh_from_db()
+        return Response(self.get_serializer(event).data)

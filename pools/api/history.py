@@ -1,0 +1,83 @@
+"""The REST API of what pools and poolers did: minutes kept, bundled for an hour, a day or a week."""
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.generics import get_object_or_404
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from pools.models import Pool, Pooler
+from pools.monitoring import history
+from pools.monitoring.history import RANGES, History, Point, Range
+from pools.monitoring.rates import FIGURES
+
+
+class FigureSerializer(serializers.Serializer[dict[str, Any]]):
+    """A figure over one step; null where nothing ended or nothing could be told."""
+
+    avg = serializers.FloatField(allow_null=True)
+    max = serializers.FloatField(allow_null=True)
+
+
+class PointSerializer(serializers.Serializer[Point]):
+    """One step: when it began, how often the console was asked in it, and every figure."""
+
+    at = serializers.DateTimeField(source="time")
+    looks = serializers.IntegerField()
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """Each figure by its name."""
+        return {**super().get_fields(), **{name: FigureSerializer() for name in FIGURES}}
+
+    def to_representation(self, instance: Point) -> dict[str, Any]:
+        """The figures as `{avg, max}`."""
+        figures = {name: {"avg": instance.average[name], "max": instance.maximum[name]} for name in FIGURES}
+        return {"at": instance.time.isoformat(), "looks": instance.looks, **figures}
+
+
+class HistorySerializer(serializers.Serializer[History]):
+    """Points in order of time; a step that is missing was not recorded. Times in ms, bytes and counts a second."""
+
+    range = serializers.CharField(source="range.name")
+    step_s = serializers.SerializerMethodField()
+    points = PointSerializer(many=True)
+
+    def get_step_s(self, found: History) -> int:
+        """How long one step is."""
+        return found.range.step * 60
+
+
+RANGE = OpenApiParameter("range", enum=list(RANGES), default="hour", description="How far back")
+
+
+def range_of(request: Request) -> Range:
+    """What `?range=` names; 400 for anything else."""
+    name = request.query_params.get("range", "hour")
+    if name not in RANGES:
+        raise ValidationError({"range": [f"{name!r} is none of {', '.join(RANGES)}"]})
+    return RANGES[name]
+
+
+class PoolHistoryView(APIView):
+    """What a pool did."""
+
+    @extend_schema(parameters=[RANGE], responses=HistorySerializer)
+    def get(self, request: Request, pk: UUID) -> Response:
+        """The averages and maxima of its figures."""
+        pool = get_object_or_404(Pool.objects.wanted(), pk=pk)
+        return Response(HistorySerializer(history.of_pool(pool, range_of(request))).data)
+
+
+class PoolerHistoryView(APIView):
+    """What all pools of a pooler did together."""
+
+    @extend_schema(parameters=[RANGE], responses=HistorySerializer)
+    def get(self, request: Request, pk: UUID) -> Response:
+        """The averages and maxima of their sums."""
+        pooler = get_object_or_404(Pooler, pk=pk)
+        return Response(HistorySerializer(history.of_pooler(pooler, range_of(request))).data)

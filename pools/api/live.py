@@ -1,0 +1,102 @@
+"""What a pool or a pooler does now, as a stream (Server-Sent Events): one event a second, all figures in it."""
+
+import json
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import extend_schema
+from rest_framework.generics import get_object_or_404
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from panel import streams
+from pools.models import Pool, Pooler
+from pools.monitoring import feed
+from pools.monitoring.rates import Reading
+from pools.watching import Look
+
+HEARTBEAT_S = 15.0
+
+
+class Door(APIView):
+    """Who may follow, by the same rules as the rest of the API."""
+
+    def perform_content_negotiation(self, request: Request, force: bool = True) -> tuple[BaseRenderer, str]:
+        """JSON for refusals, also to an EventSource, which asks for nothing but an event stream."""
+        return super().perform_content_negotiation(request, force=True)
+
+
+class PoolDoor(Door):
+    """Of a pool."""
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request, pk: UUID) -> Response:
+        """The caller's id, the pooler to look at, and the pool's name there; else 401, 403 or 404."""
+        pool = get_object_or_404(Pool.objects.only("pooler_id", "name"), pk=pk)
+        return Response((request.user.pk, pool.pooler_id, pool.name))
+
+
+class PoolerDoor(Door):
+    """Of a pooler."""
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request, pk: UUID) -> Response:
+        """The caller's id and the pooler; else 401, 403 or 404."""
+        get_object_or_404(Pooler.objects.only("pk"), pk=pk)
+        return Response((request.user.pk, pk, None))
+
+
+_doors = {"pool": PoolDoor.as_view(), "pooler": PoolerDoor.as_view()}
+
+
+@login_not_required  # the door asks for a token or a session, and answers as an API does
+async def pool_figures(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+    """GET: a pool's figures each second, as `event: figures`."""
+    return await _answer(request, pk, _doors["pool"])
+
+
+@login_not_required
+async def pooler_figures(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+    """GET: the figures of all pools of a pooler together each second."""
+    return await _answer(request, pk, _doors["pooler"])
+
+
+async def _answer(request: HttpRequest, pk: UUID, door: Callable[..., Any]) -> HttpResponseBase:
+    answer = await streams.knock(door, request, pk=pk)
+    if answer.status_code != 200:
+        return answer
+    user_id, pooler_id, name = answer.data
+
+    async def may_stay() -> bool:
+        return (await streams.knock(door, request, pk=pk)).status_code == 200
+
+    return streams.serve(user_id, _stream(pooler_id, name, may_stay), instead="history/")
+
+
+async def _stream(pooler_id: UUID, name: str | None, may_stay: Callable[[], Any]) -> AsyncGenerator[bytes, None]:
+    """The wire's text, until the pooler is removed or the follower may follow no longer."""
+    await streams.give_up_thread()
+    yield b"retry: 2000\n\n"
+    told = 0
+    async with aclosing(feed.follow(pooler_id)) as looks:
+        async for look in looks:
+            told += 1
+            if told % int(HEARTBEAT_S) == 0 and not await may_stay():
+                return
+            text = json.dumps(payload(look, name), allow_nan=False, separators=(",", ":"))
+            yield f"event: figures\ndata: {text}\n\n".encode()
+
+
+def payload(look: Look, name: str | None) -> dict[str, Any]:
+    """`{t, error, …every figure}` of a pool, or of all pools without a name; no figures where there is an error."""
+    if look.error:
+        return {"t": look.at, "error": look.error}
+    reading: Reading = look.reading(name) if name is not None else look.whole()
+    return {"t": look.at, "error": "", **reading}

@@ -1,0 +1,91 @@
+"""What a pool or a pooler did over an hour, a day or a week: minutes bundled by the database, gaps left as gaps."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db.models import F, FloatField, Max, Q, QuerySet, Sum, Value
+from django.db.models.functions import NullIf
+
+from pools.models import Pool, Pooler, PoolerMinute, PoolMinute
+from pools.monitoring.rates import FIGURES, WEIGHTS
+
+Rows = QuerySet[PoolMinute] | QuerySet[PoolerMinute]
+
+
+@dataclass(frozen=True)
+class Range:
+    """A span back from now, and how many minutes make one point: at most about 300 points."""
+
+    name: str
+    minutes: int
+    step: int
+
+
+RANGES = {one.name: one for one in (Range("hour", 60, 1), Range("day", 24 * 60, 5), Range("week", 7 * 24 * 60, 40))}
+
+
+@dataclass(frozen=True)
+class Point:
+    """The averages and maxima of one step, which began at `at` (Unix, in s)."""
+
+    at: int
+    looks: int
+    average: dict[str, float | None]
+    maximum: dict[str, float | None]
+
+    @property
+    def time(self) -> datetime:
+        """When it began."""
+        return datetime.fromtimestamp(self.at, UTC)
+
+
+@dataclass(frozen=True)
+class History:
+    """Points in order of time; steps in which nothing was recorded are missing. `begins`, `ends`: Unix, in s."""
+
+    range: Range
+    begins: int
+    ends: int
+    points: list[Point]
+
+
+def of_pool(pool: Pool, range_: Range) -> History:
+    """A pool's own."""
+    return _history(PoolMinute.objects.filter(pool=pool), range_)
+
+
+def of_pooler(pooler: Pooler, range_: Range) -> History:
+    """All pools of a pooler together."""
+    return _history(PoolerMinute.objects.filter(pooler=pooler), range_)
+
+
+def _history(rows: Rows, range_: Range) -> History:
+    now = int(time.time() // 60)
+    first = (now - range_.minutes) // range_.step * range_.step  # whole steps, so that a point does not move
+    found = rows.filter(minute__gte=first).order_by()
+    bundled = found.annotate(begins=F("minute") - F("minute") % range_.step).values("begins")
+    points = [_point(row) for row in bundled.annotate(**dict(_aggregates())).order_by("begins")]
+    return History(range_, first * 60, (now + 1) * 60, points)
+
+
+def _aggregates() -> Iterator[tuple[str, Any]]:
+    yield "all_looks", Sum("looks")
+    for name in FIGURES:
+        average = f"{name}_avg"
+        weight = F("looks") * F(f"{WEIGHTS[name]}_avg") if name in WEIGHTS else F("looks") * Value(1.0)
+        known = Sum(weight, filter=Q(**{f"{average}__isnull": False}), output_field=FloatField())
+        weighted = Sum(F(average) * weight, output_field=FloatField())
+        yield f"mean_{name}", weighted / NullIf(known, Value(0.0))
+        yield f"most_{name}", Max(f"{name}_max")
+
+
+def _point(row: dict[str, Any]) -> Point:
+    return Point(
+        at=row["begins"] * 60,
+        looks=row["all_looks"],
+        average={name: row[f"mean_{name}"] for name in FIGURES},
+        maximum={name: row[f"most_{name}"] for name in FIGURES},
+    )

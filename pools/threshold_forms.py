@@ -1,0 +1,59 @@
+"""The form of all thresholds at once: a row a kind."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django import forms
+
+from pools.errors import InvalidValues
+from pools.models import EventKind
+from pools.monitoring import thresholds
+from pools.monitoring.hysteresis import Rule
+from pools.monitoring.thresholds import Bound, Watch
+
+
+class ThresholdsForm(forms.Form):
+    """For each kind whether it is looked after and, where there is something to choose, its bounds."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.bounds = thresholds.bounds()
+        for kind, bound in self.bounds.items():
+            self.fields |= _fields(kind, bound)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """The fields of one kind after the other, for the page."""
+        for kind, bound in self.bounds.items():
+            names = ("enabled", "opens_at", "closes_at", "for_s")
+            found = {name: self[f"{kind}_{name}"] for name in names if f"{kind}_{name}" in self.fields}
+            yield {"watch": bound.watch, "title": EventKind(kind).label, **found}
+
+    def rules(self) -> dict[EventKind, tuple[Rule, bool]]:
+        """What was typed; only after `is_valid()`."""
+        return {kind: self._rule(kind, bound.watch) for kind, bound in self.bounds.items()}
+
+    def blame(self, error: InvalidValues) -> None:
+        """Put the messages, by kind, beside the field that closes it."""
+        for kind, found in error.errors.items():
+            for message in found:
+                self.add_error(f"{kind}_closes_at" if f"{kind}_closes_at" in self.fields else f"{kind}_for_s", message)
+
+    def _rule(self, kind: EventKind, watch: Watch) -> tuple[Rule, bool]:
+        typed = self.cleaned_data
+        opens_at = typed.get(f"{kind}_opens_at", watch.rule.opens_at)
+        closes_at = typed.get(f"{kind}_closes_at", watch.rule.closes_at)
+        return Rule(opens_at, closes_at, typed[f"{kind}_for_s"]), typed[f"{kind}_enabled"]
+
+
+def _fields(kind: EventKind, bound: Bound) -> dict[str, forms.Field]:
+    label, rule = kind.label, bound.rule
+    found: dict[str, forms.Field] = {
+        "enabled": forms.BooleanField(required=False, initial=bound.enabled, label=f"Look after: {label}")
+    }
+    if bound.watch.counts:
+        found["opens_at"] = forms.FloatField(initial=f"{rule.opens_at:g}", label=f"{label}: opens at")
+        found["closes_at"] = forms.FloatField(initial=f"{rule.closes_at:g}", label=f"{label}: closes below")
+    found["for_s"] = forms.IntegerField(
+        initial=int(rule.for_s), min_value=0, max_value=thresholds.MOST_S, label=f"{label}: for, seconds"
+    )
+    return {f"{kind}_{name}": field for name, field in found.items()}

@@ -1,0 +1,97 @@
+"""The pages of events: what crossed a bound, the bounds, and a message to test the channels with."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from panel.accounts.permissions import person
+from pools.errors import InvalidValues
+from pools.models import Channel, Event, EventKind
+from pools.monitoring import channels, telling, thresholds
+from pools.threshold_forms import ThresholdsForm
+from pools.views.access import staff_only
+
+PAGE_SIZE = 50
+STATES = [("open", "open"), ("closed", "closed")]
+
+
+@require_safe
+def event_list(request: HttpRequest) -> HttpResponse:
+    """The events, the open ones where nothing else is asked for; found by subject (`q`), `state` and `kind`."""
+    page = Paginator(_found(request), PAGE_SIZE).get_page(request.GET.get("page"))
+    context = {
+        "page": page,
+        "chosen": request.GET,
+        "kinds": EventKind.choices,
+        "states": STATES,
+        "open_count": Event.objects.standing().count(),
+        "is_filtered": any(request.GET.get(name) for name in ("q", "state", "kind")),
+        "channels": channels.configured(),
+    }
+    return render(request, "pools/event_list.html", context)
+
+
+def _found(request: HttpRequest) -> QuerySet[Event]:
+    rows = Event.objects.told()
+    if query := request.GET.get("q", "").strip():
+        rows = rows.filter(Q(subject_name__icontains=query) | Q(message__icontains=query))
+    if (kind := request.GET.get("kind")) in EventKind.values:
+        rows = rows.filter(kind=kind)
+    if (state := request.GET.get("state")) in ("open", "closed"):
+        rows = rows.filter(closed_at__isnull=state == "open")
+    return rows
+
+
+@require_POST
+@staff_only
+def event_acknowledge(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Note who has seen it."""
+    event = get_object_or_404(Event.objects.told(), pk=pk)
+    event.acknowledge(person(request.user))
+    return redirect(f"{request.POST.get('next') or ''}" if _is_ours(request.POST.get("next")) else "event-list")
+
+
+def _is_ours(address: str | None) -> bool:
+    return bool(address) and str(address).startswith("/events/")
+
+
+@staff_only
+def event_thresholds(request: HttpRequest) -> HttpResponse:
+    """The bounds at which events open and close."""
+    form = ThresholdsForm(request.POST or None)
+    context: dict[str, Any] = {"form": form, "channels": _channels()}
+    if request.method == "POST" and form.is_valid():
+        try:
+            thresholds.change(form.rules())
+        except InvalidValues as error:
+            form.blame(error)
+        else:
+            messages.success(request, "The thresholds are saved; they hold from the next look on.")
+            return redirect("event-thresholds")
+    return render(request, "pools/thresholds.html", context)
+
+
+@require_POST
+@staff_only
+def event_test(request: HttpRequest) -> HttpResponse:
+    """Send a message of no event over each channel, and say what became of it."""
+    for channel in channels.configured():
+        label = Channel(channel).label
+        if reason := telling.test(channel):
+            messages.error(request, f"The test by {label} did not arrive: {reason}")
+        else:
+            messages.success(request, f"The test by {label} was accepted.")
+    if not channels.configured():
+        messages.warning(request, "No channel is configured: set POOLDECK_WEBHOOK_URL or POOLDECK_EMAIL_HOST and _TO.")
+    return redirect("event-thresholds")
+
+
+def _channels() -> list[dict[str, Any]]:
+    named = set(channels.configured())
+    return [{"label": channel.label, "is_configured": channel in named} for channel in Channel]

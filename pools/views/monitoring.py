@@ -1,0 +1,126 @@
+"""The pages of what pools and poolers do: live, and over an hour, a day or a week."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from pools import watching
+from pools.models import Event, Pool, Pooler, PoolerState
+from pools.monitoring import history
+from pools.monitoring.history import RANGES, History
+from pools.monitoring.rates import FIGURES, Reading
+from pools.watching import Look
+
+LIVE = "live"
+LIVE_S = 600  # of minutes kept, before the page was opened
+EVENTS_SHOWN = 10
+CHOICES = [(LIVE, "Live"), *((name, f"Last {name}") for name in RANGES)]
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One figure: what it is called, its unit, and where it comes from."""
+
+    name: str
+    label: str
+    unit: str
+    source: str
+
+
+TILES = (
+    Tile("cl_waiting", "Clients waiting", "", "cl_waiting of SHOW POOLS: they wait for a server connection"),
+    Tile("cl_active", "Clients active", "", "cl_active of SHOW POOLS: linked to a server connection, or idle"),
+    Tile("sv_active", "Servers active", "", "sv_active of SHOW POOLS: server connections in use"),
+    Tile("sv_idle", "Servers idle", "", "sv_idle of SHOW POOLS: ready for a client"),
+    Tile("sv_used", "Servers used", "", "sv_used of SHOW POOLS: idle for long, to be tested before the next client"),
+    Tile(
+        "maxwait_ms", "Longest wait", "ms", "maxwait of SHOW POOLS: how long the first client in the queue has waited"
+    ),
+    Tile("queries_per_s", "Queries", "/s", "total_query_count of SHOW STATS, its growth"),
+    Tile("transactions_per_s", "Transactions", "/s", "total_xact_count of SHOW STATS, its growth"),
+    Tile("received_bytes_per_s", "In", "bytes/s", "total_received of SHOW STATS, its growth: from clients"),
+    Tile("sent_bytes_per_s", "Out", "bytes/s", "total_sent of SHOW STATS, its growth: to clients"),
+    Tile("query_ms", "Average query", "ms", "total_query_time over total_query_count, waiting for a server included"),
+    Tile("transaction_ms", "Average transaction", "ms", "total_xact_time over total_xact_count"),
+    Tile("wait_ms", "Average wait", "ms", "total_wait_time over total_xact_count: for a server, a transaction"),
+)
+
+
+@require_safe
+def pool_monitoring(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """What a pool does and did."""
+    pool = get_object_or_404(Pool.objects.select_related("pooler", "cluster"), pk=pk)
+    chosen = _chosen(request)
+    found = history.of_pool(pool, RANGES.get(chosen, RANGES["hour"]))
+    look = look_of(pool.pooler) if chosen == LIVE else Look()
+    context = {"pool": pool, "source": reverse("api-pool-live", args=[pk]), "events": events_of(pool.pk)}
+    context |= {"course": course(found, chosen), "tiles": tiles(look, look.reading(pool.name))}
+    return render(request, "pools/pool_monitoring.html", context | _choice(chosen, found, look))
+
+
+@require_safe
+def pooler_monitoring(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """What all pools of a pooler do and did together."""
+    pooler = get_object_or_404(Pooler, pk=pk)
+    chosen = _chosen(request)
+    found = history.of_pooler(pooler, RANGES.get(chosen, RANGES["hour"]))
+    look = look_of(pooler) if chosen == LIVE else Look()
+    context = {"pooler": pooler, "source": reverse("api-pooler-live", args=[pk]), "events": events_of(pooler.pk)}
+    context |= {"course": course(found, chosen), "tiles": tiles(look, look.whole())}
+    return render(request, "pools/pooler_monitoring.html", context | _choice(chosen, found, look))
+
+
+def live_part(pool: Pool) -> dict[str, Any]:
+    """The context of the moving charts on a pool's own page."""
+    found = history.of_pool(pool, RANGES["hour"])
+    return {"course": course(found, LIVE), "source": reverse("api-pool-live", args=[pool.pk])}
+
+
+def look_of(pooler: Pooler) -> Look:
+    """What its console says, where the last check could log in."""
+    answers = pooler.state == PoolerState.ONLINE
+    return watching.look(pooler) if answers else Look(error=pooler.error or "it was not checked yet")
+
+
+def tiles(look: Look, reading: Reading) -> list[dict[str, Any]]:
+    """The tiles with their values; none where the console did not answer."""
+    return [{"tile": tile, "value": None if look.error else reading[tile.name]} for tile in TILES]
+
+
+def course(found: History, chosen: str) -> dict[str, Any]:
+    """What the charts are drawn from: rows of the columns, of averages first; missing steps are not among them."""
+    points = found.points
+    if chosen == LIVE:
+        points = [point for point in points if point.at >= found.ends - LIVE_S]
+    columns = ["t", *FIGURES, *(f"{name}_max" for name in FIGURES)]
+    rows = [[point.at, *_rounded(point.average), *_rounded(point.maximum)] for point in points]
+    zone = timezone.get_current_timezone_name()
+    span = {"begins": found.begins, "ends": found.ends, "step": found.range.step * 60, "zone": zone}
+    return {"range": chosen, "columns": columns, "rows": rows, **span}
+
+
+def events_of(subject: UUID) -> list[Event]:
+    """The latest events of a pool, pooler or cluster, the open ones first; a pooler's with those of its pools."""
+    told = Event.objects.told()
+    mine = told.filter(subject_id=subject) | told.filter(pooler_id=subject)
+    return [*mine.filter(closed_at=None)[:EVENTS_SHOWN], *mine.exclude(closed_at=None)[:EVENTS_SHOWN]][:EVENTS_SHOWN]
+
+
+def _chosen(request: HttpRequest) -> str:
+    asked = request.GET.get("range", LIVE)
+    return asked if asked in RANGES else LIVE
+
+
+def _choice(chosen: str, found: History, look: Look) -> dict[str, Any]:
+    return {"chosen": chosen, "choices": CHOICES, "history": found, "look_error": look.error}
+
+
+def _rounded(figures: dict[str, float | None]) -> list[float | None]:
+    """Four digits behind the point are more than a chart can show."""
+    return [None if figures[name] is None else round(figures[name] or 0, 4) for name in FIGURES]

@@ -1,0 +1,175 @@
+/** What a pool or a pooler does: charts of what was recorded, or live from the figures that arrive each second. */
+
+import { ChartStack } from "./charts.js";
+import { exact, rounded } from "./run_figures.js";
+
+const WINDOW = 300; // s that the live charts show
+const KEPT = 3600; // s of live rows in memory
+const FIRST_WAIT = 1000; // ms, doubled with each failure
+const LONGEST_WAIT = 15000; // ms
+const BYTES = ["bytes", "kB", "MB", "GB"];
+
+const root = document.querySelector("[data-monitoring]");
+const course = JSON.parse(document.getElementById("course").textContent);
+const isLive = course.range === "live";
+
+const line = (label, colour, name, unit) => ({ label, colour, name, unit });
+const SERIES = {
+  connections: [
+    "Connections",
+    line("clients waiting", "--chart-4", "cl_waiting", "clients"),
+    line("clients active", "--chart-3", "cl_active", "clients"),
+    line("servers active", "--chart-5", "sv_active", "servers"),
+    line("servers idle", "--chart-6", "sv_idle", "servers"),
+    line("servers used", "--chart-2", "sv_used", "servers"),
+  ],
+  rates: [
+    "Throughput",
+    line("queries", "--chart-1", "queries_per_s", "queries/s"),
+    line("transactions", "--chart-2", "transactions_per_s", "transactions/s"),
+  ],
+  times: [
+    "Average times",
+    line("query", "--chart-1", "query_ms", "ms"),
+    line("transaction", "--chart-2", "transaction_ms", "ms"),
+    line("wait", "--chart-4", "wait_ms", "ms"),
+  ],
+  maxwait: ["Longest wait", line("longest wait", "--chart-4", "maxwait_ms", "ms")],
+  bytes: [
+    "Traffic",
+    line("in", "--chart-5", "received_bytes_per_s", "bytes/s"),
+    line("out", "--chart-3", "sent_bytes_per_s", "bytes/s"),
+  ],
+};
+
+/** The rows as objects; where a step is missing one without values is put, so that the line breaks there. */
+function rowsOf({ columns, rows, step }) {
+  const found = [];
+  for (const row of rows) {
+    const last = found[found.length - 1];
+    if (last && row[0] - last.t > step * 1.5) found.push({ t: last.t + step });
+    found.push(Object.fromEntries(columns.map((name, index) => [name, row[index]])));
+  }
+  return found;
+}
+
+const rows = rowsOf(course);
+
+function clock(options) {
+  const format = new Intl.DateTimeFormat("en-GB", { timeZone: course.zone, hour12: false, ...options });
+  return (t) => format.format(new Date(t * 1000));
+}
+
+const HOURS = { hour: "2-digit", minute: "2-digit" };
+const LABELS = {
+  live: clock({ ...HOURS, second: "2-digit" }),
+  hour: clock(HOURS),
+  day: clock(HOURS),
+  week: clock({ weekday: "short", hour: "2-digit", minute: "2-digit" }),
+};
+const now = () => Date.now() / 1000;
+const span = isLive ? [now() - WINDOW, now()] : [course.begins, course.ends];
+const moment = clock({ weekday: "short", ...HOURS, second: "2-digit" });
+const stack = new ChartStack(span[1], { start: span[0], label: LABELS[course.range], moment });
+stack.shaded = false;
+
+/** A recorded point's band reaches from its average to its maximum; a live one is one value. */
+function series({ label, colour, name, unit }) {
+  const value = (row) => row[name] ?? null;
+  const band = (row) => (value(row) === null ? null : [value(row), row[`${name}_max`] ?? value(row)]);
+  return { label, colour, unit, rows, value, ...(isLive ? {} : { band }) };
+}
+
+function build() {
+  const charts = root.querySelector("[data-charts]");
+  charts.hidden = !isLive && !rows.length;
+  for (const element of charts.querySelectorAll("[data-chart]")) {
+    const [title, ...lines] = SERIES[element.dataset.chart];
+    stack.add(element, title, lines.map(series));
+  }
+  stack.draw();
+}
+
+function sized(value) {
+  if (value === null || value === undefined) return "–";
+  let [unit, number] = [0, value];
+  for (; number >= 1024 && unit < BYTES.length - 1; unit += 1) number /= 1024;
+  return `${unit === 0 || number >= 100 ? Math.round(number) : number.toFixed(1)} ${BYTES[unit]}`;
+}
+
+function writeTiles(figures) {
+  for (const place of root.querySelectorAll("[data-figure]")) {
+    const { figure, unit } = place.dataset;
+    const value = figures[figure];
+    place.querySelector("span").textContent = unit === "bytes/s" ? sized(value) : rounded(value);
+    place.title = value === null ? "nothing to tell" : exact(value, unit).trim();
+    const warns = value > 0 && (figure === "cl_waiting" || figure === "maxwait_ms");
+    place.parentElement.classList.toggle("pd-tile-warn", warns);
+  }
+}
+
+function writeError(text) {
+  const place = root.querySelector("[data-look-error]");
+  const tiles = root.querySelector("[data-tiles]");
+  if (!place || !tiles) return;
+  place.hidden = !text;
+  tiles.hidden = Boolean(text);
+  place.textContent = text ? `No figures: ${text}` : "";
+}
+
+function take(figures) {
+  const last = rows[rows.length - 1];
+  if (last && figures.t <= last.t) return;
+  if (last && figures.t - last.t > 90) rows.push({ t: last.t + 1 });
+  rows.push(figures.error ? { t: figures.t } : figures);
+  while (rows.length && rows[0].t < figures.t - KEPT) rows.shift();
+  writeError(figures.error);
+  if (!figures.error) writeTiles(figures);
+  stack.slide(figures.t - WINDOW, figures.t);
+  root.dataset.seen = Number(root.dataset.seen) + 1;
+}
+
+/** One stream, only while somebody looks at the page: another tab costs neither a connection nor a console's time. */
+class Feed {
+  constructor(url) {
+    Object.assign(this, { url, wait: FIRST_WAIT, source: null, timer: 0 });
+    document.addEventListener("visibilitychange", () => (document.hidden ? this.close() : this.open()));
+    if (!document.hidden) this.open();
+  }
+
+  open() {
+    this.close();
+    this.source = new EventSource(this.url);
+    this.source.addEventListener("figures", (event) => this.heard(event));
+    this.source.addEventListener("error", () => this.again());
+  }
+
+  heard(event) {
+    this.wait = FIRST_WAIT;
+    tell("live");
+    take(JSON.parse(event.data));
+  }
+
+  again() {
+    this.close();
+    tell("reconnecting…");
+    this.timer = setTimeout(() => this.open(), this.wait * (0.75 + Math.random() / 2));
+    this.wait = Math.min(LONGEST_WAIT, this.wait * 2);
+  }
+
+  close() {
+    clearTimeout(this.timer);
+    this.source?.close();
+    this.source = null;
+  }
+}
+
+function tell(state) {
+  const place = root.querySelector("[data-live-state]");
+  if (!place) return;
+  place.textContent = state;
+  place.classList.toggle("pd-live-lost", state !== "live");
+}
+
+build();
+if (isLive) window.pooldeckFeed = new Feed(root.dataset.source);

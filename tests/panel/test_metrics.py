@@ -1,0 +1,74 @@
+"""/metrics: who may read it, what the panel tells of itself, and that a dead pooler costs no time."""
+
+import time
+from ipaddress import ip_network
+
+import pytest
+from django.test import Client
+from prometheus_client.parser import text_string_to_metric_families
+
+from benchmarks.models import Run
+from pools import watching
+from pools.models import PoolerKind
+from pools.poolers import KINDS
+from tests.callers import anonymous, bearer, queries_of
+from tests.pools.monitoring.records import an_event
+from tests.pools.records import a_pool, a_pooler
+
+pytestmark = pytest.mark.django_db
+
+
+def samples(text: str) -> dict[tuple[str, ...], float]:
+    """(name, label values…) → value."""
+    families = text_string_to_metric_families(text)
+    return {(one.name, *one.labels.values()): one.value for family in families for one in family.samples}
+
+
+def test_the_panel_tells_of_itself():
+    Run.objects.enqueue()
+    pool = a_pool(pooler=a_pooler(name="edge"))
+    an_event(pool)
+    answer = bearer("read").get("/metrics")
+    assert answer["Content-Type"].startswith("text/plain; version=")
+    found = samples(answer.content.decode())
+    assert found["pooldeck_runs", "queued"] == 1
+    assert found["pooldeck_pools", "pending"] == 1
+    assert found["pooldeck_events_open", "waiting"] == 1
+    assert found["pgbouncer_up", "edge"] == 0
+
+
+@pytest.mark.parametrize(("client", "status"), [(anonymous, 401), (lambda: bearer("run"), 403), (bearer, 200)])
+def test_reading_needs_a_token_that_may_read(client, status):
+    assert client().get("/metrics").status_code == status
+
+
+def test_a_neighbour_who_is_allowed_needs_no_token(settings):
+    settings.METRICS_ALLOW = [ip_network("10.1.0.0/16")]
+    assert Client(REMOTE_ADDR="10.1.2.3").get("/metrics").status_code == 200
+    assert Client(REMOTE_ADDR="10.2.2.3").get("/metrics").status_code == 401
+    assert Client(REMOTE_ADDR="").get("/metrics").status_code == 401
+
+
+def test_it_can_only_be_read():
+    assert bearer().post("/metrics").status_code == 405
+
+
+def test_a_console_that_hangs_does_not_make_the_scrape_slow(monkeypatch):
+    a_pooler(name="hangs")
+    monkeypatch.setattr("panel.metrics.WITHIN_S", 0.2)
+    monkeypatch.setattr(KINDS[PoolerKind.PGBOUNCER], "sample", lambda pooler: time.sleep(1.5), raising=False)
+    began = time.monotonic()
+    text = bearer().get("/metrics").content.decode()
+    assert time.monotonic() - began < 1
+    assert samples(text)["pgbouncer_up", "hangs"] == 0
+    time.sleep(1.5)  # the thread that hangs ends before the test does
+    watching._desks.clear()
+
+
+def test_it_costs_the_same_with_one_and_three_poolers():
+    client = bearer()
+    a_pool()
+    once = queries_of(client, "/metrics")
+    a_pool()
+    a_pool()
+    assert queries_of(client, "/metrics") == once
