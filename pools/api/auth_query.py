@@ -1,0 +1,67 @@
+"""The REST API of the look-up of inbound users on a cluster."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+
+from panel.accounts.permissions import person
+from pools import auth_query
+from pools.auth_query import Finding
+from pools.models import Cluster
+
+
+class FindingSerializer(serializers.Serializer[Finding]):
+    """Whether inbound users can be looked up in a database, and if not, why."""
+
+    database = serializers.CharField()
+    works = serializers.BooleanField()
+    fault = serializers.CharField()
+
+
+class LookUpSerializer(serializers.Serializer[Any]):
+    """The role that looks inbound users up (empty: none was set up), and how it fares in each database now."""
+
+    role = serializers.CharField()
+    databases = FindingSerializer(many=True)
+
+
+class NewLookUpSerializer(serializers.Serializer[Any]):
+    """The name of the role to be made; without one the role there is, or the usual one."""
+
+    role = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
+
+
+class AuthQueryActions(GenericViewSet[Cluster]):
+    """The actions of a cluster that concern how PgBouncer finds the secrets of inbound users."""
+
+    @extend_schema(responses=LookUpSerializer, filters=False)
+    @action(detail=True, url_path="auth-query")
+    def auth_query(self, request: Request, pk: str) -> Response:
+        """Ask every database now whether inbound users can be looked up there; 502 when the cluster can't be asked."""
+        cluster = self.get_object()
+        return _answer(cluster, auth_query.check(cluster))
+
+    @extend_schema(request=NewLookUpSerializer, responses=LookUpSerializer, filters=False)
+    @auth_query.mapping.post
+    def set_up_auth_query(self, request: Request, pk: str) -> Response:
+        """Make the role and, in each database, its function; repeat it to repair them, or for new databases."""
+        asked = NewLookUpSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        cluster = self.get_object()
+        return _answer(cluster, auth_query.install(cluster, asked.validated_data.get("role", ""), person(request.user)))
+
+    @extend_schema(responses={204: None}, filters=False)
+    @auth_query.mapping.delete
+    def take_auth_query_away(self, request: Request, pk: str) -> Response:
+        """Drop the role and its functions; 409 while a pool of the inbound user leads to the cluster."""
+        auth_query.uninstall(self.get_object(), person(request.user))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+def _answer(cluster: Cluster, found: list[Finding]) -> Response:
+    return Response(LookUpSerializer({"role": cluster.auth_role, "databases": found}).data)

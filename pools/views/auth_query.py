@@ -1,0 +1,57 @@
+"""The page of a cluster's look-up of inbound users: how it fares in each database, set up and taken away."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from panel.accounts.permissions import person
+from pools import auth_query
+from pools.errors import PoolsError
+from pools.models import Cluster
+from pools.poolers.pgbouncer import lookup
+from pools.views.access import staff_changes
+from pools.views.holdings import cluster_of
+
+PAGE = "cluster-auth-query"
+
+
+@staff_changes
+@require_http_methods(["GET", "HEAD", "POST"])
+def cluster_auth_query(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Every database is asked anew on each visit; a POST sets it up, repairs it, or (`do=remove`) takes it away."""
+    cluster = cluster_of(pk)
+    if request.method == "POST":
+        verb = _take_away if request.POST.get("do") == "remove" else _set_up
+        try:
+            verb(request, cluster)
+        except PoolsError as error:
+            return _page(request, cluster, {"refused": str(error), "role": request.POST.get("role", "")}, error.status)
+        return redirect(PAGE, pk)
+    return _page(request, cluster, {})
+
+
+def _page(request: HttpRequest, cluster: Cluster, context: dict[str, Any], status: int = 200) -> HttpResponse:
+    context = {"cluster": cluster, "usual_role": lookup.USUAL_ROLE, "query": lookup.QUERY} | context
+    context["pools"] = cluster.pools.wanted().filter(user="").select_related("pooler")
+    try:
+        context["found"] = auth_query.check(cluster)
+    except PoolsError as error:
+        context["unreachable"] = str(error)
+    return render(request, "pools/cluster_auth_query.html", context, status=status)
+
+
+def _set_up(request: HttpRequest, cluster: Cluster) -> None:
+    found = auth_query.install(cluster, request.POST.get("role", "").strip(), person(request.user))
+    if all(one.works for one in found):
+        messages.success(request, f"{cluster.auth_role} looks inbound users up in {len(found)} databases: all tried.")
+    else:
+        messages.error(request, "It was set up, but does not work in every database: see below.")
+
+
+def _take_away(request: HttpRequest, cluster: Cluster) -> None:
+    auth_query.uninstall(cluster, person(request.user))
+    messages.success(request, "The role and its functions were dropped.")
