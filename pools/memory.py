@@ -1,0 +1,182 @@
+"""The memory budget of a server: what its settings may take altogether, against the memory that it has.
+
+The rule is a published one: max_connections × work_mem + shared_buffers + temp_buffers + maintenance_work_mem + the
+operating system ≤ RAM, and shared_buffers 25 to 40 % of RAM.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+KB, MB, GB = 1024, 1024**2, 1024**3
+SHARED_LOW, SHARED_HIGH = 0.25, 0.40
+SYSTEM_SHARE, SYSTEM_LEAST = 0.10, 512 * MB  # the rule gives no figure for the operating system: this is assumed
+SMALLEST_WORK_MEM, USUAL_WORK_MEM = 64 * KB, 4 * MB  # PostgreSQL's least, and its default
+FEWEST_CONNECTIONS = 10  # a proposal below is none
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings that the rule counts, in bytes but for the connections."""
+
+    max_connections: int
+    work_mem: int
+    shared_buffers: int
+    temp_buffers: int
+    maintenance_work_mem: int
+
+
+@dataclass(frozen=True)
+class Term:
+    """One summand: its name, how it comes about, and bytes."""
+
+    name: str
+    how: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Change:
+    """A setting that would keep the rule: its value now and the proposed one, as postgresql.conf has them."""
+
+    setting: str
+    now: str
+    proposed: str
+    needs_restart: bool
+    why: str
+
+
+@dataclass(frozen=True)
+class MemoryBudget:
+    """Settings against `memory`, in bytes; None: the memory is not known, and nothing can be said of it."""
+
+    settings: Settings
+    memory: int | None
+    source: str = ""
+
+    @cached_property
+    def terms(self) -> tuple[Term, ...]:
+        """The summands of the rule, in its order."""
+        used = self.settings
+        return (
+            Term(
+                "work_mem of all sessions",
+                f"max_connections {used.max_connections:,} × work_mem {pretty(used.work_mem)}",
+                used.max_connections * used.work_mem,
+            ),
+            Term("shared_buffers", "allocated once, at the start", used.shared_buffers),
+            Term(
+                "temp_buffers", "counted once; each session with temporary tables may take as much", used.temp_buffers
+            ),
+            Term(
+                "maintenance_work_mem",
+                "counted once; each autovacuum worker may take as much",
+                used.maintenance_work_mem,
+            ),
+            Term("operating system", f"assumed: {SYSTEM_SHARE:.0%} of the memory, at least 512 MB", self.system),
+        )
+
+    @property
+    def system(self) -> int:
+        """What is assumed for the operating system."""
+        return max(SYSTEM_LEAST, int((self.memory or 0) * SYSTEM_SHARE))
+
+    @property
+    def total(self) -> int:
+        """The sum of the terms."""
+        return sum(term.size for term in self.terms)
+
+    @property
+    def over_by(self) -> int | None:
+        """How many bytes the sum is over the memory; negative where it fits."""
+        return None if self.memory is None else self.total - self.memory
+
+    @property
+    def fits(self) -> bool | None:
+        """Whether the rule holds."""
+        return None if self.over_by is None else self.over_by <= 0
+
+    @property
+    def shared_share(self) -> float | None:
+        """shared_buffers as a share of the memory, 0 to 1 and more."""
+        return self.settings.shared_buffers / self.memory if self.memory else None
+
+    @property
+    def shared_verdict(self) -> str:
+        """`low`, `good` or `high` against 25 to 40 %; empty where the memory is not known."""
+        if self.shared_share is None:
+            return ""
+        return "low" if self.shared_share < SHARED_LOW else "high" if self.shared_share > SHARED_HIGH else "good"
+
+    @cached_property
+    def changes(self) -> tuple[Change, ...]:
+        """What to change so that the rule holds."""
+        return tuple(_changes(self)) if self.memory else ()
+
+
+def pretty(size: int) -> str:
+    """Bytes as postgresql.conf takes them, in the largest unit that keeps them whole: `16MB`."""
+    for unit, name in ((GB, "GB"), (MB, "MB"), (KB, "kB")):
+        if size >= unit and size % unit == 0:
+            return f"{size // unit}{name}"
+    return f"{size // KB}kB"
+
+
+def _changes(budget: MemoryBudget) -> Iterator[Change]:
+    memory, settled = budget.memory or 0, budget
+    if budget.shared_verdict != "good":
+        wanted = _whole_mb(memory * SHARED_LOW)
+        yield _change("shared_buffers", budget.settings.shared_buffers, wanted, True, _shared_reason(budget))
+        settled = _with(settled, shared_buffers=wanted)
+    if _left(settled) < memory * 0.1:
+        for name, share in (("maintenance_work_mem", 0.05), ("temp_buffers", 0.01)):
+            standing, wanted = getattr(settled.settings, name), _whole_mb(memory * share)
+            if standing > wanted:
+                yield _change(name, standing, wanted, False, f"at most {share:.0%} of the memory")
+                settled = _with(settled, **{name: wanted})
+    if not settled.fits:
+        yield from _per_session(settled)
+
+
+def _per_session(budget: MemoryBudget) -> Iterator[Change]:
+    """Less memory for each session, or fewer sessions, of which one is enough; else both together."""
+    used, left = budget.settings, max(0, _left(budget))
+    each, sessions = _rounded_down(left // used.max_connections), _rounded(left // used.work_mem)
+    if each >= SMALLEST_WORK_MEM:
+        yield _change("work_mem", used.work_mem, each, False, "enough alone, with as many connections as now")
+    if sessions >= FEWEST_CONNECTIONS:
+        why = "enough alone, with work_mem as it is; clients beyond it wait in a pool"
+        yield Change("max_connections", str(used.max_connections), str(sessions), True, why)
+    if each < SMALLEST_WORK_MEM and sessions < FEWEST_CONNECTIONS:
+        sessions = _rounded(left // USUAL_WORK_MEM)
+        yield _change("work_mem", used.work_mem, USUAL_WORK_MEM, False, "together with fewer connections")
+        yield Change("max_connections", str(used.max_connections), str(sessions), True, "together with less work_mem")
+
+
+def _left(budget: MemoryBudget) -> int:
+    """What remains for the sessions."""
+    return (budget.memory or 0) - sum(term.size for term in budget.terms[1:])
+
+
+def _with(budget: MemoryBudget, **settings: int) -> MemoryBudget:
+    return MemoryBudget(replace(budget.settings, **settings), budget.memory)
+
+
+def _change(name: str, now: int, wanted: int, needs_restart: bool, why: str) -> Change:
+    return Change(name, pretty(now), pretty(wanted), needs_restart, why)
+
+
+def _shared_reason(budget: MemoryBudget) -> str:
+    return f"{budget.shared_share:.1%} of the memory now; 25 to 40 % is usual"
+
+
+def _rounded(sessions: int) -> int:
+    return sessions // 5 * 5 if sessions > FEWEST_CONNECTIONS else sessions
+
+
+def _rounded_down(size: int) -> int:
+    return size // MB * MB if size >= MB else size // (64 * KB) * (64 * KB)
+
+
+def _whole_mb(size: float) -> int:
+    return max(1, -int(-size // MB)) * MB

@@ -1,0 +1,98 @@
+"""Reads what a server's sessions take of the memory, where their processes run on this very host (Linux's /proc)."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum, auto
+from pathlib import Path
+
+PROC = Path("/proc")
+ROLLUP = re.compile(r"^(\w+): +(\d+) kB$", re.MULTILINE)
+KB = 1024
+
+
+class Why(StrEnum):
+    """Why the memory of the sessions could not be measured."""
+
+    ELSEWHERE = auto()  # no process of this host is one of the server's
+    FORBIDDEN = auto()  # they are here, and this account may not read their memory
+    NONE_IDLE = auto()  # there is nothing to measure
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Means over some processes, in bytes: what ends with a session (private), and with its share of what is shared."""
+
+    processes: int
+    private: int
+    proportional: int
+
+
+@dataclass(frozen=True)
+class Session:
+    """A session of the panel's own as the server tells it; `client_port` is None over a Unix socket."""
+
+    pid: int
+    user: str
+    database: str
+    client_port: int | None
+
+
+def is_here(session: Session) -> bool:
+    """Whether the session's process runs on this host.
+
+    A process of that number may run here by chance; the title that PostgreSQL gives it names the user, the database
+    and the client's port (ps_status.c), and no other session has that port.
+    """
+    where = "[local]" if session.client_port is None else f"({session.client_port})"
+    title = _read(session.pid, "cmdline").replace("\0", " ")
+    return title.startswith("postgres") and f" {session.user} {session.database} " in title and where in title
+
+
+def measure(session: Session, pids: Iterable[int]) -> Measured | Why:
+    """The memory of the given sessions of the same server, the panel's own session proving that they are here."""
+    pids = list(pids)
+    if not is_here(session):
+        return Why.ELSEWHERE
+    if not pids:
+        return Why.NONE_IDLE
+    postmaster = _parent(session.pid)
+    try:
+        found = [figures for pid in pids if _parent(pid) == postmaster and (figures := _rollup(pid))]
+    except PermissionError:
+        return Why.FORBIDDEN
+    if not found:
+        return Why.NONE_IDLE
+    private, proportional = (sum(column) // len(found) for column in zip(*found, strict=True))
+    return Measured(len(found), private, proportional)
+
+
+def memory_of_host() -> int | None:
+    """The memory of this host in bytes; None where /proc does not tell."""
+    found = re.search(r"^MemTotal: +(\d+) kB$", _read("meminfo"), re.MULTILINE)
+    return int(found[1]) * KB if found else None
+
+
+def _rollup(pid: int) -> tuple[int, int] | None:
+    """Private and proportional bytes (proc(5), smaps_rollup); None for a process that ended meanwhile."""
+    try:
+        text = (PROC / str(pid) / "smaps_rollup").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    sizes = {name: int(size) * KB for name, size in ROLLUP.findall(text)}
+    if "Pss" not in sizes:
+        return None
+    return sizes.get("Private_Clean", 0) + sizes.get("Private_Dirty", 0), sizes["Pss"]
+
+
+def _parent(pid: int) -> int | None:
+    """The process that started it (proc(5), stat); the name in brackets may hold anything."""
+    fields = _read(pid, "stat").rpartition(")")[2].split()
+    return int(fields[1]) if len(fields) > 1 else None
+
+
+def _read(*path: object) -> str:
+    try:
+        return PROC.joinpath(*map(str, path)).read_text(errors="replace")
+    except OSError:  # it ended, or is hidden from this account
+        return ""
