@@ -13,13 +13,14 @@ from django.views.decorators.http import require_safe
 from benchmarks import sparklines
 from benchmarks.models import Purpose, Run, Status
 from pools import budget
-from pools.models import Cluster, ClusterState, Pool, Pooler, PoolerState, PoolState
+from pools.models import Cluster, ClusterState, Event, EventKind, Pool, Pooler, PoolerState, PoolState
 from pools.views.live import pool_rows
 
 CLUSTERS_SHOWN = 6
 POOLS_SHOWN = 8
 RUNS_SHOWN = 7
 TROUBLES_SHOWN = 5
+TOLD_BY_STATE = [EventKind.CLUSTER_DOWN, EventKind.POOLER_DOWN, EventKind.NOT_APPLIED, EventKind.DRIFT]
 UNWELL = [PoolState.FAILED, PoolState.ROLLED_BACK, PoolState.DRIFTED]
 
 
@@ -98,21 +99,29 @@ def _course(points: list[float]) -> dict[str, Any]:
     return {"path": sparklines.path(points), "top": max(points, default=None)}
 
 
-def _troubles() -> list[Trouble]:
-    """What is not well, the most recent first within each kind, at most a handful."""
+def _troubles() -> dict[str, Any]:
+    """What is not well, at most a handful of it, and how many more there are: `shown`, `more`."""
     clusters = Cluster.objects.filter(status__state=ClusterState.UNREACHABLE).select_related("status")
     poolers = Pooler.objects.exclude(error="")
     pools = Pool.objects.filter(Q(state__in=UNWELL) | ~Q(state_reason="")).order_by("-updated_at")
+    events = Event.objects.standing().exclude(kind__in=TOLD_BY_STATE).order_by("severity", "-opened_at")
     found = [
         *(_trouble("unreachable", "cluster", one, one.status.error) for one in clusters[:TROUBLES_SHOWN]),
         *(_trouble("unreachable", "pooler", one, one.error) for one in poolers[:TROUBLES_SHOWN]),
+        *(_event_trouble(one) for one in events[:TROUBLES_SHOWN]),
         *(_trouble(one.state, "pool", one, one.state_reason) for one in pools[:TROUBLES_SHOWN]),
     ]
-    return found[:TROUBLES_SHOWN]
+    count = clusters.count() + poolers.count() + events.count() + pools.count()
+    return {"shown": found[:TROUBLES_SHOWN], "more": max(0, count - TROUBLES_SHOWN)}
 
 
 def _trouble(state: str, noun: str, record: Cluster | Pooler | Pool, reason: str) -> Trouble:
     return Trouble(state, f"{noun} {record}", reason, reverse(f"{noun}-detail", args=[record.pk]))
+
+
+def _event_trouble(event: Event) -> Trouble:
+    address = reverse(f"{event.subject_type}-detail", args=[event.subject_id])
+    return Trouble(event.severity, f"{event.subject_type} {event.subject_name}", event.message, address)
 
 
 urlpatterns: list[URLPattern] = [

@@ -76,10 +76,14 @@ def pooler_monitoring(request: HttpRequest, pk: UUID) -> HttpResponse:
     return render(request, "pools/pooler_monitoring.html", context | _choice(chosen, found, look))
 
 
-def live_part(pool: Pool) -> dict[str, Any]:
-    """The context of the moving charts on a pool's own page."""
-    found = history.of_pool(pool, RANGES["hour"])
-    return {"course": course(found, LIVE), "source": reverse("api-pool-live", args=[pool.pk])}
+def live_part(subject: Pool | Pooler) -> dict[str, Any]:
+    """The context of the moving charts on a pool's or pooler's own page, and of its events."""
+    hour = RANGES["hour"]
+    if isinstance(subject, Pool):
+        found, source = history.of_pool(subject, hour), reverse("api-pool-live", args=[subject.pk])
+    else:
+        found, source = history.of_pooler(subject, hour), reverse("api-pooler-live", args=[subject.pk])
+    return {"course": course(found, LIVE), "source": source, "events": events_of(subject.pk)}
 
 
 def look_of(pooler: Pooler) -> Look:

@@ -19,6 +19,7 @@ from pools.forms import PoolerForm
 from pools.models import Pooler, PoolerState, PoolState
 from pools.views.access import staff_only
 from pools.views.live import console_rows
+from pools.views.monitoring import live_part
 from pools.views.saving import attempt
 
 PAGE_SIZE = 50
@@ -55,6 +56,7 @@ def pooler_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
         "live": apply.live_files(pooler),
         "revisions": pooler.revisions.select_related("author").defer("sealed_files")[:REVISIONS_SHOWN],
         **console_rows(pooler),
+        **live_part(pooler),
     }
     return render(request, "pools/pooler_detail.html", context)
 

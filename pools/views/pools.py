@@ -22,6 +22,7 @@ from pools.views import mode_check
 from pools.views.access import staff_only
 from pools.views.connections import connection_answer
 from pools.views.live import pool_rows, pool_state
+from pools.views.monitoring import live_part
 from pools.views.pool_verbs import condition_context
 from pools.views.saving import attempt
 
@@ -73,6 +74,7 @@ def _detail(request: HttpRequest, pool: Pool, shown: Shown) -> HttpResponse:
         **pool_state(pool),
         **condition_context(pool),
     }
+        **live_part(pool),
     return render(request, "pools/pool_detail.html", context)
 
 

@@ -4,10 +4,11 @@ import pytest
 from django.test import Client
 
 from benchmarks.models import Purpose, Status
-from pools.models import PoolerState, PoolState
+from pools.models import EventKind, PoolerState, PoolState
 from tests import callers
 from tests.benchmarks.records import a_finished_run, a_run
 from tests.callers import queries_of
+from tests.pools.monitoring.records import an_event
 from tests.pools.records import a_cluster, a_pool, a_pooler, checked
 
 
@@ -50,13 +51,22 @@ def test_it_tells_what_there_is_and_whether_it_is_well(staff):
         "pools": {"all": 2, "well": 1},
         "runs": {"all": 0, "now": 0, "queued": 0},
     }
-    assert [(trouble.state, trouble.subject) for trouble in answer.context["troubles"]] == [
+    assert [(trouble.state, trouble.subject) for trouble in answer.context["troubles"]["shown"]] == [
         ("unreachable", "cluster gone"),
         ("rolled_back", "pool bad"),
     ]
     page = answer.content.decode()
     assert "<strong>40</strong> of 97" in page
     assert "preset=worth" in page
+
+
+def test_open_events_are_troubles_and_what_does_not_fit_is_counted(staff):
+    for _ in range(7):
+        an_event(a_pool(pooler=a_pooler(port=1)))
+    an_event(a_pool(pooler=a_pooler(port=1)), kind=EventKind.DRIFT)
+    troubles = staff.get("/").context["troubles"]
+    assert ([trouble.state for trouble in troubles["shown"]], troubles["more"]) == (["warning"] * 5, 2)
+    assert '<a href="/events/?state=open">and 2 more</a>' in staff.get("/").content.decode()
 
 
 def test_it_shows_the_latest_measurements_with_their_course(staff):
