@@ -7,30 +7,41 @@ from django.urls import reverse
 
 from pools import connection_strings, endpoints, modes
 from pools.endpoints import Endpoint
-from pools.models import Cluster, Pool
+from pools.errors import NoStandby
+from pools.models import Cluster, NodeRole, Pool
 
 MASK = "••••••••••••"
+READ_ONLY = "A standby takes reads only, and may be a moment behind its primary."
 PARAMETERS = "parameters"
-FRAMEWORK = "framework"
+FILES, FRAMEWORK = "files", "framework"
 LABELS = {
     PARAMETERS: "Parameters",
     "uri": "URI",
     "keywords": "Keywords",
     "psql": "psql",
     "env": "Environment",
+    FILES: "Files and tools",
     "pgpass": ".pgpass",
+    "service": "Service file",
     "pgbench": "pgbench",
     FRAMEWORK: "Framework",
     "django": "Django",
+    "sqlalchemy": "SQLAlchemy",
+    "psycopg": "psycopg",
     "rails": "Rails",
     "node": "Node.js",
-    "go": "Go",
-    "sqlalchemy": "SQLAlchemy",
+    "prisma": "Prisma",
+    "go": "Go pgx",
     "jdbc": "JDBC",
+    "r2dbc": "R2DBC",
+    "dotnet": ".NET",
 }
-FRAMEWORKS = ("django", "rails", "node", "go", "sqlalchemy", "jdbc")
-FOR_CLUSTER = (PARAMETERS, "uri", "psql")
-FOR_POOL = ("uri", PARAMETERS, "keywords", "psql", "env", FRAMEWORK)
+GROUPS = {
+    FILES: ("pgpass", "service", "pgbench"),
+    FRAMEWORK: ("django", "sqlalchemy", "psycopg", "rails", "node", "prisma", "go", "jdbc", "r2dbc", "dotnet"),
+}
+TABS = ("uri", PARAMETERS, "keywords", "psql", "env", FILES, FRAMEWORK)
+FOR_CLUSTER = (PARAMETERS, *(tab for tab in TABS if tab != PARAMETERS))
 
 
 @dataclass(frozen=True)
@@ -119,9 +130,9 @@ class ConnectionBox:
     def _text(self, way: Way, key: str) -> Text:
         if key == PARAMETERS:
             return Text(key, LABELS[key], rows=self._rows(way.endpoint))
-        if key == FRAMEWORK:
-            shown_as = self.shown_as.get(f"{way.key}-{FRAMEWORK}", FRAMEWORKS[0])
-            return Text(key, LABELS[key], texts=tuple(self._text(way, one) for one in FRAMEWORKS), shown_as=shown_as)
+        if group := GROUPS.get(key):
+            shown_as = self.shown_as.get(f"{way.key}-{key}", group[0])
+            return Text(key, LABELS[key], texts=tuple(self._text(way, one) for one in group), shown_as=shown_as)
         return Text(key, LABELS[key], connection_strings.render(way.endpoint, key, self.revealed))
 
     def _rows(self, endpoint: Endpoint) -> tuple[Row, ...]:
@@ -139,15 +150,34 @@ class ConnectionBox:
 
 
 def of_cluster(cluster: Cluster, shown: Shown) -> ConnectionBox:
-    """The cluster itself, with the panel's own login."""
-    way = Way("direct", "Direct", "", endpoints.of_cluster(cluster), FOR_CLUSTER)
-    return ConnectionBox(reverse("cluster-connection", args=[cluster.pk]), [way], shown)
+    """The cluster's primary and, where it has one, a standby, with the panel's own login."""
+    standby = _standby(cluster, cluster.maintenance_database)
+    label = "Primary" if standby else "Direct"
+    ways = [Way("direct", label, "", endpoints.of_cluster(cluster), FOR_CLUSTER)]
+    if standby:
+        ways.append(Way("standby", "Standby", READ_ONLY, standby, FOR_CLUSTER))
+    return ConnectionBox(reverse("cluster-connection", args=[cluster.pk]), ways, shown)
 
 
 def of_pool(pool: Pool, shown: Shown) -> ConnectionBox:
-    """The pool, and the cluster behind it for comparison."""
-    pooled = Way("pooled", "Through the pool", modes.of(pool.mode).asks, endpoints.of_pool(pool), FOR_POOL)
-    straight = endpoints.of_cluster(pool.cluster, pool.database)
-    straight = replace(straight, user=pooled.endpoint.user, password=pooled.endpoint.password)
-    direct = Way("direct", "Direct", f"Straight to cluster {pool.cluster}, past the pool.", straight, FOR_POOL)
-    return ConnectionBox(reverse("pool-connection", args=[pool.pk]), [pooled, direct], shown)
+    """The pool, and the cluster behind it for comparison: its primary and, where it has one, a standby."""
+    pooled = Way("pooled", "Through the pool", modes.of(pool.mode).asks, endpoints.of_pool(pool), TABS)
+    note = f"Straight to cluster {pool.cluster}, past the pool."
+    ways = [
+        pooled,
+        Way("direct", "Direct", note, _as_in(pooled, endpoints.of_cluster(pool.cluster, pool.database)), TABS),
+    ]
+    if standby := _standby(pool.cluster, pool.database):
+        ways.append(Way("standby", "Standby", f"{note} {READ_ONLY}", _as_in(pooled, standby), TABS))
+    return ConnectionBox(reverse("pool-connection", args=[pool.pk]), ways, shown)
+
+
+def _as_in(pooled: Way, straight: Endpoint) -> Endpoint:
+    return replace(straight, user=pooled.endpoint.user, password=pooled.endpoint.password)
+
+
+def _standby(cluster: Cluster, database: str) -> Endpoint | None:
+    try:
+        return endpoints.of_cluster(cluster, database, role=NodeRole.STANDBY)
+    except NoStandby:
+        return None

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from pools.connection_strings import (
     django,
+    dotnet,
     env,
     go,
     jdbc,
@@ -11,8 +12,12 @@ from pools.connection_strings import (
     node,
     pgbench,
     pgpass,
+    prisma,
     psql,
+    psycopg,
+    r2dbc,
     rails,
+    service,
     sqlalchemy,
     uri,
 )
@@ -24,13 +29,18 @@ FORMATS: dict[str, Callable[[Endpoint], str]] = {
     "keywords": keywords.render,
     "psql": psql.render,
     "env": env.render,
+    "pgpass": pgpass.render,
+    "service": service.render,
     "jdbc": jdbc.render,
     "django": django.render,
     "sqlalchemy": sqlalchemy.render,
+    "psycopg": psycopg.render,
     "go": go.render,
     "node": node.render,
     "rails": rails.render,
-    "pgpass": pgpass.render,
+    "prisma": prisma.render,
+    "dotnet": dotnet.render,
+    "r2dbc": r2dbc.render,
     "pgbench": pgbench.render,
 }
 

@@ -1,0 +1,31 @@
+"""Prisma's DATABASE_URL for its .env file (Prisma docs, "PostgreSQL database connector", "SSL")."""
+
+from urllib.parse import quote
+
+from pools.connection_strings.uri import authority
+from pools.endpoints import Endpoint
+from pools.models import SslMode
+
+
+def render(endpoint: Endpoint) -> str:
+    """`DATABASE_URL="postgresql://…"`; everything is percent-encoded, `$` too, which its .env reader would expand."""
+    login = quote(endpoint.user, safe="") + (f":{quote(endpoint.password, safe='')}" if endpoint.password else "")
+    place = f"localhost:{endpoint.port}" if endpoint.is_socket else authority(endpoint)
+    options = {"host": endpoint.host} if endpoint.is_socket else security(endpoint)
+    query = "&".join(f"{name}={quote(value, safe='')}" for name, value in options.items())
+    url = f"postgresql://{login}@{place}/{quote(endpoint.database, safe='')}" + (query and f"?{query}")
+    return f'DATABASE_URL="{url}"'
+
+
+def security(endpoint: Endpoint) -> dict[str, str]:
+    """Prisma's words for TLS: it checks a certificate with `sslaccept=strict` only, the host name then too."""
+    if endpoint.sslmode == SslMode.PREFER and not endpoint.sslrootcert:
+        return {}
+    checks = endpoint.sslmode in (SslMode.VERIFY_CA, SslMode.VERIFY_FULL) or bool(endpoint.sslrootcert)
+    modes = {SslMode.DISABLE.value: "disable", SslMode.PREFER.value: "prefer"}
+    asked = {"sslmode": modes.get(endpoint.sslmode, "require")}
+    if checks and endpoint.sslmode not in modes:
+        asked["sslaccept"] = "strict"
+    if endpoint.sslrootcert and endpoint.sslmode not in modes:
+        asked["sslcert"] = endpoint.sslrootcert
+    return asked

@@ -1,0 +1,12 @@
+"""A connection of psycopg 3 in Python (its `connect` takes libpq's parameters as keyword arguments)."""
+
+from pools.connection_strings.parameters import parameters
+from pools.connection_strings.quoting import quoted
+from pools.endpoints import Endpoint
+
+
+def render(endpoint: Endpoint) -> str:
+    """`psycopg.connect(host=…, …)`, an argument a line."""
+    given = parameters(endpoint)
+    lines = [f"    {name}={value if name == 'port' else quoted(value)}," for name, value in given.items()]
+    return "\n".join(["import psycopg", "", "connection = psycopg.connect(", *lines, ")"])
