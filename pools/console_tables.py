@@ -38,9 +38,15 @@ class Cell:
     alarms: bool = False
 
 
+def shown_names(rows: Sequence[Row], columns: Mapping[str, Column]) -> list[str]:
+    """The rows' columns in the order of `columns`, what people look for first; those not among them come last."""
+    places = {name: place for place, name in enumerate(columns)}
+    return sorted(rows[0] if rows else (), key=lambda name: places.get(name, len(places)))
+
+
 def heads(rows: Sequence[Row], columns: Mapping[str, Column], sort: str) -> list[Head]:
     """One for each column of the rows; a first click sorts numbers from the largest and texts from A."""
-    return [_head(name, rows, columns.get(name, UNKNOWN), sort) for name in (rows[0] if rows else ())]
+    return [_head(name, rows, columns.get(name, UNKNOWN), sort) for name in shown_names(rows, columns)]
 
 
 def matching(rows: Iterable[Row], query: str) -> list[Row]:
@@ -60,8 +66,8 @@ def ordered(rows: Sequence[Row], sort: str) -> list[Row]:
 
 
 def cells(row: Row, columns: Mapping[str, Column]) -> list[Cell]:
-    """The row's values in the order of its columns."""
-    return [_cell(value, columns.get(name, UNKNOWN)) for name, value in row.items()]
+    """The row's values in the order of the heads."""
+    return [_cell(row[name], columns.get(name, UNKNOWN)) for name in shown_names([row], columns)]
 
 
 def as_csv(rows: Sequence[Row]) -> str:

@@ -65,10 +65,10 @@ def test_a_sort_link_turns_round_and_keeps_the_filter(staff, console):
 
 
 def test_thousands_of_clients_come_in_pages(staff, console):
-    console["clients"] = [{"ptr": number, "user": "app"} for number in range(250)]
+    console["clients"] = [{"ptr": number, "link": ""} for number in range(250)]
     pooler = a_pooler()
     answer = staff.get(url_of(pooler, "clients", "?page=3&sort=-ptr"))
-    assert [names(answer)[0], names(answer)[-1]] == ["49", "0"]
+    assert [row["cells"][1].text for row in answer.context["rows"]] == [str(number) for number in range(49, -1, -1)]
     assert "201–250 of 250" in answer.content.decode()
     assert len(names(staff.get(url_of(pooler, "clients")))) == 100
 
