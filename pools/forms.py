@@ -3,11 +3,16 @@
 from typing import Any
 
 from django import forms
+from django.core.exceptions import ValidationError
 
-from pools import clusters
-from pools.models import Cluster, Mode, Pool, Pooler
+from pools import clusters, settings_rules
+from pools.models import Cluster, Mode, Pool, Pooler, PoolerKind
+from pools.poolers import KINDS
+from pools.poolers.catalogue import Scope, Setting
+from pools.setting_fields import field_of, written
 
 INBOUND = "Inbound user: each client logs in as itself"
+FURTHER = "further_"  # before the names of the fields that hold further settings of a pool
 
 
 class Typed(forms.Form):
@@ -89,13 +94,14 @@ class PoolerForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
 
     class Meta:
         model = Pooler
-        fields = ("name", "kind", "host", "port", "admin_user", "config_dir", "generator")
-        labels = {"admin_user": "Console user", "config_dir": "Configuration directory"}
+        fields = ("name", "kind", "host", "port", "pcp_port", "admin_user", "config_dir", "generator")
+        labels = {"admin_user": "Console user", "config_dir": "Configuration directory", "pcp_port": "PCP port"}
         help_texts = {
             "name": "How the panel calls it, such as edge-1",
             "host": "Where clients reach it; the panel logs in to its console there too",
-            "admin_user": "One of its admin_users",
-            "config_dir": "The folder of pgbouncer.ini on the generator's host; the panel writes pooldeck.ini there",
+            "pcp_port": "Of a Pgpool-II only: its control port (pcp_port), over which it is reloaded",
+            "admin_user": "PgBouncer: one of its admin_users; Pgpool-II: a role of the servers behind it",
+            "config_dir": "The folder of pgbouncer.ini or pgpool.conf on the generator's host; the panel writes there",
             "generator": "The worker that can write there; empty: any",
         }
 
@@ -122,6 +128,13 @@ class PoolForm(Typed):
     )
     pooler = forms.ModelChoiceField(Pooler.objects.all(), empty_label=None)
     cluster = forms.ModelChoiceField(Cluster.objects.all(), empty_label="Choose a cluster")
+    through = forms.ModelChoiceField(
+        Pooler.objects.filter(kind=PoolerKind.PGPOOL),
+        required=False,
+        empty_label="the cluster itself",
+        label="Leads to",
+        help_text="A chain: this PgBouncer, then a Pgpool-II that lets the same user in to the same database",
+    )
     database = forms.CharField()
     user = forms.CharField(required=False)
     user_password = password_field("Password of that user", "Tried by a login before it is kept")
@@ -137,7 +150,7 @@ class PoolForm(Typed):
 
     def __init__(self, *args: Any, pool: Pool | None = None, **kwargs: Any) -> None:
         if pool is not None:
-            names = ("version", "name", "pooler", "cluster", "database", "user", "mode", "size")
+            names = ("version", "name", "pooler", "cluster", "through", "database", "user", "mode", "size")
             kwargs["initial"] = {name: getattr(pool, name) for name in names} | (kwargs.get("initial") or {})
         super().__init__(*args, **kwargs)
         self.pool = pool
@@ -147,6 +160,44 @@ class PoolForm(Typed):
             self.initial.setdefault("cluster", Cluster.objects.get())
         self.chosen_cluster = self._find_cluster()
         self._fill_pickers()
+        self._fix_what_the_pooler_fixes()
+        self.further = self._further_settings()
+        for name, setting in self.further.items():
+            self.fields[FURTHER + name] = field_of(setting)
+            self.initial.setdefault(FURTHER + name, written(pool.settings.get(name)) if pool else "")
+
+    def clean(self) -> dict[str, Any]:
+        """Judge the further settings here, so that each message stands beside its field."""
+        pooler: Pooler | None = self.cleaned_data.get("pooler")
+        typed = {name: value for name in self.further if (value := self.cleaned_data.get(FURTHER + name))}
+        for name, message in settings_rules.value_problems(pooler, Scope.POOL, typed) if pooler else ():
+            self.add_error(FURTHER + name, message)
+        return self.cleaned_data
+
+    def _further_settings(self) -> dict[str, Setting]:
+        """The settings of a pool that the release of the chosen pooler takes, by name."""
+        pooler = self.pool.pooler if self.pool else self._find_pooler()
+        return settings_rules.offered(pooler, Scope.POOL) if pooler else {}
+
+    def _find_pooler(self) -> Pooler | None:
+        """The one chosen, else the first of the list, which a browser shows as chosen."""
+        chosen = self["pooler"].value()
+        if isinstance(chosen, Pooler):
+            return chosen
+        try:
+            return Pooler.objects.get(pk=chosen) if chosen else Pooler.objects.first()
+        except (Pooler.DoesNotExist, ValidationError):  # the field says so itself
+            return None
+
+    @property
+    def further_rows(self) -> list[tuple[Setting, forms.BoundField]]:
+        """Each further setting with its field."""
+        return [(setting, self[FURTHER + name]) for name, setting in self.further.items()]
+
+    @property
+    def further_open(self) -> bool:
+        """Whether one of them has a value or an error, which must be seen."""
+        return any(field.value() or field.errors for _, field in self.further_rows)
 
     def _find_cluster(self) -> Cluster | None:
         field = self.fields["cluster"]
@@ -169,6 +220,22 @@ class PoolForm(Typed):
         else:
             self.fields["user"].help_text = "Empty: the inbound user, each client logs in as itself"
 
+    def _fix_what_the_pooler_fixes(self) -> None:
+        """All pools of a Pgpool-II share its children, so their number is the size."""
+        chosen = self["pooler"].value()
+        pooler = _pooler_of(chosen)
+        if pooler is None or pooler.kind != PoolerKind.PGPOOL:
+            return
+        children = KINDS[pooler.kind].usual_size(pooler)
+        self.initial["mode"] = Mode.SESSION
+        if children:
+            self.initial["size"] = children
+        self.fields["size"].widget.attrs = {"readonly": "readonly"} if children else {}
+        self.fields[
+            "size"
+        ].help_text = f"All pools of {pooler} share its children (num_init_children): that is the size"
+        self.fields["name"].help_text = "On a Pgpool-II it is the name of the database"
+
     @property
     def asks_password(self) -> bool:
         """Whether the chosen user's password is one the panel does not know yet."""
@@ -176,8 +243,24 @@ class PoolForm(Typed):
         return bool(user and self.chosen_cluster and self.chosen_cluster.password_of(user) is None)
 
     def values(self) -> dict[str, Any]:
-        """What the verbs take."""
-        return {name: value for name, value in self.cleaned_data.items() if name != "version"}
+        """What the verbs take; settings that this form has no field for stay as they are."""
+        own = {name: value for name, value in self.cleaned_data.items() if not name.startswith(FURTHER)}
+        del own["version"]
+        standing = self.pool.settings if self.pool else {}
+        kept = {name: value for name, value in standing.items() if name not in self.further}
+        typed = {name: self.cleaned_data[FURTHER + name].strip() for name in self.further}
+        given = {name: settings_rules.typed(self.further[name], value) for name, value in typed.items() if value}
+        return own | {"settings": kept | given}
+
+
+def _pooler_of(chosen: Any) -> Pooler | None:
+    """The pooler that a field holds, or the one of the id that was typed."""
+    if isinstance(chosen, Pooler) or not chosen:
+        return chosen or None
+    try:
+        return Pooler.objects.filter(pk=chosen).first()
+    except (ValueError, forms.ValidationError):  # not a UUID: the field says so itself
+        return None
 
 
 def _picker(chosen: Any, choices: list[tuple[str, str]]) -> forms.Select:

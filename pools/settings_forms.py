@@ -9,22 +9,10 @@ from pools import settings_rules
 from pools.forms import Typed
 from pools.models import Pooler
 from pools.poolers.catalogue import Scope, Setting, Type
+from pools.setting_fields import field_of, written
 
-ON_OFF = (("1", "on"), ("0", "off"))
 UPLOAD = "upload_"
 NO_TEXT = "it is no text in UTF-8, as these files are: give the right file"
-
-
-def field_of(setting: Setting) -> forms.CharField:
-    """A field that takes whatever is typed, empty for the default."""
-    return forms.CharField(
-        label=setting.title, required=False, help_text=setting.help, widget=_widget(setting), empty_value=""
-    )
-
-
-def written(value: Any) -> str:
-    """A stored value as the field shows it."""
-    return str(int(value)) if isinstance(value, bool) else "" if value is None else str(value)
 
 
 class ValuesForm(Typed):
@@ -114,16 +102,6 @@ class FilesForm(Typed):
     def values(self) -> dict[str, str]:
         """The contents given, by setting; a field left empty changes nothing."""
         return {name: content for name in self.settings if (content := self.cleaned_data.get(name) or "").strip()}
-
-
-def _widget(setting: Setting) -> forms.Widget:
-    if setting.type in (Type.BOOLEAN, Type.CHOICE):
-        pairs = ON_OFF if setting.type == Type.BOOLEAN else tuple((word, word) for word in setting.choices)
-        default = dict(pairs).get(setting.default, setting.default)
-        return forms.Select(choices=[("", f"default: {default}" if default else "not set"), *pairs])
-    kind = {Type.NUMBER: "numeric", Type.SECONDS: "decimal"}.get(setting.type, "text")
-    attrs = {"inputmode": kind, "placeholder": setting.default or "not set", "autocomplete": "off"}
-    return forms.TextInput(attrs=attrs | {"spellcheck": "false", "class": "pd-mono"})
 
 
 def _paper() -> forms.Textarea:

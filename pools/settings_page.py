@@ -1,6 +1,6 @@
 """What the pages of a pooler's settings show beside the fields: live values, spans, files, and what waits."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,7 +11,7 @@ from django.utils.text import slugify
 
 from panel.crypto import SealBroken
 from pools import pem, settings_rules
-from pools.models import Pooler, PoolerFile
+from pools.models import Pool, Pooler, PoolerFile
 from pools.poolers import KINDS, catalogue
 from pools.poolers.catalogue import NO_VERSION, Scope, Setting, Type
 
@@ -120,7 +120,7 @@ def users(pooler: Pooler) -> list[dict[str, Any]]:
     ]
 
 
-def pool_rows(pool_settings: Mapping[str, Any], offered: Iterable[Setting]) -> list[tuple[str, str, Any]]:
-    """(label, name, value) of the further settings that a pool has."""
-    known = {setting.name: setting for setting in offered}
-    return [(known[name].title if name in known else name, name, value) for name, value in pool_settings.items()]
+def pool_rows(pool: Pool) -> list[tuple[Setting | None, str, Any]]:
+    """The further settings that a pool has: the record (None: of another release), name and value."""
+    known = settings_rules.offered(pool.pooler, Scope.POOL)
+    return [(known.get(name), name, value) for name, value in sorted(pool.settings.items())]

@@ -89,3 +89,4 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("events/test/", events.event_test, name="event-test"),
     path("events/<uuid:pk>/acknowledge/", events.event_acknowledge, name="event-acknowledge"),
 ]
+    path("pools/further/", pools.pool_further, name="pool-further"),

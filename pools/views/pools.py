@@ -14,9 +14,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from panel.accounts.permissions import person
-from pools import apply, apply_requests, budget, checking, connection_box, modes, pool_changes
+from pools import apply, apply_requests, budget, checking, connection_box, modes, pool_changes, settings_page
 from pools.connection_box import Shown
-from pools.forms import PoolForm
+from pools.forms import FURTHER, PoolForm
 from pools.models import Cluster, Pool, Pooler, PoolState
 from pools.views import mode_check
 from pools.views.access import staff_only
@@ -71,10 +71,11 @@ def _detail(request: HttpRequest, pool: Pool, shown: Shown) -> HttpResponse:
         "budget": budget.of_cluster(pool.cluster),
         "live": apply.live_files(pool.pooler),
         "runs": pool.runs.select_related("cluster")[:RUNS_SHOWN],
+        "further": settings_page.pool_rows(pool),
         **pool_state(pool),
         **condition_context(pool),
-    }
         **live_part(pool),
+    }
     return render(request, "pools/pool_detail.html", context)
 
 
@@ -137,8 +138,8 @@ def _prefilled(request: HttpRequest) -> PoolForm:
     """A form that shows what was typed or asked for, without judging it."""
     given = request.POST if request.method == "POST" else request.GET
     pool = _edited(given.get("pool", ""))
-    form = PoolForm(pool=pool)
-    return PoolForm(pool=pool, initial={name: given[name] for name in form.fields if name in given})
+    names = [name for name in given if name in PoolForm.base_fields or name.startswith(FURTHER)]
+    return PoolForm(pool=pool, initial={name: given[name] for name in names})
 
 
 def _edited(pk: str) -> Pool | None:
@@ -165,6 +166,14 @@ def _exceeds(form: PoolForm, figures: budget.Budget | None) -> bool:
     size = str(form["size"].value() or "")
     known = figures is not None and figures.free is not None and size.isdigit()
     return bool(form["over_budget_confirm"].value() or (known and int(size) > (figures.free or 0)))
+
+
+@require_POST
+@never_cache
+@staff_only
+def pool_further(request: HttpRequest) -> HttpResponse:
+    """The further settings that the chosen pooler's release takes; what was typed stays."""
+    return render(request, "pools/includes/pool_further.html", {"form": _prefilled(request)})
 
 
 @require_POST

@@ -3,6 +3,7 @@
 import pytest
 from django.utils import timezone
 
+from pools.forms import PoolForm
 from pools.models import Pool, PoolerState, PoolState, Revision
 from tests.callers import queries_of
 from tests.pools.records import a_cluster, a_pool, a_pooler, checked, know_password
@@ -241,3 +242,52 @@ def test_a_pool_that_was_rolled_back_is_tried_again_from_its_page(staff, asked):
     pool.refresh_from_db()
     assert pool.state == PoolState.PENDING
     assert asked() == [str(pool.pooler_id)]
+
+
+def further(answer):
+    return [setting.name for setting, _ in answer.context["form"].further_rows]
+
+
+def test_a_pool_is_offered_the_further_settings_of_its_poolers_release(staff):
+    old, new = a_pooler(name="old", server_version="PgBouncer 1.18.0"), a_pooler(server_version="PgBouncer 1.24.1")
+    a_cluster()
+    assert "load_balance_hosts" not in further(staff.get(f"/pools/new/?pooler={old.pk}"))
+    assert "load_balance_hosts" in further(staff.get(f"/pools/new/?pooler={new.pk}"))
+    typed = {"pooler": str(new.pk), "further_connect_query": "SELECT 1"}
+    answer = staff.post("/pools/further/", typed)
+    assert "load_balance_hosts" in further(answer)
+    assert 'value="SELECT 1"' in answer.content.decode()
+
+
+def test_further_settings_are_judged_beside_their_fields(staff):
+    pool = a_pool(pooler=a_pooler(server_version="PgBouncer 1.18.0"), settings={"connect_query": "SELECT 1"})
+    typed = {"version": 1, "database": "shop", "user": "app", "mode": "session", "size": "5"}
+    answer = staff.post(f"/pools/{pool.pk}/edit/", typed | {"further_reserve_pool": "few"})
+    form = answer.context["form"]
+    assert form.errors["further_reserve_pool"] == ["reserve_pool='few' is no whole number"]
+    assert form["further_reserve_pool"].value() == "few"
+    assert "<details" in answer.content.decode()
+
+
+def test_further_settings_are_saved_typed_and_shown(staff, asked):
+    pool = a_pool(
+        pooler=a_pooler(server_version="PgBouncer 1.18.0"), settings={"connect_query": "SELECT 1", "odd": "kept"}
+    )
+    know_password(pool.cluster, "app", "app-password")
+    checked(pool.cluster)
+    form = PoolForm(
+        {
+            "name": "web",
+            "database": "shop",
+            "user": "app",
+            "mode": "session",
+            "size": "5",
+            "further_reserve_pool": " 3 ",
+        },
+        pool=pool,
+    )
+    assert form.is_valid(), form.errors
+    assert form.values()["settings"] == {"odd": "kept", "reserve_pool": 3}
+    page = staff.get(f"/pools/{pool.pk}/").content.decode()
+    assert "First query" in page
+    assert "unknown to this release" in page
