@@ -98,8 +98,13 @@ def test_a_pause_ends_by_itself_while_one_watches(page: Page, pool: dict[str, An
 
 
 def test_a_blocked_pause_shows_who_held_it_up(
-    page: Page, pool: dict[str, Any], batch: "psycopg.Connection[tuple[Any, ...]]"
+    visit: Callable[..., Page],
+    installation: Installation,
+    pool: dict[str, Any],
+    batch: "psycopg.Connection[tuple[Any, ...]]",
 ) -> None:
+    page = visit()  # the browser itself complains of a 409
+    log_in(page, installation)
     page.goto(f"/pools/{pool['id']}/console/pause/")
     page.get_by_label("Wait at most").fill("1")
     page.get_by_label("Hold at most").fill("90")
