@@ -17,6 +17,7 @@ from pools import apply, apply_requests, poolers_admin
 from pools.errors import IllegalTransition, QueueDown
 from pools.forms import PoolerForm
 from pools.models import Pooler, PoolerState, PoolState
+from pools.poolers import KINDS
 from pools.views.access import staff_only
 from pools.views.live import console_rows
 from pools.views.monitoring import live_part
@@ -55,6 +56,7 @@ def pooler_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
         "refused": [pool for pool in pools if pool.state in (PoolState.ROLLED_BACK, PoolState.FAILED)],
         "live": apply.live_files(pooler),
         "revisions": pooler.revisions.select_related("author").defer("sealed_files")[:REVISIONS_SHOWN],
+        "advisories": KINDS[pooler.kind].advisories(pooler.server_version),
         **console_rows(pooler),
         **live_part(pooler),
     }

@@ -137,3 +137,20 @@ def test_an_order_that_can_not_be_sent_says_so(staff, monkeypatch):
     pooler = a_pooler(port=1)
     page = staff.post(f"/poolers/{pooler.pk}/apply/", {"drift": "overwrite"}, follow=True).content.decode()
     assert "no worker can be told to overwrite" in page
+
+
+def test_known_weaknesses_of_the_release_are_told_with_what_corrects_them(staff):
+    page = staff.get(f"/poolers/{a_pooler(server_version='PgBouncer 1.18.0').pk}/").content.decode()
+    assert "CVE-2025-2291" in page
+    assert "1.26.1 has them all" in page
+    assert "Debian 12&#x27;s 1.18.0-1+deb12u1" in page
+    assert "known weakness" not in staff.get(f"/poolers/{a_pooler().pk}/").content.decode()
+
+
+def test_settings_that_are_refused_or_wait_for_a_restart_are_told(staff):
+    pooler = a_pooler(settings_state=PoolState.ROLLED_BACK, settings_reason="the pooler said no")
+    pooler.needs_restart = [{"name": "listen_backlog", "live": "128", "wanted": "256"}]
+    pooler.save(update_fields=["needs_restart"])
+    page = staff.get(f"/poolers/{pooler.pk}/").content.decode()
+    assert "Its settings are not live: rolled back" in page
+    assert "1 setting waits for a restart" in page
