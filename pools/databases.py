@@ -142,7 +142,7 @@ def in_the_way(cluster: Cluster, name: str) -> list[Obstacle]:
     """What a drop would be refused for: the pools that lead there, then who is logged in."""
     pools = cluster.pools.filter(database=name).select_related("pooler")
     with changing(cluster) as connection:
-        return [*obstacles.of_pools(pools), *obstacles.in_database(cluster, connection, name)]
+        return [*obstacles.of_pools(pools, "leads there"), *obstacles.in_database(cluster, connection, name)]
 
 
 def drop(cluster: Cluster, name: str, author: Model | None = None) -> None:

@@ -9,7 +9,7 @@ from psycopg import sql
 
 from pools import postgres
 from pools.errors import PoolerUnreachable, PoolsError
-from pools.models import Cluster, Pool, Pooler, PoolerKind
+from pools.models import Cluster, Pool, Pooler
 from pools.poolers import KINDS
 
 AT_ONCE = 16
@@ -21,32 +21,6 @@ SESSIONS = sql.SQL("""
        AND coalesce(backend_type, '') NOT IN ('autovacuum worker', 'parallel worker')
      ORDER BY usename, application_name, client_addr, pid
 """)
-
-
-@dataclass(frozen=True)
-class Servers:
-    """The SHOW word that lists a pooler's server connections, its columns of pid and role, and how they close."""
-
-    word: str
-    pid: str
-    user: str
-    remedy: str
-
-
-SERVERS = {
-    PoolerKind.PGBOUNCER: Servers(
-        "servers",
-        "remote_pid",
-        "user",
-        "it closes what stays idle for its server_idle_timeout, and all once their clients are gone by RECONNECT",
-    ),
-    PoolerKind.PGPOOL: Servers(
-        "pool_pools",
-        "pool_backendpid",
-        "username",
-        "it closes what stays unused for its connection_life_time, and all when it restarts",
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -82,11 +56,11 @@ class Session:
     pooler: Pooler | None = None
 
 
-def of_pools(pools: Iterable[Pool]) -> list[Obstacle]:
-    """Pools that lead there; one that waits for its removal still does."""
+def of_pools(pools: Iterable[Pool], does: str) -> list[Obstacle]:
+    """Pools and what each `does`, such as "leads there"; one that waits for its removal still does."""
     return [
         Obstacle(
-            f"pool {pool} on pooler {pool.pooler} leads there",
+            f"pool {pool} on pooler {pool.pooler} {does}",
             "it is being removed: wait for that" if pool.removal_requested_at else "remove it first",
             pool,
         )
@@ -122,7 +96,7 @@ def _obstacle(session: Session, count: int) -> Obstacle:
     plural = "s" if count > 1 else ""
     if session.pooler:
         held = f"{count} server connection{plural} that pooler {session.pooler} keeps"
-        remedy = SERVERS[PoolerKind(session.pooler.kind)].remedy
+        remedy = KINDS[session.pooler.kind].servers.remedy
         return Obstacle(f"{held} as {session.user!r} to {session.database!r}", remedy)
     where = f"from {session.address}" if session.address else "by the local socket"
     program = f"application {session.application!r}" if session.application else "an application without a name"
@@ -144,9 +118,10 @@ def _holders(cluster: Cluster) -> dict[tuple[int, str], Pooler]:
 
 
 def _held_by(pooler: Pooler) -> tuple[Pooler, list[tuple[int, str]]]:
-    shown = SERVERS[PoolerKind(pooler.kind)]
+    kind = KINDS[pooler.kind]
+    shown = kind.servers
     try:
-        rows = KINDS[pooler.kind].show(pooler, shown.word)
+        rows = kind.show(pooler, shown.word)
     except PoolerUnreachable:
         return pooler, []
     return pooler, [(int(str(row[shown.pid])), str(row[shown.user])) for row in rows if row[shown.pid]]

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Model, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.utils import timezone
 from psycopg import sql
 from psycopg.rows import class_row
@@ -31,6 +31,7 @@ from pools.grants import Access
 from pools.models import Cluster, Pool
 from pools.obstacles import InTheWay, Obstacle
 from pools.ownership import Owned
+from pools.poolers import KINDS
 from pools.statements import changing
 
 logger = logging.getLogger(__name__)
@@ -123,6 +124,8 @@ def create(cluster: Cluster, values: dict[str, Any], author: Model | None = None
             if password:
                 cluster.keep_password(name, password)
         made = _find(cluster, connection, name)
+    if password:
+        apply_requests.ask_again(_rendered_with(cluster, name), author)
     _tell(cluster, name, "created", author)
     return made, password
 
@@ -157,7 +160,7 @@ def reset_password(cluster: Cluster, name: str, author: Model | None = None) -> 
         verifier = passwords.hashed(connection, name, password)
         with transaction.atomic():  # the panel must never forget what the server already asks for
             cluster.keep_password(name, password)
-            apply_requests.ask_again(pools_of(cluster, name), author)
+            apply_requests.ask_again(_rendered_with(cluster, name), author)
             connection.execute(_set_password(name, verifier))
     logger.info("role %r of cluster %s (%s) got a new password from %s", name, cluster.pk, cluster, author)
     return password
@@ -169,7 +172,7 @@ def in_the_way(cluster: Cluster, name: str) -> list[Obstacle]:
     with changing(cluster) as connection:
         held = obstacles.of_role(cluster, connection, name)
         owned = ownership.counted(connection).get(name, ())
-    return [*obstacles.of_pools(pools), *held, *ownership.obstacles(cluster, name, owned)]
+    return [*obstacles.of_pools(pools, "logs in with it"), *held, *ownership.obstacles(cluster, name, owned)]
 
 
 def drop(cluster: Cluster, name: str, author: Model | None = None) -> None:
@@ -212,6 +215,13 @@ def pools_of(cluster: Cluster, role: str, *, with_leaving: bool = False) -> Quer
     """The pools of the cluster that log in as this role."""
     pools = Pool.objects.all() if with_leaving else Pool.objects.wanted()
     return pools.filter(cluster=cluster, user=role).select_related("pooler", "cluster")
+
+
+def _rendered_with(cluster: Cluster, role: str) -> QuerySet[Pool]:
+    """The pools whose poolers' files hold the role's password."""
+    keepers = [name for name, kind in KINDS.items() if kind.keeps_every_password]
+    inbound = Q(user="", pooler__kind__in=keepers)
+    return Pool.objects.wanted().filter(inbound | Q(user=role), cluster=cluster)
 
 
 def _pools_by_user(cluster: Cluster) -> dict[str, list[Pool]]:

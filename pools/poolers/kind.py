@@ -12,6 +12,7 @@ from pools.poolers.adoptions import Adoption
 from pools.poolers.advisory import Advisory
 from pools.poolers.catalogue import Setting, Version
 from pools.poolers.controls import Column, Controls
+from pools.poolers.held import HeldServers
 
 Files = Mapping[str, bytes | None]
 Problems = Iterator[tuple[str, str]]  # (field, message)
@@ -133,6 +134,8 @@ class Kind(Protocol):
     words: tuple[str, ...]  # SHOW commands its pages offer, in order
     columns: Mapping[str, Column]  # what the columns of their answers mean, where that is known
     verbs: tuple[str, ...]  # console commands on one pool that its pages offer; none where it has none
+    servers: HeldServers
+    keeps_every_password: bool  # its pools of the inbound user let in whose password the panel knows, nobody else
 
     def version_of(self, text: str) -> Version:
         """(1, 18) of what `check` answered; the oldest supported where the text holds no number."""
@@ -142,6 +145,9 @@ class Kind(Protocol):
 
     def advisories(self, version_text: str) -> tuple[Advisory, ...]:
         """The published weaknesses of the release that `check` answered."""
+
+    def clashes(self, wish: Pool) -> Problems:
+        """What keeps a pool from standing beside the others of its pooler."""
 
     def check(self, pooler: Pooler) -> str:
         """Its version as it names it. Raises `PoolerUnreachable`."""

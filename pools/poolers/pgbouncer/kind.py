@@ -10,6 +10,7 @@ from pools.poolers.adoptions import Adoption
 from pools.poolers.advisory import Advisory
 from pools.poolers.catalogue import Scope, Setting, Version
 from pools.poolers.controls import Column
+from pools.poolers.held import HeldServers
 from pools.poolers.kind import ConsoleSample, Problems
 from pools.poolers.pgbouncer import (
     advisories,
@@ -38,6 +39,13 @@ class PgBouncer:
     words: tuple[str, ...] = tuple(word for word in console.WORDS if word != "version")
     columns: Mapping[str, Column] = COLUMNS
     verbs: tuple[str, ...] = VERBS
+    servers = HeldServers(
+        "servers",
+        "remote_pid",
+        "user",
+        "it closes what stays idle for its server_idle_timeout, and by RECONNECT each that no client uses any more",
+    )
+    keeps_every_password = False
 
     def version_of(self, text: str) -> Version:
         """(1, 18) of `PgBouncer 1.18.0`."""
@@ -52,6 +60,10 @@ class PgBouncer:
     def advisories(self, version_text: str) -> tuple[Advisory, ...]:
         """By its NEWS.md."""
         return advisories.of_release(version_text)
+
+    def clashes(self, wish: Pool) -> Problems:
+        """Nothing: each pool leads where it says."""
+        yield from ()
 
     def check(self, pooler: Pooler) -> str:
         """`PgBouncer 1.18.0`, from SHOW VERSION."""

@@ -12,6 +12,7 @@ from pools.poolers.adoptions import Adoption
 from pools.poolers.advisory import Advisory
 from pools.poolers.catalogue import Setting, Version
 from pools.poolers.controls import Column, Controls
+from pools.poolers.held import HeldServers
 from pools.poolers.kind import ConsoleSample, Problems
 from pools.poolers.pgpool import access, catalogue, draft, render, session, sql, verify
 from pools.poolers.pgpool.columns import COLUMNS
@@ -29,6 +30,13 @@ class Pgpool:
     words: tuple[str, ...] = sql.WORDS
     columns: Mapping[str, Column] = COLUMNS
     verbs: tuple[str, ...] = ()
+    servers = HeldServers(
+        "pool_pools",
+        "pool_backendpid",
+        "username",
+        "it closes what stays unused for its connection_life_time, and all when it restarts",
+    )
+    keeps_every_password = True  # nothing else than pool_passwd tells it one
 
     def version_of(self, text: str) -> Version:
         """(4, 3) of `Pgpool-II 4.3.5`."""
@@ -49,7 +57,14 @@ class Pgpool:
             if value and (message := access.name_problem(value)):
                 yield field, message
         yield from _size_problems(wish)
-        yield from _cluster_problems(wish)
+        if not wish.pooler.config_dir or wish.pooler.pcp_port is None:
+            yield "pooler", f"{wish.pooler} is only watched: give it its configuration directory and its PCP port"
+
+    def clashes(self, wish: Pool) -> Problems:
+        """It serves one cluster."""
+        others = wish.pooler.pools.wanted().exclude(pk=wish.pk).exclude(cluster=wish.cluster_id)
+        if first := others.select_related("cluster").first():
+            yield "cluster", draft.one_cluster(wish.pooler, first.cluster, wish)
 
     def advisories(self, version_text: str) -> tuple[Advisory, ...]:
         """None are kept for it: each of its branches has corrections of its own."""
@@ -149,9 +164,3 @@ def _size_problems(wish: Pool) -> Problems:
             f"Pgpool-II can't set a pool's connections apart, all share its {children} children: use {children}, "
             f"or change num_init_children in the settings of pooler {wish.pooler}",
         )
-
-
-def _cluster_problems(wish: Pool) -> Problems:
-    others = wish.pooler.pools.wanted().exclude(pk=wish.pk).exclude(cluster=wish.cluster_id)
-    if first := others.select_related("cluster").first():
-        yield "cluster", draft.one_cluster(wish.pooler, first.cluster, wish)

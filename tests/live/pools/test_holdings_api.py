@@ -154,7 +154,7 @@ def test_what_the_panel_leaves_alone_and_what_pools_use_is_a_conflict(
         "databases/template1/": "is a template",
         "databases/app/": "pool till on pooler live-pgbouncer leads there",
         "users/postgres/": "the panel's own login",
-        "users/app/": "pool till on pooler live-pgbouncer leads there",
+        "users/app/": "pool till on pooler live-pgbouncer logs in with it",
     }
     for path, words in refused.items():
         answer = admin.delete(f"{url}{path}")

@@ -145,13 +145,13 @@ def test_what_stands_in_the_way_is_shown_with_its_link_instead_of_the_form(
 ) -> None:
     pool = Pool.objects.create(name="till", pooler=pooler, cluster=cluster, database="app", user="app", size=1)
     with postgres.connect("app"):
-        for what in ("databases", "roles"):
+        for what, does in (("databases", "leads there"), ("roles", "logs in with it")):
             page = read(staff, f"{url}{what}/drop/?name=app")
-            assert f'<a href="/pools/{pool.pk}/">pool till on pooler live-pgbouncer leads there</a>' in page
+            assert f'<a href="/pools/{pool.pk}/">pool till on pooler live-pgbouncer {does}</a>' in page
             assert 'name="name"' not in page
             answer = staff.post(f"{url}{what}/drop/?name=app", {"name": "app"})
             assert answer.status_code == 409
-            assert "pool till on pooler live-pgbouncer leads there" in answer.content.decode()
+            assert f"pool till on pooler live-pgbouncer {does}" in answer.content.decode()
         assert "1 session of 'postgres' in 'app'" in read(staff, f"{url}databases/drop/?name=app")
 
 

@@ -39,9 +39,10 @@ def test_idle_server_connections_of_the_panel_s_own_pooler_are_named_as_such(
 ) -> None:
     assert log_in("till", "till", till) == "till"  # the client is gone, its server connection stays
     kept = "1 server connection that pooler live-pgbouncer keeps as 'till' to 'shop'"
-    for found in (databases.in_the_way(cluster, "shop"), roles.in_the_way(cluster, "till")):
+    asked = {"leads there": databases.in_the_way(cluster, "shop"), "logs in with it": roles.in_the_way(cluster, "till")}
+    for does, found in asked.items():
         texts = [obstacle.text for obstacle in found]
-        assert "pool till on pooler live-pgbouncer leads there" in texts
+        assert f"pool till on pooler live-pgbouncer {does}" in texts
         assert kept in texts
         assert "RECONNECT" in found[texts.index(kept)].remedy
 

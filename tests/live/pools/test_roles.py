@@ -270,7 +270,7 @@ def test_a_role_of_pools_stays_and_keeps_its_login(
     roles.create(cluster, {"name": "till", "database": "app"})
     values = {"name": "till", "pooler": pooler, "cluster": cluster, "database": "app", "user": "till", "size": 3}
     pool = pool_changes.create(values)  # the panel knows the password: it is not asked for
-    with pytest.raises(InTheWay, match="pool till on pooler live-pgbouncer leads there"):
+    with pytest.raises(InTheWay, match="pool till on pooler live-pgbouncer logs in with it"):
         roles.drop(cluster, "till")
     with pytest.raises(InvalidRole, match="must be able to log in"):
         roles.change(cluster, "till", {"can_login": False})
