@@ -37,11 +37,11 @@ def create(values: dict[str, Any], author: models.Model | None = None) -> Pool:
     pool, confirmed = _wish(values), values.get("over_budget_confirm") or ""
     password = _typed_password(pool, values)
     InvalidPool.refuse(pool_rules.problems(pool))
-    InvalidPool.refuse(chain(_name_taken(pool), over_budget.problems(pool, confirmed)))  # before any server is asked
+    InvalidPool.refuse(chain(_clashes(pool), over_budget.problems(pool, confirmed)))  # before any server is asked
     InvalidPool.refuse(pool_facts.problems(pool, password))
     with transaction.atomic():
         _lock(pool)
-        checks = (_name_taken(pool), over_budget.problems(pool, confirmed), other_passwords(pool, password))
+        checks = (_clashes(pool), over_budget.problems(pool, confirmed), other_passwords(pool, password))
         InvalidPool.refuse(chain(*checks))
         # one that waits for its removal under this name is replaced: the pooler knows entries by name only
         Pool.objects.filter(pooler=pool.pooler, name=pool.name).delete()
@@ -73,7 +73,7 @@ def change(
         standing.refresh_from_db()
         _refuse_if_leaving(standing)
         confirmed = values.get("over_budget_confirm") or ""
-        checks = (_name_taken(wish), over_budget.problems(wish, confirmed, standing), other_passwords(wish, password))
+        checks = (_clashes(wish), over_budget.problems(wish, confirmed, standing), other_passwords(wish, password))
         InvalidPool.refuse(chain(*checks))
         Pool.objects.filter(pooler=wish.pooler, name=wish.name).exclude(pk=wish.pk).delete()  # waiting for removal
         written = {name: getattr(wish, name) for name in FIELDS if name in values}
@@ -166,7 +166,9 @@ def _lock(wish: Pool) -> None:
             raise InvalidPool({field: [f"{field} {getattr(wish, field)} was removed meanwhile: choose another"]})
 
 
-def _name_taken(wish: Pool) -> Problems:
+def _clashes(wish: Pool) -> Problems:
+    """What keeps it from standing beside the other pools of its pooler."""
+    yield from KINDS[wish.pooler.kind].clashes(wish)
     if Pool.objects.wanted().filter(pooler=wish.pooler, name=wish.name).exclude(pk=wish.pk).exists():
         yield "name", f"there is a pool named {wish.name!r} on pooler {wish.pooler} already: choose another name"
 

@@ -124,7 +124,7 @@ def _look(pooler: Pooler) -> Look:
     try:
         version = kind.check(pooler)
         facts = kind.facts(pooler)
-        if kind.files and pooler.generator in ("", settings.GENERATOR):
+        if pooler.config_dir and pooler.generator in ("", settings.GENERATOR):
             files.refuse_unsafe(pooler.config_dir)
     except PoolerUnreachable as error:
         return Look(reason=str(error))
@@ -175,7 +175,8 @@ def _pcp_port_problem(port: Any, kind: str) -> str:
 
 def _folder_problem(folder: str, kind: str) -> str:
     if not folder:
-        return "" if kind in KINDS and not KINDS[kind].files else "the folder of its configuration is needed"
+        # a Pgpool-II may be registered to be watched and measured only
+        return "" if kind == PoolerKind.PGPOOL else "the folder of its configuration is needed"
     if not folder.startswith("/") or ".." in folder.split("/"):
         return f"{folder!r} is not an absolute path: write it from / on, without .."
     return names.line_problem(folder)

@@ -15,6 +15,7 @@ from rest_framework.viewsets import ModelViewSet
 from panel.accounts.permissions import person
 from pools import adopting, apply, apply_requests, poolers_admin
 from pools.api import pooler_settings
+from pools.api.pooler_nodes import NodeActions
 from pools.api.pooler_settings import SettingsActions
 from pools.api.revisions import RevisionActions
 from pools.api.serializers import AskedApplySerializer, ConfigSerializer, PoolerSerializer
@@ -26,13 +27,13 @@ from pools.poolers import KINDS
 SHOWN = sorted({word for kind in KINDS.values() for word in kind.words})
 
 
-class PoolerViewSet(RevisionActions, SettingsActions, ModelViewSet[Pooler]):
+class PoolerViewSet(RevisionActions, SettingsActions, NodeActions, ModelViewSet[Pooler]):
     """Running PgBouncers and Pgpool-IIs."""
 
     queryset = Pooler.objects.all()
     serializer_class = PoolerSerializer
     lookup_value_converter = "uuid"
-    action_scopes = {"apply": "apply", "rollback": "apply"}
+    action_scopes = {"apply": "apply", "rollback": "apply", "attach_node": "apply", "detach_node": "apply"}
     filterset_fields = ["name", "kind", "host", "state", "generator"]
     search_fields = ["name", "host"]
     ordering_fields = ["name", "kind", "host", "state", "created_at", "updated_at"]

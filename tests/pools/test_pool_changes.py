@@ -182,7 +182,7 @@ def test_the_consoles_login_is_in_the_poolers_list_of_users_too(typed: dict[str,
 
 
 def test_pgpool_starts_in_session_mode(typed: dict[str, Any]) -> None:
-    pgpool = a_pooler(kind=PoolerKind.PGPOOL)
+    pgpool = a_pooler(pcp_port=1, kind=PoolerKind.PGPOOL)
     assert pool_changes.create(typed | {"pooler": pgpool, "name": "shop"}).mode == Mode.SESSION
     assert "mode" in errors(typed | {"pooler": pgpool, "name": "shop", "mode": "transaction"})
 

@@ -9,7 +9,7 @@ from pools.models import Cluster, Pool, Pooler, PoolerKind
 
 CLUSTER = Cluster(name="demo", host="db", admin_user="postgres")
 PGBOUNCER = Pooler(name="edge", kind=PoolerKind.PGBOUNCER, server_version="PgBouncer 1.18.0")
-PGPOOL = Pooler(name="old", kind=PoolerKind.PGPOOL)
+PGPOOL = Pooler(name="old", kind=PoolerKind.PGPOOL, config_dir="/etc/pgpool2", pcp_port=9898)
 
 
 def problems(pooler: Pooler = PGBOUNCER, **values: Any) -> list[tuple[str, str]]:
@@ -76,4 +76,36 @@ def test_pgpool_has_neither_names_nor_settings_of_its_own() -> None:
     assert problems(PGPOOL, mode="session", settings={"min_pool_size": 1}) == [
         ("name", "Pgpool-II has no names of its own for databases: name the pool 'shop'"),
         ("settings", "Pgpool-II has no settings per pool: leave them out"),
+    ]
+
+
+@pytest.mark.parametrize("lacks", [{"pcp_port": None}, {"config_dir": ""}])
+def test_a_pgpool_that_is_only_watched_takes_no_pools(lacks: dict[str, Any]) -> None:
+    values = {"name": "old", "kind": PoolerKind.PGPOOL, "config_dir": "/etc/pgpool2", "pcp_port": 9898} | lacks
+    assert problems(Pooler(**values), mode="session", name="shop") == [
+        ("pooler", "old is only watched: give it its configuration directory and its PCP port")
+    ]
+
+
+def test_all_pools_of_a_pgpool_are_as_large_as_its_children_are_many() -> None:
+    full = Pooler(name="old", kind=PoolerKind.PGPOOL, config_dir="/x", pcp_port=1, facts={"num_init_children": 32})
+    assert problems(full, mode="session", name="shop", size=32) == []
+    assert problems(full, mode="session", name="shop", size=5) == [
+        (
+            "size",
+            "Pgpool-II can't set a pool's connections apart, all share its 32 children: use 32, "
+            "or change num_init_children in the settings of pooler old",
+        )
+    ]
+
+
+@pytest.mark.parametrize("name", ["it's", 'a"b', "a,b", "a#b", "all", "SameUser", "+group", "@file"])
+def test_a_database_that_pool_hba_would_misread_is_refused(name: str) -> None:
+    assert [field for field, _ in problems(PGPOOL, mode="session", name="shop", user=name)] == ["user"]
+
+
+def test_a_chain_leads_through_a_pgpool_only() -> None:
+    other = Pooler(name="edge-2", kind=PoolerKind.PGBOUNCER)
+    assert problems(through=other) == [
+        ("through", "pooler edge-2 is no Pgpool-II: a PgBouncer leads to its servers itself")
     ]

@@ -1,0 +1,70 @@
+"""The backends of a Pgpool-II over HTTP, and attaching and detaching one."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+
+from panel.accounts.permissions import person
+from pools import pooler_nodes
+from pools.models import Pooler
+from pools.pooler_nodes import Node
+
+
+class PoolerNodeSerializer(serializers.Serializer[Node]):
+    """A backend, in the words of SHOW POOL_NODES."""
+
+    number = serializers.IntegerField()
+    host = serializers.CharField()
+    port = serializers.IntegerField()
+    status = serializers.CharField(help_text="What Pgpool-II does with it: up, waiting, down, unused, quarantine")
+    server_status = serializers.CharField(allow_blank=True, help_text="Whether the server itself answers")
+    role = serializers.CharField()
+    weight = serializers.CharField(help_text="Its share of the reads, of 1")
+    reads = serializers.CharField()
+    delay = serializers.CharField(allow_blank=True)
+    changed_at = serializers.CharField(allow_blank=True)
+
+
+class AskedNodeSerializer(serializers.Serializer[Any]):
+    """Which backend."""
+
+    number = serializers.IntegerField(min_value=0, max_value=127)
+
+
+class NodeActions(GenericViewSet[Pooler]):
+    """Actions of a pooler that is a Pgpool-II; 409 for another."""
+
+    @extend_schema(responses=PoolerNodeSerializer(many=True), filters=False)
+    @action(detail=True)
+    def nodes(self, request: Request, pk: str) -> Response:
+        """Its backends as it has them now."""
+        return self._listed(pooler_nodes.of_pooler(self.get_object()))
+
+    @extend_schema(request=AskedNodeSerializer, responses=PoolerNodeSerializer(many=True), filters=False)
+    @action(detail=True, methods=["post"], url_path="attach-node")
+    def attach_node(self, request: Request, pk: str) -> Response:
+        """Let queries go to a backend again."""
+        return self._changed(request, "attach")
+
+    @extend_schema(request=AskedNodeSerializer, responses=PoolerNodeSerializer(many=True), filters=False)
+    @action(detail=True, methods=["post"], url_path="detach-node")
+    def detach_node(self, request: Request, pk: str) -> Response:
+        """Send no more queries to a backend; Pgpool-II fails over where it is the primary."""
+        return self._changed(request, "detach")
+
+    def _changed(self, request: Request, verb: str) -> Response:
+        asked = AskedNodeSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        pooler = self.get_object()
+        pooler_nodes.of_pooler(pooler)  # refuses another kind
+        pooler_nodes.change(pooler, asked.validated_data["number"], verb, person(request.user))
+        return self._listed(pooler_nodes.of_pooler(pooler))
+
+    def _listed(self, nodes: Any) -> Response:
+        page: Any = self.paginate_queryset(nodes)
+        return self.get_paginated_response(PoolerNodeSerializer(page, many=True).data)

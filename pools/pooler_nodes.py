@@ -1,0 +1,75 @@
+"""The backends of a Pgpool-II as it sees them, and what lets queries go to one of them or keeps them away."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pools.errors import IllegalTransition
+from pools.models import Pooler, PoolerKind
+from pools.poolers.pgpool import pcp, sql
+
+logger = logging.getLogger(__name__)
+
+UP = ("up", "waiting")
+VERBS: dict[str, Callable[[Pooler, int], None]] = {"attach": pcp.attach_node, "detach": pcp.detach_node}
+
+
+@dataclass(frozen=True)
+class Node:
+    """One row of SHOW POOL_NODES; texts are the program's own, columns that a release lacks are empty."""
+
+    number: int
+    host: str
+    port: int
+    status: str
+    server_status: str
+    role: str
+    weight: str
+    reads: str
+    delay: str
+    changed_at: str
+
+    @property
+    def is_up(self) -> bool:
+        """Whether queries go there."""
+        return self.status in UP
+
+
+def of_pooler(pooler: Pooler) -> list[Node]:
+    """Its backends, as it has them now; raises `PoolerUnreachable`, `IllegalTransition` for another kind."""
+    if pooler.kind != PoolerKind.PGPOOL:
+        raise IllegalTransition(f"pooler {pooler} is no Pgpool-II: only that has backends")
+    return [_node(row) for row in sql.show(pooler, "pool_nodes")]
+
+
+def change(pooler: Pooler, number: int, verb: str, author: Any = None) -> None:
+    """`attach` or `detach` a backend; raises `Rejected` with Pgpool-II's words, `PoolerUnreachable`."""
+    VERBS[verb](pooler, number)
+    logger.info("pooler %s: backend %s %sed by %s", pooler.pk, number, verb, author)
+
+
+def risk_of_detaching(nodes: list[Node], number: int) -> str:
+    """What goes wrong for clients when this backend is detached; empty where nothing does."""
+    others = [node for node in nodes if node.is_up and node.number != number]
+    if not others:
+        return "It is the only backend that is up: every client will be refused until one is attached."
+    if any(node.number == number and node.role == "primary" for node in nodes):
+        return "It is the primary: Pgpool-II starts a failover, with the failover_command of its configuration."
+    return ""
+
+
+def _node(row: dict[str, object]) -> Node:
+    text = {name: str(value if value is not None else "") for name, value in row.items()}
+    return Node(
+        number=int(text["node_id"]),
+        host=text["hostname"],
+        port=int(text["port"]),
+        status=text["status"],
+        server_status=text.get("pg_status", ""),
+        role=text["role"],
+        weight=text["lb_weight"],
+        reads=text["select_cnt"],
+        delay=text.get("replication_delay", ""),
+        changed_at=text.get("last_status_change", ""),
+    )

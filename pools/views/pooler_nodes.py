@@ -1,0 +1,58 @@
+"""The page of a Pgpool-II's backends."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from panel.accounts.permissions import person
+from pools import pooler_nodes
+from pools.errors import ApplyFailed, PoolerUnreachable
+from pools.models import Pooler, PoolerKind
+from pools.views.access import staff_only
+
+
+@require_safe
+def node_list(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Its backends now, with what the panel's settings give each; the reason where it does not answer."""
+    pooler = _pgpool(pk)
+    return render(request, "pools/pooler_nodes.html", {"pooler": pooler, **_found(pooler)})
+
+
+@never_cache
+@staff_only
+def node_change(request: HttpRequest, pk: UUID, number: int, verb: str) -> HttpResponse:
+    """What attaching or detaching a backend means; done once it is confirmed."""
+    pooler = _pgpool(pk)
+    found = _found(pooler)
+    node = next((node for node in found["nodes"] if node.number == number), None)
+    if node is None and not found["error"]:
+        raise Http404(f"pooler {pooler} has no backend {number}")
+    context = {"pooler": pooler, "node": node, "number": number, "verb": verb, **found}
+    if verb == "detach":
+        context["risk"] = pooler_nodes.risk_of_detaching(found["nodes"], number)
+    if request.method == "POST" and not found["error"]:
+        try:
+            pooler_nodes.change(pooler, number, verb, person(request.user))
+        except (ApplyFailed, PoolerUnreachable) as error:
+            return render(
+                request, "pools/pooler_node_change.html", context | {"error": str(error)}, status=error.status
+            )
+        messages.success(request, f"Pgpool-II was told to {verb} backend {number}; its status follows in a moment.")
+        return redirect("pooler-nodes", pk)
+    return render(request, "pools/pooler_node_change.html", context)
+
+
+def _pgpool(pk: UUID) -> Pooler:
+    return get_object_or_404(Pooler, pk=pk, kind=PoolerKind.PGPOOL)
+
+
+def _found(pooler: Pooler) -> dict[str, Any]:
+    try:
+        return {"nodes": pooler_nodes.of_pooler(pooler), "error": ""}
+    except PoolerUnreachable as error:
+        return {"nodes": [], "error": str(error)}
