@@ -11,6 +11,7 @@ from pools.errors import ClusterUnreachable
 from pools.mode_habits import Finding, Statement
 from pools.models import Pool
 from pools.poolers import KINDS
+from pools.poolers.catalogue import Version
 
 MOST_STATEMENTS = 5000  # pg_stat_statements.max by default
 TEXT_LENGTH = 2000
@@ -52,12 +53,17 @@ def look(wish: Pool) -> Report:
     )
 
 
+def prepared_limits(pool: Pool) -> tuple[Version, int | None]:
+    """The pooler's release, and its max_prepared_statements as the panel gives it; None where it does not."""
+    given = pool.pooler.settings.get("max_prepared_statements")
+    return KINDS[pool.pooler.kind].version_of(pool.pooler.server_version), None if given is None else int(str(given))
+
+
 def _of_prepared(wish: Pool) -> str:
-    version = KINDS[wish.pooler.kind].version_of(wish.pooler.server_version)
-    given = wish.pooler.settings.get("max_prepared_statements")
+    version, given = prepared_limits(wish)
     if given is None and version < (1, 24):  # its default was 0 until then
         given = 0
-    return mode_habits.of_prepared_statements(version, None if given is None else int(str(given)))
+    return mode_habits.of_prepared_statements(version, given)
 
 
 def _counted(connection: postgres.Connection, user: str) -> tuple[list[Statement], list[str]]:

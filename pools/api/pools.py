@@ -11,6 +11,7 @@ from rest_framework.viewsets import ModelViewSet
 
 from panel.accounts.permissions import person
 from pools import connection_strings, endpoints, pool_changes
+from pools.api.client_advice import ModeAdvice
 from pools.api.console import ConsoleVerbs
 from pools.api.serializers import ConnectionSerializer, PoolSerializer
 from pools.api.versions import expected_version
@@ -22,13 +23,14 @@ FORMAT = OpenApiParameter("as", enum=list(connection_strings.FORMATS), default="
 REVEAL = OpenApiParameter("reveal", enum=["1"], description="Put the password in; asks for the scope `admin`")
 
 
-class PoolViewSet(ConsoleVerbs, ModelViewSet[Pool]):
+class PoolViewSet(ConsoleVerbs, ModeAdvice, ModelViewSet[Pool]):
     """Pools; a write is saved as a wish (`state` pending) and brought live by a worker."""
 
     queryset = Pool.objects.wanted().select_related("pooler", "cluster")
     serializer_class = PoolSerializer
     lookup_value_converter = "uuid"
     write_scope = "apply"
+    action_scopes = {"mode_check": "apply"}
     filterset_fields = ["name", "pooler", "cluster", "database", "user", "mode", "state"]
     search_fields = ["name", "database", "user", "pooler__name", "cluster__name"]
     ordering_fields = ["name", "size", "state", "created_at", "updated_at"]

@@ -39,7 +39,9 @@ def test_the_form_asks_once_it_knows_where_the_pool_leads(staff, pool):
 
 def test_without_javascript_the_form_is_shown_again_with_the_answer(staff, pool):
     wish = {"name": "typed", "pooler": pool.pooler_id, "cluster": pool.cluster_id, "database": "shop", "user": "app"}
-    page = staff.post(reverse("pool-create"), wish | {"mode": "statement", "size": 7, "refill": "mode"}).content.decode()
+    page = staff.post(
+        reverse("pool-create"), wish | {"mode": "statement", "size": 7, "refill": "mode"}
+    ).content.decode()
     assert "could not be asked" in page
     assert 'value="typed"' in page
 

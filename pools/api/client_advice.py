@@ -1,0 +1,77 @@
+"""The API's answers on what a pool's mode asks of its clients, and what it would break."""
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+
+from pools import client_advice, mode_linter
+from pools.mode_habits import Finding
+from pools.models import Mode, Pool
+
+MODE = OpenApiParameter("as", enum=Mode.values, description="Judge another mode than the pool's own")
+
+
+class FindingSerializer(serializers.Serializer[Finding]):
+    """Something sessions do that the mode breaks."""
+
+    habit = serializers.CharField(source="habit.name")
+    happens = serializers.CharField(source="habit.happens")
+    instead = serializers.CharField(source="habit.instead")
+    statements = serializers.IntegerField()
+    calls = serializers.IntegerField(help_text="0 where they are not counted")
+    sample = serializers.CharField(help_text="One such statement, its literals left out")
+    sources = serializers.ListField(child=serializers.CharField())
+
+
+class ModeReportSerializer(serializers.Serializer[mode_linter.Report]):
+    """What was found, what was looked at, and what could not be."""
+
+    findings = FindingSerializer(many=True)
+    looked = serializers.ListField(child=serializers.CharField())
+    limits = serializers.ListField(child=serializers.CharField())
+
+
+class AdviceSerializer(serializers.Serializer[client_advice.Advice]):
+    """What one client has to change; `needed` is false where it may stay as it is."""
+
+    client = serializers.CharField()
+    text = serializers.CharField()
+    snippet = serializers.CharField(allow_blank=True)
+    needed = serializers.BooleanField()
+
+
+class ClientsSerializer(serializers.Serializer[dict[str, Any]]):
+    """What any client has to do, and what each one."""
+
+    keeps_prepared = serializers.BooleanField(help_text="Whether statements prepared by the protocol survive")
+    general = serializers.ListField(child=serializers.CharField())
+    clients = AdviceSerializer(many=True)
+
+
+class ModeAdvice(GenericViewSet[Pool]):
+    """Actions of a pool on its mode."""
+
+    @extend_schema(parameters=[MODE], responses=ModeReportSerializer, filters=False)
+    @action(detail=True, url_path="mode-check")
+    def mode_check(self, request: Request, pk: str) -> Response:
+        """What the mode would break in the pool's database, from what runs there; asks for the scope `apply`."""
+        pool, mode = self.get_object(), request.query_params.get("as")
+        if mode is not None and mode not in Mode.values:
+            raise ValidationError({"as": [f"{mode!r} is no mode: choose one of {', '.join(Mode.values)}"]})
+        pool.mode = mode or pool.mode
+        return Response(ModeReportSerializer(mode_linter.look(pool)).data)
+
+    @extend_schema(responses=ClientsSerializer, filters=False)
+    @action(detail=True)
+    def clients(self, request: Request, pk: str) -> Response:
+        """What clients have to change for the pool's mode and its pooler's release."""
+        pool = self.get_object()
+        now = client_advice.situation(pool.mode, *mode_linter.prepared_limits(pool))
+        found = {"general": client_advice.general(now), "clients": client_advice.advise(now)}
+        return Response(ClientsSerializer({"keeps_prepared": now.keeps_prepared, **found}).data)
