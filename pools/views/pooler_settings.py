@@ -115,7 +115,8 @@ def pooler_file_remove(request: HttpRequest, pk: UUID, setting: str) -> HttpResp
 @require_safe
 def pooler_settings_state(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Whether the settings are live and what waits for a restart, asked for each second or so while they are not."""
-    return render(request, "pools/includes/settings_state.html", _shared(get_object_or_404(Pooler, pk=pk)))
+    context = {"steps": "steps" in request.GET, **_shared(get_object_or_404(Pooler, pk=pk))}
+    return render(request, "pools/includes/settings_state.html", context)
 
 
 def _save(form: ValuesForm, verb: Any, pooler: Pooler, user: str = "") -> Attempt[Pooler]:

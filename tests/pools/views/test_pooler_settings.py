@@ -106,7 +106,8 @@ def test_what_waits_for_a_restart_is_told_with_the_steps(staff, pooler):
     assert "1 setting waits for a restart of the program" in page
     assert "systemctl restart pgbouncer" in page
     assert row_of(answer, "listen_backlog").waits
-    assert "systemctl restart pgbouncer" in staff.get(url_of(pooler, "state/")).content.decode()
+    assert "systemctl restart pgbouncer" in staff.get(url_of(pooler, "state/?steps=1")).content.decode()
+    assert "systemctl" not in staff.get(url_of(pooler, "files/")).content.decode()
 
 
 def test_the_page_asks_for_news_only_while_something_moves(staff, pooler, asked):
