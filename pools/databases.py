@@ -10,7 +10,7 @@ from django.db.models import Model
 from psycopg import errors, sql
 from psycopg.rows import class_row
 
-from pools import checking, names, obstacles, postgres, statements
+from pools import checking, names, obstacles, ownership, postgres, statements
 from pools.errors import IllegalTransition, InvalidValues, NotThere
 from pools.models import Cluster, Pool
 from pools.obstacles import InTheWay, Obstacle
@@ -110,6 +110,8 @@ def create(cluster: Cluster, values: dict[str, Any], author: Model | None = None
     InvalidDatabase.refuse(_problems(values))
     with changing(cluster) as connection:
         InvalidDatabase.refuse(_missing(cluster, connection, values))
+        if values.get("owner"):
+            ownership.join(connection, values["owner"])
         try:
             connection.execute(_create(values, _usual_encoding(connection)))
         except errors.ObjectInUse:
@@ -131,6 +133,8 @@ def change(cluster: Cluster, name: str, values: dict[str, Any], author: Model | 
         _refuse_guarded(cluster, standing, "changed")
         InvalidDatabase.refuse(_missing(cluster, connection, values))
         with connection.transaction():
+            if values.get("owner"):
+                ownership.join(connection, values["owner"])
             for statement in _changes(standing, values):
                 connection.execute(statement)
         changed = _find(cluster, connection, name)

@@ -312,6 +312,8 @@ def _refuse_reset(cluster: Cluster, role: Role, password: str) -> None:
 
 
 def _grant(connection: postgres.Connection, database: str, role: str, access: Access) -> None:
+    if access == Access.OWN:
+        ownership.join(connection, role)
     for statement in grants.given(database, role, access, *_schemas_and(connection, sql.SQL(grants.MAKERS))):
         connection.execute(statement)
 

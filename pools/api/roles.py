@@ -22,9 +22,10 @@ ONCE = {"Cache-Control": "no-store"}
 
 
 class OwnedSerializer(serializers.Serializer[Owned]):
-    """How many objects a role owns in a database; an empty name: databases and tablespaces themselves."""
+    """How many objects a role owns in a database, or, where that is empty, how many databases or tablespaces."""
 
     database = serializers.CharField(allow_blank=True)
+    kind = serializers.CharField(help_text="object, database, tablespace or shared object")
     count = serializers.IntegerField()
 
 

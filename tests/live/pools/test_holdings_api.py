@@ -106,7 +106,7 @@ def test_a_role_of_any_name_lives_and_dies_over_its_address(admin: APIClient, ur
 def test_a_new_role_does_in_a_database_what_was_asked_for(admin: APIClient, url: str, postgres: PostgresServer) -> None:
     admin.post(f"{url}databases/", {"name": "shop"})
     made = admin.post(f"{url}users/", {"name": "till", "database": "shop", "access": "own"}).json()
-    assert made["owns"] == [{"database": "", "count": 1}]
+    assert made["owns"] == [{"database": "", "kind": "database", "count": 1}]
     login = {"host": postgres.host, "port": postgres.port, "user": "till", "password": made["password"]}
     with psycopg.connect(dbname="shop", **login) as own:
         own.execute("CREATE TABLE mine ()")
@@ -115,7 +115,7 @@ def test_a_new_role_does_in_a_database_what_was_asked_for(admin: APIClient, url:
     assert (busy.status_code, logged_in.status_code) == (409, 409)
     assert "1 session of 'till' in 'shop' with" in busy.json()["detail"]
     assert "1 session of 'till' in 'shop' with" in logged_in.json()["detail"]
-    assert "it owns 1 database or tablespace (database shop)" in logged_in.json()["detail"]
+    assert "it owns 1 database (database shop)" in logged_in.json()["detail"]
 
 
 @pytest.mark.parametrize(

@@ -129,6 +129,37 @@ def test_no_password_ever_stands_in_the_server_s_log(
     assert second not in log
 
 
+@pytest.mark.parametrize("version", ["15", "16", "18"])
+def test_a_login_that_is_no_superuser_makes_and_drops_them_all_the_same(
+    db: None, tmp_path_factory: pytest.TempPathFactory, version: str
+) -> None:
+    home = tmp_path_factory.mktemp("managed")
+    server = PostgresServer(home, free_port(), password="super-secret", bindir=bindirs()[version], settings=FAST)
+    with server:
+        with server.connect() as session:
+            session.execute("CREATE ROLE dba LOGIN CREATEDB CREATEROLE PASSWORD 'dba-password'")
+        cluster = Cluster(name="managed", host=server.host, port=server.port, admin_user="dba", sslmode="disable")
+        cluster.admin_password = "dba-password"
+        cluster.save(force_insert=True)
+        databases.create(cluster, {"name": "shop"})
+        _, password = roles.create(cluster, {"name": "till", "database": "shop", "access": "own"})
+        with log_in(server, "till", password, "shop") as own:
+            own.execute("CREATE TABLE goods ()")
+        _, password = roles.create(cluster, {"name": "reader", "database": "shop", "access": "read"})
+        with log_in(server, "reader", password, "shop") as reader:
+            reader.execute("SELECT * FROM goods")
+        databases.create(cluster, {"name": "other", "owner": "till"})
+        assert databases.change(cluster, "other", {"owner": "dba"}).owner == "dba"
+        with server.connect() as session:
+            wait_until_gone(session, "reader")
+            wait_until_gone(session, "till")
+        roles.drop(cluster, "reader")
+        databases.drop(cluster, "shop")
+        databases.drop(cluster, "other")
+        roles.drop(cluster, "till")
+        assert [role.name for role in roles.listed(cluster)] == ["dba", "postgres"]
+
+
 @pytest.mark.parametrize(
     ("access", "may", "may_not"),
     [
@@ -252,12 +283,12 @@ def test_a_role_that_is_logged_in_or_owns_something_stays_and_it_says_where(
     with postgres.connect("app") as inside:
         inside.execute("CREATE TABLE goods (n int)")
         inside.execute("ALTER TABLE goods OWNER TO till")
-    assert [str(owned) for owned in roles.find(cluster, "till").owns] == ["1 database or tablespace", "1 object in app"]
+    assert [str(owned) for owned in roles.find(cluster, "till").owns] == ["1 database", "1 object in app"]
     with log_in(postgres, "till", password), pytest.raises(InTheWay) as refused:
         roles.drop(cluster, "till")
     assert [str(obstacle) for obstacle in refused.value.obstacles] == [
         "1 session of 'till' in 'app' with an application without a name from 127.0.0.1 (end it there first)",
-        "it owns 1 database or tablespace (database shop) (give each another owner first)",
+        "it owns 1 database (database shop) (give each another owner first)",
         'it owns 1 object in app (table goods) (run there first: REASSIGN OWNED BY "till" TO another_role)',
     ]
     with postgres.connect("app") as inside:
