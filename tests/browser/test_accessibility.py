@@ -29,6 +29,8 @@ def pages(installation: Installation) -> list[str]:
         api.wait(f"runs/{run}/", "status", {"succeeded"}, 60)
     of_records = [f"/pools/{demo['id']}/", f"/poolers/{demo['pooler']}/", f"/clusters/{demo['cluster']}/"]
     doings = [address + word for address in of_records for word in ("edit/", "delete/")]
+    doings += [f"/pools/{demo['id']}/console/{verb}/" for verb in ("pause", "kill")]
+    doings += [f"/poolers/{demo['pooler']}/console/{word}/" for word in ("pools", "clients", "databases", "config")]
     return [*PLAIN, *of_records, *doings, f"/runs/{runs[0]}/", f"/runs/compare/?run={runs[0]}&run={runs[1]}"]
 
 
