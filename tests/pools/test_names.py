@@ -72,3 +72,16 @@ def test_passwords_that_poolers_misread_are_not_repeated(password: str) -> None:
     problem = names.password_problem(password)
     assert problem
     assert password not in problem
+
+
+@pytest.mark.parametrize("name", ["shop", "two words", 'say "hi"', "é" * 31, "x" * 63, "%2F", ".."])
+def test_new_names_may_hold_nearly_anything(name):
+    assert names.new_name_problem(name) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("", "needed"), ("a/b", "slash"), ("a\nb", "line break"), ("é" * 32, "64 bytes"), ("x" * 64, "64 bytes")],
+)
+def test_new_names_fit_an_address_and_63_bytes(name, words):
+    assert words in names.new_name_problem(name)
