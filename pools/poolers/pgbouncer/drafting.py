@@ -13,12 +13,15 @@ from pools.poolers.pgbouncer.entries import Entry, Found
 from pools.poolers.pgbouncer.program import SETTINGS, Wish
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
 
+STRICT = {"require": 1, "verify-ca": 2, "verify-full": 3}  # how much each sslmode insists on; the others on nothing
+
 
 @dataclass
 class Drafting:
     """One rendering: `disk` is what lies in config_dir, `settled` what was last applied.
 
-    `folder` is config_dir as PgBouncer sees it, `known_users` are those that it has in its memory.
+    `folder` is config_dir as PgBouncer sees it, `known_users` are those that it has in its memory, `config` is what
+    SHOW CONFIG says.
     """
 
     pooler: Pooler
@@ -28,6 +31,7 @@ class Drafting:
     settled: Mapping[str, str]
     folder: str
     known_users: list[str]
+    config: Mapping[str, str] = field(default_factory=dict)
     found: Found = field(default_factory=Found)
 
     @cached_property
@@ -119,6 +123,14 @@ class Drafting:
         """What has to be said of the pools that are asked for anew, once each."""
         pools = [self.pools[entry.pool] for entry in self.changed]
         yield from sorted({note for pool in pools if (note := self.found.address(pool)[2])})
+        live = str(self.config.get("server_tls_sslmode", "disable"))
+        mode = self.wish.lines.get("server_tls_sslmode", live)
+        for cluster in {pool.cluster for pool in (self.pools.values() if self.settings_changed else pools)}:
+            if STRICT.get(cluster.sslmode, 0) > STRICT.get(mode, 0):
+                yield (
+                    f"{cluster} asks for sslmode {cluster.sslmode}, but the pooler's server_tls_sslmode, one for all "
+                    f"clusters, is {mode}"
+                )
 
     @property
     def _on_disk(self) -> set[str]:

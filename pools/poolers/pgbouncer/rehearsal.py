@@ -41,9 +41,11 @@ def start(path: str, texts: Mapping[str, str], config_dir: str, folder_there: st
         # a private key has to be there: in the folder that it belongs to
         with tempfile.TemporaryDirectory(prefix=PREFIX, dir=config_dir if _holds_key(texts) else None) as name:
             folder, owner = Path(name), Path(config_dir).stat()
-            for file_name, text in _moved(texts, folder, folder_there, owner.st_uid).items():
+            # by a relative path, since only the panel may be let into the folders above config_dir
+            path_there = folder.name if folder.parent == Path(config_dir) else name
+            for file_name, text in _moved(texts, path_there, folder_there, owner.st_uid).items():
                 (folder / file_name).write_bytes(text.encode(errors="surrogateescape"))
-            said = _run([path, str(folder / MAIN)], folder, config_dir, owner)
+            said = _run([path, f"{path_there}/{MAIN}"], folder, config_dir, owner)
     except OSError as error:
         raise Rejected(f"a throwaway PgBouncer could not be started on the files: {error.strerror}") from error
     if said:
@@ -54,7 +56,7 @@ def _holds_key(texts: Mapping[str, str]) -> bool:
     return any(render.PRIVATE_KEY.search(text) for text in texts.values())
 
 
-def _moved(texts: Mapping[str, str], folder: Path, folder_there: str, uid: int) -> dict[str, str]:
+def _moved(texts: Mapping[str, str], folder: str, folder_there: str, uid: int) -> dict[str, str]:
     """The texts with everything that would meet the real pooler replaced; a later setting wins over an earlier."""
     given = {name: text for name, text in texts.items() if name in program.GIVEN.values()}
     masked = render.masked({name: text for name, text in texts.items() if name not in given})
@@ -71,7 +73,7 @@ def _moved(texts: Mapping[str, str], folder: Path, folder_there: str, uid: int) 
     }
 
 
-def _ending(main: str, folder: Path) -> str:
+def _ending(main: str, folder: str) -> str:
     """pgbouncer.ini with the settings, and what replaces others, at the end of its [pgbouncer] section."""
     line = f"%include {folder}/{SETTINGS}"
     if render.SETTINGS_INCLUDE.search(main):
@@ -80,14 +82,14 @@ def _ending(main: str, folder: Path) -> str:
     return ending if ending != main else f"{main}\n[pgbouncer]\n{line}\n"
 
 
-def _instead(main: str, folder: Path, uid: int) -> dict[str, str]:
+def _instead(main: str, folder: str, uid: int) -> dict[str, str]:
     settings = {
         "listen_addr": "127.0.0.1",
         "listen_port": str(_free_port()),
-        "unix_socket_dir": str(folder),
-        "logfile": str(folder / "log"),
-        "pidfile": str(folder / "pid"),
-        "auth_file": str(folder / USERLIST),
+        "unix_socket_dir": "",
+        "logfile": f"{folder}/log",
+        "pidfile": f"{folder}/pid",
+        "auth_file": f"{folder}/{USERLIST}",
         "so_reuseport": "0",
         "syslog": "0",
     }

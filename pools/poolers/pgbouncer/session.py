@@ -50,8 +50,9 @@ class PgBouncerSession:
         disk = files.read(self.pooler.config_dir, list(render.FILES))
         known_users = [str(row["name"]) for row in console.rows(self.connection, "users")]
         by_key = {pool.pk: pool for pool in pools}
-        folder = self._folder_as_pgbouncer_sees_it(disk)
-        drafting = Drafting(self.pooler, self.version, by_key, disk, settled, folder, known_users)
+        config = {str(row["key"]): str(row["value"] or "") for row in console.rows(self.connection, "config")}
+        folder = self._folder_as_pgbouncer_sees_it(disk, config)
+        drafting = Drafting(self.pooler, self.version, by_key, disk, settled, folder, known_users, config)
         self._remember_names(drafting, trust_disk)
         self.drafting = drafting
         return Draft(
@@ -207,9 +208,8 @@ class PgBouncerSession:
         password = self._drafted.found.password(pool, role)
         return verify.log_in(self.pooler, pool, role, password, moved=moved)
 
-    def _folder_as_pgbouncer_sees_it(self, disk: Files) -> str:
+    def _folder_as_pgbouncer_sees_it(self, disk: Files, config: Mapping[str, str]) -> str:
         """Where the pooler itself finds config_dir (a container may see another path); raises `Rejected`."""
-        config = {row["key"]: str(row["value"] or "") for row in console.rows(self.connection, "config")}
         path = PurePosixPath(config["auth_file"])
         if path.name != USERLIST or disk[MAIN] is None:
             raise Rejected(

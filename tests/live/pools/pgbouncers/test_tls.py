@@ -1,0 +1,164 @@
+"""Encryption on both sides of a real PgBouncer, with certificates given to the panel."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from panel.quickstart import account
+from panel.quickstart.servers import PgBouncerServer, PostgresServer, free_port
+from pools import apply
+from pools.models import Cluster, Pooler, PoolState, RevisionState
+from tests.certificates import self_signed
+from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE, FAST, SUPERUSER_PASSWORD
+from tests.live.pools.conftest import MakePool
+from tests.live.pools.pgbouncers.conftest import Config
+
+pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+
+Wish = Callable[..., Pooler]
+Give = Callable[..., None]
+
+
+@pytest.fixture
+def give(pooler: Pooler) -> Give:
+    """Gives files to the pooler, by the setting that leads to each."""
+
+    def files(**contents: str) -> None:
+        for setting, content in contents.items():
+            given = pooler.given_files.filter(setting=setting).first() or pooler.given_files.model(
+                pooler=pooler, setting=setting
+            )
+            given.content = content
+            given.save()
+
+    return files
+
+
+@pytest.fixture(scope="module")
+def encrypted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[PostgresServer, str]]:
+    """A PostgreSQL that takes TLS connections only, and its certificate."""
+    home = tmp_path_factory.mktemp("encrypted")
+    key, certificate = self_signed("localhost")
+    server = PostgresServer(home, free_port(), password=SUPERUSER_PASSWORD, settings=FAST)
+    server.prepare()
+    account.write_private(server.cluster_folder / "server.key", key)
+    account.write_private(server.cluster_folder / "server.crt", certificate)
+    account.write_private(server.cluster_folder / "pg_hba.conf", "hostssl all all all scram-sha-256\n")
+    server.settings = FAST | {"ssl": "on"}
+    with server:
+        server.create_owner_and_database(APP_ROLE, APP_PASSWORD, APP_DATABASE)
+        yield server, certificate
+
+
+@pytest.fixture
+def encrypted_cluster(cluster: Cluster, encrypted: tuple[PostgresServer, str]) -> Cluster:
+    """`cluster` moved to the encrypted server."""
+    server, certificate = encrypted
+    password = cluster.admin_password
+    cluster.host, cluster.port, cluster.sslmode, cluster.sslrootcert = (
+        "localhost",
+        server.port,
+        "verify-ca",
+        certificate,
+    )
+    cluster.admin_password = password
+    cluster.save()
+    return cluster
+
+
+def outcome(pooler: Pooler) -> tuple[str, str]:
+    pooler.refresh_from_db()
+    return pooler.settings_state, pooler.settings_reason
+
+
+def test_clients_may_insist_on_the_certificate_that_was_given(
+    pooler: Pooler, wish: Wish, give: Give, make_pool: MakePool, config: Config, tmp_path: Path
+) -> None:
+    make_pool()
+    apply.apply_pooler(pooler)
+    key, certificate = self_signed("localhost")
+    give(client_tls_key_file=key, client_tls_cert_file=certificate)
+    wish(settings={"client_tls_sslmode": "require"})
+    apply.apply_pooler(pooler)
+    assert outcome(pooler) == (PoolState.APPLIED, "")
+    authority = tmp_path / "ca.pem"
+    authority.write_text(certificate)
+    address = {"hostaddr": pooler.host, "host": "localhost", "port": pooler.port, "dbname": "orders"}
+    login = {"user": "app", "password": "app-password", "sslmode": "verify-full", "sslrootcert": str(authority)}
+    with psycopg.connect(**address, **login) as session:
+        assert session.execute("SELECT current_user").fetchone() == ("app",)
+    with pytest.raises(psycopg.OperationalError, match="SSL required"):
+        psycopg.connect(**address, **(login | {"sslmode": "disable"}))
+
+
+def test_a_renewed_certificate_is_shown_after_its_apply(pooler: Pooler, wish: Wish, give: Give, tmp_path: Path) -> None:
+    for turn in range(2):
+        key, certificate = self_signed("localhost")
+        give(client_tls_key_file=key, client_tls_cert_file=certificate)
+        wish(settings={"client_tls_sslmode": "require"})
+        apply.apply_pooler(pooler)
+        assert outcome(pooler) == (PoolState.APPLIED, "")
+        authority = tmp_path / f"{turn}.pem"
+        authority.write_text(certificate)
+        address = {"hostaddr": pooler.host, "host": "localhost", "port": pooler.port, "dbname": "pgbouncer"}
+        login = {"user": pooler.admin_user, "password": pooler.admin_password, "sslmode": "verify-full"}
+        psycopg.connect(**address, **login, sslrootcert=str(authority)).close()
+
+
+def test_a_key_of_another_certificate_is_found_before_anything_is_written(
+    pooler: Pooler, wish: Wish, give: Give, config: Config
+) -> None:
+    give(client_tls_key_file=self_signed("localhost")[0], client_tls_cert_file=self_signed("localhost")[1])
+    wish(settings={"client_tls_sslmode": "require"})
+    apply.apply_pooler(pooler)
+    state, reason = outcome(pooler)
+    assert state == PoolState.ROLLED_BACK
+    assert reason.startswith("PgBouncer would not start on these files")
+    assert config()["client_tls_sslmode"] == "disable"
+    assert not [path for path in Path(pooler.config_dir).iterdir() if "rehearsal" in path.name]
+
+
+def test_servers_certificates_are_verified(
+    pooler: Pooler, wish: Wish, give: Give, make_pool: MakePool, encrypted_cluster: Cluster, pgbouncer: PgBouncerServer
+) -> None:
+    give(server_tls_ca_file=encrypted_cluster.sslrootcert)
+    wish(settings={"server_tls_sslmode": "verify-ca"})
+    pool = make_pool()
+    revision = apply.apply_pooler(pooler)
+    pool.refresh_from_db()
+    assert (pool.state, pool.state_reason, revision.state) == (PoolState.APPLIED, "", RevisionState.APPLIED)
+    address = {"host": pooler.host, "port": pooler.port, "dbname": "orders", "user": "app", "password": "app-password"}
+    with psycopg.connect(**address) as session:
+        assert session.execute("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()").fetchone() == (True,)
+
+
+def test_settings_that_shut_a_live_pool_out_are_rolled_back(
+    pooler: Pooler, wish: Wish, give: Give, make_pool: MakePool, encrypted_cluster: Cluster
+) -> None:
+    wish(settings={"server_tls_sslmode": "require"})
+    pool = make_pool()
+    apply.apply_pooler(pooler)
+    give(server_tls_ca_file=self_signed("elsewhere")[1])
+    wish(settings={"server_tls_sslmode": "verify-ca"})
+    apply.apply_pooler(pooler)
+    state, reason = outcome(pooler)
+    assert (state, reason.startswith("with the new settings a login through pool orders")) == ("rolled_back", True)
+    pool.refresh_from_db()
+    assert pool.state == PoolState.APPLIED
+    address = {"host": pooler.host, "port": pooler.port, "dbname": "orders", "user": "app", "password": "app-password"}
+    psycopg.connect(**address).close()
+
+
+def test_a_cluster_that_asks_for_more_than_its_pooler_does_is_named(
+    pooler: Pooler, wish: Wish, make_pool: MakePool, encrypted_cluster: Cluster
+) -> None:
+    wish(settings={"server_tls_sslmode": "require"})
+    make_pool()
+    revision = apply.apply_pooler(pooler)
+    assert revision.state == RevisionState.APPLIED
+    said = [step["detail"] for step in revision.steps if step["step"] == "noted"]
+    assert said == [
+        "live asks for sslmode verify-ca, but the pooler's server_tls_sslmode, one for all clusters, is require"
+    ]
