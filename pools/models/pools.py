@@ -72,9 +72,3 @@ class Pool(Versioned):
     def login(self) -> str:
         """The role clients are shown: the fixed user, or the cluster's admin for the inbound user."""
         return self.user or self.cluster.admin_user
-
-    @property
-    def server_address(self) -> tuple[str, int]:
-        """Host and port where its pooler finds the primary: the Pgpool-II it leads through, else the cluster."""
-        place = self.through or self.cluster
-        return place.host, place.port

@@ -35,7 +35,9 @@ class Backend:
 def of_cluster(cluster: Cluster, before: Iterable[Backend]) -> list[Backend]:
     """The primary and the further nodes, each at its number of before, new ones at the lowest free one."""
     places = {f"cluster {cluster.pk}": (cluster.host, cluster.port)}
-    places |= {f"standby {node.pk}": (node.host, node.port) for node in cluster.nodes.order_by("pk")}
+    for node in cluster.nodes.order_by("pk"):
+        if (node.host, node.port) not in places.values():  # the cluster's own address may be a node as well
+            places[f"standby {node.pk}"] = (node.host, node.port)
     numbers = {backend.key: backend.number for backend in before if backend.key in places}
     for key in places:
         numbers.setdefault(key, next(number for number in range(128) if number not in numbers.values()))

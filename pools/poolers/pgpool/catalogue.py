@@ -11,8 +11,7 @@ from pools.poolers.catalogue import Scope, Setting, Type, Version
 OLDEST: Version = (4, 3)
 MOST_BACKENDS = 8  # that the panel offers weights for; the program takes 128
 LARGEST = 2_147_483_647
-# there is no escape for a quote, and a backslash before the closing one would hide it (seen on 4.3 and 4.6)
-TEXT = r"(?:[^']*[^'\\])"
+TEXT = r"[^'\ud800-\udfff]*"  # there is no escape for a quote; a backslash stays one (seen on 4.3 and 4.6)
 LEVELS = ("debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error")
 SERVER_LEVELS = ("debug5", "debug4", "debug3", "debug2", "debug1", "info", *LEVELS[6:], "log", "fatal", "panic")
 FACILITIES = tuple(f"LOCAL{number}" for number in range(8))

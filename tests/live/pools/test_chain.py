@@ -1,0 +1,34 @@
+"""PgBouncer before Pgpool-II before the cluster: a query goes through both."""
+
+import psycopg
+import pytest
+
+from pools import apply
+from pools.models import Cluster, Pool, Pooler, PoolState
+from pools.poolers import KINDS
+
+pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+
+
+def test_a_query_goes_through_both(cluster: Cluster, pooler: Pooler, pgpool_pooler: Pooler) -> None:
+    inner = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": 32}
+    Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **inner)
+    apply.apply_pooler(pgpool_pooler)
+    outer = {"name": "chained", "database": "app", "user": "app", "mode": "transaction", "size": 3}
+    pool = Pool.objects.create(pooler=pooler, cluster=cluster, through=pgpool_pooler, **outer)
+
+    apply.apply_pooler(pooler)
+
+    pool.refresh_from_db()
+    assert (pool.state, pool.state_reason) == (PoolState.APPLIED, "")
+    address = {"host": pooler.host, "port": pooler.port, "dbname": "chained", "user": "app", "password": "app-password"}
+    with psycopg.connect(**address, autocommit=True, prepare_threshold=None) as session:
+        # only a Pgpool-II answers this, and only the server the other
+        answer = session.execute(b"SHOW POOL_VERSION")
+        said = answer.fetchall()
+        while answer.nextset():
+            said += answer.fetchall()
+        assert said[0][0].split()[0] == pgpool_pooler.server_version.removeprefix("Pgpool-II ")
+        assert session.execute(b"SELECT current_user, inet_server_port()").fetchall() == [("app", cluster.port)]
+        servers = KINDS[pooler.kind].show(pooler, "servers")
+        assert {(row["addr"], row["port"]) for row in servers} == {(pgpool_pooler.host, pgpool_pooler.port)}

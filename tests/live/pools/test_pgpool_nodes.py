@@ -1,0 +1,92 @@
+"""A Pgpool-II before a primary and its standby: backends, weights, reads sent to the standby, attach and detach."""
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from django.test import Client
+
+from panel.quickstart.servers import PgpoolServer, PostgresServer, free_port
+from pools import apply, pooler_nodes
+from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
+from tests.live.standbys import StandbyServer, until
+
+pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def standby(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandbyServer]:
+    with StandbyServer(tmp_path_factory.mktemp("standby"), free_port(), postgres) as server:
+        yield server
+
+
+@pytest.fixture
+def balanced(cluster: Cluster, standby: StandbyServer, pgpool_pooler: Pooler, own_pgpool: PgpoolServer) -> Pooler:
+    """The Pgpool-II with both as backends, the primary taking no reads, after its restart."""
+    cluster.nodes.create(host=standby.host, port=standby.port)
+    values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": 32}
+    Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **values)
+    asked = {"backend_weight0": 0, "backend_weight1": 3, "sr_check_period": 1}
+    Pooler.objects.filter(pk=pgpool_pooler.pk).update(settings=asked, settings_state=PoolState.PENDING)
+    pgpool_pooler.refresh_from_db()
+    revision = apply.apply_pooler(pgpool_pooler)
+    assert (revision.state, revision.reason) == (RevisionState.APPLIED, "")
+    pgpool_pooler.refresh_from_db()
+    waiting = {one["name"]: one["wanted"] for one in pgpool_pooler.needs_restart}
+    assert waiting == {"backend_clustering_mode": "streaming_replication"}  # the fixture starts it in raw mode
+    own_pgpool.stop()
+    own_pgpool.spawn()
+    own_pgpool.wait_until_ready()
+    return pgpool_pooler
+
+
+def roles(pooler: Pooler) -> list[tuple[int, str, bool]]:
+    return [(node.number, node.role, node.is_up) for node in pooler_nodes.of_pooler(pooler)]
+
+
+def served_by(server: PgpoolServer) -> int:
+    """The port of the server that answers a read."""
+    address = {"host": server.host, "port": server.port, "dbname": "app", "user": "app", "password": "app-password"}
+    with psycopg.connect(**address, connect_timeout=5, autocommit=True) as session:
+        return session.execute(b"SELECT inet_server_port()").fetchone()[0]
+
+
+def test_reads_go_to_the_standby_by_weight(balanced: Pooler, standby: StandbyServer, own_pgpool: PgpoolServer) -> None:
+    until(lambda: roles(balanced) == [(0, "primary", True), (1, "standby", True)])
+    assert {served_by(own_pgpool) for _ in range(5)} == {standby.port}
+
+
+def test_a_node_is_detached_and_attached_from_its_page(
+    balanced: Pooler, standby: StandbyServer, own_pgpool: PgpoolServer, postgres: PostgresServer, admin_client: Client
+) -> None:
+    until(lambda: roles(balanced) == [(0, "primary", True), (1, "standby", True)])
+    page = f"/poolers/{balanced.pk}/nodes/"
+    assert f"127.0.0.1:{standby.port}" in admin_client.get(page).content.decode()
+    assert "Detach it" in admin_client.get(f"{page}1/detach/").content.decode()
+
+    admin_client.post(f"{page}1/detach/")
+
+    until(lambda: roles(balanced)[1] == (1, "standby", False))
+    assert until(lambda: served_by(own_pgpool) == postgres.port)
+    assert "It is the only backend that is up" in admin_client.get(f"{page}0/detach/").content.decode()
+
+    admin_client.post(f"{page}1/attach/")
+
+    until(lambda: roles(balanced)[1] == (1, "standby", True))
+    until(lambda: served_by(own_pgpool) == standby.port)
+
+
+def test_a_standby_that_comes_later_is_attached_by_the_apply(
+    cluster: Cluster, standby: StandbyServer, pgpool_pooler: Pooler
+) -> None:
+    values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": 32}
+    pool = Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **values)
+    apply.apply_pooler(pgpool_pooler)
+    cluster.nodes.create(host=standby.host, port=standby.port)
+    Pool.objects.filter(pk=pool.pk).update(state=PoolState.PENDING)
+
+    revision = apply.apply_pooler(pgpool_pooler)
+
+    assert (revision.state, revision.reason) == (RevisionState.APPLIED, "")
+    assert "attached" in {step["step"] for step in revision.steps}
+    until(lambda: [up for _, _, up in roles(pgpool_pooler)] == [True, True])
