@@ -18,11 +18,12 @@ POOL_SIZE = 2
 
 @pytest.fixture
 def shared_redis(redis_server: RedisServer, settings: Settings) -> Iterator[RedisServer]:
-    """This process shares its looks through `redis_server`."""
+    """This process shares its looks through `redis_server`, which starts empty."""
     settings.REDIS_URL = redis_server.url
     shared._client.cache_clear()
     shared._Rest.until = 0.0
     watching._desks.clear()
+    shared._client().flushall()
     yield redis_server
     shared._client().close()
     shared._client.cache_clear()

@@ -1,0 +1,122 @@
+"""Minutes recorded before a real PgBouncer under a real load, compared with its own SHOW STATS."""
+
+import threading
+import time
+
+import pytest
+from django.db import connections
+
+from panel.quickstart.servers import PgBouncerServer, RedisServer
+from pools import watching
+from pools.models import Event, EventKind, Pool, PoolerMinute, PoolMinute
+from pools.monitoring import recording, shared, thresholds
+from pools.monitoring.hysteresis import Rule
+from tests.live.pools.monitoring.conftest import POOL_SIZE, Load
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture(autouse=True)
+def every_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look a second instead of one in ten."""
+    monkeypatch.setattr(recording, "EVERY_S", 1)
+
+
+def total_queries(pgbouncer: PgBouncerServer) -> int:
+    with pgbouncer.connect() as console:
+        cursor = console.execute(b"SHOW STATS")
+        names = [column.name for column in cursor.description or ()]
+        rows = [dict(zip(names, row, strict=True)) for row in cursor]
+    return next((int(row["total_query_count"]) for row in rows if row["database"] == "web"), 0)
+
+
+def wait_for_a_new_minute(seconds: float) -> int:
+    """Wait until so many seconds are left of the minute; the minute."""
+    if time.time() % 60 > 60 - seconds:
+        time.sleep(60.1 - time.time() % 60)
+    return int(time.time() // 60)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_minute_agrees_with_the_programs_own_counters(
+    pgbouncer: PgBouncerServer, pool: Pool, shared_redis: RedisServer, load: Load
+) -> None:
+    minute = wait_for_a_new_minute(14)
+    load("SELECT pg_sleep(0.02);", clients=6, seconds=20)
+    time.sleep(1)
+    recording.record()
+    first = watching.look(pool.pooler)
+    began = total_queries(pgbouncer), time.time()
+    for _ in range(7):
+        time.sleep(1)
+        recording.record()
+    ended = total_queries(pgbouncer), time.time()
+    assert first.figures["web"].cl_waiting == 6 - POOL_SIZE
+    recording.fold_minute(minute)
+    row = PoolMinute.objects.get()
+    truth = (ended[0] - began[0]) / (ended[1] - began[1])
+    assert (row.pool_id, row.minute) == (pool.pk, minute)
+    assert row.looks >= 7
+    assert row.queries_per_s_avg == pytest.approx(truth, rel=0.1)
+    assert row.queries_per_s_max is not None
+    assert row.queries_per_s_max >= row.queries_per_s_avg
+    assert (row.sv_active_max, row.cl_waiting_max) == (POOL_SIZE, 6 - POOL_SIZE)
+    assert (row.query_ms_avg or 0) - (row.wait_ms_avg or 0) == pytest.approx(20, abs=8)
+    whole = PoolerMinute.objects.get()
+    assert (whole.queries_per_s_avg, whole.cl_active_avg) == (row.queries_per_s_avg, row.cl_active_avg)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_recorders_at_once_look_once_and_write_each_minute_once(
+    pgbouncer: PgBouncerServer, pool: Pool, shared_redis: RedisServer
+) -> None:
+    minute = wait_for_a_new_minute(12)
+
+    def work() -> None:
+        try:
+            for _ in range(8):
+                recording.record()
+                time.sleep(0.5)
+            shared._client().delete(f"{shared.PREFIX}folded:{minute}")
+            recording.fold_minute(minute)
+        finally:
+            connections.close_all()
+
+    recorders = [threading.Thread(target=work) for _ in range(2)]
+    before = pgbouncer.log_path.read_text().count("login attempt: db=pgbouncer")
+    for recorder in recorders:
+        recorder.start()
+    for recorder in recorders:
+        recorder.join()
+    asked = pgbouncer.log_path.read_text().count("login attempt: db=pgbouncer") - before
+    assert asked <= 6, f"{asked} looks in 4 s"
+    assert PoolMinute.objects.count() == 1
+    assert PoolMinute.objects.get().looks == asked
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_event_opens_under_load_and_closes_after_it(
+    pgbouncer: PgBouncerServer, pool: Pool, shared_redis: RedisServer, load: Load
+) -> None:
+    thresholds.change({EventKind.WAITING: (Rule(3, 1, 2), True)})
+    load("SELECT pg_sleep(0.02);", clients=6, seconds=5)
+    seen = []
+    for _ in range(9):
+        time.sleep(1)
+        recording.record()
+        seen.append(Event.objects.standing().count())
+    assert sorted(set(seen)) == [0, 1]
+    assert seen[-1] == 0
+    event = Event.objects.get()
+    assert (event.subject_name, event.value) == ("web", 6 - POOL_SIZE)
+    assert event.closed_at is not None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_dead_pooler_delays_no_other_and_raises_its_event(pool: Pool, shared_redis: RedisServer) -> None:
+    thresholds.change({EventKind.POOLER_DOWN: (Rule(1, 1, 0), True)})
+    pool.pooler.edit(None, port=1)
+    began = time.monotonic()
+    recording.record()
+    assert time.monotonic() - began < 2
+    assert Event.objects.standing().get().kind == EventKind.POOLER_DOWN
