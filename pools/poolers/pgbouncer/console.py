@@ -12,7 +12,7 @@ from psycopg.rows import DictRow, dict_row
 from panel.crypto import SealBroken
 from pools.errors import ConsoleRefused, PoolerUnreachable
 from pools.models import Pooler
-from pools.poolers.kind import PoolFigures, Rejected
+from pools.poolers.kind import Rejected
 
 CONNECT_TIMEOUT_S = 5
 ANSWER_TIMEOUT_S = 15
@@ -96,22 +96,6 @@ def reload(connection: Console) -> None:
         raise Rejected(str(error)) from None
 
 
-def figures(pooler: Pooler) -> dict[str, PoolFigures]:
-    """The connections of each pool by name, summed over users; `maxwait_ms` is the longest. One query for all."""
-    found: dict[str, PoolFigures] = {}
-    for row in show(pooler, "pools"):
-        name, waited_ms = str(row["database"]), _number(row["maxwait"]) * 1000 + _number(row["maxwait_us"]) // 1000
-        other = found.get(name, PoolFigures())
-        found[name] = PoolFigures(
-            cl_active=other.cl_active + _number(row["cl_active"]),
-            cl_waiting=other.cl_waiting + _number(row["cl_waiting"]),
-            sv_active=other.sv_active + _number(row["sv_active"]),
-            sv_idle=other.sv_idle + _number(row["sv_idle"]),
-            maxwait_ms=max(other.maxwait_ms, waited_ms),
-        )
-    return found
-
-
 def reason_of(error: psycopg.Error) -> str:
     """The server's or libpq's own words, on one line, without the address it repeats."""
     return " ".join(str(error).split()).removeprefix("connection failed: ") or type(error).__name__
@@ -149,7 +133,3 @@ def _answering(connection: Console, within_s: float) -> Iterator[None]:
         finally:
             timer.cancel()
             timer.join()
-
-
-def _number(value: object) -> int:
-    return int(str(value or 0))

@@ -11,7 +11,7 @@ from psycopg.pq import ExecStatus
 
 from pools.models import Pool, Pooler
 from pools.poolers.kind import Rejected
-from pools.poolers.pgbouncer import console
+from pools.poolers.pgbouncer import console, sample
 from pools.poolers.pgbouncer.entries import Entry
 
 # longer than PgBouncer's server_login_retry of 15 s, within which it does not try a server again
@@ -93,7 +93,7 @@ def _excuse(pooler: Pooler, pool: Pool) -> str:
     """Why a sound pool may keep a query waiting: it is paused or full; empty when it is neither."""
     if any(row["name"] == pool.name and row["paused"] for row in console.show(pooler, "databases")):
         return "which is paused"
-    figures = console.figures(pooler).get(pool.name)
+    figures = sample.figures(console.show(pooler, "pools")).get(pool.name)
     full = figures is not None and figures.sv_active >= pool.size
     return f"whose {pool.size} connections are all in use" if full else ""
 

@@ -44,17 +44,14 @@ def test_a_pgpool_is_online_with_its_version(pgpool: PgpoolServer) -> None:
     pooler, reason = poolers_admin.register(values | login)
     assert (pooler.state, reason) == (PoolerState.ONLINE, "")
     assert pooler.server_version.startswith("Pgpool-II 4.")
-    assert poolers_admin.pool_figures(pooler) == {}
+    assert (pooler.facts, pooler.pcp_port) == ({"num_init_children": 32, "max_pool": 1}, None)
 
 
-def test_a_pool_on_a_pgpool_is_refused(pgpool: PgpoolServer, make_pool: MakePool) -> None:
-    values = {"name": "pgpool", "kind": "pgpool", "host": pgpool.host, "port": pgpool.port, "config_dir": ""}
-    login = {"admin_user": pgpool.backend.superuser, "admin_password": pgpool.backend.password}
-    pool = make_pool(pooler=poolers_admin.register(values | login)[0])
-    apply.apply_pooler(pool.pooler)
-    pool.refresh_from_db()
-    assert pool.state == PoolState.ROLLED_BACK
-    assert "Pgpool-II, which has no named pools: make the pool on a PgBouncer" in pool.state_reason
+def test_the_figures_of_a_pgpool_are_those_of_its_children(pgpool_pooler: Pooler, own_pgpool: PgpoolServer) -> None:
+    address = {"host": own_pgpool.host, "port": own_pgpool.port, "user": "postgres", "dbname": "app"}
+    with psycopg.connect(password=own_pgpool.backend.password, **address):
+        found = poolers_admin.pool_figures(pgpool_pooler)["app"]
+    assert found == PoolFigures(cl_active=1, cl_waiting=0, sv_active=1, sv_idle=0, maxwait_ms=0)
 
 
 def test_figures_count_clients_and_servers_over_all_users(make_pool: MakePool, pooler: Pooler) -> None:
@@ -71,7 +68,7 @@ def test_figures_count_clients_and_servers_over_all_users(make_pool: MakePool, p
     assert found == PoolFigures(cl_active=2, cl_waiting=0, sv_active=2, sv_idle=0, maxwait_ms=0)
 
 
-@pytest.mark.parametrize("word", sorted(console.WORDS))
+@pytest.mark.parametrize("word", [word for word, since in console.WORDS.items() if since == (1, 18)])
 def test_every_word_of_the_console_is_shown_by_column(word: str, pooler: Pooler) -> None:
     rows = console.show(pooler, word)
     assert all(isinstance(name, str) for row in rows for name in row)

@@ -147,3 +147,10 @@ def test_the_condition_is_read_from_the_look_that_all_share(monkeypatch, orders)
     rows = {"databases": [{"name": "orders", "paused": 1, "disabled": 0}]}
     monkeypatch.setattr(showing.watching, "look", lambda pooler: showing.watching.Look(rows=rows))
     assert showing.condition(orders) == Condition(paused=True, disabled=False)
+
+
+def test_the_list_marks_pools_that_are_held(staff, orders):
+    a_pool(name="other")
+    Pool.objects.filter(pk=orders.pk).update(paused_until=timezone.now() + timedelta(seconds=60))
+    page = staff.get("/pools/").content.decode()
+    assert page.count("Its clients are held back until it is resumed") == 1
