@@ -38,7 +38,8 @@ class Demo:
         cluster = self._once(Cluster, CLUSTER, self._register_cluster)
         self._follow(clusters.change, cluster, self.servers.postgres, self.servers.postgres.password)
         pgbouncer = self._pooler(PoolerKind.PGBOUNCER, self.servers.pgbouncer, self._pgbouncer_login())
-        self._pooler(PoolerKind.PGPOOL, self.servers.pgpool, self._pgpool_login())
+        pgpool = self._pooler(PoolerKind.PGPOOL, self.servers.pgpool, self._pgpool_login())
+        self._follow_control_port(pgpool)
         if cluster and pgbouncer:
             self._once(Pool, POOL, lambda: self._make_pool(cluster, pgbouncer))
 
@@ -67,7 +68,7 @@ class Demo:
     def _pgpool_login(self) -> dict[str, str]:
         backend, server = self.servers.postgres, self.servers.pgpool
         login = {"admin_user": backend.superuser, "admin_password": backend.password}
-        return {**login, "config_dir": str(server.config_dir)}
+        return {**login, "config_dir": str(server.config_dir), "pcp_port": server.pcp_port}
 
     def _pooler(self, kind: PoolerKind, server: Server, login: dict[str, str]) -> Pooler | None:
         values = {"name": kind.value, "kind": kind.value, "host": server.host, "port": server.port, **login}
@@ -86,6 +87,13 @@ class Demo:
         if record and server.port != was and (record.host, record.port) == (server.host, was):
             change(record, {"port": server.port, "admin_password": password}, None, author=self.author)
         self.home.keep("demo", f"port of {server}", server.port)
+
+    def _follow_control_port(self, pgpool: Pooler | None) -> None:
+        """The same for the PCP port, which a home of an earlier release has not registered at all."""
+        now, was = self.servers.pgpool.pcp_port, self.home.kept("demo", "port of pcp")
+        if pgpool and pgpool.pcp_port != now and pgpool.pcp_port in (None, was):
+            poolers_admin.change(pgpool, {"pcp_port": now}, None, author=self.author)
+        self.home.keep("demo", "port of pcp", now)
 
     def _make_pool(self, cluster: Cluster, pooler: Pooler) -> Pool:
         values = {"name": POOL, "pooler": pooler, "cluster": cluster, "database": DATABASE, "user": DEMO_ROLE}

@@ -20,6 +20,7 @@ from panel.quickstart.programs import PLAIN_ENVIRONMENT, Program, ProgramFailed
 
 __all__ = ["PgBouncerServer", "PgpoolServer", "PostgresServer", "RedisServer", "Server", "free_port"]
 
+PANEL_MARK = "# ---- Pooldeck "  # how the line begins above which a file is the operator's (pools.poolers.pgpool)
 SOCKET_PATH_LIMIT = 100  # sun_path holds 107 bytes (unix(7)); the file name takes its share
 
 
@@ -301,7 +302,7 @@ class PgpoolServer(Server):
         ]
 
     def prepare(self) -> None:
-        """Write its four files; they follow the port and the backend at each start."""
+        """Write its four files; they follow the port and the backend at each start, the panel's part is kept."""
         super().prepare()
         account.make_folder(self.config_dir)
         account.make_folder(self.socket_folder)
@@ -309,11 +310,18 @@ class PgpoolServer(Server):
         for socket in self.socket_folder.glob(".s.PGSQL.*"):
             socket.unlink()  # a killed parent leaves them, and the next start refuses
         logins = "".join(f"{user}:TEXT{password}\n" for user, password in self.passwords.items())
-        account.write_private(self.config_dir / "pool_passwd", logins)
+        self._write_above("pool_passwd", logins)
         rules = "".join(f'host all "{user}" 0.0.0.0/0 scram-sha-256\n' for user in self.passwords)
-        account.write_private(self.config_dir / "pool_hba.conf", rules)
-        account.write_private(self.config_dir / "pcp.conf", "")
-        account.write_private(self.config_dir / "pgpool.conf", self._conf())
+        self._write_above("pool_hba.conf", rules)
+        self._write_above("pcp.conf", "")
+        self._write_above("pgpool.conf", self._conf())
+
+    def _write_above(self, name: str, text: str) -> None:
+        """Write the operator's part; in the panel's below it, a backend follows the demo's server to its port."""
+        path = self.config_dir / name
+        _, mark, below = (path.read_text() if path.exists() else "").partition(PANEL_MARK)
+        below = re.sub(r"(?m)^backend_port0 = \d+$", f"backend_port0 = {self.backend.port}", below)
+        account.write_private(path, text + mark + below)
 
     def _conf(self) -> str:
         settings = {
@@ -323,6 +331,7 @@ class PgpoolServer(Server):
             # renamed in 4.4 (its release notes)
             "socket_dir" if version_of(self.binary) < (4, 4) else "unix_socket_directories": f"'{self.socket_folder}'",
             "pcp_socket_dir": f"'{self.socket_folder}'",
+            "pcp_listen_addresses": f"'{self.host}'",
             "pcp_port": self.pcp_port,
             "pid_file_name": f"'{self.home / 'pgpool.pid'}'",
             "logdir" if version_of(self.binary) < (4, 7) else "work_dir": f"'{self.home}'",

@@ -80,8 +80,7 @@ def test_settings_go_live_and_what_is_read_at_the_start_waits_for_a_restart(
         "log_line_prefix": "%m: ",
     }
     own_pgpool.stop()
-    own_pgpool.spawn()
-    own_pgpool.wait_until_ready()
+    own_pgpool.start()  # which writes the operator's part anew
     assert live(pgpool_pooler)["num_init_children"] == "20"
 
 

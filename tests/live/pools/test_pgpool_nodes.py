@@ -35,8 +35,7 @@ def balanced(cluster: Cluster, standby: StandbyServer, pgpool_pooler: Pooler, ow
     waiting = {one["name"]: one["wanted"] for one in pgpool_pooler.needs_restart}
     assert waiting == {"backend_clustering_mode": "streaming_replication"}  # the fixture starts it in raw mode
     own_pgpool.stop()
-    own_pgpool.spawn()
-    own_pgpool.wait_until_ready()
+    own_pgpool.start()  # which writes the operator's part anew
     return pgpool_pooler
 
 

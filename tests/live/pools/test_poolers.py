@@ -5,7 +5,7 @@ import pytest
 
 from panel.quickstart.servers import PgBouncerServer, PgpoolServer
 from pools import apply, poolers_admin
-from pools.models import Pooler, PoolerState, PoolState
+from pools.models import Pooler, PoolerState
 from pools.poolers.kind import PoolFigures, Rejected
 from pools.poolers.pgbouncer import console
 from tests.live.pools.conftest import MakePool
