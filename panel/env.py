@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 T = TypeVar("T")
+Networks = list[IPv4Network | IPv6Network]
+NOWHERE: Networks = []
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 
@@ -67,7 +69,7 @@ def web_address(raw: str) -> str:
     return raw.rstrip("/")
 
 
-def networks(raw: str) -> list[IPv4Network | IPv6Network]:
+def networks(raw: str) -> Networks:
     """Addresses and networks in CIDR notation, separated by commas."""
     return [ip_network(word.strip()) for word in raw.split(",") if word.strip()]
 

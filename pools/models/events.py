@@ -151,8 +151,8 @@ class Notice(models.Model):
     def __str__(self) -> str:
         return f"{self.event_id} {self.moment} by {self.channel}"
 
-    @classmethod
-    def of(cls, events: list[Event], moment: Moment, channels: list[str]) -> None:
+    @staticmethod
+    def of(events: list[Event], moment: Moment, channels: list[str]) -> None:
         """Have events told over each channel; those written already stay as they are."""
-        rows = [cls(event=event, moment=moment, channel=channel) for event in events for channel in channels]
-        cls.objects.bulk_create(rows, ignore_conflicts=True)
+        rows = [Notice(event=event, moment=moment, channel=channel) for event in events for channel in channels]
+        Notice.objects.bulk_create(rows, ignore_conflicts=True)

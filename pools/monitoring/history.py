@@ -1,7 +1,7 @@
 """What a pool or a pooler did over an hour, a day or a week: minutes bundled by the database, gaps left as gaps."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -82,7 +82,7 @@ def _aggregates() -> Iterator[tuple[str, Any]]:
         yield f"most_{name}", Max(f"{name}_max")
 
 
-def _point(row: dict[str, Any]) -> Point:
+def _point(row: Mapping[str, Any]) -> Point:
     return Point(
         at=row["begins"] * 60,
         looks=row["all_looks"],

@@ -96,6 +96,8 @@ def _of_what_is_gone(events: Collection[Event]) -> list[Event]:
     gone = []
     for subject_type, model in NOUNS.items():
         asked = [event for event in events if event.subject_type == subject_type]
-        there = set(model.objects.filter(pk__in={event.subject_id for event in asked}).values_list("pk", flat=True))
+        there = set(
+            model._default_manager.filter(pk__in={event.subject_id for event in asked}).values_list("pk", flat=True)
+        )
         gone += [event for event in asked if event.subject_id not in there]
     return gone

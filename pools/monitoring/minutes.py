@@ -15,11 +15,14 @@ Course = Sequence[tuple[float, Reading]]  # (seconds that a look stands for, wha
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A pooler's pools at one time (Unix, in s); pools that nobody used yet are not among them."""
+    """A pooler's pools at one time (Unix, in s); pools that nobody used yet are not among them.
+
+    `counters` is None for a kind of pooler that does not count.
+    """
 
     at: float
     figures: dict[str, PoolFigures]
-    counters: dict[str, Counters]
+    counters: dict[str, Counters] | None
 
 
 def fold(snapshots: Iterable[Snapshot], pools: Collection[str], minute: int) -> tuple[dict[str, Folded], Folded, int]:
@@ -63,6 +66,8 @@ def _parted(snapshots: Iterable[Snapshot], minute: int) -> tuple[Snapshot | None
 
 def _reading(last: Snapshot | None, now: Snapshot, name: str) -> Reading:
     """A pool that the console does not list yet is idle; one that appears has done all it did since the last look."""
-    after = now.counters.get(name, Counters())
-    found = rates.between(last.counters.get(name, Counters()), after, now.at - last.at) if last else None
-    return rates.reading(now.figures.get(name, PoolFigures()), found)
+    figures = now.figures.get(name, PoolFigures())
+    if last is None or last.counters is None or now.counters is None:
+        return rates.reading(figures, None)
+    before, after = (one.get(name, Counters()) for one in (last.counters, now.counters))
+    return rates.reading(figures, rates.between(before, after, now.at - last.at))

@@ -96,7 +96,7 @@ def _key(pooler: UUID, minute: int) -> str:
 def _as_kept(look: Look) -> list[Any]:
     figures = {name: list(asdict(one).values()) for name, one in look.figures.items()}
     counters = {name: list(asdict(one).values()) for name, one in look.counters.items()}
-    return [look.at, figures, counters]
+    return [look.at, figures, counters if "stats" in look.rows else None]
 
 
 def _snapshot(kept: list[Any]) -> Snapshot:
@@ -104,7 +104,7 @@ def _snapshot(kept: list[Any]) -> Snapshot:
     return Snapshot(
         at,
         {name: PoolFigures(*values) for name, values in figures.items()},
-        {name: Counters(*values) for name, values in counters.items()},
+        None if counters is None else {name: Counters(*values) for name, values in counters.items()},
     )
 
 

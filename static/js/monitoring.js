@@ -5,6 +5,7 @@ import { exact, rounded } from "./run_figures.js";
 
 const WINDOW = 300; // s that the live charts show
 const KEPT = 3600; // s of live rows in memory
+const STILL_ONE_LINE = 150; // s: the last minute recorded began up to two minutes before the page was opened
 const FIRST_WAIT = 1000; // ms, doubled with each failure
 const LONGEST_WAIT = 15000; // ms
 const BYTES = ["bytes", "kB", "MB", "GB"];
@@ -120,7 +121,7 @@ function writeError(text) {
 function take(figures) {
   const last = rows[rows.length - 1];
   if (last && figures.t <= last.t) return;
-  if (last && figures.t - last.t > 90) rows.push({ t: last.t + 1 });
+  if (last && figures.t - last.t > STILL_ONE_LINE) rows.push({ t: last.t + 1 });
   rows.push(figures.error ? { t: figures.t } : figures);
   while (rows.length && rows[0].t < figures.t - KEPT) rows.shift();
   writeError(figures.error);

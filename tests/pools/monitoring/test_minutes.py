@@ -52,5 +52,11 @@ def test_a_pool_that_nobody_used_yet_is_idle_and_one_that_comes_did_all_since_th
     assert whole["queries_per_s_max"] == 4.0
 
 
+def test_a_kind_that_does_not_count_has_no_rates():
+    looks = [Snapshot(START + at_s, {"web": PoolFigures(cl_active=2)}, None) for at_s in (0, 10)]
+    web = minutes.fold(looks, ["web"], MINUTE)[0]["web"]
+    assert (web["cl_active_avg"], web["queries_per_s_avg"]) == (2.0, None)
+
+
 def test_a_minute_without_a_look_is_none():
     assert minutes.fold([snapshot(-5, 1), snapshot(60, 2)], ["web"], MINUTE)[2] == 0

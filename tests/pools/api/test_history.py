@@ -1,0 +1,143 @@
+"""The API of what pools did, of events, and the stream of what they do."""
+
+import json
+import uuid
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.test import AsyncClient
+from django.utils import timezone
+
+from panel.accounts.models import ApiToken
+from pools import watching
+from pools.models import PoolerKind, PoolMinute
+from pools.monitoring import feed
+from pools.poolers import KINDS
+from pools.poolers.kind import ConsoleSample, Counters, PoolFigures
+from tests.callers import anonymous, bearer, person, queries_of
+from tests.pools.monitoring.records import a_minute, an_event
+
+
+def test_history_has_every_figure_of_each_step(admin, pool):
+    a_minute(pool, 1, cl_active=3, query_ms=None)
+    answer = admin.get(f"/api/v1/pools/{pool.pk}/history/?range=day").json()
+    (point,) = answer["points"]
+    assert (answer["range"], answer["step_s"], point["looks"]) == ("day", 300, 6)
+    assert point["cl_active"] == {"avg": 3, "max": 3}
+    assert point["query_ms"] == {"avg": None, "max": None}
+    assert point["at"].endswith("+00:00")
+
+
+def test_history_of_a_pooler_is_of_all_its_pools(admin, pool):
+    assert admin.get(f"/api/v1/poolers/{pool.pooler_id}/history/").json()["points"] == []
+
+
+def test_an_unknown_range_is_refused_by_name(admin, pool):
+    answer = admin.get(f"/api/v1/pools/{pool.pk}/history/?range=year")
+    assert (answer.status_code, answer.json()) == (400, {"range": ["'year' is none of hour, day, week"]})
+
+
+@pytest.mark.parametrize("noun", ["pools", "poolers"])
+def test_history_asks_who_calls_and_for_what(admin, pool, noun):
+    url = f"/api/v1/{noun}/{uuid.uuid4()}/history/"
+    assert admin.get(url).status_code == 404
+    assert admin.post(url).status_code == 405
+    assert anonymous().get(url).status_code == 401
+    assert bearer("run").get(url).status_code == 403
+
+
+def test_history_costs_the_same_with_one_and_three_minutes(admin, pool):
+    a_minute(pool, 1)
+    once = queries_of(admin, f"/api/v1/pools/{pool.pk}/history/")
+    a_minute(pool, 2)
+    a_minute(pool, 3)
+    assert PoolMinute.objects.count() == 3
+    assert queries_of(admin, f"/api/v1/pools/{pool.pk}/history/") == once
+
+
+def test_events_are_listed_filtered_and_acknowledged(admin, pool):
+    event = an_event(pool)
+    an_event(pool, closed_at=timezone.now(), kind="maxwait")
+    an_event(pool, opened_at=None, kind="drift")
+    rows = admin.get("/api/v1/events/?open=true").json()["results"]
+    assert [(row["id"], row["kind"], row["subject_name"]) for row in rows] == [(str(event.pk), "waiting", pool.name)]
+    assert admin.get("/api/v1/events/").json()["count"] == 2
+    answer = admin.post(f"/api/v1/events/{event.pk}/acknowledge/")
+    assert answer.status_code == 200
+    assert answer.json()["acknowledged_by"]
+    assert bearer("read").post(f"/api/v1/events/{event.pk}/acknowledge/").status_code == 403
+    assert admin.delete(f"/api/v1/events/{event.pk}/").status_code == 405
+
+
+def test_events_cost_the_same_with_one_and_three(admin, pool):
+    an_event(pool)
+    once = queries_of(admin, "/api/v1/events/")
+    an_event(pool, kind="maxwait")
+    an_event(pool, kind="drift")
+    assert queries_of(admin, "/api/v1/events/") == once
+
+
+@pytest.fixture
+def console(monkeypatch):
+    """A console whose pool `app` answers a hundred queries between two looks."""
+    asked = []
+
+    def sample(pooler):
+        asked.append(pooler.pk)
+        return ConsoleSample({"app": PoolFigures(cl_active=2)}, {"app": Counters(queries=100 * len(asked))})
+
+    monkeypatch.setattr(KINDS[PoolerKind.PGBOUNCER], "sample", sample, raising=False)
+    monkeypatch.setattr(feed, "EVERY_S", 0.2)
+    monkeypatch.setattr(watching, "FRESH_S", 0.1)
+    return asked
+
+
+def follow(url: str, count: int, watchers: int = 1) -> list[list[dict[str, object]]]:
+    """The first figures that each watcher is told."""
+    headers = {"authorization": f"Bearer {ApiToken.objects.issue(person(), 'test', ['read'])}"}
+
+    async def read() -> list[list[dict[str, object]]]:
+        answers = [await AsyncClient().get(url, headers=headers) for _ in range(watchers)]
+        assert [answer.status_code for answer in answers] == [200] * watchers
+        told: list[list[dict[str, object]]] = [[] for _ in answers]
+        streams = [aiter(answer.streaming_content) for answer in answers]
+        while len(told[0]) < count:
+            for stream, figures in zip(streams, told, strict=True):
+                text = (await anext(stream)).decode()
+                if text.startswith("event: figures"):
+                    figures.append(json.loads(text.split("data: ")[1]))
+        for stream in streams:
+            await stream.aclose()
+        return told
+
+    return async_to_sync(read)()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_pool_is_followed_with_its_rates(pool, console):
+    first, second = follow(f"/api/v1/pools/{pool.pk}/live/", 2)[0]
+    assert (first["cl_active"], first["error"], first["queries_per_s"]) == (2, "", None)
+    assert second["queries_per_s"] == pytest.approx(100 / (second["t"] - first["t"]), rel=0.01)
+    assert feed._feeds == {}, "nobody looks once nobody follows"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_who_follow_one_pooler_cost_one_look(pool, console):
+    told = follow(f"/api/v1/poolers/{pool.pooler_id}/live/", 3, watchers=5)
+    assert len({figures["t"] for one in told for figures in one}) <= 4
+    assert len(console) <= 5
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_console_that_is_down_is_told_as_an_error(pool):
+    (figures,) = follow(f"/api/v1/pools/{pool.pk}/live/", 1)[0]
+    assert set(figures) == {"t", "error"}
+    assert "can't be reached" in str(figures["error"])
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("noun", ["pools", "poolers"])
+def test_following_asks_who_calls(pool, noun):
+    assert async_to_sync(AsyncClient().get)(f"/api/v1/{noun}/{pool.pk}/live/").status_code == 401
+    header = {"authorization": f"Bearer {ApiToken.objects.issue(person(), 'test', ['read'])}"}
+    assert async_to_sync(AsyncClient().get)(f"/api/v1/{noun}/{uuid.uuid4()}/live/", headers=header).status_code == 404
