@@ -7,6 +7,7 @@ from uuid import UUID
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
 from pools import console_tables, showing
@@ -30,7 +31,7 @@ def pooler_console(request: HttpRequest, pk: UUID, word: str = "") -> HttpRespon
     context: dict[str, Any] = {"pooler": pooler, "words": words, "word": word}
     if word:
         context |= _table(request, pooler, word)
-    if request.GET.get("as") == "csv" and not context.get("error"):
+    if word and request.GET.get("as") == "csv" and not context["error"]:
         return _csv(f"{pooler.name}-{word}.csv", context["found"])
     is_refresh = request.htmx and request.htmx.target == TABLE  # type: ignore[attr-defined]  # the middleware adds it
     return render(request, "pools/includes/console_table.html" if is_refresh else "pools/pooler_console.html", context)
@@ -69,5 +70,5 @@ def _shown(row: Row, columns: Mapping[str, Column], pools: Mapping[str, Pool]) -
 
 
 def _csv(name: str, rows: list[Row]) -> HttpResponse:
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    headers = {"Content-Disposition": content_disposition_header(as_attachment=True, filename=name) or "attachment"}
     return HttpResponse(console_tables.as_csv(rows), content_type="text/csv; charset=utf-8", headers=headers)

@@ -7,6 +7,8 @@ from contextlib import contextmanager, suppress
 from threading import Event, Timer
 
 import psycopg
+from psycopg.abc import Buffer
+from psycopg.adapt import Loader
 from psycopg.rows import DictRow, dict_row
 
 from panel.crypto import SealBroken
@@ -45,13 +47,21 @@ class NoAnswer(PoolerUnreachable):
     """The console said nothing in the time given, and the line to it was cut."""
 
 
+class _AnyText(Loader):
+    """Texts of the console: it repeats what clients call themselves, which may be no UTF-8."""
+
+    def load(self, data: Buffer) -> str:
+        """The text, with a mark for each byte that is none."""
+        return bytes(data).decode(errors="replace")
+
+
 def open(pooler: Pooler) -> Console:
     """Log in to the console; raises `PoolerUnreachable` saying why it failed.
 
     The console speaks the simple protocol only: no transaction, no parameters (PgBouncer usage manual).
     """
     try:
-        return psycopg.connect(
+        connection = psycopg.connect(
             host=pooler.host,
             port=pooler.port,
             user=pooler.admin_user,
@@ -68,6 +78,8 @@ def open(pooler: Pooler) -> Console:
         raise PoolerUnreachable(f"the stored password of pooler {pooler} can't be opened: give it again") from None
     except psycopg.Error as error:
         raise PoolerUnreachable(f"pooler {pooler} can't be reached: {reason_of(error)}") from None
+    connection.adapters.register_loader("text", _AnyText)
+    return connection
 
 
 def show(pooler: Pooler, word: str) -> Rows:

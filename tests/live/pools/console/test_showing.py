@@ -1,6 +1,7 @@
 """Every word that is offered for a release is answered by it, with columns the panel can explain."""
 
 import pytest
+from psycopg.pq import ConnStatus, PGconn
 
 from pools import console_tables, showing
 from pools.models import Pooler
@@ -29,3 +30,13 @@ def test_a_word_the_release_does_not_know_says_so(pooler: Pooler) -> None:
     kind = KINDS[pooler.kind]
     for word in set(kind.words) - set(kind.words_of(pooler)):
         assert f"SHOW {word} was refused: invalid command" in showing.rows(pooler, word).error
+
+
+def test_a_client_that_calls_itself_what_is_no_text_hides_no_others(pooler: Pooler, client: Client) -> None:
+    client(name="shop")
+    login = f"host={pooler.host} port={pooler.port} dbname=orders user=app password=app-password"
+    odd = PGconn.connect(f"{login} application_name=".encode() + b"caf\xe9")
+    assert odd.status == ConnStatus.OK, odd.error_message
+    names = {row["application_name"] for row in showing.rows(pooler, "clients").rows}
+    odd.finish()
+    assert {"shop", "caf\N{REPLACEMENT CHARACTER}"} <= names
