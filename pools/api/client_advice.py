@@ -17,7 +17,7 @@ from pools.models import Mode, Pool
 MODE = OpenApiParameter("as", enum=Mode.values, description="Judge another mode than the pool's own")
 
 
-class FindingSerializer(serializers.Serializer[Finding]):
+class HabitSerializer(serializers.Serializer[Finding]):
     """Something sessions do that the mode breaks."""
 
     habit = serializers.CharField(source="habit.name")
@@ -32,7 +32,7 @@ class FindingSerializer(serializers.Serializer[Finding]):
 class ModeReportSerializer(serializers.Serializer[mode_linter.Report]):
     """What was found, what was looked at, and what could not be."""
 
-    findings = FindingSerializer(many=True)
+    findings = HabitSerializer(many=True)
     looked = serializers.ListField(child=serializers.CharField())
     limits = serializers.ListField(child=serializers.CharField())
 
