@@ -293,6 +293,7 @@ class PoolSerializer(serializers.ModelSerializer[Pool]):
             "updated_at",
         ]
         read_only_fields = ["over_budget_by", "state", "state_reason", "paused_until"]
+        extra_kwargs: dict[str, Any] = {"size": {"required": False, "help_text": "A Pgpool-II's is its children's"}}
         validators: list[Any] = []  # pools.pool_changes says which names are taken
 
     @extend_schema_field(EndpointSerializer())

@@ -6,6 +6,7 @@ and stands in src/config/pool_config_variables.c; the rest is from the release n
 
 from typing import Any
 
+from pools import pem
 from pools.poolers.catalogue import Scope, Setting, Type, Version
 
 OLDEST: Version = (4, 3)
@@ -227,9 +228,9 @@ CATALOGUE: tuple[Setting, ...] = (
         minimum=-1,
     ),
     _flag(TLS, "ssl", "0", "Speak TLS to clients, and to the servers that offer it", restart=True),
-    _file(TLS, "ssl_cert", "The certificate shown to clients, PEM"),
-    _file(TLS, "ssl_key", "Its key, PEM, without a passphrase"),
-    _file(TLS, "ssl_ca_cert", "Authorities for the servers' and the clients' certificates, PEM"),
+    _file(TLS, "ssl_cert", "The certificate shown to clients, PEM", check=pem.certificate_fault, key="ssl_key"),
+    _file(TLS, "ssl_key", "Its key, PEM, without a passphrase", check=pem.key_fault),
+    _file(TLS, "ssl_ca_cert", "Authorities for servers' and clients' certificates, PEM", check=pem.certificate_fault),
     _file(TLS, "ssl_crl_file", "Revoked certificates, PEM"),
     _file(TLS, "ssl_dh_params_file", "Diffie-Hellman parameters, PEM"),
     _text(TLS, "ssl_ciphers", "HIGH:MEDIUM:+3DES:!aNULL", "OpenSSL's list, TLS 1.2 and older", restart=True),

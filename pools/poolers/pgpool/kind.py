@@ -87,8 +87,9 @@ class Pgpool:
         return None if None in figures else (figures[0] or 0) * (figures[1] or 0)
 
     def usual_size(self, pooler: Pooler) -> int | None:
-        """The only size its pools can have: all share its children."""
-        return _capacity(pooler, "num_init_children")
+        """The only size its pools can have: all share the children that it has now."""
+        children: int | None = pooler.facts.get("num_init_children")
+        return children
 
     def sample(self, pooler: Pooler) -> ConsoleSample:
         """SHOW POOL_POOLS by database."""
