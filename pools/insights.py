@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 from django.utils import timezone
@@ -28,6 +28,13 @@ WAITS_SHOWN = 15
 PROCESSES_MEASURED = 25  # each makes the kernel walk the process's page tables
 STATEMENT_TIMEOUT_MS = 5_000
 IDLE_LOW, IDLE_HIGH = 5 * MB, 10 * MB  # 1,000 idle ones took 3.4 GB on one test machine, 4.8 GB in a published run
+REASONS = {
+    Why.ELSEWHERE: "The server does not run on the panel's host, or its processes are hidden from it.",
+    Why.FORBIDDEN: "The server runs on the panel's host, whose account may not read the memory of its processes "
+    "(it takes the server's own account, or CAP_SYS_PTRACE).",
+    Why.NONE_IDLE: "No session is idle now.",
+    None: "",
+}
 STATES = (
     "active",
     "idle in transaction",
@@ -82,7 +89,8 @@ TRANSACTIONS = """
 WAITS = """
     SELECT coalesce(wait_event_type, '') AS type, coalesce(wait_event, '') AS event, count(*) AS sessions
       FROM pg_stat_activity
-     WHERE state IS NOT NULL AND state NOT IN ('idle', 'disabled') AND pid <> pg_backend_pid()
+     WHERE state NOT IN ('idle', 'disabled') AND pid <> pg_backend_pid()
+       AND backend_type IN ('client backend', 'parallel worker')
      GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT %(shown)s
 """
 IDLE_PIDS = f"""
@@ -137,6 +145,13 @@ class StateTotal:
     longest_s: float | None
 
 
+class Range(NamedTuple):
+    """Bytes, from the lowest to the highest that it may be."""
+
+    low: int
+    high: int
+
+
 @dataclass(frozen=True)
 class IdleMemory:
     """What the idle connections take, in bytes each: measured, or else a range that is only an estimate."""
@@ -146,15 +161,24 @@ class IdleMemory:
     why_not: Why | None
 
     @property
-    def each(self) -> tuple[int, int]:
-        """The lowest and the highest that one takes."""
-        return (self.measured.private, self.measured.private) if self.measured else (IDLE_LOW, IDLE_HIGH)
+    def basis(self) -> str:
+        """Where the figures come from, in a sentence."""
+        if self.measured:
+            counted = f"{self.measured.processes} of {self.connections} idle sessions"
+            return f"Measured: the mean private memory of {counted} (/proc/PID/smaps_rollup on this host)."
+        return (
+            f"{REASONS[self.why_not]} Estimated at 5 to 10 MB each, the range that is commonly published; not measured."
+        )
 
     @property
-    def total(self) -> tuple[int, int]:
+    def each(self) -> Range:
+        """What one takes."""
+        return Range(self.measured.private, self.measured.private) if self.measured else Range(IDLE_LOW, IDLE_HIGH)
+
+    @property
+    def total(self) -> Range:
         """The same of all."""
-        low, high = self.each
-        return low * self.connections, high * self.connections
+        return Range(*(size * self.connections for size in self.each))
 
 
 @dataclass(frozen=True)

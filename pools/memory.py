@@ -10,7 +10,8 @@ from functools import cached_property
 
 KB, MB, GB = 1024, 1024**2, 1024**3
 SHARED_LOW, SHARED_HIGH = 0.25, 0.40
-SYSTEM_SHARE, SYSTEM_LEAST = 0.10, 512 * MB  # the rule gives no figure for the operating system: this is assumed
+# The rule gives no figure for the operating system: this is assumed.
+SYSTEM_SHARE, SYSTEM_LEAST, SYSTEM_MOST_SHARE = 0.10, 512 * MB, 0.25
 SMALLEST_WORK_MEM, USUAL_WORK_MEM = 64 * KB, 4 * MB  # PostgreSQL's least, and its default
 FEWEST_CONNECTIONS = 10  # a proposal below is none
 
@@ -47,6 +48,15 @@ class Change:
 
 
 @dataclass(frozen=True)
+class Segment:
+    """A term in the bar of all; `x` and `width` in percent of the larger of sum and memory."""
+
+    name: str
+    x: float
+    width: float
+
+
+@dataclass(frozen=True)
 class MemoryBudget:
     """Settings against `memory`, in bytes; None: the memory is not known, and nothing can be said of it."""
 
@@ -73,13 +83,19 @@ class MemoryBudget:
                 "counted once; each autovacuum worker may take as much",
                 used.maintenance_work_mem,
             ),
-            Term("operating system", f"assumed: {SYSTEM_SHARE:.0%} of the memory, at least 512 MB", self.system),
+            Term(
+                "operating system",
+                f"assumed: {SYSTEM_SHARE:.0%} of the memory, at least 512 MB or a quarter",
+                self.system,
+            ),
         )
 
     @property
     def system(self) -> int:
         """What is assumed for the operating system."""
-        return max(SYSTEM_LEAST, int((self.memory or 0) * SYSTEM_SHARE))
+        if self.memory is None:
+            return SYSTEM_LEAST
+        return max(min(SYSTEM_LEAST, int(self.memory * SYSTEM_MOST_SHARE)), int(self.memory * SYSTEM_SHARE))
 
     @property
     def total(self) -> int:
@@ -102,11 +118,31 @@ class MemoryBudget:
         return self.settings.shared_buffers / self.memory if self.memory else None
 
     @property
+    def shared_percent(self) -> float | None:
+        """The same in percent, with one decimal."""
+        return None if self.shared_share is None else round(100 * self.shared_share, 1)
+
+    @property
     def shared_verdict(self) -> str:
         """`low`, `good` or `high` against 25 to 40 %; empty where the memory is not known."""
         if self.shared_share is None:
             return ""
         return "low" if self.shared_share < SHARED_LOW else "high" if self.shared_share > SHARED_HIGH else "good"
+
+    @property
+    def segments(self) -> list[Segment]:
+        """The terms side by side."""
+        whole, found, x = max(self.total, self.memory or 0), [], 0.0
+        for term in self.terms:
+            width = 100 * term.size / whole
+            found.append(Segment(term.name, round(x, 2), round(width, 2)))
+            x += width
+        return found
+
+    @property
+    def memory_at(self) -> float | None:
+        """Where the memory ends on that bar, in percent."""
+        return None if self.memory is None else round(100 * self.memory / max(self.total, self.memory), 2)
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
@@ -149,6 +185,8 @@ def _per_session(budget: MemoryBudget) -> Iterator[Change]:
         yield Change("max_connections", str(used.max_connections), str(sessions), True, why)
     if each < SMALLEST_WORK_MEM and sessions < FEWEST_CONNECTIONS:
         sessions = _rounded(left // USUAL_WORK_MEM)
+        if sessions < FEWEST_CONNECTIONS:
+            return
         yield _change("work_mem", used.work_mem, USUAL_WORK_MEM, False, "together with fewer connections")
         yield Change("max_connections", str(used.max_connections), str(sessions), True, "together with less work_mem")
 
@@ -179,4 +217,5 @@ def _rounded_down(size: int) -> int:
 
 
 def _whole_mb(size: float) -> int:
-    return max(1, -int(-size // MB)) * MB
+    step = 256 * MB if size >= GB else MB
+    return max(1, -int(-size // step)) * step

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from pools.errors import NotThere
 from pools.models import Cluster, ClusterNode, ClusterState, ClusterStatus, NodeRole
 
 Address = tuple[str, int]  # host, port
@@ -22,6 +23,11 @@ class Place:
         """Where it is logged in to."""
         at: Cluster | ClusterNode = self.node or self.cluster
         return at.host, at.port
+
+    @property
+    def key(self) -> str:
+        """The node's id, or `own`; what addresses of pages name it by."""
+        return str(self.node.pk) if self.node else "own"
 
     @property
     def found(self) -> ClusterStatus | ClusterNode:
@@ -80,6 +86,16 @@ def written(address: Address) -> str:
 
 def _precedence(place: Place) -> tuple[int, bool, bool]:
     return place.found.timeline or 0, place.found.state == ClusterState.ONLINE, place.node is None
+
+
+def chosen(cluster: Cluster, node: str) -> Place:
+    """The node of that id, `own` for the cluster's own address, and the primary without one. Raises `NotThere`."""
+    if not node:
+        return primary(cluster)
+    for place in of_cluster(cluster):
+        if place.key == node:
+            return place
+    raise NotThere(f"cluster {cluster} has no node {node!r}: see the list of its nodes")
 
 
 def identifier_of(cluster: Cluster) -> str:

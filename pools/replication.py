@@ -6,6 +6,7 @@ import psycopg
 
 from pools import places
 from pools.models import Cluster, ClusterState
+from pools.models.found import Found
 
 Cursor = psycopg.Cursor[dict[str, Any]]
 MOST_RECEIVERS = 100
@@ -17,7 +18,7 @@ PART = """
     WITH here AS (
         SELECT pg_is_in_recovery() AS in_recovery,
                CASE WHEN NOT pg_is_in_recovery() THEN pg_current_wal_lsn() END AS written,
-               pg_last_wal_replay_lsn() AS replayed, clock_timestamp() - pg_last_xact_replay_timestamp() AS age,
+               pg_last_wal_replay_lsn() AS replayed, pg_last_xact_replay_timestamp() AS replayed_at,
                greatest(pg_last_wal_receive_lsn(), (SELECT latest_end_lsn FROM pg_stat_wal_receiver)) AS sent,
                EXISTS (SELECT FROM pg_stat_wal_receiver WHERE coalesce(status, 'streaming') = 'streaming') AS receiving
     )
@@ -27,7 +28,9 @@ PART = """
            CASE WHEN in_recovery THEN receiving END AS streaming,
            CASE WHEN in_recovery THEN greatest(0, pg_wal_lsn_diff(sent, replayed))::bigint END AS lag_bytes,
            CASE WHEN NOT in_recovery THEN NULL WHEN receiving AND sent <= replayed THEN 0
-                ELSE extract(epoch FROM greatest(age, age * 0)) END::float AS lag_s
+                WHEN replayed_at IS NULL THEN NULL
+                ELSE greatest(0, extract(epoch FROM clock_timestamp() - replayed_at)) END::float AS lag_s,
+           CASE WHEN in_recovery THEN replayed_at END AS replayed_at
       FROM here
 """
 # allowed to everybody by default, but an administrator may have revoked it
@@ -50,7 +53,7 @@ RECEIVERS = """
 """
 
 LAG_FIELDS = ("streaming", "lag_bytes", "lag_s")
-FIELDS = ("state", "error", "system_identifier", "in_recovery", "timeline", "wal_position", *LAG_FIELDS)
+FIELDS = ("state", "error", "system_identifier", "in_recovery", "timeline", "wal_position", "replayed_at", *LAG_FIELDS)
 
 
 def part_of(cursor: Cursor) -> dict[str, Any]:
@@ -98,5 +101,12 @@ def measure_those_cut_off(cluster: Cluster) -> None:
         if found.state != ClusterState.ONLINE or found.streaming or end is None or found.wal_position is None:
             continue
         found.lag_bytes = max(0, end - found.wal_position)
-        found.lag_s = found.lag_s if found.lag_bytes else 0.0
+        found.lag_s = _age(found) if found.lag_bytes else 0.0
         found.save(update_fields=["lag_bytes", "lag_s"])
+
+
+def _age(found: Found) -> float | None:
+    """How old the last replayed commit was when it was asked for, in seconds; None where it replayed none."""
+    if found.replayed_at is None or found.checked_at is None:
+        return None
+    return max(0.0, (found.checked_at - found.replayed_at).total_seconds())

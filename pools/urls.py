@@ -22,6 +22,7 @@ from pools.views import (
     revisions,
     roles,
 )
+from pools.views.insights import cluster_insights
 from pools.views.nodes import node_add, node_list, node_remove, nodes_check
 
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -42,6 +43,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("clusters/<uuid:pk>/roles/edit/", roles.role_edit, name="cluster-role-edit"),
     path("clusters/<uuid:pk>/roles/reset-password/", roles.role_reset, name="cluster-role-reset"),
     path("clusters/<uuid:pk>/roles/drop/", roles.role_drop, name="cluster-role-drop"),
+    path("clusters/<uuid:pk>/insights/", cluster_insights, name="cluster-insights"),
     path("clusters/<uuid:pk>/nodes/", node_list, name="cluster-nodes"),
     path("clusters/<uuid:pk>/nodes/new/", node_add, name="cluster-node-add"),
     path("clusters/<uuid:pk>/nodes/check/", nodes_check, name="cluster-nodes-check"),

@@ -11,6 +11,7 @@ from panel.accounts.permissions import person
 from pools import checking, clusters
 from pools.api.databases import DatabaseActions
 from pools.api.filters import ClusterFilter
+from pools.api.insights import InsightActions
 from pools.api.nodes import NodeActions
 from pools.api.roles import RoleActions
 from pools.api.serializers import ClusterSerializer
@@ -18,7 +19,7 @@ from pools.api.versions import expected_version
 from pools.models import Cluster
 
 
-class ClusterViewSet(DatabaseActions, RoleActions, NodeActions, ModelViewSet[Cluster]):
+class ClusterViewSet(DatabaseActions, RoleActions, InsightActions, NodeActions, ModelViewSet[Cluster]):
     """PostgreSQL servers that the panel can log in to; saving one tries to, and `status` says what came of it."""
 
     queryset = Cluster.objects.select_related("status").prefetch_related("nodes")

@@ -21,6 +21,7 @@ class Found(models.Model):
         null=True, editable=False, help_text="Written (primary) or replayed, in bytes"
     )
     streaming = models.BooleanField(null=True, editable=False, help_text="Whether a standby receives WAL")
+    replayed_at = models.DateTimeField(null=True, editable=False, help_text="When its last replayed commit was made")
     lag_bytes = models.BigIntegerField(null=True, editable=False, help_text="WAL not replayed yet, in bytes")
     lag_s = models.FloatField(null=True, editable=False, help_text="Age of the last replayed commit while behind, in s")
 

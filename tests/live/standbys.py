@@ -40,6 +40,13 @@ class StandbyServer(PostgresServer):
             (promoted,) = session.execute("SELECT pg_promote(true, 20)").fetchone()
         assert promoted, self.log_tail
 
+    def wait_until_streaming(self) -> "StandbyServer":
+        """Wait until it receives from its leader."""
+        streams = "SELECT count(*) FROM pg_stat_wal_receiver WHERE status = 'streaming'"
+        with self.connect() as session:
+            until(lambda: session.execute(streams).fetchone()[0])
+        return self
+
     def catch_up(self) -> None:
         """Wait until it has replayed all that its leader wrote until now."""
         with self.leader.connect() as session:

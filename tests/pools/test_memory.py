@@ -73,7 +73,7 @@ def test_sizes_are_written_as_the_configuration_takes_them(size: int, written: s
     shared=st.integers(16, 4_000_000).map(lambda pages: pages * 8 * KB),
     temp=st.integers(100, 500_000).map(lambda pages: pages * 8 * KB),
     maintenance=st.integers(1024, 8_000_000).map(lambda kb: kb * KB),
-    memory_mb=st.integers(2048, 1_000_000),
+    memory_mb=st.integers(256, 1_000_000),
 )
 def test_what_is_proposed_keeps_the_rule(
     connections: int, work_mem: int, shared: int, temp: int, maintenance: int, memory_mb: int
@@ -81,6 +81,9 @@ def test_what_is_proposed_keeps_the_rule(
     budget = MemoryBudget(Settings(connections, work_mem, shared, temp, maintenance), memory_mb * MB)
     common = [one for one in budget.changes if one.setting not in ("work_mem", "max_connections")]
     either = [one for one in budget.changes if one.setting in ("work_mem", "max_connections")]
+    if not either and not applied(budget, *common).fits:
+        assert memory_mb < 512  # too little for ten sessions
+        return
     alone = [[one] for one in either if "alone" in one.why] or [either]
     for some in alone:
         after = applied(budget, *common, *some)

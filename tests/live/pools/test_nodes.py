@@ -37,7 +37,8 @@ def start_standby(leader: PostgresServer, tmp_path_factory: pytest.TempPathFacto
         def start() -> StandbyServer:
             server = StandbyServer(tmp_path_factory.mktemp("standby"), free_port(), leader)
             started.callback(lambda: (server.kill(signal.SIGCONT), server.stop()))
-            return server.start()
+            server.start()
+            return server.wait_until_streaming()
 
         yield start
 
@@ -102,6 +103,9 @@ def test_a_standby_that_is_cut_off_is_measured_against_the_primary(
 ) -> None:
     standby = start_standby()
     node = nodes.add(cluster, typed(standby))
+    write(leader, rows=1)
+    with standby.connect() as session:
+        until(lambda: session.execute("SELECT pg_last_xact_replay_timestamp() IS NOT NULL").fetchone()[0])
     with standby.connect() as session:
         session.execute("ALTER SYSTEM SET primary_conninfo = ''")
         session.execute("SELECT pg_reload_conf()")
@@ -111,6 +115,7 @@ def test_a_standby_that_is_cut_off_is_measured_against_the_primary(
     node.refresh_from_db()
     assert (node.state, node.streaming) == (ClusterState.ONLINE, False)
     assert node.lag_bytes > 4_000_000
+    assert node.lag_s > 0
 
 
 def test_pools_and_the_panel_follow_a_failover(

@@ -1,0 +1,31 @@
+"""The page that looks into a cluster's server: connections, transactions, waits and memory."""
+
+from typing import Any
+from uuid import UUID
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from pools import insights, places
+from pools.errors import ClusterUnreachable, NotThere
+from pools.models import Cluster
+
+
+@never_cache
+@require_safe
+def cluster_insights(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """One look at the primary, or at the node named by `node`."""
+    clusters = Cluster.objects.select_related("status").prefetch_related("nodes")
+    cluster = get_object_or_404(clusters, pk=pk)
+    try:
+        place = places.chosen(cluster, request.GET.get("node", ""))
+    except NotThere as error:
+        raise Http404(str(error)) from error
+    context: dict[str, Any] = {"cluster": cluster, "place": place, "places": places.of_cluster(cluster)}
+    try:
+        context["look"] = insights.of_place(place)
+    except ClusterUnreachable as error:
+        context["unreachable"] = str(error)
+    return render(request, "pools/cluster_insights.html", context)
