@@ -98,3 +98,21 @@ def generators_share_a_database(app_configs: Sequence[Any] | None, **_: Any) -> 
     said = f"POOLDECK_GENERATOR is {settings.GENERATOR}, but the metadata database is SQLite"
     hint = "Workers on several machines need one PostgreSQL: set DATABASE_URL."
     return [Warning(said, hint=hint, id="pooldeck.W004")]
+
+
+@register(Tags.security)
+def webhooks_are_signed(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+    """Without a signature anybody can tell the receiver that a pooler is down."""
+    if not settings.WEBHOOK_URL or settings.WEBHOOK_SECRET:
+        return []
+    hint = "Set POOLDECK_WEBHOOK_SECRET, and let the receiver check X-Pooldeck-Signature."
+    return [Warning("POOLDECK_WEBHOOK_URL is told of events without a signature", hint=hint, id="pooldeck.W006")]
+
+
+@register(Tags.compatibility)
+def mail_has_receivers(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+    """A mail server without receivers is no channel, which is easily overlooked until something happens."""
+    if bool(settings.EMAIL_TO) == (settings.EMAIL_HOST != ""):
+        return []
+    said = "events go by e-mail only where both POOLDECK_EMAIL_HOST and POOLDECK_EMAIL_TO are set"
+    return [Warning(said, hint="Set the other one as well, or neither.", id="pooldeck.W007")]

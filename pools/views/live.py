@@ -15,13 +15,14 @@ from pools.models import Pool, Pooler, PoolerState, PoolState
 from pools.poolers.kind import PoolFigures
 from pools.watching import Look
 
+PAGE_WAITS_S = 3.0  # for consoles; one that answers later has its figures with the next look
 COLUMNS = ("database", "user", "cl_active", "cl_waiting", "sv_active", "sv_idle", "sv_used", "maxwait", "pool_mode")
 
 
 def pool_rows(pools: Iterable[Pool]) -> list[dict[str, Any]]:
     """Each pool with its figures, one console query per pooler; `error` where its pooler does not answer."""
     listed = list(pools)
-    looks = watching.looks_of(pool.pooler for pool in listed)
+    looks = watching.looks_of((pool.pooler for pool in listed), PAGE_WAITS_S)
     return [
         {
             "pool": pool,

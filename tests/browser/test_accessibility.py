@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 GRAVE = ("serious", "critical")
 PLAIN = ["/", "/clusters/", "/clusters/new/", "/poolers/", "/poolers/new/", "/pools/", "/pools/new/", "/tokens/"]
 PLAIN += ["/runs/", "/runs/new/", "/runs/new/?preset=worth", "/runs/import/", "/runs/compare/"]
-PLAIN += ["/datasets/", "/datasets/new/"]
+PLAIN += ["/datasets/", "/datasets/new/", "/events/", "/events/thresholds/"]
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +32,7 @@ def pages(installation: Installation) -> list[str]:
     doings += [f"/pools/{demo['id']}/console/{verb}/" for verb in ("pause", "kill")]
     doings += [f"/poolers/{demo['pooler']}/console/{word}/" for word in ("pools", "clients", "databases", "config")]
     return [*PLAIN, *of_records, *doings, f"/runs/{runs[0]}/", f"/runs/compare/?run={runs[0]}&run={runs[1]}"]
+    doings += [f"/pools/{demo['id']}/monitoring/?range={range_}" for range_ in ("live", "hour")]
 
 
 def faults(page: Page) -> list[str]:

@@ -71,6 +71,20 @@ def test_a_named_generator_on_sqlite_is_warned_of(settings: Any) -> None:
     assert ids(checks.generators_share_a_database) == ["pooldeck.W004"]
 
 
+def test_a_webhook_without_a_signature_is_warned_of(settings: Any) -> None:
+    settings.WEBHOOK_URL = "https://hooks.example.org/"
+    assert ids(checks.webhooks_are_signed) == ["pooldeck.W006"]
+    settings.WEBHOOK_SECRET = "a secret"
+    assert ids(checks.webhooks_are_signed) == []
+
+
+def test_mail_without_receivers_is_warned_of(settings: Any) -> None:
+    settings.EMAIL_HOST = "mail.example.org"
+    assert ids(checks.mail_has_receivers) == ["pooldeck.W007"]
+    settings.EMAIL_TO = ["dba@example.org"]
+    assert ids(checks.mail_has_receivers) == []
+
+
 def test_the_settings_as_they_come_raise_nothing(settings: Any) -> None:
     settings.ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]"]  # the test runner adds one of its own
     every = (
