@@ -30,6 +30,7 @@ def pages(installation: Installation) -> list[str]:
     of_records = [f"/pools/{demo['id']}/", f"/poolers/{demo['pooler']}/", f"/clusters/{demo['cluster']}/"]
     doings = [address + word for address in of_records for word in ("edit/", "delete/")]
     doings += [f"/pools/{demo['id']}/console/{verb}/" for verb in ("pause", "kill")]
+    doings += [f"/poolers/{demo['pooler']}/settings/{page}" for page in ("", "users/", "files/")]
     doings += [f"/poolers/{demo['pooler']}/console/{word}/" for word in ("pools", "clients", "databases", "config")]
     return [*PLAIN, *of_records, *doings, f"/runs/{runs[0]}/", f"/runs/compare/?run={runs[0]}&run={runs[1]}"]
     doings += [f"/pools/{demo['id']}/monitoring/?range={range_}" for range_ in ("live", "hour")]
