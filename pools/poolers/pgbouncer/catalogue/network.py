@@ -31,9 +31,20 @@ SOCKETS = of_group(
     switch("tcp_defer_accept", "Wake for data only", "1", "The system's TCP_DEFER_ACCEPT"),
     number("tcp_socket_buffer", "Socket buffer", "0", "0 is the system's choice", unit="bytes"),
     switch("tcp_keepalive", "Keepalive", "1", "Finds out about peers that are gone"),
-    number("tcp_keepcnt", "Keepalive probes", "0", "Unanswered until the peer is given up; 0: the system's"),
-    number("tcp_keepidle", "Keepalive after", "0", "Of silence; 0 is the system's choice", unit="seconds"),
-    number("tcp_keepintvl", "Keepalive every", "0", "Between probes; 0 is the system's choice", unit="seconds"),
+    number(
+        "tcp_keepcnt", "Keepalive probes", "0", "Unanswered until the peer is given up; 0: the system's", maximum=127
+    ),
+    number(
+        "tcp_keepidle", "Keepalive after", "0", "Of silence; 0 is the system's choice", unit="seconds", maximum=32767
+    ),
+    number(
+        "tcp_keepintvl",
+        "Keepalive every",
+        "0",
+        "Between probes; 0 is the system's choice",
+        unit="seconds",
+        maximum=32767,
+    ),
     number("tcp_user_timeout", "Unanswered data", "0", "Then the peer is given up; 0: the system's", unit="ms"),
 )
 SETTINGS = DNS + SOCKETS
