@@ -9,6 +9,7 @@ from rest_framework.viewsets import ModelViewSet
 
 from panel.accounts.permissions import person
 from pools import checking, clusters
+from pools.api.auth_query import AuthQueryActions
 from pools.api.databases import DatabaseActions
 from pools.api.filters import ClusterFilter
 from pools.api.insights import InsightActions
@@ -19,7 +20,9 @@ from pools.api.versions import expected_version
 from pools.models import Cluster
 
 
-class ClusterViewSet(DatabaseActions, RoleActions, InsightActions, NodeActions, ModelViewSet[Cluster]):
+class ClusterViewSet(
+    DatabaseActions, RoleActions, InsightActions, NodeActions, AuthQueryActions, ModelViewSet[Cluster]
+):
     """PostgreSQL servers that the panel can log in to; saving one tries to, and `status` says what came of it."""
 
     queryset = Cluster.objects.select_related("status").prefetch_related("nodes")
