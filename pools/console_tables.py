@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,6 +14,7 @@ Row = Mapping[str, object]
 UNKNOWN = Column("")
 MICROSECONDS = ((1_000_000, "s"), (1_000, "ms"))
 BYTES = ((1 << 40, "TB"), (1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB"))
+NUMBER = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?")
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -21,8 +23,7 @@ class Head:
     """The head of a column; `sort` is what its link asks for, `direction` is aria-sort's word."""
 
     name: str
-    meaning: str
-    unit: str
+    column: Column
     is_number: bool
     sort: str
     direction: str
@@ -38,15 +39,14 @@ class Cell:
     alarms: bool = False
 
 
-def shown_names(rows: Sequence[Row], columns: Mapping[str, Column]) -> list[str]:
-    """The rows' columns in the order of `columns`, what people look for first; those not among them come last."""
-    places = {name: place for place, name in enumerate(columns)}
-    return sorted(rows[0] if rows else (), key=lambda name: places.get(name, len(places)))
-
-
 def heads(rows: Sequence[Row], columns: Mapping[str, Column], sort: str) -> list[Head]:
-    """One for each column of the rows; a first click sorts numbers from the largest and texts from A."""
-    return [_head(name, rows, columns.get(name, UNKNOWN), sort) for name in shown_names(rows, columns)]
+    """One for each column of the rows, in the order of `columns`, what people look for first; unknown ones come last.
+
+    A first click sorts numbers from the largest and texts from A.
+    """
+    places = {name: place for place, name in enumerate(columns)}
+    names = sorted(rows[0] if rows else (), key=lambda name: places.get(name, len(places)))
+    return [_head(name, rows, columns.get(name, UNKNOWN), sort) for name in names]
 
 
 def matching(rows: Iterable[Row], query: str) -> list[Row]:
@@ -65,9 +65,9 @@ def ordered(rows: Sequence[Row], sort: str) -> list[Row]:
     return sorted(filled, key=lambda row: _rank(row[name]), reverse=backwards) + empty
 
 
-def cells(row: Row, columns: Mapping[str, Column]) -> list[Cell]:
-    """The row's values in the order of the heads."""
-    return [_cell(row[name], columns.get(name, UNKNOWN)) for name in shown_names([row], columns)]
+def cells(row: Row, heads: Sequence[Head]) -> list[Cell]:
+    """The row's values in the order of the heads, those of a column alike."""
+    return [_cell(row.get(head.name), head) for head in heads]
 
 
 def as_csv(rows: Sequence[Row]) -> str:
@@ -80,22 +80,24 @@ def as_csv(rows: Sequence[Row]) -> str:
 
 
 def _head(name: str, rows: Sequence[Row], column: Column, sort: str) -> Head:
-    is_number = bool(rows) and all(row[name] is None or _is_number(row[name]) for row in rows)
+    filled = [row[name] for row in rows if row[name] not in (None, "")]
+    is_number = bool(filled) and all(map(_is_number, filled))
     if sort == name:
-        return Head(name, column.meaning, column.unit, is_number, f"-{name}", "ascending")
+        return Head(name, column, is_number, f"-{name}", "ascending")
     if sort == f"-{name}":
-        return Head(name, column.meaning, column.unit, is_number, name, "descending")
-    return Head(name, column.meaning, column.unit, is_number, f"-{name}" if is_number else name, "none")
+        return Head(name, column, is_number, name, "descending")
+    return Head(name, column, is_number, f"-{name}" if is_number else name, "none")
 
 
-def _cell(value: object, column: Column) -> Cell:
+def _cell(value: object, head: Head) -> Cell:
     if value is None or value == "":
-        return Cell("–")
+        return Cell("–", is_number=head.is_number)
     if not _is_number(value):
         return Cell(str(value))
-    number = int(str(value))
-    text, title = _written(number, column.unit)
-    return Cell(text, title, is_number=True, alarms=column.alarms and number != 0)
+    number = Decimal(str(value))
+    whole = number == int(number)
+    text, title = _written(int(number), head.column.unit) if whole else (str(value), "")
+    return Cell(text, title, head.is_number, alarms=head.column.alarms and number != 0)
 
 
 def _written(number: int, unit: str) -> tuple[str, str]:
@@ -122,14 +124,15 @@ def _three_digits(number: float) -> str:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | Decimal) and not isinstance(value, bool)
+    """Also of a text, for Pgpool-II writes all as text."""
+    return isinstance(value, int | Decimal) or (isinstance(value, str) and NUMBER.fullmatch(value) is not None)
 
 
 def _rank(value: Any) -> tuple[int, Any]:
     """Numbers before texts, so that a column of both can be sorted at all."""
-    return (0, value) if _is_number(value) else (1, str(value).casefold())
+    return (0, Decimal(str(value))) if _is_number(value) else (1, str(value).casefold())
 
 
 def _harmless(value: object) -> object:
     text = "" if value is None else str(value)
-    return f"'{text}" if isinstance(value, str) and text.startswith(FORMULA_STARTS) else text
+    return f"'{text}" if text.startswith(FORMULA_STARTS) and not _is_number(value) else text

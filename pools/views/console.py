@@ -11,10 +11,9 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
 from pools import console_tables, showing
-from pools.console_tables import Row
+from pools.console_tables import Head, Row
 from pools.models import Pool, Pooler
 from pools.poolers import KINDS
-from pools.poolers.controls import Column
 
 PAGE_SIZE = 100
 TABLE = "console-table"  # the id of the part that refreshes itself
@@ -39,14 +38,15 @@ def pooler_console(request: HttpRequest, pk: UUID, word: str = "") -> HttpRespon
 
 def _table(request: HttpRequest, pooler: Pooler, word: str) -> dict[str, Any]:
     sort, query = request.GET.get("sort", ""), request.GET.get("q", "").strip()
-    shown, columns = showing.rows(pooler, word), KINDS[pooler.kind].columns
+    shown = showing.rows(pooler, word)
+    heads = console_tables.heads(shown.rows, KINDS[pooler.kind].columns, sort)
     found = console_tables.ordered(console_tables.matching(shown.rows, query), sort)
     page = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
     pools = _pools_of(pooler, page.object_list) if word == "databases" else {}
     return {
         "error": shown.error,
-        "heads": console_tables.heads(shown.rows, columns, sort),
-        "rows": [_shown(row, columns, pools) for row in page],
+        "heads": heads,
+        "rows": [_shown(row, heads, pools) for row in page],
         "has_actions": bool(pools),
         "found": found,
         "all_count": len(shown.rows),
@@ -62,11 +62,11 @@ def _pools_of(pooler: Pooler, rows: Any) -> dict[str, Pool]:
     return {pool.name: pool for pool in pooler.pools.wanted().filter(name__in=names)}
 
 
-def _shown(row: Row, columns: Mapping[str, Column], pools: Mapping[str, Pool]) -> dict[str, Any]:
+def _shown(row: Row, heads: list[Head], pools: Mapping[str, Pool]) -> dict[str, Any]:
     """A row with the pool it names, if it names one."""
     pool = pools.get(str(row.get("name"))) if pools else None
     state = {name: bool(row.get(name)) for name in ("paused", "disabled")}
-    return {"cells": console_tables.cells(row, columns), "pool": pool, **state}
+    return {"cells": console_tables.cells(row, heads), "pool": pool, **state}
 
 
 def _csv(name: str, rows: list[Row]) -> HttpResponse:

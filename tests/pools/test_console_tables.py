@@ -20,6 +20,10 @@ ROWS = [
 ]
 
 
+def cells_of(rows, columns):
+    return console_tables.cells(rows[0], console_tables.heads(rows, columns, ""))
+
+
 def names(rows):
     return [row["name"] for row in rows]
 
@@ -51,17 +55,38 @@ def test_rows_are_found_by_any_of_their_cells(query, found):
 
 def test_heads_say_what_a_click_sorts_by():
     assert console_tables.heads(ROWS, COLUMNS, "-waiting") == [
-        Head("name", "The pool", "", False, "name", "none"),
-        Head("waiting", "Clients in the queue", "count", True, "waiting", "descending"),
-        Head("took", "An average", "us", True, "-took", "none"),
-        Head("host", "", "", False, "host", "none"),
+        Head("name", COLUMNS["name"], False, "name", "none"),
+        Head("waiting", COLUMNS["waiting"], True, "waiting", "descending"),
+        Head("took", COLUMNS["took"], True, "-took", "none"),
+        Head("host", Column(""), False, "host", "none"),
     ]
-    assert console_tables.heads(ROWS, COLUMNS, "name")[0] == Head("name", "The pool", "", False, "-name", "ascending")
+    assert console_tables.heads(ROWS, COLUMNS, "name")[0] == Head("name", COLUMNS["name"], False, "-name", "ascending")
     assert console_tables.heads([], COLUMNS, "") == []
 
 
+def test_numbers_written_as_text_are_numbers():
+    rows = [{"load": "0.50", "count": "9"}, {"load": "0.25", "count": "10"}, {"load": "", "count": "-1"}]
+    assert [row["count"] for row in console_tables.ordered(rows, "-count")] == ["10", "9", "-1"]
+    assert [head.is_number for head in console_tables.heads(rows, {}, "")] == [True, True]
+    assert cells_of(rows, {"count": Column("", "bytes")}) == [
+        Cell("9 bytes", is_number=True),
+        Cell("0.50", is_number=True),
+    ]
+    assert console_tables.as_csv(rows).splitlines()[3] == ",-1"
+
+
+def test_a_column_of_numbers_and_words_is_no_column_of_numbers():
+    rows = [{"value": "100"}, {"value": "auto"}]
+    assert cells_of(rows, {}) == [Cell("100")]
+
+
+def test_columns_come_in_the_order_of_those_that_are_known():
+    rows = [{"odd": 1, "waiting": 2, "name": "web"}]
+    assert [head.name for head in console_tables.heads(rows, COLUMNS, "")] == ["name", "waiting", "odd"]
+
+
 def test_cells_carry_units_and_the_exact_number():
-    assert console_tables.cells(ROWS[0], COLUMNS) == [
+    assert cells_of(ROWS, COLUMNS) == [
         Cell("web"),
         Cell("12,345", is_number=True, alarms=True),
         Cell("1.23 ms", "1,234 µs", is_number=True),
@@ -84,7 +109,7 @@ def test_cells_carry_units_and_the_exact_number():
     ],
 )
 def test_numbers_are_written_in_the_unit_of_their_size(number, unit, text):
-    (cell,) = console_tables.cells({"x": number}, {"x": Column("", unit)})
+    (cell,) = cells_of([{"x": number}], {"x": Column("", unit)})
     assert cell.text == text
 
 

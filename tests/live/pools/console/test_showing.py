@@ -22,7 +22,7 @@ def test_every_column_is_explained(pooler: Pooler, client: Client) -> None:
     kind, unexplained = KINDS[pooler.kind], []
     for word in kind.words_of(pooler):
         heads = console_tables.heads(showing.rows(pooler, word).rows, kind.columns, "")
-        unexplained += [f"{word}.{head.name}" for head in heads if not head.meaning]
+        unexplained += [f"{word}.{head.name}" for head in heads if not head.column.meaning]
     assert unexplained == []
 
 
