@@ -52,8 +52,9 @@ class ProgramSettingsForm(ValuesForm):
 
     def __init__(self, *args: Any, pooler: Pooler, may_change: bool = True, **kwargs: Any) -> None:
         offered = settings_rules.offered(pooler, Scope.PROGRAM).values()
+        strays = settings_rules.strays(pooler, Scope.PROGRAM, pooler.settings)
         initial = {"version": pooler.version}
-        super().__init__(*args, settings=offered, standing=pooler.settings, initial=initial, **kwargs)
+        super().__init__(*args, settings=[*strays, *offered], standing=pooler.settings, initial=initial, **kwargs)
         for field in self.fields.values() if not may_change else ():
             field.disabled = True
 
@@ -67,7 +68,8 @@ class UserSettingsForm(ValuesForm):
         offered = settings_rules.offered(pooler, Scope.USER).values()
         initial = {"version": pooler.version, "user": user}
         standing = pooler.user_settings.get(user, {})
-        super().__init__(*args, settings=offered, standing=standing, initial=initial, **kwargs)
+        strays = settings_rules.strays(pooler, Scope.USER, standing)
+        super().__init__(*args, settings=[*strays, *offered], standing=standing, initial=initial, **kwargs)
 
 
 class FilesForm(Typed):

@@ -79,7 +79,8 @@ class Given:
 def groups(pooler: Pooler, form: forms.Form, live: Mapping[str, str]) -> list[Group]:
     """The cards of the program's settings, in the catalogue's order."""
     found = catalogue.shown(KINDS[pooler.kind].catalogue, Scope.PROGRAM, settings_rules.release_of(pooler))
-    settings = [setting for setting in found if setting.type != Type.FILE]
+    strays = settings_rules.strays(pooler, Scope.PROGRAM, pooler.settings)
+    settings = [*strays, *(setting for setting in found if setting.type != Type.FILE)]
     waiting = {one["name"] for one in pooler.needs_restart}
     found_groups: dict[str, Group] = {}
     for one in settings:

@@ -15,6 +15,7 @@ Values = Mapping[str, Any]
 LARGEST_FILE = 256 * 1024  # characters
 GIVEN_PREFIX = "pooldeck_"  # of the files that the panel writes into a pooler's folder
 NO_VALUE = "-"
+OF_ANOTHER_RELEASE = "Of another release"
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,12 @@ def offered(pooler: Pooler, scope: Scope) -> dict[str, Setting]:
     """What the panel can give to this pooler's release, by name, in the catalogue's order."""
     found = catalogue.offered(KINDS[pooler.kind].catalogue, scope, release_of(pooler))
     return {setting.name: setting for setting in found}
+
+
+def strays(pooler: Pooler, scope: Scope, values: Values) -> list[Setting]:
+    """A record for each value that was taken before and its release does not know (any more), to be emptied."""
+    known, line = offered(pooler, scope), "this release does not take it, so nothing is applied until it is emptied"
+    return [Setting(name, scope, Type.TEXT, "", line, OF_ANOTHER_RELEASE) for name in values if name not in known]
 
 
 def files_offered(pooler: Pooler) -> dict[str, Setting]:

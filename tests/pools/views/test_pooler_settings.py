@@ -44,6 +44,19 @@ def test_what_belongs_to_the_installation_is_shown_with_the_reason(staff, pooler
     assert "Only shown: clients and the panel know it by this port." in answer.content.decode()
 
 
+def test_what_an_upgrade_left_behind_can_be_emptied(staff, pooler, asked):
+    pooler.settings, pooler.server_version = {"suspend_timeout": 5, "verbose": 1}, "PgBouncer 1.26.1"
+    pooler.user_settings = {"app": {"odd": 1}}
+    pooler.save(update_fields=["settings", "user_settings", "server_version"])
+    page = staff.get(url_of(pooler))
+    assert page.context["groups"][0].name == "Of another release"
+    assert "until it is emptied" in page.content.decode()
+    staff.post(url_of(pooler), {"version": 1, "suspend_timeout": "", "verbose": "1"})
+    staff.post(url_of(pooler, "users/"), {"version": 2, "user": "app", "odd": ""})
+    pooler.refresh_from_db()
+    assert (pooler.settings, pooler.user_settings) == ({"verbose": 1}, {})
+
+
 def test_live_values_stand_beside_the_fields(staff, pooler, monkeypatch):
     pooler.state = PoolerState.ONLINE
     pooler.save(update_fields=["state"])
