@@ -5,8 +5,8 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from pools import clusters, settings_rules
-from pools.models import Cluster, Mode, Pool, Pooler, PoolerKind
+from pools import clusters, places, settings_rules
+from pools.models import Cluster, Mode, NodeRole, Pool, Pooler, PoolerKind
 from pools.poolers import KINDS
 from pools.poolers.catalogue import Scope, Setting
 from pools.setting_fields import field_of, written
@@ -135,6 +135,12 @@ class PoolForm(Typed):
         label="Leads to",
         help_text="A chain: this PgBouncer, then a Pgpool-II that lets the same user in to the same database",
     )
+    target = forms.ChoiceField(
+        choices=[(NodeRole.PRIMARY, "the primary"), (NodeRole.STANDBY, "a standby, to read only")],
+        required=False,
+        label="Server",
+        help_text="The pool follows that role when it moves to another server of the cluster",
+    )
     database = forms.CharField()
     user = forms.CharField(required=False)
     user_password = password_field("Password of that user", "Tried by a login before it is kept")
@@ -150,7 +156,7 @@ class PoolForm(Typed):
 
     def __init__(self, *args: Any, pool: Pool | None = None, **kwargs: Any) -> None:
         if pool is not None:
-            names = ("version", "name", "pooler", "cluster", "through", "database", "user", "mode", "size")
+            names = ("version", "name", "pooler", "cluster", "through", "target", "database", "user", "mode", "size")
             kwargs["initial"] = {name: getattr(pool, name) for name in names} | (kwargs.get("initial") or {})
         super().__init__(*args, **kwargs)
         self.pool = pool
@@ -173,6 +179,10 @@ class PoolForm(Typed):
         for name, message in settings_rules.value_problems(pooler, Scope.POOL, typed) if pooler else ():
             self.add_error(FURTHER + name, message)
         return self.cleaned_data
+
+    def clean_target(self) -> str:
+        """As it was where no choice was shown."""
+        return self.cleaned_data["target"] or (self.pool.target if self.pool else NodeRole.PRIMARY.value)
 
     def _further_settings(self) -> dict[str, Setting]:
         """The settings of a pool that the release of the chosen pooler takes, by name."""
@@ -235,6 +245,13 @@ class PoolForm(Typed):
             "size"
         ].help_text = f"All pools of {pooler} share its children (num_init_children): that is the size"
         self.fields["name"].help_text = "On a Pgpool-II it is the name of the database"
+
+    @property
+    def offers_standby(self) -> bool:
+        """Whether there is a standby to lead to, or one was chosen: then the choice must be seen."""
+        chosen = self["target"]
+        known = self.chosen_cluster and places.standbys(self.chosen_cluster)
+        return bool(known or chosen.errors or chosen.value() == NodeRole.STANDBY)
 
     @property
     def asks_password(self) -> bool:

@@ -12,13 +12,13 @@ from django.utils import timezone
 
 from pools import apply_requests, over_budget, pool_facts, pool_rules
 from pools.errors import IllegalTransition, InvalidValues
-from pools.models import Cluster, Pool, Pooler, PoolState
+from pools.models import Cluster, NodeRole, Pool, Pooler, PoolState
 from pools.poolers import KINDS
 
 logger = logging.getLogger(__name__)
 
 Problems = Iterator[tuple[str, str]]
-FIELDS = ("name", "through", "database", "user", "mode", "size", "settings")
+FIELDS = ("name", "through", "target", "database", "user", "mode", "size", "settings")
 FIXED = ("pooler", "cluster")
 Record = TypeVar("Record", Pooler, Cluster)
 
@@ -109,6 +109,7 @@ def _wish(values: dict[str, Any]) -> Pool:
         pooler=pooler,
         cluster=cluster,
         through=_chosen_through(values.get("through")),
+        target=values.get("target") or NodeRole.PRIMARY,
         name=values.get("name") or "",
         database=values.get("database") or "",
         user=values.get("user") or "",

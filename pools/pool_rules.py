@@ -1,7 +1,7 @@
 """What a pool may be, as far as it can be told without asking a server."""
 
-from pools import names
-from pools.models import Mode, Pool, Pooler, PoolerKind
+from pools import names, places
+from pools.models import Mode, NodeRole, Pool, Pooler, PoolerKind
 from pools.poolers import KINDS
 from pools.poolers.kind import Problems
 
@@ -17,6 +17,7 @@ def problems(wish: Pool) -> Problems:
     if wish.user and (message := names.identifier_problem(wish.user)):
         yield "user", message
     yield from _size_problems(wish)
+    yield from _target_problems(wish)
     if wish.mode not in Mode.values:
         yield "mode", f"{wish.mode!r} is no mode: choose one of {', '.join(Mode.values)}"
     if not isinstance(wish.settings, dict):
@@ -25,6 +26,18 @@ def problems(wish: Pool) -> Problems:
         yield from KINDS[wish.pooler.kind].problems(wish)
     if wish.through and wish.through != wish.pooler:
         yield from _chain_problems(wish, wish.through)
+
+
+def _target_problems(wish: Pool) -> Problems:
+    """A pool leads to standbys that are known, and only where its pooler does not spread the reads by itself."""
+    if wish.target not in NodeRole.values:
+        yield "target", f"{wish.target!r} is no target: choose one of {', '.join(NodeRole.values)}"
+    elif wish.target != NodeRole.STANDBY:
+        return
+    elif wish.through_id or wish.pooler.kind == PoolerKind.PGPOOL:
+        yield "target", "a Pgpool-II spreads reads over the standbys by itself: let the pool lead to the primary"
+    elif not places.standbys(wish.cluster):
+        yield "target", f"cluster {wish.cluster} has no standby that the panel knows: add it among the cluster's nodes"
 
 
 def _size_problems(wish: Pool) -> Problems:

@@ -277,6 +277,7 @@ class PoolSerializer(serializers.ModelSerializer[Pool]):
             "pooler",
             "cluster",
             "through",
+            "target",
             "database",
             "user",
             "user_password",
