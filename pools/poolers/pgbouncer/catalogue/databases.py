@@ -5,11 +5,19 @@ from pools.poolers.pgbouncer.catalogue.authentication import LOOK_UP, QUERY
 from pools.poolers.pgbouncer.catalogue.shapes import choice, number, of_group, text
 
 OF_POOL = {"scope": Scope.POOL}
+LARGEST_RESERVE = 100_000  # beyond any max_connections; with the size it must fit a C int
 
 SETTINGS = of_group(
     "Further settings",
     number("min_pool_size", "Smallest size", "", "Server connections kept open even when nobody asks", **OF_POOL),
-    number("reserve_pool", "Reserve", "", "More server connections when clients wait too long", **OF_POOL),
+    number(
+        "reserve_pool",
+        "Reserve",
+        "",
+        "More server connections when clients wait too long",
+        maximum=LARGEST_RESERVE,
+        **OF_POOL,
+    ),
     number("server_lifetime", "Lifetime", "", "Of an unused connection", unit="seconds", since=(1, 23), **OF_POOL),
     number("max_db_client_connections", "Clients", "", "At once; 0 for no limit", since=(1, 24), **OF_POOL),
     number(

@@ -61,6 +61,7 @@ def roles(postgres: PostgresServer, cluster: Cluster, passwords: dict[str, str])
 def test_any_pools_that_are_accepted_load_read_back_and_let_their_users_in(
     data: st.DataObject, pooler: Pooler, cluster: Cluster, postgres: PostgresServer, version: Version
 ) -> None:
+    Pool.objects.all().delete()
     passwords = data.draw(st.dictionaries(IDENTIFIERS, PASSWORDS, min_size=5, max_size=5))
     chosen = data.draw(st.lists(POOL_NAMES, min_size=POOLS_AT_ONCE, max_size=POOLS_AT_ONCE, unique=True))
     small = settings_of(Scope.POOL, version, frozenset({"auth_dbname", "auth_query", "connect_query"}))
@@ -83,8 +84,6 @@ def test_any_pools_that_are_accepted_load_read_back_and_let_their_users_in(
         assert {name: reason for name, reason in found.items() if reason} == {}
         assert set(Pool.objects.values_list("state", flat=True)) == {PoolState.APPLIED}
         CASES["pools"] += len(made)
-        Pool.objects.all().delete()
-        apply.apply_pooler(pooler, overwrite=True)
 
 
 def _harmless(values: dict[str, object]) -> dict[str, object]:
