@@ -23,9 +23,14 @@ def written(value: Any) -> str:
 
 def _widget(setting: Setting) -> forms.Widget:
     if setting.type in (Type.BOOLEAN, Type.CHOICE):
-        pairs = ON_OFF if setting.type == Type.BOOLEAN else tuple((word, word) for word in setting.choices)
+        pairs = ON_OFF if setting.type == Type.BOOLEAN else _taken(setting)
         default = dict(pairs).get(setting.default, setting.default)
         return forms.Select(choices=[("", f"default: {default}" if default else "not set"), *pairs])
     kind = {Type.NUMBER: "numeric", Type.SECONDS: "decimal"}.get(setting.type, "text")
     attrs = {"inputmode": kind, "placeholder": setting.default or "not set", "autocomplete": "off"}
     return forms.TextInput(attrs=attrs | {"spellcheck": "false", "class": "pd-mono"})
+
+
+def _taken(setting: Setting) -> tuple[tuple[str, str], ...]:
+    refused = dict(setting.refused)
+    return tuple((word, word) for word in setting.choices if word not in refused)

@@ -36,7 +36,8 @@ class Setting:
     `since` is the first release that knows it, `until` the first that no longer does; a setting whose default or
     values changed with a release has a record for each time. `restart`: the program reads it at its start only.
     `pattern`: a regular expression that a text must match whole. `fixed`: why the panel only shows it. `needs`: for
-    some of its values, the other settings that must be given with them. Of a FILE, `check` judges the content, and
+    some of its values, the other settings that must be given with them. `refused`: choices that the program takes and
+    the panel does not, with the reason. Of a FILE, `check` judges the content, and
     a certificate's `key` is the setting of its private key.
     """
 
@@ -57,6 +58,7 @@ class Setting:
     label: str = ""
     fixed: str = ""
     needs: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
     check: Check | None = None
     key: str = ""
 
@@ -153,6 +155,8 @@ def _boolean_fault(setting: Setting, value: object) -> str:
 
 
 def _choice_fault(setting: Setting, value: object) -> str:
+    if reason := dict(setting.refused).get(str(value)):
+        return f"{setting.name}={value} {reason}"
     if str(value) in setting.choices:
         return ""
     return f"{setting.name}={value!r} is none of {', '.join(setting.choices)}"

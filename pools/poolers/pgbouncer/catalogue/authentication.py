@@ -1,7 +1,7 @@
 """Who may log in, and how that is proved."""
 
 from pools.poolers.pgbouncer import hba
-from pools.poolers.pgbouncer.catalogue.shapes import choice, file, number, of_group, text
+from pools.poolers.pgbouncer.catalogue.shapes import LOCKED_OUT, choice, file, number, of_group, text
 
 TYPES = ("any", "trust", "plain", "md5", "cert", "hba", "pam", "scram-sha-256")
 PROOF = "How clients prove who they are; any and trust ask nothing, and any makes everybody an admin of the console"
@@ -12,13 +12,14 @@ EXPIRY_HEEDED = (  # since 1.24.1, and in packages that had CVE-2025-2291 correc
     "SELECT rolname, CASE WHEN rolvaliduntil < now() THEN NULL ELSE rolpassword END "
     "FROM pg_authid WHERE rolname=$1 AND rolcanlogin"
 )
+REFUSED = (("cert", LOCKED_OUT),)
 LOOK_UP = "One line of SQL with $1 for the user name, that answers name and secret"
 QUERY = r".*\$1(?![0-9]).*"
 
 SETTINGS = of_group(
     "Authentication",
-    choice("auth_type", "Method", TYPES, "md5", PROOF, needs=NEEDS, until=(1, 25)),
-    choice("auth_type", "Method", (*TYPES, "ldap"), "md5", PROOF, needs=LDAP_NEEDS, since=(1, 25)),
+    choice("auth_type", "Method", TYPES, "md5", PROOF, needs=NEEDS, refused=REFUSED, until=(1, 25)),
+    choice("auth_type", "Method", (*TYPES, "ldap"), "md5", PROOF, needs=LDAP_NEEDS, refused=REFUSED, since=(1, 25)),
     file(
         "auth_hba_file",
         "Rules by address (HBA)",

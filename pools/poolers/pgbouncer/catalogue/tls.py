@@ -2,15 +2,16 @@
 
 from pools import pem
 from pools.poolers.catalogue import Setting
-from pools.poolers.pgbouncer.catalogue.shapes import SSLMODES, choice, file, of_group, text
+from pools.poolers.pgbouncer.catalogue.shapes import LOCKED_OUT, SSLMODES, choice, file, of_group, text
 
 CLIENT_FILES = ("client_tls_key_file", "client_tls_cert_file")
 CLIENT_NEEDS = (
     *((mode, CLIENT_FILES) for mode in ("allow", "prefer", "require")),
     *((mode, (*CLIENT_FILES, "client_tls_ca_file")) for mode in ("verify-ca", "verify-full")),
 )
+CLIENT_REFUSED = (("verify-ca", LOCKED_OUT), ("verify-full", LOCKED_OUT))
 SERVER_NEEDS = tuple((mode, ("server_tls_ca_file",)) for mode in ("verify-ca", "verify-full"))
-CLIENT_MODE = "disable ignores TLS, allow and prefer take it, require asks for it, verify-* for a certificate too"
+CLIENT_MODE = "disable ignores TLS, allow and prefer take it where a client offers it, require insists"
 SERVER_MODE = "prefer takes TLS where offered, require insists, verify-ca and verify-full check the certificate"
 PROTOCOL = r"!?(all|secure|tlsv1\.[0-3])"
 CIPHERS = r"[-+!@:,.=A-Za-z0-9_ ]+"
@@ -36,7 +37,7 @@ def _ciphers(side: str) -> tuple[Setting, ...]:
 
 CLIENT = of_group(
     "TLS to clients",
-    choice("client_tls_sslmode", "Mode", SSLMODES, "disable", CLIENT_MODE, needs=CLIENT_NEEDS),
+    choice("client_tls_sslmode", "Mode", SSLMODES, "disable", CLIENT_MODE, needs=CLIENT_NEEDS, refused=CLIENT_REFUSED),
     file(
         "client_tls_cert_file",
         "Certificate",

@@ -55,6 +55,8 @@ def test_defaults_that_changed_have_a_record_for_each_time():
         (Scope.PROGRAM, {"max_client_conn": 2**31}, "max_client_conn=2147483648 is out of range: use 0 to 2147483647"),
         (Scope.PROGRAM, {"query_timeout": "1s"}, "query_timeout='1s' is no number of seconds"),
         (Scope.PROGRAM, {"pool_mode": "tx"}, "pool_mode='tx' is none of session, transaction, statement"),
+        (Scope.PROGRAM, {"auth_type": "cert"}, "auth_type=cert asks for a certificate of each client, which the panel"),
+        (Scope.PROGRAM, {"client_tls_sslmode": "verify-full"}, "client_tls_sslmode=verify-full asks for a certificate"),
         (Scope.PROGRAM, {"log_stats": "yes"}, "log_stats='yes' is neither 0 nor 1"),
         (Scope.PROGRAM, {"auth_query": "SELECT 1"}, "auth_query='SELECT 1' is not in the form it takes"),
         (Scope.PROGRAM, {"job_name": "a\nuser = root"}, "job_name: a line break or NUL can't be written"),
