@@ -1,6 +1,7 @@
 """One revision on its way, and the ends it can come to."""
 
 import logging
+import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from uuid import UUID
@@ -15,6 +16,8 @@ from pools.poolers.kind import Draft, Session
 
 logger = logging.getLogger(__name__)
 
+SHOWN_EVERY_S = 1.0
+
 
 class LockLost(PoolsError):
     """The lease ran out and another worker applies now; this one must not write any more."""
@@ -28,6 +31,7 @@ class Attempt:
     session: Session
     revision: Revision
     draft: Draft
+    _shown: tuple[str, float] = ("", 0.0)  # the last step in the database, and when it came there
 
     @property
     def pooler(self) -> Pooler:
@@ -35,9 +39,16 @@ class Attempt:
         return self.wanted.pooler
 
     def step(self, word: str, detail: str = "") -> None:
-        """Note a step for the page, if this worker may still act."""
+        """Note a step for the page, if this worker may still act.
+
+        Of many alike, such as logins, some are written together: the row of a large revision is megabytes long.
+        """
         self.renew()
-        self.revision.note(word, detail)
+        now = time.monotonic()
+        alike_lately = word == self._shown[0] and now - self._shown[1] < SHOWN_EVERY_S
+        self.revision.note(word, detail, write=not alike_lately)
+        if not alike_lately:
+            self._shown = word, now
         logger.info("pooler %s %s: %s %s", self.pooler.pk, self.revision, word, detail)
 
     def renew(self) -> None:

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from pools.models import Pool, Pooler, PoolerState, PoolState
+from pools.models import Cluster, Pool, Pooler, PoolerState, PoolState
 
 RETRY_UNREACHABLE_AFTER = timedelta(seconds=10)
 MOST_NAMED = 10
@@ -32,7 +32,10 @@ class Wanted:
     def of(cls, pooler: Pooler) -> Self:
         """What stands in the records now."""
         pooler.refresh_from_db(fields=ASKED)
-        found = list(pooler.pools.select_related("cluster"))
+        found = list(pooler.pools.all())
+        clusters = Cluster.objects.in_bulk({pool.cluster_id for pool in found})
+        for pool in found:  # a join would make a cluster of its own for each of ten thousand pools
+            pool.cluster, pool.pooler = clusters[pool.cluster_id], pooler
         return cls(
             pooler,
             [pool for pool in found if pool.removal_requested_at is None],

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools import apply, files
+from pools.apply import wanted
 from pools.models import Cluster, Pool, Pooler, PoolerState, PoolState, RevisionState
 from pools.poolers.pgbouncer import console, rehearsal, verify
 from pools.poolers.pgbouncer.drafting import Drafting
@@ -344,7 +345,7 @@ def test_pools_wait_for_a_pooler_that_is_down_and_are_applied_when_it_is_back(
     assert (pooler.state, pooler.error, pooler.apply_token) == (PoolerState.UNREACHABLE, reason, None)
     assert apply.waiting_poolers() == []  # asked a moment ago
     pgbouncer.start()
-    Pooler.objects.update(checked_at=timezone.now() - apply.RETRY_UNREACHABLE_AFTER)
+    Pooler.objects.update(checked_at=timezone.now() - wanted.RETRY_UNREACHABLE_AFTER)
     assert apply.waiting_poolers() == [pooler]
     apply.apply_pooler(pooler)
     assert (state_of(pool), log_in("orders")) == ((PoolState.APPLIED, ""), "app")

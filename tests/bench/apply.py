@@ -1,0 +1,184 @@
+"""What the panel adds to a reload of ten thousand pools in one file, on a real PgBouncer before a real PostgreSQL.
+
+    .venv/bin/python -m tests.bench.apply [--pools 10000]
+
+The goal: its share (render, keep, write, SHOW, compare, record) takes no longer than the pooler's own reload. The
+rehearsal is a start of another pooler, and logins are waits for servers: both are printed beside it.
+"""
+
+import argparse
+import functools
+import logging
+import os
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+PANEL = ("snapshot", "summary", "render", "keep the revision", "write", "SHOW", "compare", "record")
+POOLER, OTHERS = "RELOAD", ("rehearse", "log in")
+
+
+class Stopwatch:
+    """Seconds by what they were spent on; what runs inside another part is not counted twice."""
+
+    def __init__(self) -> None:
+        self.spent: dict[str, float] = defaultdict(float)
+        self._running: list[str] = []
+        self._since = time.perf_counter()
+
+    def _turn(self) -> None:
+        now = time.perf_counter()
+        if self._running:
+            self.spent[self._running[-1]] += now - self._since
+        self._since = now
+
+    def around(self, owner: Any, name: str, part: str) -> None:
+        """Count each call of a function as that part."""
+        original = getattr(owner, name)
+
+        @functools.wraps(original)
+        def timed(*values: Any, **named: Any) -> Any:
+            self._turn()
+            self._running.append(part)
+            try:
+                return original(*values, **named)
+            finally:
+                self._turn()
+                self._running.pop()
+
+        setattr(owner, name, timed)
+
+
+def watch(stopwatch: Stopwatch) -> None:
+    """Put the stopwatch around the parts of an apply."""
+    from pools import files, wishes
+    from pools.apply import Attempt
+    from pools.models import Revision
+    from pools.models.revisions import RevisionQuerySet
+    from pools.poolers.pgbouncer import console
+    from pools.poolers.pgbouncer.session import PgBouncerSession
+
+    for owner, name, part in (
+        (wishes, "snapshot", "snapshot"),
+        (wishes, "summary", "summary"),
+        (wishes, "live_wishes", "summary"),
+        (PgBouncerSession, "draft", "render"),
+        (RevisionQuerySet, "draft", "keep the revision"),
+        (Revision, "_unsealed", "keep the revision"),
+        (PgBouncerSession, "rehearse", "rehearse"),
+        (PgBouncerSession, "go_live", "compare"),
+        (files, "replace", "write"),
+        (files, "read", "write"),
+        (console, "reload", POOLER),
+        (console, "rows", "SHOW"),
+        (PgBouncerSession, "read_back", "compare"),
+        (PgBouncerSession, "restarts_needed", "compare"),
+        (PgBouncerSession, "log_in", "log in"),
+        (Attempt, "settle", "record"),
+        (Attempt, "step", "record"),
+    ):
+        stopwatch.around(owner, name, part)
+
+
+@contextmanager
+def servers(home: Path) -> Iterator[tuple[Any, Any]]:
+    """A PostgreSQL with the database `app`, and a PgBouncer."""
+    from panel.quickstart.servers import PgBouncerServer, PostgresServer, free_port
+
+    with ExitStack() as running:
+        settings = {
+            "max_connections": "400",
+            "fsync": "off",
+        }  # an apply logs in through 200 pools, each keeps a connection
+        postgres = PostgresServer(home / "postgres", free_port(), password="super-secret", settings=settings)
+        running.enter_context(postgres)
+        postgres.create_owner_and_database("app", "app-password", "app")
+        pgbouncer = PgBouncerServer(home / "pgbouncer", free_port(), "pooldeck", "console-password")
+        running.enter_context(pgbouncer)
+        yield postgres, pgbouncer
+
+
+def register(postgres: Any, pgbouncer: Any, count: int) -> Any:
+    """The pooler with that many pending pools to one cluster."""
+    from pools.models import Cluster, Pool, Pooler
+
+    cluster = Cluster(name="bench", host=postgres.host, port=postgres.port, admin_user=postgres.superuser)
+    cluster.admin_password = postgres.password
+    cluster.save()
+    known = cluster.role_passwords.model(cluster=cluster, role="app")
+    known.password = "app-password"
+    known.save()
+    pooler = Pooler(name="bench", host=pgbouncer.host, port=pgbouncer.port, admin_user=pgbouncer.admin_user)
+    pooler.config_dir, pooler.admin_password = str(pgbouncer.config_dir), pgbouncer.admin_password
+    pooler.save()
+    names = [f"pool{number:05}" for number in range(count)]
+    values = {"pooler": pooler, "cluster": cluster, "database": "app", "user": "app", "size": 2}
+    Pool.objects.bulk_create([Pool(name=name, **values) for name in names])
+    return pooler
+
+
+def measure(what: str, pooler: Any, stopwatch: Stopwatch) -> bool:
+    """Apply, and print where the time went; whether the panel's share is within the pooler's own."""
+    from pools import apply
+
+    stopwatch.spent.clear()
+    began = time.perf_counter()
+    revision = apply.apply_pooler(pooler)
+    total = time.perf_counter() - began
+    assert revision is not None
+    assert revision.state == "applied", revision.reason
+    spent = stopwatch.spent
+    share, own = sum(spent[part] for part in PANEL), spent[POOLER]
+    sys.stdout.write(f"\n{what}: {total:.2f} s, {len(revision.files['pooldeck.ini']) / 1e6:.1f} MB\n")
+    for part in (*PANEL, POOLER, *OTHERS):
+        sys.stdout.write(f"  {part:18} {spent[part]:8.3f} s\n")
+    other = total - share - own - sum(spent[part] for part in OTHERS)
+    sys.stdout.write(f"  {'everything else':18} {other:8.3f} s\n")
+    sys.stdout.write(f"  the panel's share is {share + other:.3f} s, the pooler's own reload {own:.3f} s\n")
+    return share + other <= own
+
+
+def run(count: int) -> bool:
+    """Make them all, change one, change nothing but a setting."""
+    from django.core.management import call_command
+
+    from pools import drift
+    from pools.models import Pool, PoolState
+
+    call_command("migrate", verbosity=0)
+    stopwatch = Stopwatch()
+    watch(stopwatch)
+    with tempfile.TemporaryDirectory(prefix="pooldeck-bench-") as name, servers(Path(name)) as (postgres, pgbouncer):
+        Path(name).chmod(0o755)
+        pooler = register(postgres, pgbouncer, count)
+        within = measure(f"{count} new pools", pooler, stopwatch)
+        Pool.objects.get(name="pool00042").edit(None, size=3, state=PoolState.PENDING)
+        within &= measure(f"one of {count} pools changed", pooler, stopwatch)
+        began = time.perf_counter()
+        drift.look(pooler)
+        sys.stdout.write(f"\nlooking for drift: {time.perf_counter() - began:.2f} s\n")
+    return within
+
+
+def main() -> int:
+    """Exit code 0 when the goal is met."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pools", type=int, default=10_000)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="pooldeck-bench-home-") as home:
+        os.environ.update(POOLDECK_HOME=home, DJANGO_SETTINGS_MODULE="tests.settings")
+        os.environ.setdefault("DATABASE_URL", f"sqlite:///{home}/bench.sqlite3")
+        import django
+
+        django.setup()
+        logging.disable(logging.INFO)
+        return 0 if run(asked.pools) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
