@@ -1,5 +1,6 @@
 """Pools on the live pooler, and what clients and the console see of them."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,22 @@ from pools.models import Cluster, Pool, Pooler
 MakePool = Callable[..., Pool]
 LogIn = Callable[..., str]
 Live = Callable[[], dict[str, tuple[object, ...]]]
+TRIXIE = os.environ.get("POOLDECK_TEST_TRIXIE", "")
+
+
+@pytest.fixture(scope="session")
+def trixie_pgbouncer() -> Path:
+    """A program that starts Debian 13's PgBouncer out of the debootstrap folder POOLDECK_TEST_TRIXIE."""
+    if not (TRIXIE and Path(TRIXIE, "usr/sbin/pgbouncer").exists()):
+        pytest.skip("POOLDECK_TEST_TRIXIE names no folder of a Debian 13 with pgbouncer (debootstrap trixie)")
+    loader = next(Path(TRIXIE, "usr/lib64").glob("ld-linux*"))
+    libraries = next(Path(TRIXIE, "usr/lib").glob("*-linux-gnu"))
+    folder = Path(TRIXIE, "tmp", "pooldeck-tests")  # where every account may start it
+    folder.mkdir(mode=0o755, exist_ok=True)
+    program = folder / "pgbouncer"
+    program.write_text(f'#!/bin/sh\nexec {loader} --library-path {libraries} {TRIXIE}/usr/sbin/pgbouncer "$@"\n')
+    program.chmod(0o755)
+    return program
 
 
 @pytest.fixture

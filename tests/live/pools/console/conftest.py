@@ -1,10 +1,7 @@
 """A PgBouncer of each release at hand, with pools in its files, and clients of theirs."""
 
-import os
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -18,26 +15,7 @@ from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE
 
 NAMES = ("orders", "Or-ders.2", "other")
 SIZE = 2
-TRIXIE = "POOLDECK_TEST_TRIXIE"  # a folder that debootstrap made of Debian 13, with its pgbouncer in it
-# The library loader of the folder, so that neither root nor chroot is needed to run a program of it.
-WRAPPER = """#!/bin/sh
-T={0}
-exec $T/usr/lib64/ld-linux-x86-64.so.2 --library-path $T/usr/lib/x86_64-linux-gnu $T/usr/sbin/pgbouncer "$@"
-"""
 Client = Callable[..., "psycopg.Connection[tuple[Any, ...]]"]
-
-
-@pytest.fixture(scope="session")
-def newer_pgbouncer() -> Iterator[str]:
-    """The program of `POOLDECK_TEST_TRIXIE`."""
-    folder = os.environ.get(TRIXIE)
-    if not folder:
-        pytest.skip(f"no newer PgBouncer here: let {TRIXIE} name a folder that holds Debian 13 with pgbouncer")
-    with tempfile.TemporaryDirectory(prefix="pooldeck-newer-") as home:
-        program = Path(home) / "pgbouncer"
-        program.write_text(WRAPPER.format(folder))
-        program.chmod(0o755), Path(home).chmod(0o755)
-        yield str(program)
 
 
 @pytest.fixture(params=["installed", "newer"])
@@ -45,7 +23,7 @@ def pgbouncer(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, postgres: PostgresServer
 ) -> Iterator[PgBouncerServer]:
     """A PgBouncer that has the pools `NAMES`, two connections each."""
-    program = request.getfixturevalue("newer_pgbouncer") if request.param == "newer" else None
+    program = str(request.getfixturevalue("trixie_pgbouncer")) if request.param == "newer" else None
     home = tmp_path_factory.mktemp("pgbouncer")
     server = PgBouncerServer(home, free_port(), "pooldeck", "console-password", program)
     server.prepare()

@@ -1,6 +1,5 @@
 """Each release of PgBouncer at hand: this system's, and that of a Debian 13 where there is one."""
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,24 +9,8 @@ from panel.quickstart.servers import PgBouncerServer, binary, free_port, version
 from pools.models import Pooler
 from pools.poolers.pgbouncer import rehearsal
 
-TRIXIE = os.environ.get("POOLDECK_TEST_TRIXIE", "")
 HERE, THERE = "this system's", "Debian 13's"
 Config = Callable[[], dict[str, str]]
-
-
-@pytest.fixture(scope="session")
-def trixie_pgbouncer() -> Path:
-    """A program that starts Debian 13's PgBouncer out of the debootstrap folder POOLDECK_TEST_TRIXIE."""
-    if not (TRIXIE and Path(TRIXIE, "usr/sbin/pgbouncer").exists()):
-        pytest.skip("POOLDECK_TEST_TRIXIE names no folder of a Debian 13 with pgbouncer (debootstrap trixie)")
-    loader = next(Path(TRIXIE, "usr/lib64").glob("ld-linux*"))
-    libraries = next(Path(TRIXIE, "usr/lib").glob("*-linux-gnu"))
-    folder = Path(TRIXIE, "tmp", "pooldeck-tests")  # where every account may start it
-    folder.mkdir(mode=0o755, exist_ok=True)
-    program = folder / "pgbouncer"
-    program.write_text(f'#!/bin/sh\nexec {loader} --library-path {libraries} {TRIXIE}/usr/sbin/pgbouncer "$@"\n')
-    program.chmod(0o755)
-    return program
 
 
 @pytest.fixture(params=[HERE, THERE])
