@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
 
-from django.db import close_old_connections
+from django.db import connections
 
 from pools import watching
 from pools.models import Pooler
@@ -83,8 +83,7 @@ class _Feed:
 
 
 def _pooler(pk: UUID) -> Pooler | None:
-    close_old_connections()
     try:
         return Pooler.objects.filter(pk=pk).first()
     finally:
-        close_old_connections()
+        connections.close_all()  # this thread looks at consoles for the next quarter of a minute

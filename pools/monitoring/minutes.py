@@ -45,6 +45,16 @@ def fold(snapshots: Iterable[Snapshot], pools: Collection[str], minute: int) -> 
     return {name: summary(course) for name, course in courses.items()}, summary(all_of_it), len(within)
 
 
+def course(snapshots: Iterable[Snapshot], name: str | None) -> list[tuple[float, Reading]]:
+    """(time, figures) of one pool at each look but the first, or of all pools together without a name."""
+    found = []
+    for last, now in pairwise(snapshots):
+        names = now.figures if name is None else [name]
+        readings = [_reading(last, now, one) for one in names]
+        found.append((now.at, rates.whole(readings) if name is None else readings[0]))
+    return found
+
+
 def summary(course: Course) -> Folded:
     """The average, weighted by time and for times by what ended, and the maximum of each figure."""
     folded: Folded = {}

@@ -68,6 +68,16 @@ def fold_minute(minute: int) -> None:
     shared.hold(f"folded:{minute}", KEPT_S)
 
 
+def recent(pooler: UUID) -> list[Snapshot]:
+    """The looks of the last minutes, every ten seconds, that Redis still has; none without Redis."""
+    now = int(time.time() // 60)
+    try:
+        kept = shared.lists(_key(pooler, minute) for minute in range(now - KEPT_S // 60, now + 1))
+    except SharingDown:
+        return []
+    return [_snapshot(one) for looks in kept for one in looks]
+
+
 def prune() -> None:
     """Forget minutes older than POOLDECK_HISTORY_DAYS, and events that closed more than a year ago."""
     oldest = int(time.time() // 60) - settings.HISTORY_DAYS * 24 * 60

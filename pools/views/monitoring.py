@@ -12,13 +12,12 @@ from django.views.decorators.http import require_safe
 
 from pools import watching
 from pools.models import Event, Pool, Pooler, PoolerState
-from pools.monitoring import history
+from pools.monitoring import history, minutes, recording
 from pools.monitoring.history import RANGES, History
 from pools.monitoring.rates import FIGURES, Reading
 from pools.watching import Look
 
 LIVE = "live"
-LIVE_S = 600  # of minutes kept, before the page was opened
 EVENTS_SHOWN = 10
 CHOICES = [(LIVE, "Live"), *((name, f"Last {name}") for name in RANGES)]
 
@@ -60,7 +59,8 @@ def pool_monitoring(request: HttpRequest, pk: UUID) -> HttpResponse:
     found = history.of_pool(pool, RANGES.get(chosen, RANGES["hour"]))
     look = look_of(pool.pooler) if chosen == LIVE else Look()
     context = {"pool": pool, "source": reverse("api-pool-live", args=[pk]), "events": events_of(pool.pk)}
-    context |= {"course": course(found, chosen), "tiles": tiles(look, look.reading(pool.name))}
+    drawn = recent(pool) if chosen == LIVE else course(found, chosen)
+    context |= {"course": drawn, "tiles": tiles(look, look.reading(pool.name))}
     return render(request, "pools/pool_monitoring.html", context | _choice(chosen, found, look))
 
 
@@ -72,18 +72,16 @@ def pooler_monitoring(request: HttpRequest, pk: UUID) -> HttpResponse:
     found = history.of_pooler(pooler, RANGES.get(chosen, RANGES["hour"]))
     look = look_of(pooler) if chosen == LIVE else Look()
     context = {"pooler": pooler, "source": reverse("api-pooler-live", args=[pk]), "events": events_of(pooler.pk)}
-    context |= {"course": course(found, chosen), "tiles": tiles(look, look.whole())}
+    drawn = recent(pooler) if chosen == LIVE else course(found, chosen)
+    context |= {"course": drawn, "tiles": tiles(look, look.whole())}
     return render(request, "pools/pooler_monitoring.html", context | _choice(chosen, found, look))
 
 
 def live_part(subject: Pool | Pooler) -> dict[str, Any]:
     """The context of the moving charts on a pool's or pooler's own page, and of its events."""
-    hour = RANGES["hour"]
-    if isinstance(subject, Pool):
-        found, source = history.of_pool(subject, hour), reverse("api-pool-live", args=[subject.pk])
-    else:
-        found, source = history.of_pooler(subject, hour), reverse("api-pooler-live", args=[subject.pk])
-    return {"course": course(found, LIVE), "source": source, "events": events_of(subject.pk)}
+    noun = "pool" if isinstance(subject, Pool) else "pooler"
+    source = reverse(f"api-{noun}-live", args=[subject.pk])
+    return {"course": recent(subject), "source": source, "events": events_of(subject.pk)}
 
 
 def look_of(pooler: Pooler) -> Look:
@@ -99,14 +97,19 @@ def tiles(look: Look, reading: Reading) -> list[dict[str, Any]]:
 
 def course(found: History, chosen: str) -> dict[str, Any]:
     """What the charts are drawn from: rows of the columns, of averages first; missing steps are not among them."""
-    points = found.points
-    if chosen == LIVE:
-        points = [point for point in points if point.at >= found.ends - LIVE_S]
     columns = ["t", *FIGURES, *(f"{name}_max" for name in FIGURES)]
-    rows = [[point.at, *_rounded(point.average), *_rounded(point.maximum)] for point in points]
+    rows = [[point.at, *_rounded(point.average), *_rounded(point.maximum)] for point in found.points]
+    span = {"begins": found.begins, "ends": found.ends, "step": found.range.step * 60}
+    return {"range": chosen, "columns": columns, "rows": rows, "zone": timezone.get_current_timezone_name(), **span}
+
+
+def recent(subject: Pool | Pooler) -> dict[str, Any]:
+    """The same of the last minutes, as they were looked at for the record; live figures follow."""
+    pooler, name = (subject.pooler_id, subject.name) if isinstance(subject, Pool) else (subject.pk, None)
+    looks = minutes.course(recording.recent(pooler), name)
+    rows = [[at, *_rounded(reading)] for at, reading in looks]
     zone = timezone.get_current_timezone_name()
-    span = {"begins": found.begins, "ends": found.ends, "step": found.range.step * 60, "zone": zone}
-    return {"range": chosen, "columns": columns, "rows": rows, **span}
+    return {"range": LIVE, "columns": ["t", *FIGURES], "rows": rows, "zone": zone, "step": recording.EVERY_S}
 
 
 def events_of(subject: UUID) -> list[Event]:

@@ -5,7 +5,7 @@ import { exact, rounded } from "./run_figures.js";
 
 const WINDOW = 300; // s that the live charts show
 const KEPT = 3600; // s of live rows in memory
-const STILL_ONE_LINE = 150; // s: the last minute recorded began up to two minutes before the page was opened
+const STILL_ONE_LINE = 25; // s: a look is recorded each ten, one may be missed
 const FIRST_WAIT = 1000; // ms, doubled with each failure
 const LONGEST_WAIT = 15000; // ms
 const BYTES = ["bytes", "kB", "MB", "GB"];
@@ -46,9 +46,10 @@ const SERIES = {
 /** The rows as objects; where a step is missing one without values is put, so that the line breaks there. */
 function rowsOf({ columns, rows, step }) {
   const found = [];
+  const missed = isLive ? 2.5 : 1.5; // steps: a look may be late, a minute is there or not
   for (const row of rows) {
     const last = found[found.length - 1];
-    if (last && row[0] - last.t > step * 1.5) found.push({ t: last.t + step });
+    if (last && row[0] - last.t > step * missed) found.push({ t: last.t + step });
     found.push(Object.fromEntries(columns.map((name, index) => [name, row[index]])));
   }
   return found;

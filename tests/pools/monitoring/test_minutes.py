@@ -52,6 +52,13 @@ def test_a_pool_that_nobody_used_yet_is_idle_and_one_that_comes_did_all_since_th
     assert whole["queries_per_s_max"] == 4.0
 
 
+def test_the_course_of_a_pool_and_of_all_pools_goes_from_look_to_look():
+    looks = [snapshot(0, 100), snapshot(10, 400, waiting=3), snapshot(20, 500)]
+    seen = [(at - START, one["queries_per_s"], one["cl_waiting"]) for at, one in minutes.course(looks, "web")]
+    assert seen == [(10, 30.0, 3), (20, 10.0, 0)]
+    assert minutes.course(looks, None) == minutes.course(looks, "web")
+
+
 def test_a_kind_that_does_not_count_has_no_rates():
     looks = [Snapshot(START + at_s, {"web": PoolFigures(cl_active=2)}, None) for at_s in (0, 10)]
     web = minutes.fold(looks, ["web"], MINUTE)[0]["web"]
