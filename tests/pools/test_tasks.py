@@ -10,6 +10,8 @@ from django.utils import timezone
 
 from pools import apply, tasks
 from pools.models import Pooler, PoolerKind, PoolerState, PoolState, RevisionState
+from pools.poolers.kind import Rejected
+from pools.poolers.pgpool.kind import Pgpool
 from tests.pools.records import a_pool, a_pooler
 
 pytestmark = pytest.mark.django_db
@@ -28,8 +30,13 @@ def test_a_pooler_that_is_down_leaves_its_pools_waiting_with_the_reason() -> Non
 
 
 @pytest.fixture
-def refused() -> Pooler:
+def refused(monkeypatch: pytest.MonkeyPatch) -> Pooler:
     """A pooler that gives each apply a revision, with the reason why it can't be."""
+
+    def refuse(kind: Pgpool, pooler: Pooler) -> None:
+        raise Rejected("it has no folder that the panel knows")
+
+    monkeypatch.setattr(Pgpool, "open", refuse)
     pooler = a_pooler(kind=PoolerKind.PGPOOL)
     a_pool(pooler=pooler)
     return pooler

@@ -174,13 +174,13 @@ def test_a_pooler_that_stops_answering_keeps_no_worker(
 
     fresh = make_pool("fresh")
     with monkeypatch.context() as patch:
-        patch.setattr(console, "ANSWER_TIMEOUT_S", 0.5)
+        patch.setattr(console.command, "__defaults__", (0.5,))
         patch.setattr(console, "reload", freeze_then_reload)
         assert apply.apply_pooler(pooler) is None
     pgbouncer.kill(signal.SIGCONT)
     fresh.refresh_from_db()
     assert fresh.state == PoolState.PENDING
-    assert "hung up at RELOAD" in fresh.state_reason
+    assert "said nothing for 0.5 s" in fresh.state_reason
     assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
 
 

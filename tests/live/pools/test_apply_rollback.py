@@ -385,7 +385,7 @@ def test_files_changed_by_hand_keep_wishes_waiting_until_told_to_overwrite(
     fresh = make_pool("fresh")
     assert apply.apply_pooler(pooler) is None
     assert state_of(fresh)[0] == PoolState.PENDING
-    assert "pooldeck.ini of pooler live-pgbouncer was changed by hand" in fresh.state_reason
+    assert "(pooldeck.ini: it was changed by hand)" in fresh.state_reason
     assert apply.live_files(pooler)["state"] == "drifted"
     assert apply.apply_pooler(pooler, overwrite=True).state == RevisionState.APPLIED
     assert live()["orders"] == ("app", "app", 3, "transaction", 3)
