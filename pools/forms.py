@@ -236,6 +236,7 @@ class PoolForm(Typed):
         pooler = _pooler_of(chosen)
         if pooler is None or pooler.kind != PoolerKind.PGPOOL:
             return
+        self.fields["through"] = forms.ModelChoiceField(Pooler.objects.none(), required=False)
         children = KINDS[pooler.kind].usual_size(pooler)
         self.initial["mode"] = Mode.SESSION
         if children:

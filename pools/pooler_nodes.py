@@ -7,7 +7,8 @@ from typing import Any
 
 from pools.errors import IllegalTransition
 from pools.models import Pooler, PoolerKind
-from pools.poolers.pgpool import pcp, sql
+from pools.poolers.pgpool import backends, pcp, sql
+from pools.poolers.pgpool.render import MAIN
 
 logger = logging.getLogger(__name__)
 
@@ -17,7 +18,10 @@ VERBS: dict[str, Callable[[Pooler, int], None]] = {"attach": pcp.attach_node, "d
 
 @dataclass(frozen=True)
 class Node:
-    """One row of SHOW POOL_NODES; texts are the program's own, columns that a release lacks are empty."""
+    """One row of SHOW POOL_NODES; texts are the program's own, columns that a release lacks are empty.
+
+    `weight` is its share of the reads in percent; `delay` has its unit where the release tells it, else bytes.
+    """
 
     number: int
     host: str
@@ -41,6 +45,13 @@ def of_pooler(pooler: Pooler) -> list[Node]:
     if pooler.kind != PoolerKind.PGPOOL:
         raise IllegalTransition(f"pooler {pooler} is no Pgpool-II: only that has backends")
     return [_node(row) for row in sql.show(pooler, "pool_nodes")]
+
+
+def applied(pooler: Pooler) -> list[Node]:
+    """Its backends as the last apply wrote them, for when it lets nobody in to ask: all of them may be detached."""
+    last = pooler.revisions.applied().first()
+    text = last.files.get(MAIN, "") if last else ""
+    return [Node(one.number, one.host, one.port, "unknown", "", "", "", "", "", "") for one in backends.read(text)]
 
 
 def change(pooler: Pooler, number: int, verb: str, author: Any = None) -> None:
@@ -68,7 +79,7 @@ def _node(row: dict[str, object]) -> Node:
         status=text["status"],
         server_status=text.get("pg_status", ""),
         role=text["role"],
-        weight=text["lb_weight"],
+        weight=f"{float(text['lb_weight']):.0%}",
         reads=text["select_cnt"],
         delay=text.get("replication_delay", ""),
         changed_at=text.get("last_status_change", ""),

@@ -24,7 +24,7 @@ class PoolerNodeSerializer(serializers.Serializer[Node]):
     status = serializers.CharField(help_text="What Pgpool-II does with it: up, waiting, down, unused, quarantine")
     server_status = serializers.CharField(allow_blank=True, help_text="Whether the server itself answers")
     role = serializers.CharField()
-    weight = serializers.CharField(help_text="Its share of the reads, of 1")
+    weight = serializers.CharField(help_text="Its share of the reads, such as 50%")
     reads = serializers.CharField()
     delay = serializers.CharField(allow_blank=True)
     changed_at = serializers.CharField(allow_blank=True)

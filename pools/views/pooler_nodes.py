@@ -30,12 +30,12 @@ def node_change(request: HttpRequest, pk: UUID, number: int, verb: str) -> HttpR
     pooler = _pgpool(pk)
     found = _found(pooler)
     node = next((node for node in found["nodes"] if node.number == number), None)
-    if node is None and not found["error"]:
+    if node is None:
         raise Http404(f"pooler {pooler} has no backend {number}")
     context = {"pooler": pooler, "node": node, "number": number, "verb": verb, **found}
-    if verb == "detach":
+    if verb == "detach" and not found["error"]:
         context["risk"] = pooler_nodes.risk_of_detaching(found["nodes"], number)
-    if request.method == "POST" and not found["error"]:
+    if request.method == "POST":
         try:
             pooler_nodes.change(pooler, number, verb, person(request.user))
         except (ApplyFailed, PoolerUnreachable) as error:
@@ -55,4 +55,4 @@ def _found(pooler: Pooler) -> dict[str, Any]:
     try:
         return {"nodes": pooler_nodes.of_pooler(pooler), "error": ""}
     except PoolerUnreachable as error:
-        return {"nodes": [], "error": str(error)}
+        return {"nodes": pooler_nodes.applied(pooler), "error": str(error)}

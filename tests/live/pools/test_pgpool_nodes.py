@@ -8,6 +8,7 @@ from django.test import Client
 
 from panel.quickstart.servers import PgpoolServer, PostgresServer, free_port
 from pools import apply, pooler_nodes
+from pools.errors import PoolerUnreachable
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
 from tests.live.standbys import StandbyServer, until
 
@@ -40,14 +41,21 @@ def balanced(cluster: Cluster, standby: StandbyServer, pgpool_pooler: Pooler, ow
 
 
 def roles(pooler: Pooler) -> list[tuple[int, str, bool]]:
-    return [(node.number, node.role, node.is_up) for node in pooler_nodes.of_pooler(pooler)]
+    """Number, role and whether it is up; nothing while the children start anew after a change."""
+    try:
+        return [(node.number, node.role, node.is_up) for node in pooler_nodes.of_pooler(pooler)]
+    except PoolerUnreachable:
+        return []
 
 
 def served_by(server: PgpoolServer) -> int:
-    """The port of the server that answers a read."""
+    """The port of the server that answers a read; 0 while the children start anew."""
     address = {"host": server.host, "port": server.port, "dbname": "app", "user": "app", "password": "app-password"}
-    with psycopg.connect(**address, connect_timeout=5, autocommit=True) as session:
-        return session.execute(b"SELECT inet_server_port()").fetchone()[0]
+    try:
+        with psycopg.connect(**address, connect_timeout=5, autocommit=True) as session:
+            return session.execute(b"SELECT inet_server_port()").fetchone()[0]
+    except psycopg.OperationalError:
+        return 0
 
 
 def test_reads_go_to_the_standby_by_weight(balanced: Pooler, standby: StandbyServer, own_pgpool: PgpoolServer) -> None:
@@ -65,14 +73,30 @@ def test_a_node_is_detached_and_attached_from_its_page(
 
     admin_client.post(f"{page}1/detach/")
 
-    until(lambda: roles(balanced)[1] == (1, "standby", False))
-    assert until(lambda: served_by(own_pgpool) == postgres.port)
+    until(lambda: (1, "standby", False) in roles(balanced))
+    until(lambda: served_by(own_pgpool) == postgres.port)
     assert "It is the only backend that is up" in admin_client.get(f"{page}0/detach/").content.decode()
 
     admin_client.post(f"{page}1/attach/")
 
-    until(lambda: roles(balanced)[1] == (1, "standby", True))
+    until(lambda: (1, "standby", True) in roles(balanced))
     until(lambda: served_by(own_pgpool) == standby.port)
+
+
+def test_clients_are_let_in_again_after_all_nodes_were_detached(
+    cluster: Cluster, pgpool_pooler: Pooler, own_pgpool: PgpoolServer, admin_client: Client
+) -> None:
+    values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": 32}
+    Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **values)
+    apply.apply_pooler(pgpool_pooler)
+    page = f"/poolers/{pgpool_pooler.pk}/nodes/"
+    admin_client.post(f"{page}0/detach/")
+    until(lambda: "It lets nobody in to ask" in admin_client.get(page).content.decode())
+
+    assert admin_client.post(f"{page}0/attach/").status_code == 302
+
+    until(lambda: [up for _, _, up in roles(pgpool_pooler)] == [True])
+    until(lambda: served_by(own_pgpool) == cluster.port)
 
 
 def test_a_standby_that_comes_later_is_attached_by_the_apply(
