@@ -33,6 +33,7 @@ REASONS = {
     Why.FORBIDDEN: "The server runs on the panel's host, whose account may not read the memory of its processes "
     "(it takes the server's own account, or CAP_SYS_PTRACE).",
     Why.NONE_IDLE: "No session is idle now.",
+    Why.HIDDEN: "Which sessions are idle is hidden from the panel's role: grant pg_monitor.",
     None: "",
 }
 STATES = (
@@ -273,6 +274,8 @@ def _order(state: str) -> int:
 
 def _idle(cursor: Cursor, session: Session, states: Iterable[StateTotal]) -> IdleMemory:
     idle = sum(total.connections for total in states if total.state == "idle")
+    if not idle and any(total.state == HIDDEN for total in states):
+        return IdleMemory(0, None, Why.HIDDEN)
     pids = [row["pid"] for row in cursor.execute(IDLE_PIDS, {"shown": PROCESSES_MEASURED}).fetchall()]
     found = processes.measure(session, pids)
     return IdleMemory(idle, found, None) if isinstance(found, Measured) else IdleMemory(idle, None, found)

@@ -17,6 +17,7 @@ class Why(StrEnum):
     ELSEWHERE = auto()  # no process of this host is one of the server's
     FORBIDDEN = auto()  # they are here, and this account may not read their memory
     NONE_IDLE = auto()  # there is nothing to measure
+    HIDDEN = auto()  # the panel's role may not see which are idle
 
 
 @dataclass(frozen=True)

@@ -181,6 +181,7 @@ def test_a_role_without_pg_monitor_is_told_so(cluster: Cluster, server: Postgres
         assert [(total.state, total.connections) for total in found.states] == [("hidden", 1)]
         assert [(bar.name, bar.connections) for bar in found.by_role] == [("app", 1)]
         assert found.transactions == []
+        assert found.idle == IdleMemory(0, None, Why.HIDDEN)
         with server.connect() as superuser:
             superuser.execute("GRANT pg_monitor TO looker")
             try:
