@@ -10,6 +10,7 @@ HEADER = "[users]"
 LINE = re.compile(r"^(\S+) =(.*)$", re.MULTILINE)
 NO_USER = re.compile(r"[^A-Za-z0-9_.-]")  # cfparser reads no other character in a key (up to 1.24, and unquoted later)
 LONGEST_USER = 63
+KEPT = (1, 24)  # 1.18 reads max_user_connections of a user, and opens more connections all the same (seen)
 
 
 def user_problem(user: str) -> str:
