@@ -31,7 +31,7 @@ class NodeActions(GenericViewSet[Cluster]):
     @action(detail=True)
     def nodes(self, request: Request, pk: str) -> Response:
         """The servers beside the cluster's own address, as the last check found them."""
-        page: Any = self.paginate_queryset(self.get_object().nodes.all())
+        page: Any = self.paginate_queryset(list(self.get_object().nodes.all()))
         return self.get_paginated_response(NodeSerializer(page, many=True).data)
 
     @extend_schema(request=NewNodeSerializer, responses={201: NodeSerializer}, filters=False)
