@@ -181,6 +181,7 @@ SPECTACULAR_SETTINGS = {
         "panel.api_schema.document_errors",
     ],
     "ENUM_NAME_OVERRIDES": {
+        "NodeRoleEnum": "pools.models.NodeRole",
         "ReachabilityEnum": "pools.models.ClusterState",
         "PoolStateEnum": "pools.models.PoolState",
         "RevisionStateEnum": "pools.models.RevisionState",
