@@ -69,7 +69,7 @@ def _of_pooler(pooler: Pooler, look: Look | None, drifted: bool) -> Iterator[Val
     refused: int = getattr(pooler, "refused", 0)
     said = f"{refused} pools are not live: the reason is on their pages"
     yield Value(EventKind.NOT_APPLIED, *subject, refused, said, pooler.pk)
-    is_adrift = drifted or pooler.settings_state == PoolState.DRIFTED
+    is_adrift = drifted or pooler.settings_state == PoolState.DRIFTED or bool(pooler.drift)
     said = "it differs from what the panel applied: adopt or overwrite it"
     yield Value(EventKind.DRIFT, *subject, is_adrift, said, pooler.pk)
     names = ", ".join(str(one.get("name")) for one in pooler.needs_restart)
