@@ -58,7 +58,7 @@ def encrypted_cluster(cluster: Cluster, encrypted: tuple[PostgresServer, str]) -
     server, certificate = encrypted
     password = cluster.admin_password
     cluster.host, cluster.port, cluster.sslmode, cluster.sslrootcert = (
-        "localhost",
+        server.host,
         server.port,
         "verify-ca",
         certificate,
