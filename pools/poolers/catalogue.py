@@ -37,8 +37,8 @@ class Setting:
     values changed with a release has a record for each time. `restart`: the program reads it at its start only.
     `pattern`: a regular expression that a text must match whole. `fixed`: why the panel only shows it. `needs`: for
     some of its values, the other settings that must be given with them. `refused`: choices that the program takes and
-    the panel does not, with the reason. Of a FILE, `check` judges the content, and
-    a certificate's `key` is the setting of its private key.
+    the panel does not, with the reason. `check` judges the content of a FILE, or a text
+    further than its pattern, and a certificate's `key` is the setting of its private key.
     """
 
     name: str
@@ -163,9 +163,10 @@ def _choice_fault(setting: Setting, value: object) -> str:
 
 
 def _text_fault(setting: Setting, value: object) -> str:
-    if not setting.pattern or re.fullmatch(setting.pattern, str(value)):
-        return ""
-    return f"{setting.name}={value!r} is not in the form it takes: {setting.help}"
+    if setting.pattern and not re.fullmatch(setting.pattern, str(value)):
+        return f"{setting.name}={value!r} is not in the form it takes: {setting.help}"
+    fault = setting.check(str(value), NO_VERSION) if setting.check else ""
+    return f"{setting.name}: {fault}" if fault else ""
 
 
 CHECKS: dict[Type, Callable[[Setting, object], str]] = {

@@ -11,7 +11,7 @@ SETTINGS = of_group(
         "Addresses",
         "",
         "Names or addresses with commas between, * for all; the panel must still reach it at its own",
-        pattern=rf"{ADDRESS}(\s*,\s*{ADDRESS})*",
+        pattern=rf"{ADDRESS}( *, *{ADDRESS})*",
         restart=True,
     ),
     number("listen_backlog", "Queue of new connections", "128", "Unanswered ones beyond it are dropped", restart=True),
@@ -31,9 +31,11 @@ SETTINGS = of_group(
         pattern=r"0[0-7]{3}",
         restart=True,
     ),
-    text("unix_socket_group", "Group of its socket", "", "Which group owns it", pattern=r"[\w.-]+", restart=True),
+    text(
+        "unix_socket_group", "Group of its socket", "", "Which group owns it", pattern=r"[A-Za-z0-9_.-]+", restart=True
+    ),
     switch("so_reuseport", "Share the port", "0", "So that several processes use more than one core", restart=True),
-    text("job_name", "Name of the service", "pgbouncer", "Of the process", pattern=r"[\w.@-]+", restart=True),
+    text("job_name", "Name of the service", "pgbouncer", "Of the process", pattern=r"[A-Za-z0-9_.@-]+", restart=True),
     number("listen_port", "Port", "6432", "", restart=True, fixed="clients and the panel know it by this port"),
     text("user", "System user", "", "", restart=True, fixed="it belongs to the installation, which starts it"),
     text("pidfile", "PID file", "", "", restart=True, fixed="it belongs to the installation, which looks there"),

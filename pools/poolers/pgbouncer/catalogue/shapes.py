@@ -6,7 +6,7 @@ from typing import Any
 from pools.poolers.catalogue import LARGEST, Scope, Setting, Type
 
 WORDS = r"[A-Za-z_][A-Za-z0-9_.]*"  # of a parameter of PostgreSQL
-WORD_LIST = rf"{WORDS}(\s*,\s*{WORDS})*"
+WORD_LIST = rf"{WORDS}( *, *{WORDS})*"
 MODES = ("session", "transaction", "statement")
 LOCKED_OUT = "asks for a certificate of each client, which the panel has not: its console login would be refused"
 SSLMODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")

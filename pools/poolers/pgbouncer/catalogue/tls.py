@@ -1,5 +1,7 @@
 """Encryption towards clients and towards servers, with the files it takes."""
 
+import ssl
+
 from pools import pem
 from pools.poolers.catalogue import Setting
 from pools.poolers.pgbouncer.catalogue.shapes import LOCKED_OUT, SSLMODES, choice, file, of_group, text
@@ -13,23 +15,37 @@ CLIENT_REFUSED = (("verify-ca", LOCKED_OUT), ("verify-full", LOCKED_OUT))
 SERVER_NEEDS = tuple((mode, ("server_tls_ca_file",)) for mode in ("verify-ca", "verify-full"))
 CLIENT_MODE = "disable ignores TLS, allow and prefer take it where a client offers it, require insists"
 SERVER_MODE = "prefer takes TLS where offered, require insists, verify-ca and verify-full check the certificate"
-PROTOCOL = r"!?(all|secure|tlsv1\.[0-3])"
+PROTOCOL = r"(all|secure|tlsv1\.[0-3])"
 CIPHERS = r"[-+!@:,.=A-Za-z0-9_ ]+"
+CIPHER_WORDS = ("default", "secure", "fast", "normal", "all")  # of libusual's own; the rest is OpenSSL's
+NEWEST = "TLS_(AES_256_GCM_SHA384|CHACHA20_POLY1305_SHA256|AES_128_GCM_SHA256|AES_128_CCM_8_SHA256|AES_128_CCM_SHA256)"
+CURVES = ("auto", "none", "prime256v1", "secp384r1", "secp521r1")
 PROTOCOLS = "secure (1.2 and 1.3), all, or tlsv1.0 to tlsv1.3 with commas between"
+
+
+def ciphers_fault(value: str, _release: object = None) -> str:
+    """Why OpenSSL would refuse a list of ciphers, by the OpenSSL of this host."""
+    if value.lower() in CIPHER_WORDS:
+        return ""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).set_ciphers(value)
+    except ssl.SSLError:
+        return f"{value!r} names no cipher that OpenSSL knows: use its words, such as HIGH:!aNULL"
+    return ""
 
 
 def _ciphers(side: str) -> tuple[Setting, ...]:
     """Which ciphers; the default of before 1.21 was a list of PgBouncer's own."""
     name, line = f"{side}_tls_ciphers", "In OpenSSL's words, for TLS 1.2 and older; default is the system's choice"
     return (
-        text(name, "Ciphers", "fast", line, pattern=CIPHERS, until=(1, 21)),
-        text(name, "Ciphers", "default", line, pattern=CIPHERS, since=(1, 21)),
+        text(name, "Ciphers", "fast", line, pattern=CIPHERS, check=ciphers_fault, until=(1, 21)),
+        text(name, "Ciphers", "default", line, pattern=CIPHERS, check=ciphers_fault, since=(1, 21)),
         text(
             f"{side}_tls13_ciphers",
             "Ciphers of TLS 1.3",
             "",
             "Such as TLS_AES_256_GCM_SHA384, with colons between; empty: OpenSSL's choice",
-            pattern=r"TLS_[A-Z0-9_]+(:TLS_[A-Z0-9_]+)*",
+            pattern=rf"{NEWEST}(:{NEWEST})*",
             since=(1, 25),
         ),
     )
@@ -48,9 +64,9 @@ CLIENT = of_group(
     ),
     file("client_tls_key_file", "Private key", "Of that certificate, in PEM without a passphrase", check=pem.key_fault),
     file("client_tls_ca_file", "Authorities", "Whose certificates of clients are trusted", check=pem.certificate_fault),
-    text("client_tls_protocols", "Versions", "secure", PROTOCOLS, pattern=rf"{PROTOCOL}(\s*[,:]\s*{PROTOCOL})*"),
+    text("client_tls_protocols", "Versions", "secure", PROTOCOLS, pattern=rf"{PROTOCOL}(, *{PROTOCOL})*"),
     *_ciphers("client"),
-    text("client_tls_ecdhcurve", "Curve", "auto", "none, auto, or the name of one", pattern=r"[A-Za-z0-9_-]+"),
+    choice("client_tls_ecdhcurve", "Curve", CURVES, "auto", "For the exchange of keys; auto is prime256v1"),
     choice("client_tls_dheparams", "DHE", ("auto", "legacy", "none"), "auto", "auto is 2048 bit, legacy 1024"),
 )
 SERVER = of_group(
@@ -67,7 +83,7 @@ SERVER = of_group(
         needs=(("", ("server_tls_key_file",)),),
     ),
     file("server_tls_key_file", "Private key", "Of that certificate, in PEM without a passphrase", check=pem.key_fault),
-    text("server_tls_protocols", "Versions", "secure", PROTOCOLS, pattern=rf"{PROTOCOL}(\s*[,:]\s*{PROTOCOL})*"),
+    text("server_tls_protocols", "Versions", "secure", PROTOCOLS, pattern=rf"{PROTOCOL}(, *{PROTOCOL})*"),
     *_ciphers("server"),
 )
 SETTINGS = CLIENT + SERVER

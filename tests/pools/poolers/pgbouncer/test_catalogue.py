@@ -95,7 +95,9 @@ def test_needs_name_settings_that_are_there():
     [
         ("listen_addr", ["*", "127.0.0.1,::1", "db.local, 10.0.0.1"], ["10.0.0.1 10.0.0.2", "a;b"]),
         ("ignore_startup_parameters", ["extra_float_digits,options"], ["a,,b", "a b"]),
-        ("client_tls_protocols", ["secure", "tlsv1.2,tlsv1.3", "all:!tlsv1.0"], ["tls", "ssl3"]),
+        ("client_tls_protocols", ["secure", "tlsv1.2, tlsv1.3"], ["tls", "ssl3", "all,!secure"]),
+        ("server_tls_ciphers", ["default", "HIGH:!aNULL"], ["4+eh0fbG", "ünder"]),
+        ("client_tls13_ciphers", ["TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA256"], ["TLS_NONE"]),
         ("unix_socket_mode", ["0770"], ["770", "0999"]),
         ("unix_socket_dir", ["/run/pgbouncer", "@abstract"], ["run"]),
         ("auth_query", ["SELECT u, p FROM f($1)"], ["SELECT u, p FROM f($10)"]),
