@@ -73,7 +73,7 @@ def _counted(connection: postgres.Connection, user: str) -> tuple[list[Statement
     ).fetchone()
     if schema is None:
         return [], [
-            f"{STATEMENTS} is not installed in this database, so only what runs now was looked at: "
+            f"the extension {STATEMENTS} is not installed in this database, so only what runs now was looked at: "
             f"CREATE EXTENSION {STATEMENTS}, with it in shared_preload_libraries, then look again after a day"
         ]
     query = sql.SQL(
@@ -85,7 +85,7 @@ def _counted(connection: postgres.Connection, user: str) -> tuple[list[Statement
     try:
         return list(_statements(connection.execute(query), STATEMENTS)), []
     except psycopg.Error as error:  # installed, but not preloaded
-        return [], [f"{STATEMENTS} could not be read: {' '.join(str(error).split())}"]
+        return [], [f"the extension {STATEMENTS} could not be read: {' '.join(str(error).split())}"]
 
 
 def _running(connection: postgres.Connection, user: str) -> list[Statement]:
@@ -109,4 +109,4 @@ def _counted_words(count: int) -> str:
 
 
 def _running_words(count: int) -> str:
-    return f"the last statement of {count} sessions in {ACTIVITY}"
+    return f"the last statement of {count} session{'s' if count != 1 else ''} in {ACTIVITY}"

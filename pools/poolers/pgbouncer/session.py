@@ -75,7 +75,7 @@ class PgBouncerSession:
         where = "a throwaway pooler started on the files" if program_path else f"no {self.version_text} here to try on"
         if draft.settings_changed:
             self._call_witnesses(draft, progress)
-        progress.step("rehearsed", f"{tried} direct logins to the pools' databases; {where}")
+        progress.step("rehearsed", f"{tried} direct login{'s' if tried != 1 else ''} to the pools' databases; {where}")
         for note in drafted.notes():
             progress.step("noted", note)
 

@@ -12,7 +12,7 @@ from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE, FAST
 from tests.pools.records import a_cluster, a_pooler, know_password
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db]
-DEAF = "pg_stat_statements is not installed in this database"
+DEAF = "the extension pg_stat_statements is not installed in this database"
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_without_the_extension_it_looks_at_what_runs_and_says_so(cluster: Cluste
         report = mode_linter.look(wish)
     assert [finding.habit.name for finding in report.findings] == ["session advisory lock"]
     assert report.limits[0].startswith(DEAF)
-    assert report.looked == ["the last statement of 1 sessions in pg_stat_activity"]
+    assert report.looked == ["the last statement of 1 session in pg_stat_activity"]
 
 
 def test_an_unreachable_cluster_is_a_limit_and_no_error(wish: Pool) -> None:
