@@ -310,7 +310,7 @@ CATALOGUE: tuple[Setting, ...] = (
             f"Whether backend {number} may be detached by itself",
             "ALLOW_TO_FAILOVER",
             "DISALLOW_TO_FAILOVER",
-            "ALWAYS_PRIMARY|DISALLOW_TO_FAILOVER",
+            "DISALLOW_TO_FAILOVER|ALWAYS_PRIMARY",
         )
         for number in range(MOST_BACKENDS)
     ),

@@ -21,7 +21,7 @@ from pools.poolers.pgpool.render import MAIN
 # a child takes a reload when it next waits for a client or a query
 SEEN_WITHIN_S = 10
 LOOK_AGAIN_S = 0.1
-UP_WITHIN_S = 5
+UP_WITHIN_S = 15
 MOST_LOGINS = 200
 DOWN = ("down", "unused")
 
@@ -123,6 +123,7 @@ class PgpoolSession:
                     self._attach(int(str(node["node_id"])), progress)
             if time.monotonic() > deadline:
                 return
+            progress.renew()
             time.sleep(LOOK_AGAIN_S)
 
     def _attach(self, number: int, progress: Progress) -> None:

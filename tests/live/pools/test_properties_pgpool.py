@@ -6,7 +6,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from psycopg import sql as pg_sql
 
@@ -27,6 +27,7 @@ EXAMPLES = int(os.environ.get("POOLDECK_TEST_EXAMPLES", "25"))
 QUICKLY = settings(
     max_examples=EXAMPLES,
     deadline=None,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # each step of a shrinking would wait for a login
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 # they would end the sessions that look, or detach the only backend
