@@ -3,9 +3,8 @@
 from django.urls import URLPattern, URLResolver, path
 
 from pools.views import (
-    client_advice,
-    client_advice,
     auth_query,
+    client_advice,
     clusters,
     console,
     databases,
@@ -101,7 +100,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("pools/<uuid:pk>/retry/", pools.pool_retry, name="pool-retry"),
     path("pools/<uuid:pk>/connection/", pools.pool_connection, name="pool-connection"),
     path("pools/<uuid:pk>/live/", live.pool_live, name="pool-live"),
-    path("pools/<uuid:pk>/clients/", client_advice.pool_clients, name="pool-clients"),
     path("pools/<uuid:pk>/clients/", client_advice.pool_clients, name="pool-clients"),
     path("pools/<uuid:pk>/mode/", mode_check.pool_mode_check, name="pool-mode-check"),
     path("pools/<uuid:pk>/condition/", pool_verbs.pool_condition, name="pool-condition"),

@@ -3,7 +3,7 @@
 Each part is made once and remembered by its id, so that a part that somebody deleted does not come back.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from django.contrib.auth.models import User
@@ -65,12 +65,12 @@ class Demo:
         login = {"admin_user": server.admin_user, "admin_password": server.admin_password}
         return {**login, "config_dir": str(server.config_dir)}
 
-    def _pgpool_login(self) -> dict[str, str]:
+    def _pgpool_login(self) -> dict[str, Any]:
         backend, server = self.servers.postgres, self.servers.pgpool
         login = {"admin_user": backend.superuser, "admin_password": backend.password}
         return {**login, "config_dir": str(server.config_dir), "pcp_port": server.pcp_port}
 
-    def _pooler(self, kind: PoolerKind, server: Server, login: dict[str, str]) -> Pooler | None:
+    def _pooler(self, kind: PoolerKind, server: Server, login: Mapping[str, Any]) -> Pooler | None:
         values = {"name": kind.value, "kind": kind.value, "host": server.host, "port": server.port, **login}
         pooler = self._once(Pooler, kind.value, lambda: poolers_admin.register(values, author=self.author)[0])
         self._follow(poolers_admin.change, pooler, server, login["admin_password"])

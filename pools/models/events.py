@@ -3,7 +3,6 @@
 import uuid
 from typing import Any
 
-from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone

@@ -163,9 +163,9 @@ def _form_context(form: PoolForm) -> dict[str, Any]:
 
 def _exceeds(form: PoolForm, figures: budget.Budget | None) -> bool:
     """Whether the field that allows it is to be shown."""
-    size = str(form["size"].value() or "")
-    known = figures is not None and figures.free is not None and size.isdigit()
-    return bool(form["over_budget_confirm"].value() or (known and int(size) > (figures.free or 0)))
+    size, free = str(form["size"].value() or ""), figures.free if figures else None
+    exceeds = free is not None and size.isdigit() and int(size) > free
+    return exceeds or bool(form["over_budget_confirm"].value())
 
 
 @require_POST
