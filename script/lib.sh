@@ -112,8 +112,9 @@ need_python_packages() { # need_python_packages [dev]
   stamp_of "$ROOT/uv.lock" > "$stamp"
 }
 
-npm_ci() {
+npm_ci() { # npm_ci [dev]
   local words=(ci --no-audit --no-fund --no-update-notifier --loglevel=error)
+  [ "${1:-}" = dev ] || words+=(--omit=dev)
   if command -v npm > /dev/null; then
     (cd "$ROOT/static" && npm "${words[@]}")
   else
@@ -124,9 +125,10 @@ npm_ci() {
   fi
 }
 
-need_browser_packages() {
-  is_stamped "$MODULES/.stamp" "$ROOT/static/package-lock.json" && return
+need_browser_packages() { # need_browser_packages [dev]
+  local lock=$ROOT/static/package-lock.json stamp=$MODULES/.stamp${1:+-$1}
+  is_stamped "$stamp" "$lock" || { [ -z "${1:-}" ] && is_stamped "$stamp-dev" "$lock"; } && return
   need_tools
-  step "installing the locked browser libraries" "is the npm registry reachable? (npm's settings apply)" npm_ci
-  stamp_of "$ROOT/static/package-lock.json" > "$MODULES/.stamp"
+  step "installing the locked browser libraries" "is the npm registry reachable? (npm's settings apply)" npm_ci "${1:-}"
+  stamp_of "$lock" > "$stamp"
 }

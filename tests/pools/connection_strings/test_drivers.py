@@ -17,6 +17,7 @@ from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.engine import make_url
 
+from panel.env import BASE_DIR
 from pools.connection_strings import render
 from pools.endpoints import Endpoint
 from tests.pools.connection_strings.samples import ODD, PLAIN, SOCKET, endpoints, expected
@@ -24,10 +25,12 @@ from tests.pools.connection_strings.samples import ODD, PLAIN, SOCKET, endpoints
 NODE = Path(playwright.__file__).parent / "driver" / "node"  # comes with Playwright: no other need be installed
 HIDDEN = replace(PLAIN, password=None)
 EVERY = [PLAIN, ODD, SOCKET, HIDDEN, replace(PLAIN, password="\\u0041${x}`日本\u2028😀")]
-PG = """export default { Pool: class { constructor({ ssl, ...login }) {
-  const checks = ssl?.ca ? { ...ssl, ca: ssl.ca.toString() } : ssl;
-  console.log(JSON.stringify({ login, ssl: checks }, (_, value) => typeof value === "function" ? "any" : value));
-} } };
+PG = BASE_DIR / "static" / "node_modules" / "pg"
+ASK = """
+const { ssl, ...rest } = new pg.Client(pool.options).connectionParameters;
+const login = Object.fromEntries(["host", "port", "database", "user", "password"].map((name) => [name, rest[name]]));
+const checks = ssl?.ca ? { ...ssl, ca: ssl.ca.toString() } : ssl;
+console.log(JSON.stringify({ login, ssl: checks }, (_, value) => typeof value === "function" ? "any" : value));
 """
 
 
@@ -79,13 +82,11 @@ def test_the_jdbc_url_decodes_as_the_driver_does(endpoint: Endpoint) -> None:
 
 
 def node_reads(endpoint: Endpoint, folder: Path) -> dict[str, Any]:
-    """The options Node gives node-postgres, whose place a class takes that prints them."""
-    package = folder / "node_modules" / "pg"
-    package.mkdir(parents=True)
-    (package / "package.json").write_text('{"type": "module", "main": "index.js"}')
-    (package / "index.js").write_text(PG)
-    (folder / "database.mjs").write_text(render(endpoint, "node", reveal=True), encoding="utf-8")
-    ran = subprocess.run([NODE, folder / "database.mjs"], capture_output=True, check=True, timeout=30)
+    """What node-postgres makes of the module: its own reading of the options, without a login."""
+    (folder / "node_modules").symlink_to(PG.parent)
+    (folder / "database.mjs").write_text(render(endpoint, "node", reveal=True) + ASK, encoding="utf-8")
+    clean = {"PATH": "/usr/bin:/bin", "HOME": str(folder)}  # it reads PG* variables, and a password file
+    ran = subprocess.run([NODE, folder / "database.mjs"], env=clean, capture_output=True, check=True, timeout=30)
     read: dict[str, Any] = json.loads(ran.stdout)
     return read
 
@@ -100,7 +101,7 @@ def test_node_hands_node_postgres_the_same(endpoint: Endpoint, tmp_path: Path) -
         "password": endpoint.password,
     }
     read = node_reads(replace(endpoint, sslmode="prefer"), tmp_path)
-    assert read == {"login": {name: value for name, value in login.items() if value}}
+    assert read == {"login": {name: value for name, value in login.items() if value}, "ssl": False}
 
 
 @pytest.mark.parametrize(
