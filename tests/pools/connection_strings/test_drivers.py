@@ -27,8 +27,9 @@ HIDDEN = replace(PLAIN, password=None)
 EVERY = [PLAIN, ODD, SOCKET, HIDDEN, replace(PLAIN, password="\\u0041${x}`日本\u2028😀")]
 PG = BASE_DIR / "static" / "node_modules" / "pg"
 ASK = """
-const { ssl, ...rest } = new pg.Client(pool.options).connectionParameters;
-const login = Object.fromEntries(["host", "port", "database", "user", "password"].map((name) => [name, rest[name]]));
+const read = new pg.Client(pool.options).connectionParameters, ssl = read.ssl;
+const named = ["host", "port", "database", "user", "password"].map((name) => [name, read[name]]);
+const login = Object.fromEntries(named.filter(([, value]) => value));
 const checks = ssl?.ca ? { ...ssl, ca: ssl.ca.toString() } : ssl;
 console.log(JSON.stringify({ login, ssl: checks }, (_, value) => typeof value === "function" ? "any" : value));
 """
