@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping
 
 from pools.poolers.catalogue import Setting, Type
 
-AT_START = re.compile(r"backend_(hostname|port)\d+")  # of a backend that is there already
+# of a backend that is there already; 4.6 takes the flag ALWAYS_PRIMARY with a reload, but drops it at a start only
+AT_START = re.compile(r"backend_(hostname|port|flag)\d+")
 HIDDEN = re.compile(r"\*+")
 FACTORS: dict[str, dict[str, float]] = {
     "s": {"ms": 0.001, "": 1, "s": 1, "min": 60, "h": 3600, "d": 86400},

@@ -37,7 +37,13 @@ def test_hidden_values_are_believed() -> None:
 
 @pytest.mark.parametrize(
     ("name", "waits"),
-    [("num_init_children", True), ("backend_hostname0", True), ("backend_weight0", False), ("log_hostname", False)],
+    [
+        ("num_init_children", True),
+        ("backend_hostname0", True),
+        ("backend_weight0", False),
+        ("backend_flag0", True),
+        ("log_hostname", False),
+    ],
 )
 def test_what_is_read_at_the_start_waits_for_a_restart(name: str, waits: bool) -> None:
     assert verify.waits_for_restart(name, KNOWN) is waits
