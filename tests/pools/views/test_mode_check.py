@@ -1,4 +1,4 @@
-"""The mode check on its page and in the pool form, without a server (with one: tests/live/pools/test_mode_linter.py)."""
+"""The mode check on its page and in the pool form, without a server; with one in tests/live/pools."""
 
 import pytest
 from django.urls import reverse
