@@ -1,6 +1,8 @@
 """What a pool is on a Pgpool-II: the rules of pool_hba.conf that let its user in to its database, and back."""
 
 import re
+import stringprep
+import unicodedata
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -65,4 +67,12 @@ def password_problem(password: str) -> str:
         return problem
     if len(password.encode()) > LONGEST_PASSWORD:
         return f"the password is longer than the {LONGEST_PASSWORD} bytes that pool_passwd carries: set a shorter one"
+    if _prepared(password) != password:
+        return "the password holds letters that SCRAM writes otherwise (RFC 4013) and Pgpool-II does not: set another"
     return ""
+
+
+def _prepared(password: str) -> str:
+    """The password as SASLprep maps and composes it, which libpq and PostgreSQL do and Pgpool-II leaves out (seen)."""
+    kept = (" " if stringprep.in_table_c12(sign) else sign for sign in password if not stringprep.in_table_b1(sign))
+    return unicodedata.normalize("NFKC", "".join(kept))

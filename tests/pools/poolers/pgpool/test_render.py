@@ -54,3 +54,11 @@ def test_what_only_brings_settings_back_is_no_lasting_part() -> None:
 )
 def test_secrets_are_dots(name: str, text: str, shown: str) -> None:
     assert render.masked({name: text}) == {name: shown}
+
+
+@pytest.mark.parametrize(
+    ("password", "sound"),
+    [("plain", True), ("päß:w\\ord'\"", True), ("\u00b8", False), ("a\u00adb", False), ("p" * 125, False), ("", True)],
+)
+def test_passwords_that_pool_passwd_or_scram_would_change_are_refused(password: str, sound: bool) -> None:
+    assert (access.password_problem(password) == "") is sound
