@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from panel.accounts.permissions import person
-from pools import apply, apply_requests, poolers_admin
+from pools import apply, apply_requests, drift, poolers_admin
 from pools.errors import IllegalTransition, QueueDown
 from pools.forms import PoolerForm
 from pools.models import Pooler, PoolerState, PoolState
@@ -106,11 +106,16 @@ def _saved(request: HttpRequest, pooler: Pooler, reason: str) -> HttpResponse:
 @require_POST
 @staff_only
 def pooler_check(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Look at the console and the folder now."""
+    """Look at the console and the folder now, and at what is no longer as it was applied."""
     pooler = get_object_or_404(Pooler, pk=pk)
     reason = poolers_admin.check(pooler)
     if reason:
         messages.error(request, f"The check failed: {reason}")
+        return redirect("pooler-detail", pk)
+    drift.look(pooler)
+    pooler.refresh_from_db(fields=["drift"])
+    if pooler.drift:
+        messages.warning(request, f"The console answered, but {pooler} is no longer as it was applied.")
     else:
         messages.success(request, f"The console answered: {pooler.server_version}.")
     return redirect("pooler-detail", pk)
