@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.visiting import fill_pool_form, log_in
-from tests.installation import Installation, Refused
+from tests.browser.visiting import fill_pool_form, forget_pool, log_in, make_pool
+from tests.installation import Installation
 
 pytestmark = pytest.mark.browser
 
@@ -26,19 +26,9 @@ def page(visitor: Page, installation: Installation) -> Page:
 @pytest.fixture
 def pool(installation: Installation) -> Iterator[dict[str, Any]]:
     """An applied pool beside the demo's."""
-    demo = next(one for one in installation.api.get("pools/")["results"] if one["name"] == "app")
-    like = {key: demo[key] for key in ("pooler", "cluster", "database", "user", "mode")}
-    made = installation.api.post("pools/", {"name": "clicked", "size": 4, **like})
-    yield installation.api.wait(f"pools/{made['id']}/", "state", {"applied"}, 30)
-    forget(installation, made["id"])
-
-
-def forget(installation: Installation, pool_id: str) -> None:
-    try:
-        installation.api.call("DELETE", f"pools/{pool_id}/")
-    except Refused as error:
-        if error.status != 404:
-            raise
+    made = make_pool(installation, "clicked")
+    yield made
+    forget_pool(installation, made["id"])
 
 
 def test_a_new_pool_is_pending_first_and_then_applied_with_what_proved_it(
@@ -53,7 +43,7 @@ def test_a_new_pool_is_pending_first_and_then_applied_with_what_proved_it(
     expect(page.locator("#pool-files")).to_contain_text("in sync")
     found = POOL_PAGE.search(page.url)
     assert found
-    forget(installation, found[1])
+    forget_pool(installation, found[1])
 
 
 def test_a_size_over_the_budget_is_refused_beside_its_field(page: Page) -> None:
@@ -154,4 +144,4 @@ def test_without_javascript_a_pool_is_made_and_a_run_through_it_started(
     page.reload()
     expect(page.locator("#result-title")).to_be_visible()
     expect(page.locator("noscript table tbody td").first).to_be_visible()
-    forget(installation, found[1])
+    forget_pool(installation, found[1])

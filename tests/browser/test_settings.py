@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.visiting import log_in
+from tests.browser.visiting import forget_pool, log_in, make_pool
 from tests.certificates import self_signed
 from tests.installation import Installation
 
@@ -75,3 +75,37 @@ def test_a_certificate_and_its_key_are_uploaded_together(page: Page, pooler: dic
     expect(page.get_by_text("SHA-256 of its public half")).to_be_visible()
     expect(page.locator("#settings-state .alert")).to_have_count(0, timeout=30_000)
     assert "PRIVATE KEY" not in page.content()
+
+
+def test_a_reloadable_setting_is_pending_and_then_live_on_the_console(page: Page, pooler: dict[str, Any]) -> None:
+    page.goto(f"/poolers/{pooler['id']}/settings/")
+    page.locator("[name=query_wait_timeout]").fill("77")
+    with page.expect_response(lambda answer: answer.url.endswith("/settings/") and answer.ok) as shown:
+        page.get_by_role("button", name="Save and apply").click()
+    assert "Saved, and not live yet" in shown.value.text()
+    expect(page.locator("#settings-state .alert")).to_have_count(0, timeout=30_000)
+    page.goto(f"/poolers/{pooler['id']}/console/config/?q=query_wait_timeout")
+    expect(page.locator("#console-table").get_by_role("row").nth(1)).to_contain_text("77")
+
+
+def test_a_value_out_of_range_is_refused_with_what_it_takes(page: Page, pooler: dict[str, Any]) -> None:
+    page.goto(f"/poolers/{pooler['id']}/settings/")
+    page.locator("[name=tcp_keepcnt]").fill("128")
+    page.get_by_role("button", name="Save and apply").click()
+    refused = page.locator(".pd-setting.pd-field-invalid")
+    expect(refused).to_contain_text("tcp_keepcnt=128")
+    expect(refused).to_contain_text("127")
+    expect(page.locator("[name=tcp_keepcnt]")).to_have_value("128")
+
+
+def test_a_pool_takes_further_settings_of_its_pooler(page: Page, installation: Installation) -> None:
+    pool = make_pool(installation, "furthered")
+    page.goto(f"/pools/{pool['id']}/edit/")
+    page.get_by_text("Further settings").click()
+    page.locator("[name=further_reserve_pool]").fill("2")
+    page.get_by_role("button", name="Save and apply").click()
+    expect(page.locator("#pool-state")).to_have_text("applied", timeout=30_000)
+    expect(page.locator(".pd-facts dd", has_text="reserve_pool")).to_contain_text("2")
+    page.goto(f"/poolers/{pool['pooler']}/console/databases/?q=furthered")
+    expect(page.locator("#console-table").get_by_role("columnheader", name="reserve_pool")).to_be_visible()
+    forget_pool(installation, pool["id"])

@@ -1,8 +1,10 @@
 """What visitors of an installation do by hand in more than one test."""
 
+from typing import Any
+
 from playwright.sync_api import Page, expect
 
-from tests.installation import Installation
+from tests.installation import Installation, Refused
 
 
 def log_in(page: Page, installation: Installation) -> None:
@@ -22,3 +24,21 @@ def fill_pool_form(page: Page, name: str, size: int) -> None:
     page.get_by_label("Database").select_option("app")
     page.locator("[name=user]").select_option("app")
     page.get_by_label("Size", exact=True).fill(str(size))
+
+
+def make_pool(installation: Installation, name: str, size: int = 4, **fields: Any) -> dict[str, Any]:
+    """An applied pool beside the demo's, with what differs from it in `fields`."""
+    demo = next(one for one in installation.api.get("pools/")["results"] if one["name"] == "app")
+    like = {key: demo[key] for key in ("pooler", "cluster", "database", "user", "mode")}
+    made = installation.api.post("pools/", {"name": name, "size": size, **like, **fields})
+    found: dict[str, Any] = installation.api.wait(f"pools/{made['id']}/", "state", {"applied"}, 30)
+    return found
+
+
+def forget_pool(installation: Installation, pool_id: str) -> None:
+    """Ask for a pool's removal, unless a test has removed it already."""
+    try:
+        installation.api.call("DELETE", f"pools/{pool_id}/")
+    except Refused as error:
+        if error.status != 404:
+            raise
