@@ -37,6 +37,7 @@ SAMPLE = """
       AND (rolvaliduntil IS NULL OR rolvaliduntil > now())
     ORDER BY rolname LIMIT 1
 """
+WRITABLE = "SET default_transaction_read_only = off"  # a database may be read-only unless one says otherwise
 RIGHTS = """
     SELECT rolcanlogin AND NOT (rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication OR rolbypassrls)
        AND NOT EXISTS (SELECT FROM pg_auth_members m WHERE m.member = r.oid)
@@ -83,13 +84,16 @@ def install(cluster: Cluster, role: str = "", author: Model | None = None) -> li
         _refuse_all_but_superusers(cluster, connection)
         databases = [str(row[0]) for row in connection.execute(DATABASES)]
         _make_role(connection, role, password, ours=bool(known))
+        _remember(cluster, role, password)  # before anything else can fail: a second try finds the role its own
         for database in databases:
             grant = sql.SQL("GRANT CONNECT ON DATABASE {} TO {}")
             connection.execute(grant.format(sql.Identifier(database), sql.Identifier(role)))
     for database in databases:
-        with changing(cluster, database, field="role") as connection, connection.transaction():
-            _make_function(connection, role)
-    _keep(cluster, role, password, author)
+        with changing(cluster, database, field="role") as connection:
+            connection.execute(WRITABLE)
+            with connection.transaction():
+                _make_function(connection, role)
+    _keep(cluster, role, author)
     logger.info("cluster %s: look-up by %s set up in %d databases by %s", cluster.pk, role, len(databases), author)
     return check(cluster)
 
@@ -125,8 +129,10 @@ def uninstall(cluster: Cluster, author: Model | None = None) -> None:
     with changing(cluster) as connection:
         databases = [str(row[0]) for row in connection.execute(DATABASES)]
     for database in databases:
-        with changing(cluster, database) as connection, connection.transaction():
-            _drop_function(connection, role)
+        with changing(cluster, database) as connection:
+            connection.execute(WRITABLE)
+            with connection.transaction():
+                _drop_function(connection, role)
     with changing(cluster) as connection:
         connection.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(role)))
     with transaction.atomic():
@@ -206,14 +212,15 @@ def _body(role: str) -> str:
     return sql.SQL(lookup.BODY).format(role=sql.Literal(role)).as_string()
 
 
-def _keep(cluster: Cluster, role: str, password: str, author: Model | None) -> None:
-    """Remember the role and have its pools applied: they log in with a new password."""
+def _remember(cluster: Cluster, role: str, password: str) -> None:
+    known = cluster.role_passwords.filter(role=role).first() or cluster.role_passwords.model(cluster=cluster, role=role)
+    known.password = password
+    known.save()
+
+
+def _keep(cluster: Cluster, role: str, author: Model | None) -> None:
+    """Let the role look inbound users up, and have their pools applied: they log in with a new password."""
     with transaction.atomic():
-        known = cluster.role_passwords.filter(role=role).first() or cluster.role_passwords.model(
-            cluster=cluster, role=role
-        )
-        known.password = password
-        known.save()
         if cluster.auth_role != role:
             cluster.edit(None, auth_role=role)
         apply_requests.ask_again(cluster.pools.wanted().filter(user=""), author)

@@ -201,3 +201,36 @@ def test_a_looked_up_user_may_become_a_pools_fixed_user(
     inbound.edit(None, user="", state=PoolState.PENDING)
     assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
     assert [log_in("orders", who, f"{who}-password") for who in ("app", "ann")] == ["app", "ann"]
+
+
+def test_a_database_that_is_read_only_by_default_gets_the_function_too(
+    cluster: Cluster, roles: None, postgres: PostgresServer
+) -> None:
+    with postgres.connect() as session:
+        session.execute("CREATE DATABASE archive")
+        session.execute("ALTER DATABASE archive SET default_transaction_read_only = on")
+        try:
+            found = {one.database: one.fault for one in auth_query.install(cluster)}
+            auth_query.uninstall(cluster)
+        finally:
+            session.execute("DROP DATABASE archive WITH (FORCE)")
+    assert found["archive"] == ""
+
+
+def test_a_setup_that_failed_half_way_can_be_tried_again(
+    cluster: Cluster, roles: None, postgres: PostgresServer
+) -> None:
+    with postgres.connect() as session:
+        session.execute("CREATE DATABASE narrow")
+        try:
+            with postgres.connect("narrow") as inside:
+                inside.execute("CREATE SCHEMA pooldeck")
+                inside.execute("CREATE FUNCTION pooldeck.user_lookup(text) RETURNS int LANGUAGE sql AS 'SELECT 1'")
+                inside.execute("CREATE VIEW pooldeck.uses_it AS SELECT pooldeck.user_lookup('x')")
+                with pytest.raises(IllegalTransition, match="other objects depend on it"):
+                    auth_query.install(cluster)
+                inside.execute("DROP VIEW pooldeck.uses_it")
+            assert all(one.works for one in auth_query.install(cluster))
+            auth_query.uninstall(cluster)
+        finally:
+            session.execute("DROP DATABASE narrow WITH (FORCE)")
