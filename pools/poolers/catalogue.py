@@ -121,7 +121,7 @@ def _fault_at(named: list[Setting], value: object, version: Version) -> str:
     """The fault of a value for that of the records of one name that is this release's."""
     known = [setting for setting in named if setting.known_to(version)]
     if not known:
-        return _another_release(named[-1], version)
+        return _another_release(named, version)
     if known[0].fixed:
         return f"{known[0].name} is not given by the panel: {known[0].fixed}"
     return fault_of(known[0], value)
@@ -186,8 +186,15 @@ def _unknown(name: str, scope: Scope, elsewhere: list[Setting]) -> str:
     return f"{name} is no setting of this pooler: look at its list of settings for the right name"
 
 
-def _another_release(setting: Setting, version: Version) -> str:
-    here, since = (".".join(map(str, one)) for one in (version, setting.since))
-    if setting.until and version >= setting.until:
-        return f"{setting.name} is gone since {'.'.join(map(str, setting.until))}, and this is {here}: leave it out"
-    return f"{setting.name} came with {since}, and this is {here}: leave it out, or upgrade"
+def _another_release(named: list[Setting], version: Version) -> str:
+    """What to say where none of a name's records is this release's: a name may have one for each of several spans."""
+    name, here = named[0].name, _dotted(version)
+    coming = [setting.since for setting in named if setting.since > version]
+    if coming:
+        return f"{name} came with {_dotted(min(coming))}, and this is {here}: leave it out, or upgrade"
+    gone = max(setting.until or NO_VERSION for setting in named)
+    return f"{name} is gone since {_dotted(gone)}, and this is {here}: leave it out"
+
+
+def _dotted(version: Version) -> str:
+    return ".".join(map(str, version))

@@ -77,6 +77,9 @@ def test_a_setting_of_another_release_names_it():
         "transaction_timeout": "transaction_timeout came with 1.25, and this is 1.24: leave it out, or upgrade"
     }
     assert "is gone since 1.26" in faults(Scope.PROGRAM, {"suspend_timeout": 5}, (1, 26))["suspend_timeout"]
+    assert faults(Scope.PROGRAM, {"max_prepared_statements": 5}, (1, 18)) == {  # its default changed with 1.24
+        "max_prepared_statements": "max_prepared_statements came with 1.21, and this is 1.18: leave it out, or upgrade"
+    }
     assert "'ldap' is none of" in faults(Scope.PROGRAM, {"auth_type": "ldap"}, (1, 24))["auth_type"]
     assert faults(Scope.PROGRAM, {"auth_type": "ldap"}, (1, 25)) == {}
 
