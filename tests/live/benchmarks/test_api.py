@@ -154,7 +154,7 @@ def test_changes_by_hand_stay_until_the_order_to_overwrite_them(
     waiting = script.until(here, lambda found: found["state_reason"] != "")
     assert waiting["state"] == "pending"
     assert "drift=overwrite" in waiting["state_reason"]
-    script.post(f"/poolers/{pooler['id']}/apply/", {"drift": "adopt"}, status=400)
+    script.post(f"/poolers/{pooler['id']}/apply/", {"drift": "ignore"}, status=400)
     script.post(f"/poolers/{pooler['id']}/apply/", {"drift": "overwrite"}, status=202)
     assert script.until(here, lambda found: found["state"] != "pending")["state"] == "applied"
     assert script.get(config)["state"] == "in sync"

@@ -91,7 +91,7 @@ def test_two_recorders_at_once_look_once_and_write_each_minute_once(
     asked = pgbouncer.log_path.read_text().count("login attempt: db=pgbouncer") - before
     assert asked <= 6, f"{asked} looks in 4 s"
     assert PoolMinute.objects.count() == 1
-    assert PoolMinute.objects.get().looks == asked
+    assert PoolMinute.objects.get().looks - asked in (0, 1)  # the first may be a look of less than a second before
 
 
 @pytest.mark.django_db(transaction=True)
