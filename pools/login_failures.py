@@ -17,7 +17,8 @@ class Cause(StrEnum):
     NO_LOGIN = auto()
     NO_DATABASE = auto()
     NO_PRIVILEGE = auto()
-    TOO_MANY = auto()
+    TOO_MANY = auto()  # for the role, or the database
+    FULL = auto()  # for anybody
     HBA = auto()
     NOT_READY = auto()
     TLS_NOT_OFFERED = auto()
@@ -99,7 +100,7 @@ RULES = (
     ),
     _rule(
         r"too many clients already|remaining connection slots are reserved|no more connections allowed",
-        Cause.TOO_MANY,
+        Cause.FULL,
         "{address} has too many connections already: close some, raise max_connections, or make pools smaller",
     ),
     _rule(

@@ -2,17 +2,19 @@
 
 import logging
 import time
-from collections.abc import Collection, Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import transaction
+from django.utils import timezone
 
 from pools.apply import wanted
 from pools.apply.wanted import Wanted
 from pools.errors import PoolsError
 from pools.models import Pool, Pooler, PoolState, Revision, RevisionState
-from pools.poolers.kind import Draft, Session
+from pools.poolers.kind import ClusterBusy, Draft, Session
 
 logger = logging.getLogger(__name__)
 
@@ -68,16 +70,36 @@ class Attempt:
             Pooler.objects.filter(pk=self.pooler.pk).update(needs_restart=needs_restart, drift=[], drift_seen_at=None)
 
 
+def hold(revision: Revision, fault: ClusterBusy, asked: Wanted) -> None:
+    """The old configuration is live and a cluster is full: what leads to it stays wished, and is tried again later."""
+    reason = f"{fault}; tried again each {wanted.REST.total_seconds():.0f} s"
+    asked.busy.add(fault.cluster)
+    with transaction.atomic():
+        revision.finish(RevisionState.FAILED, reason)
+        wanted.mark((pool for pool in asked.pending if pool.cluster_id == fault.cluster), state_reason=reason)
+        Pooler.objects.filter(pk=asked.pooler.pk).update(rests_until=timezone.now() + wanted.REST)
+
+
 def refuse(revision: Revision, fault: Exception, asked: Wanted) -> None:
     """The old configuration is live: end the revision, and the wishes that are to blame (else all of them)."""
-    blamed: frozenset[UUID] = getattr(fault, "pools", frozenset())
-    pools = [pool for pool in asked.changed if pool.pk in blamed]
+    if isinstance(fault, ClusterBusy):
+        hold(revision, fault, asked)
+        return
+    reasons: dict[UUID, str] = getattr(fault, "reasons", {})
+    pools = [pool for pool in asked.changed if pool.pk in reasons]
     settings = asked.changed_settings and getattr(fault, "settings", False)
     if not pools and not settings:
         pools, settings = asked.changed, asked.changed_settings
     with transaction.atomic():
         revision.finish(RevisionState.ROLLED_BACK, str(fault))
-        give_up(asked, pools, settings, PoolState.ROLLED_BACK, str(fault))
+        for reason, blamed in _by_reason(pools, reasons, str(fault)):
+            give_up(asked, blamed, False, PoolState.ROLLED_BACK, reason)
+        give_up(asked, [], settings, PoolState.ROLLED_BACK, str(fault))
+
+
+def give_up_rest(asked: Wanted, reason: str) -> None:
+    """So many attempts were refused that what is left of the wishes is not tried any more."""
+    give_up(asked, asked.changed, asked.changed_settings, PoolState.ROLLED_BACK, reason)
 
 
 def give_up(asked: Wanted, pools: Collection[Pool], settings: bool, state: PoolState, reason: str) -> None:
@@ -88,6 +110,15 @@ def give_up(asked: Wanted, pools: Collection[Pool], settings: bool, state: PoolS
     leaving = [pool for pool in pools if pool.removal_requested_at is not None]
     names = set(asked.pooler.pools.wanted().values_list("name", flat=True)) if leaving else set()
     wanted.mark((pool for pool in leaving if pool.name not in names), removal_requested_at=None)
+
+
+def _by_reason(
+    pools: Iterable[Pool], reasons: Mapping[UUID, str], otherwise: str
+) -> Iterable[tuple[str, Collection[Pool]]]:
+    found: dict[str, list[Pool]] = defaultdict(list)
+    for pool in pools:
+        found[reasons.get(pool.pk, otherwise)].append(pool)
+    return found.items()
 
 
 def bury_the_dead(revisions: Iterable[Revision]) -> bool:

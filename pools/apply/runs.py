@@ -4,10 +4,11 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from uuid import UUID
 
 from pools import files, folders, wishes
-from pools.apply import wanted
-from pools.apply.attempts import Attempt, LockLost, bury_the_dead, give_up, refuse
+from pools.apply import holders, wanted
+from pools.apply.attempts import Attempt, LockLost, bury_the_dead, give_up, give_up_rest, refuse
 from pools.apply.wanted import Wanted
 from pools.errors import ApplyFailed, PoolerUnreachable, PoolsError
 from pools.models import Pooler, PoolerState, PoolState, Revision, RevisionState
@@ -17,6 +18,10 @@ from pools.poolers.kind import Rejected, Session
 logger = logging.getLogger(__name__)
 
 OVERWRITTEN = "changes made by hand overwritten"
+MOST_ATTEMPTS = 25  # of one apply, each of which found other pools to blame: each writes all files
+GIVEN_UP = (
+    f"given up after {MOST_ATTEMPTS} attempts, each refused because of other pools: correct those, then try again"
+)
 
 
 class Drifted(PoolsError):
@@ -30,7 +35,7 @@ def apply_pooler(pooler: Pooler, author: Any = None, *, overwrite: bool = False)
     Pools or settings to blame for a fault are rolled back alone, the others are tried again without them. Changes
     made to the files by hand keep everything waiting unless `overwrite`.
     """
-    if not pooler.take_apply_lock():
+    if not _take_lock(pooler):
         return None
     try:
         return _apply_all(pooler, author, overwrite=overwrite)
@@ -46,20 +51,34 @@ def apply_pooler(pooler: Pooler, author: Any = None, *, overwrite: bool = False)
     return None
 
 
+def _take_lock(pooler: Pooler) -> bool:
+    """Claim the right to apply; that of a process which was killed is free at once."""
+    me = holders.this_process()
+    if pooler.take_apply_lock(me):
+        return True
+    held_by = Pooler.objects.filter(pk=pooler.pk).values_list("apply_holder", flat=True).first() or ""
+    if not holders.is_dead(held_by):
+        return False
+    logger.warning("pooler %s: the worker %s died during an apply", pooler.pk, held_by)
+    return pooler.take_apply_lock(me, dead=held_by)
+
+
 def _apply_all(pooler: Pooler, author: Any, *, overwrite: bool) -> Revision | None:
     died, last = bury_the_dead(pooler.revisions.filter(state=RevisionState.PENDING)), None
-    unsettled = wanted.unsettled(pooler)
-    if not unsettled and not overwrite:
+    busy: set[UUID] = set()
+    if not wanted.unsettled(pooler) and not overwrite:
         return None
     if not died and not overwrite:
         _refuse_drift(pooler)
     try:
         with KINDS[pooler.kind].open(pooler) as session:
             pooler.mark(PoolerState.ONLINE, session.version_text)
-            for _ in range(unsettled + 1):
-                last = _attempt(Wanted.of(pooler), session, author, overwrite=overwrite, trust_disk=not died)
-                if not wanted.unsettled(pooler):
+            for _ in range(MOST_ATTEMPTS):
+                last = _attempt(Wanted.of(pooler, busy), session, author, overwrite=overwrite, trust_disk=not died)
+                if not wanted.unsettled(pooler, busy):
                     break
+            else:
+                give_up_rest(Wanted.of(pooler, busy), f"{GIVEN_UP}; the last: {last.reason if last else ''}")
     except Rejected as fault:  # by its kind, before any session
         asked = Wanted.of(pooler)
         last = _refuse_unrendered(asked, author, fault, _told(asked, overwrite=overwrite))

@@ -1,7 +1,7 @@
 """What a pooler is asked for and does not have yet: changed or leaving pools, and settings of its own."""
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import groupby
 from typing import Any, Self
@@ -13,6 +13,7 @@ from django.utils import timezone
 from pools.models import Cluster, Pool, Pooler, PoolerState, PoolState
 
 RETRY_UNREACHABLE_AFTER = timedelta(seconds=10)
+REST = timedelta(seconds=60)  # after a cluster let nobody in
 MOST_NAMED = 10
 ROWS_AT_ONCE = 500  # within what any database takes as parameters of one statement
 REFUSED = (PoolState.ROLLED_BACK, PoolState.FAILED, PoolState.DRIFTED)
@@ -21,26 +22,34 @@ ASKED = ("settings", "user_settings", "settings_state", "version", "wish_cause")
 
 @dataclass(frozen=True)
 class Wanted:
-    """What one attempt is asked for; `changed_settings` says whether the pooler's own are part of it."""
+    """What one attempt is asked for; `changed_settings` says whether the pooler's own are part of it.
+
+    `busy` are clusters that let nobody in: what is live of their pools stays, whatever is asked of them.
+    """
 
     pooler: Pooler
     pools: Collection[Pool]
     leaving: Collection[Pool]
     changed_settings: bool
+    busy: set[UUID] = field(default_factory=set)
 
     @classmethod
-    def of(cls, pooler: Pooler) -> Self:
-        """What stands in the records now."""
+    def of(cls, pooler: Pooler, busy: set[UUID] | None = None) -> Self:
+        """What stands in the records now, but for pools of `busy` clusters: an apply adds those that it meets."""
+        busy = set() if busy is None else busy
         pooler.refresh_from_db(fields=ASKED)
         found = list(pooler.pools.all())
         clusters = Cluster.objects.in_bulk({pool.cluster_id for pool in found})
         for pool in found:  # a join would make a cluster of its own for each of ten thousand pools
             pool.cluster, pool.pooler = clusters[pool.cluster_id], pooler
+            if pool.cluster_id in busy and pool.state == PoolState.PENDING:
+                pool.state = PoolState.ROLLED_BACK  # in this attempt: its record stays pending
         return cls(
             pooler,
             [pool for pool in found if pool.removal_requested_at is None],
             [pool for pool in found if pool.removal_requested_at is not None],
             pooler.settings_state == PoolState.PENDING,
+            busy,
         )
 
     @property
@@ -64,16 +73,17 @@ class Wanted:
         return f"{told} to change" + (f", {_named(self.leaving)} to remove" if self.leaving else "")
 
 
-def unsettled(pooler: Pooler) -> int:
-    """How many wishes are not live yet; the pooler's own settings are one."""
+def unsettled(pooler: Pooler, busy: Collection[UUID] = ()) -> int:
+    """How many wishes are not live yet, but for those that wait for `busy` clusters; its own settings are one."""
     own = Pooler.objects.filter(pk=pooler.pk, settings_state=PoolState.PENDING).count()
-    return pooler.pools.unsettled().count() + own
+    waiting = Q(cluster__in=busy, removal_requested_at=None)
+    return pooler.pools.unsettled().exclude(waiting).count() + own
 
 
 def waiting_poolers() -> list[Pooler]:
-    """Poolers with something unsettled; one that was down is asked again only some seconds after the last look."""
+    """Poolers with something unsettled; after a pooler was down or a cluster full, only after some rest."""
     lately = timezone.now() - RETRY_UNREACHABLE_AFTER
-    resting = Q(state=PoolerState.UNREACHABLE, checked_at__gt=lately)
+    resting = Q(state=PoolerState.UNREACHABLE, checked_at__gt=lately) | Q(rests_until__gt=timezone.now())
     waiting = Q(pk__in=Pool.objects.unsettled().values("pooler")) | Q(settings_state=PoolState.PENDING)
     return list(Pooler.objects.filter(waiting).exclude(resting).order_by("name"))
 

@@ -55,12 +55,18 @@ class Pooler(Server):
     error = models.TextField(default="", editable=False)
     apply_token = models.UUIDField(null=True, editable=False)
     apply_lease_until = models.DateTimeField(null=True, editable=False)
+    apply_holder = models.CharField(max_length=150, default="", editable=False)  # its process, see pools.apply.holders
+    rests_until = models.DateTimeField(null=True, editable=False)  # what waits for a cluster is not tried before
 
-    def take_apply_lock(self) -> bool:
-        """Claim the right to apply, for `APPLY_LEASE`; False while another holds it."""
+    def take_apply_lock(self, holder: str = "", dead: str = "") -> bool:
+        """Claim the right to apply for the process `holder`, for `APPLY_LEASE`; False while another holds it.
+
+        What a `dead` process holds is free.
+        """
         now, token = timezone.now(), uuid.uuid4()
-        free = Q(apply_token=None) | Q(apply_lease_until__lt=now)
-        if not Pooler.objects.filter(free, pk=self.pk).update(apply_token=token, apply_lease_until=now + APPLY_LEASE):
+        free = Q(apply_token=None) | Q(apply_lease_until__lt=now) | (Q(apply_holder=dead) if dead else Q())
+        lease = {"apply_token": token, "apply_holder": holder, "apply_lease_until": now + APPLY_LEASE}
+        if not Pooler.objects.filter(free, pk=self.pk).update(**lease):
             return False
         self.apply_token = token
         return True
@@ -72,7 +78,8 @@ class Pooler(Server):
 
     def release_apply_lock(self) -> None:
         """Give the right back, if it is still ours."""
-        Pooler.objects.filter(pk=self.pk, apply_token=self.apply_token).update(apply_token=None, apply_lease_until=None)
+        mine = Pooler.objects.filter(pk=self.pk, apply_token=self.apply_token)
+        mine.update(apply_token=None, apply_holder="", apply_lease_until=None)
         self.apply_token = None
 
     def mark(

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, Self
 from uuid import UUID
 
 from pools.errors import ApplyFailed
@@ -26,7 +26,28 @@ class Rejected(ApplyFailed):
 
     def __init__(self, reason: str, *pools: UUID, settings: bool = False) -> None:
         super().__init__(reason)
-        self.pools, self.settings = frozenset(pools), settings
+        self.reasons, self.settings = dict.fromkeys(pools, reason), settings
+
+    @property
+    def pools(self) -> frozenset[UUID]:
+        """Those to blame."""
+        return frozenset(self.reasons)
+
+    @classmethod
+    def each(cls, reasons: Mapping[UUID, str]) -> Self:
+        """Several pools at once, each for a reason of its own."""
+        first, others = next(iter(reasons.values())), len(set(reasons.values())) - 1
+        fault = cls(f"{first}; and {others} more such faults" if others else first)
+        fault.reasons = dict(reasons)
+        return fault
+
+
+class ClusterBusy(ApplyFailed):
+    """A cluster lets nobody in for now: none of its pools is to blame, and what waits for it is tried again later."""
+
+    def __init__(self, reason: str, cluster: UUID) -> None:
+        super().__init__(reason)
+        self.cluster = cluster
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ APP = Endpoint("db.example", 5432, "shop", "app", "s3cret", "require")
         (
             'connection failed: connection to server at "10.0.0.1", port 5432 failed: FATAL:  remaining connection '
             "slots are reserved for roles with the SUPERUSER attribute",
-            Cause.TOO_MANY,
+            Cause.FULL,
             "db.example:5432 has too many connections already: "
             "close some, raise max_connections, or make pools smaller",
         ),
@@ -38,7 +38,7 @@ APP = Endpoint("db.example", 5432, "shop", "app", "s3cret", "require")
         ),
         (
             "connection failed: FATAL:  no more connections allowed (max_client_conn)",
-            Cause.TOO_MANY,
+            Cause.FULL,
             "db.example:5432 has too many connections already: "
             "close some, raise max_connections, or make pools smaller",
         ),

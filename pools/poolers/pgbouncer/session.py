@@ -1,13 +1,15 @@
 """One apply onto a PgBouncer, over one console login that stays valid whatever the new files do to logins."""
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import PurePosixPath
+from uuid import UUID
 
 from pools import files, postgres
 from pools.errors import ClusterUnreachable, PoolerUnreachable
 from pools.login_failures import Cause
 from pools.models import Pool, Pooler, PoolState
-from pools.poolers.kind import Draft, Files, Progress, Rejected
+from pools.poolers.kind import ClusterBusy, Draft, Files, Progress, Rejected
 from pools.poolers.pgbouncer import (
     certificate,
     clashes,
@@ -31,6 +33,7 @@ MOST_WITNESSES = 20
 NOBODY_THERE = frozenset(
     {Cause.DNS, Cause.REFUSED, Cause.TIMEOUT, Cause.NO_ROUTE, Cause.NO_SOCKET}
 )  # then no login to the cluster can work
+BUSY = frozenset({Cause.FULL, Cause.NOT_READY})  # nor then, but by itself it will again
 
 
 class PgBouncerSession:
@@ -115,13 +118,13 @@ class PgBouncerSession:
         changed = [pools[pk] for pk in pools if pk in draft.changed]
         for pool in changed[:MOST_LOGINS]:
             progress.renew()
-            progress.step("logged in", self._through(pool, moved=pool.pk in draft.moved))
+            self._prove(pool, progress, moved=pool.pk in draft.moved)
         if len(changed) > MOST_LOGINS:
             progress.step("read back only", f"{len(changed) - MOST_LOGINS} more changed pools were not logged in to")
         for pool in self.witnesses:
             progress.renew()
             try:
-                progress.step("logged in", self._through(pool, moved=False))
+                self._prove(pool, progress, moved=False)
             except Rejected as fault:
                 raise Rejected(f"with the new settings {fault}", settings=True) from fault
 
@@ -166,22 +169,32 @@ class PgBouncerSession:
             raise Rejected(f"after RELOAD {'; '.join(faults)}", settings=True)
 
     def _log_in_directly(self, moved: list[Pool], progress: Progress) -> int:
-        """Log in once each way; the number of logins. Raises `Rejected` for all pools that lead the same way."""
-        logins = {_login(pool): pool for pool in moved}
-        for pool in logins.values():
+        """Log in once each way; the number of logins. Raises `Rejected` for all pools whose way failed, `ClusterBusy`.
+
+        All are tried, so that many bad pools cost one attempt and not one each.
+        """
+        ways = {_login(pool): pool for pool in moved}
+        reasons: dict[UUID, str] = {}
+        for pool in ways.values():
+            if pool.pk in reasons:  # nobody there: see below
+                continue
             progress.renew()
             try:
                 self._try_directly(pool)
+            except Rejected as fault:
+                reasons |= fault.reasons
             except ClusterUnreachable as error:
                 alike = _login if error.cause not in NOBODY_THERE else _cluster
                 blamed = [one.pk for one in moved if alike(one) == alike(pool)]
-                raise Rejected(f"pool {pool} was not tried: {error}", *blamed) from error
-        return len(logins)
+                reasons |= dict.fromkeys(blamed, f"pool {pool} was not tried: {error}")
+        if reasons:
+            raise Rejected.each(reasons)
+        return len(ways)
 
     def _try_directly(self, pool: Pool) -> None:
         role = _role(pool)
         password = self._drafted.found.password(pool, role)
-        with postgres.connect(pool.cluster, database=pool.database, user=role, password=password) as connection:
+        with _connected(pool, role, password) as connection:
             if entries.query_of(pool) and not lookup.may_ask(connection):
                 raise Rejected(
                     f"pool {pool} was not tried: database {pool.database} of {pool.cluster} has no function for "
@@ -198,10 +211,26 @@ class PgBouncerSession:
             progress.renew()
             try:
                 self._through(pool, moved=True)
-            except Rejected as fault:
+            except (Rejected, verify.Shut) as fault:
                 progress.step("noted", f"without the new settings too, {fault}")
             else:
                 self.witnesses.append(pool)
+
+    def _prove(self, pool: Pool, progress: Progress, *, moved: bool) -> None:
+        """Log in through a pool; one that was shut at the console is only read back, and that is said."""
+        try:
+            progress.step("logged in", self._through(pool, moved=moved))
+        except verify.Shut as shut:
+            progress.step("not logged in", f"to {shut}: it was read back only")
+        except Rejected:
+            self._refuse_busy(pool)
+            raise
+
+    def _refuse_busy(self, pool: Pool) -> None:
+        """Raise `ClusterBusy` where it is its cluster that lets nobody in, which the pooler does not say."""
+        role = _role(pool)
+        with suppress(ClusterUnreachable), _connected(pool, role, self._drafted.found.password(pool, role)):
+            pass
 
     def _through(self, pool: Pool, *, moved: bool) -> str:
         role = _role(pool)
@@ -229,6 +258,16 @@ class PgBouncerSession:
                 f"{', '.join(strangers)}; move it away if nobody needs them, or register the pooler's own folder"
             )
         self.names |= {entry.name for entry in (*on_disk, *drafting.before.values())}
+
+
+def _connected(pool: Pool, role: str, password: str) -> postgres.Connection:
+    """A direct login to the pool's database; raises `ClusterBusy`, `ClusterUnreachable`."""
+    try:
+        return postgres.connect(pool.cluster, database=pool.database, user=role, password=password)
+    except ClusterUnreachable as error:
+        if error.cause in BUSY:
+            raise ClusterBusy(f"cluster {pool.cluster} lets nobody in for now: {error}", pool.cluster_id) from error
+        raise
 
 
 def _role(pool: Pool) -> str:

@@ -20,6 +20,10 @@ SOON_S = 2
 RESERVE_COLUMNS = {"reserve_pool": "reserve_pool_size", "reserve_pool_size": "reserve_pool"}  # renamed in 1.24
 
 
+class Shut(Exception):
+    """Somebody shut the pool at the console, so that no login can prove it; the message says how."""
+
+
 def read_back(rows: Collection[Mapping[str, object]], entries: Iterable[Entry], gone: Iterable[str]) -> None:
     """Compare SHOW DATABASES with the entries and the names that must be gone; raises `Rejected` at a fault."""
     for pool, fault in faults(rows, entries).items():
@@ -40,7 +44,7 @@ def log_in(pooler: Pooler, pool: Pool, role: str, password: str, *, moved: bool)
 
     A pool that is full or paused lets the login in and keeps its query waiting, and so does one whose server is
     full; where the pool does not lead elsewhere than before (`moved`) that is no fault of the entry, and is
-    said. Raises `Rejected` with the server's words.
+    said. Raises `Rejected` with the server's words, `Shut` for a pool that is disabled, or paused with no server yet.
     """
     through, into = f"{role} through {pool.name}", f"{role} into {pool.name}"
     try:
@@ -53,6 +57,8 @@ def log_in(pooler: Pooler, pool: Pool, role: str, password: str, *, moved: bool)
             if _answers(connection, LOGIN_TIMEOUT_S):
                 return through
     except psycopg.Error as error:
+        if shut := _shut(pooler, pool):
+            raise Shut(f"{pool.name}, which is {shut} at the console and lets nobody in") from None
         words = _login_reason(error)
         raise Rejected(f"a login through pool {pool.name} as {role} failed: {words}", pool.pk) from None
     if moved:
@@ -91,11 +97,17 @@ def _answers(connection: psycopg.Connection[tuple[object, ...]], within_s: float
 
 def _excuse(pooler: Pooler, pool: Pool) -> str:
     """Why a sound pool may keep a query waiting: it is paused or full; empty when it is neither."""
-    if any(row["name"] == pool.name and row["paused"] for row in console.show(pooler, "databases")):
-        return "which is paused"
+    if shut := _shut(pooler, pool):
+        return f"which is {shut}"
     figures = sample.figures(console.show(pooler, "pools")).get(pool.name)
     full = figures is not None and figures.sv_active >= pool.size
     return f"whose {pool.size} connections are all in use" if full else ""
+
+
+def _shut(pooler: Pooler, pool: Pool) -> str:
+    """How it was shut at the console: disabled or paused; empty when it is open."""
+    row = next((row for row in console.show(pooler, "databases") if row["name"] == pool.name), {})
+    return next((word for word in ("disabled", "paused") if row.get(word)), "")
 
 
 def _login_reason(error: psycopg.Error) -> str:

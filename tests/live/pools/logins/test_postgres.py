@@ -128,7 +128,7 @@ def test_too_many_connections(app: Endpoint, strict_postgres: PostgresServer) ->
         with pytest.raises(ClusterUnreachable) as refused:  # noqa: PT012 (the last of several is the one refused)
             for _ in range(11):
                 opened.enter_context(logins.connect_endpoint(app))
-        assert refused.value.cause == Cause.TOO_MANY
+        assert refused.value.cause == Cause.FULL
         assert str(refused.value) == (
             f"{app.address} has too many connections already: close some, raise max_connections, or make pools smaller"
         )
