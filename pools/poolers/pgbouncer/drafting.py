@@ -123,8 +123,13 @@ class Drafting:
         """What has to be said of the pools that are asked for anew, once each."""
         pools = [self.pools[entry.pool] for entry in self.changed]
         yield from sorted({note for pool in pools if (note := self.found.address(pool)[2])})
-        if self.version < limits.KEPT and any("max_user_connections" in own for own in self.wish.users.values()):
-            yield "PgBouncer 1.18 was seen not to hold users to their max_user_connections; 1.24 does"
+        limited = {user for user, own in self.wish.users.items() if "max_user_connections" in own}
+        fixed = sorted(limited.intersection(entry.user for entry in self.entries))
+        if fixed and self.version < limits.KEPT:
+            yield (
+                f"PgBouncer 1.18 was seen not to hold a pool's fixed user, as {', '.join(fixed)}, to "
+                "max_user_connections; 1.24 does"
+            )
         live = str(self.config.get("server_tls_sslmode", "disable"))
         mode = self.wish.lines.get("server_tls_sslmode", live)
         for cluster in {pool.cluster for pool in (self.pools.values() if self.settings_changed else pools)}:

@@ -10,7 +10,7 @@ HEADER = "[users]"
 LINE = re.compile(r"^(\S+) =(.*)$", re.MULTILINE)
 NO_USER = re.compile(r"[^A-Za-z0-9_.-]")  # cfparser reads no other character in a key (up to 1.24, and unquoted later)
 LONGEST_USER = 63
-KEPT = (1, 24)  # 1.18 reads max_user_connections of a user, and opens more connections all the same (seen)
+KEPT = (1, 24)  # 1.18 holds who logs in as themselves to max_user_connections, but no pool's fixed user (both seen)
 
 
 def user_problem(user: str) -> str:
@@ -47,6 +47,6 @@ def faults(rows: Iterable[Mapping[str, object]], limits: Limits) -> list[str]:
 def _fault(row: Mapping[str, object] | None, user: str, own: Mapping[str, str]) -> str:
     if row is None:
         return f"the pooler has no limits for user {user}" if own else ""
-    shown = {name: value for name, value in own.items() if name in row}
-    different = (f"{name} {row[name]}, not {value}" for name, value in shown.items() if str(row[name]) != value)
+    live = {name: str(row[name]).strip() for name in own if name in row}  # since 1.24 numbers are padded with blanks
+    different = (f"{name} {value}, not {own[name]}" for name, value in live.items() if value != own[name])
     return next((f"the pooler has user {user} with {one}" for one in different), "")

@@ -8,6 +8,7 @@ import pytest
 from panel.quickstart.servers import PgBouncerServer
 from pools import apply
 from pools.models import Pooler, PoolState
+from pools.poolers.catalogue import Version
 from pools.poolers.pgbouncer import limits
 from tests.live.pools.conftest import LogIn, MakePool
 
@@ -38,8 +39,10 @@ def test_a_users_mode_is_live_and_gone_again(pooler: Pooler, wish: Wish, pgbounc
     assert "\nann =\n" in (pgbouncer.config_dir / "pooldeck.ini").read_text()
 
 
-def test_a_users_limit_holds_and_is_lifted(pooler: Pooler, wish: Wish, make_pool: MakePool, log_in: LogIn) -> None:
-    make_pool(size=3)
+def test_a_users_limit_holds_and_is_lifted(
+    pooler: Pooler, wish: Wish, make_pool: MakePool, log_in: LogIn, version: Version
+) -> None:
+    make_pool(size=3, user="app" if version >= limits.KEPT else "")
     wish(user_settings={"app": {"max_user_connections": 1}}, settings={"query_wait_timeout": 1})
     apply.apply_pooler(pooler)
     assert outcome(pooler) == (PoolState.APPLIED, "")
@@ -53,15 +56,16 @@ def test_a_users_limit_holds_and_is_lifted(pooler: Pooler, wish: Wish, make_pool
         assert log_in("orders") == "app"
 
 
-def test_a_release_that_does_not_keep_to_limits_is_named(
-    pooler: Pooler, wish: Wish, make_pool: MakePool, version: tuple[int, int]
+@pytest.mark.parametrize("fixed", [True, False])
+def test_a_release_that_does_not_hold_fixed_users_is_named(
+    fixed: bool, pooler: Pooler, wish: Wish, make_pool: MakePool, version: Version
 ) -> None:
-    make_pool()
+    make_pool(user="app" if fixed else "")
     wish(user_settings={"app": {"max_user_connections": 1}})
     revision = apply.apply_pooler(pooler)
     notes = [step["detail"] for step in revision.steps if step["step"] == "noted"]
-    expected = "PgBouncer 1.18 was seen not to hold users to their max_user_connections; 1.24 does"
-    assert notes == ([] if version >= limits.KEPT else [expected])
+    expected = "PgBouncer 1.18 was seen not to hold a pool's fixed user, as app, to max_user_connections; 1.24 does"
+    assert notes == ([expected] if fixed and version < limits.KEPT else [])
 
 
 def test_an_operators_own_entry_is_left_to_them(pooler: Pooler, wish: Wish, pgbouncer: PgBouncerServer) -> None:

@@ -10,6 +10,7 @@ from panel.quickstart import account
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, free_port
 from pools import apply
 from pools.models import Cluster, Pooler, PoolState, RevisionState
+from pools.poolers.pgbouncer import verify
 from tests.certificates import self_signed
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE, FAST, SUPERUSER_PASSWORD
 from tests.live.pools.conftest import MakePool
@@ -135,13 +136,20 @@ def test_servers_certificates_are_verified(
 
 
 def test_settings_that_shut_a_live_pool_out_are_rolled_back(
-    pooler: Pooler, wish: Wish, give: Give, make_pool: MakePool, encrypted_cluster: Cluster
+    pooler: Pooler,
+    wish: Wish,
+    give: Give,
+    make_pool: MakePool,
+    encrypted_cluster: Cluster,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    wish(settings={"server_tls_sslmode": "require"})
+    soon = {"server_login_retry": 1}  # else 15 s pass before PgBouncer tries the server that refused it again
+    monkeypatch.setattr(verify, "LOGIN_TIMEOUT_S", 4)  # has to outlast that
+    wish(settings={"server_tls_sslmode": "require"} | soon)
     pool = make_pool()
     apply.apply_pooler(pooler)
     give(server_tls_ca_file=self_signed("elsewhere")[1])
-    wish(settings={"server_tls_sslmode": "verify-ca"})
+    wish(settings={"server_tls_sslmode": "verify-ca"} | soon)
     apply.apply_pooler(pooler)
     state, reason = outcome(pooler)
     assert (state, reason.startswith("with the new settings a login through pool orders")) == ("rolled_back", True)
