@@ -4,6 +4,7 @@ import select
 import time
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import closing
+from operator import itemgetter
 from uuid import UUID
 
 import psycopg
@@ -17,6 +18,8 @@ from pools.poolers.pgbouncer.entries import Entry
 # longer than PgBouncer's server_login_retry of 15 s, within which it does not try a server again
 LOGIN_TIMEOUT_S = 20
 SOON_S = 2
+COLUMNS = ("host", "port", "database", "force_user", "pool_size", "pool_mode", "max_connections")
+_columns = itemgetter(*COLUMNS)
 RESERVE_COLUMNS = {"reserve_pool": "reserve_pool_size", "reserve_pool_size": "reserve_pool"}  # renamed in 1.24
 
 
@@ -120,17 +123,14 @@ def _difference(row: Mapping[str, object] | None, entry: Entry) -> str:
     """The first column that is not what the entry says, in words; empty when all are."""
     if row is None:
         return f"the pooler has no pool {entry.name}"
-    wanted: dict[str, object] = {
-        "host": entry.host,
-        "port": entry.port,
-        "database": entry.database,
-        "force_user": entry.user or None,
-        "pool_size": entry.size,
-        "pool_mode": entry.mode,
-        "max_connections": entry.most,
-    }
+    values = (entry.host, entry.port, entry.database, entry.user or None, entry.size, entry.mode, entry.most)
+    if not entry.settings and _columns(row) == values:  # as most of ten thousand
+        return ""
+    wanted: dict[str, object] = dict(zip(COLUMNS, values, strict=True))
     for key, value in entry.settings.items():
         column = key if key in row else RESERVE_COLUMNS.get(key, key)
+        if column == "load_balance_hosts" and "," not in entry.host:
+            continue  # shown where there are several hosts only
         if column in row:
             wanted[column] = int(value) if value.isdigit() else value
     found = ((column, row[column], expected) for column, expected in wanted.items())

@@ -18,7 +18,16 @@ SETTINGS = of_group(
         maximum=LARGEST_RESERVE,
         **OF_POOL,
     ),
-    number("server_lifetime", "Lifetime", "", "Of an unused connection", unit="seconds", since=(1, 23), **OF_POOL),
+    number(
+        "server_lifetime",
+        "Lifetime",
+        "",
+        "Of an unused connection",
+        minimum=1,  # 0 is read as the program's own (1.24: SHOW DATABASES)
+        unit="seconds",
+        since=(1, 23),
+        **OF_POOL,
+    ),
     number("max_db_client_connections", "Clients", "", "At once; 0 for no limit", since=(1, 24), **OF_POOL),
     number(
         "query_wait_timeout",
