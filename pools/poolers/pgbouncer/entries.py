@@ -8,6 +8,7 @@ from uuid import UUID
 from panel.crypto import SealBroken
 from pools import names, places
 from pools.models import NodeRole, Pool
+from pools.places import Address
 from pools.poolers import catalogue
 from pools.poolers.catalogue import Scope, Version
 from pools.poolers.kind import Rejected
@@ -90,6 +91,13 @@ class Found:
             self._addresses[key] = address_of(pool)
         return self._addresses[key]
 
+    def servers(self, pool: Pool) -> list[Address]:
+        """The servers of its cluster that a pool leads to, at least one; the primary where a Pgpool-II is between."""
+        if pool.target == NodeRole.PRIMARY:
+            return places.addresses(pool.cluster, NodeRole.PRIMARY)
+        hosts, port, _ = self.address(pool)
+        return [(host, port) for host in hosts.split(",")]
+
 
 def of_pool(pool: Pool, version: Version, known: Found) -> Entry:
     """The entry a pool asks for; raises `Rejected` where PgBouncer would misread it."""
@@ -155,9 +163,24 @@ def password_of(pool: Pool, role: str) -> str:
     return password
 
 
+class Reader:
+    """Reads files of one apply: the old and the new hold nearly the same lines, and each line is parsed once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Entry] = {}
+
+    def read(self, text: str) -> list[Entry]:
+        """The entries of a file this module wrote; other lines are passed over."""
+        known = self._known
+        for found in LINE.finditer(text):
+            if found[0] not in known:
+                known[found[0]] = _read_one(found)
+        return [known[found[0]] for found in LINE.finditer(text)]
+
+
 def read(text: str) -> list[Entry]:
-    """The entries of a file this module wrote; other lines are passed over."""
-    return [_read_one(found) for found in LINE.finditer(text)]
+    """The entries of one file; see `Reader.read`."""
+    return Reader().read(text)
 
 
 def _read_one(found: re.Match[str]) -> Entry:

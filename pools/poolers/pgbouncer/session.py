@@ -9,6 +9,7 @@ from pools import files, postgres
 from pools.errors import ClusterUnreachable, PoolerUnreachable
 from pools.login_failures import Cause
 from pools.models import Pool, Pooler, PoolState
+from pools.places import Address
 from pools.poolers.kind import ClusterBusy, Draft, Files, Progress, Rejected
 from pools.poolers.pgbouncer import (
     certificate,
@@ -44,6 +45,7 @@ class PgBouncerSession:
         self.version_text = str(console.rows(connection, "version")[0]["version"])
         self.version = releases.version_of(self.version_text)
         self.drafting: Drafting | None = None
+        self.reader = entries.Reader()
         self.names: set[str] = set()  # of entries that the panel has or had in pooldeck.ini
         self.witnesses: list[Pool] = []  # pools that are not changed and let their users through before
         self.written: Files = {}
@@ -56,6 +58,7 @@ class PgBouncerSession:
         config = {str(row["key"]): str(row["value"] or "") for row in console.rows(self.connection, "config")}
         folder = self._folder_as_pgbouncer_sees_it(disk, config)
         drafting = Drafting(self.pooler, self.version, by_key, disk, settled, folder, known_users, config)
+        drafting.reader = self.reader
         self._remember_names(drafting, trust_disk)
         self.drafting = drafting
         return Draft(
@@ -86,7 +89,7 @@ class PgBouncerSession:
         """Write, RELOAD; first without the entries that can't be changed in place."""
         old = files.read(self.pooler.config_dir, list(render.FILES))
         databases = text_of(contents, DATABASES)
-        wanted = entries.read(databases)
+        wanted = self.reader.read(databases)
         leaving = self._leaving_first(wanted, {**old, **contents})
         if leaving:
             staying = [entry for entry in wanted if entry.name not in leaving]
@@ -102,7 +105,7 @@ class PgBouncerSession:
 
     def read_back(self, contents: Files) -> None:
         """SHOW must say what the files say, and no longer what they do not, and the console let its admin in."""
-        wanted = entries.read(text_of(contents, DATABASES))
+        wanted = self.reader.read(text_of(contents, DATABASES))
         own = render.own_keys(self._drafted.main, "databases")
         gone = self.names - {entry.name for entry in wanted} - own.keys()
         verify.read_back(console.rows(self.connection, "databases"), wanted, () if "*" in own else gone)
@@ -180,7 +183,7 @@ class PgBouncerSession:
                 continue
             progress.renew()
             try:
-                self._try_directly(pool)
+                self._try_directly(pool, progress)
             except Rejected as fault:
                 reasons |= fault.reasons
             except ClusterUnreachable as error:
@@ -191,10 +194,23 @@ class PgBouncerSession:
             raise Rejected.each(reasons)
         return len(ways)
 
-    def _try_directly(self, pool: Pool) -> None:
+    def _try_directly(self, pool: Pool, progress: Progress) -> None:
+        """Log in to each server it leads to; of several standbys some may be down, which is said."""
+        servers = self._drafted.found.servers(pool)
+        silent: list[str] = []
+        for at in servers:
+            try:
+                self._try_server(pool, at)
+            except ClusterUnreachable as error:
+                silent.append(str(error))
+                if error.cause not in NOBODY_THERE or len(silent) == len(servers):
+                    raise
+        for words in silent:
+            progress.step("noted", f"pool {pool} leads to a standby that does not answer: {words}")
+
+    def _try_server(self, pool: Pool, at: Address) -> None:
         role = _role(pool)
-        password = self._drafted.found.password(pool, role)
-        with _connected(pool, role, password) as connection:
+        with _connected(pool, role, self._drafted.found.password(pool, role), at) as connection:
             if entries.query_of(pool) and not lookup.may_ask(connection):
                 raise Rejected(
                     f"pool {pool} was not tried: database {pool.database} of {pool.cluster} has no function for "
@@ -229,7 +245,8 @@ class PgBouncerSession:
     def _refuse_busy(self, pool: Pool) -> None:
         """Raise `ClusterBusy` where it is its cluster that lets nobody in, which the pooler does not say."""
         role = _role(pool)
-        with suppress(ClusterUnreachable), _connected(pool, role, self._drafted.found.password(pool, role)):
+        password, at = self._drafted.found.password(pool, role), self._drafted.found.servers(pool)[0]
+        with suppress(ClusterUnreachable), _connected(pool, role, password, at):
             pass
 
     def _through(self, pool: Pool, *, moved: bool) -> str:
@@ -249,9 +266,10 @@ class PgBouncerSession:
 
     def _remember_names(self, drafting: Drafting, trust_disk: bool) -> None:
         """Keep the names that an apply may make disappear; pools of somebody else are none of them."""
-        on_disk = entries.read(text_of(drafting.disk, DATABASES))
-        known = {*drafting.before, *self.pooler.pools.values_list("pk", flat=True)}
-        strangers = sorted(entry.name for entry in on_disk if entry.pool not in known)
+        on_disk = self.reader.read(text_of(drafting.disk, DATABASES))
+        unasked = {entry.pool: entry.name for entry in on_disk if entry.pool not in drafting.pools}
+        known = {*drafting.before, *self.pooler.pools.filter(pk__in=list(unasked)).values_list("pk", flat=True)}
+        strangers = sorted(name for pk, name in unasked.items() if pk not in known)
         if strangers and trust_disk:
             raise Rejected(
                 f"{self.pooler.config_dir}/{DATABASES} holds pools that this panel doesn't know: "
@@ -260,10 +278,10 @@ class PgBouncerSession:
         self.names |= {entry.name for entry in (*on_disk, *drafting.before.values())}
 
 
-def _connected(pool: Pool, role: str, password: str) -> postgres.Connection:
-    """A direct login to the pool's database; raises `ClusterBusy`, `ClusterUnreachable`."""
+def _connected(pool: Pool, role: str, password: str, at: Address) -> postgres.Connection:
+    """A direct login to the pool's database on one server; raises `ClusterBusy`, `ClusterUnreachable`."""
     try:
-        return postgres.connect(pool.cluster, database=pool.database, user=role, password=password)
+        return postgres.connect(pool.cluster, at=at, database=pool.database, user=role, password=password)
     except ClusterUnreachable as error:
         if error.cause in BUSY:
             raise ClusterBusy(f"cluster {pool.cluster} lets nobody in for now: {error}", pool.cluster_id) from error
@@ -276,11 +294,11 @@ def _role(pool: Pool) -> str:
 
 
 def _login(pool: Pool) -> tuple[object, ...]:
-    return pool.cluster_id, pool.database, _role(pool)
+    return pool.cluster_id, pool.target, pool.database, _role(pool)
 
 
 def _cluster(pool: Pool) -> tuple[object, ...]:
-    return (pool.cluster_id,)
+    return pool.cluster_id, pool.target
 
 
 def _server_tls(contents: Files) -> dict[str, object]:
