@@ -13,8 +13,9 @@ OLDEST: Version = (4, 3)
 MOST_BACKENDS = 8  # that the panel offers weights for; the program takes 128
 LARGEST = 2_147_483_647
 TEXT = r"[^'\ud800-\udfff]*"  # there is no escape for a quote; a backslash stays one (seen on 4.3 and 4.6)
-LEVELS = ("debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error")
-SERVER_LEVELS = ("debug5", "debug4", "debug3", "debug2", "debug1", "info", *LEVELS[6:], "log", "fatal", "panic")
+# debug2 is left out: Pgpool-II shows it as `debug`, by which name it can't be read back
+LEVELS = ("debug5", "debug4", "debug3", "debug1", "log", "notice", "warning", "error")
+SERVER_LEVELS = ("debug5", "debug4", "debug3", "debug1", "info", *LEVELS[5:], "log", "fatal", "panic")
 FACILITIES = tuple(f"LOCAL{number}" for number in range(8))
 
 
