@@ -41,13 +41,13 @@ def look(pooler: Pooler) -> None:
     except PoolerUnreachable as error:
         logger.info("pooler %s was not compared: %s", pooler.pk, error)
         return
-    found = [*_changed_files(pooler), *({"where": LIVE, "what": what} for what in [*pools.values(), *program])]
+    found = [*_changed_files(pooler, last), *({"where": LIVE, "what": what} for what in [*pools.values(), *program])]
     if _moment(pooler) == at:  # else an apply came between, and what was seen is no drift
         _record_pools(pooler, pools)
         _record(pooler, found, program, restarts)
 
 
-def _changed_files(pooler: Pooler) -> Iterator[Finding]:
+def _changed_files(pooler: Pooler, last: Revision) -> Iterator[Finding]:
     """Only the generator that can write to the folder can say anything of it."""
     if pooler.generator not in ("", settings.GENERATOR) or not KINDS[pooler.kind].files:
         return
@@ -56,7 +56,7 @@ def _changed_files(pooler: Pooler) -> Iterator[Finding]:
     except files.UnsafeFolder as error:
         yield {"where": pooler.config_dir, "what": str(error)}
         return
-    for name, what in folders.differences(pooler, texts).items():
+    for name, what in folders.differences(pooler, texts, last).items():
         yield {"where": name, "what": what}
 
 

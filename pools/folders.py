@@ -46,19 +46,19 @@ def live_files(pooler: Pooler) -> dict[str, object]:
 
 def changed_by_hand(pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
     """The files that `differences` finds, by name."""
-    return list(differences(pooler, texts))
+    return list(differences(pooler, texts, last_applied(pooler)))
 
 
-def differences(pooler: Pooler, texts: Mapping[str, str]) -> dict[str, str]:
+def differences(pooler: Pooler, texts: Mapping[str, str], last: Revision | None) -> dict[str, str]:
     """File → what was done to it since the last apply, in a sentence without secrets.
 
-    Its panel's part is neither that of the last applied revision nor of the last one tried; or the program no
-    longer reads the panel's files.
+    Its panel's part is neither that of `last`, the last applied revision, nor of the last one tried; or the program
+    no longer reads the panel's files.
     """
-    kind, last = KINDS[pooler.kind], last_applied(pooler)
+    kind = KINDS[pooler.kind]
     if last is None:
         return {}
-    tried, settled = pooler.revisions.first(), last.files
+    tried, settled = pooler.revisions.light().first(), last.files
     known = [settled] if tried is None or tried.pk == last.pk else [settled, tried.files]
     found = {}
     for name in kind.files:

@@ -17,21 +17,19 @@ LONGEST_SUMMARY = 300
 NOTHING = "nothing"
 
 
-def snapshot(pooler: Pooler, pools: Iterable[Pool] | None = None) -> Wishes:
-    """What a revision holds that is rendered now; `pools` are those wanted (None: asked for).
+def snapshot(pooler: Pooler, pools: Iterable[Pool] | None = None, live: Wishes | None = None) -> Wishes:
+    """What a revision holds that is rendered now; `pools` are those wanted (None: asked for), `live` as `live_wishes`.
 
-    A pool or the settings that were rolled back stay live as they were, so they come from the last applied revision.
+    A pool or the settings that were rolled back stay live as they were, so they come from the last applied revision,
+    and so does a settled pool that was read without its fields.
     """
     if pools is None:
         pools = pooler.pools.wanted().select_related("cluster")
-    pools = list(pools)
-    own = pooler.settings_state not in NOT_LIVE
-    known = own and all(pool.state not in NOT_LIVE for pool in pools)
-    live = {} if known else live_wishes(pooler)
+    live = live_wishes(pooler) if live is None else live
     before = {one["id"]: one for one in live.get("pools", [])}
-    held = (before.get(str(pool.pk)) if pool.state in NOT_LIVE else of_pool(pool) for pool in pools)
+    own = pooler.settings_state not in NOT_LIVE
     of_pooler = _of_pooler(pooler) if own else {name: live[name] for name in _of_pooler(pooler) if name in live}
-    return {"pools": [one for one in held if one], **of_pooler}
+    return {"pools": [one for pool in pools if (one := _held(pool, before))], **of_pooler}
 
 
 def given(pooler: Pooler) -> dict[str, str]:
@@ -81,6 +79,12 @@ def summary(before: Wishes, after: Wishes) -> str:
         fits = not left and len(longer) <= LONGEST_SUMMARY - len(" · 100000 more changes")
         told, left = (longer, left) if fits else (told, left + 1)
     return f"{told or 'much'} · {left} more changes" if left else told or NOTHING
+
+
+def _held(pool: Pool, before: Mapping[str, dict[str, Any]]) -> dict[str, Any] | None:
+    if pool.state in NOT_LIVE or pool.get_deferred_fields():
+        return before.get(str(pool.pk))
+    return of_pool(pool)
 
 
 def _of_pooler(pooler: Pooler) -> Wishes:

@@ -18,7 +18,8 @@ from pools.poolers.kind import ClusterBusy, Draft, Session
 
 logger = logging.getLogger(__name__)
 
-SHOWN_EVERY_S = 1.0
+SHOWN_EVERY_S, ALIKE_EVERY_S = 0.25, 1.0
+ALWAYS_WRITTEN = frozenset({"rendered", "writing", "rolling back"})  # what a death after it has to be told by
 
 
 class LockLost(PoolsError):
@@ -43,15 +44,20 @@ class Attempt:
     def step(self, word: str, detail: str = "") -> None:
         """Note a step for the page, if this worker may still act.
 
-        Of many alike, such as logins, some are written together: the row of a large revision is megabytes long.
+        Some that follow at once, or of many alike such as logins, are written together: the row of a large revision
+        is megabytes long.
         """
-        self.renew()
-        now = time.monotonic()
-        alike_lately = word == self._shown[0] and now - self._shown[1] < SHOWN_EVERY_S
-        self.revision.note(word, detail, write=not alike_lately)
-        if not alike_lately:
-            self._shown = word, now
+        alike = word == self._shown[0]
+        written = word in ALWAYS_WRITTEN or self._since_shown() > (ALIKE_EVERY_S if alike else SHOWN_EVERY_S)
+        if written or not alike:
+            self.renew()
+        self.revision.note(word, detail, write=written)
+        if written:
+            self._shown = word, time.monotonic()
         logger.info("pooler %s %s: %s %s", self.pooler.pk, self.revision, word, detail)
+
+    def _since_shown(self) -> float:
+        return time.monotonic() - self._shown[1]
 
     def renew(self) -> None:
         """Keep the lease; raises `LockLost`."""

@@ -68,19 +68,22 @@ def _apply_all(pooler: Pooler, author: Any, *, overwrite: bool) -> Revision | No
     busy: set[UUID] = set()
     if not wanted.unsettled(pooler) and not overwrite:
         return None
+    live = folders.last_applied(pooler)
     if not died and not overwrite:
-        _refuse_drift(pooler)
+        _refuse_drift(pooler, live)
     try:
         with KINDS[pooler.kind].open(pooler) as session:
             pooler.mark(PoolerState.ONLINE, session.version_text)
             for _ in range(MOST_ATTEMPTS):
-                last = _attempt(Wanted.of(pooler, busy), session, author, overwrite=overwrite, trust_disk=not died)
+                asked = Wanted.of(pooler, live, busy)
+                last = _attempt(asked, session, author, overwrite=overwrite, trust_disk=not died)
+                live = last if last.state == RevisionState.APPLIED else live
                 if not wanted.unsettled(pooler, busy):
                     break
             else:
-                give_up_rest(Wanted.of(pooler, busy), f"{GIVEN_UP}; the last: {last.reason if last else ''}")
+                give_up_rest(Wanted.of(pooler, live, busy), f"{GIVEN_UP}; the last: {last.reason if last else ''}")
     except Rejected as fault:  # by its kind, before any session
-        asked = Wanted.of(pooler)
+        asked = Wanted.of(pooler, live)
         last = _refuse_unrendered(asked, author, fault, _told(asked, overwrite=overwrite))
     _forget_cause(pooler)
     return last
@@ -91,7 +94,7 @@ def _attempt(asked: Wanted, session: Session, author: Any, *, overwrite: bool, t
     pooler, told = asked.pooler, _told(asked, overwrite=overwrite)
     try:
         with _breakage_told(pooler):
-            draft = session.draft(asked.pools, folders.settled_texts(pooler), trust_disk)
+            draft = session.draft(asked.pools, asked.live.files if asked.live else {}, trust_disk)
     except ApplyFailed as fault:
         return _refuse_unrendered(asked, author, fault, told)
     revision = Revision.objects.draft(pooler, draft.texts, author, **told)
@@ -149,10 +152,11 @@ def _roll_back(attempt: Attempt, fault: Exception) -> None:
 def _told(asked: Wanted, *, overwrite: bool) -> dict[str, Any]:
     """What a revision keeps of the wishes it is rendered from."""
     pooler = asked.pooler
-    held = wishes.snapshot(pooler, asked.pools)
+    live = asked.live.wishes if asked.live else {}
+    held = wishes.snapshot(pooler, asked.pools, live)
     cause = pooler.wish_cause or (OVERWRITTEN if overwrite else "")
     given = wishes.given(pooler)
-    summary = wishes.summary(wishes.live_wishes(pooler), held)
+    summary = wishes.summary(live, held)
     return {"wishes": held, "given": given, "summary": summary, "cause": cause}
 
 
@@ -180,7 +184,7 @@ def _breakage_told(pooler: Pooler) -> Iterator[None]:
         raise ApplyFailed(f"the apply broke with {type(error).__name__}: see the worker's log") from error
 
 
-def _refuse_drift(pooler: Pooler) -> None:
+def _refuse_drift(pooler: Pooler, live: Revision | None) -> None:
     """A folder where nothing of the panel's is left is no drift to keep wishes for: it is a new or a clean one."""
     try:
         texts = folders.on_disk(pooler)
@@ -189,7 +193,7 @@ def _refuse_drift(pooler: Pooler) -> None:
     kind = KINDS[pooler.kind]
     if not any(kind.ours(name, text) for name, text in texts.items()):
         return
-    if found := folders.differences(pooler, texts):
+    if found := folders.differences(pooler, texts, live):
         told = "; ".join(f"{name}: {what}" for name, what in found.items())
         raise Drifted(
             f"the files of pooler {pooler} are not as they were applied ({told}): adopt what was changed, or "

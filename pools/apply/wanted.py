@@ -8,14 +8,17 @@ from typing import Any, Self
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
+from django.db.models.base import ModelState
 from django.utils import timezone
 
-from pools.models import Cluster, Pool, Pooler, PoolerState, PoolState
+from pools.models import Cluster, Pool, Pooler, PoolerState, PoolState, Revision
 
 RETRY_UNREACHABLE_AFTER = timedelta(seconds=10)
 REST = timedelta(seconds=60)  # after a cluster let nobody in
 MOST_NAMED = 10
 ROWS_AT_ONCE = 500  # within what any database takes as parameters of one statement
+OF_SETTLED = ("id", "name", "state", "removal_requested_at", "cluster_id", "version")
+SETTLED = (PoolState.APPLIED, PoolState.DRIFTED)
 REFUSED = (PoolState.ROLLED_BACK, PoolState.FAILED, PoolState.DRIFTED)
 ASKED = ("settings", "user_settings", "settings_state", "version", "wish_cause")
 
@@ -24,24 +27,27 @@ ASKED = ("settings", "user_settings", "settings_state", "version", "wish_cause")
 class Wanted:
     """What one attempt is asked for; `changed_settings` says whether the pooler's own are part of it.
 
-    `busy` are clusters that let nobody in: what is live of their pools stays, whatever is asked of them.
+    `live` is the revision that was applied last; it may be megabytes long, and is read once for all attempts. `busy`
+    are clusters that let nobody in: what is live of their pools stays, whatever is asked of them.
     """
 
     pooler: Pooler
     pools: Collection[Pool]
     leaving: Collection[Pool]
     changed_settings: bool
+    live: Revision | None
     busy: set[UUID] = field(default_factory=set)
 
     @classmethod
-    def of(cls, pooler: Pooler, busy: set[UUID] | None = None) -> Self:
+    def of(cls, pooler: Pooler, live: Revision | None, busy: set[UUID] | None = None) -> Self:
         """What stands in the records now, but for pools of `busy` clusters: an apply adds those that it meets."""
-        busy = set() if busy is None else busy
         pooler.refresh_from_db(fields=ASKED)
-        found = list(pooler.pools.all())
+        busy = set() if busy is None else busy
+        known = {UUID(one["id"]) for one in live.wishes.get("pools", [])} if live else set()
+        found = _read(pooler, known)
         clusters = Cluster.objects.in_bulk({pool.cluster_id for pool in found})
         for pool in found:  # a join would make a cluster of its own for each of ten thousand pools
-            pool.cluster, pool.pooler = clusters[pool.cluster_id], pooler
+            pool._state.fields_cache = {"cluster": clusters[pool.cluster_id], "pooler": pooler}
             if pool.cluster_id in busy and pool.state == PoolState.PENDING:
                 pool.state = PoolState.ROLLED_BACK  # in this attempt: its record stays pending
         return cls(
@@ -49,6 +55,7 @@ class Wanted:
             [pool for pool in found if pool.removal_requested_at is None],
             [pool for pool in found if pool.removal_requested_at is not None],
             pooler.settings_state == PoolState.PENDING,
+            live,
             busy,
         )
 
@@ -71,6 +78,29 @@ class Wanted:
         changed += [_named(self.pending)] if self.pending else []
         told = " and ".join(changed) or "nothing"
         return f"{told} to change" + (f", {_named(self.leaving)} to remove" if self.leaving else "")
+
+
+def _read(pooler: Pooler, known: Collection[UUID]) -> list[Pool]:
+    """All pools by name; those that are settled, and `known` to the live revision, with a few fields only."""
+    everything = Pool.objects.filter(pooler=pooler)
+    rows = list(everything.values_list(*OF_SETTLED))
+    settled = {row[0] for row in rows if row[0] in known and row[2] in SETTLED and row[3] is None}
+    plain = all(row[0] in known for row in rows if row[2] in SETTLED)
+    whole = everything.exclude(state__in=SETTLED, removal_requested_at=None) if plain else everything
+    found = {pool.pk: pool for pool in whole}
+    return [found.get(row[0]) or _settled(row, pooler) for row in rows if row[0] in found or row[0] in settled]
+
+
+def _settled(row: tuple[Any, ...], pooler: Pooler) -> Pool:
+    """A pool of which the other fields are read when they are used.
+
+    Made as Django unpickles a record: all but some of ten thousand are settled, and `__init__` takes most of the time.
+    """
+    pool = Pool.__new__(Pool)
+    pool.__dict__.update(zip(OF_SETTLED, row, strict=True), pooler_id=pooler.pk)
+    pool._state = ModelState()
+    pool._state.adding, pool._state.db = False, pooler._state.db
+    return pool
 
 
 def unsettled(pooler: Pooler, busy: Collection[UUID] = ()) -> int:

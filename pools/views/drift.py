@@ -54,7 +54,7 @@ def _found(pooler: Pooler) -> dict[str, Any]:
         texts = folders.on_disk(pooler)
     except files.UnsafeFolder as error:
         return context | {"unreadable": str(error)}
-    changed = folders.differences(pooler, texts)
+    changed = folders.differences(pooler, texts, last)
     return context | {
         "changed": [{"name": name, "what": what} for name, what in changed.items()],
         "diff": [one for one in revision_diffs.between(pooler, last.files, texts) if one.name in changed],

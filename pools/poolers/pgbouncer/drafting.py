@@ -33,6 +33,7 @@ class Drafting:
     known_users: list[str]
     config: Mapping[str, str] = field(default_factory=dict)
     found: Found = field(default_factory=Found)
+    reader: entries.Reader = field(default_factory=entries.Reader)
 
     @cached_property
     def main(self) -> str:
@@ -42,7 +43,7 @@ class Drafting:
     @cached_property
     def before(self) -> dict[UUID, Entry]:
         """The entries that were last proved."""
-        return {entry.pool: entry for entry in entries.read(self.settled.get(DATABASES, ""))}
+        return {entry.pool: entry for entry in self.reader.read(self.settled.get(DATABASES, ""))}
 
     @property
     def settings_changed(self) -> bool:
@@ -165,9 +166,8 @@ class Drafting:
             return ""
         live = program.derived_of(self.settled.get(SETTINGS, "")).get("auth_query", "")
         asking: dict[str, Pool] = {}
-        for entry in sorted(self.entries, key=lambda one: not stays(self.pools[one.pool])):
-            if not entry.auth_user:
-                continue
+        inbound = [entry for entry in self.entries if entry.auth_user]
+        for entry in sorted(inbound, key=lambda one: not stays(self.pools[one.pool])):
             pool = self.pools[entry.pool]
             query = live if stays(pool) else entries.query_of(pool)
             asking.setdefault(query, pool)

@@ -120,12 +120,10 @@ class PgBouncerSession:
         pools = self._drafted.pools
         changed = [pools[pk] for pk in pools if pk in draft.changed]
         for pool in changed[:MOST_LOGINS]:
-            progress.renew()
             self._prove(pool, progress, moved=pool.pk in draft.moved)
         if len(changed) > MOST_LOGINS:
             progress.step("read back only", f"{len(changed) - MOST_LOGINS} more changed pools were not logged in to")
         for pool in self.witnesses:
-            progress.renew()
             try:
                 self._prove(pool, progress, moved=False)
             except Rejected as fault:

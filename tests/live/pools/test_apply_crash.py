@@ -12,7 +12,7 @@ from django.db import connection
 from django.utils import timezone
 
 from panel.quickstart.servers import PgBouncerServer
-from pools import apply, files
+from pools import apply, files, swaps
 from pools.models import Pool, Pooler, PoolState, Revision, RevisionState
 from pools.poolers.pgbouncer import console, rehearsal, verify
 from pools.poolers.pgbouncer.session import PgBouncerSession
@@ -46,8 +46,7 @@ STEPS = [
     (PgBouncerSession, "draft"),
     (PgBouncerSession, "rehearse"),
     (rehearsal, "start"),
-    (files, "_write_aside"),
-    (files, "_put_in_place"),
+    (swaps, "_link_up"),
     (files, "replace"),
     (console, "reload"),
     (verify, "read_back"),
