@@ -116,6 +116,7 @@ def create(cluster: Cluster, values: dict[str, Any], author: Model | None = None
     name, can_login = values["name"], values.get("can_login", True)
     password = passwords.generate() if can_login else ""
     InvalidRole.refuse(_missing_database(cluster, values))
+    rendered = list(_rendered_with(cluster, name))
     with changing(cluster, values.get("database") or None) as connection:
         with connection.transaction():
             connection.execute(_create(values, passwords.hashed(connection, name, password) if password else ""))
@@ -125,7 +126,7 @@ def create(cluster: Cluster, values: dict[str, Any], author: Model | None = None
                 cluster.keep_password(name, password)
         made = _find(cluster, connection, name)
     if password:
-        apply_requests.ask_again(_rendered_with(cluster, name), author)
+        apply_requests.ask_again(rendered, author)
     _tell(cluster, name, "created", author)
     return made, password
 
@@ -155,12 +156,14 @@ def reset_password(cluster: Cluster, name: str, author: Model | None = None) -> 
     password = passwords.generate()
     with changing(cluster) as connection:
         role = _find(cluster, connection, name)
-        refuse_guarded(cluster, role, "given a new password")
+        if reason := password_guarded(cluster, role):
+            raise IllegalTransition(f"{reason}: it can't be given a new password here, use psql")
         _refuse_reset(cluster, role, password)
         verifier = passwords.hashed(connection, name, password)
         with transaction.atomic():  # the panel must never forget what the server already asks for
+            rendered = list(_rendered_with(cluster, name))
             cluster.keep_password(name, password)
-            apply_requests.ask_again(_rendered_with(cluster, name), author)
+            apply_requests.ask_again(rendered, author)
             connection.execute(_set_password(name, verifier))
     logger.info("role %r of cluster %s (%s) got a new password from %s", name, cluster.pk, cluster, author)
     return password
@@ -205,6 +208,11 @@ def guarded(cluster: Cluster, role: Role) -> str:
     return ""
 
 
+def password_guarded(cluster: Cluster, role: Role) -> str:
+    """Why the panel gives this role no new password; the role that looks inbound users up may have one."""
+    return "" if role.name == cluster.auth_role else guarded(cluster, role)
+
+
 def refuse_guarded(cluster: Cluster, role: Role, verb: str) -> None:
     """Raise `IllegalTransition` for a role that the panel leaves alone."""
     if reason := guarded(cluster, role):
@@ -218,9 +226,14 @@ def pools_of(cluster: Cluster, role: str, *, with_leaving: bool = False) -> Quer
 
 
 def _rendered_with(cluster: Cluster, role: str) -> QuerySet[Pool]:
-    """The pools whose poolers' files hold the role's password."""
+    """The pools whose poolers' files hold the role's password; asked for before a new one is kept.
+
+    One that was known may be with any pool of the inbound user: its role looks the others up, or was a fixed user
+    once and stays in the list (see `pools.poolers.pgbouncer.users.remembered`).
+    """
     keepers = [name for name, kind in KINDS.items() if kind.keeps_every_password]
-    inbound = Q(user="", pooler__kind__in=keepers)
+    was_known = cluster.password_of(role) is not None
+    inbound = Q(user="") if was_known else Q(user="", pooler__kind__in=keepers)
     return Pool.objects.wanted().filter(inbound | Q(user=role), cluster=cluster)
 
 

@@ -82,7 +82,7 @@ def role_reset(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Say what a new password means, then make one and show it this once."""
     cluster = cluster_of(pk)
     role = roles.find(cluster, request.GET.get("name", ""))
-    context: dict[str, Any] = {"cluster": cluster, "role": role, "guarded": roles.guarded(cluster, role)}
+    context: dict[str, Any] = {"cluster": cluster, "role": role, "guarded": roles.password_guarded(cluster, role)}
     if request.method != "POST":
         return render(request, "pools/role_reset.html", context)
     try:

@@ -8,6 +8,7 @@ from psycopg import sql
 
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools import apply, auth_query
+from pools import roles as roles_of
 from pools.errors import IllegalTransition, InvalidValues
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
 from pools.poolers.pgbouncer import lookup
@@ -234,3 +235,31 @@ def test_a_setup_that_failed_half_way_can_be_tried_again(
             auth_query.uninstall(cluster)
         finally:
             session.execute("DROP DATABASE narrow WITH (FORCE)")
+
+
+def test_a_new_password_of_the_role_that_looks_up_comes_to_the_pooler(
+    inbound: Pool, cluster: Cluster, pooler: Pooler, log_in: LogIn, pgbouncer: PgBouncerServer
+) -> None:
+    password = roles_of.reset_password(cluster, lookup.USUAL_ROLE)
+    inbound.refresh_from_db()
+    assert inbound.state == PoolState.PENDING
+    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert f'"{lookup.USUAL_ROLE}" "{password}"' in (pgbouncer.config_dir / "userlist.txt").read_text()
+    assert log_in("orders", "ann", "ann-password") == "ann"
+    assert all(one.works for one in auth_query.check(cluster))
+
+
+def test_a_new_password_of_one_who_was_a_fixed_user_lets_them_in(
+    inbound: Pool, cluster: Cluster, pooler: Pooler, log_in: LogIn, postgres: PostgresServer
+) -> None:
+    inbound.edit(None, user="app", state=PoolState.PENDING)
+    apply.apply_pooler(pooler)
+    inbound.edit(None, user="", state=PoolState.PENDING)
+    apply.apply_pooler(pooler)
+    password = roles_of.reset_password(cluster, "app")
+    try:
+        apply.apply_pooler(pooler)
+        assert log_in("orders", "app", password) == "app"
+    finally:
+        with postgres.connect() as session:
+            session.execute("ALTER ROLE app PASSWORD 'app-password'")
