@@ -29,11 +29,6 @@ GIVEN = {
 }
 FILES = (*GIVEN.values(), SETTINGS)
 PAIRS = (("client_tls_cert_file", "client_tls_key_file"), ("server_tls_cert_file", "server_tls_key_file"))
-NEEDS_A_CLIENTS_CERTIFICATE = {
-    ("auth_type", "cert"): "a console login by certificate",
-    ("client_tls_sslmode", "verify-ca"): "a client's certificate",
-    ("client_tls_sslmode", "verify-full"): "a client's certificate",
-}
 
 
 @dataclass(frozen=True)
@@ -86,9 +81,6 @@ def problems(
 ) -> Iterator[tuple[str, str]]:
     """(name, message) for each setting that this release would refuse or misread, or that would lock the panel out."""
     yield from settings_of.problems(CATALOGUE, Scope.PROGRAM, settings, version)
-    for name, value in settings.items():
-        if lack := NEEDS_A_CLIENTS_CERTIFICATE.get((name, str(value))):
-            yield name, f"{name}={value} asks for {lack}, which the panel has not: it would be locked out"
     for user, own in user_settings.items():
         if message := limits.user_problem(user):
             yield user, message

@@ -94,8 +94,8 @@ def test_a_setting_that_outlives_its_removal_is_said_to_need_a_restart(
     ("settings", "reason"),
     [
         ({"listen_port": 7000}, "listen_port is not given by the panel"),
-        ({"auth_type": "cert"}, "it would be locked out"),
-        ({"client_tls_sslmode": "verify-full"}, "it would be locked out"),
+        ({"auth_type": "cert"}, "its console login would be refused"),
+        ({"client_tls_sslmode": "verify-full"}, "its console login would be refused"),
         ({"no_such": 1}, "no_such is no setting of this pooler"),
         ({"query_timeout": "soon"}, "query_timeout='soon' is no number of seconds"),
     ],
