@@ -111,7 +111,7 @@ class RunForm(OptionsForm):
         label="Role",
         max_length=63,
         required=False,
-        help_text="Who the load logs in as; empty: the cluster's admin",
+        help_text="Who the load logs in as; empty: the pool's user, or the cluster's admin",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
     name = forms.CharField(label="Name", max_length=200, required=False, help_text="To find it by; the number stays")
@@ -154,7 +154,7 @@ class RunForm(OptionsForm):
         chosen = self.cleaned_data
         if chosen["route"] == Route.DIRECT:
             return {"cluster": str(chosen["cluster"].pk), "database": chosen["database"], "user": chosen["user"]}
-        return {"pool": str(chosen["pool"].pk)}
+        return {"pool": str(chosen["pool"].pk), "user": chosen["user"]}
 
 
 class DatasetForm(OptionsForm):

@@ -34,7 +34,7 @@ def submit(
     group: uuid.UUID | None = None,
     confirm: str = "",
 ) -> Run:
-    """A queued run against `{"pool": id}` or `{"cluster": id, "database": name, "user": role?}`.
+    """A queued run against `{"pool": id, "user": role?}` or `{"cluster": id, "database": name, "user": role?}`.
 
     `confirm` is the database's name where it had to be typed. Raises, with nothing saved: `InvalidTarget`,
     `InvalidOptions`, `Refused`, `ClusterUnreachable` (of the pools app) and `QueueDown`.
@@ -69,14 +69,16 @@ def submit_pair(
     author: Any,
     *,
     engine: str = DEFAULT_ENGINE,
+    user: str = "",
     name: str = "",
     confirm: str = "",
 ) -> tuple[Run, Run]:
     """Two runs of one group that follow each other: the pool's database directly, then through the pool.
 
-    Both log in as the pool's role, so that nothing but the pool differs. Raises as `submit` does, for both or none.
+    Both log in as the pool's role (as `user` to a pool of the inbound user), so that nothing but the pool differs.
+    Raises as `submit` does, for both or none.
     """
-    pooled, checked = _checked({"pool": str(pool.pk)}, options, engine, Purpose.LOAD, confirm)
+    pooled, checked = _checked({"pool": str(pool.pk), "user": user}, options, engine, Purpose.LOAD, confirm)
     role = "" if pooled.login == pooled.cluster.admin_user else pooled.login
     direct = Target(pooled.cluster, pooled.database, role=role)
     _require_queue()

@@ -16,7 +16,7 @@ FIELDS = {"cluster", "database", "user", "pool"}
 
 @dataclass(frozen=True)
 class Target:
-    """A pool, or a database of a cluster with the role to log in as (empty: the cluster's admin)."""
+    """A pool or a database of a cluster, and the role to log in as; empty: the pool's, or the cluster's admin."""
 
     cluster: Cluster
     database: str
@@ -32,8 +32,8 @@ class Target:
 
     @property
     def login(self) -> str:
-        """The role that the load logs in to PostgreSQL as."""
-        return self.pool.login if self.pool is not None else self.role or self.cluster.admin_user
+        """The role that the load logs in to PostgreSQL as; empty where one has to be named."""
+        return self.role or (self.cluster.admin_user if self.pool is None else self.pool.login)
 
     def fields(self) -> dict[str, Any]:
         """The run's columns that name it."""
@@ -48,7 +48,9 @@ class Target:
 
 
 def find(target: dict[str, Any], *, purpose: str = Purpose.LOAD) -> Target:
-    """The target of `{"pool": id}` or `{"cluster": id, "database": name, "user": role?}`; raises `InvalidTarget`.
+    """The target of `{"pool": id, "user": role?}` or `{"cluster": id, "database": name, "user": role?}`.
+
+    Raises `InvalidTarget`. A pool of a fixed user takes no other role.
 
     A dataset is always made in the database itself, so preparing through a pool goes round the pooler.
     """
@@ -60,12 +62,13 @@ def find(target: dict[str, Any], *, purpose: str = Purpose.LOAD) -> Target:
         )
     if target.get("pool") and target.get("cluster"):
         raise InvalidTarget({"pool": ["give a pool or a cluster, not both"]})
-    found = _pool_target(target["pool"], purpose) if target.get("pool") else _cluster_target(target)
+    found = _pool_target(target, purpose) if target.get("pool") else _cluster_target(target)
     _check_login(found)
     return found
 
 
-def _pool_target(pool_id: Any, purpose: str) -> Target:
+def _pool_target(target: dict[str, Any], purpose: str) -> Target:
+    pool_id = target["pool"]
     pools = Pool.objects.wanted().select_related("pooler", "cluster")
     pool = pools.filter(pk=_uuid("pool", pool_id)).first()
     if pool is None:
@@ -74,7 +77,7 @@ def _pool_target(pool_id: Any, purpose: str) -> Target:
         return Target(pool.cluster, pool.database)
     if pool.state not in LIVE:
         raise InvalidTarget({"pool": [f"pool {pool.name} is {pool.get_state_display()}, not live: apply it first"]})
-    return Target(pool.cluster, pool.database, pool=pool)
+    return Target(pool.cluster, pool.database, pool=pool, role=_role_through(pool, target.get("user")))
 
 
 def _cluster_target(target: dict[str, Any]) -> Target:
@@ -99,6 +102,13 @@ def _role(user: Any, cluster: Cluster) -> str:
     return user
 
 
+def _role_through(pool: Pool, user: Any) -> str:
+    role = _role(user, pool.cluster)
+    if pool.user and user not in (None, "", pool.user):
+        raise InvalidTarget({"user": [f"pool {pool.name} logs everybody in as {pool.user}: leave the role out"]})
+    return "" if pool.user else role
+
+
 def _uuid(field: str, text: Any) -> UUID:
     try:
         return UUID(str(text))
@@ -107,7 +117,16 @@ def _uuid(field: str, text: Any) -> UUID:
 
 
 def _check_login(target: Target) -> None:
-    field = "pool" if target.pool is not None else "user"
+    field = "pool" if target.pool is not None and not target.role else "user"
+    if not target.login and target.pool is not None:
+        raise InvalidTarget(
+            {
+                "user": [
+                    f"pool {target.pool.name} lets each role in as itself, but no superuser, so not "
+                    f"{target.cluster.admin_user}: name a role whose password the panel knows"
+                ]
+            }
+        )
     if target.login != target.cluster.admin_user and target.cluster.password_of(target.login) is None:
         raise InvalidTarget(
             {field: [f"the panel does not know the password of role {target.login}: give it with a pool of that user"]}
@@ -118,9 +137,7 @@ def endpoint_of(run: Run) -> Endpoint:
     """Where the run's program logs in; raises `InvalidTarget` when its cluster or pool was removed meanwhile."""
     if run.cluster is None:
         raise InvalidTarget({"cluster": [f"the cluster of {run.target_label} was removed"]})
-    if run.pool is not None:
-        return endpoints.of_pool(run.pool)
-    if run.pooled:
+    if run.pool is None and run.pooled:
         raise InvalidTarget({"pool": [f"the pool {run.target_label} was removed"]})
-    endpoint = endpoints.of_cluster(run.cluster, run.database)
+    endpoint = endpoints.of_pool(run.pool) if run.pool else endpoints.of_cluster(run.cluster, run.database)
     return replace(endpoint, user=run.role, password=run.cluster.password_of(run.role)) if run.role else endpoint

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from django.urls import reverse
 
 from pools import connection_strings, endpoints, modes
-from pools.endpoints import Endpoint
+from pools.endpoints import YOUR_ROLE, Endpoint
 from pools.errors import NoStandby
 from pools.models import Cluster, NodeRole, Pool
 
@@ -161,7 +161,10 @@ def of_cluster(cluster: Cluster, shown: Shown) -> ConnectionBox:
 
 def of_pool(pool: Pool, shown: Shown) -> ConnectionBox:
     """The pool, and the cluster behind it for comparison: its primary and, where it has one, a standby."""
-    pooled = Way("pooled", "Through the pool", modes.of(pool.mode).asks, endpoints.of_pool(pool), TABS)
+    asks = modes.of(pool.mode).asks
+    if not pool.login:
+        asks = f"Each role logs in as itself, superusers excepted: put yours in the place of {YOUR_ROLE}. {asks}"
+    pooled = Way("pooled", "Through the pool", asks, endpoints.of_pool(pool), TABS)
     note = f"Straight to cluster {pool.cluster}, past the pool."
     ways = [
         pooled,

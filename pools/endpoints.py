@@ -7,6 +7,8 @@ from pools.errors import NoStandby
 from pools.models import Cluster, NodeRole, Pool, SslMode
 from pools.places import Address
 
+YOUR_ROLE = "YOUR_ROLE"
+
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
@@ -63,11 +65,13 @@ def address_of_pool(pool: Pool) -> Endpoint:
     """The pooler's address with the pool's name as the database, without the password: fit for lists.
 
     A pool of the inbound user takes any role its pooler knows; it is shown with the cluster's admin login, the
-    one whose password the panel holds.
+    one whose password the panel holds. The user is empty where that one can't log in (`Pool.login`).
     """
     return Endpoint(host=pool.pooler.host, port=pool.pooler.port, database=pool.name, user=pool.login)
 
 
 def of_pool(pool: Pool) -> Endpoint:
-    """`address_of_pool` with the password; None where the panel doesn't know it."""
+    """`address_of_pool` with the password, None where the panel doesn't know it; a user to be filled in for none."""
+    if not pool.login:
+        return replace(address_of_pool(pool), user=YOUR_ROLE)
     return replace(address_of_pool(pool), password=pool.cluster.password_of(pool.login))

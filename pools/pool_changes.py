@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from pools import apply_requests, over_budget, pool_facts, pool_rules
 from pools.errors import IllegalTransition, InvalidValues
-from pools.models import Cluster, NodeRole, Pool, Pooler, PoolState
+from pools.models import Cluster, NodeRole, Pool, Pooler, PoolerKind, PoolState
 from pools.poolers import KINDS
 
 logger = logging.getLogger(__name__)
@@ -176,25 +176,28 @@ def _clashes(wish: Pool) -> Problems:
 
 def other_passwords(wish: Pool, user_password: str) -> Problems:
     """(field, message) where the password can't be the login's: a pooler has one list of users for all its clusters."""
-    password = user_password or wish.cluster.password_of(wish.login)
-    for other in _clusters_beside(wish):
-        if other.password_of(wish.login) not in (None, password):
+    role = wish.login or wish.cluster.auth_role
+    password = user_password or wish.cluster.password_of(role)
+    for other in _clusters_beside(wish, role):
+        if other.password_of(role) not in (None, password):
             yield (
                 "user",
-                f"role {wish.login!r} has another password on cluster {other}, which is behind the same pooler, "
+                f"role {role!r} has another password on cluster {other}, which is behind the same pooler, "
                 "and a pooler has one list of users: give both the same password, or use another role or pooler",
             )
-    if wish.pooler.admin_user == wish.login and wish.pooler.admin_password != password:
+    if wish.pooler.admin_user == role and wish.pooler.admin_password != password:
         yield (
             "user",
-            f"{wish.login!r} is also the console login of pooler {wish.pooler}, with another password, "
+            f"{role!r} is also the console login of pooler {wish.pooler}, with another password, "
             "and a pooler has one list of users: use another role",
         )
 
 
-def _clusters_beside(wish: Pool) -> Iterable[Cluster]:
-    """The other clusters that have a pool of this login on a pooler where this cluster has, or will have, one."""
-    pools = Pool.objects.wanted().filter(Q(user=wish.login) | Q(user="", cluster__admin_user=wish.login))
+def _clusters_beside(wish: Pool, role: str) -> Iterable[Cluster]:
+    """The other clusters with a pool that needs this role, on a pooler where this cluster has, or will have, one."""
+    looked_up = Q(user="", pooler__kind=PoolerKind.PGBOUNCER) & ~Q(cluster__auth_role="")
+    needed = (looked_up & Q(cluster__auth_role=role)) | (Q(user="", cluster__admin_user=role) & ~looked_up)
+    pools = Pool.objects.wanted().filter(needed | Q(user=role))
     poolers = {wish.pooler_id, *pools.filter(cluster=wish.cluster).values_list("pooler_id", flat=True)}
     others = pools.filter(pooler__in=poolers).exclude(cluster=wish.cluster)
     return Cluster.objects.filter(pk__in=others.values("cluster"))

@@ -54,9 +54,10 @@ def _chain_problems(wish: Pool, through: Pooler) -> Problems:
         return
     admitted = through.pools.wanted().filter(cluster=wish.cluster_id, database=wish.database)
     if not any(one.user in ("", wish.login) for one in admitted):
+        who = repr(wish.login) if wish.login else "every role"
         yield (
             "through",
-            f"pooler {through} has no pool that lets {wish.login!r} in to database {wish.database!r} of cluster "
+            f"pooler {through} has no pool that lets {who} in to database {wish.database!r} of cluster "
             f"{wish.cluster}: make it there first",
         )
     children = KINDS[through.kind].usual_size(through)

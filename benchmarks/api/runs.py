@@ -48,7 +48,7 @@ def submit(asked: dict[str, Any], author: User) -> Run:
         pool = targets.find(target).pool
         if pool is None:
             raise InvalidTarget({"pool": ["a pair compares a pool with its cluster: name the pool"]})
-        return submitting.submit_pair(pool, **common)[0]
+        return submitting.submit_pair(pool, user=target.get("user") or "", **common)[0]
     common |= {"target": target, "purpose": asked["purpose"]}
     return (
         submitting.submit_series(asked["repeat"], **common)[0] if asked["repeat"] > 1 else submitting.submit(**common)

@@ -89,11 +89,13 @@ class RunSerializer(serializers.ModelSerializer[Run]):
 
 
 class AskedTargetSerializer(serializers.Serializer[Any]):
-    """`{cluster, database}` or `{pool}`, as the description tells it; benchmarks.targets checks it."""
+    """`{cluster, database, user}` or `{pool, user}`, as the description tells it; benchmarks.targets checks it."""
 
     cluster = serializers.UUIDField(required=False)
     database = serializers.CharField(required=False)
-    user = serializers.CharField(required=False, help_text="A role that the panel knows; else the cluster's admin")
+    user = serializers.CharField(
+        required=False, help_text="A role that the panel knows; else the pool's, or the cluster's admin"
+    )
     pool = serializers.UUIDField(required=False)
 
 

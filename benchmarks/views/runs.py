@@ -88,7 +88,9 @@ def _start(form: RunForm, author: Any) -> tuple[Run | None, int]:
     named = {"engine": form.engine_name, "name": chosen["name"], "confirm": chosen["confirm"]}
     try:
         if chosen["route"] == Route.BOTH:
-            return submitting.submit_pair(chosen["pool"], chosen["options"], author, **named)[0], 200
+            return submitting.submit_pair(chosen["pool"], chosen["options"], author, user=chosen["user"], **named)[
+                0
+            ], 200
         return submitting.submit(target=form.target(), options=chosen["options"], author=author, **named), 200
     except (InvalidTarget, InvalidOptions) as error:
         form.take(error.errors)
@@ -134,11 +136,12 @@ def _commands(form: RunForm) -> list[tuple[str, str]]:
         return []
     found = []
     if chosen["route"] != Route.POOLED:  # one of a pair logs in as the pool's role: nothing but the pool differs
-        role = chosen["pool"].login if chosen["route"] == Route.BOTH else chosen["user"]
+        role = chosen["user"] or (chosen["pool"].login if chosen["route"] == Route.BOTH else "")
         endpoint = endpoints.of_cluster(*form.choice)
         found.append(("direct", replace(endpoint, user=role or endpoint.user)))
     if chosen["route"] != Route.DIRECT:
-        found.append(("pooled", endpoints.of_pool(chosen["pool"])))
+        endpoint = endpoints.of_pool(chosen["pool"])
+        found.append(("pooled", replace(endpoint, user=chosen["user"] or endpoint.user)))
     return [(way, engine(form.engine_name).preview(chosen["options"], endpoint)) for way, endpoint in found]
 
 
@@ -148,7 +151,7 @@ def run_again(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Start the same run once more; where that is refused, the form says why."""
     old = get_object_or_404(Run, pk=pk)
     direct = {"cluster": str(old.cluster_id), "database": old.database, "user": old.role}
-    target = {"pool": str(old.pool_id)} if old.pool_id else direct
+    target = {"pool": str(old.pool_id), "user": old.role} if old.pool_id else direct
     try:
         again = {"options": old.options, "engine": old.engine, "name": old.name}
         run = submitting.submit(target=target, author=request.user, **again)

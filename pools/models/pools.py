@@ -5,7 +5,7 @@ from django.db.models import Q, Sum
 
 from pools.models.base import Versioned
 from pools.models.clusters import Cluster
-from pools.models.poolers import Pooler
+from pools.models.poolers import Pooler, PoolerKind
 from pools.models.states import NodeRole, PoolState
 
 
@@ -70,5 +70,11 @@ class Pool(Versioned):
 
     @property
     def login(self) -> str:
-        """The role clients are shown: the fixed user, or the cluster's admin for the inbound user."""
+        """The role clients are shown: the fixed user, or the cluster's admin for the inbound user.
+
+        Empty where the panel can't log in for them: a PgBouncer whose cluster has a role to look inbound users up
+        keeps no password of the admin, and that role tells nothing of a superuser (`pools.auth_query`).
+        """
+        if not self.user and self.cluster.auth_role and self.pooler.kind == PoolerKind.PGBOUNCER:
+            return ""
         return self.user or self.cluster.admin_user

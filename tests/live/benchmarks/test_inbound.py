@@ -1,0 +1,67 @@
+"""Runs through a pool of the inbound user: who they log in as, and what is said where nobody is named."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from benchmarks import submitting
+from benchmarks.errors import InvalidTarget
+from benchmarks.models import Status
+from pools import apply, auth_query, connection_box, connection_strings, endpoints
+from pools.connection_box import Shown
+from pools.models import Cluster, Pool, PoolState
+from tests.live.benchmarks.conftest import QUICK, execute
+
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("in_this_process"),
+]
+
+
+@pytest.fixture
+def inbound(pool: Pool, cluster: Cluster) -> Iterator[Pool]:
+    """`pool` for inbound users, whom a role looks up."""
+    auth_query.install(cluster)
+    pool.edit(None, user="", state=PoolState.PENDING)
+    apply.apply_pooler(pool.pooler)
+    found = Pool.objects.select_related("cluster", "pooler").get(pk=pool.pk)
+    assert (found.state, found.state_reason) == (PoolState.APPLIED, "")
+    yield found
+    Pool.objects.all().delete()
+    auth_query.uninstall(Cluster.objects.get(pk=cluster.pk))
+
+
+def test_a_run_through_it_asks_for_a_role(inbound: Pool) -> None:
+    with pytest.raises(InvalidTarget) as refused:
+        submitting.submit(target={"pool": str(inbound.pk)}, options=QUICK, author=None)
+    assert refused.value.errors == {
+        "user": [
+            "pool orders lets each role in as itself, but no superuser, so not postgres: name a role whose password "
+            "the panel knows"
+        ]
+    }
+    with pytest.raises(InvalidTarget, match="the panel does not know the password of role stranger"):
+        submitting.submit(target={"pool": str(inbound.pk), "user": "stranger"}, options=QUICK, author=None)
+
+
+def test_a_run_and_a_pair_log_in_as_the_role_that_is_named(inbound: Pool) -> None:
+    run = execute(submitting.submit(target={"pool": str(inbound.pk), "user": "app"}, options=QUICK, author=None))
+    assert (run.status, run.error, run.role, run.pooled) == (Status.SUCCEEDED, "", "app", True)
+    pair = submitting.submit_pair(inbound, QUICK, author=None, user="app")
+    assert [(run.role, run.pooled) for run in pair] == [("app", False), ("app", True)]
+    assert [execute(run).status for run in pair] == [Status.SUCCEEDED] * 2
+
+
+def test_a_pool_of_a_fixed_user_takes_no_other(pool: Pool) -> None:
+    with pytest.raises(InvalidTarget, match="pool orders logs everybody in as app: leave the role out"):
+        submitting.submit(target={"pool": str(pool.pk), "user": "postgres"}, options=QUICK, author=None)
+
+
+def test_its_connection_strings_leave_the_role_to_whoever_reads_them(inbound: Pool) -> None:
+    assert endpoints.address_of_pool(inbound).user == ""
+    uri = connection_strings.render(endpoints.of_pool(inbound), "uri", reveal=True)
+    assert uri.startswith("postgresql://YOUR_ROLE@")
+    box = connection_box.of_pool(inbound, Shown(reveal=True))
+    assert box.endpoints[0]["note"].startswith("Each role logs in as itself, superusers excepted: put yours in")
+    assert not box.knows_password
