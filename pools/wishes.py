@@ -12,6 +12,8 @@ BOOKKEEPING = frozenset(
     {"id", "pooler", "version", "created_at", "updated_at", "state", "state_reason", "paused_until"}
 ) | {"removal_requested_at"}
 WISHED = tuple(field for field in Pool._meta.concrete_fields if field.name not in BOOKKEEPING)
+COLUMNS = tuple(field.attname for field in WISHED)
+KEYS = tuple(field.attname for field in WISHED if field.is_relation)
 NOT_LIVE = frozenset({PoolState.ROLLED_BACK, PoolState.FAILED})  # what was asked for; something else is live
 LONGEST_SUMMARY = 300
 NOTHING = "nothing"
@@ -48,14 +50,9 @@ def live_wishes(pooler: Pooler) -> Wishes:
 
 def of_pool(pool: Pool) -> dict[str, Any]:
     """The wished fields of one pool by column, with its id and, for readers, its cluster's name."""
-    values = {field.attname: field.value_from_object(pool) for field in WISHED}
-    plain = {name: str(value) if field_is_key(name) and value else value for name, value in values.items()}
-    return {"id": str(pool.pk), "cluster_name": pool.cluster.name, **plain}
-
-
-def field_is_key(attname: str) -> bool:
-    """Whether a column refers to another record."""
-    return attname.endswith("_id")
+    values = {name: getattr(pool, name) for name in COLUMNS}
+    keys = {name: str(values[name]) for name in KEYS if values[name]}
+    return {"id": str(pool.pk), "cluster_name": pool.cluster.name, **values, **keys}
 
 
 def changes(before: Wishes, after: Wishes) -> Iterator[str]:
@@ -82,7 +79,7 @@ def summary(before: Wishes, after: Wishes) -> str:
 
 
 def _held(pool: Pool, before: Mapping[str, dict[str, Any]]) -> dict[str, Any] | None:
-    if pool.state in NOT_LIVE or pool.get_deferred_fields():
+    if pool.state in NOT_LIVE or (pool.state != PoolState.PENDING and pool.get_deferred_fields()):
         return before.get(str(pool.pk))
     return of_pool(pool)
 
