@@ -1,5 +1,6 @@
 """The forms of clusters, poolers and pools: they parse what was typed; whether it can be taken is the verbs' word."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -278,6 +279,14 @@ def _pooler_of(chosen: Any) -> Pooler | None:
     try:
         return Pooler.objects.filter(pk=chosen).first()
     except (ValueError, forms.ValidationError):  # not a UUID: the field says so itself
+        return None
+
+
+def edited_pool(given: Mapping[str, Any]) -> Pool | None:
+    """The standing pool that a form is for, by its hidden field; None for a new one."""
+    try:
+        return Pool.objects.select_related("pooler", "cluster").filter(pk=given["pool"]).first()
+    except (KeyError, forms.ValidationError):  # none, or not a UUID
         return None
 
 

@@ -1,5 +1,6 @@
 """What a pool mode would break in the database it leads to: a page of each pool, and a part of the pool form."""
 
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -8,7 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from pools import mode_linter, modes
-from pools.forms import PoolForm
+from pools.forms import PoolForm, edited_pool
 from pools.mode_linter import Report
 from pools.models import Mode, Pool, Pooler
 from pools.views.access import staff_only
@@ -35,7 +36,7 @@ def pool_mode_check(request: HttpRequest, pk: UUID) -> HttpResponse:
 @staff_only
 def wish_mode_check(request: HttpRequest) -> HttpResponse:
     """The same for what stands in the pool form, as far as it is filled."""
-    form = PoolForm(request.POST)
+    form = PoolForm(request.POST, pool=edited_pool(request.POST))
     context = {"report": of_form(form), "mode": form["mode"].value()}
     return render(request, "pools/includes/mode_report.html", context)
 
@@ -45,6 +46,11 @@ def of_form(form: PoolForm) -> Report | None:
     cluster, mode, database = form.chosen_cluster, form["mode"].value(), form["database"].value()
     if cluster is None or not database or mode not in Mode.values or mode == Mode.SESSION:
         return None
-    pooler = next((one for one in Pooler.objects.all() if str(one.pk) == str(form["pooler"].value())), Pooler())
+    pooler = form.pool.pooler if form.pool else _chosen(form["pooler"].value())
     wish = Pool(pooler=pooler, cluster=cluster, database=database, user=form["user"].value() or "", mode=mode)
     return mode_linter.look(wish)
+
+
+def _chosen(pk: Any) -> Pooler:
+    """The pooler of that id, or one of which nothing is known yet."""
+    return next((one for one in Pooler.objects.all() if str(one.pk) == str(pk)), Pooler())

@@ -5,7 +5,6 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -16,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from panel.accounts.permissions import person
 from pools import apply, apply_requests, budget, checking, connection_box, modes, pool_changes, settings_page
 from pools.connection_box import Shown
-from pools.forms import FURTHER, PoolForm
+from pools.forms import FURTHER, PoolForm, edited_pool
 from pools.models import Cluster, Pool, Pooler, PoolState
 from pools.views import mode_check
 from pools.views.access import staff_only
@@ -137,16 +136,9 @@ def pool_choices(request: HttpRequest) -> HttpResponse:
 def _prefilled(request: HttpRequest) -> PoolForm:
     """A form that shows what was typed or asked for, without judging it."""
     given = request.POST if request.method == "POST" else request.GET
-    pool = _edited(given.get("pool", ""))
+    pool = edited_pool(given)
     names = [name for name in given if name in PoolForm.base_fields or name.startswith(FURTHER)]
     return PoolForm(pool=pool, initial={name: given[name] for name in names})
-
-
-def _edited(pk: str) -> Pool | None:
-    try:
-        return Pool.objects.select_related("pooler", "cluster").filter(pk=pk).first() if pk else None
-    except ValidationError:  # not a UUID
-        return None
 
 
 def _form_context(form: PoolForm) -> dict[str, Any]:

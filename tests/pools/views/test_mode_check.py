@@ -49,3 +49,8 @@ def test_without_javascript_the_form_is_shown_again_with_the_answer(staff, pool)
 def test_only_staff_may_look_into_statements(reader, pool):
     assert reader.get(reverse("pool-mode-check", args=[pool.pk])).status_code == 403
     assert reader.post(reverse("wish-mode-check"), {}).status_code == 403
+
+
+def test_the_form_of_a_standing_pool_asks_too_though_its_place_can_not_be_changed(staff, pool):
+    wish = {"pool": pool.pk, "database": "shop", "user": "app", "mode": "transaction"}
+    assert "could not be asked" in staff.post(reverse("wish-mode-check"), wish).content.decode()
