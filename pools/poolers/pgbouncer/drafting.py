@@ -110,12 +110,12 @@ class Drafting:
                 old[name] = self.settled.get(name, empty).encode()
         return dict(sorted(old.items(), key=lambda one: one[1] is None))
 
-    @property
+    @cached_property
     def changed(self) -> list[Entry]:
         """The entries that are asked for anew."""
         return [entry for entry in self.entries if not stays(self.pools[entry.pool])]
 
-    @property
+    @cached_property
     def moved(self) -> frozenset[UUID]:
         """Of these the ones that lead elsewhere than what is live, or whose role has another password."""
         return frozenset(entry.pool for entry in self.changed if self._moved(entry))
