@@ -7,6 +7,7 @@ may call one function, which tells the secret of any role that may log in now, b
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, count
 
 from django.db import transaction
 from django.db.models import Model
@@ -69,6 +70,13 @@ class Function:
     public_may_call: bool
 
 
+def usual_role(cluster: Cluster) -> str:
+    """A name that no other cluster's role has: a pooler before both keeps one password for each name."""
+    taken = set(Cluster.objects.exclude(pk=cluster.pk).values_list("auth_role", flat=True))
+    names_in_turn = (f"{lookup.USUAL_ROLE}_{number}" for number in count(2))
+    return next(name for name in chain([lookup.USUAL_ROLE], names_in_turn) if name not in taken)
+
+
 def install(cluster: Cluster, role: str = "", author: Model | None = None) -> list[Finding]:
     """Make the role and, in every database, the function; then let the inbound pools be applied with it.
 
@@ -76,7 +84,7 @@ def install(cluster: Cluster, role: str = "", author: Model | None = None) -> li
     made once and kept like that of any role a pool uses. Raises `InvalidValues` (the role), `IllegalTransition`
     where the panel's login may not do it, `ClusterUnreachable`.
     """
-    role = role or cluster.auth_role or lookup.USUAL_ROLE
+    role = role or cluster.auth_role or usual_role(cluster)
     InvalidValues.refuse(_role_problems(cluster, role))
     known = cluster.password_of(role)
     password = known or passwords.generate()

@@ -8,10 +8,11 @@ from pools.endpoints import Endpoint
 
 def render(endpoint: Endpoint) -> str:
     """`postgresql://user:password@host:port/database?…`, every part percent-encoded; sockets go by `?host=`."""
-    login = quote(endpoint.user, safe="") + (f":{quote(endpoint.password, safe='')}" if endpoint.password else "")
+    secret = f":{quote(endpoint.password, safe='')}" if endpoint.password else ""
+    login = f"{quote(endpoint.user, safe='')}{secret}@" if endpoint.user else ""
     options = socket(endpoint) | tls(endpoint)
     query = "&".join(f"{name}={quote(value, safe='')}" for name, value in options.items())
-    return f"postgresql://{login}@{authority(endpoint)}/{quote(endpoint.database, safe='')}" + (query and f"?{query}")
+    return f"postgresql://{login}{authority(endpoint)}/{quote(endpoint.database, safe='')}" + (query and f"?{query}")
 
 
 def authority(endpoint: Endpoint) -> str:

@@ -35,7 +35,7 @@ def cluster_auth_query(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 def _page(request: HttpRequest, cluster: Cluster, context: dict[str, Any], status: int = 200) -> HttpResponse:
-    context = {"cluster": cluster, "usual_role": lookup.USUAL_ROLE, "query": lookup.QUERY} | context
+    context = {"cluster": cluster, "usual_role": auth_query.usual_role(cluster), "query": lookup.QUERY} | context
     context["pools"] = cluster.pools.wanted().filter(user="").select_related("pooler")
     try:
         context["found"] = auth_query.check(cluster)

@@ -263,3 +263,10 @@ def test_a_new_password_of_one_who_was_a_fixed_user_lets_them_in(
     finally:
         with postgres.connect() as session:
             session.execute("ALTER ROLE app PASSWORD 'app-password'")
+
+
+def test_each_cluster_is_offered_a_name_of_its_own_for_the_role(lookup_role: str, cluster: Cluster) -> None:
+    other = Cluster(name="other", host="localhost", port=cluster.port, admin_user="postgres")
+    other.admin_password = "x"
+    other.save(force_insert=True)
+    assert (auth_query.usual_role(cluster), auth_query.usual_role(other)) == ("pooldeck_auth", "pooldeck_auth_2")
