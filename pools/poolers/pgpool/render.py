@@ -14,6 +14,7 @@ AS_IT_WAS = "# what was taken out, as it was before:\n"
 DOTS = "••••"
 SETTING = re.compile(r"^[ \t]*(\w+)[ \t]*=?[ \t]*(?:'([^'\n]*)'|([^\s#']+))", re.MULTILINE)
 SECRETS = re.compile(r"^(\s*\w*(?:password|authkey)\w*\s*=?\s*)(?:'[^'\n]*'?|\S+)", re.IGNORECASE | re.MULTILINE)
+WORDS = re.compile(r"(?:\\.|[^\\:])+")  # between colons; a backslash takes the next character along
 BARE = re.compile(r"-?\d+|on|off")
 
 
@@ -63,7 +64,7 @@ def users_in(text: str) -> dict[str, str]:
     """User → password in clear of a pool_passwd; empty for one that is stored in another way."""
     found: dict[str, str] = {}
     for line in text.splitlines():
-        user, secret, *_ = *re.split(r"(?<!\\):", line, maxsplit=2), ""
+        user, secret, *_ = *WORDS.findall(line), "", ""
         if secret and not line.startswith("#"):
             found.setdefault(_plain(user), _plain(secret.removeprefix("TEXT")) if secret.startswith("TEXT") else "")
     return found
