@@ -189,7 +189,7 @@ CATALOGUE: tuple[Setting, ...] = (
         "0",
         "A standby further behind gets no reads; 0 never",
         unit="bytes",
-        maximum=9_223_372_036_854_775_807,
+        maximum=2**53,  # beyond it, Pgpool-II rounds; the largest 64-bit number comes back as 0 (seen on 4.3)
     ),
     *(
         _number(
