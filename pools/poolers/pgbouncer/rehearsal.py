@@ -15,9 +15,9 @@ from pools.poolers.kind import Rejected
 from pools.poolers.pgbouncer import program, render
 from pools.poolers.pgbouncer.program import SETTINGS
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
+from pools.poolers.throwaway import SEARCH_PATH, handed_over
 
 START_TIMEOUT_S = 10
-SEARCH_PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
 PREFIX = ".pooldeck-rehearsal-"
 LOG_PREFIX = re.compile(r"^\S+ \S+ \S+ \[?\d+\]? ")
 
@@ -100,11 +100,6 @@ def _instead(main: str, folder: str, uid: int) -> dict[str, str]:
 
 def _run(argv: list[str], folder: Path, config_dir: str, owner: os.stat_result) -> str:
     """What it complained of before it ended; empty once it is up (then it is killed)."""
-    account: dict[str, object] = {}
-    if os.geteuid() == 0:
-        account = {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": []}
-        for path in (folder, *folder.iterdir()):
-            os.chown(path, owner.st_uid, owner.st_gid)
     with subprocess.Popen(  # type: ignore[call-overload]
         argv,
         cwd=config_dir,
@@ -112,7 +107,7 @@ def _run(argv: list[str], folder: Path, config_dir: str, owner: os.stat_result) 
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
-        **account,
+        **handed_over(folder, owner),
     ) as child:
         deadline = threading.Timer(START_TIMEOUT_S, child.kill)
         deadline.start()

@@ -16,10 +16,10 @@ from pools.poolers.catalogue import Version
 from pools.poolers.kind import Rejected
 from pools.poolers.pgpool import render
 from pools.poolers.pgpool.render import HBA, MAIN, PCP
+from pools.poolers.throwaway import SEARCH_PATH, handed_over
 
 START_TIMEOUT_S = 20
 STOP_TIMEOUT_S = 5
-SEARCH_PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
 SIGNS = re.compile(r"\b(?:ERROR|FATAL|PANIC):\s*(.+)")
 COMMANDS = ("failover_command", "failback_command", "follow_primary_command", "ssl_passphrase_command")
 
@@ -88,11 +88,6 @@ def _free_port() -> socket.socket:
 
 def _run(argv: list[str], folder: Path, owner: os.stat_result) -> str:
     """What it complained of before it ended; empty once it is up (then it is ended)."""
-    account: dict[str, object] = {}
-    if os.geteuid() == 0:
-        account = {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": []}
-        for path in (folder, *folder.iterdir()):
-            os.chown(path, owner.st_uid, owner.st_gid)
     with subprocess.Popen(  # type: ignore[call-overload]
         argv,
         cwd=folder,
@@ -102,7 +97,7 @@ def _run(argv: list[str], folder: Path, owner: os.stat_result) -> str:
         text=True,
         errors="replace",
         start_new_session=True,
-        **account,
+        **handed_over(folder, owner),
     ) as child:
         deadline = threading.Timer(START_TIMEOUT_S, _end, [child, signal.SIGKILL])
         deadline.start()
