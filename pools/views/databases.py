@@ -12,11 +12,10 @@ from django.views.decorators.http import require_safe
 
 from panel.accounts.permissions import person
 from pools import databases
-from pools.errors import IllegalTransition, PoolsError
+from pools.errors import PoolsError
 from pools.holding_forms import DatabaseChangeForm, DatabaseForm
-from pools.obstacles import InTheWay
 from pools.views.access import staff_only
-from pools.views.holdings import asks_server, choices_of, cluster_of, page_of
+from pools.views.holdings import Droppable, asks_server, choices_of, cluster_of, drop_answer, page_of
 from pools.views.saving import attempt
 
 
@@ -75,16 +74,16 @@ def database_drop(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Drop a database whose name was typed; what stands in the way is shown instead."""
     cluster = cluster_of(pk)
     database = databases.find(cluster, request.GET.get("name", ""))
-    context: dict[str, Any] = {"cluster": cluster, "database": database, "typed": request.POST.get("name")}
-    context["guarded"] = databases.guarded(cluster, database)
-    if request.method == "POST" and context["typed"] == database.name:
-        try:
-            databases.drop(cluster, database.name, person(request.user))
-        except InTheWay as error:
-            return render(request, "pools/database_drop.html", context | {"obstacles": error.obstacles}, status=409)
-        except IllegalTransition as error:
-            return render(request, "pools/database_drop.html", context | {"refused": str(error)}, status=409)
-        messages.success(request, f"Database {database.name} was dropped.")
-        return redirect("cluster-databases", pk)
-    context["obstacles"] = databases.in_the_way(cluster, database.name)
-    return render(request, "pools/database_drop.html", context)
+    context: dict[str, Any] = {
+        "cluster": cluster,
+        "database": database,
+        "guarded": databases.guarded(cluster, database),
+    }
+    thing = Droppable(
+        "Database",
+        database.name,
+        in_the_way=partial(databases.in_the_way, cluster, database.name),
+        drop=partial(databases.drop, cluster, database.name, person(request.user)),
+        list_name="cluster-databases",
+    )
+    return drop_answer(request, "pools/database_drop.html", context, thing)

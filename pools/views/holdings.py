@@ -1,6 +1,7 @@
 """What the pages of a cluster's databases and roles share."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeVar
 from uuid import UUID
@@ -8,17 +9,29 @@ from uuid import UUID
 from django.contrib import messages
 from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import get_object_or_404, redirect, render
 
 from pools import databases
 from pools.databases import Choices, Database
-from pools.errors import ClusterUnreachable, NotThere
+from pools.errors import ClusterUnreachable, IllegalTransition, NotThere
 from pools.models import Cluster
+from pools.obstacles import InTheWay, Obstacle
 from pools.roles import Role
 from pools.views.access import View
 
 PAGE_SIZE = 50
 Row = TypeVar("Row", Database, Role)
+
+
+@dataclass(frozen=True)
+class Droppable:
+    """A database or a role whose drop is asked for: how it is called, its verbs, and where its list is."""
+
+    word: str
+    name: str
+    in_the_way: Callable[[], Sequence[Obstacle]]
+    drop: Callable[[], object]
+    list_name: str
 
 
 def cluster_of(pk: UUID) -> Cluster:
@@ -38,6 +51,21 @@ def choices_of(cluster: Cluster) -> tuple[Choices, dict[str, Any]]:
         return databases.choices(cluster), {}
     except ClusterUnreachable as error:
         return Choices(), {"unreachable": str(error)}
+
+
+def drop_answer(request: HttpRequest, template: str, context: dict[str, Any], thing: Droppable) -> HttpResponse:
+    """The page that asks for the typed name, its refusal (409) naming the obstacles, or the list once it is gone."""
+    typed = context["typed"] = request.POST.get("name")
+    if request.method != "POST" or typed != thing.name:
+        return render(request, template, context | {"obstacles": thing.in_the_way()})
+    try:
+        thing.drop()
+    except InTheWay as error:
+        return render(request, template, context | {"obstacles": error.obstacles}, status=409)
+    except IllegalTransition as error:
+        return render(request, template, context | {"refused": str(error)}, status=409)
+    messages.success(request, f"{thing.word} {thing.name} was dropped.")
+    return redirect(thing.list_name, context["cluster"].pk)
 
 
 def asks_server(list_name: str) -> Callable[[View], View]:

@@ -15,9 +15,8 @@ from pools import roles
 from pools.errors import IllegalTransition, PoolsError
 from pools.holding_forms import RoleChangeForm, RoleForm
 from pools.models import Cluster
-from pools.obstacles import InTheWay
 from pools.views.access import staff_only
-from pools.views.holdings import asks_server, choices_of, cluster_of, page_of
+from pools.views.holdings import Droppable, asks_server, choices_of, cluster_of, drop_answer, page_of
 from pools.views.saving import attempt
 
 
@@ -100,16 +99,12 @@ def role_drop(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Drop a role whose name was typed; what stands in the way is shown instead."""
     cluster = cluster_of(pk)
     role = roles.find(cluster, request.GET.get("name", ""))
-    context: dict[str, Any] = {"cluster": cluster, "role": role, "typed": request.POST.get("name")}
-    context["guarded"] = roles.guarded(cluster, role)
-    if request.method == "POST" and context["typed"] == role.name:
-        try:
-            roles.drop(cluster, role.name, person(request.user))
-        except InTheWay as error:
-            return render(request, "pools/role_drop.html", context | {"obstacles": error.obstacles}, status=409)
-        except IllegalTransition as error:
-            return render(request, "pools/role_drop.html", context | {"refused": str(error)}, status=409)
-        messages.success(request, f"Role {role.name} was dropped.")
-        return redirect("cluster-roles", pk)
-    context["obstacles"] = roles.in_the_way(cluster, role.name)
-    return render(request, "pools/role_drop.html", context)
+    context: dict[str, Any] = {"cluster": cluster, "role": role, "guarded": roles.guarded(cluster, role)}
+    thing = Droppable(
+        "Role",
+        role.name,
+        in_the_way=partial(roles.in_the_way, cluster, role.name),
+        drop=partial(roles.drop, cluster, role.name, person(request.user)),
+        list_name="cluster-roles",
+    )
+    return drop_answer(request, "pools/role_drop.html", context, thing)
