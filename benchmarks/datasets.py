@@ -14,9 +14,9 @@ from benchmarks.engines.pgbench.initialize import ACCOUNTS_PER_SCALE, estimated_
 from benchmarks.errors import Refused
 from benchmarks.models import FINAL, Dataset, Purpose, Run, Status
 from benchmarks.targets import Target
-from pools import postgres
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster, Pool
+from pools.servers import postgres
 
 TABLES = ("pgbench_accounts", "pgbench_branches", "pgbench_history", "pgbench_tellers")
 LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS = 2_000, 15_000

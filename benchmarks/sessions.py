@@ -6,8 +6,8 @@ import psycopg
 
 from benchmarks.models import Run
 from panel.crypto import SealBroken
-from pools import postgres
 from pools.errors import PoolsError
+from pools.servers import postgres
 
 log = logging.getLogger(__name__)
 

@@ -16,8 +16,8 @@ from benchmarks.errors import InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.models import Purpose, Run
 from benchmarks.targets import Target
 from pools.errors import ClusterUnreachable
-from pools.login_failures import Cause
 from pools.models import Pool
+from pools.servers.login_failures import Cause
 
 PING_S = 1.0
 NAME_CAP = 200

@@ -4,9 +4,9 @@ import psycopg
 
 from benchmarks.models import Run
 from panel.crypto import SealBroken
-from pools import postgres
 from pools.errors import PoolsError
 from pools.models import ClusterStatus
+from pools.servers import postgres
 
 ANSWER_WITHIN_S = 2
 

@@ -9,9 +9,10 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import Model
 
-from pools import apply_requests, certificates, checking, names
+from pools import apply_requests, certificates, names
 from pools.errors import ClusterUnreachable, IllegalTransition, InvalidValues
 from pools.models import Cluster, ClusterState, ClusterStatus, Pool, SslMode
+from pools.servers import checking
 
 logger = logging.getLogger(__name__)
 

@@ -16,11 +16,11 @@ import psycopg
 from django.db import models
 from django.utils import timezone
 
-from pools import postgres
 from pools.errors import ClusterUnreachable, ConsoleRefused, IllegalTransition, InvalidValues, NotLive, PoolsError
 from pools.models import Pool, Pooler
 from pools.poolers import KINDS
 from pools.poolers.controls import Blocker, Condition, Controls
+from pools.servers import postgres
 
 logger = logging.getLogger(__name__)
 

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, field, replace
 
-from pools import certificates, places
+from pools import certificates
 from pools.errors import NoStandby
 from pools.models import Cluster, NodeRole, Pool, SslMode
-from pools.places import Address
+from pools.servers import places
+from pools.servers.places import Address
 
 YOUR_ROLE = "YOUR_ROLE"
 

@@ -6,10 +6,11 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from pools import clusters, places, settings_rules
+from pools import clusters, settings_rules
 from pools.models import Cluster, Mode, NodeRole, Pool, Pooler, PoolerKind
 from pools.poolers import KINDS
 from pools.poolers.catalogue import Scope, Setting
+from pools.servers import places
 from pools.setting_fields import field_of, written
 
 INBOUND = "Inbound user: each client logs in as itself"

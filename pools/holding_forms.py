@@ -4,10 +4,10 @@ from typing import Any
 
 from django import forms
 
-from pools.databases import ENCODINGS, NO_LIMIT, Choices, Database
 from pools.forms import Typed
-from pools.grants import Access
-from pools.roles import Role
+from pools.holdings.databases import ENCODINGS, NO_LIMIT, Choices, Database
+from pools.holdings.grants import Access
+from pools.holdings.roles import Role
 
 MONO = {"class": "pd-mono", "spellcheck": "false", "autocomplete": "off", "autocapitalize": "none"}
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import psycopg
 
-from pools import names, postgres
+from pools import names
 from pools.errors import ClusterUnreachable
-from pools.login_failures import Cause
 from pools.models import Cluster, ClusterStatus, Pool
+from pools.servers import postgres
+from pools.servers.login_failures import Cause
 
 Problems = Iterator[tuple[str, str]]
 FIELD_OF_CAUSE = {

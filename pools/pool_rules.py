@@ -1,9 +1,10 @@
 """What a pool may be, as far as it can be told without asking a server."""
 
-from pools import names, places
+from pools import names
 from pools.models import Mode, NodeRole, Pool, Pooler, PoolerKind
 from pools.poolers import KINDS
 from pools.poolers.kind import Problems
+from pools.servers import places
 
 LARGEST_SIZE = 100_000  # far beyond any max_connections (at most 262,143), within every column
 

@@ -11,11 +11,12 @@ from typing import Any
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from pools import files, names
+from pools import names
 from pools.errors import IllegalTransition, InvalidValues, PoolerUnreachable
 from pools.models import Pooler, PoolerKind, PoolerState, PoolState
 from pools.poolers import KINDS
 from pools.poolers.kind import PoolFigures
+from pools.revisions import files
 
 logger = logging.getLogger(__name__)
 

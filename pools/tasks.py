@@ -7,9 +7,11 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import models
 
-from pools import apply, checking, console_verbs, drift, poolers_admin
+from pools import apply, console_verbs, poolers_admin
 from pools.models import Pooler
 from pools.monitoring import recording, telling
+from pools.revisions import drift
+from pools.servers import checking
 
 NEXT_LOOK_S = 5  # beat's; a message that a stopped worker did not take by then is sent again
 

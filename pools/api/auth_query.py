@@ -10,8 +10,8 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from panel.accounts.permissions import person
-from pools import auth_query
-from pools.auth_query import Finding
+from pools.holdings import auth_query
+from pools.holdings.auth_query import Finding
 from pools.models import Cluster
 
 

@@ -10,8 +10,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from pools import client_advice, mode_linter
-from pools.mode_habits import Finding
+from pools.advice import client_advice, mode_linter
+from pools.advice.mode_habits import Finding
 from pools.models import Mode, Pool
 
 MODE = OpenApiParameter("as", enum=Mode.values, description="Judge another mode than the pool's own")

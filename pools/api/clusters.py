@@ -8,7 +8,7 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import ModelViewSet
 
 from panel.accounts.permissions import person
-from pools import checking, clusters
+from pools import clusters
 from pools.api.auth_query import AuthQueryActions
 from pools.api.databases import DatabaseActions
 from pools.api.filters import ClusterFilter
@@ -18,6 +18,7 @@ from pools.api.roles import RoleActions
 from pools.api.serializers import ClusterSerializer
 from pools.api.versions import expected_version
 from pools.models import Cluster
+from pools.servers import checking
 
 
 class ClusterViewSet(

@@ -11,8 +11,8 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from panel.accounts.permissions import person
-from pools import databases
-from pools.databases import Database
+from pools.holdings import databases
+from pools.holdings.databases import Database
 from pools.models import Cluster, Pool
 
 NAME = OpenApiParameter("name", location="path", description="Percent-encoded as UTF-8; a name with a slash has none")

@@ -9,11 +9,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from pools import insights, places
 from pools.api.serializers import AddressSerializer
-from pools.insights import Bar, IdleMemory, Insights
-from pools.memory import MemoryBudget
 from pools.models import Cluster
+from pools.servers import insights, places
+from pools.servers.insights import Bar, IdleMemory, Insights
+from pools.servers.memory import MemoryBudget
 
 NODE = OpenApiParameter("node", description="A node's id, or `own`: the cluster's own address; default: the primary")
 

@@ -11,9 +11,9 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from panel.accounts.permissions import person
-from pools import nodes
 from pools.api.serializers import NodeSerializer, password_field
 from pools.models import Cluster, ClusterNode
+from pools.servers import nodes
 
 
 class NewNodeSerializer(serializers.Serializer[Any]):

@@ -13,7 +13,7 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import ModelViewSet
 
 from panel.accounts.permissions import person
-from pools import adopting, apply, apply_requests, poolers_admin
+from pools import apply, apply_requests, poolers_admin
 from pools.api import pooler_settings
 from pools.api.pooler_nodes import NodeActions
 from pools.api.pooler_settings import SettingsActions
@@ -23,6 +23,7 @@ from pools.api.versions import expected_version
 from pools.errors import InvalidValues
 from pools.models import Pooler
 from pools.poolers import KINDS
+from pools.revisions import adopting
 
 SHOWN = sorted({word for kind in KINDS.values() for word in kind.words})
 

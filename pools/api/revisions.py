@@ -11,9 +11,9 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from panel.accounts.permissions import person
-from pools import revision_diffs, rollbacks
 from pools.api.serializers import FileSerializer, RevisionSerializer
 from pools.models import Pooler, Revision
+from pools.revisions import revision_diffs, rollbacks
 
 
 class DiffSerializer(serializers.Serializer[Any]):

@@ -11,12 +11,12 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from panel.accounts.permissions import person
-from pools import roles
 from pools.api.databases import LIMIT_HELP, NAME, LeadingPoolSerializer
-from pools.grants import Access
+from pools.holdings import roles
+from pools.holdings.grants import Access
+from pools.holdings.ownership import Owned
+from pools.holdings.roles import Role
 from pools.models import Cluster
-from pools.ownership import Owned
-from pools.roles import Role
 
 ONCE = {"Cache-Control": "no-store"}
 

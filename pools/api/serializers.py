@@ -7,11 +7,12 @@ from uuid import UUID
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from pools import budget, connection_strings, endpoints, places
+from pools import budget, connection_strings, endpoints
 from pools.endpoints import Endpoint
 from pools.models import Cluster, ClusterNode, ClusterState, ClusterStatus, NodeRole, Pool, Pooler, Revision
 from pools.poolers import KINDS
 from pools.poolers.advisory import Advisory
+from pools.servers import places
 
 
 def password_field(help_text: str = "") -> serializers.CharField:

@@ -3,7 +3,7 @@
 from pools.apply.attempts import Attempt, LockLost
 from pools.apply.runs import Drifted, apply_pooler
 from pools.apply.wanted import try_again, waiting_poolers
-from pools.folders import last_applied, live_files
+from pools.revisions.folders import last_applied, live_files
 
 __all__ = [
     "Attempt",

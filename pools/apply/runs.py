@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
 
-from pools import files, folders, wishes
 from pools.apply import holders, wanted
 from pools.apply.attempts import Attempt, LockLost, bury_the_dead, give_up, give_up_rest, refuse
 from pools.apply.wanted import Wanted
@@ -14,6 +13,7 @@ from pools.errors import ApplyFailed, PoolerUnreachable, PoolsError
 from pools.models import Pooler, PoolerState, PoolState, Revision, RevisionState
 from pools.poolers import KINDS
 from pools.poolers.kind import Rejected, Session
+from pools.revisions import files, folders, wishes
 
 logger = logging.getLogger(__name__)
 

@@ -59,7 +59,9 @@ class ClusterStatus(Found):
     used_connections = models.PositiveIntegerField(null=True)
     databases = models.JSONField(default=list)  # [{"name", "owner", "size_bytes" or null}]
     roles = models.JSONField(default=list)  # [{"name", "can_login", "superuser", "connection_limit"}]
-    replication = models.JSONField(default=list)  # pg_stat_replication of the primary; see pools.replication.RECEIVERS
+    replication = models.JSONField(
+        default=list
+    )  # pg_stat_replication of the primary; see pools.servers.replication.RECEIVERS
 
 
 class RolePassword(models.Model):

@@ -64,7 +64,7 @@ class Revision(models.Model):
     steps = models.JSONField(default=list)  # [{"at": ISO time, "step": word, "detail": sentence}]
     sealed_files = models.TextField(default="")
     sealed_given = models.TextField(default="")  # the files given to the pooler then, as they were given
-    wishes = models.JSONField(default=dict)  # what it was rendered from, without secrets; see pools.wishes
+    wishes = models.JSONField(default=dict)  # what it was rendered from, without secrets; see pools.revisions.wishes
     cause = models.CharField(max_length=100, default="")  # such as "rollback to 12"; empty: a change
     summary = models.CharField(max_length=300, default="")  # what it changes, in one line without secrets
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import template
 
-from pools import feature_table
+from pools.advice import feature_table
 from pools.models import PoolerKind
 
 register = template.Library()

@@ -9,8 +9,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from panel.accounts.permissions import person
-from pools import auth_query
 from pools.errors import PoolsError
+from pools.holdings import auth_query
 from pools.models import Cluster
 from pools.poolers.pgbouncer import lookup
 from pools.views.access import staff_changes

@@ -13,11 +13,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from panel.accounts.permissions import person
-from pools import budget, checking, clusters, connection_box
+from pools import budget, clusters, connection_box
 from pools.connection_box import Shown
 from pools.errors import IllegalTransition
 from pools.forms import ClusterForm
 from pools.models import Cluster, ClusterState, ClusterStatus
+from pools.servers import checking
 from pools.views.access import staff_only
 from pools.views.connections import connection_answer
 from pools.views.saving import attempt

@@ -9,10 +9,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods
 
 from panel.accounts.permissions import person
-from pools import adopting, apply, apply_requests, drift, files, folders, revision_diffs
-from pools.adopting import CannotAdopt
+from pools import apply, apply_requests
 from pools.errors import QueueDown
 from pools.models import Pooler
+from pools.revisions import adopting, drift, files, folders, revision_diffs
+from pools.revisions.adopting import CannotAdopt
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -11,12 +11,12 @@ from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from pools import databases
-from pools.databases import Choices, Database
 from pools.errors import ClusterUnreachable, IllegalTransition, NotThere
+from pools.holdings import databases
+from pools.holdings.databases import Choices, Database
+from pools.holdings.obstacles import InTheWay, Obstacle
+from pools.holdings.roles import Role
 from pools.models import Cluster
-from pools.obstacles import InTheWay, Obstacle
-from pools.roles import Role
 from pools.views.access import View
 
 PAGE_SIZE = 50

@@ -8,9 +8,9 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from pools import insights, places
 from pools.errors import ClusterUnreachable, NotThere
 from pools.models import Cluster
+from pools.servers import insights, places
 
 
 @never_cache

@@ -11,10 +11,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from panel.accounts.permissions import person
-from pools import checking, node_rows, nodes
 from pools.errors import IllegalTransition
 from pools.models import Cluster, ClusterNode
 from pools.node_forms import NodeForm
+from pools.servers import checking, node_rows, nodes
 from pools.views.access import staff_only
 from pools.views.saving import attempt
 

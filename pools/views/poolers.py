@@ -13,11 +13,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from panel.accounts.permissions import person
-from pools import apply, apply_requests, drift, poolers_admin
+from pools import apply, apply_requests, poolers_admin
 from pools.errors import IllegalTransition, QueueDown
 from pools.forms import PoolerForm
 from pools.models import Pooler, PoolerState, PoolState
 from pools.poolers import KINDS
+from pools.revisions import drift
 from pools.views.access import staff_only
 from pools.views.live import console_rows
 from pools.views.monitoring import live_part

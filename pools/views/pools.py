@@ -13,10 +13,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from panel.accounts.permissions import person
-from pools import apply, apply_requests, budget, checking, connection_box, modes, pool_changes, settings_page
+from pools import apply, apply_requests, budget, connection_box, modes, pool_changes, settings_page
 from pools.connection_box import Shown
 from pools.forms import FURTHER, PoolForm, edited_pool
 from pools.models import Cluster, Pool, Pooler, PoolState
+from pools.servers import checking
 from pools.views import mode_check
 from pools.views.access import staff_only
 from pools.views.connections import connection_answer

@@ -10,9 +10,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_safe
 
 from panel.accounts.permissions import person
-from pools import folders, revision_diffs, rollbacks
 from pools.models import Pooler, Revision, RevisionState
-from pools.rollbacks import CannotRollBack
+from pools.revisions import folders, revision_diffs, rollbacks
+from pools.revisions.rollbacks import CannotRollBack
 from pools.views.access import staff_only
 
 PAGE_SIZE = 50

@@ -11,9 +11,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from panel.accounts.permissions import person
-from pools import roles
 from pools.errors import IllegalTransition, PoolsError
 from pools.holding_forms import RoleChangeForm, RoleForm
+from pools.holdings import roles
 from pools.models import Cluster
 from pools.views.access import staff_only
 from pools.views.holdings import Droppable, asks_server, choices_of, cluster_of, drop_answer, page_of

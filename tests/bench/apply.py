@@ -62,12 +62,12 @@ class Stopwatch:
 
 def watch(stopwatch: Stopwatch) -> None:
     """Put the stopwatch around the parts of an apply."""
-    from pools import files, wishes
     from pools.apply import Attempt
     from pools.models import Revision
     from pools.models.revisions import RevisionQuerySet
     from pools.poolers.pgbouncer import console
     from pools.poolers.pgbouncer.session import PgBouncerSession
+    from pools.revisions import files, wishes
 
     for owner, name, part in (
         (wishes, "snapshot", "snapshot"),
@@ -175,8 +175,8 @@ def run(count: int, rounds: int) -> bool:
     """Make them all, change one, change nothing but a setting."""
     from django.core.management import call_command
 
-    from pools import drift
     from pools.models import Pool, PoolState
+    from pools.revisions import drift
 
     call_command("migrate", verbosity=0)
     stopwatch = Stopwatch()

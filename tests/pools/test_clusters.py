@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from panel.quickstart.ports import free_port
-from pools import checking, clusters
+from pools import clusters
 from pools.clusters import InvalidCluster
 from pools.errors import IllegalTransition, Stale
 from pools.models import Cluster, ClusterState, PoolState
+from pools.servers import checking
 from tests.certificates import self_signed
 from tests.pools.conftest import Asked
 from tests.pools.records import a_cluster, a_pool, checked, know_password

@@ -6,15 +6,16 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from panel.crypto import SealBroken
-from pools import names, places
+from pools import names
 from pools.models import NodeRole, Pool
-from pools.places import Address
 from pools.poolers import catalogue
 from pools.poolers.catalogue import Scope, Version
 from pools.poolers.kind import Rejected
 from pools.poolers.pgbouncer import lookup, releases, values
 from pools.poolers.pgbouncer.catalogue import CATALOGUE
 from pools.poolers.pgbouncer.quoting import PAIR, quoted
+from pools.servers import places
+from pools.servers.places import Address
 
 LINE = re.compile(r"; pool (?P<pool>[0-9a-f-]{36})\n(?P<name>\S+) = (?P<pairs>.+)")
 

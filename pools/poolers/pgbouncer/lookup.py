@@ -1,6 +1,6 @@
 """How PgBouncer finds the secrets of inbound users: the query it runs, and the function that answers it."""
 
-from pools.postgres import Connection
+from pools.servers.postgres import Connection
 
 SCHEMA, FUNCTION = "pooldeck", "user_lookup"
 QUERY = "SELECT usename, passwd FROM pooldeck.user_lookup($1)"

@@ -5,11 +5,8 @@ from contextlib import suppress
 from pathlib import PurePosixPath
 from uuid import UUID
 
-from pools import files, postgres
 from pools.errors import ClusterUnreachable, PoolerUnreachable
-from pools.login_failures import Cause
 from pools.models import Pool, Pooler, PoolState
-from pools.places import Address
 from pools.poolers.kind import ClusterBusy, Draft, Files, Progress, Rejected
 from pools.poolers.pgbouncer import (
     certificate,
@@ -28,6 +25,10 @@ from pools.poolers.pgbouncer.drafting import Drafting, text_of
 from pools.poolers.pgbouncer.entries import Entry
 from pools.poolers.pgbouncer.program import SETTINGS
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
+from pools.revisions import files
+from pools.servers import postgres
+from pools.servers.login_failures import Cause
+from pools.servers.places import Address
 
 MOST_LOGINS = 200
 MOST_WITNESSES = 20

@@ -7,7 +7,6 @@ from uuid import UUID
 
 import psycopg
 
-from pools import files, postgres
 from pools.errors import ClusterUnreachable, PoolerUnreachable
 from pools.models import Pool, Pooler
 from pools.poolers.catalogue import Version
@@ -17,6 +16,8 @@ from pools.poolers.pgpool import backends, pcp, rehearsal, render, sql, verify
 from pools.poolers.pgpool.catalogue import by_name
 from pools.poolers.pgpool.draft import ALL_FILES, Drafting
 from pools.poolers.pgpool.render import MAIN
+from pools.revisions import files
+from pools.servers import postgres
 
 # a child takes a reload when it next waits for a client or a query
 SEEN_WITHIN_S = 10

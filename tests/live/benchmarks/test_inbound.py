@@ -7,8 +7,9 @@ import pytest
 from benchmarks import submitting
 from benchmarks.errors import InvalidTarget
 from benchmarks.models import Status
-from pools import apply, auth_query, connection_box, connection_strings, endpoints
+from pools import apply, connection_box, connection_strings, endpoints
 from pools.connection_box import Shown
+from pools.holdings import auth_query
 from pools.models import Cluster, Pool, PoolState
 from tests.live.benchmarks.conftest import QUICK, execute
 

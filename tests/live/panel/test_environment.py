@@ -24,7 +24,7 @@ import sys
 import django
 django.setup()
 from pools.endpoints import Endpoint
-from pools.postgres import connect_endpoint
+from pools.servers.postgres import connect_endpoint
 host, port, user = sys.argv[1:]
 endpoint = Endpoint(host, int(port), "postgres", user, sys.stdin.read(), "disable", None)
 with connect_endpoint(endpoint) as session:

@@ -8,9 +8,10 @@ from django.test import Client
 from django.urls import reverse
 
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
-from pools import adopting, apply, drift, tasks
-from pools.adopting import CannotAdopt
+from pools import apply, tasks
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
+from pools.revisions import adopting, drift
+from pools.revisions.adopting import CannotAdopt
 from tests.callers import bearer, person
 from tests.live.pools.conftest import Live, LogIn, MakePool
 

@@ -12,10 +12,11 @@ from django.db import connection
 from django.utils import timezone
 
 from panel.quickstart.servers import PgBouncerServer
-from pools import apply, files, swaps
+from pools import apply
 from pools.models import Pool, Pooler, PoolState, Revision, RevisionState
 from pools.poolers.pgbouncer import console, rehearsal, verify
 from pools.poolers.pgbouncer.session import PgBouncerSession
+from pools.revisions import files, swaps
 from tests.live.pools.conftest import Live, LogIn, MakePool
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]

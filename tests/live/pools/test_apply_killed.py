@@ -12,10 +12,11 @@ from django.db import connection
 from django.utils import timezone
 
 from panel.quickstart.servers import PgBouncerServer
-from pools import apply, rollbacks, swaps
+from pools import apply
 from pools.models import Pool, Pooler, PoolState, Revision, RevisionState
 from pools.poolers.pgbouncer import console
 from pools.poolers.pgbouncer.session import PgBouncerSession
+from pools.revisions import rollbacks, swaps
 from tests.live.pools.conftest import Live, LogIn, MakePool
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
@@ -56,7 +57,7 @@ class Killing:
 
 
 class Calls:
-    """The os module as pools.swaps sees it, each call that changes something counted."""
+    """The os module as pools.revisions.swaps sees it, each call that changes something counted."""
 
     def __init__(self, killing: Killing) -> None:
         for name in FILE_STEPS:

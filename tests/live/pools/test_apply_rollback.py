@@ -9,11 +9,12 @@ import pytest
 from django.utils import timezone
 
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
-from pools import apply, files
+from pools import apply
 from pools.apply import wanted
 from pools.models import Cluster, Pool, Pooler, PoolerState, PoolState, RevisionState
 from pools.poolers.pgbouncer import console, rehearsal, verify
 from pools.poolers.pgbouncer.drafting import Drafting
+from pools.revisions import files
 from tests.live.pools.conftest import Live, LogIn, MakePool
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]

@@ -17,8 +17,9 @@ from psycopg import sql
 
 from panel.quickstart import account
 from panel.quickstart.servers import PostgresServer, free_port
-from pools import budget, checking, clusters
+from pools import budget, clusters
 from pools.models import Cluster, ClusterState
+from pools.servers import checking
 from tests.live.conftest import FAST
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]

@@ -8,11 +8,12 @@ import pytest
 from psycopg import sql
 
 from panel.quickstart.servers import PostgresServer
-from pools import databases, pool_changes
-from pools.databases import InvalidDatabase
+from pools import pool_changes
 from pools.errors import IllegalTransition, InvalidValues, NotThere
+from pools.holdings import databases
+from pools.holdings.databases import InvalidDatabase
+from pools.holdings.obstacles import InTheWay
 from pools.models import Cluster, Pooler
-from pools.obstacles import InTheWay
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db]
 

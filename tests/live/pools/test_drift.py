@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from panel.quickstart.servers import PgBouncerServer
-from pools import apply, drift
+from pools import apply
 from pools.models import Pool, Pooler, PoolState, RevisionState
+from pools.revisions import drift
 from tests.live.pools.conftest import Live, MakePool
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]

@@ -8,7 +8,8 @@ import pytest
 
 from panel.quickstart import account
 from panel.quickstart.servers import PgBouncerServer, PgpoolServer
-from pools import apply, feature_table, pool_rules
+from pools import apply, pool_rules
+from pools.advice import feature_table
 from pools.models import Cluster, Mode, Pool, Pooler, PoolerKind, PoolState
 from pools.poolers import KINDS
 from pools.poolers.pgpool import pcp, sql

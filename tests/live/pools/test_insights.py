@@ -10,12 +10,12 @@ import psycopg
 import pytest
 
 from panel.quickstart.servers import PostgresServer, free_port
-from pools import insights
 from pools.errors import ClusterUnreachable
-from pools.insights import IdleMemory, Insights, Part
-from pools.memory import MB, Settings
 from pools.models import Cluster
-from pools.processes import Measured, Why
+from pools.servers import insights
+from pools.servers.insights import IdleMemory, Insights, Part
+from pools.servers.memory import MB, Settings
+from pools.servers.processes import Measured, Why
 from tests.live.standbys import registered, until
 from tests.postgresqls import bindirs
 
@@ -144,7 +144,7 @@ def test_idle_connections_are_measured_where_they_run_here(cluster: Cluster, ser
 def test_a_process_of_that_number_that_is_another_is_not_taken_for_the_servers(
     cluster: Cluster, server: PostgresServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("pools.processes.PROC", tmp_path)
+    monkeypatch.setattr("pools.servers.processes.PROC", tmp_path)
     with client(server, "web"):
         found = seen(cluster, 1)
     assert found.idle == IdleMemory(1, None, Why.ELSEWHERE)

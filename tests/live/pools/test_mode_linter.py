@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from panel.quickstart.servers import PostgresServer, free_port
-from pools import mode_linter
+from pools.advice import mode_linter
 from pools.models import Cluster, Mode, Pool
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE, FAST
 from tests.pools.records import a_cluster, a_pooler, know_password

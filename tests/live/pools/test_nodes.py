@@ -8,9 +8,10 @@ import psycopg
 import pytest
 
 from panel.quickstart.servers import PostgresServer, free_port
-from pools import checking, endpoints, nodes, places, postgres
+from pools import endpoints
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster, ClusterNode, ClusterState, ClusterStatus, NodeRole, Pool, PoolState
+from pools.servers import checking, nodes, places, postgres
 from tests.live.conftest import FAST
 from tests.live.standbys import StandbyServer, registered, typed, until
 from tests.pools.records import a_pool

@@ -8,9 +8,10 @@ import psycopg
 import pytest
 
 from panel.quickstart.servers import PgBouncerServer, PgpoolServer, PostgresServer
-from pools import apply, databases, pool_changes, roles
+from pools import apply, pool_changes
+from pools.holdings import databases, roles
+from pools.holdings.obstacles import InTheWay
 from pools.models import Cluster, Pool, Pooler, PoolerKind, PoolState
-from pools.obstacles import InTheWay
 from tests.live.pools.conftest import LogIn, MakePool
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]

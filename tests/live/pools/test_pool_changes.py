@@ -15,9 +15,10 @@ from psycopg import sql
 
 from panel import env
 from panel.quickstart.servers import PostgresServer
-from pools import checking, pool_changes
+from pools import pool_changes
 from pools.models import Cluster, Pool, Pooler, PoolState
 from pools.pool_changes import InvalidPool
+from pools.servers import checking
 from tests.live.conftest import APP_PASSWORD
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db]

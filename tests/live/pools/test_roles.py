@@ -11,11 +11,12 @@ import pytest
 from psycopg import sql
 
 from panel.quickstart.servers import PostgresServer, free_port
-from pools import databases, pool_changes, roles
+from pools import pool_changes
 from pools.errors import IllegalTransition, InvalidValues, NotThere
+from pools.holdings import databases, roles
+from pools.holdings.obstacles import InTheWay
+from pools.holdings.roles import InvalidRole
 from pools.models import Cluster, Pool, Pooler, PoolState
-from pools.obstacles import InTheWay
-from pools.roles import InvalidRole
 from tests.live.conftest import FAST
 from tests.live.pools.test_databases import ODD_NAMES
 from tests.postgresqls import bindirs

@@ -4,8 +4,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from pools import apply, rollbacks
+from pools import apply
 from pools.models import Pool, Pooler, PoolState, RevisionState
+from pools.revisions import rollbacks
 from tests.live.pools.conftest import Live, LogIn, MakePool
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]

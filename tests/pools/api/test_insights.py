@@ -4,9 +4,9 @@ import uuid
 
 import pytest
 
-from pools import insights
-from pools.insights import IdleMemory
-from pools.processes import Why
+from pools.servers import insights
+from pools.servers.insights import IdleMemory
+from pools.servers.processes import Why
 from tests.callers import anonymous, bearer
 from tests.pools.api.conftest import make_cluster
 from tests.pools.views.test_insights import a_look

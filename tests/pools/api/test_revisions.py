@@ -2,8 +2,8 @@
 
 import pytest
 
-from pools import wishes
 from pools.models import Pooler, PoolState, Revision, RevisionState
+from pools.revisions import wishes
 from tests.callers import anonymous, bearer
 from tests.pools.conftest import Asked
 from tests.pools.records import a_pool, a_pooler

@@ -7,9 +7,9 @@ from base64 import b85encode
 import pytest
 
 from panel import crypto
-from pools import wishes
 from pools.apply.wanted import Wanted
 from pools.models import Pool, PoolState, Revision, RevisionState
+from pools.revisions import wishes
 from tests.pools import records
 
 pytestmark = pytest.mark.django_db

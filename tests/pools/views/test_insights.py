@@ -6,12 +6,12 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from pools import insights
-from pools.insights import Bar, IdleMemory, Insights, Part, StateTotal
-from pools.memory import GB, MB, MemoryBudget, Settings
 from pools.models import Cluster
-from pools.places import Place
-from pools.processes import Measured, Why
+from pools.servers import insights
+from pools.servers.insights import Bar, IdleMemory, Insights, Part, StateTotal
+from pools.servers.memory import GB, MB, MemoryBudget, Settings
+from pools.servers.places import Place
+from pools.servers.processes import Measured, Why
 from tests.pools.records import a_cluster, a_node, checked
 
 pytestmark = pytest.mark.django_db

@@ -4,8 +4,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from pools import wishes
 from pools.models import Pooler, PoolState, Revision, RevisionState
+from pools.revisions import wishes
 from tests.callers import anonymous, queries_of
 from tests.pools.conftest import Asked
 from tests.pools.records import a_pool, a_pooler

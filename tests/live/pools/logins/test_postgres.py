@@ -14,11 +14,11 @@ import pytest
 
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, free_port
 from pools import certificates
-from pools import postgres as logins
 from pools.endpoints import Endpoint
 from pools.errors import ClusterUnreachable
-from pools.login_failures import Cause
 from pools.models import Cluster
+from pools.servers import postgres as logins
+from pools.servers.login_failures import Cause
 from tests.certificates import self_signed
 from tests.live.pools.logins.conftest import PASSWORD
 

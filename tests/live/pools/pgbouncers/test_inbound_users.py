@@ -7,9 +7,10 @@ import pytest
 from psycopg import sql
 
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
-from pools import apply, auth_query
-from pools import roles as roles_of
+from pools import apply
 from pools.errors import IllegalTransition, InvalidValues
+from pools.holdings import auth_query
+from pools.holdings import roles as roles_of
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
 from pools.poolers.pgbouncer import lookup
 from tests.live.pools.conftest import LogIn, MakePool

@@ -1,0 +1,113 @@
+"""Looks into a database for what a pool mode would break, before clients find out."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import psycopg
+from psycopg import sql
+
+from pools.advice import mode_habits
+from pools.advice.mode_habits import Finding, Statement
+from pools.errors import ClusterUnreachable
+from pools.models import Pool
+from pools.poolers import KINDS
+from pools.poolers.catalogue import Version
+from pools.servers import postgres
+
+MOST_STATEMENTS = 5000  # pg_stat_statements.max by default
+TEXT_LENGTH = 2000
+HIDDEN = "<insufficient privilege>"
+STATEMENTS, ACTIVITY = "pg_stat_statements", "pg_stat_activity"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was found, what was looked at (`looked`, a sentence each), and what could not be (`limits`)."""
+
+    findings: list[Finding] = field(default_factory=list)
+    looked: list[str] = field(default_factory=list)
+    limits: list[str] = field(default_factory=list)
+
+
+def look(wish: Pool) -> Report:
+    """Judge a pool (it need not be saved) by what runs in its database, as its user where it has one.
+
+    Session mode keeps everything, so nothing is asked then. An unreachable cluster is a limit, not an error.
+    """
+    if wish.mode not in mode_habits.SHARED:
+        return Report()
+    limits = [_of_prepared(wish)]
+    try:
+        with postgres.connect(wish.cluster, database=wish.database) as connection:
+            counted, why_not = _counted(connection, wish.user)
+            running = _running(connection, wish.user)
+    except (ClusterUnreachable, psycopg.Error) as error:
+        return Report(limits=[f"the cluster could not be asked what runs there: {error}", *limits])
+    statements = [*counted, *running]
+    hidden = sum(statement.text == HIDDEN for statement in statements)
+    if hidden:
+        why_not.append(f"{hidden} statements of other roles are hidden: grant pg_read_all_stats to see them")
+    return Report(
+        findings=mode_habits.find(statements, wish.mode),
+        looked=[*([_counted_words(len(counted))] if counted else []), _running_words(len(running))],
+        limits=[*why_not, *limits],
+    )
+
+
+def prepared_limits(pool: Pool) -> tuple[Version, int | None]:
+    """The pooler's release, and its max_prepared_statements as the panel gives it; None where it does not."""
+    given = pool.pooler.settings.get("max_prepared_statements")
+    return KINDS[pool.pooler.kind].version_of(pool.pooler.server_version), None if given is None else int(str(given))
+
+
+def _of_prepared(wish: Pool) -> str:
+    version, given = prepared_limits(wish)
+    if given is None and version < (1, 24):  # its default was 0 until then
+        given = 0
+    return mode_habits.of_prepared_statements(version, given)
+
+
+def _counted(connection: postgres.Connection, user: str) -> tuple[list[Statement], list[str]]:
+    """The statements that pg_stat_statements counted in this database, or why there are none."""
+    schema = connection.execute(
+        "SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = %s", [STATEMENTS]
+    ).fetchone()
+    if schema is None:
+        return [], [
+            f"the extension {STATEMENTS} is not installed in this database, so only what runs now was looked at: "
+            f"CREATE EXTENSION {STATEMENTS}, with it in shared_preload_libraries, then look again after a day"
+        ]
+    query = sql.SQL(
+        "SELECT left(query, {length}), calls FROM {schema}.pg_stat_statements"
+        " WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        " AND ({user} = '' OR userid = (SELECT oid FROM pg_roles WHERE rolname = {user}))"
+        " ORDER BY calls DESC LIMIT {most}"
+    ).format(length=TEXT_LENGTH, schema=sql.Identifier(schema[0]), user=sql.Literal(user), most=MOST_STATEMENTS)
+    try:
+        return list(_statements(connection.execute(query), STATEMENTS)), []
+    except psycopg.Error as error:  # installed, but not preloaded
+        return [], [f"the extension {STATEMENTS} could not be read: {' '.join(str(error).split())}"]
+
+
+def _running(connection: postgres.Connection, user: str) -> list[Statement]:
+    """The last statement of every client's session in this database, the panel's own left out."""
+    query = (
+        "SELECT left(query, %(length)s), 0 FROM pg_stat_activity WHERE datname = current_database()"
+        " AND backend_type = 'client backend' AND application_name NOT LIKE 'pooldeck%%'"
+        " AND (%(user)s = '' OR usename = %(user)s) AND query <> '' LIMIT %(most)s"
+    )
+    values = {"length": TEXT_LENGTH, "user": user, "most": MOST_STATEMENTS}
+    return list(_statements(connection.execute(query, values), ACTIVITY))
+
+
+def _statements(cursor: "psycopg.Cursor[tuple[object, ...]]", source: str) -> Iterator[Statement]:
+    for text, calls in cursor:
+        yield Statement(str(text), int(str(calls)), source)
+
+
+def _counted_words(count: int) -> str:
+    return f"{count} statements counted by {STATEMENTS}" + (", the most called" if count == MOST_STATEMENTS else "")
+
+
+def _running_words(count: int) -> str:
+    return f"the last statement of {count} session{'s' if count != 1 else ''} in {ACTIVITY}"

@@ -1,0 +1,84 @@
+"""Logs in to PostgreSQL, to a cluster or through a pool, and says precisely what failed."""
+
+from dataclasses import replace
+from typing import Any
+
+import psycopg
+from django.conf import settings
+
+from panel.crypto import SealBroken
+from pools import endpoints
+from pools.endpoints import Endpoint
+from pools.errors import ClusterUnreachable
+from pools.models import Cluster
+from pools.servers import login_failures
+from pools.servers.places import Address
+
+CONNECT_TIMEOUT_S = 5
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+
+def connect(
+    cluster: Cluster,
+    *,
+    at: Address | None = None,
+    database: str | None = None,
+    user: str | None = None,
+    password: str | None = None,
+    application_name: str = "pooldeck",
+    connect_timeout: int = CONNECT_TIMEOUT_S,
+) -> Connection:
+    """An autocommit connection to the cluster, as its admin or as `user` with `password` (else the known one).
+
+    It leads to the primary, as far as the last checks know it, unless `at` names one of the cluster's servers.
+    Raises `ClusterUnreachable`, whose message names the cause and the remedy.
+    """
+    endpoint = _admin_endpoint(cluster, at, database)
+    if user is not None:
+        endpoint = replace(endpoint, user=user, password=password or cluster.password_of(user))
+    return connect_endpoint(endpoint, application_name=application_name, connect_timeout=connect_timeout)
+
+
+def connect_endpoint(
+    endpoint: Endpoint, *, application_name: str = "pooldeck", connect_timeout: int = CONNECT_TIMEOUT_S
+) -> Connection:
+    """An autocommit connection to an endpoint; `connect_timeout` in seconds. Raises `ClusterUnreachable`."""
+    parameters = _parameters(endpoint) | {"application_name": application_name, "connect_timeout": connect_timeout}
+    try:
+        return psycopg.connect(autocommit=True, **parameters)
+    except (psycopg.Error, UnicodeError) as error:
+        cause, message = login_failures.explain(str(error), endpoint, connect_timeout)
+        # `from None`: libpq's error carries the connection's parameters, the password among them
+        raise ClusterUnreachable(message, cause) from None
+
+
+def _admin_endpoint(cluster: Cluster, at: Address | None, database: str | None) -> Endpoint:
+    try:
+        return endpoints.at(cluster, at, database) if at else endpoints.of_cluster(cluster, database)
+    except SealBroken:
+        raise ClusterUnreachable(
+            f"the stored password of {cluster.admin_user!r} can't be opened with the keys at hand: enter it again"
+        ) from None
+    except OSError as error:
+        raise ClusterUnreachable(f"the certificate authority can't be written for libpq: {error}") from error
+
+
+def _parameters(endpoint: Endpoint) -> dict[str, Any]:
+    """libpq's parameters; what could come from the panel's own environment or home directory is pinned."""
+    pinned = {
+        "passfile": str(settings.HOME / "no-passfile"),
+        "target_session_attrs": "any",
+        "gssencmode": "disable",
+        "keepalives_idle": 5,
+        "keepalives_interval": 2,
+        "keepalives_count": 3,
+    }
+    login = {
+        "host": endpoint.host,
+        "port": endpoint.port,
+        "dbname": endpoint.database,
+        "user": endpoint.user,
+        "password": endpoint.password or "",
+        "sslmode": endpoint.sslmode,
+    }
+    return pinned | login | ({"sslrootcert": endpoint.sslrootcert} if endpoint.sslrootcert else {})
