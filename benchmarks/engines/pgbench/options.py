@@ -3,11 +3,11 @@
 Nothing typed is corrected silently: a value is taken as it stands, filled where it was left out, or refused.
 """
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from benchmarks.engines.contract import Field, Value
+from benchmarks.engines import typed
+from benchmarks.engines.contract import Field
 from benchmarks.errors import InvalidOptions
 
 LOAD, PREPARE = "load", "prepare"
@@ -190,14 +190,9 @@ def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
     Raises `InvalidOptions` with every fault found.
     """
     fields = {field.name: field for field in fields_for(purpose)}
-    given = {name: value for name, value in raw.items() if value is not None and value != ""}
-    errors = {name: [_why_unknown(name, purpose)] for name in given if name not in fields}
-    options: dict[str, Any] = {}
-    for name in fields.keys() & given.keys():
-        try:
-            options[name] = _READERS[fields[name].kind](fields[name], given[name])
-        except ValueError as error:
-            errors[name] = [str(error)]
+    options, errors = typed.read(fields.values(), raw, {"steps": _steps})
+    unknown = (name for name, value in raw.items() if name not in fields and typed.is_given(value))
+    errors |= {name: [_why_unknown(name, purpose)] for name in unknown}
     filled = _filled(options, fields) if not errors else options
     for name, message in _contradictions(filled):
         errors.setdefault(name, []).append(message)
@@ -238,67 +233,9 @@ def _why_unknown(name: str, purpose: str) -> str:
     return f"{name!r} is not an option here; use {', '.join(field.name for field in fields_for(purpose))}"
 
 
-def _whole(field: Field, value: Any) -> int:
-    if isinstance(value, str) and value.strip().lstrip("-").isdecimal():
-        value = int(value) if len(value) <= 20 else value
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"{_shown(value)} is not a whole number: {_range(field)}")
-    return int(_within(field, value))
-
-
-def _number(field: Field, value: Any) -> float:
-    try:
-        number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise ValueError(f"{_shown(value)} is not a number: {_range(field)}")
-    return _within(field, number)
-
-
-def _within(field: Field, number: float) -> float:
-    low, high = field.minimum, field.maximum
-    if (low is not None and number < low) or (high is not None and number > high):
-        raise ValueError(f"{number:,} is out of range: {_range(field)}")
-    return number
-
-
-def _range(field: Field) -> str:
-    unit = f" {field.unit}" if field.unit else ""
-    return f"use {field.minimum:,} to {field.maximum:,}{unit}"
-
-
-def _yes_or_no(field: Field, value: Any) -> bool:
-    words = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str) and value.lower() in words:
-        return words[value.lower()]
-    raise ValueError(f"{_shown(value)} is neither true nor false: use one of these for {field.name}")
-
-
-def _choice(field: Field, value: Any) -> str:
-    if not isinstance(value, str) or value not in field.choices:
-        raise ValueError(f"{_shown(value)} is no {field.label.lower()} here: use one of {', '.join(field.choices)}")
-    return value
-
-
 def _steps(field: Field, value: Any) -> str:
     if not isinstance(value, str) or not set(value) <= set(INITIALIZE_STEPS) or len(set(value)) != len(value):
-        raise ValueError(f"{_shown(value)} are no steps: use letters of {INITIALIZE_STEPS}, each once")
+        raise ValueError(f"{typed.shown(value)} are no steps: use letters of {INITIALIZE_STEPS}, each once")
     if "t" not in value or not {"g", "G"} & set(value) or {"g", "G"} <= set(value):
-        raise ValueError(f"{_shown(value)} makes no dataset: t and one of g and G belong to it")
+        raise ValueError(f"{typed.shown(value)} makes no dataset: t and one of g and G belong to it")
     return value
-
-
-def _shown(value: Any) -> str:
-    return repr(value) if len(repr(value)) <= 60 else repr(value)[:60] + "…"
-
-
-_READERS: dict[str, Callable[[Field, Any], Value]] = {
-    "int": _whole,
-    "float": _number,
-    "bool": _yes_or_no,
-    "choice": _choice,
-    "steps": _steps,
-}
