@@ -2,22 +2,19 @@
 
 import logging
 import os
-import re
-import shutil
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from queue import Empty, Full, Queue
 from typing import IO
 
 from benchmarks.engines.line_reader import LineReader
+from benchmarks.load_account import drops_root, setpriv_words
 
 log = logging.getLogger(__name__)
 
@@ -25,9 +22,6 @@ CHUNK_BYTES = 65_536
 QUEUED_EVENTS = 20_000
 TERM_SECONDS = 5.0
 HELD_S = 5.0
-HOME_PREFIX = "pooldeck-run-"
-# An account that nothing else uses and that /etc/passwd need not know: systemd's list of ids calls 65520–65533 unused.
-LOAD_UID = 65533
 
 
 @dataclass(frozen=True)
@@ -46,19 +40,6 @@ class Ended:
     stream: str
 
 
-@cache
-def _drops_root() -> bool:
-    """Whether the load can be given to LOAD_UID: only root can, and not in every container."""
-    if os.geteuid() != 0:
-        return False
-    trial = subprocess.run(["setpriv", *_account_words(), "true"], capture_output=True, check=False)
-    return trial.returncode == 0
-
-
-def _account_words() -> list[str]:
-    return [f"--reuid={LOAD_UID}", f"--regid={LOAD_UID}", "--clear-groups", "--no-new-privs"]
-
-
 def _reachable(program: str) -> bool:
     """Whether an account without rights of its own can start the program (one under /root it can't)."""
     path = Path(program).resolve()
@@ -70,51 +51,8 @@ def wrapped(argv: Sequence[str]) -> list[str]:
 
     setpriv sets the parent-death signal after the change of account, which would clear it (prctl(2)).
     """
-    drop = _account_words() if _drops_root() and _reachable(argv[0]) else []
+    drop = setpriv_words() if drops_root() and _reachable(argv[0]) else []
     return ["setpriv", *drop, "--pdeathsig=KILL", "--", *argv]
-
-
-@contextmanager
-def private_home(owner: str, password: str, certificate: str = "") -> Iterator[Path]:
-    """A 0700 folder with a 0600 `pgpass` of that password (and `root.crt`), the load's alone, gone afterwards.
-
-    `owner` names it, so that the reaper can tell whose left-over it is.
-    """
-    home = Path(tempfile.mkdtemp(prefix=f"{HOME_PREFIX}{owner}-"))
-    try:
-        _write_private(home / "pgpass", passfile_text(password))
-        if certificate:
-            _write_private(home / "root.crt", certificate)
-        if _drops_root():
-            os.chown(home, LOAD_UID, LOAD_UID)
-        yield home
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
-
-
-def passfile_text(password: str) -> str:
-    """A password file (libpq's) that fits any connection of this one run; `:` and `\\` escaped."""
-    escaped = password.replace("\\", "\\\\").replace(":", "\\:")
-    return f"*:*:*:*:{escaped}\n"
-
-
-def _write_private(path: Path, text: str) -> None:
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        file.write(text)
-    if _drops_root():
-        os.chown(path, LOAD_UID, LOAD_UID)
-
-
-def left_homes() -> dict[str, Path]:
-    """Owner → folder of every private home on this host, live ones included."""
-    pattern = re.compile(re.escape(HOME_PREFIX) + r"(?P<owner>[0-9a-f]{32}-\d+)-[^/]+")
-    folders = Path(tempfile.gettempdir()).glob(f"{HOME_PREFIX}*")
-    return {match["owner"]: folder for folder in folders if (match := pattern.fullmatch(folder.name))}
-
-
-def remove_home(folder: Path) -> None:
-    """Remove a private home that its run left behind."""
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 class LoadProcess:

@@ -5,7 +5,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from benchmarks import live, process, sessions
+from benchmarks import live, private_homes, sessions
 from benchmarks.models import Run, Validity
 
 log = logging.getLogger(__name__)
@@ -35,13 +35,13 @@ def _lose(run: Run) -> bool:
 
 def remove_left_homes() -> None:
     """Remove this host's folders of attempts that have ended, and those so old that no panel's run can use them."""
-    for owner, folder in process.left_homes().items():
+    for owner, folder in private_homes.left_homes().items():
         run_id, _, attempt = owner.partition("-")
         run = Run.objects.filter(pk=run_id).first()
         ended = run.is_final or run.attempt > int(attempt) if run else _is_old(folder)
         if ended:
             log.info("run %s: the folder its worker left is removed", run_id)
-            process.remove_home(folder)
+            private_homes.remove_home(folder)
 
 
 def _is_old(folder: Path) -> bool:

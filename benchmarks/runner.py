@@ -9,11 +9,12 @@ from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
 
-from benchmarks import datasets, live, sampling, sessions, targets, validity, versions
+from benchmarks import datasets, live, private_homes, sampling, sessions, targets, validity, versions
 from benchmarks.engines import engine
+from benchmarks.engines.contract import ROOT_CERTIFICATE, Command
 from benchmarks.errors import BenchmarksError, Fenced
 from benchmarks.models import Purpose, Run, Status, Validity
-from benchmarks.process import QUEUED_EVENTS, Ended, Line, LoadProcess, drain, private_home
+from benchmarks.process import QUEUED_EVENTS, Ended, Line, LoadProcess, drain
 from benchmarks.recording import Recorder
 from panel.crypto import SealBroken
 from pools.endpoints import Endpoint
@@ -83,17 +84,19 @@ def _conduct(run: Run, recorder: Recorder) -> Ending:
     recorder.state(status=Status.STARTING)
     program = engine(run.engine).find()
     endpoint = targets.endpoint_of(run)
-    with private_home(f"{run.pk.hex}-{run.attempt}", endpoint.password or "", _pem(endpoint)) as home:
-        argv, env = engine(run.engine).build_command(
+    with private_homes.private_home(f"{run.pk.hex}-{run.attempt}", endpoint.password or "", _pem(endpoint)) as home:
+        command = engine(run.engine).build_command(
             run.options,
             purpose=run.purpose,
             binary=program.path,
-            passfile=str(home / "pgpass"),
-            endpoint=replace(endpoint, sslrootcert=str(home / "root.crt")) if endpoint.sslrootcert else endpoint,
+            home=home,
+            endpoint=_reached_from(home, endpoint),
             application_name=run.application_name,
             version=program.version,
         )
-        exit_code, stop = _load(run, recorder, argv, env, home)
+        for name, text in command.files.items():
+            private_homes.put(home / name, text)
+        exit_code, stop = _load(run, recorder, command, home)
     return _ending(run, recorder, exit_code, stop)
 
 
@@ -101,11 +104,16 @@ def _pem(endpoint: Endpoint) -> str:
     return Path(endpoint.sslrootcert).read_text(encoding="utf-8") if endpoint.sslrootcert else ""
 
 
-def _load(run: Run, recorder: Recorder, argv: list[str], env: dict[str, str], home: Path) -> tuple[int, Stopped | None]:
+def _reached_from(home: Path, endpoint: Endpoint) -> Endpoint:
+    """The same endpoint, its certificate read from the private home."""
+    return replace(endpoint, sslrootcert=str(home / ROOT_CERTIFICATE)) if endpoint.sslrootcert else endpoint
+
+
+def _load(run: Run, recorder: Recorder, command: Command, home: Path) -> tuple[int, Stopped | None]:
     """The exit code, and why the load was stopped early (None: it came to its own end)."""
     events: Queue[object] = Queue(QUEUED_EVENTS)
     stop: Stopped | None = None
-    with _started(recorder, argv, env, home, events) as load:
+    with _started(recorder, command, home, events) as load:
         try:
             with sampling.watching(run.pool if run.purpose == Purpose.LOAD else None, events):
                 _listen(load, recorder, time.monotonic() + allowed_s(run))
@@ -120,13 +128,11 @@ def _load(run: Run, recorder: Recorder, argv: list[str], env: dict[str, str], ho
 
 
 @contextmanager
-def _started(
-    recorder: Recorder, argv: list[str], env: dict[str, str], home: Path, events: "Queue[object]"
-) -> Iterator[LoadProcess]:
+def _started(recorder: Recorder, command: Command, home: Path, events: "Queue[object]") -> Iterator[LoadProcess]:
     """The program, started once the attempt is known to hold still, and surely ended."""
     server_version = versions.of_server(recorder.run)
-    recorder.begin(time.monotonic(), status=Status.RUNNING, command=argv, server_version=server_version)
-    load = LoadProcess(argv, env, home, events)
+    recorder.begin(time.monotonic(), status=Status.RUNNING, command=command.argv, server_version=server_version)
+    load = LoadProcess(command.argv, command.env, home, events)
     try:
         yield load
     finally:

@@ -1,8 +1,9 @@
 """What an engine and the rest of the panel say to each other: its options, its samples, what a line of it means."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 Value = int | float | bool | str
+PASSFILE, ROOT_CERTIFICATE = "pgpass", "root.crt"  # in the private home of a run
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,18 @@ class Field:
     group: str = "Load"
     purpose: str = "load"
     since: int = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program to start: its words, its whole environment (neither holds a password), and the files it reads.
+
+    `files` are names in the run's private home and their texts; they are written there before it starts.
+    """
+
+    argv: list[str]
+    env: dict[str, str]
+    files: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

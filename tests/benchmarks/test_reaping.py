@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from benchmarks import process, reaping
+from benchmarks import private_homes, reaping
 from benchmarks.models import Run, Sample, Status, Validity
 from panel.quickstart.ports import free_port
 from tests.pools.api.conftest import make_cluster
@@ -48,7 +48,7 @@ def test_a_run_that_is_well_is_left_alone(running):
 
 
 def test_a_folder_is_removed_once_its_attempt_has_ended(running):
-    with process.private_home(f"{running.pk.hex}-1", "secret") as home:
+    with private_homes.private_home(f"{running.pk.hex}-1", "secret") as home:
         reaping.remove_left_homes()
         assert home.exists()
         running.finish(Status.LOST)
@@ -57,7 +57,7 @@ def test_a_folder_is_removed_once_its_attempt_has_ended(running):
 
 
 def test_a_folder_of_a_run_that_another_panel_may_have_is_left_alone_until_it_is_old():
-    with process.private_home(uuid.uuid4().hex + "-1", "secret") as home:
+    with private_homes.private_home(uuid.uuid4().hex + "-1", "secret") as home:
         reaping.remove_left_homes()
         assert home.exists()
         os.utime(home, (0, 0))

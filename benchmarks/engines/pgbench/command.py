@@ -6,12 +6,12 @@ libpq with expand_dbname, which expands once: a database named `host=elsewhere`,
 
 import shlex
 from collections.abc import Iterator
-from pathlib import PurePath
+from pathlib import Path
 from typing import Any
 
 from psycopg.conninfo import make_conninfo
 
-from benchmarks.engines.contract import Field
+from benchmarks.engines.contract import PASSFILE, Command, Field
 from benchmarks.engines.pgbench.options import FIELDS, LOAD, PREPARE
 from benchmarks.errors import InvalidOptions
 from pools.endpoints import Endpoint
@@ -26,18 +26,17 @@ def build_command(
     *,
     purpose: str,
     binary: str,
-    passfile: str,
+    home: Path,
     endpoint: Endpoint,
     application_name: str,
     version: tuple[int, int],
-) -> tuple[list[str], dict[str, str]]:
-    """The arguments and the whole environment, neither of which holds a password.
+) -> Command:
+    """What starts it in the run's private home, which holds the password in `pgpass`.
 
-    `passfile` is a 0600 file in a folder of the run's own, which becomes HOME.
     Raises `InvalidOptions` for an option that this version does not know.
     """
     _refuse_newer_options(options, version)
-    return _arguments(options, purpose, binary, endpoint), _environment(passfile, application_name)
+    return Command(_arguments(options, purpose, binary, endpoint), _environment(home, application_name))
 
 
 def preview(options: dict[str, Any], endpoint: Endpoint, *, purpose: str = LOAD, binary: str = "pgbench") -> str:
@@ -93,17 +92,17 @@ def _connection_string(endpoint: Endpoint) -> str:
     )
 
 
-def _environment(passfile: str, application_name: str) -> dict[str, str]:
+def _environment(home: Path, application_name: str) -> dict[str, str]:
     """Built from nothing: what the worker's environment holds must not reach pgbench.
 
     PGOPTIONS is left out since PgBouncer refuses it (`unsupported startup parameter: options`).
     """
     return {
         "PATH": _PATH,
-        "HOME": str(PurePath(passfile).parent),
+        "HOME": str(home),
         "LC_ALL": "C",
         "PG_COLOR": "never",
-        "PGPASSFILE": passfile,
+        "PGPASSFILE": str(home / PASSFILE),
         "PGCONNECT_TIMEOUT": str(CONNECT_TIMEOUT_S),
         "PGAPPNAME": application_name,
     }

@@ -14,7 +14,7 @@ from django.conf import settings as django_settings
 from django.db import connection
 from pytest_django import Settings
 
-from benchmarks import datasets, dispatching, live, process, runner, submitting
+from benchmarks import datasets, dispatching, live, private_homes, runner, submitting
 from benchmarks.models import FINAL, Run, Status
 from panel import celery_app
 from panel.quickstart.panel_programs import Beat, Web, Worker
@@ -247,4 +247,4 @@ def _environment(folder: Path) -> list[bytes]:
 
 def homes_of(run: Run) -> list[Path]:
     """The private folders of the run on this host; other panels have theirs beside them."""
-    return [folder for owner, folder in process.left_homes().items() if owner.startswith(run.pk.hex)]
+    return [folder for owner, folder in private_homes.left_homes().items() if owner.startswith(run.pk.hex)]

@@ -11,7 +11,7 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.db import connections
 
-from benchmarks import cancelling, live, process, runner
+from benchmarks import cancelling, live, load_account, runner
 from benchmarks.errors import Refused
 from benchmarks.models import Run, Status, Validity
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
@@ -219,7 +219,7 @@ def test_a_load_is_not_given_the_workers_environment_or_roots_rights(
     begin(run)
     running = wait_for(run, has_samples(1))
     (pid,) = pgbenches(running)
-    assert Path(f"/proc/{pid}").stat().st_uid == (process.LOAD_UID if os.geteuid() == 0 else os.geteuid())
+    assert Path(f"/proc/{pid}").stat().st_uid == (load_account.LOAD_UID if os.geteuid() == 0 else os.geteuid())
     names = {word.split("=")[0] for word in Path(f"/proc/{pid}/environ").read_text().split("\0") if word}
     assert names == {"PATH", "HOME", "LC_ALL", "PG_COLOR", "PGPASSFILE", "PGCONNECT_TIMEOUT", "PGAPPNAME"}
     (home,) = homes_of(run)

@@ -1,6 +1,7 @@
 """The command line and environment: exact, from nothing, and nothing hostile gets out of its place."""
 
 import shlex
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,15 +21,16 @@ TARGET = "host=db.example.com port=6432 user=app dbname=bench sslmode=require"
 def command(
     raw: dict[str, Any], purpose: str = LOAD, endpoint: Endpoint = ENDPOINT, version: tuple[int, int] = (18, 1)
 ) -> tuple[list[str], dict[str, str]]:
-    return build_command(
+    built = build_command(
         validate(raw, purpose=purpose),
         purpose=purpose,
         binary="/usr/bin/pgbench",
-        passfile="/run/of-its-own/pgpass",
+        home=Path("/run/of-its-own"),
         endpoint=endpoint,
         application_name="pooldeck-abc-1",
         version=version,
     )
+    return built.argv, built.env
 
 
 def test_a_default_run() -> None:

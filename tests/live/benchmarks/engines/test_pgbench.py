@@ -18,7 +18,7 @@ from benchmarks.engines.pgbench.binary import Binary, ask
 from benchmarks.engines.pgbench.initialize import estimated_bytes
 from benchmarks.engines.pgbench.output import Output, read_output
 from benchmarks.models import Purpose, Validity
-from benchmarks.process import passfile_text
+from benchmarks.private_homes import passfile_text
 from benchmarks.validity import judge
 from panel.quickstart.servers import PostgresServer, free_port
 from pools.endpoints import Endpoint
@@ -75,18 +75,18 @@ class Bench:
 
     def run(self, raw: dict[str, Any], purpose: str = "load") -> tuple[Output, tuple[Validity, list[str]]]:
         options = validate(raw, purpose=purpose)
-        words, environment = build_command(
+        built = build_command(
             options,
             purpose=purpose,
             binary=self.binary.path,
-            passfile=str(self.passfile),
+            home=self.folder,
             endpoint=Endpoint(self.host, self.postgres.port, self.database, self.role, PASSWORD, "prefer"),
             application_name="pooldeck-live-1",
             version=self.binary.version,
         )
-        assert not any(PASSWORD in word for word in [*words, *environment.values()])
+        assert not any(PASSWORD in word for word in [*built.argv, *built.env.values()])
         ran = subprocess.run(
-            words, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+            built.argv, env=built.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
         )
         output = read_output(ran.stdout, ran.stderr)
         assert ran.returncode == 0, ran.stderr
@@ -168,16 +168,16 @@ def test_an_ordinary_run_is_valid(bench: Bench, options: dict[str, Any]) -> None
 def test_sessions_carry_the_name_of_their_run(bench: Bench) -> None:
     bench.run({"scale": 1}, Purpose.PREPARE)
     options = validate({"clients": 1, "duration": 30})
-    words, environment = build_command(
+    built = build_command(
         options,
         purpose="load",
         binary=bench.binary.path,
-        passfile=str(bench.passfile),
+        home=bench.folder,
         endpoint=Endpoint(bench.postgres.host, bench.postgres.port, bench.database, ROLE),
         application_name="pooldeck-live-2",
         version=bench.binary.version,
     )
-    process = subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(built.argv, env=built.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stderr is not None
         assert "progress:" in process.stderr.readline()
@@ -192,16 +192,18 @@ def test_a_wrong_password_ends_without_asking_for_one(binary: Binary, postgres: 
     passfile = tmp_path / "pgpass"
     passfile.touch(mode=0o600)
     passfile.write_text(passfile_text("wrong"))
-    words, environment = build_command(
+    built = build_command(
         validate({"clients": 1, "duration": 1}),
         purpose="load",
         binary=binary.path,
-        passfile=str(passfile),
+        home=tmp_path,
         endpoint=Endpoint(postgres.host, postgres.port, "postgres", postgres.superuser),
         application_name="pooldeck-live-3",
         version=binary.version,
     )
-    ran = subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
+    ran = subprocess.run(
+        built.argv, env=built.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20
+    )
     output = read_output(ran.stdout, ran.stderr)
     assert (ran.returncode, output.has_summary) == (1, False)
     assert "password authentication failed" in "\n".join(output.errors)

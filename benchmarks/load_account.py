@@ -1,0 +1,22 @@
+"""The account that load programs run as: one without rights of its own, where this process may give root up."""
+
+import os
+import subprocess
+from functools import cache
+
+# An account that nothing else uses and that /etc/passwd need not know: systemd's list of ids calls 65520–65533 unused.
+LOAD_UID = 65533
+
+
+@cache
+def drops_root() -> bool:
+    """Whether the load can be given to LOAD_UID: only root can, and not in every container."""
+    if os.geteuid() != 0:
+        return False
+    trial = subprocess.run(["setpriv", *setpriv_words(), "true"], capture_output=True, check=False)
+    return trial.returncode == 0
+
+
+def setpriv_words() -> list[str]:
+    """What setpriv(1) needs to hear to become that account."""
+    return [f"--reuid={LOAD_UID}", f"--regid={LOAD_UID}", "--clear-groups", "--no-new-privs"]
