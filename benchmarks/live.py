@@ -23,12 +23,12 @@ from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from benchmarks.models import PoolSample, Run, Sample, Status
+from benchmarks.models import Look, LookKind, PoolSample, Run, Sample, Status
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-Row = TypeVar("Row", Sample, PoolSample)
+Row = TypeVar("Row", Sample, PoolSample, Look)
 Position = tuple[int, int]  # attempt, seq
 
 BEGINNING = "0-0"
@@ -41,6 +41,12 @@ REDIS_REST_S = 1.0  # after a failure, so that a missing Redis costs a run one t
 BLOCK_MS = 5_000
 WITHOUT_REDIS_S = 0.5
 SAMPLE_FIELDS = ("t", "tps", "latency_ms", "stddev_ms", "failed", "lag_ms", "skipped", "retried", "retries")
+LOOK_EVENTS: dict[str, str] = {
+    LookKind.POOLER: "pooler",
+    LookKind.SERVER: "waits",
+    LookKind.HOST: "host",
+    LookKind.GENERATOR: "generator",
+}
 POOL_FIELDS = ("t", "cl_active", "cl_waiting", "sv_active", "sv_idle", "maxwait_ms")
 # The database is read for watchers here: a few threads for all of them, never one for each.
 _readers = ThreadPoolExecutor(max_workers=4, thread_name_prefix="live")
@@ -48,7 +54,7 @@ _readers = ThreadPoolExecutor(max_workers=4, thread_name_prefix="live")
 
 @dataclass(frozen=True)
 class Event:
-    """One event of a run; `name` is `sample pool waits state end` or `log`, `id` is `ATTEMPT-SEQ`."""
+    """One event of a run: `sample pool pooler waits host generator state log` or `end`; `id` is `ATTEMPT-SEQ`."""
 
     name: str
     id: str
@@ -154,6 +160,11 @@ def pool_payload(sample: PoolSample) -> dict[str, Any]:
     return _row(POOL_FIELDS, sample)
 
 
+def look_payload(look: Look) -> dict[str, Any]:
+    """`t` and the figures of that kind of look."""
+    return {"t": look.t, **look.figures}
+
+
 def state_payload(run: Run) -> dict[str, Any]:
     """`status progress_percent attempt started_at load_began_at cancel_requested`; times in ISO 8601 with zone."""
     return {
@@ -183,6 +194,10 @@ def history(run: Run, after: str = BEGINNING) -> list[Event]:
         *(
             Event("pool", event_id(row.attempt, row.seq), pool_payload(row))
             for row in _after(run.pool_samples.all(), *at)
+        ),
+        *(
+            Event(LOOK_EVENTS[row.kind], event_id(row.attempt, row.seq), look_payload(row))
+            for row in _after(run.looks.all(), *at)
         ),
     ]
     events.sort(key=lambda event: event.position)

@@ -13,9 +13,10 @@ from django.utils import timezone
 
 from benchmarks import live
 from benchmarks.engines.contract import Progress
-from benchmarks.models import PoolSample, Run, RunOutput, Sample
+from benchmarks.models import Look, PoolSample, Run, RunOutput, Sample
 from benchmarks.models.runs import LEASE
-from benchmarks.sampling import PoolLook
+from benchmarks.overlays.contract import Seen
+from benchmarks.overlays.pool import PoolLook
 
 log = logging.getLogger(__name__)
 
@@ -115,6 +116,19 @@ class Recorder:
         )
         self._write({}, row)
         self._send("pool", row.seq, live.pool_payload(row))
+
+    def look(self, seen: Seen) -> None:
+        """One look at what happened around the load."""
+        row = Look(
+            run=self.run,
+            attempt=self.run.attempt,
+            seq=self._next_seq(),
+            t=self.t(seen.at),
+            kind=seen.kind,
+            figures=seen.figures,
+        )
+        self._write({}, row)
+        self._send(live.LOOK_EVENTS[row.kind], row.seq, live.look_payload(row))
 
     def line(self, stream: str, text: str) -> None:
         """Keep a line of output."""

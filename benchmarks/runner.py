@@ -9,11 +9,14 @@ from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
 
-from benchmarks import datasets, live, private_homes, sampling, sessions, targets, validity, versions
+from benchmarks import conditions, datasets, live, overlays, private_homes, sessions, targets, validity, versions
+from benchmarks.conditions import Held
 from benchmarks.engines import engine
 from benchmarks.engines.contract import ROOT_CERTIFICATE, Command
 from benchmarks.errors import BenchmarksError, Fenced
 from benchmarks.models import Purpose, Run, Status, Validity
+from benchmarks.overlays.contract import Overlay, Seen
+from benchmarks.overlays.pool import PoolLook
 from benchmarks.process import QUEUED_EVENTS, Ended, Line, LoadProcess, drain
 from benchmarks.recording import Recorder
 from panel.crypto import SealBroken
@@ -96,7 +99,8 @@ def _conduct(run: Run, recorder: Recorder) -> Ending:
         )
         for name, text in command.files.items():
             private_homes.put(home / name, text)
-        exit_code, stop = _load(run, recorder, command, home)
+        with conditions.held(Held(run, endpoint, home, recorder)):
+            exit_code, stop = _load(run, recorder, command, home)
     return _ending(run, recorder, exit_code, stop)
 
 
@@ -115,7 +119,7 @@ def _load(run: Run, recorder: Recorder, command: Command, home: Path) -> tuple[i
     stop: Stopped | None = None
     with _started(recorder, command, home, events) as load:
         try:
-            with sampling.watching(run.pool if run.purpose == Purpose.LOAD else None, events):
+            with overlays.watching(Overlay(run, load.pid, home, events)):
                 _listen(load, recorder, time.monotonic() + allowed_s(run))
         except Stopped as early:
             stop = early
@@ -186,8 +190,10 @@ def _take(event: object, recorder: Recorder) -> None:
             _take_line(text, at, recorder)
         case Line(stream, text, _):
             recorder.line(stream, text)
-        case sampling.PoolLook():
+        case PoolLook():
             recorder.pool(event)
+        case Seen():
+            recorder.look(event)
 
 
 def _take_line(text: str, at: float, recorder: Recorder) -> None:

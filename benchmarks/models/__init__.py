@@ -1,18 +1,35 @@
 """The records of this app, one module a noun."""
 
+from benchmarks.models.ceilings import Ceiling, Holder
 from benchmarks.models.datasets import Dataset
-from benchmarks.models.runs import ACTIVE, FINAL, Purpose, Run, RunOutput, Status, Validity
+from benchmarks.models.generators import Generator
+from benchmarks.models.looks import LatencyHistogram, Look, LookKind
+from benchmarks.models.profiles import AppliedProfile, SettingsProfile
+from benchmarks.models.runs import ACTIVE, FINAL, Gate, Purpose, Run, RunOutput, Status, Tag, Validity
 from benchmarks.models.samples import PoolSample, Sample
+from benchmarks.models.scripts import Script, ScriptVersion
 
 __all__ = [
     "ACTIVE",
     "FINAL",
+    "AppliedProfile",
+    "Ceiling",
     "Dataset",
+    "Gate",
+    "Generator",
+    "Holder",
+    "LatencyHistogram",
+    "Look",
+    "LookKind",
     "PoolSample",
     "Purpose",
     "Run",
     "RunOutput",
     "Sample",
+    "Script",
+    "ScriptVersion",
+    "SettingsProfile",
     "Status",
+    "Tag",
     "Validity",
 ]

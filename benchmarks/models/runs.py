@@ -49,6 +49,25 @@ class Purpose(models.TextChoices):
     IMPORT = "import", "imported output"
 
 
+class Gate(models.TextChoices):
+    """What the run's thresholds say of it."""
+
+    PASSED = "passed", "passed"
+    FAILED = "failed", "failed"
+
+
+class Tag(models.Model):
+    """A word by which runs are found."""
+
+    name = models.CharField(max_length=40, unique=True)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class RunQuerySet(models.QuerySet["Run"]):
     """Making and claiming runs."""
 
@@ -122,6 +141,19 @@ class Run(models.Model):
     group = models.UUIDField(null=True, db_index=True)  # runs started together, done in order of number
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
 
+    # a run over several generators has one part for each of them; only the whole is listed and compared
+    parent = models.ForeignKey("self", null=True, on_delete=models.CASCADE, related_name="parts")
+    wanted_generators = models.JSONField(default=list)  # names; empty: any
+    alongside = models.BooleanField(default=False)  # asked for although others run on its cluster or generator
+    ready_at = models.DateTimeField(null=True)  # a part is prepared and waits for the mark
+    start_at = models.DateTimeField(null=True)  # the mark on which all parts start
+
+    note = models.TextField(default="", blank=True)
+    tags = models.ManyToManyField(Tag, related_name="runs", blank=True)
+    is_baseline = models.BooleanField(default=False)  # what other runs on its target are measured by
+    thresholds = models.JSONField(default=list)  # of {metric, at_least or at_most}
+    gate = models.CharField(max_length=6, choices=Gate.choices, default="", blank=True)
+
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED, db_index=True)
     validity = models.CharField(max_length=10, choices=Validity.choices, default="", blank=True)
     reasons = models.JSONField(default=list)
@@ -143,6 +175,8 @@ class Run(models.Model):
     statements = models.JSONField(default=list)
     client_version = models.CharField(max_length=200, default="")
     server_version = models.CharField(max_length=200, default="")
+    conditions = models.JSONField(default=dict)  # what was done and measured before and around the load
+    evidence = models.JSONField(default=dict)  # settings, revision and hardware as they were when it began
 
     objects = RunQuerySet.as_manager()
 
@@ -151,11 +185,13 @@ class Run(models.Model):
         indexes = [models.Index(fields=["status", "lease_until"])]
         constraints = [
             models.UniqueConstraint(
-                fields=["cluster"], condition=Q(status__in=["starting", "running"]), name="one_active_run_per_cluster"
+                fields=["cluster"],
+                condition=Q(status__in=["starting", "running"], alongside=False, parent=None),
+                name="one_active_run_per_cluster",
             ),
             models.UniqueConstraint(
                 fields=["generator"],
-                condition=Q(status__in=["starting", "running"]),
+                condition=Q(status__in=["starting", "running"], alongside=False),
                 name="one_active_run_per_generator",
             ),
         ]

@@ -28,6 +28,9 @@ class Sample(Event):
     skipped = models.PositiveBigIntegerField(null=True)
     retried = models.PositiveBigIntegerField(null=True)
     retries = models.PositiveBigIntegerField(null=True)
+    latency_p50_ms = models.FloatField(null=True)
+    latency_p95_ms = models.FloatField(null=True)
+    latency_p99_ms = models.FloatField(null=True)
 
     class Meta:
         ordering = ["attempt", "seq"]

@@ -8,8 +8,8 @@ from benchmarks import recording
 from benchmarks.engines.contract import Progress
 from benchmarks.errors import Fenced
 from benchmarks.models import PoolSample, Run, RunOutput, Sample, Status
+from benchmarks.overlays.pool import PoolLook
 from benchmarks.recording import Output, Recorder
-from benchmarks.sampling import PoolLook
 from panel.quickstart.ports import free_port
 
 pytestmark = pytest.mark.django_db

@@ -10,6 +10,7 @@ from queue import Full, Queue
 
 from django.db import connections
 
+from benchmarks.overlays.contract import Overlay
 from pools import watching as consoles
 from pools.models import Pool
 from pools.watching import Look
@@ -29,13 +30,14 @@ class PoolLook:
 
 
 @contextmanager
-def watching(pool: Pool | None, events: "Queue[object]") -> Iterator[None]:
-    """Puts a `PoolLook` into `events` each second; nothing where the run goes to a cluster directly."""
+def watching(overlay: Overlay) -> Iterator[None]:
+    """Puts a `PoolLook` into the events each second; nothing where the run goes to a cluster directly."""
+    pool = overlay.run.pool
     if pool is None:
         yield
         return
     over = threading.Event()
-    thread = threading.Thread(target=_watch, args=(pool, events, over), name=f"pool {pool.pk}", daemon=True)
+    thread = threading.Thread(target=_watch, args=(pool, overlay.events, over), name=f"pool {pool.pk}", daemon=True)
     thread.start()
     try:
         yield

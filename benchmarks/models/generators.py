@@ -1,0 +1,25 @@
+"""Generators: the workers that can run engines, as they described themselves when they were last seen."""
+
+from django.db import models
+from django.utils import timezone
+
+
+class Generator(models.Model):
+    """A worker by the name of its POOLDECK_GENERATOR.
+
+    `engines` is name → version of each program found there; `round_trips` is cluster id → `{min, avg, max}` in ms.
+    """
+
+    name = models.CharField(max_length=63, primary_key=True)
+    host = models.CharField(max_length=255, default="")
+    cores = models.PositiveIntegerField(default=0)
+    engines = models.JSONField(default=dict)
+    round_trips = models.JSONField(default=dict)
+    started_at = models.DateTimeField(default=timezone.now)
+    last_seen_at = models.DateTimeField(default=timezone.now, db_index=True)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,38 @@
+"""Scripts: pgbench scripts by name, every version of them kept."""
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+
+
+class Script(models.Model):
+    """A named script; what it says stands in its versions."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = models.CharField(max_length=100, unique=True)
+    description = models.CharField(max_length=500, default="", blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ScriptVersion(models.Model):
+    """What a script said from then on; never changed once it is saved."""
+
+    script = models.ForeignKey(Script, on_delete=models.CASCADE, related_name="versions")
+    number = models.PositiveIntegerField()
+    text = models.TextField()
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["script", "-number"]
+        constraints = [models.UniqueConstraint(fields=["script", "number"], name="one_text_of_a_version")]
+
+    def __str__(self) -> str:
+        return f"{self.script} version {self.number}"
