@@ -13,7 +13,7 @@ YOUR_ROLE = "YOUR_ROLE"
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where to log in and as whom; `sslrootcert` is a path or empty, the password never shows in `repr`."""
+    """Where to log in and as whom; `sslrootcert` and its like are paths or empty, no `repr` shows the password."""
 
     host: str
     port: int
@@ -22,6 +22,8 @@ class Endpoint:
     password: str | None = field(default=None, repr=False)
     sslmode: str = SslMode.PREFER.value
     sslrootcert: str = ""
+    sslcert: str = ""
+    sslkey: str = ""
 
     @property
     def is_socket(self) -> bool:

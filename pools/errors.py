@@ -23,13 +23,16 @@ class IllegalTransition(PoolsError):
 
 
 class ClusterUnreachable(PoolsError):
-    """The cluster can't be logged in to; the message says precisely why, `cause` in one word of login_failures."""
+    """The cluster can't be logged in to; the message says precisely why, `cause` in one word of login_failures.
+
+    `words` are those of the server and of libpq, without the password.
+    """
 
     status = 502
 
-    def __init__(self, message: str, cause: str = "other") -> None:
+    def __init__(self, message: str, cause: str = "other", words: str = "") -> None:
         super().__init__(message)
-        self.cause = cause
+        self.cause, self.words = cause, words
 
 
 class NoStandby(PoolsError):

@@ -201,7 +201,7 @@ def explain(text: str, endpoint: Endpoint, timeout_s: int) -> tuple[Cause, str]:
     for rule in RULES:
         if found := rule.sign.search(text):
             return rule.cause, rule.sentence.format(**_words(found, endpoint, timeout_s))
-    return Cause.OTHER, f"login to {endpoint.address} failed: {_plain(text, endpoint)}"
+    return Cause.OTHER, f"login to {endpoint.address} failed: {plain(text, endpoint)}"
 
 
 def _words(found: re.Match[str], endpoint: Endpoint, timeout_s: int) -> dict[str, object]:
@@ -217,6 +217,7 @@ def _words(found: re.Match[str], endpoint: Endpoint, timeout_s: int) -> dict[str
     }
 
 
-def _plain(text: str, endpoint: Endpoint) -> str:
+def plain(text: str, endpoint: Endpoint) -> str:
+    """The text in one line, without the password."""
     text = " ".join(text.split())
     return text.replace(endpoint.password, "••••") if endpoint.password else text

@@ -48,8 +48,9 @@ def connect_endpoint(
         return psycopg.connect(autocommit=True, **parameters)
     except (psycopg.Error, UnicodeError) as error:
         cause, message = login_failures.explain(str(error), endpoint, connect_timeout)
+        words = login_failures.plain(str(error), endpoint)
         # `from None`: libpq's error carries the connection's parameters, the password among them
-        raise ClusterUnreachable(message, cause) from None
+        raise ClusterUnreachable(message, cause, words) from None
 
 
 def _admin_endpoint(cluster: Cluster, at: Address | None, database: str | None) -> Endpoint:
@@ -81,4 +82,5 @@ def _parameters(endpoint: Endpoint) -> dict[str, Any]:
         "password": endpoint.password or "",
         "sslmode": endpoint.sslmode,
     }
-    return pinned | login | ({"sslrootcert": endpoint.sslrootcert} if endpoint.sslrootcert else {})
+    files = {name: path for name in ("sslrootcert", "sslcert", "sslkey") if (path := getattr(endpoint, name))}
+    return pinned | login | files

@@ -105,6 +105,11 @@ def derived_of(text: str) -> dict[str, str]:
     return dict(LINE.findall(text.partition(DERIVED)[2]))
 
 
+def default_of(name: str, version: Version) -> str:
+    """What a setting of the program is in that release where nobody gives it."""
+    return _setting(name, version).default
+
+
 def faults(rows: Iterable[Mapping[str, object]], wanted: Mapping[str, str], version: Version) -> list[str]:
     """What SHOW CONFIG says otherwise than the file, in words; what waits for a restart is no fault."""
     live = {str(row["key"]): row for row in rows}

@@ -3,18 +3,17 @@
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import PurePosixPath
-from uuid import UUID
 
 from pools.errors import ClusterUnreachable, PoolerUnreachable
 from pools.models import Pool, Pooler, PoolState
-from pools.poolers.kind import ClusterBusy, Draft, Files, Progress, Rejected
+from pools.poolers.kind import Draft, Files, Progress, Rejected
 from pools.poolers.pgbouncer import (
     certificate,
     clashes,
     console,
+    direct,
     entries,
     limits,
-    lookup,
     program,
     rehearsal,
     releases,
@@ -26,16 +25,9 @@ from pools.poolers.pgbouncer.entries import Entry
 from pools.poolers.pgbouncer.program import SETTINGS
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
 from pools.revisions import files
-from pools.servers import postgres
-from pools.servers.login_failures import Cause
-from pools.servers.places import Address
 
 MOST_LOGINS = 200
 MOST_WITNESSES = 20
-NOBODY_THERE = frozenset(
-    {Cause.DNS, Cause.REFUSED, Cause.TIMEOUT, Cause.NO_ROUTE, Cause.NO_SOCKET}
-)  # then no login to the cluster can work
-BUSY = frozenset({Cause.FULL, Cause.NOT_READY})  # nor then, but by itself it will again
 
 
 class PgBouncerSession:
@@ -74,7 +66,9 @@ class PgBouncerSession:
     def rehearse(self, draft: Draft, progress: Progress) -> None:
         """Log in directly where pools lead anew, so that a wrong password or database never goes live."""
         drafted = self._drafted
-        tried = self._log_in_directly([drafted.pools[pk] for pk in drafted.pools if pk in draft.moved], progress)
+        logins = direct.Direct(drafted, progress)
+        tried = logins.try_moved([drafted.pools[pk] for pk in drafted.pools if pk in draft.moved])
+        logins.try_encryption(draft.moved)
         program_path = rehearsal.find(self.version_text)
         if program_path:
             texts = {MAIN: drafted.main, **draft.texts}
@@ -170,53 +164,6 @@ class PgBouncerSession:
         if faults:
             raise Rejected(f"after RELOAD {'; '.join(faults)}", settings=True)
 
-    def _log_in_directly(self, moved: list[Pool], progress: Progress) -> int:
-        """Log in once each way; the number of logins. Raises `Rejected` for all pools whose way failed, `ClusterBusy`.
-
-        All are tried, so that many bad pools cost one attempt and not one each.
-        """
-        ways = {_login(pool): pool for pool in moved}
-        reasons: dict[UUID, str] = {}
-        for pool in ways.values():
-            if pool.pk in reasons:  # nobody there: see below
-                continue
-            progress.renew()
-            try:
-                self._try_directly(pool, progress)
-            except Rejected as fault:
-                reasons |= fault.reasons
-            except ClusterUnreachable as error:
-                alike = _login if error.cause not in NOBODY_THERE else _cluster
-                blamed = [one.pk for one in moved if alike(one) == alike(pool)]
-                reasons |= dict.fromkeys(blamed, f"pool {pool} was not tried: {error}")
-        if reasons:
-            raise Rejected.each(reasons)
-        return len(ways)
-
-    def _try_directly(self, pool: Pool, progress: Progress) -> None:
-        """Log in to each server it leads to; of several standbys some may be down, which is said."""
-        servers = self._drafted.found.servers(pool)
-        silent: list[str] = []
-        for at in servers:
-            try:
-                self._try_server(pool, at)
-            except ClusterUnreachable as error:
-                silent.append(str(error))
-                if error.cause not in NOBODY_THERE or len(silent) == len(servers):
-                    raise
-        for words in silent:
-            progress.step("noted", f"pool {pool} leads to a standby that does not answer: {words}")
-
-    def _try_server(self, pool: Pool, at: Address) -> None:
-        role = _role(pool)
-        with _connected(pool, role, self._drafted.found.password(pool, role), at) as connection:
-            if entries.query_of(pool) and not lookup.may_ask(connection):
-                raise Rejected(
-                    f"pool {pool} was not tried: database {pool.database} of {pool.cluster} has no function for "
-                    f"{role} to look up inbound users with: set the look-up up again on the cluster's page",
-                    pool.pk,
-                )
-
     def _call_witnesses(self, draft: Draft, progress: Progress) -> None:
         """Find one unchanged pool of each cluster that lets its user through now, and so must with new settings."""
         live = [pool for pk, pool in self._drafted.pools.items() if pk not in draft.changed]
@@ -243,13 +190,13 @@ class PgBouncerSession:
 
     def _refuse_busy(self, pool: Pool) -> None:
         """Raise `ClusterBusy` where it is its cluster that lets nobody in, which the pooler does not say."""
-        role = _role(pool)
+        role = direct.role_of(pool)
         password, at = self._drafted.found.password(pool, role), self._drafted.found.servers(pool)[0]
-        with suppress(ClusterUnreachable), _connected(pool, role, password, at):
+        with suppress(ClusterUnreachable), direct.connected(pool, role, password, at):
             pass
 
     def _through(self, pool: Pool, *, moved: bool) -> str:
-        role = _role(pool)
+        role = direct.role_of(pool)
         password = self._drafted.found.password(pool, role)
         return verify.log_in(self.pooler, pool, role, password, moved=moved)
 
@@ -275,29 +222,6 @@ class PgBouncerSession:
                 f"{', '.join(strangers)}; move it away if nobody needs them, or register the pooler's own folder"
             )
         self.names |= {entry.name for entry in (*on_disk, *drafting.before.values())}
-
-
-def _connected(pool: Pool, role: str, password: str, at: Address) -> postgres.Connection:
-    """A direct login to the pool's database on one server; raises `ClusterBusy`, `ClusterUnreachable`."""
-    try:
-        return postgres.connect(pool.cluster, at=at, database=pool.database, user=role, password=password)
-    except ClusterUnreachable as error:
-        if error.cause in BUSY:
-            raise ClusterBusy(f"cluster {pool.cluster} lets nobody in for now: {error}", pool.cluster_id) from error
-        raise
-
-
-def _role(pool: Pool) -> str:
-    """Who logs in to prove a pool: its fixed user, or the role that looks inbound users up."""
-    return pool.user or entries.looked_up_by(pool)
-
-
-def _login(pool: Pool) -> tuple[object, ...]:
-    return pool.cluster_id, pool.target, pool.database, _role(pool)
-
-
-def _cluster(pool: Pool) -> tuple[object, ...]:
-    return pool.cluster_id, pool.target
 
 
 def _server_tls(contents: Files) -> dict[str, object]:

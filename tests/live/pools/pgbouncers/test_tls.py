@@ -1,5 +1,6 @@
 """Encryption on both sides of a real PgBouncer, with certificates given to the panel."""
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -135,28 +136,152 @@ def test_servers_certificates_are_verified(
         assert session.execute("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()").fetchone() == (True,)
 
 
-def test_settings_that_shut_a_live_pool_out_are_rolled_back(
-    pooler: Pooler,
-    wish: Wish,
-    give: Give,
-    make_pool: MakePool,
-    encrypted_cluster: Cluster,
-    monkeypatch: pytest.MonkeyPatch,
+def log_in_through(pooler: Pooler) -> None:
+    address = {"host": pooler.host, "port": pooler.port, "dbname": "orders", "user": "app", "password": "app-password"}
+    psycopg.connect(**address).close()
+
+
+def files_of(pooler: Pooler) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in Path(pooler.config_dir).iterdir()}
+
+
+def test_settings_that_would_shut_a_live_pool_out_are_refused_at_once_and_nothing_is_written(
+    pooler: Pooler, wish: Wish, give: Give, make_pool: MakePool, encrypted_cluster: Cluster
+) -> None:
+    wish(settings={"server_tls_sslmode": "require"})
+    pool = make_pool()
+    apply.apply_pooler(pooler)
+    before = files_of(pooler)
+    give(server_tls_ca_file=self_signed("elsewhere")[1])
+    wish(settings={"server_tls_sslmode": "verify-ca"})
+    started = time.monotonic()
+    apply.apply_pooler(pooler)
+    assert time.monotonic() - started < 5
+    state, reason = outcome(pooler)
+    assert (state, files_of(pooler)) == (PoolState.ROLLED_BACK, before)
+    assert reason.startswith("nothing was written: with server_tls_sslmode=verify-ca live lets no pool in: the cert")
+    assert "paste the authority that signed it" in reason
+    assert "certificate verify failed)" in reason
+    pool.refresh_from_db()
+    assert pool.state == PoolState.APPLIED
+    log_in_through(pooler)
+
+
+def test_settings_that_only_pgbouncer_itself_can_try_are_rolled_back(
+    pooler: Pooler, wish: Wish, make_pool: MakePool, encrypted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     soon = {"server_login_retry": 1}  # else 15 s pass before PgBouncer tries the server that refused it again
     monkeypatch.setattr(verify, "LOGIN_TIMEOUT_S", 4)  # has to outlast that
     wish(settings={"server_tls_sslmode": "require"} | soon)
     pool = make_pool()
     apply.apply_pooler(pooler)
-    give(server_tls_ca_file=self_signed("elsewhere")[1])
-    wish(settings={"server_tls_sslmode": "verify-ca"} | soon)
+    wish(settings={"server_tls_sslmode": "require", "server_tls_protocols": "tlsv1.1"} | soon)
     apply.apply_pooler(pooler)
     state, reason = outcome(pooler)
     assert (state, reason.startswith("with the new settings a login through pool orders")) == ("rolled_back", True)
     pool.refresh_from_db()
     assert pool.state == PoolState.APPLIED
-    address = {"host": pooler.host, "port": pooler.port, "dbname": "orders", "user": "app", "password": "app-password"}
-    psycopg.connect(**address).close()
+    log_in_through(pooler)
+
+
+def test_a_mode_that_the_server_refuses_is_told_in_its_words(
+    pooler: Pooler, wish: Wish, make_pool: MakePool, encrypted_cluster: Cluster
+) -> None:
+    wish(settings={"server_tls_sslmode": "prefer"})
+    make_pool()
+    apply.apply_pooler(pooler)
+    before = files_of(pooler)
+    wish(settings={"server_tls_sslmode": "disable"})
+    apply.apply_pooler(pooler)
+    state, reason = outcome(pooler)
+    assert (state, files_of(pooler)) == (PoolState.ROLLED_BACK, before)
+    assert "no pg_hba.conf entry for host" in reason
+    log_in_through(pooler)
+
+
+def test_a_server_without_encryption_is_not_asked_to_have_it(
+    pooler: Pooler, wish: Wish, make_pool: MakePool, config: Config
+) -> None:
+    make_pool()
+    apply.apply_pooler(pooler)
+    wish(settings={"server_tls_sslmode": "require"})
+    apply.apply_pooler(pooler)
+    state, reason = outcome(pooler)
+    assert (state, "does not offer TLS and sslmode require needs it" in reason) == (PoolState.ROLLED_BACK, True), reason
+    wish(settings={"server_tls_sslmode": "prefer"})
+    apply.apply_pooler(pooler)
+    assert (outcome(pooler), config()["server_tls_sslmode"]) == ((PoolState.APPLIED, ""), "prefer")
+
+
+def test_a_pool_whose_server_insists_on_more_than_the_pooler_offers_is_refused_before_anything_is_written(
+    pooler: Pooler, wish: Wish, make_pool: MakePool, encrypted_cluster: Cluster
+) -> None:
+    wish(settings={"server_tls_sslmode": "disable"})
+    apply.apply_pooler(pooler)
+    before, pool = files_of(pooler), make_pool()
+    apply.apply_pooler(pooler)
+    pool.refresh_from_db()
+    assert (pool.state, files_of(pooler)) == (PoolState.ROLLED_BACK, before)
+    assert pool.state_reason.startswith("pool orders was not tried: with server_tls_sslmode=disable live lets no pool")
+
+
+def test_settings_and_a_pool_at_once_are_blamed_apart(
+    pooler: Pooler, wish: Wish, give: Give, make_pool: MakePool, encrypted_cluster: Cluster
+) -> None:
+    wish(settings={"server_tls_sslmode": "require"})
+    apply.apply_pooler(pooler)
+    give(server_tls_ca_file=self_signed("elsewhere")[1])
+    wish(settings={"server_tls_sslmode": "verify-ca"})
+    pool = make_pool()
+    apply.apply_pooler(pooler)
+    pool.refresh_from_db()
+    assert (outcome(pooler)[0], pool.state) == (PoolState.ROLLED_BACK, PoolState.APPLIED)
+    log_in_through(pooler)
+
+
+@pytest.fixture
+def asking(encrypted: tuple[PostgresServer, str]) -> Iterator[tuple[str, str]]:
+    """Has the encrypted server ask clients for a certificate; the key and the certificate of `app` that it takes."""
+    server, _ = encrypted
+    key, certificate = self_signed("app")
+    account.write_private(server.cluster_folder / "clients.crt", certificate)
+    hba = server.cluster_folder / "pg_hba.conf"
+    rules = hba.read_text()
+    asking = "hostssl app app all scram-sha-256 clientcert=verify-full\n"
+    account.write_private(hba, asking + rules)
+    with server.connect() as session:
+        session.execute(f"ALTER SYSTEM SET ssl_ca_file = '{server.cluster_folder}/clients.crt'")
+        session.execute("SELECT pg_reload_conf()")
+    yield key, certificate
+    account.write_private(hba, rules)
+    with server.connect() as session:
+        session.execute("ALTER SYSTEM RESET ssl_ca_file")
+        session.execute("SELECT pg_reload_conf()")
+
+
+def test_the_poolers_own_certificate_is_tried_with_its_key(
+    pooler: Pooler,
+    wish: Wish,
+    give: Give,
+    make_pool: MakePool,
+    encrypted_cluster: Cluster,
+    asking: tuple[str, str],
+) -> None:
+    key, certificate = asking
+    give(server_tls_key_file=key, server_tls_cert_file=certificate)
+    wish(settings={"server_tls_sslmode": "require"})
+    apply.apply_pooler(pooler)
+    assert outcome(pooler) == (PoolState.APPLIED, "")
+    pool = make_pool()
+    apply.apply_pooler(pooler)
+    pool.refresh_from_db()
+    assert (pool.state, pool.state_reason) == (PoolState.APPLIED, "")
+    strange_key, strange = self_signed("app")
+    before = files_of(pooler)
+    give(server_tls_key_file=strange_key, server_tls_cert_file=strange)
+    wish()
+    apply.apply_pooler(pooler)
+    assert (outcome(pooler)[0], files_of(pooler)) == (PoolState.ROLLED_BACK, before)
 
 
 def test_a_cluster_that_asks_for_more_than_its_pooler_does_is_named(

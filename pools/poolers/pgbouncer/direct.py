@@ -1,0 +1,167 @@
+"""The logins of a rehearsal: straight to the servers that pools lead to, before PgBouncer has anything of it."""
+
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, contextmanager
+from uuid import UUID
+
+from pools.errors import ClusterUnreachable
+from pools.models import Pool, PoolState
+from pools.poolers.kind import ClusterBusy, Progress, Rejected
+from pools.poolers.pgbouncer import entries, lookup, server_tls
+from pools.poolers.pgbouncer.drafting import Drafting, stays
+from pools.poolers.pgbouncer.server_tls import ServerTls
+from pools.servers import postgres
+from pools.servers.login_failures import Cause
+from pools.servers.places import Address
+
+NOBODY_THERE = frozenset(
+    {Cause.DNS, Cause.REFUSED, Cause.TIMEOUT, Cause.NO_ROUTE, Cause.NO_SOCKET}
+)  # then no login to the cluster can work
+BUSY = frozenset({Cause.FULL, Cause.NOT_READY})  # nor then, but by itself it will again
+
+
+class Direct:
+    """Logs in for one draft; says on `progress` what people should know of servers that do not answer."""
+
+    def __init__(self, drafted: Drafting, progress: Progress) -> None:
+        self.drafted, self.progress = drafted, progress
+        self.tls = server_tls.wished(drafted)
+
+    def try_moved(self, moved: list[Pool]) -> int:
+        """Log in once each way; the number of logins. Raises `Rejected` for all pools whose way failed, `ClusterBusy`.
+
+        All are tried, so that many bad pools cost one attempt and not one each.
+        """
+        ways = {_login(pool): pool for pool in moved}
+        reasons: dict[UUID, str] = {}
+        for pool in ways.values():
+            if pool.pk in reasons:  # nobody there: see below
+                continue
+            self.progress.renew()
+            try:
+                self._try_pool(pool)
+            except Rejected as fault:
+                reasons |= fault.reasons
+            except ClusterUnreachable as error:
+                alike = _login if error.cause not in NOBODY_THERE else _cluster
+                blamed = [one.pk for one in moved if alike(one) == alike(pool)]
+                reasons |= dict.fromkeys(blamed, f"pool {pool} was not tried: {error}")
+        if reasons:
+            raise Rejected.each(reasons)
+        return len(ways)
+
+    def try_encryption(self, moved: Collection[UUID]) -> None:
+        """Log in to each cluster concerned as encrypted as PgBouncer is going to be; raises `Rejected`.
+
+        Where the encryption changes these are all clusters, and the settings are to blame; else those of `moved`.
+        """
+        drafted = self.drafted
+        before, after = server_tls.live(drafted), self.tls
+        if after.unread:
+            self.progress.step("noted", f"{', '.join(after.unread)} can't be read from here: tried by PgBouncer alone")
+            return
+        for pool in _one_each(drafted.pools.values(), moved, only_moved=before == after):
+            self.progress.renew()
+            fault = self._shut_out(pool, after)
+            if fault is None:
+                continue
+            if before == after:
+                alike = [pk for pk in moved if _cluster(drafted.pools[pk]) == _cluster(pool)]
+                raise Rejected(f"pool {pool} was not tried: {_told(after, pool, fault)}", *alike)
+            if pool.pk not in moved and not before.unread and self._shut_out(pool, before):
+                self.progress.step("noted", f"before these settings too: {_told(after, pool, fault)}")
+                continue
+            raise Rejected(f"nothing was written: {_told(after, pool, fault)}", settings=True)
+
+    def _try_pool(self, pool: Pool) -> None:
+        """Log in to each server it leads to; of several standbys some may be down, which is said."""
+        servers = self.drafted.found.servers(pool)
+        silent: list[str] = []
+        for at in servers:
+            try:
+                self._try_server(pool, at)
+            except ClusterUnreachable as error:
+                silent.append(str(error))
+                if error.cause not in NOBODY_THERE or len(silent) == len(servers):
+                    raise
+        for words in silent:
+            self.progress.step("noted", f"pool {pool} leads to a standby that does not answer: {words}")
+
+    def _try_server(self, pool: Pool, at: Address) -> None:
+        role = role_of(pool)
+        with self._connected(pool, role, self.drafted.found.password(pool, role), at) as connection:
+            if entries.query_of(pool) and not lookup.may_ask(connection):
+                raise Rejected(
+                    f"pool {pool} was not tried: database {pool.database} of {pool.cluster} has no function for "
+                    f"{role} to look up inbound users with: set the look-up up again on the cluster's page",
+                    pool.pk,
+                )
+
+    @contextmanager
+    def _connected(self, pool: Pool, role: str, password: str, at: Address) -> Iterator[postgres.Connection]:
+        """By the cluster's own sslmode; where servers may ask for the pooler's certificate, as it logs in."""
+        with _busy_told(pool), ExitStack() as opened:
+            if self.tls.key:
+                folder = self.drafted.pooler.config_dir
+                yield opened.enter_context(server_tls.connected(pool, role, password, at, self.tls, folder))
+            else:
+                yield opened.enter_context(connected(pool, role, password, at))
+
+    def _shut_out(self, pool: Pool, tls: ServerTls) -> ClusterUnreachable | None:
+        """What a server has against this encryption; None where all take it, or refuse for another reason."""
+        try:
+            role = role_of(pool)
+            password = self.drafted.found.password(pool, role)
+            for at in [(pool.through.host, pool.through.port)] if pool.through else self.drafted.found.servers(pool):
+                with server_tls.connected(pool, role, password, at, tls, self.drafted.pooler.config_dir):
+                    pass
+        except (ClusterUnreachable, Rejected) as fault:
+            if isinstance(fault, ClusterUnreachable) and fault.cause in server_tls.ITS_FAULT:
+                return fault
+            if stays(pool):  # else it was told when the pool itself was tried
+                self.progress.step("noted", f"how {pool.cluster} takes encryption was not found out: {fault}")
+        return None
+
+
+def connected(pool: Pool, role: str, password: str, at: Address) -> postgres.Connection:
+    """A direct login to the pool's database on one server; raises `ClusterBusy`, `ClusterUnreachable`."""
+    with _busy_told(pool):
+        return postgres.connect(pool.cluster, at=at, database=pool.database, user=role, password=password)
+
+
+@contextmanager
+def _busy_told(pool: Pool) -> Iterator[None]:
+    """Make `ClusterBusy` of what passes by itself."""
+    try:
+        yield
+    except ClusterUnreachable as error:
+        if error.cause in BUSY:
+            raise ClusterBusy(f"cluster {pool.cluster} lets nobody in for now: {error}", pool.cluster_id) from error
+        raise
+
+
+def role_of(pool: Pool) -> str:
+    """Who logs in to prove a pool: its fixed user, or the role that looks inbound users up."""
+    return pool.user or entries.looked_up_by(pool)
+
+
+def _one_each(pools: Collection[Pool], moved: Collection[UUID], *, only_moved: bool) -> list[Pool]:
+    """One pool of each way that is asked for anew, and one that is live of each other cluster."""
+    found = {_cluster(pool): pool for pool in pools if pool.pk in moved}
+    if not only_moved:
+        known = {cluster for cluster, *_ in found}
+        live = [one for one in pools if one.state == PoolState.APPLIED and one.cluster_id not in known]
+        found |= {(pool.cluster_id,): pool for pool in live}  # by what is read of settled pools, for they are many
+    return list(found.values())
+
+
+def _told(tls: ServerTls, pool: Pool, fault: ClusterUnreachable) -> str:
+    return f"with {server_tls.MODE}={tls.sslmode} {pool.cluster} lets no pool in: {fault} (it said: {fault.words})"
+
+
+def _login(pool: Pool) -> tuple[object, ...]:
+    return pool.cluster_id, pool.target, pool.database, role_of(pool)
+
+
+def _cluster(pool: Pool) -> tuple[object, ...]:
+    return pool.cluster_id, pool.target, pool.through_id

@@ -1,0 +1,121 @@
+"""Tries the encryption towards servers that is asked for by a login of the panel's own, before PgBouncer has it."""
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePath
+
+from django.conf import settings
+
+from pools import certificates, endpoints
+from pools.endpoints import Endpoint
+from pools.errors import ClusterUnreachable
+from pools.models import Pool
+from pools.poolers.pgbouncer import program, render
+from pools.poolers.pgbouncer.drafting import Drafting, text_of
+from pools.poolers.pgbouncer.program import SETTINGS
+from pools.poolers.pgbouncer.rehearsal import PREFIX
+from pools.servers import postgres
+from pools.servers.login_failures import Cause
+from pools.servers.places import Address
+
+MODE, AUTHORITY, CERTIFICATE, KEY = (f"server_tls_{part}" for part in ("sslmode", "ca_file", "cert_file", "key_file"))
+NAMES = (MODE, AUTHORITY, CERTIFICATE, KEY)
+VERIFYING = ("verify-ca", "verify-full")
+WHERE_OFFERED = ("allow", "prefer")  # alike to PgBouncer, which asks each server for TLS and never tries both ways
+# what a server, or the look at its certificate, can have against one encryption and not against another
+ITS_FAULT = frozenset(
+    {Cause.HBA, Cause.TLS_NOT_OFFERED, Cause.CERTIFICATE, Cause.CA, Cause.TLS, Cause.CLOSED, Cause.OTHER}
+)
+
+
+@dataclass(frozen=True)
+class ServerTls:
+    """How servers are logged in to: the mode, the texts of its files, and paths that can't be read from here."""
+
+    sslmode: str
+    authority: str = ""
+    certificate: str = ""
+    key: str = field(default="", repr=False)
+    unread: tuple[str, ...] = ()
+
+
+def wished(drafted: Drafting) -> ServerTls:
+    """What the drafted files ask for."""
+    own = render.own_keys(drafted.main, "pgbouncer")
+    before = program.written(drafted.settled.get(SETTINGS, ""))
+    values = {}
+    for name in NAMES:
+        otherwise = program.default_of(name, drafted.version) if name in before else drafted.config.get(name, "")
+        values[name] = drafted.wish.lines.get(name, own.get(name, otherwise))
+    return _of(values, drafted, drafted.texts)
+
+
+def live(drafted: Drafting) -> ServerTls:
+    """What SHOW CONFIG says, with the files as they lie there."""
+    texts = {name: text_of(drafted.disk, name) for name in program.GIVEN.values()}
+    return _of(drafted.config, drafted, texts)
+
+
+@contextmanager
+def connected(
+    pool: Pool, role: str, password: str, at: Address, tls: ServerTls, folder: str
+) -> Iterator[postgres.Connection]:
+    """A login to the pool's database on one server, encrypted as asked; raises `ClusterUnreachable`.
+
+    A private key lies in `folder`, where it belongs, for as long as that takes.
+    """
+    endpoint = replace(endpoints.at(pool.cluster, at, pool.database), user=role, password=password)
+    with _files(endpoint, tls, folder) as encrypted, _opened(encrypted, tls.sslmode) as connection:
+        yield connection
+
+
+def _of(values: Mapping[str, str], drafted: Drafting, texts: Mapping[str, str]) -> ServerTls:
+    mode = values.get(MODE) or "disable"
+    needed = [AUTHORITY] if mode in VERIFYING else []
+    needed += [CERTIFICATE, KEY] if mode != "disable" and values.get(KEY) else []
+    found = {name: _read(values.get(name, ""), drafted, texts) for name in needed}
+    unread = tuple(f"{name} {values.get(name) or 'of the system'}" for name, text in found.items() if not text)
+    return ServerTls(mode, found.get(AUTHORITY, ""), found.get(CERTIFICATE, ""), found.get(KEY, ""), unread)
+
+
+def _read(path: str, drafted: Drafting, texts: Mapping[str, str]) -> str:
+    """The text of a file: one of the panel's, or the operator's where PgBouncer and the panel see the same paths."""
+    where = PurePath(path)
+    if str(where.parent) == drafted.folder and where.name in program.GIVEN.values():
+        return texts.get(where.name, "")
+    if not where.is_absolute() or drafted.folder != drafted.pooler.config_dir:
+        return ""
+    try:
+        return Path(path).read_text()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+@contextmanager
+def _files(endpoint: Endpoint, tls: ServerTls, folder: str) -> Iterator[Endpoint]:
+    """The endpoint with the texts as files for libpq, which else takes those of the panel's home directory."""
+    absent = str(settings.HOME / "no-certificate")
+    authority = certificates.path_of(tls.authority) if tls.authority else absent
+    endpoint = replace(endpoint, sslrootcert=authority, sslcert=absent, sslkey=absent)
+    if not tls.key:
+        yield endpoint
+        return
+    with tempfile.TemporaryDirectory(prefix=PREFIX, dir=folder) as name:  # 0700
+        certificate, key = Path(name, "certificate.pem"), Path(name, "key.pem")
+        certificate.write_text(tls.certificate)
+        key.touch(mode=0o600)
+        key.write_text(tls.key)
+        yield replace(endpoint, sslcert=str(certificate), sslkey=str(key))
+
+
+def _opened(endpoint: Endpoint, sslmode: str) -> postgres.Connection:
+    if sslmode not in WHERE_OFFERED:
+        return postgres.connect_endpoint(replace(endpoint, sslmode=sslmode))
+    try:
+        return postgres.connect_endpoint(replace(endpoint, sslmode="require"))
+    except ClusterUnreachable as error:
+        if error.cause != Cause.TLS_NOT_OFFERED:
+            raise
+    return postgres.connect_endpoint(replace(endpoint, sslmode="disable"))
