@@ -13,7 +13,7 @@ from pools.poolers.catalogue import Version
 from pools.poolers.pgbouncer.entries import Entry
 
 TOLERANT = (1, 24)
-Rows = Iterable[Mapping[str, object]]
+Rows = Collection[Mapping[str, object]]
 
 
 class FoundBy(Enum):
@@ -26,8 +26,8 @@ class FoundBy(Enum):
 
 def losing_their_user(databases: Rows, wanted: Iterable[Entry]) -> set[str]:
     """Names of entries that have a fixed user now (SHOW DATABASES) and shall have none."""
-    forced = {row["name"] for row in databases if row["force_user"]}
-    return {entry.name for entry in wanted if not entry.user and entry.name in forced}
+    userless = {entry.name for entry in wanted if not entry.user}
+    return {str(row["name"]) for row in databases if row["name"] in userless and row["force_user"]}
 
 
 def deadly(
@@ -44,8 +44,9 @@ def deadly(
     """
     if version >= TOLERANT:
         return set()
-    forced = {str(row["name"]): row["force_user"] for row in databases}
-    becoming = forced | {entry.name: entry.user or None for entry in wanted}
+    names = {row["database"] for row in pools}
+    forced = {str(name): row["force_user"] for row in databases if (name := row["name"]) in names}
+    becoming = forced | {entry.name: entry.user or None for entry in wanted if entry.name in names}
     return {
         str(row["database"])
         for row in pools

@@ -78,7 +78,6 @@ def open(pooler: Pooler) -> Console:
         raise PoolerUnreachable(f"the stored password of pooler {pooler} can't be opened: give it again") from None
     except psycopg.Error as error:
         raise PoolerUnreachable(f"pooler {pooler} can't be reached: {reason_of(error)}") from None
-    connection.adapters.register_loader("text", _AnyText)
     return connection
 
 
@@ -92,7 +91,11 @@ def rows(connection: Console, word: str) -> Rows:
     """The rows of `SHOW word` over an open console; raises `PoolerUnreachable` when it is gone, `ConsoleRefused`."""
     if word not in WORDS:
         raise Rejected(f"SHOW {word} is not offered: use one of {', '.join(sorted(WORDS))}")
-    return _ask(connection, f"SHOW {word}", ANSWER_TIMEOUT_S).fetchall()
+    try:
+        return _ask(connection, f"SHOW {word}", ANSWER_TIMEOUT_S).fetchall()
+    except UnicodeDecodeError:  # rare, and the loader of any text is slow on ten thousand rows
+        connection.adapters.register_loader("text", _AnyText)
+        return _ask(connection, f"SHOW {word}", ANSWER_TIMEOUT_S).fetchall()
 
 
 def command(connection: Console, statement: str, within_s: float = ANSWER_TIMEOUT_S) -> None:

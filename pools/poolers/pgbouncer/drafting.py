@@ -87,7 +87,7 @@ class Drafting:
         if self.wish.lines or any(SETTINGS in files for files in (self.settled, self._on_disk)):
             found[SETTINGS] = self.wish.text
         found[USERLIST] = render.userlist(kept, self._secrets(render.users(kept)))
-        found[DATABASES] = render.databases(self.entries, self.wish.users)
+        found[DATABASES] = render.databases(self.entries, self.wish.users, self.reader.line)
         included = render.with_include(self.main, self.folder)
         if SETTINGS in found:
             included = self._with_settings(included)

@@ -1,7 +1,8 @@
 """The files of a PgBouncer: those the panel writes whole, userlist.txt (shared) and two lines of pgbouncer.ini."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
 
 from pools.poolers.pgbouncer import limits
 from pools.poolers.pgbouncer.entries import Entry
@@ -19,14 +20,16 @@ SETTINGS_INCLUDE = re.compile(rf"^%include\s+(?:.*/)?{re.escape(SETTINGS)}\s*$",
 SECTION = re.compile(r"^\s*\[(\w+)\]", re.MULTILINE)
 KEY = re.compile(r"^\s*([A-Za-z0-9_.*-]+)\s*=[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 SECRETS = re.compile(
-    r"""((?:\bpassword|\w*passwd)\s*=\s*)(?:'(?:[^'\n]|'')*(?:'|$)|"[^"\n]*(?:"|$)|\S+)""", re.IGNORECASE | re.MULTILINE
+    # a set of first letters, and not a word that begins anywhere: six times as fast
+    r"""([pP](?i:assw(?:(?<!\w.....)ord|d))\s*=\s*)(?:'(?:[^'\n]|'')*(?:'|$)|"[^"\n]*(?:"|$)|\S+)""",
+    re.MULTILINE,
 )
 PRIVATE_KEY = re.compile(r"(?s)(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(-----END [A-Z ]*PRIVATE KEY-----|\Z)")
 
 
-def databases(entries: Iterable[Entry], users: limits.Limits) -> str:
-    """The text of pooldeck.ini."""
-    lines = [entry.line() for entry in sorted(entries, key=lambda entry: entry.name)]
+def databases(entries: Iterable[Entry], users: limits.Limits, line: Callable[[Entry], str] = Entry.line) -> str:
+    """The text of pooldeck.ini; `line` writes an entry."""
+    lines = map(line, sorted(entries, key=attrgetter("name")))
     return "\n".join([HEAD + "[databases]", *lines]) + "\n" + limits.text(users)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pools.models import Cluster, Pool, Pooler
 from pools.poolers.kind import Rejected
 from pools.poolers.pgbouncer import entries
-from pools.poolers.pgbouncer.entries import Entry, Found
+from pools.poolers.pgbouncer.entries import Entry, Found, Reader
 
 POOL = UUID("6f1ab2de-0000-4000-8000-000000000001")
 V18, V24 = (1, 18), (1, 24)
@@ -62,6 +62,40 @@ def test_what_is_written_is_read_back(host: str, database: str, user: str, passw
     ]
     text = "[databases]\n" + "\n".join(one.line() for one in wanted) + "\n"
     assert entries.read(text) == wanted
+
+
+bare = st.text("ab'=\\ ;\t\u00a0\u0661", max_size=5)
+
+
+@given(user=bare, password=bare, auth_user=bare, size=st.integers(1, 30), settings=st.booleans())
+def test_a_line_that_was_read_stands_for_what_would_be_written(
+    user: str, password: str, auth_user: str, size: int, settings: bool
+) -> None:
+    written = {"reserve_pool": "2"} if settings else {}
+    one = entry(user=user, password=password if user else "", auth_user=auth_user, size=size, settings=written)
+    reader = Reader()
+    (read,) = reader.read(one.line() + "\n")
+    assert read == one
+    assert reader.line(read) == one.line()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "orders = host='h' port=05432 dbname='d' user='u' password='p' pool_size=3 pool_mode=session "
+        "max_db_connections=3",
+        "orders = host='h' port=5432 dbname='d' user='u' password='p' pool_size=3 pool_mode=session",
+        "orders = dbname='d' host='h' port=5432 user='u' password='p' pool_size=3 pool_mode=session",
+        "orders = host=h port=5432 dbname=d user=u password=p pool_size='3' pool_mode=session max_db_connections=9",
+    ],
+)
+def test_a_line_of_another_form_is_read_and_written_anew(line: str) -> None:
+    reader = Reader()
+    (read,) = reader.read(f"; pool {POOL}\n{line}\n")
+    assert reader.line(read) == (
+        f"; pool {POOL}\norders = host='h' port=5432 dbname='d' user='u' password='p' pool_size=3 pool_mode=session "
+        "max_db_connections=3"
+    )
 
 
 def test_lines_of_others_are_passed_over() -> None:

@@ -92,6 +92,20 @@ def test_masking_leaves_no_secret_behind() -> None:
     assert shown["pgbouncer.ini"] == "x = host=h password=•••• port=1\ny = password = •••• user=u\n"
 
 
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("PassWord = 's3''cret' x", "PassWord = •••• x"),
+        ("server_PASSWD=s3cret", "server_PASSWD=••••"),
+        ("no_password=shown", "no_password=shown"),
+        ("passwd_file=shown", "passwd_file=shown"),
+        ('password="s3cret', "password=••••"),
+    ],
+)
+def test_what_is_named_like_a_password_is_masked(line: str, shown: str) -> None:
+    assert render.masked({"pgbouncer.ini": f"a = b\n{line}\n"}) == {"pgbouncer.ini": f"a = b\n{shown}\n"}
+
+
 def test_masking_trusts_no_broken_line() -> None:
     texts = {
         "userlist.txt": '; "old" "s3cret"\n"torn" "s3cret\n"app" "x" s3cret\n; plain words\n',
