@@ -7,6 +7,7 @@ from django import forms
 from django.db.models import TextChoices
 from django.forms import BoundField
 
+from benchmarks import load_options
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
 from benchmarks.engines.contract import Field
 from benchmarks.errors import InvalidOptions
@@ -47,7 +48,7 @@ class OptionsForm(Typed):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["engine"].choices = [(name, name) for name in ENGINES]  # type: ignore[attr-defined]
-        self.option_fields = ENGINES[self.engine_name].fields_for(self.purpose)
+        self.option_fields = load_options.fields_for(self.engine_name, self.purpose)
         for option in self.option_fields:
             self.fields[option.name] = _field_of(option)
 
@@ -66,7 +67,7 @@ class OptionsForm(Typed):
         """Let the engine judge the options as they were typed."""
         typed = {option.name: self.cleaned_data.get(option.name) for option in self.option_fields}
         try:
-            self.cleaned_data["options"] = ENGINES[self.engine_name].validate(typed, purpose=self.purpose)
+            self.cleaned_data["options"] = load_options.validate(self.engine_name, typed, purpose=self.purpose)
         except InvalidOptions as error:
             self.take(error.errors)
         return self.cleaned_data
@@ -228,7 +229,7 @@ def _field_of(option: Field) -> forms.Field:
         return forms.BooleanField(**common)
     if option.kind == "choice":
         return forms.ChoiceField(**common, choices=[(word, word) for word in option.choices])
-    if option.kind == "steps":
+    if option.kind in ("steps", "text"):
         return forms.CharField(**common, widget=forms.TextInput(attrs={"spellcheck": "false"}))
     attrs = {"min": option.minimum, "max": option.maximum, "step": "1" if option.kind == "int" else "any"}
     return forms.CharField(**common, widget=forms.NumberInput(attrs=attrs))  # text, so that the engine judges it

@@ -10,7 +10,7 @@ from django.db import transaction
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from benchmarks import datasets, dispatching, targets
+from benchmarks import datasets, dispatching, load_options, targets
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
 from benchmarks.errors import InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.models import Purpose, Run
@@ -95,7 +95,7 @@ def _checked(
     if purpose not in (Purpose.LOAD, Purpose.PREPARE):
         raise InvalidOptions({"purpose": [f"{purpose!r} can't be submitted: use load or prepare"]})
     aim = targets.find(target, purpose=purpose)
-    checked = ENGINES[engine].validate(options, purpose=purpose)
+    checked = load_options.validate(engine, options, purpose=purpose)
     try:
         if purpose == Purpose.PREPARE:
             return datasets.guard_prepare(aim.cluster, aim.database, checked, confirm), checked

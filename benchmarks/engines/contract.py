@@ -16,7 +16,7 @@ class Field:
     name: str
     flag: str
     label: str
-    kind: str  # int, float, bool, choice or steps
+    kind: str  # int, float, bool, choice, text or one of the engine's own
     default: Value | None = None
     minimum: float | None = None
     maximum: float | None = None

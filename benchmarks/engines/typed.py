@@ -9,6 +9,7 @@ from typing import Any
 
 from benchmarks.engines.contract import Field, Value
 
+TEXT_CHARACTERS = 200
 Reader = Callable[[Field, Any], Any]
 
 
@@ -83,6 +84,12 @@ def _choice(field: Field, value: Any) -> str:
     return value
 
 
+def _text(field: Field, value: Any) -> str:
+    if not isinstance(value, str) or len(value) > TEXT_CHARACTERS or "\x00" in value:
+        raise ValueError(f"{shown(value)} is not a text: use at most {TEXT_CHARACTERS} characters, without NUL")
+    return value
+
+
 def shown(value: Any) -> str:
     """What was typed, as an error message repeats it."""
     return repr(value) if len(repr(value)) <= 60 else repr(value)[:60] + "…"
@@ -93,4 +100,5 @@ READERS: dict[str, Callable[[Field, Any], Value]] = {
     "float": _number,
     "bool": _yes_or_no,
     "choice": _choice,
+    "text": _text,
 }
