@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
@@ -88,8 +89,8 @@ def _conduct(run: Run, recorder: Recorder) -> Ending:
     program = engine(run.engine).find()
     endpoint = targets.endpoint_of(run)
     with private_homes.private_home(f"{run.pk.hex}-{run.attempt}", endpoint.password or "", _pem(endpoint)) as home:
-        command = engine(run.engine).build_command(
-            run.options,
+        build = partial(
+            engine(run.engine).build_command,
             purpose=run.purpose,
             binary=program.path,
             home=home,
@@ -97,9 +98,11 @@ def _conduct(run: Run, recorder: Recorder) -> Ending:
             application_name=run.application_name,
             version=program.version,
         )
+        command = build(run.options)
         for name, text in command.files.items():
             private_homes.put(home / name, text)
-        with conditions.held(Held(run, endpoint, home, recorder)):
+        check = partial(_look_up, recorder)
+        with conditions.held(Held(run, endpoint, home, recorder, command=build, check=check)):
             exit_code, stop = _load(run, recorder, command, home)
     return _ending(run, recorder, exit_code, stop)
 
@@ -176,11 +179,15 @@ def _listen(load: LoadProcess, recorder: Recorder, deadline: float) -> None:
 
 
 def _check(recorder: Recorder, now: float, deadline: float) -> None:
+    _look_up(recorder)
+    if now > deadline:
+        raise DeadlinePassed("it did not end in its time: the server or the pooler hung; figures are those until then")
+
+
+def _look_up(recorder: Recorder) -> None:
     recorder.keep()
     if recorder.cancel_requested():
         raise Cancelled("cancelled; figures are those until then")
-    if now > deadline:
-        raise DeadlinePassed("it did not end in its time: the server or the pooler hung; figures are those until then")
 
 
 def _take(event: object, recorder: Recorder) -> None:

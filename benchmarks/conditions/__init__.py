@@ -6,23 +6,9 @@ order in which they are set up (they are taken back in the opposite order).
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 
-from benchmarks.models import Purpose, Run
-from benchmarks.recording import Recorder
-from pools.endpoints import Endpoint
-
-
-@dataclass(frozen=True)
-class Held:
-    """A run about to start: where it logs in, its private home, and its recorder for what is done and measured."""
-
-    run: Run
-    endpoint: Endpoint
-    home: Path
-    recorder: Recorder
-
+from benchmarks.conditions.contract import Held
+from benchmarks.models import Purpose
 
 CONDITIONS: tuple[Callable[[Held], AbstractContextManager[None]], ...] = ()
 
