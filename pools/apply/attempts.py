@@ -77,12 +77,14 @@ class Attempt:
 
 
 def hold(revision: Revision, fault: ClusterBusy, asked: Wanted) -> None:
-    """The old configuration is live and a cluster is full: what leads to it stays wished, and is tried again later."""
-    reason = f"{fault}; tried again each {wanted.REST.total_seconds():.0f} s"
-    asked.busy.add(fault.cluster)
+    """The old configuration is live and servers are full or away: what leads to them stays wished, for a later try."""
+    again = f"; tried again each {wanted.REST.total_seconds():.0f} s"
+    asked.busy.update(fault.reasons)
     with transaction.atomic():
-        revision.finish(RevisionState.FAILED, reason)
-        wanted.mark((pool for pool in asked.pending if pool.cluster_id == fault.cluster), state_reason=reason)
+        revision.finish(RevisionState.FAILED, f"{fault}{again}")
+        revision.replace_its_like()
+        for way, reason in fault.reasons.items():
+            wanted.mark((pool for pool in asked.pending if pool.way == way), state_reason=f"{reason}{again}")
         Pooler.objects.filter(pk=asked.pooler.pk).update(rests_until=timezone.now() + wanted.REST)
 
 

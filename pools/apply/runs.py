@@ -4,7 +4,6 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-from uuid import UUID
 
 from pools.apply import holders, wanted
 from pools.apply.attempts import Attempt, LockLost, bury_the_dead, give_up, give_up_rest, refuse
@@ -12,7 +11,7 @@ from pools.apply.wanted import Wanted
 from pools.errors import ApplyFailed, PoolerUnreachable, PoolsError
 from pools.models import Pooler, PoolerState, PoolState, Revision, RevisionState
 from pools.poolers import KINDS
-from pools.poolers.kind import Rejected, Session
+from pools.poolers.kind import Rejected, Session, Way
 from pools.revisions import files, folders, wishes
 
 logger = logging.getLogger(__name__)
@@ -65,7 +64,7 @@ def _take_lock(pooler: Pooler) -> bool:
 
 def _apply_all(pooler: Pooler, author: Any, *, overwrite: bool) -> Revision | None:
     died, last = bury_the_dead(pooler.revisions.filter(state=RevisionState.PENDING)), None
-    busy: set[UUID] = set()
+    busy: set[Way] = set()
     if not wanted.unsettled(pooler) and not overwrite:
         return None
     live = folders.last_applied(pooler)

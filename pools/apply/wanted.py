@@ -12,6 +12,7 @@ from django.db.models.base import ModelState
 from django.utils import timezone
 
 from pools.models import Cluster, Pool, Pooler, PoolerState, PoolState, Revision
+from pools.poolers.kind import Way
 
 RETRY_UNREACHABLE_AFTER = timedelta(seconds=10)
 REST = timedelta(seconds=60)  # after a cluster let nobody in
@@ -28,7 +29,7 @@ class Wanted:
     """What one attempt is asked for; `changed_settings` says whether the pooler's own are part of it.
 
     `live` is the revision that was applied last; it may be megabytes long, and is read once for all attempts. `busy`
-    are clusters that let nobody in: what is live of their pools stays, whatever is asked of them.
+    are ways to servers that let nobody in: what is live of their pools stays, whatever is asked of them.
     """
 
     pooler: Pooler
@@ -36,11 +37,11 @@ class Wanted:
     leaving: Collection[Pool]
     changed_settings: bool
     live: Revision | None
-    busy: set[UUID] = field(default_factory=set)
+    busy: set[Way] = field(default_factory=set)
 
     @classmethod
-    def of(cls, pooler: Pooler, live: Revision | None, busy: set[UUID] | None = None) -> Self:
-        """What stands in the records now, but for pools of `busy` clusters: an apply adds those that it meets."""
+    def of(cls, pooler: Pooler, live: Revision | None, busy: set[Way] | None = None) -> Self:
+        """What stands in the records now, but for pools of `busy` ways: an apply adds those that it meets."""
         pooler.refresh_from_db(fields=ASKED)
         busy = set() if busy is None else busy
         known = {UUID(one["id"]) for one in live.wishes.get("pools", [])} if live else set()
@@ -48,7 +49,7 @@ class Wanted:
         clusters = Cluster.objects.in_bulk({pool.cluster_id for pool in found})
         for pool in found:  # a join would make a cluster of its own for each of ten thousand pools
             pool._state.fields_cache = {"cluster": clusters[pool.cluster_id], "pooler": pooler}
-            if pool.cluster_id in busy and pool.state == PoolState.PENDING:
+            if pool.state == PoolState.PENDING and pool.way in busy:
                 pool.state = PoolState.ROLLED_BACK  # in this attempt: its record stays pending
         return cls(
             pooler,
@@ -103,11 +104,14 @@ def _settled(row: tuple[Any, ...], pooler: Pooler) -> Pool:
     return pool
 
 
-def unsettled(pooler: Pooler, busy: Collection[UUID] = ()) -> int:
-    """How many wishes are not live yet, but for those that wait for `busy` clusters; its own settings are one."""
+def unsettled(pooler: Pooler, busy: Collection[Way] = ()) -> int:
+    """How many wishes are not live yet, but for those that wait for `busy` ways; its own settings are one."""
     own = Pooler.objects.filter(pk=pooler.pk, settings_state=PoolState.PENDING).count()
-    waiting = Q(cluster__in=busy, removal_requested_at=None)
-    return pooler.pools.unsettled().exclude(waiting).count() + own
+    found = pooler.pools.unsettled()
+    for target in {target for _, target in busy}:
+        clusters = [cluster for cluster, other in busy if other == target]
+        found = found.exclude(cluster__in=clusters, target=target, removal_requested_at=None)
+    return found.count() + own
 
 
 def waiting_poolers() -> list[Pooler]:

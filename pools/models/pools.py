@@ -1,5 +1,7 @@
 """Pools: what clients connect to by name."""
 
+from uuid import UUID
+
 from django.db import models
 from django.db.models import Q, Sum
 
@@ -67,6 +69,11 @@ class Pool(Versioned):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def way(self) -> tuple[UUID, str]:
+        """The servers that it leads to: its cluster, and which of its servers."""
+        return self.cluster_id, self.target
 
     @property
     def login(self) -> str:

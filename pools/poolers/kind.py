@@ -42,12 +42,18 @@ class Rejected(ApplyFailed):
         return fault
 
 
-class ClusterBusy(ApplyFailed):
-    """A cluster lets nobody in for now: none of its pools is to blame, and what waits for it is tried again later."""
+Way = tuple[UUID, str]  # a cluster, and which of its servers (Pool.target)
 
-    def __init__(self, reason: str, cluster: UUID) -> None:
-        super().__init__(reason)
-        self.cluster = cluster
+
+class ClusterBusy(ApplyFailed):
+    """Servers let nobody in for now, or do not answer; `reasons` by the way to them.
+
+    None of their pools is to blame, and what waits for them is tried again later.
+    """
+
+    def __init__(self, reasons: Mapping[Way, str]) -> None:
+        super().__init__("; ".join(dict.fromkeys(reasons.values())))
+        self.reasons = dict(reasons)
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,10 @@ from uuid import UUID
 
 from pools.errors import ClusterUnreachable
 from pools.models import Pool, PoolState
-from pools.poolers.kind import ClusterBusy, Progress, Rejected
+from pools.poolers.kind import ClusterBusy, Progress, Rejected, Way
 from pools.poolers.pgbouncer import entries, lookup, server_tls
 from pools.poolers.pgbouncer.drafting import Drafting, stays
+from pools.poolers.pgbouncer.entries import Found
 from pools.poolers.pgbouncer.server_tls import ServerTls
 from pools.servers import postgres
 from pools.servers.login_failures import Cause
@@ -26,29 +27,49 @@ class Direct:
     def __init__(self, drafted: Drafting, progress: Progress) -> None:
         self.drafted, self.progress = drafted, progress
         self.tls = server_tls.wished(drafted)
+        self.away: dict[Way, str] = {}  # why nobody is let in there, and nothing is tried there twice
+        self.there: set[Way] = set()
 
-    def try_moved(self, moved: list[Pool]) -> int:
-        """Log in once each way; the number of logins. Raises `Rejected` for all pools whose way failed, `ClusterBusy`.
+    def try_changed(self, changed: Collection[Pool], moved: Collection[UUID]) -> int:
+        """Log in as each of the moved pools, and once to where the others lead; the number of logins of the first.
 
-        All are tried, so that many bad pools cost one attempt and not one each.
+        Raises `Rejected` for all pools whose login failed, and first `ClusterBusy` for all ways that lead nowhere. All
+        are tried, so that many bad pools cost one attempt and not one each.
         """
-        ways = {_login(pool): pool for pool in moved}
+        ways = {_login(pool): pool for pool in changed if pool.pk in moved}
         reasons: dict[UUID, str] = {}
         for pool in ways.values():
-            if pool.pk in reasons:  # nobody there: see below
+            if pool.way in self.away:
                 continue
             self.progress.renew()
             try:
                 self._try_pool(pool)
             except Rejected as fault:
                 reasons |= fault.reasons
+            except ClusterBusy as fault:
+                self.away |= fault.reasons
             except ClusterUnreachable as error:
-                alike = _login if error.cause not in NOBODY_THERE else _cluster
-                blamed = [one.pk for one in moved if alike(one) == alike(pool)]
+                blamed = [one.pk for one in changed if one.pk in moved and _login(one) == _login(pool)]
                 reasons |= dict.fromkeys(blamed, f"pool {pool} was not tried: {error}")
+        for pool in {pool.way: pool for pool in changed}.values():
+            self.silence_of(pool)
+        if self.away:
+            raise ClusterBusy(self.away)
         if reasons:
             raise Rejected.each(reasons)
         return len(ways)
+
+    def silence_of(self, pool: Pool) -> str:
+        """Why none of the servers a pool leads to can be reached; empty where one answers, whatever it says."""
+        if pool.way not in self.away and pool.way not in self.there:
+            self.progress.renew()
+            try:
+                words = _silence(pool, self.drafted.found)
+            except (ClusterBusy, Rejected):  # it answers, or its login is not known
+                words = ""
+            self.there.add(pool.way)
+            self.away |= {pool.way: words} if words else {}
+        return self.away.get(pool.way, "")
 
     def try_encryption(self, moved: Collection[UUID]) -> None:
         """Log in to each cluster concerned as encrypted as PgBouncer is going to be; raises `Rejected`.
@@ -82,8 +103,11 @@ class Direct:
                 self._try_server(pool, at)
             except ClusterUnreachable as error:
                 silent.append(str(error))
-                if error.cause not in NOBODY_THERE or len(silent) == len(servers):
+                if error.cause not in NOBODY_THERE:
                     raise
+                if len(silent) == len(servers):
+                    raise ClusterBusy({pool.way: _told_away(pool, error)}) from error
+        self.there.add(pool.way)
         for words in silent:
             self.progress.step("noted", f"pool {pool} leads to a standby that does not answer: {words}")
 
@@ -109,6 +133,9 @@ class Direct:
 
     def _shut_out(self, pool: Pool, tls: ServerTls) -> ClusterUnreachable | None:
         """What a server has against this encryption; None where all take it, or refuse for another reason."""
+        if silence := self.silence_of(pool):
+            self.progress.step("noted", f"how its servers take encryption was not found out: {silence}")
+            return None
         try:
             role = role_of(pool)
             password = self.drafted.found.password(pool, role)
@@ -136,8 +163,14 @@ def _busy_told(pool: Pool) -> Iterator[None]:
         yield
     except ClusterUnreachable as error:
         if error.cause in BUSY:
-            raise ClusterBusy(f"cluster {pool.cluster} lets nobody in for now: {error}", pool.cluster_id) from error
+            raise ClusterBusy({pool.way: f"cluster {pool.cluster} lets nobody in for now: {error}"}) from error
         raise
+
+
+def refuse_away(pool: Pool, found: Found) -> None:
+    """Raise `ClusterBusy` where it is a pool's servers that let nobody in, which the pooler does not say."""
+    if words := _silence(pool, found):
+        raise ClusterBusy({pool.way: words})
 
 
 def role_of(pool: Pool) -> str:
@@ -153,6 +186,24 @@ def _one_each(pools: Collection[Pool], moved: Collection[UUID], *, only_moved: b
         live = [one for one in pools if one.state == PoolState.APPLIED and one.cluster_id not in known]
         found |= {(pool.cluster_id,): pool for pool in live}  # by what is read of settled pools, for they are many
     return list(found.values())
+
+
+def _silence(pool: Pool, found: Found) -> str:
+    """Why none of its servers can be reached; empty where one answers. Raises `ClusterBusy` for one that is full."""
+    words, role = "", role_of(pool)
+    for at in found.servers(pool):
+        try:
+            connected(pool, role, found.password(pool, role), at).close()
+        except ClusterUnreachable as error:
+            if error.cause in NOBODY_THERE:
+                words = _told_away(pool, error)
+                continue
+        return ""
+    return words
+
+
+def _told_away(pool: Pool, error: ClusterUnreachable) -> str:
+    return f"cluster {pool.cluster} does not answer: {error}"
 
 
 def _told(tls: ServerTls, pool: Pool, fault: ClusterUnreachable) -> str:

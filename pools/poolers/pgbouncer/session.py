@@ -1,10 +1,9 @@
 """One apply onto a PgBouncer, over one console login that stays valid whatever the new files do to logins."""
 
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from pathlib import PurePosixPath
 
-from pools.errors import ClusterUnreachable, PoolerUnreachable
+from pools.errors import PoolerUnreachable
 from pools.models import Pool, Pooler, PoolState
 from pools.poolers.kind import Draft, Files, Progress, Rejected
 from pools.poolers.pgbouncer import (
@@ -20,6 +19,7 @@ from pools.poolers.pgbouncer import (
     render,
     verify,
 )
+from pools.poolers.pgbouncer.direct import Direct
 from pools.poolers.pgbouncer.drafting import Drafting, text_of
 from pools.poolers.pgbouncer.entries import Entry
 from pools.poolers.pgbouncer.program import SETTINGS
@@ -66,8 +66,9 @@ class PgBouncerSession:
     def rehearse(self, draft: Draft, progress: Progress) -> None:
         """Log in directly where pools lead anew, so that a wrong password or database never goes live."""
         drafted = self._drafted
-        logins = direct.Direct(drafted, progress)
-        tried = logins.try_moved([drafted.pools[pk] for pk in drafted.pools if pk in draft.moved])
+        logins = Direct(drafted, progress)
+        changed = [pool for pk, pool in drafted.pools.items() if pk in draft.changed]
+        tried = logins.try_changed(changed, draft.moved)
         logins.try_encryption(draft.moved)
         program_path = rehearsal.find(self.version_text)
         if program_path:
@@ -75,7 +76,7 @@ class PgBouncerSession:
             rehearsal.start(program_path, texts, self.pooler.config_dir, drafted.folder)
         where = "a throwaway pooler started on the files" if program_path else f"no {self.version_text} here to try on"
         if draft.settings_changed:
-            self._call_witnesses(draft, progress)
+            self._call_witnesses(logins, draft, progress)
         progress.step("rehearsed", f"{tried} direct login{'s' if tried != 1 else ''} to the pools' databases; {where}")
         for note in drafted.notes():
             progress.step("noted", note)
@@ -164,13 +165,16 @@ class PgBouncerSession:
         if faults:
             raise Rejected(f"after RELOAD {'; '.join(faults)}", settings=True)
 
-    def _call_witnesses(self, draft: Draft, progress: Progress) -> None:
+    def _call_witnesses(self, logins: Direct, draft: Draft, progress: Progress) -> None:
         """Find one unchanged pool of each cluster that lets its user through now, and so must with new settings."""
         live = [pool for pk, pool in self._drafted.pools.items() if pk not in draft.changed]
         one_each = {pool.cluster_id: pool for pool in live if pool.state == PoolState.APPLIED}
         self.witnesses = []
         for pool in list(one_each.values())[:MOST_WITNESSES]:
             progress.renew()
+            if silence := logins.silence_of(pool):
+                progress.step("noted", f"pool {pool} can't show what the new settings do: {silence}")
+                continue
             try:
                 self._through(pool, moved=True)
             except (Rejected, verify.Shut) as fault:
@@ -185,15 +189,8 @@ class PgBouncerSession:
         except verify.Shut as shut:
             progress.step("not logged in", f"to {shut}: it was read back only")
         except Rejected:
-            self._refuse_busy(pool)
+            direct.refuse_away(pool, self._drafted.found)
             raise
-
-    def _refuse_busy(self, pool: Pool) -> None:
-        """Raise `ClusterBusy` where it is its cluster that lets nobody in, which the pooler does not say."""
-        role = direct.role_of(pool)
-        password, at = self._drafted.found.password(pool, role), self._drafted.found.servers(pool)[0]
-        with suppress(ClusterUnreachable), direct.connected(pool, role, password, at):
-            pass
 
     def _through(self, pool: Pool, *, moved: bool) -> str:
         role = direct.role_of(pool)

@@ -7,7 +7,7 @@ from base64 import b85encode
 import pytest
 
 from panel import crypto
-from pools.apply.wanted import Wanted
+from pools.apply.wanted import Wanted, unsettled
 from pools.models import Pool, PoolState, Revision, RevisionState
 from pools.revisions import wishes
 from tests.pools import records
@@ -48,11 +48,19 @@ def test_a_pool_that_the_live_revision_does_not_know_is_read_whole(live: Revisio
 
 def test_pools_of_a_busy_cluster_stay_as_they_are_live(live: Revision) -> None:
     Pool.objects.get(name="sales").edit(None, size=9, state=PoolState.PENDING)
-    busy = {Pool.objects.first().cluster_id}
+    busy = {Pool.objects.first().way}
     asked = Wanted.of(live.pooler, live, busy)
     assert asked.changed == []
     assert wishes.snapshot(live.pooler, asked.pools, live.wishes) == live.wishes
     assert Pool.objects.get(name="sales").state == PoolState.PENDING
+
+
+def test_pools_to_standbys_do_not_wait_for_the_primary(live: Revision) -> None:
+    sales = Pool.objects.get(name="sales")
+    busy = {sales.way}
+    sales.edit(None, target="standby", state=PoolState.PENDING)
+    assert (Wanted.of(live.pooler, live, busy).changed, unsettled(live.pooler, busy)) == ([sales], 1)
+    assert unsettled(live.pooler, {*busy, sales.way}) == 0
 
 
 def test_what_earlier_releases_sealed_can_still_be_read(live: Revision) -> None:

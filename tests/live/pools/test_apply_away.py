@@ -1,0 +1,169 @@
+"""Applies while servers do not answer: what leads to them waits and says why, and nothing else waits with it."""
+
+import signal
+import time
+from collections.abc import Iterator
+
+import pytest
+from django.utils import timezone
+
+from panel.quickstart.servers import PostgresServer, free_port
+from pools import apply
+from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
+from pools.poolers.pgbouncer import verify
+from pools.poolers.pgbouncer.session import PgBouncerSession
+from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE, FAST, SUPERUSER_PASSWORD
+from tests.live.pools.conftest import Live, LogIn, MakePool
+
+pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture(scope="module")
+def other_postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
+    """A second server with the same role and database."""
+    home = tmp_path_factory.mktemp("other")
+    with PostgresServer(home, free_port(), password=SUPERUSER_PASSWORD, settings=FAST) as server:
+        server.create_owner_and_database(APP_ROLE, APP_PASSWORD, APP_DATABASE)
+        yield server
+
+
+@pytest.fixture
+def other(other_postgres: PostgresServer, cluster: Cluster) -> Iterator[Cluster]:
+    """It registered; a test may stop it."""
+    made = registered("other", other_postgres.port, cluster)
+    known = made.role_passwords.model(cluster=made, role=APP_ROLE)
+    known.password = APP_PASSWORD
+    known.save()
+    yield made
+    if not other_postgres.is_running:
+        other_postgres.start()
+
+
+def registered(name: str, port: int, like: Cluster) -> Cluster:
+    made = Cluster(name=name, host=like.host, port=port, admin_user=like.admin_user, sslmode="disable")
+    made.admin_password = like.admin_password
+    made.save()
+    return made
+
+
+def state_of(pool: Pool) -> tuple[str, str]:
+    pool.refresh_from_db()
+    return pool.state, pool.state_reason
+
+
+def reason_at(server: PostgresServer) -> str:
+    return (
+        f"cluster other does not answer: connection refused: nothing listens at {server.host}:{server.port}: start "
+        "the server, or correct the host or the port; tried again each 60 s"
+    )
+
+
+def test_new_pools_wait_for_a_server_that_is_down_while_others_go_live(
+    make_pool: MakePool, pooler: Pooler, other: Cluster, other_postgres: PostgresServer, live: Live, log_in: LogIn
+) -> None:
+    other_postgres.stop()
+    away, here = [make_pool(f"away{number}", cluster=other) for number in range(3)], make_pool()
+    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert [state_of(pool) for pool in away] == [(PoolState.PENDING, reason_at(other_postgres))] * 3
+    assert (state_of(here), list(live()), log_in("orders")) == ((PoolState.APPLIED, ""), ["orders"], "app")
+    assert pooler.revisions.count() == 2
+    for _ in range(3):  # each minute
+        assert apply.apply_pooler(pooler).state == RevisionState.FAILED
+    assert [(one.number, one.state) for one in pooler.revisions.all()] == [(3, "failed"), (2, "applied"), (1, "failed")]
+    assert apply.waiting_poolers() == []  # it rests
+    other_postgres.start()
+    Pooler.objects.update(rests_until=timezone.now())
+    assert apply.waiting_poolers() == [pooler]
+    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert [state_of(pool) for pool in away] == [(PoolState.APPLIED, "")] * 3
+    assert log_in("away0") == "app"
+
+
+def test_a_live_pool_whose_server_went_down_stays_and_holds_nothing_up(
+    make_pool: MakePool, pooler: Pooler, other: Cluster, other_postgres: PostgresServer, live: Live, log_in: LogIn
+) -> None:
+    stays, leaves, here = make_pool("stays", cluster=other), make_pool("leaves", cluster=other), make_pool()
+    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    other_postgres.stop()
+    started = time.monotonic()
+    here.edit(None, size=5, state=PoolState.PENDING)
+    stays.edit(None, size=7, state=PoolState.PENDING)
+    Pool.objects.filter(pk=leaves.pk).update(removal_requested_at=timezone.now(), state=PoolState.PENDING)
+    pooler.edit(None, settings={"query_wait_timeout": 33}, settings_state=PoolState.PENDING)
+    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert time.monotonic() - started < 5  # no login through the pooler waits for the dead server
+    assert live() == {"orders": ("app", "app", 5, "transaction", 5), "stays": ("app", "app", 3, "transaction", 3)}
+    assert (state_of(here), state_of(stays)) == (
+        (PoolState.APPLIED, ""),
+        (PoolState.PENDING, reason_at(other_postgres)),
+    )
+    pooler.refresh_from_db()
+    assert (pooler.settings_state, log_in("orders")) == (PoolState.APPLIED, "app")
+    other_postgres.start()
+    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert (state_of(stays), live()["stays"][2], log_in("stays")) == ((PoolState.APPLIED, ""), 7, "app")
+
+
+def test_an_untouched_pool_of_a_server_that_is_down_stays_applied_through_a_change_of_settings(
+    make_pool: MakePool, pooler: Pooler, other: Cluster, other_postgres: PostgresServer, live: Live
+) -> None:
+    untouched = make_pool("untouched", cluster=other)
+    apply.apply_pooler(pooler)
+    other_postgres.stop()
+    pooler.edit(None, settings={"server_tls_sslmode": "prefer"}, settings_state=PoolState.PENDING)
+    revision = apply.apply_pooler(pooler)
+    assert (revision.state, state_of(untouched), list(live())) == ("applied", (PoolState.APPLIED, ""), ["untouched"])
+    noted = [step["detail"] for step in revision.steps if step["step"] == "noted"]
+    assert any(one.startswith("pool untouched can't show what the new settings do: cluster other") for one in noted)
+
+
+def test_a_server_that_goes_down_between_rehearsal_and_login_keeps_its_pools_waiting(
+    make_pool: MakePool,
+    pooler: Pooler,
+    other: Cluster,
+    other_postgres: PostgresServer,
+    live: Live,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(verify, "LOGIN_TIMEOUT_S", 4)
+    go_live = PgBouncerSession.go_live
+
+    def stop_then_go_live(session: PgBouncerSession, *values: object) -> None:
+        other_postgres.stop()
+        go_live(session, *values)
+
+    away, here = make_pool("away", cluster=other), make_pool()
+    monkeypatch.setattr(PgBouncerSession, "go_live", stop_then_go_live)
+    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert state_of(away) == (PoolState.PENDING, reason_at(other_postgres))
+    assert (state_of(here), list(live())) == ((PoolState.APPLIED, ""), ["orders"])
+
+
+def test_a_server_that_says_nothing_is_waited_for_once(
+    make_pool: MakePool, pooler: Pooler, other: Cluster, other_postgres: PostgresServer, live: Live
+) -> None:
+    make_pool("stays", cluster=other)
+    apply.apply_pooler(pooler)
+    other_postgres.kill(signal.SIGSTOP)
+    try:
+        away = [make_pool(f"away{number}", cluster=other, database=f"db{number}") for number in range(4)]
+        pooler.edit(None, settings={"query_wait_timeout": 33}, settings_state=PoolState.PENDING)
+        started = time.monotonic()
+        assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+        assert time.monotonic() - started < 15  # twice 5 s: for the pools, and for the one that shows the settings
+    finally:
+        other_postgres.kill(signal.SIGCONT)
+    assert {state_of(pool)[0] for pool in away} == {PoolState.PENDING}
+    assert "no answer from" in away[0].state_reason
+    assert list(live()) == ["stays"]
+
+
+def test_many_servers_that_are_down_take_one_attempt(make_pool: MakePool, pooler: Pooler, cluster: Cluster) -> None:
+    down = [registered(f"down{port}", port, cluster) for port in range(1, 31)]
+    away = [make_pool(f"away{one.port}", cluster=one, user="") for one in down]
+    here = make_pool()
+    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert (pooler.revisions.count(), state_of(here)) == (2, (PoolState.APPLIED, ""))
+    for port, pool in enumerate(away, start=1):
+        state, reason = state_of(pool)
+        assert (state, reason.split(": ")[0]) == (PoolState.PENDING, f"cluster down{port} does not answer")
