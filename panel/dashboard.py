@@ -103,20 +103,35 @@ def _troubles() -> dict[str, Any]:
     """What is not well, at most a handful of it, and how many more there are: `shown`, `more`."""
     clusters = Cluster.objects.filter(status__state=ClusterState.UNREACHABLE).select_related("status")
     poolers = Pooler.objects.exclude(error="")
+    changed = Pooler.objects.exclude(drift=[])
+    refused = Pooler.objects.filter(settings_state__in=[PoolState.FAILED, PoolState.ROLLED_BACK])
     pools = Pool.objects.filter(Q(state__in=UNWELL) | ~Q(state_reason="")).order_by("-updated_at")
     events = Event.objects.standing().exclude(kind__in=TOLD_BY_STATE).order_by("severity", "-opened_at")
     found = [
         *(_trouble("unreachable", "cluster", one, one.status.error) for one in clusters[:TROUBLES_SHOWN]),
         *(_trouble("unreachable", "pooler", one, one.error) for one in poolers[:TROUBLES_SHOWN]),
+        *(_drift_trouble(one) for one in changed[:TROUBLES_SHOWN]),
+        *(_settings_trouble(one) for one in refused[:TROUBLES_SHOWN]),
         *(_event_trouble(one) for one in events[:TROUBLES_SHOWN]),
         *(_trouble(one.state, "pool", one, one.state_reason) for one in pools[:TROUBLES_SHOWN]),
     ]
-    count = clusters.count() + poolers.count() + events.count() + pools.count()
+    count = sum(rows.count() for rows in (clusters, poolers, changed, refused, events, pools))
     return {"shown": found[:TROUBLES_SHOWN], "more": max(0, count - TROUBLES_SHOWN)}
 
 
 def _trouble(state: str, noun: str, record: Cluster | Pooler | Pool, reason: str) -> Trouble:
     return Trouble(state, f"{noun} {record}", reason, reverse(f"{noun}-detail", args=[record.pk]))
+
+
+def _drift_trouble(pooler: Pooler) -> Trouble:
+    """Changed files alone leave every pool as it is, so that no state of a pool tells of them."""
+    found = "; ".join(f"{one['where']}: {one['what']}" for one in pooler.drift)
+    return Trouble(PoolState.DRIFTED, f"pooler {pooler}", found, reverse("pooler-drift", args=[pooler.pk]))
+
+
+def _settings_trouble(pooler: Pooler) -> Trouble:
+    subject = f"settings of pooler {pooler}"
+    return Trouble(pooler.settings_state, subject, pooler.settings_reason, reverse("pooler-settings", args=[pooler.pk]))
 
 
 def _event_trouble(event: Event) -> Trouble:

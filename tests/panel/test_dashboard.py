@@ -69,6 +69,18 @@ def test_open_events_are_troubles_and_what_does_not_fit_is_counted(staff):
     assert '<a href="/events/?state=open">and 2 more</a>' in staff.get("/").content.decode()
 
 
+def test_a_configuration_that_is_not_as_it_was_wished_is_trouble_though_every_pool_is_applied(staff):
+    edge = a_pooler(name="edge", port=1, drift=[{"where": "pooldeck.ini", "what": "it was changed by hand"}])
+    core = a_pooler(name="core", port=2, settings_state=PoolState.ROLLED_BACK, settings_reason="the reload was refused")
+    an_event(a_pool(pooler=edge, state=PoolState.APPLIED), kind=EventKind.DRIFT)
+    troubles = staff.get("/").context["troubles"]
+    assert [(trouble.state, trouble.subject, trouble.reason, trouble.url) for trouble in troubles["shown"]] == [
+        ("drifted", "pooler edge", "pooldeck.ini: it was changed by hand", f"/poolers/{edge.pk}/drift/"),
+        ("rolled_back", "settings of pooler core", "the reload was refused", f"/poolers/{core.pk}/settings/"),
+    ]
+    assert troubles["more"] == 0
+
+
 def test_it_shows_the_latest_measurements_with_their_course(staff):
     a_finished_run(name="first")
     a_run(purpose=Purpose.PREPARE, status=Status.SUCCEEDED)

@@ -1,5 +1,7 @@
 """The pages of poolers."""
 
+import re
+
 import pytest
 from django.contrib.auth import get_user
 from kombu.exceptions import OperationalError
@@ -42,6 +44,21 @@ def test_the_list_costs_the_same_with_one_and_three_rows(staff):
     once = queries_of(staff, "/poolers/")
     a_pooler(port=1), a_pooler(port=1)
     assert queries_of(staff, "/poolers/") == once
+
+
+def test_the_list_tells_of_each_whose_configuration_is_not_as_it_was_wished(staff):
+    changed = a_pooler(name="a", drift=[{"where": "pooldeck.ini", "what": "it was changed by hand"}])
+    refused = a_pooler(name="b", settings_state="rolled_back", settings_reason="the reload was refused")
+    waiting = a_pooler(name="c", needs_restart=[{"name": "listen_backlog", "live": "128", "wanted": "64"}])
+    a_pooler()
+    page = staff.get("/poolers/").content.decode()
+    assert re.findall(r'href="/poolers/([\w-]+)/(drift|settings)/"', page) == [
+        (str(changed.pk), "drift"),
+        (str(refused.pk), "settings"),
+        (str(waiting.pk), "settings"),
+    ]
+    assert "the reload was refused" in page
+    assert "needs restart" in page
 
 
 def test_a_pooler_that_is_down_is_saved_and_says_why(staff):
