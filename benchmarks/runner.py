@@ -11,7 +11,7 @@ from queue import Empty, Queue
 from typing import Any
 
 from benchmarks import conditions, datasets, live, overlays, private_homes, sessions, targets, validity, versions
-from benchmarks.conditions import Held
+from benchmarks.conditions.contract import Held
 from benchmarks.engines import engine
 from benchmarks.engines.contract import ROOT_CERTIFICATE, Command
 from benchmarks.errors import BenchmarksError, Fenced
@@ -236,7 +236,12 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
     if stop is not None:
         return _incomplete(stop.status, _with_remains(run, str(stop)), **found)
     judged, reasons = validity.judge(
-        output, options=run.options, exit_code=exit_code, purpose=run.purpose, progress=recorder.samples
+        output,
+        options=run.options,
+        exit_code=exit_code,
+        purpose=run.purpose,
+        progress=recorder.samples,
+        doubts=conditions.doubts(run.conditions),
     )
     found |= {"validity": judged, "reasons": reasons}
     if run.purpose == Purpose.PREPARE and exit_code == 0:

@@ -1,6 +1,7 @@
 """Whether a run's figures may be compared: rules over what is known of it, each with its reason in a sentence; pure.
 
-pgbench prints a plausible `tps =` line after most failures, so exit code, aborts, time and counts are judged together.
+A load program prints a plausible rate after most failures (pgbench a `tps =` line), so exit code, aborts, time and
+counts are judged together.
 """
 
 import signal
@@ -10,8 +11,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from benchmarks.engines.contract import Progress
-from benchmarks.engines.pgbench.output import Output
+from benchmarks.engines.contract import Output, Progress, Words
 from benchmarks.models import Purpose, Validity
 
 TIME_REACHED = 0.98  # of the duration; the rest is the last transactions' and the clock's
@@ -36,6 +36,11 @@ class Evidence:
     options: dict[str, Any]
     exit_code: int | None
     progress: Sequence[Progress]
+
+    @property
+    def words(self) -> Words:
+        """How its program is spoken of."""
+        return self.output.words
 
     def figure(self, name: str) -> float | None:
         """A number of the summary; None where it was not printed or was a NaN."""
@@ -65,7 +70,7 @@ class Evidence:
 
     @property
     def elapsed_s(self) -> float | None:
-        """How long pgbench worked, connecting included: what it counted over the rate it printed."""
+        """How long the program worked, connecting included: what it counted over the rate it printed."""
         rate = self.figure("tps_including_connections") or self.figure("tps")
         transactions = self.figure("transactions")
         return transactions / rate + self.connecting_s if rate and transactions else None
@@ -81,16 +86,18 @@ def judge(
     exit_code: int | None = None,
     purpose: str = Purpose.LOAD,
     progress: Sequence[Progress] | None = None,
+    doubts: Sequence[str] = (),
 ) -> tuple[Validity, list[str]]:
     """The verdict and its reasons; `valid` has none.
 
     `progress` are the samples as they were received (by default those in the output, which may have been capped);
-    `options` of an import is empty, its exit code None: what can't be known is not held against it.
+    `options` of an import is empty, its exit code None: what can't be known is not held against it. `doubts` are those
+    that the program can't tell of: what went wrong around the load.
     """
     evidence = Evidence(output, options, exit_code, output.samples if progress is None else progress)
     incomplete, suspect = (_DATASET_RULES, ()) if purpose == Purpose.PREPARE else (_INCOMPLETE_RULES, _SUSPECT_RULES)
     broken = [reason for rule in incomplete for reason in rule(evidence)]
-    doubts = [reason for rule in suspect for reason in rule(evidence)]
+    doubts = [*(reason for rule in suspect for reason in rule(evidence)), *doubts]
     if broken:
         return Validity.INCOMPLETE, broken + doubts
     return (Validity.SUSPECT if doubts else Validity.VALID), doubts
@@ -101,7 +108,7 @@ def _ended_badly(run: Evidence) -> Iterator[str]:
         return
     how = f"was ended by {_signal_name(-run.exit_code)}" if run.exit_code < 0 else f"left with code {run.exit_code}"
     error = "" if run.output.aborted else _first_error(run.output)
-    yield f"pgbench {how}{error}"
+    yield f"{run.words.program} {how}{error}"
 
 
 def _signal_name(number: int) -> str:
@@ -122,7 +129,8 @@ def _counted(number: int, noun: str) -> str:
 def _aborted(run: Evidence) -> Iterator[str]:
     gave_up = len(run.output.aborted_clients)
     if gave_up:
-        of_all = f"{gave_up:,} of {run.clients:,} clients" if run.clients else _counted(gave_up, "client")
+        worker = run.words.worker
+        of_all = f"{gave_up:,} of {run.clients:,} {worker}s" if run.clients else _counted(gave_up, worker)
         yield f"{of_all} aborted, so fewer than asked for made these figures{_first_error(run.output)}"
     elif run.output.aborted:
         yield "the run was aborted: its figures cover only the time before"
@@ -130,9 +138,9 @@ def _aborted(run: Evidence) -> Iterator[str]:
 
 def _no_summary(run: Evidence) -> Iterator[str]:
     if not run.output.has_summary:
-        lines = _counted(len(run.progress), "progress line")
+        lines = _counted(len(run.progress), run.words.interval)
         error = "" if run.exit_code or run.output.aborted else _first_error(run.output)  # told there already
-        yield f"pgbench printed no summary, only {lines}{error}"
+        yield f"{run.words.program} printed no summary, only {lines}{error}"
 
 
 def _nothing_done(run: Evidence) -> Iterator[str]:
@@ -140,9 +148,12 @@ def _nothing_done(run: Evidence) -> Iterator[str]:
         return
     asked = run.duration_s
     if asked and run.progress and run.progress[0].t >= asked:
-        yield f"no transaction was processed: connecting took the whole {asked:,} s; use fewer clients or a longer time"
+        yield (
+            f"no {run.words.unit} was processed: connecting took the whole {asked:,} s; "
+            f"use fewer {run.words.worker}s or a longer time"
+        )
     else:
-        yield "no transaction was processed"
+        yield f"no {run.words.unit} was processed"
 
 
 def _ended_early(run: Evidence) -> Iterator[str]:
@@ -159,21 +170,22 @@ def _transactions_missing(run: Evidence) -> Iterator[str]:
         return
     accounted = processed + (run.figure("failed") or 0) + (run.figure("skipped") or 0)
     if accounted < expected:
-        yield f"{accounted:,.0f} of {expected:,.0f} transactions were done"
+        yield f"{accounted:,.0f} of {expected:,.0f} {run.words.unit}s were done"
 
 
 def _many_failed(run: Evidence) -> Iterator[str]:
     failed, processed = run.figure("failed") or 0, run.figure("transactions") or 0
     if failed > FAILED_SHARE * (failed + processed):
         total = failed + processed
-        yield f"{failed:,} of {total:,} transactions failed ({failed / total:.1%}); tps counts only the others"
+        yield f"{failed:,} of {total:,} {run.words.unit}s failed ({failed / total:.1%}); tps counts only the others"
 
 
 def _many_skipped(run: Evidence) -> Iterator[str]:
     skipped, processed = run.figure("skipped") or 0, run.figure("transactions") or 0
     if skipped > SKIPPED_SHARE * (skipped + processed):
         share = skipped / (skipped + processed)
-        yield f"{skipped:,} transactions ({share:.1%}) were skipped as too late: the rate is beyond what was reached"
+        late = f"{skipped:,} {run.words.unit}s ({share:.1%}) were skipped as too late"
+        yield f"{late}: the rate is beyond what was reached"
 
 
 def _overloaded(run: Evidence) -> Iterator[str]:
@@ -181,41 +193,41 @@ def _overloaded(run: Evidence) -> Iterator[str]:
     if rate and tps is not None:
         starts = rate * (run.duration_s or run.elapsed_s or 1)
         if tps < rate * (RATE_KEPT - 3 / starts**0.5):  # starts are drawn at random: three deviations aside
-            yield f"overloaded: {tps:,.1f} of {rate:,.1f} transactions/s were reached, so latency grew with time"
+            yield f"overloaded: {tps:,.1f} of {rate:,.1f} {run.words.unit}s/s were reached, so latency grew with time"
             return
     if lag_ms is not None and lag_ms > LATE_MS:
-        yield f"overloaded: transactions started {lag_ms / 1000:,.1f} s late on average, so latency grew with time"
+        yield f"overloaded: {run.words.unit}s started {lag_ms / 1000:,.1f} s late on average, so latency grew with time"
 
 
 def _ended_late(run: Evidence) -> Iterator[str]:
     asked, elapsed = run.duration_s, run.elapsed_s
     if asked and elapsed is not None and elapsed > asked * OVERRUN_SHARE + OVERRUN_S:
-        yield f"the load lasted {elapsed:,.1f} s instead of {asked:,} s: some transactions did not end in time"
+        yield f"the load lasted {elapsed:,.1f} s instead of {asked:,} s: some {run.words.unit}s did not end in time"
 
 
 def _busier_than_possible(run: Evidence) -> Iterator[str]:
-    """Little's law: rate × time in the system = clients at work, and no client has two transactions."""
+    """Little's law: rate × time in the system = clients at work, and no client has two transactions at once."""
     busy, clients, latency_ms = run.figure("effective_clients"), run.clients, run.figure("latency_avg_ms")
     if busy and clients and latency_ms and busy > clients * (BUSIER + LATENCY_STEP_MS / latency_ms):
-        yield f"tps × latency gives {busy:,.1f} clients at work, more than the {clients:,} there were"
+        yield f"tps × latency gives {busy:,.1f} {run.words.worker}s at work, more than the {clients:,} there were"
 
 
 def _idle_clients(run: Evidence) -> Iterator[str]:
     """The same law from below, where a client has nothing else to do than its next transaction.
 
     Under -R it waits for its start, under -C for its turn (a thread makes one connection at a time); what the time
-    of failed transactions or of aborted clients was, pgbench does not say.
+    of failed transactions or of aborted clients was, no program says.
     """
     busy, clients = run.figure("effective_clients"), run.clients
     reconnects = run.options.get("connect") or run.figure("average_connection_ms") is not None
-    scheduled = run.figure("lag_avg_ms") is not None
+    scheduled = run.figure("lag_avg_ms") is not None or bool(run.options.get("rate"))
     if busy is None or not clients or reconnects or scheduled or run.figure("failed") or run.output.aborted:
         return
     crowded = clients > CROWDED * (run.options.get("threads") or run.figure("threads") or 1)
     if busy < clients * (BUSY_SHARE_OF_CROWDED_THREADS if crowded else BUSY_SHARE):
         yield (
-            f"tps × latency gives only {busy:,.1f} of {clients:,} clients at work: "
-            "pgbench itself was the bottleneck (use more threads), or some clients hung"
+            f"tps × latency gives only {busy:,.1f} of {clients:,} {run.words.worker}s at work: "
+            f"{run.words.program} itself was the bottleneck ({run.words.busier}), or some {run.words.worker}s hung"
         )
 
 
@@ -238,7 +250,7 @@ def _silent_ends(run: Evidence) -> Iterator[str]:
     first, last = run.progress[0].t, run.progress[-1].t
     if first > run.connecting_s + 1.5 * interval + 0.5 + interval:
         yield f"the first progress came after {first:,.1f} s; it was due every {interval:g} s"
-    if asked - last > 2.5 * interval + 0.5:  # pgbench may leave the last line out
+    if asked - last > 2.5 * interval + 0.5:  # a program may leave the last line out
         yield f"progress ended at t = {last:,.1f} s of {asked:,} s"
 
 
@@ -248,7 +260,7 @@ def _stalls(run: Evidence) -> Iterator[str]:
     still = sum(sample.tps == 0 for sample in busy[begun:])
     slow_anyway = (run.figure("latency_avg_ms") or 0) / 1000 > (run.interval_s or 0)
     if still and not slow_anyway:
-        yield f"in {still:,} of {len(busy):,} progress intervals no transaction ended"
+        yield f"in {still:,} of {len(busy):,} progress intervals no {run.words.unit} ended"
 
 
 def _connecting_took_long(run: Evidence) -> Iterator[str]:
@@ -257,8 +269,8 @@ def _connecting_took_long(run: Evidence) -> Iterator[str]:
 
 
 def _not_prepared(run: Evidence) -> Iterator[str]:
-    if run.output.init_done is None:
-        rows = f" after {run.output.init_progress[-1].done:,} rows" if run.output.init_progress else ""
+    if not run.output.prepared:
+        rows = f" after {run.output.prepared_rows:,} rows" if run.output.prepared_rows else ""
         yield f"the dataset was not finished{rows}"
 
 

@@ -6,11 +6,15 @@ order in which they are set up (they are taken back in the opposite order).
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any
 
 from benchmarks.conditions.contract import Held
+from benchmarks.conditions.idle import held_idle
+from benchmarks.conditions.server_state import prepared
+from benchmarks.conditions.warm_up import warmed
 from benchmarks.models import Purpose
 
-CONDITIONS: tuple[Callable[[Held], AbstractContextManager[None]], ...] = ()
+CONDITIONS: tuple[Callable[[Held], AbstractContextManager[None]], ...] = (held_idle, prepared, warmed)
 
 
 @contextmanager
@@ -21,3 +25,15 @@ def held(around: Held) -> Iterator[None]:
             for condition in CONDITIONS:
                 stack.enter_context(condition(around))
         yield
+
+
+def doubts(found: dict[str, Any]) -> list[str]:
+    """Why the figures of a run are not to be relied on, from what its conditions noted."""
+    idle = found.get("idle", {})
+    if closed := idle.get("closed_by_others"):
+        were = "was" if closed == 1 else "were"
+        return [
+            f"{closed:,} of {idle['connections']:,} idle connections {were} closed by the server or the pooler before "
+            "the load ended"
+        ]
+    return []

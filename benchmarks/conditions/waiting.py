@@ -1,0 +1,22 @@
+"""Work that takes its time, done in a thread while the run is looked after."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TypeVar
+
+from benchmarks.conditions.contract import LOOK_UP_S, Held
+
+T = TypeVar("T")
+
+
+def carry_out(held: Held, work: Callable[[], T], give_up: Callable[[], None]) -> T:
+    """What the work answers; where the run must end, `give_up` is called to make it end early, and waited for."""
+    with ThreadPoolExecutor(1, thread_name_prefix="condition") as worker:
+        doing = worker.submit(work)
+        try:
+            while wait([doing], LOOK_UP_S).not_done:
+                held.check()
+        except BaseException:
+            give_up()
+            raise
+        return doing.result()

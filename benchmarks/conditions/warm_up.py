@@ -1,0 +1,50 @@
+"""The same load for a while before the one that counts, its figures thrown away."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from queue import Queue
+
+from benchmarks.conditions.contract import LOOK_UP_S, Held
+from benchmarks.errors import Refused
+from benchmarks.process import QUEUED_EVENTS, Line, LoadProcess, drain
+
+LONGER_S = 30.0  # than asked for, connecting included: then something hangs
+WITHOUT = {"transactions": None, "percentiles": False, "report_per_command": False}
+
+
+@contextmanager
+def warmed(held: Held) -> Iterator[None]:
+    """Runs it where it was asked for; raises `Refused` in the program's own words where it fails."""
+    if seconds := held.run.options.get("warm_up"):
+        _run(held, seconds)
+    yield
+
+
+def _run(held: Held, seconds: int) -> None:
+    held.tell(f"warming up for {seconds} s")
+    command = held.command(held.run.options | WITHOUT | {"duration": seconds})
+    began = time.monotonic()
+    load = LoadProcess(command.argv, command.env, held.home, Queue(QUEUED_EVENTS))
+    said: list[str] = []
+    try:
+        while load.exit_code() is None:
+            held.check()
+            _keep_errors(load, said)
+            if time.monotonic() - began > seconds * 1.1 + LONGER_S:
+                raise Refused(f"the warm-up did not end in its {seconds} s: the server or the pooler hangs")
+            time.sleep(LOOK_UP_S / 2)
+    finally:
+        exit_code = load.stop()
+        load.join()
+    _keep_errors(load, said)
+    if exit_code:
+        raise Refused(f"the warm-up ended with code {exit_code}: {said[0] if said else 'no reason was given'}")
+    held.note("warm_up", {"seconds": round(time.monotonic() - began, 1)})
+
+
+def _keep_errors(load: LoadProcess, said: list[str]) -> None:
+    """The first lines that speak of an error; all else is thrown away."""
+    for event in drain(load.events):
+        if isinstance(event, Line) and "error" in event.text.lower() and len(said) < 5:
+            said.append(event.text.strip())

@@ -1,0 +1,79 @@
+"""Idle connections beside a load: there through all of it, gone after it, counted and weighed."""
+
+import pytest
+
+from benchmarks import cancelling, runner
+from benchmarks.models import Run, Status
+from panel.quickstart.servers import PostgresServer
+from tests.live.benchmarks.conftest import execute, has_samples, wait_for
+
+SESSIONS = "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE %s"
+
+
+@pytest.fixture
+def sessions(postgres: PostgresServer):
+    def count(run: Run) -> int:
+        with postgres.connect() as session:
+            return session.execute(SESSIONS, (f"pooldeck-{run.pk.hex[:12]}-%-idle",)).fetchone()[0]
+
+    return count
+
+
+def test_they_stand_through_the_load_and_are_closed_after_it(submit, worker, sessions):
+    run = submit(idle_connections=20, duration=3)
+    wait_for(run, has_samples(1))
+    assert sessions(run) == 20
+    done = wait_for(run, lambda found: found.is_final)
+    assert (done.status, sessions(run)) == (Status.SUCCEEDED, 0)
+    idle = done.conditions["idle"]
+    assert (idle["connections"], idle["closed_by_others"], idle["memory"]) == (20, 0, "measured")
+    assert idle["opened_in_s"] > 0
+    assert 1_000_000 < idle["memory_bytes_each"] < 50_000_000
+    assert idle["memory_bytes"] == 20 * idle["memory_bytes_each"]
+
+
+def test_through_a_pool_they_are_the_poolers(pool, submit, in_this_process, sessions):
+    done = execute(submit(pool, idle_connections=20))
+    assert done.status == Status.SUCCEEDED, done.error
+    assert (done.conditions["idle"]["memory"], done.conditions["idle"]["connections"]) == ("pooled", 20)
+
+
+def test_past_the_pooler_where_asked_for(pool, submit, in_this_process):
+    done = execute(submit(pool, idle_connections=5, idle_at="cluster"))
+    assert (done.status, done.conditions["idle"]["memory"]) == (Status.SUCCEEDED, "measured")
+
+
+def test_more_than_the_server_takes_ends_the_run_with_the_reason(submit, in_this_process, sessions):
+    done = execute(submit(idle_connections=300))
+    assert done.status == Status.FAILED
+    assert "of 300 idle connections could be opened" in done.error
+    assert (sessions(done), done.command) == (0, [])
+
+
+def test_a_cancel_is_seen_while_they_are_opened(submit, worker, sessions):
+    run = submit(idle_connections=90)
+    wait_for(run, lambda found: sessions(run) > 0)
+    cancelling.cancel(run)
+    done = wait_for(run, lambda found: found.is_final)
+    assert done.status == Status.CANCELLED
+    wait_for(run, lambda found: sessions(run) == 0)
+
+
+def test_a_killed_session_makes_the_figures_doubtful(submit, in_this_process, postgres, monkeypatch):
+    ending = runner._load
+
+    def load_and_kill(run, *rest):
+        with postgres.connect() as session:
+            session.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE %s LIMIT 1",
+                ("pooldeck-%-idle",),
+            )
+        return ending(run, *rest)
+
+    monkeypatch.setattr(runner, "_load", load_and_kill)
+    done = execute(submit(idle_connections=4))
+    assert done.conditions["idle"]["closed_by_others"] == 1
+    assert (done.validity, done.reasons) == (
+        "suspect",
+        ["1 of 4 idle connections was closed by the server or the pooler before the load ended"],
+    )

@@ -1,0 +1,35 @@
+"""Vacuum, checkpoint and warm-up before the load that counts."""
+
+from benchmarks.models import Status
+from tests.live.benchmarks.conftest import execute
+
+VACUUMED = "SELECT vacuum_count FROM pg_stat_user_tables WHERE relname = 'pgbench_accounts'"
+
+
+def test_the_tables_are_vacuumed_and_a_checkpoint_is_done(submit, in_this_process, postgres, dataset):
+    with postgres.connect(dataset) as session:
+        before = session.execute(VACUUMED).fetchone()[0]
+    done = execute(submit(vacuum=True, checkpoint=True))
+    assert done.status == Status.SUCCEEDED, done.error
+    assert set(done.conditions["vacuum"]["tables"]) >= {"pgbench_accounts", "pgbench_history"}
+    assert done.conditions["checkpoint"]["seconds"] >= 0
+    with postgres.connect(dataset) as session:
+        assert session.execute(VACUUMED).fetchone()[0] > before
+
+
+def test_a_warm_up_is_not_counted(submit, in_this_process):
+    done = execute(submit(warm_up=2))
+    assert done.status == Status.SUCCEEDED, done.error
+    assert 2 <= done.conditions["warm_up"]["seconds"] < 5
+    assert done.samples.count() <= 3
+    assert "-T 2" in " ".join(done.command)
+
+
+def test_a_warm_up_that_fails_ends_the_run_in_the_programs_words(submit, in_this_process, monkeypatch):
+    run = submit(warm_up=2)
+    run.options["clients"] = 150
+    run.save(update_fields=["options"])
+    done = execute(run)
+    assert (done.status, done.command) == (Status.FAILED, [])
+    assert done.error.startswith("the warm-up ended with code ")
+    assert "too many clients" in done.error or "connection" in done.error
