@@ -228,8 +228,9 @@ def _field_of(option: Field) -> forms.Field:
     if option.kind == "bool":
         return forms.BooleanField(**common)
     if option.kind == "choice":
-        return forms.ChoiceField(**common, choices=[(word, word) for word in option.choices])
-    if option.kind in ("steps", "text"):
+        unsaid = [] if option.default else [("", "as usual")]
+        return forms.ChoiceField(**common, choices=[*unsaid, *((word, word) for word in option.choices)])
+    if option.kind not in ("int", "float"):
         return forms.CharField(**common, widget=forms.TextInput(attrs={"spellcheck": "false"}))
     attrs = {"min": option.minimum, "max": option.maximum, "step": "1" if option.kind == "int" else "any"}
     return forms.CharField(**common, widget=forms.NumberInput(attrs=attrs))  # text, so that the engine judges it

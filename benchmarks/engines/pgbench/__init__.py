@@ -3,7 +3,7 @@
 from benchmarks.engines.pgbench.binary import find
 from benchmarks.engines.pgbench.command import build_command, preview
 from benchmarks.engines.pgbench.hearing import hear
-from benchmarks.engines.pgbench.options import fields_for, validate
+from benchmarks.engines.pgbench.options import fields_for, lacking, validate
 from benchmarks.engines.pgbench.output import read_output
 
-__all__ = ["build_command", "fields_for", "find", "hear", "preview", "read_output", "validate"]
+__all__ = ["build_command", "fields_for", "find", "hear", "lacking", "preview", "read_output", "validate"]

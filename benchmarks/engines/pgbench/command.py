@@ -11,8 +11,9 @@ from typing import Any
 
 from psycopg.conninfo import make_conninfo
 
-from benchmarks.engines.contract import PASSFILE, Command, Field
-from benchmarks.engines.pgbench.options import FIELDS, LOAD, PREPARE
+from benchmarks.engines.contract import PASSFILE, Command
+from benchmarks.engines.pgbench.catalogue import LOAD, PREPARE
+from benchmarks.engines.pgbench.options import lacking, passed
 from benchmarks.errors import InvalidOptions
 from pools.endpoints import Endpoint
 
@@ -35,7 +36,8 @@ def build_command(
 
     Raises `InvalidOptions` for an option that this version does not know.
     """
-    _refuse_newer_options(options, version)
+    if errors := lacking(options, version):
+        raise InvalidOptions(errors)
     return Command(_arguments(options, purpose, binary, endpoint), _environment(home, application_name))
 
 
@@ -56,7 +58,7 @@ def _quiet(options: dict[str, Any]) -> list[str]:
 
 
 def _flags(options: dict[str, Any], purpose: str) -> Iterator[str]:
-    for field, value in _passed(options):
+    for field, value in passed(options):
         if field.purpose != purpose:
             continue
         if value is True:
@@ -65,15 +67,6 @@ def _flags(options: dict[str, Any], purpose: str) -> Iterator[str]:
             yield f"{field.flag}={_text(value)}"
         else:
             yield from (field.flag, _text(value))
-
-
-def _passed(options: dict[str, Any]) -> Iterator[tuple[Field, Any]]:
-    """The options that need a word; the usual steps go without -I, which 10 and older don't know."""
-    for field in FIELDS:
-        value = options.get(field.name)
-        usual_steps = field.kind == "steps" and value == field.default
-        if value is not None and value is not False and not usual_steps:
-            yield field, value
 
 
 def _text(value: Any) -> str:
@@ -106,13 +99,3 @@ def _environment(home: Path, application_name: str) -> dict[str, str]:
         "PGCONNECT_TIMEOUT": str(CONNECT_TIMEOUT_S),
         "PGAPPNAME": application_name,
     }
-
-
-def _refuse_newer_options(options: dict[str, Any], version: tuple[int, int]) -> None:
-    errors = {
-        field.name: [f"{field.flag} needs pgbench {field.since} or newer; this one is {version[0]}.{version[1]}"]
-        for field, _ in _passed(options)
-        if field.since > version[0]
-    }
-    if errors:
-        raise InvalidOptions(errors)

@@ -1,4 +1,4 @@
-"""The options of pgbench that a run may carry: one catalogue for forms and API, and the one place that checks them.
+"""The one place that checks the options of pgbench; pure.
 
 Nothing typed is corrected silently: a value is taken as it stands, filled where it was left out, or refused.
 """
@@ -8,174 +8,10 @@ from typing import Any
 
 from benchmarks.engines import typed
 from benchmarks.engines.contract import Field
+from benchmarks.engines.pgbench.catalogue import FIELDS, INITIALIZE_STEPS, LOAD, PREPARE
 from benchmarks.errors import InvalidOptions
 
-LOAD, PREPARE = "load", "prepare"
-INITIALIZE_STEPS = "dtgGvpf"
-
-FIELDS = (
-    Field(
-        "builtin",
-        "-b",
-        "Script",
-        "choice",
-        default="select-only",
-        choices=("select-only", "simple-update", "tpcb-like"),
-        help="select-only reads one row; simple-update and tpcb-like write, tpcb-like to rows that clients share",
-    ),
-    Field("clients", "-c", "Clients", "int", default=10, minimum=1, maximum=10_000, help="Sessions that work at once"),
-    Field(
-        "threads", "-j", "Threads", "int", default=2, minimum=1, maximum=256, help="Of pgbench itself; at most clients"
-    ),
-    Field(
-        "duration",
-        "-T",
-        "Duration",
-        "int",
-        default=30,
-        minimum=1,
-        maximum=86_400,
-        unit="s",
-        help="How long the load lasts; leave it empty to count transactions instead",
-    ),
-    Field(
-        "transactions",
-        "-t",
-        "Transactions per client",
-        "int",
-        minimum=1,
-        maximum=1_000_000_000,
-        help="In place of a duration",
-    ),
-    Field(
-        "progress",
-        "-P",
-        "Progress every",
-        "int",
-        default=1,
-        minimum=1,
-        maximum=3_600,
-        unit="s",
-        help="One point of the chart each",
-    ),
-    Field(
-        "connect",
-        "-C",
-        "A new connection for each transaction",
-        "bool",
-        default=False,
-        group="Connections",
-        help="Shows what connecting costs: the case that a pool serves best",
-    ),
-    Field(
-        "protocol",
-        "-M",
-        "Protocol",
-        "choice",
-        default="simple",
-        choices=("simple", "extended", "prepared"),
-        group="Connections",
-        help="prepared through a pool in transaction mode needs PgBouncer 1.21 with max_prepared_statements",
-    ),
-    Field(
-        "rate",
-        "-R",
-        "Rate",
-        "float",
-        minimum=0.001,
-        maximum=10_000_000,
-        unit="transactions/s",
-        group="Pace",
-        help="Start transactions on a schedule; latency then counts from the scheduled start",
-    ),
-    Field(
-        "latency_limit",
-        "-L",
-        "Latency limit",
-        "float",
-        minimum=0.001,
-        maximum=86_400_000,
-        unit="ms",
-        group="Pace",
-        help="Count what takes longer; with a rate, skip what is late by more",
-    ),
-    Field(
-        "max_tries",
-        "--max-tries",
-        "Tries of a transaction",
-        "int",
-        minimum=0,
-        maximum=1_000_000,
-        group="Failures",
-        since=15,
-        help="After serialization failures and deadlocks; 0 tries until the latency limit or the end; empty: once",
-    ),
-    Field(
-        "failures_detailed",
-        "--failures-detailed",
-        "Failures by kind",
-        "bool",
-        default=False,
-        group="Failures",
-        since=15,
-        help="Serialization failures and deadlocks apart",
-    ),
-    Field(
-        "report_per_command",
-        "-r",
-        "Latency of each statement",
-        "bool",
-        default=False,
-        group="Report",
-        help="Costs a little time for each statement: best in a run of its own",
-    ),
-    Field(
-        "random_seed",
-        "--random-seed",
-        "Random seed",
-        "int",
-        minimum=0,
-        maximum=2**53 - 1,
-        group="Report",
-        since=11,
-        help="The same seed draws the same rows again",
-    ),
-    Field(
-        "scale",
-        "-s",
-        "Scale",
-        "int",
-        default=10,
-        minimum=1,
-        maximum=99_999,
-        group="Dataset",
-        purpose=PREPARE,
-        help="100,000 accounts and about 16 MB each; at least the number of clients for scripts that write",
-    ),
-    Field(
-        "initialize_steps",
-        "-I",
-        "Steps",
-        "steps",
-        default="dtgvp",
-        group="Dataset",
-        purpose=PREPARE,
-        since=11,
-        help="d drop, t create tables, g generate here or G at the server, v vacuum, p primary keys, f foreign keys",
-    ),
-    Field(
-        "fillfactor",
-        "-F",
-        "Fill factor",
-        "int",
-        minimum=10,
-        maximum=100,
-        unit="%",
-        group="Dataset",
-        purpose=PREPARE,
-        help="Room left in the pages for updates; empty: 100",
-    ),
-)
+IDENTIFIER_BYTES = 63  # NAMEDATALEN - 1
 
 
 def fields_for(purpose: str) -> tuple[Field, ...]:
@@ -190,7 +26,7 @@ def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
     Raises `InvalidOptions` with every fault found.
     """
     fields = {field.name: field for field in fields_for(purpose)}
-    options, errors = typed.read(fields.values(), raw, {"steps": _steps})
+    options, errors = typed.read(fields.values(), raw, {"steps": _steps, "identifier": _identifier})
     unknown = (name for name, value in raw.items() if name not in fields and typed.is_given(value))
     errors |= {name: [_why_unknown(name, purpose)] for name in unknown}
     filled = _filled(options, fields) if not errors else options
@@ -222,6 +58,32 @@ def _contradictions(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "threads", f"{threads} threads are more than {clients} clients: use at most {clients}"
     if options.get("max_tries") == 0 and not options.get("duration") and not options.get("latency_limit"):
         yield "max_tries", "0 tries without end: set a duration or a latency limit, or a number of tries"
+    if options.get("sampling_rate") and not options.get("percentiles"):
+        yield "sampling_rate", "nothing is logged without percentiles: ask for them, or leave the share empty"
+    if options.get("partition_method") and not options.get("partitions"):
+        yield "partition_method", "there are no partitions: set their number, or leave the method empty"
+
+
+def lacking(options: dict[str, Any], version: tuple[int, int]) -> dict[str, list[str]]:
+    """Why this version can't do some of the options, by name; empty where it knows all of them."""
+    errors = {
+        field.name: [f"{field.flag} needs pgbench {field.since} or newer; this one is {version[0]}.{version[1]}"]
+        for field, _ in passed(options)
+        if field.since > version[0]
+    }
+    if "G" in (options.get("initialize_steps") or "") and "initialize_steps" not in errors and version[0] < 13:
+        reason = f"step G needs pgbench 13 or newer; this one is {version[0]}.{version[1]}: use g"
+        errors["initialize_steps"] = [reason]
+    return errors
+
+
+def passed(options: dict[str, Any]) -> Iterator[tuple[Field, Any]]:
+    """The options that need a word; the usual steps go without -I, which 10 and older don't know."""
+    for field in FIELDS:
+        value = options.get(field.name)
+        usual_steps = field.kind == "steps" and value == field.default
+        if value is not None and value is not False and not usual_steps:
+            yield field, value
 
 
 def _why_unknown(name: str, purpose: str) -> str:
@@ -239,3 +101,14 @@ def _steps(field: Field, value: Any) -> str:
     if "t" not in value or not {"g", "G"} & set(value) or {"g", "G"} <= set(value):
         raise ValueError(f"{typed.shown(value)} makes no dataset: t and one of g and G belong to it")
     return value
+
+
+def _identifier(_field: Field, value: Any) -> str:
+    """A name that the server holds; pgbench quotes it."""
+    if (
+        not isinstance(value, str)
+        or not value.isprintable()
+        or len(value.encode("utf-8", "replace")) > IDENTIFIER_BYTES
+    ):
+        raise ValueError(f"{typed.shown(value)} is no name: use at most {IDENTIFIER_BYTES} bytes that can be printed")
+    return str(value)

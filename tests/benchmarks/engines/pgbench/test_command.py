@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from psycopg.conninfo import conninfo_to_dict
 
+from benchmarks.engines.pgbench.catalogue import LOAD, PREPARE
 from benchmarks.engines.pgbench.command import build_command, preview
-from benchmarks.engines.pgbench.options import LOAD, PREPARE, validate
+from benchmarks.engines.pgbench.options import validate
 from benchmarks.errors import InvalidOptions
 from pools.endpoints import Endpoint
 
@@ -52,14 +53,20 @@ def test_a_run_with_every_option() -> None:
         "latency_limit": 100.0,
         "max_tries": 3,
         "failures_detailed": True,
+        "verbose_errors": True,
+        "exit_on_abort": True,
+        "continue_on_error": True,
+        "percentiles": True,
+        "sampling_rate": 0.08,
         "report_per_command": True,
         "random_seed": 42,
     }
     expected = (
         "/usr/bin/pgbench -n -b tpcb-like -c 20 -j 4 -t 100 -P 5 -C -M prepared -R 12.5 -L 100 "
-        "--max-tries=3 --failures-detailed -r --random-seed=42"
+        "--max-tries=3 --failures-detailed --verbose-errors --exit-on-abort --continue-on-error "
+        "-l --sampling-rate=0.08 -r --random-seed=42"
     )
-    assert command(raw)[0] == [*expected.split(), TARGET]
+    assert command(raw, version=(19, 0))[0] == [*expected.split(), TARGET]
 
 
 @pytest.mark.parametrize(
@@ -69,6 +76,12 @@ def test_a_run_with_every_option() -> None:
         ({"scale": 100}, "-i -s 100"),
         ({"scale": 101}, "-i -q -s 101"),  # a line every 5 s instead of one for 100,000 rows
         ({"scale": 3, "initialize_steps": "dtGvpf", "fillfactor": 90}, "-i -s 3 -I dtGvpf -F 90"),
+        (
+            {"scale": 3, "partitions": 4, "partition_method": "hash", "foreign_keys": True, "unlogged_tables": True}
+            | {"tablespace": "-i", "index_tablespace": "fast"},
+            "-i -s 3 --partitions=4 --partition-method=hash --foreign-keys --unlogged-tables --tablespace=-i "
+            "--index-tablespace=fast",
+        ),
     ],
 )
 def test_preparing_a_dataset(raw: dict[str, Any], words: str) -> None:

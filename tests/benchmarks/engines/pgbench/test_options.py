@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.engines.pgbench.options import FIELDS, LOAD, PREPARE, fields_for, validate
+from benchmarks.engines.pgbench.catalogue import FIELDS, LOAD, PREPARE
+from benchmarks.engines.pgbench.options import fields_for, lacking, validate
 from benchmarks.errors import InvalidOptions
 
 DEFAULTS = {
@@ -23,8 +24,24 @@ DEFAULTS = {
     "latency_limit": None,
     "max_tries": None,
     "failures_detailed": False,
+    "verbose_errors": False,
+    "exit_on_abort": False,
+    "continue_on_error": False,
+    "percentiles": False,
+    "sampling_rate": None,
     "report_per_command": False,
     "random_seed": None,
+}
+DATASET_DEFAULTS = {
+    "scale": 10,
+    "initialize_steps": "dtgvp",
+    "fillfactor": None,
+    "partitions": None,
+    "partition_method": None,
+    "foreign_keys": False,
+    "unlogged_tables": False,
+    "tablespace": None,
+    "index_tablespace": None,
 }
 
 
@@ -39,7 +56,9 @@ def test_nothing_typed_is_a_short_read_only_run() -> None:
 
 
 def test_a_dataset_has_options_of_its_own() -> None:
-    assert validate({}, purpose=PREPARE) == {"scale": 10, "initialize_steps": "dtgvp", "fillfactor": None}
+    assert validate({}, purpose=PREPARE) == DATASET_DEFAULTS
+    chosen = {"partitions": 4, "partition_method": "hash", "foreign_keys": True, "tablespace": "fast disks"}
+    assert validate(chosen, purpose=PREPARE) == DATASET_DEFAULTS | chosen
 
 
 def test_text_from_a_form_becomes_typed_and_an_empty_field_its_default() -> None:
@@ -95,6 +114,14 @@ def test_a_default_of_threads_never_exceeds_the_clients() -> None:
             {"max_tries": ["0 tries without end: set a duration or a latency limit, or a number of tries"]},
         ),
         (
+            {"sampling_rate": 0.5, "percentiles": False},
+            {"sampling_rate": ["nothing is logged without percentiles: ask for them, or leave the share empty"]},
+        ),
+        (
+            {"sampling_rate": 1.5},
+            {"sampling_rate": ["1.5 is out of range: use 0.0001 to 1"]},
+        ),
+        (
             {"scale": 5},
             {"scale": ["scale is set when a dataset is prepared; a run uses the tables as they are: leave it out"]},
         ),
@@ -112,7 +139,8 @@ def test_every_fault_is_told_at_once() -> None:
 def test_an_unknown_option_names_those_there_are() -> None:
     assert errors_of({"file": "/etc/passwd"})["file"] == [
         "'file' is not an option here; use builtin, clients, threads, duration, transactions, progress, connect, "
-        "protocol, rate, latency_limit, max_tries, failures_detailed, report_per_command, random_seed"
+        "protocol, rate, latency_limit, max_tries, failures_detailed, verbose_errors, exit_on_abort, "
+        "continue_on_error, percentiles, sampling_rate, report_per_command, random_seed"
     ]
 
 
@@ -138,11 +166,41 @@ def test_an_unknown_option_names_those_there_are() -> None:
             {"initialize_steps": "d"},
             {"initialize_steps": ["'d' makes no dataset: t and one of g and G belong to it"]},
         ),
+        (
+            {"partition_method": "hash"},
+            {"partition_method": ["there are no partitions: set their number, or leave the method empty"]},
+        ),
+        ({"partitions": -1}, {"partitions": ["-1 is out of range: use 0 to 10,000"]}),
+        ({"tablespace": "a\nb"}, {"tablespace": ["'a\\nb' is no name: use at most 63 bytes that can be printed"]}),
+        ({"tablespace": 7}, {"tablespace": ["7 is no name: use at most 63 bytes that can be printed"]}),
+        (
+            {"index_tablespace": "ö" * 32},
+            {"index_tablespace": [f"'{'ö' * 32}' is no name: use at most 63 bytes that can be printed"]},
+        ),
         ({"clients": 3}, {"clients": ["clients is an option of a run, not of preparing a dataset: leave it out"]}),
     ],
 )
 def test_a_dataset_that_can_not_be_is_refused(raw: dict[str, Any], errors: dict[str, Any]) -> None:
     assert errors_of(raw, PREPARE) == errors
+
+
+@pytest.mark.parametrize(
+    ("options", "version", "names"),
+    [
+        ({"continue_on_error": True}, (18, 1), {"continue_on_error": "--continue-on-error needs pgbench 19"}),
+        ({"exit_on_abort": True}, (16, 2), {"exit_on_abort": "--exit-on-abort needs pgbench 17"}),
+        ({"verbose_errors": True}, (14, 9), {"verbose_errors": "--verbose-errors needs pgbench 15"}),
+        ({"partitions": 3}, (12, 0), {"partitions": "--partitions needs pgbench 13"}),
+        ({"initialize_steps": "dtGvp"}, (12, 0), {"initialize_steps": "step G needs pgbench 13"}),
+        ({"initialize_steps": "dtGvp"}, (10, 0), {"initialize_steps": "-I needs pgbench 11"}),
+        ({"percentiles": True, "sampling_rate": 0.5, "foreign_keys": True, "tablespace": "t"}, (9, 6), {}),
+    ],
+)
+def test_an_option_younger_than_the_program_is_named(
+    options: dict[str, Any], version: tuple[int, int], names: dict[str, str]
+) -> None:
+    found = {name: messages[0].partition(" or newer")[0] for name, messages in lacking(options, version).items()}
+    assert found == names
 
 
 def test_the_error_in_one_line_names_the_options() -> None:
