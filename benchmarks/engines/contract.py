@@ -1,6 +1,7 @@
 """What an engine and the rest of the panel say to each other: its options, its samples, what a line of it means."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 Value = int | float | bool | str
 PASSFILE, ROOT_CERTIFICATE = "pgpass", "root.crt"  # in the private home of a run
@@ -56,6 +57,9 @@ class Progress:
     skipped: int | None = None
     retried: int | None = None
     retries: int | None = None
+    latency_p50_ms: float | None = None
+    latency_p95_ms: float | None = None
+    latency_p99_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +72,79 @@ class Heard:
     sample: Progress | None = None
     percent: float | None = None
     worth_telling: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How the panel speaks of a program: its name, what it counts, who does it, and what it says meanwhile."""
+
+    program: str
+    unit: str = "transaction"
+    worker: str = "client"
+    interval: str = "progress line"
+    busier: str = "use more threads"  # the remedy where the program itself was the limit
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """All that one execution said, whatever the program; an engine may add to it.
+
+    `summary` has the keys of the API's contract and more of the same kind (`clients threads duration_s
+    transactions_expected retries skipped lag_avg_ms …`); a key is absent where nothing was printed and None where a
+    NaN was. A statement is `{script, latency_ms, failures, retries, statement}`.
+    """
+
+    words: Words
+    summary: dict[str, Any] = field(default_factory=dict)
+    statements: list[dict[str, Any]] = field(default_factory=list)
+    progress: list[Progress] = field(default_factory=list)
+    client_version: str = ""
+    server_version: str = ""  # empty where it was not printed
+    run_aborted: bool = False
+    aborted_clients: frozenset[int] = frozenset()
+    errors: list[str] = field(default_factory=list)
+    prepared: bool = False  # a dataset that was to be made is whole
+    prepared_rows: int | None = None
+    recognised: int = 0  # lines that are this program's beyond doubt
+    executions: int = 0  # more than one: the text holds several
+
+    @property
+    def has_summary(self) -> bool:
+        """Whether the program came to its end and printed what it did."""
+        return "transactions" in self.summary
+
+    @property
+    def aborted(self) -> bool:
+        """Whether any client gave up, or the run says that it was aborted."""
+        return self.run_aborted or bool(self.aborted_clients)
+
+    @property
+    def samples(self) -> list[Progress]:
+        """The progress with `t` in seconds since the load began."""
+        return self.progress
+
+    @property
+    def began_s(self) -> float | None:
+        """When the load began as a Unix time, where the progress carries such."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The tables that a load uses or a preparation makes, and how they are spoken of.
+
+    `size_query` tells how large they are (nothing or 0: no rows) in what `sized` names; `size` is what the options
+    ask for: made by a preparation, needed by a load.
+    """
+
+    names: tuple[str, ...]
+    called: str  # "the pgbench tables"
+    marked: str  # the one that carries the panel's comment
+    size_query: str
+    size: int
+    sized: str = "scale {:,}"
+    takes_bytes: int = 0
+    writes: str = ""  # what writes to them; empty: they are only read
+    sparing: str = ""  # what to choose instead, so that nothing is written
+    made_empty: bool = False  # a load begins with no rows in them
+    dropped: bool = False  # this preparation removes them

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.engines.pgbench.lines import Aborted, InitDone, InitProgress, Progress, read_line
+from benchmarks.engines.pgbench.lines import Aborted, Progress, read_line
 from benchmarks.engines.pgbench.output import Output, read_output
 from benchmarks.models import Purpose, Validity
 from benchmarks.validity import judge
@@ -259,9 +259,9 @@ def test_an_empty_interval_while_still_connecting_is_no_stall() -> None:
 
 
 def test_a_dataset_counts_when_it_is_finished() -> None:
-    finished = Output(init_done=InitDone(), mode="init")
+    finished = Output(prepared=True, mode="init")
     assert judge(finished, options={}, exit_code=0, purpose=Purpose.PREPARE) == (Validity.VALID, [])
-    begun = Output(init_progress=[InitProgress(100_000, 500_000, 20, 0.1, 0.4)], mode="init")
+    begun = Output(prepared_rows=100_000, mode="init")
     assert judge(begun, options={}, exit_code=-15, purpose=Purpose.PREPARE) == (
         Validity.INCOMPLETE,
         ["pgbench was ended by SIGTERM", "the dataset was not finished after 100,000 rows"],

@@ -6,7 +6,8 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from benchmarks.engines.contract import Progress
+from benchmarks.engines import contract
+from benchmarks.engines.contract import Progress, Words
 from benchmarks.engines.line_reader import LineReader
 from benchmarks.engines.pgbench import lines
 from benchmarks.engines.pgbench.summary import effective_clients, read_summary
@@ -15,45 +16,25 @@ _EPOCH_S = (1e9, 1e11)  # progress times between (2001 to 5138) are Unix times, 
 _RANDOM_SEED = re.compile(r"(?:pgbench: )?setting random seed to (?P<seed>[0-9]{1,20})")
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}[mK]")  # what pgbench 12 and later print round `error:` on a terminal
+WORDS = Words("pgbench")
 _INIT_LINES = lines.InitProgress | lines.InitPhase | lines.InitDone
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class Output(contract.Output):
     """What one execution of pgbench said.
 
-    `summary` has the keys of the contract and more of the same kind (`transaction_type scale query_mode clients
-    threads duration_s transactions_expected failed_percent retries skipped lag_avg_ms …`); a key is absent where
-    nothing was printed and None where a NaN was. `rates` are the `tps =` lines with the words in their brackets.
-    A script has the same keys beside `name weight target_percent percent`; a statement is
-    `{script, latency_ms, failures, retries, statement}`, `script` counting from 1.
+    Its `summary` also has `transaction_type scale query_mode failed_percent …`. `rates` are the `tps =` lines with
+    the words in their brackets. A script has the keys of a summary beside `name weight target_percent percent`; a
+    statement's `script` counts from 1. The server's version is not printed before 14, nor where it is pgbench's own.
     """
 
-    summary: dict[str, Any] = field(default_factory=dict)
+    words: Words = WORDS
     rates: list[tuple[float | None, str]] = field(default_factory=list)
     scripts: list[dict[str, Any]] = field(default_factory=list)
-    statements: list[dict[str, Any]] = field(default_factory=list)
-    progress: list[Progress] = field(default_factory=list)
     init_progress: list[lines.InitProgress] = field(default_factory=list)
     init_done: lines.InitDone | None = None
-    client_version: str = ""
-    server_version: str = ""  # empty where it was not printed: before 14, or as it is the client's own
-    run_aborted: bool = False
-    aborted_clients: frozenset[int] = frozenset()
-    errors: list[str] = field(default_factory=list)
     mode: str = "load"  # or "init"
-    executions: int = 0  # summaries begun; more than one: the text holds several executions
-    recognised: int = 0  # lines that are pgbench's beyond doubt
-
-    @property
-    def has_summary(self) -> bool:
-        """Whether pgbench came to its end and printed what it did."""
-        return "transactions" in self.summary
-
-    @property
-    def aborted(self) -> bool:
-        """Whether any client gave up, or the run says that it was aborted."""
-        return self.run_aborted or bool(self.aborted_clients)
 
     @property
     def has_epoch_times(self) -> bool:
@@ -76,6 +57,11 @@ class Output:
         zero = self.zero_s
         return [replace(line, t=round(line.t - zero, 3)) for line in self.progress]
 
+    @property
+    def began_s(self) -> float | None:
+        """When the load began as a Unix time, under --progress-timestamp."""
+        return self.zero_s if self.has_epoch_times else None
+
 
 def read_output(stdout: str, stderr: str = "") -> Output:
     """Read what pgbench printed, on separate streams or merged into one; never raises."""
@@ -84,6 +70,8 @@ def read_output(stdout: str, stderr: str = "") -> Output:
     found = read_summary(event.text for event in events if isinstance(event, lines.Unknown))
     initializes = any(_is_pgbenchs_own(event) and isinstance(event, _INIT_LINES) for event in events)
     progress = [event for event in events if isinstance(event, Progress)]
+    rows = [event for event in events if isinstance(event, lines.InitProgress)]
+    done = next((event for event in reversed(events) if isinstance(event, lines.InitDone)), None)
     figures = {**found.figures, **_random_seed(texts)}
     if (busy := effective_clients(figures)) is not None:
         figures["effective_clients"] = busy
@@ -93,8 +81,10 @@ def read_output(stdout: str, stderr: str = "") -> Output:
         scripts=[dict(script) for script in found.scripts],
         statements=[dict(statement) for statement in found.statements],
         progress=progress,
-        init_progress=[event for event in events if isinstance(event, lines.InitProgress)],
-        init_done=next((event for event in reversed(events) if isinstance(event, lines.InitDone)), None),
+        init_progress=rows,
+        init_done=done,
+        prepared=done is not None,
+        prepared_rows=rows[-1].done if rows else None,
         client_version=found.client_version,
         server_version=found.server_version,
         run_aborted=any(isinstance(event, lines.Aborted) and not event.clients for event in events),
