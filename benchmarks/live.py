@@ -40,7 +40,9 @@ REDIS_TIMEOUT_S = 1.0
 REDIS_REST_S = 1.0  # after a failure, so that a missing Redis costs a run one timeout a second at the most
 BLOCK_MS = 5_000
 WITHOUT_REDIS_S = 0.5
-SAMPLE_FIELDS = ("t", "tps", "latency_ms", "stddev_ms", "failed", "lag_ms", "skipped", "retried", "retries")
+_PERCENTILES = ("latency_p50_ms", "latency_p95_ms", "latency_p99_ms")
+_SAMPLE_FIGURES = ("t", "tps", "latency_ms", "stddev_ms", "failed", "lag_ms", "skipped", "retried", "retries")
+SAMPLE_FIELDS = (*_SAMPLE_FIGURES, *_PERCENTILES)
 LOOK_EVENTS: dict[str, str] = {
     LookKind.POOLER: "pooler",
     LookKind.SERVER: "waits",

@@ -5,6 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from benchmarks import live
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
 from benchmarks.models import Purpose, Run, RunOutput, Sample
 
@@ -151,7 +152,7 @@ class SampleSerializer(serializers.ModelSerializer[Sample]):
 
     class Meta:
         model = Sample
-        fields = ["t", "tps", "latency_ms", "stddev_ms", "failed", "lag_ms", "skipped", "retried", "retries"]
+        fields = list(live.SAMPLE_FIELDS)
 
 
 class LogSerializer(serializers.ModelSerializer[RunOutput]):

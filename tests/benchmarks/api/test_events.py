@@ -77,6 +77,7 @@ def test_a_finished_run_is_told_whole_from_the_database(finished):
         ("1-2147483647", "end"),
     ]
     no_counts = {"lag_ms": None, "skipped": None, "retried": None, "retries": None}
+    no_counts |= {"latency_p50_ms": None, "latency_p95_ms": None, "latency_p99_ms": None}
     assert seen[1][2] == {"t": 1.0, "tps": 100.5, "latency_ms": 2.5, "stddev_ms": None, "failed": 0, **no_counts}
     assert seen[2][2] == {"t": 1.5, "cl_active": 2, "cl_waiting": 1, "sv_active": 1, "sv_idle": 0, "maxwait_ms": 0.5}
     end = {"status": "failed", "validity": "incomplete", "reasons": ["it broke"], "error": "it broke"}

@@ -63,6 +63,7 @@ def test_samples_come_in_order_and_in_pages(runner, run):
     assert first["results"][0] == {
         "t": 1.0, "tps": 101.0, "latency_ms": 1.5, "stddev_ms": 0.1, "failed": 0,
         "lag_ms": None, "skipped": None, "retried": None, "retries": None,
+        "latency_p50_ms": None, "latency_p95_ms": None, "latency_p99_ms": None,
     }  # fmt: skip
     second = runner.get(first["next"]).json()
     assert [row["t"] for row in second["results"]] == [3.0]
