@@ -29,6 +29,7 @@ class DiffSerializer(serializers.Serializer[Any]):
 class RevisionDetailSerializer(RevisionSerializer):
     """A revision with its files, secrets as dots, and what they have otherwise than those of `against`."""
 
+    wishes = serializers.JSONField(read_only=True)
     against = serializers.IntegerField(allow_null=True, read_only=True)
     files = FileSerializer(many=True, read_only=True)
     diff = DiffSerializer(many=True, read_only=True)
@@ -51,7 +52,7 @@ class RevisionActions(GenericViewSet[Pooler]):
     @action(detail=True)
     def revisions(self, request: Request, pk: str) -> Response:
         """What was rendered for it, the latest first."""
-        rows: Any = Revision.objects.filter(pooler=self.get_object()).select_related("author").light()
+        rows: Any = Revision.objects.filter(pooler=self.get_object()).select_related("author")
         return self.get_paginated_response(RevisionSerializer(self.paginate_queryset(rows), many=True).data)
 
     @extend_schema(
@@ -69,7 +70,7 @@ class RevisionActions(GenericViewSet[Pooler]):
         asked = request.query_params.get("against")
         against = _numbered(found.pooler, asked) if asked else revision_diffs.before(found)
         answer = RevisionSerializer(found).data | {
-            "wishes": found.wishes,
+            "wishes": dict(found.wishes),
             "against": against.number if against else None,
             "files": revision_diffs.masked_files(found),
             "diff": DiffSerializer(revision_diffs.of_revision(found, against), many=True).data,

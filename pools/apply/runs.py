@@ -9,7 +9,7 @@ from pools.apply import holders, wanted
 from pools.apply.attempts import Attempt, LockLost, bury_the_dead, give_up, give_up_rest, refuse
 from pools.apply.wanted import Wanted
 from pools.errors import ApplyFailed, PoolerUnreachable, PoolsError
-from pools.models import Pooler, PoolerState, PoolState, Revision, RevisionState
+from pools.models import Pooler, PoolerState, PoolState, Revision, RevisionState, Wishes
 from pools.poolers import KINDS
 from pools.poolers.kind import Rejected, Session, Way
 from pools.revisions import files, folders, wishes
@@ -151,7 +151,7 @@ def _roll_back(attempt: Attempt, fault: Exception) -> None:
 def _told(asked: Wanted, *, overwrite: bool) -> dict[str, Any]:
     """What a revision keeps of the wishes it is rendered from."""
     pooler = asked.pooler
-    live = asked.live.wishes if asked.live else {}
+    live = asked.live.wishes if asked.live else Wishes()
     held = wishes.snapshot(pooler, asked.pools, live)
     cause = pooler.wish_cause or (OVERWRITTEN if overwrite else "")
     given = wishes.given(pooler)

@@ -44,7 +44,7 @@ class Wanted:
         """What stands in the records now, but for pools of `busy` ways: an apply adds those that it meets."""
         pooler.refresh_from_db(fields=ASKED)
         busy = set() if busy is None else busy
-        known = {UUID(one["id"]) for one in live.wishes.get("pools", [])} if live else set()
+        known = {UUID(pk) for pk in live.wishes.lines} if live else set()
         found = _read(pooler, known)
         clusters = Cluster.objects.in_bulk({pool.cluster_id for pool in found})
         for pool in found:  # a join would make a cluster of its own for each of ten thousand pools

@@ -16,8 +16,9 @@ from pools.models.nodes import ClusterNode
 from pools.models.pooler_files import PoolerFile
 from pools.models.poolers import Pooler, PoolerKind, PoolerState
 from pools.models.pools import Mode, Pool
-from pools.models.revisions import Revision, RevisionState
+from pools.models.revisions import Revision, RevisionContent, RevisionState
 from pools.models.states import ClusterState, NodeRole, PoolState
+from pools.models.wishes import Wishes
 
 __all__ = [
     "Channel",
@@ -40,10 +41,12 @@ __all__ = [
     "PoolerMinute",
     "PoolerState",
     "Revision",
+    "RevisionContent",
     "RevisionState",
     "RolePassword",
     "Severity",
     "SslMode",
     "SubjectType",
     "Threshold",
+    "Wishes",
 ]

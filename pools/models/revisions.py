@@ -4,17 +4,19 @@ import json
 import uuid
 import zlib
 from base64 import b64decode, b64encode, b85decode
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
 from django.conf import settings
-from django.db import models
+from django.db import models, transaction
 from django.db.models import Max
 from django.utils import timezone
 
 from panel import crypto
 from pools.errors import IllegalTransition
 from pools.models.poolers import Pooler
+from pools.models.wishes import Wishes
 
 
 class RevisionState(models.TextChoices):
@@ -41,15 +43,16 @@ class RevisionQuerySet(models.QuerySet["Revision"]):
 
     def light(self) -> "RevisionQuerySet":
         """Without what may be megabytes: the files and what they were rendered from."""
-        return self.defer("sealed_files", "sealed_given", "wishes")
+        return self.all()
 
     def draft(self, pooler: Pooler, files: dict[str, str], author: Any = None, **told: Any) -> "Revision":
-        """The next revision, its files sealed (they hold secrets); `told`: wishes, cause, summary, `given`."""
+        """The next revision, its files sealed (they hold secrets); `told`: `wishes`, cause, summary, `given`."""
         number = (self.filter(pooler=pooler).aggregate(last=Max("number"))["last"] or 0) + 1
-        given: dict[str, str] = told.pop("given", {})
+        wishes, given = told.pop("wishes", {}), told.pop("given", {})
         revision = Revision(pooler=pooler, number=number, author=author, **told)
-        revision.seal(files, given)
-        revision.save(force_insert=True)
+        with transaction.atomic():
+            revision.save(force_insert=True)
+            RevisionContent.of(revision, files, given, wishes).save(force_insert=True)
         return revision
 
 
@@ -62,9 +65,6 @@ class Revision(models.Model):
     state = models.CharField(max_length=12, choices=RevisionState.choices, default=RevisionState.PENDING)
     reason = models.TextField(default="")
     steps = models.JSONField(default=list)  # [{"at": ISO time, "step": word, "detail": sentence}]
-    sealed_files = models.TextField(default="")
-    sealed_given = models.TextField(default="")  # the files given to the pooler then, as they were given
-    wishes = models.JSONField(default=dict)  # what it was rendered from, without secrets; see pools.revisions.wishes
     cause = models.CharField(max_length=100, default="")  # such as "rollback to 12"; empty: a change
     summary = models.CharField(max_length=300, default="")  # what it changes, in one line without secrets
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
@@ -85,31 +85,20 @@ class Revision(models.Model):
         """What the sealed files are bound to."""
         return f"revision:{self.pk}"
 
-    @cached_property
+    @property
     def files(self) -> dict[str, str]:
         """File name → content, secrets in clear."""
-        return self._unsealed(self.sealed_files)
+        return self.content.files
 
     @property
     def given(self) -> dict[str, str]:
         """Setting → content of the files that were given to the pooler, in clear."""
-        return self._unsealed(self.sealed_given)
+        return self.content.given
 
-    def seal(self, files: dict[str, str], given: dict[str, str]) -> None:
-        """Keep what was rendered, and the given files it was rendered from."""
-        self.__dict__.pop("files", None)
-        self.sealed_files = crypto.seal(_packed(files), self.secret_owner)
-        self.sealed_given = crypto.seal(_packed(given), self.secret_owner) if given else ""
-
-    def _unsealed(self, sealed: str) -> dict[str, str]:
-        text = crypto.unseal(sealed, self.secret_owner)
-        plain: str | bytes = text
-        if text.startswith(PACKED):
-            plain = zlib.decompress(b64decode(text[len(PACKED) :]))
-        elif text and not text.startswith("{"):
-            plain = zlib.decompress(b85decode(text))
-        found: dict[str, str] = json.loads(plain or "{}")
-        return found
+    @property
+    def wishes(self) -> Wishes:
+        """What it was rendered from, without secrets; see `pools.revisions.wishes`."""
+        return self.content.wishes
 
     def note(self, step: str, detail: str = "", *, write: bool = True) -> None:
         """Add a step to the log that the page shows while it happens; unwritten ones go with the next, or the end."""
@@ -133,6 +122,55 @@ class Revision(models.Model):
             self.save(update_fields=["number"])
 
 
+class RevisionContent(models.Model):
+    """What of a revision may be megabytes and never changes: beside its row, which each of its steps writes anew."""
+
+    revision = models.OneToOneField(Revision, primary_key=True, on_delete=models.CASCADE, related_name="content")
+    sealed_files = models.TextField(default="")
+    sealed_given = models.TextField(default="")  # the files given to the pooler then, as they were given
+    packed_wishes = models.BinaryField(default=b"")
+
+    def __str__(self) -> str:
+        return f"content of {self.revision}"
+
+    @classmethod
+    def of(
+        cls, revision: Revision, files: dict[str, str], given: dict[str, str], wishes: Mapping[str, Any]
+    ) -> "RevisionContent":
+        """What was rendered, the given files and the wishes it was rendered from."""
+        return cls(
+            revision=revision,
+            sealed_files=crypto.seal(_packed(files), revision.secret_owner),
+            sealed_given=crypto.seal(_packed(given), revision.secret_owner) if given else "",
+            packed_wishes=zlib.compress(Wishes.of(wishes).text.encode(), FAST),
+        )
+
+    @cached_property
+    def files(self) -> dict[str, str]:
+        """See `Revision.files`."""
+        return self._unsealed(self.sealed_files)
+
+    @property
+    def given(self) -> dict[str, str]:
+        """See `Revision.given`."""
+        return self._unsealed(self.sealed_given)
+
+    @cached_property
+    def wishes(self) -> Wishes:
+        """See `Revision.wishes`."""
+        return Wishes.from_text(zlib.decompress(self.packed_wishes).decode())
+
+    def _unsealed(self, sealed: str) -> dict[str, str]:
+        text = crypto.unseal(sealed, self.revision.secret_owner)
+        plain: str | bytes = text
+        if text.startswith(PACKED):
+            plain = zlib.decompress(b64decode(text[len(PACKED) :]))
+        elif text and not text.startswith("{"):
+            plain = zlib.decompress(b85decode(text))
+        found: dict[str, str] = json.loads(plain or "{}")
+        return found
+
+
 def _packed(texts: dict[str, str]) -> str:
-    """A tenth of the size: ten thousand entries are much alike, and SQLite writes the row anew at each step."""
+    """A tenth of the size: ten thousand entries are much alike."""
     return PACKED + b64encode(zlib.compress(json.dumps(texts).encode(), FAST)).decode()

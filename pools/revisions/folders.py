@@ -9,7 +9,7 @@ from pools.revisions import files
 
 def last_applied(pooler: Pooler) -> Revision | None:
     """The revision that is live."""
-    return pooler.revisions.applied().first()
+    return pooler.revisions.applied().select_related("content").first()
 
 
 def settled_texts(pooler: Pooler) -> Mapping[str, str]:
@@ -58,7 +58,7 @@ def differences(pooler: Pooler, texts: Mapping[str, str], last: Revision | None)
     kind = KINDS[pooler.kind]
     if last is None:
         return {}
-    tried, settled = pooler.revisions.light().first(), last.files
+    tried, settled = pooler.revisions.first(), last.files
     known = [settled] if tried is None or tried.pk == last.pk else [settled, tried.files]
     found = {}
     for name in kind.files:

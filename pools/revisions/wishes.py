@@ -3,9 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from pools.models import Pool, Pooler, PoolState
-
-Wishes = dict[str, Any]  # {"pools": [fields of a pool], "settings": {}, "user_settings": {}, "files": [setting]}
+from pools.models import Pool, Pooler, PoolState, RevisionContent, RevisionState, Wishes
 
 # kept by the panel about a pool, not asked for by anybody
 BOOKKEEPING = frozenset(
@@ -28,10 +26,15 @@ def snapshot(pooler: Pooler, pools: Iterable[Pool] | None = None, live: Wishes |
     if pools is None:
         pools = pooler.pools.wanted().select_related("cluster")
     live = live_wishes(pooler) if live is None else live
-    before = {one["id"]: one for one in live.get("pools", [])}
     own = pooler.settings_state not in NOT_LIVE
     of_pooler = _of_pooler(pooler) if own else {name: live[name] for name in _of_pooler(pooler) if name in live}
-    return {"pools": [one for pool in pools if (one := _held(pool, before))], **of_pooler}
+    held = Wishes(of_pooler)
+    for pool in pools:
+        if not _stays(pool):
+            held.add(of_pool(pool))
+        elif line := live.lines.get(pk := str(pool.pk)):
+            held.lines[pk] = line
+    return held
 
 
 def given(pooler: Pooler) -> dict[str, str]:
@@ -44,8 +47,9 @@ def given(pooler: Pooler) -> dict[str, str]:
 
 def live_wishes(pooler: Pooler) -> Wishes:
     """What the last applied revision was rendered from; empty before the first."""
-    found: Wishes | None = pooler.revisions.applied().values_list("wishes", flat=True).first()
-    return found or {}
+    live = RevisionContent.objects.filter(revision__pooler=pooler, revision__state=RevisionState.APPLIED)
+    last = live.order_by("-revision__number").first()
+    return last.wishes if last else Wishes()
 
 
 def of_pool(pool: Pool) -> dict[str, Any]:
@@ -55,20 +59,20 @@ def of_pool(pool: Pool) -> dict[str, Any]:
     return {"id": str(pool.pk), "cluster_name": pool.cluster.name, **values, **keys}
 
 
-def changes(before: Wishes, after: Wishes) -> Iterator[str]:
+def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
     """What became different, one sentence each: `orders: size 3 → 7`."""
-    old, new = ({one["id"]: one for one in wishes.get("pools", [])} for wishes in (before, after))
-    yield from (f"{new[pk]['name']} is new" for pk in new if pk not in old)
-    yield from (f"{old[pk]['name']} is removed" for pk in old if pk not in new)
-    for pk in new:
-        if pk in old and old[pk] != new[pk]:
-            yield from _pool_changes(old[pk], new[pk])
+    old, new = Wishes.of(before), Wishes.of(after)
+    yield from (f"{new.pool(pk)['name']} is new" for pk in new.lines if pk not in old.lines)
+    yield from (f"{old.pool(pk)['name']} is removed" for pk in old.lines if pk not in new.lines)
+    for pk, line in new.lines.items():
+        if old.lines.get(pk, line) != line:
+            yield from _pool_changes(old.pool(pk), new.pool(pk))
     yield from _value_changes("", before.get("settings", {}), after.get("settings", {}))
     yield from _value_changes("users: ", before.get("user_settings", {}), after.get("user_settings", {}))
     yield from _file_changes(before.get("files", {}), after.get("files", {}))
 
 
-def summary(before: Wishes, after: Wishes) -> str:
+def summary(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     """The changes in one line of at most `LONGEST_SUMMARY` characters."""
     told, left = "", 0
     for change in changes(before, after):
@@ -78,13 +82,12 @@ def summary(before: Wishes, after: Wishes) -> str:
     return f"{told or 'much'} · {left} more changes" if left else told or NOTHING
 
 
-def _held(pool: Pool, before: Mapping[str, dict[str, Any]]) -> dict[str, Any] | None:
-    if pool.state in NOT_LIVE or (pool.state != PoolState.PENDING and pool.get_deferred_fields()):
-        return before.get(str(pool.pk))
-    return of_pool(pool)
+def _stays(pool: Pool) -> bool:
+    """Whether the live revision says what is live of it; a settled pool may have been read without its fields."""
+    return pool.state in NOT_LIVE or (pool.state != PoolState.PENDING and "settings" not in vars(pool))
 
 
-def _of_pooler(pooler: Pooler) -> Wishes:
+def _of_pooler(pooler: Pooler) -> dict[str, Any]:
     return {
         "settings": pooler.settings,
         "user_settings": pooler.user_settings,

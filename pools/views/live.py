@@ -37,7 +37,7 @@ def pool_state(pool: Pool) -> dict[str, Any]:
     """The context of a pool's moving card: its state, the revision that carries it, its figures."""
     answers = pool.pooler.state == PoolerState.ONLINE
     look = watching.look(pool.pooler) if answers else Look(error=pool.pooler.error or "it was not checked yet")
-    revision = pool.pooler.revisions.defer("sealed_files").first()
+    revision = pool.pooler.revisions.first()
     return {
         "pool": pool,
         "revision": revision,

@@ -56,7 +56,7 @@ def pooler_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
         "pools": pools,
         "refused": [pool for pool in pools if pool.state in (PoolState.ROLLED_BACK, PoolState.FAILED)],
         "live": apply.live_files(pooler),
-        "revisions": pooler.revisions.select_related("author").defer("sealed_files")[:REVISIONS_SHOWN],
+        "revisions": pooler.revisions.select_related("author")[:REVISIONS_SHOWN],
         "advisories": KINDS[pooler.kind].advisories(pooler.server_version),
         **console_rows(pooler),
         **live_part(pooler),

@@ -23,7 +23,7 @@ OTHERS_OFFERED = 100  # in the list of revisions to compare with; any number can
 def revision_list(request: HttpRequest, pk: UUID) -> HttpResponse:
     """A pooler's revisions, the latest first."""
     pooler = get_object_or_404(Pooler, pk=pk)
-    rows = pooler.revisions.light().select_related("author")
+    rows = pooler.revisions.select_related("author")
     state = request.GET.get("state", "")
     if state in RevisionState.values:
         rows = rows.filter(state=state)
@@ -33,7 +33,7 @@ def revision_list(request: HttpRequest, pk: UUID) -> HttpResponse:
         "page": page,
         "state": state,
         "states": RevisionState.choices,
-        "live": pooler.revisions.light().applied().first(),
+        "live": pooler.revisions.applied().first(),
     }
     return render(request, "pools/revision_list.html", context)
 
@@ -44,7 +44,7 @@ def revision_detail(request: HttpRequest, pk: UUID, number: int) -> HttpResponse
     revision = _revision(pk, number)
     against, files = _against(request, revision), revision_diffs.masked_files(revision)
     pooler, live = revision.pooler, folders.last_applied(revision.pooler)
-    others = pooler.revisions.light().applied().exclude(pk=revision.pk)[:OTHERS_OFFERED]
+    others = pooler.revisions.applied().exclude(pk=revision.pk)[:OTHERS_OFFERED]
     context = {
         "pooler": pooler,
         "revision": revision,

@@ -7,8 +7,7 @@ work of other programs is printed beside it: RELOAD is PgBouncer's; the rehearsa
 the same files, and the logins wait for PgBouncer and PostgreSQL, 200 of them at the most. Of one changed pool the
 quickest of some rounds is told, since another program's minute on the same processor is nobody's share.
 
-`DATABASE_URL` chooses where the records are; without it they are in a SQLite file, which writes a row of megabytes
-anew for each step that is noted, where PostgreSQL leaves its large columns alone.
+`DATABASE_URL` chooses where the records are; without it they are in a SQLite file.
 """
 
 import argparse
@@ -63,7 +62,7 @@ class Stopwatch:
 def watch(stopwatch: Stopwatch) -> None:
     """Put the stopwatch around the parts of an apply."""
     from pools.apply import Attempt
-    from pools.models import Revision
+    from pools.models import RevisionContent
     from pools.models.revisions import RevisionQuerySet
     from pools.poolers.pgbouncer import console
     from pools.poolers.pgbouncer.session import PgBouncerSession
@@ -75,7 +74,7 @@ def watch(stopwatch: Stopwatch) -> None:
         (wishes, "live_wishes", "summary"),
         (PgBouncerSession, "draft", "render"),
         (RevisionQuerySet, "draft", "keep the revision"),
-        (Revision, "_unsealed", "keep the revision"),
+        (RevisionContent, "_unsealed", "keep the revision"),
         (PgBouncerSession, "rehearse", "rehearse"),
         (PgBouncerSession, "go_live", "compare"),
         (files, "replace", "write"),

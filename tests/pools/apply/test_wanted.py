@@ -67,5 +67,5 @@ def test_what_earlier_releases_sealed_can_still_be_read(live: Revision) -> None:
     texts = {"pooldeck.ini": "[databases]\n"}
     for packed in (json.dumps(texts), b85encode(zlib.compress(json.dumps(texts).encode())).decode()):
         old = Revision.objects.get(pk=live.pk)
-        old.sealed_files = crypto.seal(packed, old.secret_owner)
+        old.content.sealed_files = crypto.seal(packed, old.secret_owner)
         assert old.files == texts

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.django_db
 def test_a_snapshot_holds_pools_settings_and_users() -> None:
     pooler = a_pooler(settings={"max_client_conn": 500}, user_settings={"app": {"pool_mode": "session"}})
     pool = a_pool(pooler=pooler, name="orders", size=3)
-    held = wishes.snapshot(pooler)
+    held = dict(wishes.snapshot(pooler))
     (record,) = held.pop("pools")
     assert held == {
         "settings": {"max_client_conn": 500},

@@ -1,0 +1,37 @@
+"""What a migration does with the records that stand, there and back."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+from pools.models import Revision
+from pools.revisions import wishes
+from tests.pools import records
+
+TOGETHER, APART = ("pools", "0009_apply_holders"), ("pools", "0010_content_of_revisions")
+
+
+def migrated(*targets: tuple[str, str]) -> Any:
+    """The records as they are at that migration."""
+    MigrationExecutor(connection).migrate(list(targets))
+    return MigrationExecutor(connection).loader.project_state(list(targets)).apps
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_content_of_revisions_moves_out_of_their_rows_and_back() -> None:
+    pooler = records.a_pooler(settings={"max_client_conn": 5})
+    records.a_pool(pooler=pooler, name="or'd\u2028ers")
+    held = wishes.snapshot(pooler)
+    made = Revision.objects.draft(pooler, {"a": "b"}, wishes=held, given={"auth_hba_file": "local"})
+    bare = Revision.objects.draft(pooler, {})
+    try:
+        rows = migrated(TOGETHER).get_model("pools", "Revision").objects
+        assert rows.get(pk=made.pk).wishes == dict(held)
+        assert rows.get(pk=bare.pk).wishes == {}
+    finally:
+        migrated(APART)
+    moved = Revision.objects.get(pk=made.pk)
+    assert (moved.files, moved.given, moved.wishes) == ({"a": "b"}, {"auth_hba_file": "local"}, held)
+    assert not Revision.objects.get(pk=bare.pk).wishes
