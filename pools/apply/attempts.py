@@ -129,10 +129,8 @@ def _by_reason(
     return found.items()
 
 
-def bury_the_dead(revisions: Iterable[Revision]) -> bool:
-    """End revisions that a dead worker left behind; whether there were any (then the disk proves nothing)."""
-    dead = list(revisions)
-    for revision in dead:
+def bury_the_dead(revisions: Iterable[Revision]) -> None:
+    """End revisions that a dead worker left behind."""
+    for revision in revisions:
         last = revision.steps[-1]["step"] if revision.steps else "drafted"
         revision.finish(RevisionState.FAILED, f"the worker died after the step {last!r}; started over")
-    return bool(dead)

@@ -63,15 +63,17 @@ def _take_lock(pooler: Pooler) -> bool:
 
 
 def _apply_all(pooler: Pooler, author: Any, *, overwrite: bool) -> Revision | None:
-    died, last = bury_the_dead(pooler.revisions.filter(state=RevisionState.PENDING)), None
+    dead, last = list(pooler.revisions.light().cut_short().select_related("author")), None
+    died, author = bool(dead), author or next((one.author for one in dead), None)
     busy: set[Way] = set()
-    if not wanted.unsettled(pooler) and not overwrite:
+    if not died and not wanted.unsettled(pooler) and not overwrite:
         return None
     live = folders.last_applied(pooler)
     if not died and not overwrite:
         _refuse_drift(pooler, live)
     try:
         with KINDS[pooler.kind].open(pooler) as session:
+            bury_the_dead(dead)  # not before: while the pooler is down they tell that its files prove nothing
             pooler.mark(PoolerState.ONLINE, session.version_text)
             for _ in range(MOST_ATTEMPTS):
                 asked = Wanted.of(pooler, live, busy)
@@ -82,6 +84,7 @@ def _apply_all(pooler: Pooler, author: Any, *, overwrite: bool) -> Revision | No
             else:
                 give_up_rest(Wanted.of(pooler, live, busy), f"{GIVEN_UP}; the last: {last.reason if last else ''}")
     except Rejected as fault:  # by its kind, before any session
+        bury_the_dead(dead)
         asked = Wanted.of(pooler, live)
         last = _refuse_unrendered(asked, author, fault, _told(asked, overwrite=overwrite))
     _forget_cause(pooler)

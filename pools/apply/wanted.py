@@ -115,10 +115,14 @@ def unsettled(pooler: Pooler, busy: Collection[Way] = ()) -> int:
 
 
 def waiting_poolers() -> list[Pooler]:
-    """Poolers with something unsettled; after a pooler was down or a cluster full, only after some rest."""
+    """Poolers with something unsettled; after a pooler was down or a cluster full, only after some rest.
+
+    What a dead worker left behind is one, whether anything is asked for or not, and waits for no cluster.
+    """
     lately = timezone.now() - RETRY_UNREACHABLE_AFTER
-    resting = Q(state=PoolerState.UNREACHABLE, checked_at__gt=lately) | Q(rests_until__gt=timezone.now())
-    waiting = Q(pk__in=Pool.objects.unsettled().values("pooler")) | Q(settings_state=PoolState.PENDING)
+    cut_short = Q(pk__in=Revision.objects.cut_short().values("pooler"))
+    resting = Q(state=PoolerState.UNREACHABLE, checked_at__gt=lately) | Q(rests_until__gt=timezone.now()) & ~cut_short
+    waiting = Q(pk__in=Pool.objects.unsettled().values("pooler")) | Q(settings_state=PoolState.PENDING) | cut_short
     return list(Pooler.objects.filter(waiting).exclude(resting).order_by("name"))
 
 

@@ -41,6 +41,10 @@ class RevisionQuerySet(models.QuerySet["Revision"]):
         """Those that went live, the latest first."""
         return self.filter(state=RevisionState.APPLIED).order_by("-number")
 
+    def cut_short(self) -> "RevisionQuerySet":
+        """Those on their way: where nobody holds the pooler's lock, what a dead worker left behind."""
+        return self.filter(state=RevisionState.PENDING)
+
     def light(self) -> "RevisionQuerySet":
         """Without what may be megabytes: the files and what they were rendered from."""
         return self.all()
