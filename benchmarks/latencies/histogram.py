@@ -1,0 +1,97 @@
+"""Latencies as an HDR histogram, which keeps three digits of each and merges without loss; pure."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from math import ceil, floor, log10
+from typing import Any
+
+from hdrh.histogram import HdrHistogram
+
+PERCENTILES = {"p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99_9": 99.9}
+LONGEST_US = 100_000_000_000  # a day, the longest run, and some; what takes longer is in no histogram
+DIGITS = 3
+FIRM_COUNT = 10_000  # latencies below which a p99 is rough: about a hundred lie above it then
+WEIGHT_STEPS = 1_000  # how finely parts are weighed against each other when they are merged
+
+
+@dataclass(frozen=True)
+class Bar:
+    """How many latencies lie above `from_ms` and up to `to_ms`."""
+
+    from_ms: float
+    to_ms: float
+    count: int
+
+
+class Histogram:
+    """Latencies in whole microseconds; percentiles come out in milliseconds."""
+
+    def __init__(self) -> None:
+        self._hdr: Any = HdrHistogram(1, LONGEST_US, DIGITS)
+
+    def add(self, latencies_us: Iterable[int]) -> None:
+        """Count each of them."""
+        for latency_us, times in Counter(latencies_us).items():
+            self._hdr.record_value(latency_us, times)
+
+    @property
+    def count(self) -> int:
+        """How many were counted."""
+        return int(self._hdr.get_total_count())
+
+    def percentiles_ms(self) -> dict[str, float]:
+        """`p50 p90 p95 p99 p99_9`; empty where nothing was counted."""
+        if not self.count:
+            return {}
+        found = self._hdr.get_percentile_to_value_dict(list(PERCENTILES.values()))
+        return {name: found[share] / 1000 for name, share in PERCENTILES.items()}
+
+    def bars(self, per_decade: int = 10) -> list[Bar]:
+        """The counts in steps of equal ratio, from the fastest to the slowest, empty steps between them included."""
+        steps = {
+            step: sum(times for _, times in group)
+            for step, group in groupby(self._counted(), lambda one: floor(log10(max(one[0], 1)) * per_decade))
+        }
+        edge = [10 ** (step / per_decade) / 1000 for step in range(min(steps), max(steps) + 2)] if steps else []
+        first = min(steps, default=0)
+        return [Bar(edge[at], edge[at + 1], steps.get(first + at, 0)) for at in range(len(edge) - 1)]
+
+    def _counted(self) -> Iterator[tuple[int, int]]:
+        """Each latency, in order, with how often it was counted."""
+        for item in self._hdr.get_recorded_iterator():
+            yield item.value_iterated_to, item.count_added_in_this_iter_step
+
+    def encoded(self) -> str:
+        """Its base64 form, as every implementation of HDR histograms reads it (V2, compressed)."""
+        return str(self._hdr.encode(), "ascii")
+
+    def take(self, encoded: str, times: int = 1) -> None:
+        """Count all latencies of another histogram in its base64 form, each so many times."""
+        other = HdrHistogram.decode(encoded)
+        if times == 1:
+            self._hdr.add(other)
+            return
+        for item in other.get_recorded_iterator():
+            self._hdr.record_value(item.value_iterated_to, item.count_added_in_this_iter_step * times)
+
+
+def merged(parts: Iterable[tuple[str, float]]) -> Histogram:
+    """One histogram of several, given as (base64 form, share of the transactions that it counts).
+
+    Where the shares differ, each latency counts as many transactions as it stands for, so that a part logged more
+    densely than the others weighs no more than its transactions.
+    """
+    listed = list(parts)
+    whole = Histogram()
+    most = max((1 / rate for _, rate in listed), default=1.0)
+    alike = len({rate for _, rate in listed}) <= 1
+    for encoded, rate in listed:
+        whole.take(encoded, 1 if alike else max(1, round(WEIGHT_STEPS / rate / most)))
+    return whole
+
+
+def percentile(ordered: list[int], share: float) -> int:
+    """The value at this share (0 to 100) of a sorted list that is not empty, by nearest rank."""
+    return ordered[max(0, ceil(share / 100 * len(ordered)) - 1)]
