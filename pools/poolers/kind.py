@@ -162,6 +162,7 @@ class Kind(Protocol):
     columns: Mapping[str, Column]  # what the columns of their answers mean, where that is known
     verbs: tuple[str, ...]  # console commands on one pool that its pages offer; none where it has none
     servers: HeldServers
+    uncounted: frozenset[str]  # figures of `monitoring.rates` that its console does not tell
     keeps_every_password: bool  # its pools of the inbound user let in whose password the panel knows, nobody else
 
     def version_of(self, text: str) -> Version:

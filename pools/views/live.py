@@ -12,11 +12,13 @@ from django_htmx.http import HttpResponseClientRedirect, reselect, reswap, retar
 
 from pools import apply, watching
 from pools.models import Pool, Pooler, PoolerState, PoolState
+from pools.poolers import KINDS
 from pools.poolers.kind import PoolFigures
 from pools.watching import Look
 
 PAGE_WAITS_S = 3.0  # for consoles; one that answers later has its figures with the next look
-COLUMNS = ("database", "user", "cl_active", "cl_waiting", "sv_active", "sv_idle", "sv_used", "maxwait", "pool_mode")
+DATABASE_COLUMNS = ("database", "clients", "servers in use", "servers kept idle")
+COLUMNS = ("database", "user", "pool_mode", "cl_active", "cl_waiting", "sv_active", "sv_idle", "sv_used", "maxwait")
 
 
 def pool_rows(pools: Iterable[Pool]) -> list[dict[str, Any]]:
@@ -28,6 +30,7 @@ def pool_rows(pools: Iterable[Pool]) -> list[dict[str, Any]]:
             "pool": pool,
             "figures": looks[pool.pooler_id].figures.get(pool.name, PoolFigures()),
             "error": looks[pool.pooler_id].error,
+            "uncounted": KINDS[pool.pooler.kind].uncounted,
         }
         for pool in listed
     ]
@@ -43,16 +46,32 @@ def pool_state(pool: Pool) -> dict[str, Any]:
         "revision": revision,
         "is_moving": pool.state == PoolState.PENDING,
         "figures": look.figures.get(pool.name, PoolFigures()),
+        "uncounted": KINDS[pool.pooler.kind].uncounted,
         "look_error": look.error,
     }
 
 
 def console_rows(pooler: Pooler) -> dict[str, Any]:
-    """The context of a pooler's table of SHOW POOLS: column names, rows of values, the error instead."""
+    """The context of a pooler's table of SHOW POOLS: column names, rows of values, the error instead.
+
+    Of a Pgpool-II it is SHOW POOL_POOLS, summed up by database.
+    """
     answers = pooler.state == PoolerState.ONLINE
     look = watching.look(pooler) if answers else Look(error=pooler.error or "it was not checked yet")
-    rows = [[row.get(column) for column in COLUMNS] for row in look.pools]
-    return {"pooler": pooler, "columns": COLUMNS, "rows": rows, "look_error": look.error}
+    if "pool_pools" in KINDS[pooler.kind].words:
+        table = _table("SHOW POOL_POOLS, by database", DATABASE_COLUMNS, 1, _by_database(look))
+    else:
+        table = _table("SHOW POOLS", COLUMNS, 3, [[row.get(column) for column in COLUMNS] for row in look.pools])
+    return {"pooler": pooler, "look_error": look.error, **table}
+
+
+def _table(title: str, columns: tuple[str, ...], words: int, rows: list[list[Any]]) -> dict[str, Any]:
+    """`words` columns of text come first; all that follow are figures."""
+    return {"title": title, "columns": columns, "words": words, "rows": rows}
+
+
+def _by_database(look: Look) -> list[list[Any]]:
+    return [[name, one.cl_active, one.sv_active, one.sv_idle] for name, one in sorted(look.figures.items())]
 
 
 @require_safe

@@ -15,6 +15,7 @@ from pools.models import Event, Pool, Pooler, PoolerState
 from pools.monitoring import history, minutes, recording
 from pools.monitoring.history import RANGES, History
 from pools.monitoring.rates import FIGURES, Reading
+from pools.poolers import KINDS
 from pools.watching import Look
 
 LIVE = "live"
@@ -49,6 +50,11 @@ TILES = (
     Tile("transaction_ms", "Average transaction", "ms", "total_xact_time over total_xact_count"),
     Tile("wait_ms", "Average wait", "ms", "total_wait_time over total_xact_count: for a server, a transaction"),
 )
+SESSION_TILES = (
+    Tile("cl_active", "Clients active", "", "SHOW POOL_POOLS: children that serve a client now"),
+    Tile("sv_active", "Servers active", "", "SHOW POOL_POOLS: the connections to the first backend that serve them"),
+    Tile("sv_idle", "Servers idle", "", "SHOW POOL_POOLS: kept for the next client of the same child"),
+)
 
 
 @require_safe
@@ -60,7 +66,7 @@ def pool_monitoring(request: HttpRequest, pk: UUID) -> HttpResponse:
     look = look_of(pool.pooler) if chosen == LIVE else Look()
     context = {"pool": pool, "source": reverse("api-pool-live", args=[pk]), "events": events_of(pool.pk)}
     drawn = recent(pool) if chosen == LIVE else course(found, chosen)
-    context |= {"course": drawn, "tiles": tiles(look, look.reading(pool.name))}
+    context |= {"course": drawn, **figures_of(pool.pooler, look, look.reading(pool.name))}
     return render(request, "pools/pool_monitoring.html", context | _choice(chosen, found, look))
 
 
@@ -73,7 +79,7 @@ def pooler_monitoring(request: HttpRequest, pk: UUID) -> HttpResponse:
     look = look_of(pooler) if chosen == LIVE else Look()
     context = {"pooler": pooler, "source": reverse("api-pooler-live", args=[pk]), "events": events_of(pooler.pk)}
     drawn = recent(pooler) if chosen == LIVE else course(found, chosen)
-    context |= {"course": drawn, "tiles": tiles(look, look.whole())}
+    context |= {"course": drawn, **figures_of(pooler, look, look.whole())}
     return render(request, "pools/pooler_monitoring.html", context | _choice(chosen, found, look))
 
 
@@ -81,7 +87,9 @@ def live_part(subject: Pool | Pooler) -> dict[str, Any]:
     """The context of the moving charts on a pool's or pooler's own page, and of its events."""
     noun = "pool" if isinstance(subject, Pool) else "pooler"
     source = reverse(f"api-{noun}-live", args=[subject.pk])
-    return {"course": recent(subject), "source": source, "events": events_of(subject.pk)}
+    pooler = subject if isinstance(subject, Pooler) else subject.pooler
+    told = {"course": recent(subject), "source": source, "events": events_of(subject.pk)}
+    return told | {"uncounted": KINDS[pooler.kind].uncounted}
 
 
 def look_of(pooler: Pooler) -> Look:
@@ -90,9 +98,12 @@ def look_of(pooler: Pooler) -> Look:
     return watching.look(pooler) if answers else Look(error=pooler.error or "it was not checked yet")
 
 
-def tiles(look: Look, reading: Reading) -> list[dict[str, Any]]:
-    """The tiles with their values; none where the console did not answer."""
-    return [{"tile": tile, "value": None if look.error else reading[tile.name]} for tile in TILES]
+def figures_of(pooler: Pooler, look: Look, reading: Reading) -> dict[str, Any]:
+    """The tiles of what its kind counts, with their values; no values where the console did not answer."""
+    uncounted = KINDS[pooler.kind].uncounted
+    told = SESSION_TILES if uncounted else TILES
+    tiles = [{"tile": tile, "value": None if look.error else reading[tile.name]} for tile in told]
+    return {"tiles": tiles, "uncounted": uncounted}
 
 
 def course(found: History, chosen: str) -> dict[str, Any]:

@@ -24,6 +24,12 @@ const SERIES = {
     line("servers idle", "--chart-6", "sv_idle", "servers"),
     line("servers used", "--chart-2", "sv_used", "servers"),
   ],
+  sessions: [
+    "Connections",
+    line("clients active", "--chart-3", "cl_active", "clients"),
+    line("servers active", "--chart-5", "sv_active", "servers"),
+    line("servers idle", "--chart-6", "sv_idle", "servers"),
+  ],
   rates: [
     "Throughput",
     line("queries", "--chart-1", "queries_per_s", "queries/s"),

@@ -45,6 +45,7 @@ class PgBouncer:
         "user",
         "it closes what stays idle for its server_idle_timeout, and by RECONNECT each that no client uses any more",
     )
+    uncounted: frozenset[str] = frozenset()
     keeps_every_password = False
 
     def version_of(self, text: str) -> Version:

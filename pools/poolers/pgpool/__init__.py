@@ -1,1 +1,1 @@
-"""Pgpool-II: its reachability; configuring it comes later."""
+"""Pgpool-II: its catalogue, files, rehearsal and read-back, PCP and SHOW."""

@@ -18,6 +18,8 @@ from pools.poolers.pgpool import access, catalogue, draft, render, session, sql,
 from pools.poolers.pgpool.columns import COLUMNS
 from pools.poolers.pgpool.session import PgpoolSession
 
+UNCOUNTED = frozenset({"cl_waiting", "sv_used", "maxwait_ms", "queries_per_s", "transactions_per_s"})
+UNCOUNTED |= {"received_bytes_per_s", "sent_bytes_per_s", "query_ms", "transaction_ms", "wait_ms"}
 CAPACITY = ("num_init_children", "max_pool")
 
 
@@ -36,6 +38,7 @@ class Pgpool:
         "username",
         "it closes what stays unused for its connection_life_time, and all when it restarts",
     )
+    uncounted = UNCOUNTED  # clients that wait stand in the kernel's queue, and it counts no queries of a database
     keeps_every_password = True  # nothing else than pool_passwd tells it one
 
     def version_of(self, text: str) -> Version:
@@ -92,8 +95,8 @@ class Pgpool:
         return children
 
     def sample(self, pooler: Pooler) -> ConsoleSample:
-        """SHOW POOL_POOLS by database."""
-        rows = sql.show(pooler, "pool_pools")
+        """SHOW POOL_POOLS by database, but for the session that asks."""
+        rows = sql.others(sql.show(pooler, "pool_pools"), pooler.admin_user)
         return ConsoleSample(sql.figures(rows), {}, {"pool_pools": rows})
 
     def words_of(self, pooler: Pooler) -> tuple[str, ...]:

@@ -91,6 +91,12 @@ def version(session: Session) -> str:
     return f"Pgpool-II {str(next(iter(found[0].values()))).split()[0]}" if found else "Pgpool-II"
 
 
+def others(pools: Rows, admin_user: str) -> Rows:
+    """SHOW POOL_POOLS without one child that serves the panel's login: the session that asked, most of the time."""
+    mine = [row for row in pools if (row["database"], row["username"]) == (DATABASE, admin_user) and _is_taken(row)]
+    return [row for row in pools if row not in mine or row["pool_pid"] != mine[0]["pool_pid"]]
+
+
 def figures(pools: Rows) -> dict[str, PoolFigures]:
     """The connections of each database by name, out of SHOW POOL_POOLS; who waits stands in the kernel's queue."""
     found: dict[str, PoolFigures] = {}
@@ -98,10 +104,14 @@ def figures(pools: Rows) -> dict[str, PoolFigures]:
         name = str(row["database"] or "")
         if not name or str(row["backend_id"]) != "0":
             continue
-        other, taken = found.get(name, PoolFigures()), str(row["pool_connected"]) == "1"
+        other, taken = found.get(name, PoolFigures()), _is_taken(row)
         found[name] = PoolFigures(
             cl_active=other.cl_active + taken,
             sv_active=other.sv_active + taken,
             sv_idle=other.sv_idle + (not taken),
         )
     return found
+
+
+def _is_taken(row: dict[str, object]) -> bool:
+    return str(row["pool_connected"]) == "1"

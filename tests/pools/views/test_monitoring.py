@@ -8,7 +8,7 @@ import pytest
 
 from tests.callers import queries_of
 from tests.pools.monitoring.records import a_minute, an_event
-from tests.pools.records import a_pool
+from tests.pools.records import a_pool, a_pooler
 
 
 def course_of(page: str) -> dict[str, object]:
@@ -53,6 +53,19 @@ def test_a_silent_console_is_said_and_shows_no_zeros(staff):
     pool.pooler.mark("unreachable", error="pooler edge can't be reached: refused")
     page = staff.get(f"/pools/{pool.pk}/monitoring/").content.decode()
     assert "No figures: pooler edge can&#x27;t be reached: refused" in page
+
+
+def test_of_a_pgpool_only_what_it_counts_is_shown(staff):
+    pool = a_pool(name="shop", pooler=a_pooler(kind="pgpool", port=1))
+    for url in (f"/pools/{pool.pk}/", f"/poolers/{pool.pooler_id}/"):
+        page = staff.get(url).content.decode()
+        assert re.findall(r'data-chart="(\w+)"', page) == ["sessions"]
+    for url in (f"/pools/{pool.pk}/monitoring/", f"/poolers/{pool.pooler_id}/monitoring/"):
+        page = staff.get(url).content.decode()
+        assert re.findall(r'data-chart="(\w+)"', page) == ["sessions"]
+        assert re.findall(r'data-figure="(\w+)"', page) == ["cl_active", "sv_active", "sv_idle"]
+        assert "SHOW POOLS" not in page
+        assert "nobody counts who waits" in page
 
 
 def test_events_stand_on_the_page_of_their_pool_and_its_pooler(staff):
