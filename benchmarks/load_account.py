@@ -3,6 +3,7 @@
 import os
 import subprocess
 from functools import cache
+from pathlib import Path
 
 # An account that nothing else uses and that /etc/passwd need not know: systemd's list of ids calls 65520–65533 unused.
 LOAD_UID = 65533
@@ -20,3 +21,9 @@ def drops_root() -> bool:
 def setpriv_words() -> list[str]:
     """What setpriv(1) needs to hear to become that account."""
     return [f"--reuid={LOAD_UID}", f"--regid={LOAD_UID}", "--clear-groups", "--no-new-privs"]
+
+
+def is_reachable(program: str) -> bool:
+    """Whether an account without rights of its own can start the program (one under /root it can't)."""
+    path = Path(program).resolve()
+    return path.is_file() and all(folder.stat().st_mode & 0o001 for folder in (path, *path.parents))

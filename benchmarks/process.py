@@ -14,7 +14,7 @@ from queue import Empty, Full, Queue
 from typing import IO
 
 from benchmarks.engines.line_reader import LineReader
-from benchmarks.load_account import drops_root, setpriv_words
+from benchmarks.load_account import drops_root, is_reachable, setpriv_words
 
 log = logging.getLogger(__name__)
 
@@ -40,18 +40,12 @@ class Ended:
     stream: str
 
 
-def _reachable(program: str) -> bool:
-    """Whether an account without rights of its own can start the program (one under /root it can't)."""
-    path = Path(program).resolve()
-    return path.is_file() and all(folder.stat().st_mode & 0o001 for folder in (path, *path.parents))
-
-
 def wrapped(argv: Sequence[str]) -> list[str]:
     """The command behind setpriv(1): killed by the kernel when the thread that started it ends, root dropped.
 
     setpriv sets the parent-death signal after the change of account, which would clear it (prctl(2)).
     """
-    drop = setpriv_words() if drops_root() and _reachable(argv[0]) else []
+    drop = setpriv_words() if drops_root() and is_reachable(argv[0]) else []
     return ["setpriv", *drop, "--pdeathsig=KILL", "--", *argv]
 
 
@@ -102,7 +96,8 @@ class LoadProcess:
 
     def exit_code(self) -> int | None:
         """What it exited with (negative: the signal); None while it runs."""
-        return self._child.poll()
+        code = self._child.poll()
+        return None if code is None else _told(code)
 
     def signal_group(self, number: signal.Signals) -> None:
         """Send a signal to the whole group; nothing when it is gone."""
@@ -117,12 +112,17 @@ class LoadProcess:
             with suppress(subprocess.TimeoutExpired):
                 self._child.wait(term_seconds)
         self.signal_group(signal.SIGKILL)
-        return self._child.wait()
+        return _told(self._child.wait())
 
     def join(self, seconds: float = 5.0) -> None:
         """Wait until both streams are drained, which a grandchild that kept a pipe may delay."""
         for reader in self._readers:
             reader.join(seconds)
+
+
+def _told(code: int) -> int:
+    """An exit code; 128 + n, as a sandbox or a shell tells of a program that a signal n ended, becomes -n."""
+    return 128 - code if 128 < code <= 128 + signal.NSIG else code
 
 
 def drain(events: "Queue[object]") -> Iterator[object]:

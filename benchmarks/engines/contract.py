@@ -33,12 +33,17 @@ class Field:
 class Command:
     """A program to start: its words, its whole environment (neither holds a password), and the files it reads.
 
-    `files` are names in the run's private home and their texts; they are written there before it starts.
+    `files` are names in the run's private home and their texts; they are written there before it starts. A `confined`
+    one has a script of a user among them: it runs in a sandbox, where it reaches the network and these `sockets`.
+    `shown` are the words that people are shown, where they differ.
     """
 
     argv: list[str]
     env: dict[str, str]
     files: dict[str, str] = field(default_factory=dict)
+    confined: bool = False
+    sockets: tuple[str, ...] = ()
+    shown: list[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
