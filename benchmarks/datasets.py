@@ -1,4 +1,4 @@
-"""Datasets: what pgbench's tables in a database are and whose, what may be done to them, and keeping the ones made."""
+"""Datasets: whose a database's tables for load programs are, what may be done to them, and keeping the ones made."""
 
 import ipaddress
 import os
@@ -10,7 +10,8 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from benchmarks.engines.pgbench.initialize import ACCOUNTS_PER_SCALE, estimated_bytes
+from benchmarks.engines import DEFAULT_ENGINE, engine
+from benchmarks.engines.contract import Tables
 from benchmarks.errors import Refused
 from benchmarks.models import FINAL, Dataset, Purpose, Run, Status
 from benchmarks.targets import Target
@@ -18,9 +19,7 @@ from pools.errors import ClusterUnreachable
 from pools.models import Cluster, Pool
 from pools.servers import postgres
 
-TABLES = ("pgbench_accounts", "pgbench_branches", "pgbench_history", "pgbench_tellers")
 LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS = 2_000, 15_000
-WRITING_SCRIPTS = frozenset({"tpcb-like", "simple-update"})
 
 _FOUND = """
     SELECT c.oid, c.relname, pg_get_userbyid(c.relowner), obj_description(c.oid, 'pg_class'),
@@ -31,16 +30,27 @@ _DEPENDENTS = """
     SELECT DISTINCT conrelid::regclass::text FROM pg_constraint
     WHERE contype = 'f' AND confrelid = ANY(%s) AND NOT conrelid = ANY(%s) ORDER BY 1
 """
+# serial columns draw their numbers from sequences that belong to them
+_SEQUENCES = """
+    SELECT n.nspname, s.relname FROM pg_depend d
+    JOIN pg_class s ON s.oid = d.objid AND s.relkind = 'S' JOIN pg_namespace n ON n.oid = s.relnamespace
+    WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass
+      AND d.refobjid IN (SELECT to_regclass(name) FROM unnest(%s::text[]) AS name)
+"""
 _OWNER = "SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = current_database()"
 
 
 @dataclass(frozen=True)
 class DatasetFacts:
-    """What a database holds of pgbench's tables; sizes in bytes, `free_bytes` None where it can't be known."""
+    """What a database holds of the wanted tables; sizes in bytes, `free_bytes` None where it can't be known.
+
+    `scale` is their size in the engine's own measure, None where they can't tell.
+    """
 
     database: str
     protected: bool
     database_owner: str
+    wanted: Tables
     tables: tuple[str, ...] = ()
     table_owner: str = ""
     ours: bool = False
@@ -51,30 +61,39 @@ class DatasetFacts:
 
     @property
     def tables_exist(self) -> bool:
-        """Whether any of the four is there."""
+        """Whether any of them is there."""
         return bool(self.tables)
 
     @property
     def complete(self) -> bool:
-        """Whether all four are there, with rows."""
-        return len(self.tables) == len(TABLES) and bool(self.scale)
+        """Whether all of them are there, with rows unless they are needed empty."""
+        return len(self.tables) == len(self.wanted.names) and bool(self.scale) != self.wanted.needed_empty
 
     @property
     def rows(self) -> int:
-        """The accounts."""
-        return ACCOUNTS_PER_SCALE * (self.scale or 0)
+        """Those of the tables that grow."""
+        return self.wanted.rows_each * (self.scale or 0)
+
+    @property
+    def sized(self) -> str:
+        """How large they are, in words."""
+        return self.wanted.of_size(self.scale)
 
     def fits(self, size_bytes: int) -> bool | None:
         """Whether that fits beside what is there, whose place it takes; None where the free space is unknown."""
         return None if self.free_bytes is None else size_bytes <= self.free_bytes + self.size_bytes
 
 
-def facts(cluster: Cluster, database: str) -> DatasetFacts:
-    """What the database holds now, asked as the panel's admin; raises `ClusterUnreachable`."""
+def facts(cluster: Cluster, database: str, wanted: Tables | None = None) -> DatasetFacts:
+    """What the database holds now of these tables (pgbench's where none are named), asked as the panel's admin.
+
+    Raises `ClusterUnreachable`.
+    """
+    wanted = wanted or engine(DEFAULT_ENGINE).tables_of({}, purpose=Purpose.LOAD)
     with _session(cluster, database) as connection:
         owner = _one(connection, _OWNER)
-        known = DatasetFacts(database, cluster.protected, owner, free_bytes=_free_bytes(cluster, connection))
-        found = connection.execute(_FOUND, (list(TABLES),)).fetchall()
+        known = DatasetFacts(database, cluster.protected, owner, wanted, free_bytes=_free_bytes(cluster, connection))
+        found = connection.execute(_FOUND, (list(wanted.names),)).fetchall()
         return _with_tables(known, cluster, connection, found) if found else known
 
 
@@ -86,7 +105,7 @@ def _session(cluster: Cluster, database: str, user: str | None = None) -> Iterat
             connection.execute(f"SET lock_timeout = {LOCK_TIMEOUT_MS}; SET statement_timeout = {STATEMENT_TIMEOUT_MS}")
             yield connection
         except psycopg.errors.LockNotAvailable:
-            raise Refused(f"the pgbench tables of {database} are locked by another session: try again later") from None
+            raise Refused(f"tables of {database} are locked by another session: try again later") from None
         except psycopg.Error as error:
             raise Refused(f"{database} on {cluster.name} refused: {str(error).splitlines()[0]}") from None
 
@@ -96,12 +115,13 @@ def _with_tables(
 ) -> DatasetFacts:
     oids = [row[0] for row in found]
     comments = {row[1]: row[3] for row in found}
-    scale = _one(connection, "SELECT count(*) FROM pgbench_branches") if "pgbench_branches" in comments else None
+    wanted = known.wanted
+    scale = _one(connection, wanted.size_query) if wanted.counted in comments else None
     return replace(
         known,
         tables=tuple(row[1] for row in found),
         table_owner=found[0][2],
-        ours=_ours(cluster, known.database, comments.get("pgbench_accounts"), rows=bool(scale)),
+        ours=_ours(cluster, known.database, wanted.engine, comments.get(wanted.marked), rows=bool(scale)),
         scale=scale,
         size_bytes=sum(row[4] for row in found),
         dependents=tuple(row[0] for row in connection.execute(_DEPENDENTS, (oids, oids))),
@@ -109,16 +129,17 @@ def _with_tables(
 
 
 def _one(connection: postgres.Connection, query: str, *parameters: object) -> Any:
-    row = connection.execute(query, parameters).fetchone()
+    row = connection.execute(query.encode(), parameters).fetchone()
     return row[0] if row else None
 
 
-def _ours(cluster: Cluster, database: str, comment: str | None, *, rows: bool) -> bool:
+def _ours(cluster: Cluster, database: str, engine_name: str, comment: str | None, *, rows: bool) -> bool:
     """Whether the panel made the tables: by its comment, or empty ones that a broken-off preparation left."""
-    dataset = Dataset.objects.filter(cluster=cluster, database=database).first()
+    here = {"cluster": cluster, "database": database, "engine": engine_name}
+    dataset = Dataset.objects.filter(**here).first()
     if dataset is not None and comment == dataset.marker:
         return True
-    last = Run.objects.filter(cluster=cluster, database=database, purpose=Purpose.PREPARE, status__in=FINAL).first()
+    last = Run.objects.filter(**here, purpose=Purpose.PREPARE, status__in=FINAL).first()
     return not rows and not comment and last is not None and last.status != Status.SUCCEEDED
 
 
@@ -142,22 +163,21 @@ def _is_local(host: str) -> bool:
         return False
 
 
-def guard_prepare(cluster: Cluster, database: str, options: dict[str, Any], confirm: str = "") -> Target:
+def guard_prepare(cluster: Cluster, database: str, wanted: Tables, confirm: str = "") -> Target:
     """The target to prepare, with the role that should own the tables; raises `Refused` where that would destroy.
 
     A database's owner makes them where its password is known, so that its pools use them as of right.
     """
-    found = facts(cluster, database)
+    found = facts(cluster, database, wanted)
     if found.dependents:
         raise Refused(
-            f"{', '.join(found.dependents)} refer to the pgbench tables in {database} by foreign keys, and preparing "
+            f"{', '.join(found.dependents)} refer to {wanted.called} in {database} by foreign keys, and preparing "
             "drops those tables: choose another database"
         )
-    takes = estimated_bytes(options["scale"], options["fillfactor"])
-    if found.fits(takes) is False:
+    if not wanted.dropped and found.fits(wanted.takes_bytes) is False:
         raise Refused(
-            f"scale {options['scale']} takes about {_mb(takes)} and {_mb(found.free_bytes or 0)} are free on the "
-            f"disk of {cluster.name}: choose a smaller scale or make room"
+            f"{wanted.of_size(wanted.size)} takes about {_mb(wanted.takes_bytes)} and {_mb(found.free_bytes or 0)} "
+            f"are free on the disk of {cluster.name}: choose a smaller size or make room"
         )
     if confirm != database and (reason := _why_confirm(found, cluster)):
         raise Refused(f"{reason}: type the database's name, {database}, to go on")
@@ -176,41 +196,58 @@ def _mb(size: int) -> str:
     return f"{size / 1024 / 1024:,.0f} MB"
 
 
-def guard_load(target: Target, options: dict[str, Any], confirm: str = "") -> None:
+def guard_load(target: Target, wanted: Tables, confirm: str = "") -> None:
     """Refuse a load that would lack its tables, or write to a protected cluster unasked; raises `Refused`."""
-    writes = options.get("builtin") in WRITING_SCRIPTS
-    if writes and target.cluster.protected and confirm != target.database:
+    if wanted.writes and target.cluster.protected and confirm != target.database:
         raise Refused(
-            f"cluster {target.cluster.name} is protected and {options['builtin']} writes to it: type the database's "
-            f"name, {target.database}, to go on, or choose select-only"
+            f"cluster {target.cluster.name} is protected and {wanted.writes} writes to it: type the database's "
+            f"name, {target.database}, to go on, or {wanted.sparing}"
         )
-    found = facts(target.cluster, target.database)
-    if not found.complete:
-        state = "holds no rows in its" if len(found.tables) == len(TABLES) else "lacks"
-        raise Refused(f"{target.database} {state} pgbench tables: prepare a dataset first")
-    _admit(target, found, "UPDATE" if writes else "SELECT")
+    found = facts(target.cluster, target.database, wanted)
+    if fault := _fault(found):
+        raise Refused(f"{target.database} {fault}")
+    _admit(target, found, "UPDATE" if wanted.writes else "SELECT")
+
+
+def _fault(found: DatasetFacts) -> str:
+    """What keeps a load from these tables; empty where nothing does."""
+    wanted, plain = found.wanted, found.wanted.called.removeprefix("the ")
+    if len(found.tables) < len(wanted.names):
+        return f"lacks {plain}: prepare a dataset first"
+    if wanted.needed_empty:
+        return f"holds rows in its {plain}, which this load fills from the start: prepare again" if found.scale else ""
+    if not found.scale:
+        return f"holds no rows in its {plain}: prepare a dataset first"
+    if found.scale < wanted.size:
+        asked = wanted.of_size(wanted.size)
+        return f"holds {plain} of {found.sized}, and {asked} is asked for: prepare a larger dataset or ask for less"
+    return ""
 
 
 def _admit(target: Target, found: DatasetFacts, privilege: str) -> None:
     """See to it that the role may use the tables; our own are opened to it, others' are left as they are."""
     with _session(target.cluster, target.database) as connection:
         may = "SELECT bool_and(has_table_privilege(%s, to_regclass(t), %s)) FROM unnest(%s::text[]) AS t"
-        if _one(connection, may, target.login, privilege, list(TABLES)):
+        if _one(connection, may, target.login, privilege, list(found.wanted.names)):
             return
     if not found.ours:
         raise Refused(
-            f"role {target.login} may not {privilege} in the pgbench tables of {target.database}, which the panel did "
-            "not make: GRANT it that, or prepare a dataset in a database of its own"
+            f"role {target.login} may not {privilege} in {found.wanted.called} of {target.database}, which the panel "
+            "did not make: GRANT it that, or prepare a dataset in a database of its own"
         )
-    _grant(target.cluster, target.database, found.table_owner, [target.login])
+    _grant(target.cluster, target.database, found.table_owner, [target.login], found.wanted)
 
 
-def _grant(cluster: Cluster, database: str, owner: str, roles: Iterable[str]) -> None:
-    tables = sql.SQL(", ").join(map(sql.Identifier, TABLES))
+def _grant(cluster: Cluster, database: str, owner: str, roles: Iterable[str], wanted: Tables) -> None:
+    tables = sql.SQL(", ").join(map(sql.Identifier, wanted.names))
     with _as_owner(cluster, database, owner) as connection:
-        for role in roles:
+        drawn = [sql.Identifier(*row) for row in connection.execute(_SEQUENCES, (list(wanted.names),))]
+        for role in map(sql.Identifier, roles):
             command = sql.SQL("GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON {} TO {}")
-            connection.execute(command.format(tables, sql.Identifier(role)))
+            connection.execute(command.format(tables, role))
+            if drawn:
+                command = sql.SQL("GRANT USAGE, SELECT, UPDATE ON SEQUENCE {} TO {}")
+                connection.execute(command.format(sql.SQL(", ").join(drawn), role))
 
 
 def _as_owner(cluster: Cluster, database: str, owner: str) -> AbstractContextManager[postgres.Connection]:
@@ -219,33 +256,43 @@ def _as_owner(cluster: Cluster, database: str, owner: str) -> AbstractContextMan
     return _session(cluster, database, owner if known else None)
 
 
-def keep(run: Run) -> Dataset:
-    """Mark the tables that this run made as the panel's, open them to the database's pools, and remember them."""
-    cluster, database = run.cluster, run.database
+def keep(run: Run) -> None:
+    """Mark the tables that this run made as the panel's, open them to the database's pools, and remember them.
+
+    What it dropped is forgotten.
+    """
+    cluster, database, made = run.cluster, run.database, tables_made(run)
     if cluster is None:
         raise Refused(f"the cluster of {run.target_label} was removed: its tables can't be marked")
-    dataset = Dataset.objects.filter(cluster=cluster, database=database).first() or Dataset(
-        cluster=cluster, database=database
-    )
+    known = Dataset.objects.filter(cluster=cluster, database=database, engine=run.engine)
+    if made.dropped:
+        known.delete()
+        return
+    dataset = known.first() or Dataset(cluster=cluster, database=database, engine=run.engine)
     with _as_owner(cluster, database, run.role) as connection:
-        comment = sql.SQL("COMMENT ON TABLE pgbench_accounts IS {}").format(sql.Literal(dataset.marker))
-        connection.execute(comment)
+        comment = sql.SQL("COMMENT ON TABLE {} IS {}")
+        connection.execute(comment.format(sql.Identifier(made.marked), sql.Literal(dataset.marker)))
         owner = _one(connection, _OWNER)
         roles = _one(connection, "SELECT array_agg(rolname::text) FROM pg_roles") or []
     users = set(Pool.objects.wanted().filter(cluster=cluster, database=database).values_list("user", flat=True))
-    _grant(cluster, database, run.role, sorted(({*users, owner} - {run.role or cluster.admin_user}) & set(roles)))
-    dataset.scale, dataset.run, dataset.prepared_at = run.options["scale"], run, run.started_at or dataset.prepared_at
+    _grant(cluster, database, run.role, sorted(({*users, owner} - {run.role or cluster.admin_user}) & set(roles)), made)
+    dataset.scale, dataset.run, dataset.prepared_at = made.size, run, run.started_at or dataset.prepared_at
     dataset.save()
-    return dataset
+
+
+def tables_made(run: Run) -> Tables:
+    """What a preparation makes or drops."""
+    made: Tables = engine(run.engine).tables_of(run.options, purpose=Purpose.PREPARE)
+    return made
 
 
 def remains(run: Run) -> str:
     """What a broken-off preparation left, in words; empty where that can't be asked."""
     try:
-        found = facts(run.cluster, run.database) if run.cluster else None
+        found = facts(run.cluster, run.database, tables_made(run)) if run.cluster else None
     except (ClusterUnreachable, Refused):
         return ""
     if found is None or found.complete:
         return ""
     left = "empty" if found.tables_exist else "gone"
-    return f"the pgbench tables of {run.database} are {left} now: prepare again"
+    return f"{found.wanted.called} of {run.database} are {left} now: prepare again"

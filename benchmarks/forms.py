@@ -8,7 +8,7 @@ from django.db.models import TextChoices
 from django.forms import BoundField
 
 from benchmarks import load_options
-from benchmarks.engines import DEFAULT_ENGINE, ENGINES
+from benchmarks.engines import DEFAULT_ENGINE, ENGINES, availability
 from benchmarks.engines.contract import Field
 from benchmarks.errors import InvalidOptions
 from benchmarks.models import Purpose, Run
@@ -59,9 +59,9 @@ class OptionsForm(Typed):
         return name if name in ENGINES else DEFAULT_ENGINE
 
     @property
-    def engine_names(self) -> list[str]:
-        """All that may be chosen."""
-        return list(ENGINES)
+    def engine_links(self) -> list[tuple[str, str]]:
+        """The engines for this purpose, each with why it can't be chosen here, empty where it can."""
+        return availability.links(self.purpose)
 
     def clean(self) -> dict[str, Any]:
         """Let the engine judge the options as they were typed."""
@@ -159,7 +159,7 @@ class RunForm(OptionsForm):
 
 
 class DatasetForm(OptionsForm):
-    """Where pgbench's tables are to be made, and how large."""
+    """Where the tables of an engine are to be made, and how large."""
 
     purpose = Purpose.PREPARE
     cluster = forms.ModelChoiceField(Cluster.objects.none(), label="Cluster")
@@ -167,7 +167,7 @@ class DatasetForm(OptionsForm):
     confirm = forms.CharField(
         label="Type the database's name to allow this",
         required=False,
-        help_text="Preparing drops pgbench_accounts, pgbench_branches, pgbench_history and pgbench_tellers there",
+        help_text="Preparing drops the tables of these names that are there",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
@@ -187,13 +187,16 @@ class DatasetForm(OptionsForm):
 
     @property
     def basic(self) -> list[tuple[Field, BoundField]]:
-        """The scale alone."""
-        return [(one, self[one.name]) for one in self.option_fields if one.name == "scale"]
+        """What is to be made, and how large."""
+        return [(one, self[one.name]) for one in self.option_fields if self._is_basic(one)]
 
     @property
     def advanced(self) -> list[tuple[Field, BoundField]]:
         """How the tables are made."""
-        return [(one, self[one.name]) for one in self.option_fields if one.name != "scale"]
+        return [(one, self[one.name]) for one in self.option_fields if not self._is_basic(one)]
+
+    def _is_basic(self, option: Field) -> bool:
+        return option.name == "scale" or option.group == BASIC_GROUP
 
 
 class ImportForm(Typed):

@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 CHECK_S = 0.4  # how late a cancel may be seen
 HELD_PIPES_S = 5.0  # after the program's end, for what still holds its pipes
 TRANSACTIONS_CEILING_S = 6 * 3600.0
+PREPARING_S, PREPARED_BYTES_A_SECOND = 600.0, 1_600_000  # a slow disk's, keys and vacuum included
 
 
 class Stopped(Exception):
@@ -152,7 +153,7 @@ def allowed_s(run: Run) -> float:
     `-T` is looked at between transactions only, so a hung server outlives it.
     """
     if run.purpose == Purpose.PREPARE:
-        return 600.0 + 10.0 * float(run.options.get("scale") or 1)
+        return PREPARING_S + datasets.tables_made(run).takes_bytes / PREPARED_BYTES_A_SECOND
     duration = run.options.get("duration")
     if run.options.get("transactions") or not duration:
         return TRANSACTIONS_CEILING_S

@@ -96,10 +96,12 @@ def _checked(
         raise InvalidOptions({"purpose": [f"{purpose!r} can't be submitted: use load or prepare"]})
     aim = targets.find(target, purpose=purpose)
     checked = load_options.validate(engine, options, purpose=purpose)
+    wanted = ENGINES[engine].tables_of(checked, purpose=purpose)
     try:
-        if purpose == Purpose.PREPARE:
-            return datasets.guard_prepare(aim.cluster, aim.database, checked, confirm), checked
-        datasets.guard_load(aim, checked, confirm)
+        if wanted is not None and purpose == Purpose.PREPARE:
+            return datasets.guard_prepare(aim.cluster, aim.database, wanted, confirm), checked
+        if wanted is not None:
+            datasets.guard_load(aim, wanted, confirm)
     except ClusterUnreachable as error:
         if error.cause == Cause.NO_DATABASE:
             raise InvalidTarget({"database": [str(error)]}) from None

@@ -138,18 +138,30 @@ class Output:
 class Tables:
     """The tables that a load uses or a preparation makes, and how they are spoken of.
 
-    `size_query` tells how large they are (nothing or 0: no rows) in what `sized` names; `size` is what the options
-    ask for: made by a preparation, needed by a load.
+    `size_query` reads table `counted` and tells how large they are (nothing or 0: no rows) in what `sized` names,
+    `rows_each` rows for each 1; `size` is what the options ask for: made by a preparation, needed by a load.
     """
 
+    engine: str
     names: tuple[str, ...]
     called: str  # "the pgbench tables"
     marked: str  # the one that carries the panel's comment
+    counted: str
     size_query: str
     size: int
+    rows_each: int = 1
     sized: str = "scale {:,}"
     takes_bytes: int = 0
     writes: str = ""  # what writes to them; empty: they are only read
     sparing: str = ""  # what to choose instead, so that nothing is written
-    made_empty: bool = False  # a load begins with no rows in them
+    needed_empty: bool = False  # a load begins with no rows in them
     dropped: bool = False  # this preparation removes them
+
+    @property
+    def rows(self) -> int:
+        """As many as `size` comes to."""
+        return self.rows_each * self.size
+
+    def of_size(self, size: int | None) -> str:
+        """How large they are, in words."""
+        return self.sized.format(size or 0)

@@ -1,4 +1,4 @@
-"""Datasets: the pgbench tables that the panel made, and so may replace."""
+"""Datasets: the tables for load programs that the panel made, and so may replace."""
 
 import uuid
 
@@ -10,21 +10,24 @@ from pools.models import Cluster
 
 
 class Dataset(models.Model):
-    """pgbench's four tables in one database; `pgbench_accounts` carries `marker` as its comment."""
+    """An engine's tables in one database; one of them carries `marker` as its comment."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="datasets")
     database = models.CharField(max_length=63)
-    scale = models.PositiveIntegerField()
+    engine = models.CharField(max_length=12, default="pgbench")
+    scale = models.PositiveIntegerField()  # its size in the engine's own measure
     run = models.ForeignKey(Run, null=True, on_delete=models.SET_NULL)
     prepared_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
-        ordering = ["cluster", "database"]
-        constraints = [models.UniqueConstraint(fields=["cluster", "database"], name="one_dataset_of_a_database")]
+        ordering = ["cluster", "database", "engine"]
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "database", "engine"], name="one_dataset_of_an_engine")
+        ]
 
     def __str__(self) -> str:
-        return f"pgbench scale {self.scale} in {self.database}"
+        return f"{self.engine} {self.scale} in {self.database}"
 
     @property
     def marker(self) -> str:

@@ -8,7 +8,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from benchmarks import submitting
-from benchmarks.engines.pgbench.initialize import ACCOUNTS_PER_SCALE, estimated_bytes
+from benchmarks.engines import engine
+from benchmarks.engines.contract import Tables
 from benchmarks.errors import BenchmarksError, InvalidTarget, QueueDown
 from benchmarks.forms import DatasetForm
 from benchmarks.models import Dataset, Purpose, Run
@@ -23,14 +24,22 @@ PAGE_SIZE = 50
 def dataset_list(request: HttpRequest) -> HttpResponse:
     """All datasets by cluster and database."""
     page = Paginator(Dataset.objects.select_related("cluster", "run"), PAGE_SIZE).get_page(request.GET.get("page"))
-    rows = [(dataset, dataset.scale * ACCOUNTS_PER_SCALE, estimated_bytes(dataset.scale)) for dataset in page]
+    tables = [(dataset, _tables_of(dataset)) for dataset in page]
+    rows = [(dataset, made, made.of_size(dataset.scale)) for dataset, made in tables]
     return render(request, "benchmarks/dataset_list.html", {"page": page, "rows": rows})
+
+
+def _tables_of(dataset: Dataset) -> Tables:
+    """What was made, by the options of its run while that is kept."""
+    options = dataset.run.options if dataset.run else {"scale": dataset.scale}
+    tables: Tables = engine(dataset.engine).tables_of(options, purpose=Purpose.PREPARE)
+    return tables
 
 
 @staff_only
 def dataset_create(request: HttpRequest) -> HttpResponse:
     """The form that prepares a dataset; its run's page shows the progress."""
-    initial = {name: request.GET[name] for name in ("cluster", "database", "scale") if request.GET.get(name)}
+    initial = {name: value for name, value in request.GET.items() if value and name != "confirm"}
     form, status = DatasetForm(request.POST or None, initial=initial), 200
     if request.method == "POST" and form.is_valid():
         run, status = _prepare(form, request.user)

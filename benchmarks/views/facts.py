@@ -1,11 +1,14 @@
-"""What the chosen database holds of pgbench's tables, asked live for the forms of runs and datasets."""
+"""What the chosen database holds of the tables of an engine, asked live for the forms of runs and datasets."""
 
 from dataclasses import dataclass
 
 from benchmarks import datasets
-from benchmarks.datasets import WRITING_SCRIPTS, DatasetFacts
-from benchmarks.engines.pgbench.initialize import estimated_bytes
+from benchmarks.datasets import DatasetFacts
+from benchmarks.engines import engine
+from benchmarks.engines.contract import Tables
+from benchmarks.errors import Refused
 from benchmarks.forms import DatasetForm, RunForm
+from benchmarks.models import Purpose
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster
 
@@ -28,12 +31,15 @@ def facts_of(form: RunForm | DatasetForm) -> ShownFacts | None:
     if form.choice is None:
         return None
     cluster, database = form.choice
-    try:
-        found = datasets.facts(cluster, database)
-    except ClusterUnreachable as error:
-        return ShownFacts(cluster, database, None, str(error))
     options = form.cleaned_data.get("options", {})
-    takes = estimated_bytes(options["scale"], options["fillfactor"]) if "scale" in options else None
+    wanted: Tables | None = engine(form.engine_name).tables_of(options, purpose=form.purpose)
+    if wanted is None:
+        return ShownFacts(cluster, database, None)
+    try:
+        found = datasets.facts(cluster, database, wanted)
+    except (ClusterUnreachable, Refused) as error:
+        return ShownFacts(cluster, database, None, str(error))
+    takes = wanted.takes_bytes if options and form.purpose == Purpose.PREPARE and not wanted.dropped else None
     return ShownFacts(
         cluster,
         database,
@@ -47,4 +53,4 @@ def facts_of(form: RunForm | DatasetForm) -> ShownFacts | None:
 def _must_confirm(form: RunForm | DatasetForm, found: DatasetFacts) -> bool:
     if isinstance(form, DatasetForm):
         return found.protected or (found.tables_exist and not found.ours)
-    return found.protected and form.cleaned_data.get("builtin") in WRITING_SCRIPTS
+    return found.protected and bool(found.wanted.writes)

@@ -9,7 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from benchmarks import cancelling, charting, comparing, waiting
+from benchmarks import cancelling, charting, comparing, datasets, waiting
+from benchmarks.engines import engine
 from benchmarks.models import Purpose, Run, RunOutput
 from pools.views.access import staff_only
 
@@ -62,7 +63,17 @@ def _parts(run: Run) -> dict[str, Any]:
         "is_partial": bool(summary) and not run.summary,
         "is_prepare": run.purpose == Purpose.PREPARE,
         "command": shlex.join(run.command),
+        "words": engine(run.engine).WORDS,
+        **_made(run),
     }
+
+
+def _made(run: Run) -> dict[str, Any]:
+    """What a preparation makes, and how large, in words."""
+    if run.purpose != Purpose.PREPARE:
+        return {}
+    made = datasets.tables_made(run)
+    return {"made": made, "made_size": made.of_size(made.size)}
 
 
 def _tiles(run: Run, summary: dict[str, Any]) -> dict[str, Any]:

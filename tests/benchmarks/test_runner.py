@@ -22,8 +22,9 @@ def test_a_load_may_outlive_its_planned_time_by_connecting_and_a_little_grace(op
     assert runner.allowed_s(Run(options=the_options(**options))) == pytest.approx(seconds)
 
 
-def test_a_preparation_may_take_ten_minutes_and_ten_seconds_a_scale():
-    assert runner.allowed_s(Run(purpose=Purpose.PREPARE, options={"scale": 100})) == 1600.0
+def test_a_preparation_may_take_ten_minutes_and_about_ten_seconds_a_scale():
+    allowed_s = runner.allowed_s(Run(purpose=Purpose.PREPARE, options={"scale": 100}))
+    assert allowed_s == pytest.approx(1600.0, rel=0.02)
 
 
 @pytest.fixture

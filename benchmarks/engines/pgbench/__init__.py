@@ -4,6 +4,18 @@ from benchmarks.engines.pgbench.binary import find
 from benchmarks.engines.pgbench.command import build_command, preview
 from benchmarks.engines.pgbench.hearing import hear
 from benchmarks.engines.pgbench.options import fields_for, lacking, validate
-from benchmarks.engines.pgbench.output import read_output
+from benchmarks.engines.pgbench.output import WORDS, read_output
+from benchmarks.engines.pgbench.tables import tables_of
 
-__all__ = ["build_command", "fields_for", "find", "hear", "lacking", "preview", "read_output", "validate"]
+__all__ = [
+    "WORDS",
+    "build_command",
+    "fields_for",
+    "find",
+    "hear",
+    "lacking",
+    "preview",
+    "read_output",
+    "tables_of",
+    "validate",
+]

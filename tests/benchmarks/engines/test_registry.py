@@ -13,7 +13,7 @@ from benchmarks.forms import RunForm
 from tests.benchmarks.records import a_run
 from tests.callers import person
 
-NEEDED = ("fields_for", "validate", "find", "build_command", "preview", "hear", "read_output")
+NEEDED = ("fields_for", "validate", "find", "build_command", "preview", "hear", "read_output", "tables_of")
 
 
 @pytest.mark.parametrize("name", engines.ENGINES)

@@ -13,10 +13,10 @@ def test_an_empty_list_says_the_next_step(staff):
     assert f'href="{CREATE}"' in text
 
 
-def test_the_list_shows_scale_and_size(staff):
+def test_the_list_shows_what_it_is_for_and_its_size(staff):
     Dataset.objects.create(cluster=a_cluster(name="demo"), database="shop", scale=10)
     text = staff.get(LIST).content.decode()
-    for part in ("demo", "shop", ">10<", "1,000,000", "150 MB"):
+    for part in ("demo", "shop", "pgbench", "scale 10", "1,000,000", "150 MB"):
         assert part in text
 
 

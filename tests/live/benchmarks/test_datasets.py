@@ -83,7 +83,7 @@ def test_tables_that_others_refer_to_are_never_dropped(
 
 
 def test_what_would_not_fit_on_the_disk_is_refused_with_both_figures(cluster: Cluster, database: str) -> None:
-    with pytest.raises(Refused, match=r"scale 99999 takes about 1,\d\d\d,\d\d\d MB and [\d,]+ MB are free"):
+    with pytest.raises(Refused, match=r"scale 99,999 takes about 1,\d\d\d,\d\d\d MB and [\d,]+ MB are free"):
         prepare(cluster, database, scale=99_999)
 
 
