@@ -70,15 +70,18 @@ def reserve_of(pool: Pool) -> int:
 
 
 def _allocated(clusters: Collection[UUID], target: str, without: Pool | None = None) -> Counter[UUID]:
-    """What is given of each cluster: sizes and reserves of pools, and once what a pooler takes whatever they are."""
-    pools = Pool.objects.wanted().filter(cluster__in=clusters, target=target, through=None).order_by()
+    """What is given of each cluster: sizes and reserves of pools, and once what a pooler takes whatever they are.
+
+    Such a pooler is a Pgpool-II, which opens as many to each server of its cluster, whichever its pools lead to.
+    """
+    pools = Pool.objects.wanted().filter(cluster__in=clusters, through=None).order_by()
     if without is not None:
         pools = pools.exclude(pk=without.pk)
     pairs = list(pools.values_list("pooler", "cluster").distinct())
     poolers = Pooler.objects.in_bulk({pooler for pooler, _ in pairs})
     taken = {pk: KINDS[pooler.kind].connections_of(pooler) for pk, pooler in poolers.items()}
     own = [pk for pk, connections in taken.items() if connections is not None]
-    found = Counter(_sums(pools.exclude(pooler__in=own)))
+    found = Counter(_sums(pools.filter(target=target).exclude(pooler__in=own)))
     for pooler, cluster in pairs:
         found[cluster] += taken[pooler] or 0
     return found

@@ -16,8 +16,8 @@ from panel.accounts.permissions import person
 from pools import apply, apply_requests, budget, connection_box, modes, pool_changes, settings_page
 from pools.connection_box import Shown
 from pools.forms import FURTHER, PoolForm, edited_pool
-from pools.models import Cluster, Pool, Pooler, PoolState
-from pools.servers import checking
+from pools.models import Cluster, NodeRole, Pool, Pooler, PoolState
+from pools.servers import checking, places
 from pools.views import mode_check
 from pools.views.access import staff_only
 from pools.views.connections import connection_answer
@@ -61,14 +61,15 @@ def pool_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 def _get(pk: UUID) -> Pool:
-    return get_object_or_404(Pool.objects.select_related("pooler", "cluster__status"), pk=pk)
+    return get_object_or_404(Pool.objects.select_related("pooler", "through", "cluster__status"), pk=pk)
 
 
 def _detail(request: HttpRequest, pool: Pool, shown: Shown) -> HttpResponse:
     context = {
         "box": connection_box.of_pool(pool, shown),
         "mode": modes.of(pool.mode),
-        "budget": budget.of_cluster(pool.cluster),
+        "budget": budget.of_cluster(pool.cluster, target=pool.target),
+        "standby": _standby_of(pool),
         "live": apply.live_files(pool.pooler),
         "runs": pool.runs.select_related("cluster")[:RUNS_SHOWN],
         "further": settings_page.pool_rows(pool),
@@ -77,6 +78,12 @@ def _detail(request: HttpRequest, pool: Pool, shown: Shown) -> HttpResponse:
         **live_part(pool),
     }
     return render(request, "pools/pool_detail.html", context)
+
+
+def _standby_of(pool: Pool) -> str:
+    """Host and port of the standby that a pool leads to now; empty where it leads to the primary, or none is known."""
+    found = places.addresses(pool.cluster, NodeRole.STANDBY) if pool.target == NodeRole.STANDBY else []
+    return places.written(found[0]) if found else ""
 
 
 @require_POST

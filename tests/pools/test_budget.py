@@ -100,6 +100,15 @@ def test_a_pgpool_counts_once_with_all_that_it_may_open() -> None:
     assert budget.of_cluster(cluster, without=first).allocated == 42
 
 
+def test_a_pgpool_counts_on_every_server_of_its_cluster() -> None:
+    cluster = a_cluster(memory_mb=4096)
+    pgpool = a_pooler(kind="pgpool", facts={"num_init_children": 8, "max_pool": 4})
+    a_pool(cluster=cluster, pooler=pgpool, size=8)
+    a_pool(cluster=cluster, size=10, target="standby")
+    assert budget.of_cluster(cluster, target="standby").allocated == 42
+    assert budget.of_cluster(cluster).allocated == 32
+
+
 def test_a_pool_through_a_pgpool_opens_none_itself() -> None:
     cluster = a_cluster(memory_mb=4096)
     pool = a_pool(cluster=cluster, through=a_pooler(kind="pgpool"), size=10)

@@ -22,3 +22,19 @@ def test_the_form_offers_a_standby_where_there_is_one(staff: Client) -> None:
     page = staff.get(reverse("pool-edit", args=[pool.pk])).content.decode()
     assert '<option value="standby" selected>' in page
     assert "a standby, to read only" in staff.get(reverse("pool-detail", args=[pool.pk])).content.decode()
+
+
+def test_the_page_of_a_pool_says_which_standby_it_leads_to_and_what_is_given_there(staff: Client) -> None:
+    cluster = a_cluster(memory_mb=4096)
+    a_node(cluster, host="10.0.0.9", port=5433)
+    a_pool(cluster=cluster, size=30)
+    pool = a_pool(cluster=cluster, size=10, target=NodeRole.STANDBY)
+    answer = staff.get(reverse("pool-detail", args=[pool.pk]))
+    assert answer.context["budget"].allocated == 10
+    assert "10.0.0.9:5433 now" in answer.content.decode()
+
+
+def test_the_page_of_a_pool_says_that_it_leads_through_a_pgpool(staff: Client) -> None:
+    spread = a_pooler(name="spread", kind="pgpool")
+    page = staff.get(reverse("pool-detail", args=[a_pool(through=spread).pk])).content.decode()
+    assert page.count(f'<a href="/poolers/{spread.pk}/">spread</a>') == 2
