@@ -105,14 +105,15 @@ class Publisher:
         self._rest_until = 0.0
         self._failing = False
 
-    def publish(self, run_id: UUID | str, name: str, id_: str, payload: dict[str, Any]) -> bool:
-        """Append one event under its own id; False when Redis could not take it."""
+    def publish(self, run_id: UUID | str, *events: Event) -> bool:
+        """Append events under their own ids, in one round trip; False when Redis could not take them."""
         if time.monotonic() < self._rest_until:
             return False
-        fields: Any = {"event": name, "payload": json.dumps(payload, allow_nan=False)}
         try:
             with _client().pipeline(transaction=False) as pipe:
-                pipe.xadd(_key(run_id), fields, id=id_, maxlen=STREAM_LENGTH, approximate=True)
+                for event in events:
+                    fields: Any = {"event": event.name, "payload": json.dumps(event.payload, allow_nan=False)}
+                    pipe.xadd(_key(run_id), fields, id=event.id, maxlen=STREAM_LENGTH, approximate=True)
                 pipe.expire(_key(run_id), STREAM_SECONDS)
                 pipe.execute()
         except (redis.RedisError, OSError) as error:
@@ -136,7 +137,12 @@ _publisher = Publisher()
 
 def publish(run_id: UUID | str, event: str, id: str, payload: dict[str, Any]) -> bool:
     """Append one event to the run's stream; False (and one line in the log) when Redis is away."""
-    return _publisher.publish(run_id, event, id, payload)
+    return _publisher.publish(run_id, Event(event, id, payload))
+
+
+def publish_all(run_id: UUID | str, events: Iterable[Event]) -> bool:
+    """Append events to the run's stream at once; False (and one line in the log) when Redis is away."""
+    return _publisher.publish(run_id, *events)
 
 
 def publish_end(run: Run) -> bool:
@@ -162,9 +168,9 @@ def pool_payload(sample: PoolSample) -> dict[str, Any]:
     return _row(POOL_FIELDS, sample)
 
 
-def look_payload(look: Look) -> dict[str, Any]:
-    """`t` and the figures of that kind of look."""
-    return {"t": look.t, **look.figures}
+def look_event(look: Look) -> Event:
+    """The event of that kind of look: `t` and its figures."""
+    return Event(LOOK_EVENTS[look.kind], event_id(look.attempt, look.seq), {"t": look.t, **look.figures})
 
 
 def state_payload(run: Run) -> dict[str, Any]:
@@ -197,10 +203,7 @@ def history(run: Run, after: str = BEGINNING) -> list[Event]:
             Event("pool", event_id(row.attempt, row.seq), pool_payload(row))
             for row in _after(run.pool_samples.all(), *at)
         ),
-        *(
-            Event(LOOK_EVENTS[row.kind], event_id(row.attempt, row.seq), look_payload(row))
-            for row in _after(run.looks.all(), *at)
-        ),
+        *(look_event(row) for row in _after(run.looks.all(), *at)),
     ]
     events.sort(key=lambda event: event.position)
     if run.is_final and end_of(run).position > at:

@@ -17,6 +17,7 @@ from benchmarks.models import Look, PoolSample, Run, RunOutput, Sample
 from benchmarks.models.runs import LEASE
 from benchmarks.overlays.contract import Seen
 from benchmarks.overlays.pool import PoolLook
+from benchmarks.overlays.tally import Tally
 
 log = logging.getLogger(__name__)
 
@@ -74,6 +75,8 @@ class Recorder:
         self._flushed_at = time.monotonic()
         self._state_told_at = 0.0
         self._log_second, self._log_lines = 0, 0
+        self._looks: list[Seen] = []
+        self.tally = Tally()
 
     def t(self, at: float) -> float:
         """A monotonic time on the load's clock."""
@@ -118,17 +121,24 @@ class Recorder:
         self._send("pool", row.seq, live.pool_payload(row))
 
     def look(self, seen: Seen) -> None:
-        """One look at what happened around the load."""
-        row = Look(
-            run=self.run,
-            attempt=self.run.attempt,
-            seq=self._next_seq(),
-            t=self.t(seen.at),
-            kind=seen.kind,
-            figures=seen.figures,
-        )
-        self._write({}, row)
-        self._send(live.LOOK_EVENTS[row.kind], row.seq, live.look_payload(row))
+        """One look at what happened around the load; those of a second are written together, by `keep` or `flush`."""
+        self._looks.append(seen)
+
+    def _keep_looks(self) -> None:
+        if not self._looks:
+            return
+        rows = [self._look_row(seen) for seen in self._looks]
+        self._looks = []
+        with transaction.atomic():
+            self._write({})
+            Look.objects.bulk_create(rows)
+        for row in rows:
+            self.tally.take(row)
+        live.publish_all(self.run.pk, map(live.look_event, rows))
+
+    def _look_row(self, seen: Seen) -> Look:
+        place = {"run": self.run, "attempt": self.run.attempt, "seq": self._next_seq()}
+        return Look(**place, t=self.t(seen.at), kind=seen.kind, figures=seen.figures)
 
     def line(self, stream: str, text: str) -> None:
         """Keep a line of output."""
@@ -143,7 +153,8 @@ class Recorder:
             self._publish("log", {"t": self.t(at), "line": text})
 
     def keep(self) -> None:
-        """Renew the lease and send the output, where either is due."""
+        """Write the looks there are; renew the lease and send the output, where either is due."""
+        self._keep_looks()
         now = time.monotonic()
         if now - self._written_at >= RENEW_S:
             self._write({})
@@ -151,7 +162,8 @@ class Recorder:
             self.flush()
 
     def flush(self) -> None:
-        """Send the output that the database lacks."""
+        """Send the looks and the output that the database lacks."""
+        self._keep_looks()
         self._flushed_at = time.monotonic()
         news = self.output.take_unsent()
         if not news:

@@ -16,6 +16,7 @@ from benchmarks.engines import engine
 from benchmarks.engines.contract import ROOT_CERTIFICATE, Command
 from benchmarks.errors import BenchmarksError, Fenced
 from benchmarks.models import Purpose, Run, Status, Validity
+from benchmarks.overlays import sight
 from benchmarks.overlays.contract import Overlay, Seen
 from benchmarks.overlays.pool import PoolLook
 from benchmarks.process import QUEUED_EVENTS, Ended, Line, LoadProcess, drain
@@ -121,9 +122,9 @@ def _load(run: Run, recorder: Recorder, command: Command, home: Path) -> tuple[i
     """The exit code, and why the load was stopped early (None: it came to its own end)."""
     events: Queue[object] = Queue(QUEUED_EVENTS)
     stop: Stopped | None = None
-    with _started(recorder, command, home, events) as load:
+    with sight.opened(run) as around, _started(recorder, command, home, events) as load:
         try:
-            with overlays.watching(Overlay(run, load.pid, home, events)):
+            with overlays.watching(Overlay(run, load.pid, home, events, around)):
                 _listen(load, recorder, time.monotonic() + allowed_s(run))
         except Stopped as early:
             stop = early
@@ -233,6 +234,7 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
         "statements": output.statements,
         "client_version": output.client_version,
         "server_version": run.server_version or output.server_version,
+        "conditions": {**run.conditions, "meanwhile": recorder.tally.found()},
     }
     if stop is not None:
         return _incomplete(stop.status, _with_remains(run, str(stop)), **found)
@@ -244,7 +246,7 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
         progress=recorder.samples,
         doubts=conditions.doubts(run.conditions),
     )
-    found |= {"validity": judged, "reasons": reasons}
+    found |= {"validity": judged, "reasons": [*reasons, *recorder.tally.warnings(run)]}
     if run.purpose == Purpose.PREPARE and exit_code == 0:
         datasets.keep(run)
         recorder.state(progress_percent=100.0)

@@ -1,24 +1,23 @@
-"""Looks at the pool once a second while a run goes through it, on the clock of the run."""
+"""Looks once a second at the pool that a run goes through, and at its pooler as a whole."""
 
 import logging
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from queue import Full, Queue
 
-from django.db import connections
-
-from benchmarks.overlays.contract import Overlay
+from benchmarks.models import LookKind
+from benchmarks.overlays import seconds
+from benchmarks.overlays.contract import Overlay, Seen
 from pools import watching as consoles
 from pools.models import Pool
 from pools.watching import Look
 
 log = logging.getLogger(__name__)
 
-EVERY_S = 1.0
 FIGURES = ("cl_active", "cl_waiting", "sv_active", "sv_idle", "maxwait_ms")
+TIMES = ("wait_ms", "transaction_ms", "transactions_per_s")
+OF_ALL = ("cl_active", "cl_waiting", "sv_active", "maxwait_ms")
 
 
 @dataclass(frozen=True)
@@ -31,39 +30,51 @@ class PoolLook:
 
 @contextmanager
 def watching(overlay: Overlay) -> Iterator[None]:
-    """Puts a `PoolLook` into the events each second; nothing where the run goes to a cluster directly."""
+    """Puts a `PoolLook` and a look at the pooler into the events; nothing where the run goes to a cluster directly."""
     pool = overlay.run.pool
     if pool is None:
         yield
         return
-    over = threading.Event()
-    thread = threading.Thread(target=_watch, args=(pool, overlay.events, over), name=f"pool {pool.pk}", daemon=True)
-    thread.start()
-    try:
+    console = _Console(overlay, pool)
+    with seconds.each(f"pool {pool.pk}", console.look):
         yield
-    finally:
-        over.set()
-        thread.join(EVERY_S)
 
 
-def _watch(pool: Pool, events: "Queue[object]", over: threading.Event) -> None:
-    due, seen = time.monotonic(), Look()
-    try:
-        while not over.wait(max(0.0, due - time.monotonic())):
-            seen = _look(pool, events, seen)
-            due = max(due + EVERY_S, time.monotonic())
-    finally:
-        connections.close_all()  # this thread's own, should a look have opened one
+class _Console:
+    """The pool between two looks; the console's answers are shared with all who watch the pooler."""
+
+    def __init__(self, overlay: Overlay, pool: Pool) -> None:
+        self.overlay, self.pool, self.seen = overlay, pool, Look()
+        self.looks = 0
+
+    def look(self) -> None:
+        """Put what the console says now, once; the run goes on without it, and of failures in a row one is told."""
+        look = consoles.look(self.pool.pooler)
+        if look.error and not self.seen.error:
+            log.warning("pool %s can't be watched: %s", self.pool.pk, look.error)
+        if not look.error and look.at != self.seen.at:
+            self._put(look, time.monotonic() - max(0.0, look.age_s))
+        self.seen = look
+
+    def _put(self, look: Look, at: float) -> None:
+        found = look.figures.get(self.pool.name)
+        if found is not None:
+            self.overlay.put(PoolLook(at, {name: getattr(found, name) for name in FIGURES}))
+        self.looks += 1
+        if self.looks > 1:  # the rates of the first one are of the time before the load
+            self.overlay.put(Seen(LookKind.POOLER, at, figures(look, self.pool.name)))
 
 
-def _look(pool: Pool, events: "Queue[object]", seen: Look) -> Look:
-    """What the console says now, put on once; the run goes on without it, and of failures in a row one is told."""
-    look = consoles.look(pool.pooler)
-    if look.error and not seen.error:
-        log.warning("pool %s can't be watched: %s", pool.pk, look.error)
-    found = look.figures.get(pool.name)
-    if found is not None and look.at != seen.at:
-        at = time.monotonic() - max(0.0, look.age_s)
-        with suppress(Full):
-            events.put_nowait(PoolLook(at, {name: getattr(found, name) for name in FIGURES}))
-    return look
+def figures(look: Look, name: str) -> dict[str, object]:
+    """The pool's `wait_ms` (clients' wait for a server connection, shared out over the transactions), `transaction_ms`
+    (with one) and `transactions_per_s`; `all_…` of the whole pooler where other pools are in use too."""
+    rates = look.rates.get(name)
+    found: dict[str, object] = {figure: _rounded(getattr(rates, figure, None)) for figure in TIMES}
+    if len(look.figures) > 1:
+        whole = look.whole()
+        found |= {f"all_{figure}": whole[figure] for figure in OF_ALL}
+    return found
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)

@@ -7,7 +7,8 @@ import pytest
 from benchmarks import recording
 from benchmarks.engines.contract import Progress
 from benchmarks.errors import Fenced
-from benchmarks.models import PoolSample, Run, RunOutput, Sample, Status
+from benchmarks.models import Look, LookKind, PoolSample, Run, RunOutput, Sample, Status
+from benchmarks.overlays.contract import Seen
 from benchmarks.overlays.pool import PoolLook
 from benchmarks.recording import Output, Recorder
 from panel.quickstart.ports import free_port
@@ -16,11 +17,16 @@ pytestmark = pytest.mark.django_db
 FIGURES = {"cl_active": 1, "cl_waiting": 2, "sv_active": 3, "sv_idle": 4, "maxwait_ms": 5.5}
 
 
+def as_told(event):
+    return event.name, event.id, event.payload
+
+
 @pytest.fixture
 def told(monkeypatch):
     """What would have gone to Redis: (event, id, payload)."""
     events = []
     monkeypatch.setattr(recording.live, "publish", lambda run_id, *event: events.append(event))
+    monkeypatch.setattr(recording.live, "publish_all", lambda run_id, many: events.extend(map(as_told, many)))
     return events
 
 
@@ -42,6 +48,29 @@ def test_the_first_progress_line_sets_the_clock(recorder, told):
     assert told[2][2] == {"t": 3.0, **FIGURES}
 
 
+def test_looks_wait_for_each_other_and_are_kept_and_told_together(recorder, told):
+    recorder.begin(at := time.monotonic())
+    recorder.look(Seen(LookKind.HOST, at + 1.5, {"cpu_percent": 40.0}))
+    recorder.look(Seen(LookKind.SERVER, at + 1.625, {"waits": {"CPU": 1}}))
+    assert Look.objects.count() == 0
+    recorder.keep()
+    kept = [(look.kind, look.seq, look.t, look.figures) for look in Look.objects.all()]
+    assert kept == [("host", 2, 1.5, {"cpu_percent": 40.0}), ("server", 3, 1.625, {"waits": {"CPU": 1}})]
+    assert told[1:] == [
+        ("host", "1-2", {"t": 1.5, "cpu_percent": 40.0}),
+        ("waits", "1-3", {"t": 1.625, "waits": {"CPU": 1}}),
+    ]
+    recorder.keep()
+    assert Look.objects.count() == 2
+
+
+def test_the_last_looks_are_kept_with_the_last_output(recorder, told):
+    recorder.look(Seen(LookKind.GENERATOR, recorder.began + 2.0, {"cpu_percent": 50.0, "busy_percent": 25.0}))
+    recorder.flush()
+    assert Look.objects.count() == 1
+    assert recorder.tally.found() == {"cpu_percent": 50.0, "busy_percent": 25.0}
+
+
 def test_a_sample_renews_the_lease_and_stands_in_the_database_before_it_is_told(recorder, monkeypatch):
     before = recorder.run.lease_until
     found = []
@@ -51,7 +80,7 @@ def test_a_sample_renews_the_lease_and_stands_in_the_database_before_it_is_told(
     assert Run.objects.get(pk=recorder.run.pk).lease_until > before
 
 
-@pytest.mark.parametrize("write", ["sample", "pool", "state", "flush", "keep"])
+@pytest.mark.parametrize("write", ["sample", "pool", "look", "state", "flush", "keep"])
 def test_an_attempt_that_has_ended_writes_and_tells_nothing(recorder, told, write):
     recorder.line("stderr", "late")
     Run.objects.get(pk=recorder.run.pk).finish(Status.LOST)
@@ -59,13 +88,15 @@ def test_an_attempt_that_has_ended_writes_and_tells_nothing(recorder, told, writ
     works = {
         "sample": lambda: recorder.sample(Progress(1.0, 1.0, 1.0, 1.0), time.monotonic()),
         "pool": lambda: recorder.pool(PoolLook(time.monotonic(), FIGURES)),
+        "look": lambda: (recorder.look(Seen(LookKind.HOST, time.monotonic(), {})), recorder.keep()),
         "state": lambda: recorder.state(progress_percent=1.0),
         "flush": recorder.flush,
         "keep": recorder.keep,
     }
     with pytest.raises(Fenced):
         works[write]()
-    assert (Sample.objects.count(), PoolSample.objects.count(), RunOutput.objects.count(), told) == (0, 0, 0, [])
+    kept = [model.objects.count() for model in (Sample, PoolSample, Look, RunOutput)]
+    assert (kept, told) == ([0, 0, 0, 0], [])
 
 
 def test_output_is_kept_up_to_the_cap_of_each_stream():

@@ -1,0 +1,98 @@
+"""Looks once a second at what the load itself takes of the processors, and the PgBouncer it goes through, if here."""
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from benchmarks.models import LookKind
+from benchmarks.overlays import proc, seconds
+from benchmarks.overlays.contract import Overlay, Seen
+from benchmarks.overlays.proc import PROC, HostTimes
+
+Figures = dict[str, object]
+FAMILY_S = 5.0  # after which processes that the load started meanwhile are looked for
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Processor seconds by process at a monotonic time, the load's threads, and the times of its whole host."""
+
+    at: float
+    load: dict[int, float]
+    threads: int
+    host: HostTimes
+    poolers: dict[int, float] = field(default_factory=dict)
+
+
+@contextmanager
+def watching(overlay: Overlay) -> Iterator[None]:
+    """Puts looks at the generator into the events."""
+    generator = _Generator(overlay)
+    with seconds.each("the generator", generator.look):
+        yield
+
+
+class _Generator:
+    """The load's processes between two looks."""
+
+    def __init__(self, overlay: Overlay) -> None:
+        self.overlay, self.cores = overlay, os.cpu_count() or 1
+        self.pids: tuple[int, ...] = ()
+        self.listed_at = 0.0
+        self.before: Reading | None = None
+
+    def look(self) -> None:
+        """Put what they took since the last look; the first one only remembers."""
+        now = self._read()
+        if self.before and now.load:
+            self.overlay.put(Seen(LookKind.GENERATOR, now.at, figures(self.before, now, self.cores)))
+        self.before = now
+
+    def _read(self) -> Reading:
+        now = time.monotonic()
+        if now - self.listed_at > FAMILY_S:
+            self.pids, self.listed_at = tuple(proc.family(self.overlay.pid)), now
+        load = dict(_times(self.pids))
+        return Reading(
+            now,
+            {pid: used for pid, (used, _) in load.items()},
+            sum(threads for _, threads in load.values()),
+            proc.host_times((PROC / "stat").read_text()),
+            {pid: used for pid, (used, _) in _times(self.overlay.sight.pooler_pids)},
+        )
+
+
+def figures(before: Reading, now: Reading, cores: int) -> Figures:
+    """What was taken between two readings, in percent of one core.
+
+    `cpu_percent` is the load's, `busy_percent` its share of what its threads can use of the cores that there are,
+    `pooler_cpu_percent` that of the busiest PgBouncer process. `host_cpu_percent` is the whole host's: 100 is all cores.
+    """
+    elapsed_s = now.at - before.at
+    load = sum(_taken(before.load, now.load).values())
+    ticks = now.host.total - before.host.total
+    idle = now.host.idle + now.host.waiting - before.host.idle - before.host.waiting
+    found: Figures = {
+        "cpu_percent": round(100 * load / elapsed_s, 1),
+        "busy_percent": round(100 * load / elapsed_s / max(1, min(now.threads, cores)), 1),
+        "threads": now.threads,
+        "host_cpu_percent": round(100 * (ticks - idle) / ticks, 1) if ticks > 0 else None,
+    }
+    if poolers := _taken(before.poolers, now.poolers):
+        found["pooler_cpu_percent"] = round(100 * max(poolers.values()) / elapsed_s, 1)
+    return found
+
+
+def _taken(before: dict[int, float], now: dict[int, float]) -> dict[int, float]:
+    """Seconds by process that lives; one that came meanwhile took all of its own."""
+    return {pid: used - before.get(pid, 0.0) for pid, used in now.items()}
+
+
+def _times(pids: Iterable[int]) -> Iterator[tuple[int, tuple[float, int]]]:
+    for pid in pids:
+        try:
+            yield pid, proc.process_times((PROC / str(pid) / "stat").read_text())
+        except OSError:  # it ended
+            continue

@@ -1,0 +1,41 @@
+"""The beat of the watchers: a thread of the worker looks once a second, between the load's own progress lines."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from django.db import connections
+
+log = logging.getLogger(__name__)
+
+EVERY_S = 1.0
+ASIDE_S = 0.5  # programs tell their progress on the full second: a look then would delay it
+
+
+@contextmanager
+def each(name: str, look: Callable[[], None]) -> Iterator[None]:
+    """Has `look` called at once and then each second, in a thread of its own; a look that fails is the last."""
+    over = threading.Event()
+    thread = threading.Thread(target=_go_on, args=(name, look, over), name=name, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join(EVERY_S)
+
+
+def _go_on(name: str, look: Callable[[], None], over: threading.Event) -> None:
+    due = time.monotonic()
+    try:
+        look()
+        due += ASIDE_S
+        while not over.wait(max(0.0, due - time.monotonic())):
+            look()
+            due = max(due + EVERY_S, time.monotonic())
+    except Exception:  # the run goes on without this watcher, whatever it met
+        log.exception("%s is watched no longer", name)
+    finally:
+        connections.close_all()  # this thread's own, should a look have opened one

@@ -1,0 +1,124 @@
+"""Looks at the server once a second: what its sessions wait for, their states, and what its counters say."""
+
+import logging
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+
+from benchmarks.models import LookKind
+from benchmarks.overlays import seconds, sight
+from benchmarks.overlays.contract import Overlay, Seen
+from benchmarks.overlays.server_statement import statement
+from pools.servers import postgres
+
+log = logging.getLogger(__name__)
+
+AGAIN_S = 5.0  # after which a server that hung up is logged in to again
+WAITS_KEPT = 12  # of a look; the rest are told together
+REST = "others"
+RATES = (
+    "commits",
+    "rollbacks",
+    "blocks_read",
+    "blocks_hit",
+    "temp_files",
+    "temp_bytes",
+    "wal_bytes",
+    "read_bytes",
+    "written_bytes",
+)
+COUNTS = ("checkpoints_timed", "checkpoints_requested")
+Row = Mapping[str, Any]
+
+
+@contextmanager
+def watching(overlay: Overlay) -> Iterator[None]:
+    """Puts looks at the server into the events; none where it could not be logged in to before the load."""
+    if overlay.sight.session is None:
+        yield
+        return
+    server = _Server(overlay, overlay.sight.session)
+    try:
+        with seconds.each("the server", server.look):
+            yield
+    finally:
+        server.leave()
+
+
+class _Server:
+    """The server between two looks, over one session that lasts as long as the load."""
+
+    def __init__(self, overlay: Overlay, session: postgres.Connection) -> None:
+        self.overlay = overlay
+        self.session: postgres.Connection | None = session
+        self.rest_until = 0.0
+        self.before: Row | None = None
+
+    def look(self) -> None:
+        """Put what it did since the last look; nothing while it does not answer."""
+        if (found := self._asked()) is None:
+            return
+        at, row = found
+        self.overlay.put(Seen(LookKind.SERVER, at, figures(self.before, row)))
+        self.before = row
+
+    def leave(self) -> None:
+        """Hang up, also on a server that has not answered yet."""
+        if self.session:
+            self.session.close()
+
+    def _asked(self) -> tuple[float, Row] | None:
+        session = self._connected()
+        if session is None:
+            return None
+        began = time.monotonic()
+        try:
+            with session.cursor(row_factory=dict_row) as cursor:
+                words = statement(session.info.server_version)
+                row = cursor.execute(words, {"database": self.overlay.run.database}, prepare=True).fetchone()
+        except psycopg.Error as error:
+            log.warning("run %s: its server did not tell what it does: %s", self.overlay.run.pk, error)
+            self.rest_until = time.monotonic() + AGAIN_S
+            return None
+        return ((began + time.monotonic()) / 2, row) if row else None
+
+    def _connected(self) -> postgres.Connection | None:
+        """The session, a new one where the server hung up; None while it rests."""
+        if time.monotonic() < self.rest_until:
+            return None
+        if self.session is None or self.session.closed:
+            self.session = sight.log_in(self.overlay.run)
+            self.rest_until = 0.0 if self.session else time.monotonic() + AGAIN_S
+        return self.session
+
+
+def figures(before: Row | None, now: Row) -> dict[str, object]:
+    """`waits` and `states` as sessions by name, and of two looks also rates by the second and counted checkpoints.
+
+    A rate is None where a counter shrank: the statistics were reset, or the server was started anew.
+    """
+    found: dict[str, object] = {"waits": _largest(now["waits"]), "states": dict(now["states"])}
+    if before is None or (elapsed_s := now["at_s"] - before["at_s"]) <= 0:
+        return found
+    for name in RATES:
+        grown = _grown(before, now, name)
+        found[f"{name}_per_s"] = None if grown is None else round(grown / elapsed_s, 1)
+    return found | {name: int(_grown(before, now, name) or 0) for name in COUNTS}
+
+
+def _grown(before: Row, now: Row, name: str) -> float | None:
+    first, last = before.get(name), now.get(name)
+    if first is None or last is None or last < first:
+        return None
+    return float(last - first)
+
+
+def _largest(waits: Mapping[str, int]) -> dict[str, int]:
+    """The waits that hold most sessions up, the others summed up."""
+    ordered = sorted(waits.items(), key=lambda wait: (-wait[1], wait[0]))
+    rest = sum(sessions for _, sessions in ordered[WAITS_KEPT:])
+    return dict(ordered[:WAITS_KEPT]) | ({REST: rest} if rest else {})

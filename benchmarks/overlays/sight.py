@@ -1,0 +1,75 @@
+"""What the watchers open before a load starts: a server that the load fills would let nobody in any more."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import psycopg
+from psycopg.rows import dict_row
+
+from benchmarks.models import Purpose, Run
+from benchmarks.overlays import local_pooler
+from panel.crypto import SealBroken
+from pools.errors import PoolsError
+from pools.servers import postgres, processes
+from pools.servers.insights import SELF
+from pools.servers.processes import Session
+
+log = logging.getLogger(__name__)
+
+NAME = "pooldeck-watch"
+STATEMENT_TIMEOUT_MS = 5_000
+HIDDEN = "wait events and states of other roles' sessions: grant pg_monitor to the panel's role"
+
+
+@dataclass(frozen=True)
+class Sight:
+    """The session that asks the server (None: it can't be asked), whether the server runs on this very host, what the
+    panel's role may not see, and the processes of the run's PgBouncer where they run here."""
+
+    session: postgres.Connection | None = None
+    is_here: bool = False
+    hidden: str = ""
+    pooler_pids: tuple[int, ...] = ()
+
+
+@contextmanager
+def opened(run: Run) -> Iterator[Sight]:
+    """All that the watchers of a load need open; the run goes on without what can't be had."""
+    if run.purpose != Purpose.LOAD:
+        yield Sight()
+        return
+    pids = local_pooler.pids_of(run.pool.pooler) if run.pool else ()
+    session = log_in(run)
+    try:
+        is_here, hidden = _look_around(session) if session else (False, "")
+        yield Sight(session, is_here, hidden, pids)
+    finally:
+        if session:
+            session.close()
+
+
+def log_in(run: Run) -> postgres.Connection | None:
+    """A session for looks at the run's server, past any pooler and outside the loaded database; None without one."""
+    if run.cluster is None:
+        return None
+    try:
+        session = postgres.connect(run.cluster, application_name=NAME)
+        session.execute(f"SET statement_timeout = {STATEMENT_TIMEOUT_MS}")
+    except (PoolsError, SealBroken, psycopg.Error) as error:
+        log.warning("run %s: its server can't be watched: %s", run.pk, error)
+        return None
+    return session
+
+
+def _look_around(session: postgres.Connection) -> tuple[bool, str]:
+    """Whether the server is on this host, and what is hidden from the session's role."""
+    try:
+        with session.cursor(row_factory=dict_row) as cursor:
+            own = cursor.execute(SELF).fetchone() or {}
+    except psycopg.Error as error:
+        log.warning("the server said nothing of the session that watches it: %s", error)
+        return False, ""
+    hidden = "" if own.pop("sees_all") else HIDDEN
+    return processes.is_here(Session(**own)), hidden
