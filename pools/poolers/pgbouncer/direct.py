@@ -11,14 +11,9 @@ from pools.poolers.pgbouncer import entries, lookup, server_tls
 from pools.poolers.pgbouncer.drafting import Drafting, stays
 from pools.poolers.pgbouncer.entries import Found
 from pools.poolers.pgbouncer.server_tls import ServerTls
+from pools.poolers.reaching import NOBODY_THERE, busy_told, connected, told_away
 from pools.servers import postgres
-from pools.servers.login_failures import Cause
 from pools.servers.places import Address
-
-NOBODY_THERE = frozenset(
-    {Cause.DNS, Cause.REFUSED, Cause.TIMEOUT, Cause.NO_ROUTE, Cause.NO_SOCKET}
-)  # then no login to the cluster can work
-BUSY = frozenset({Cause.FULL, Cause.NOT_READY})  # nor then, but by itself it will again
 
 
 class Direct:
@@ -106,7 +101,7 @@ class Direct:
                 if error.cause not in NOBODY_THERE:
                     raise
                 if len(silent) == len(servers):
-                    raise ClusterBusy({pool.way: _told_away(pool, error)}) from error
+                    raise ClusterBusy({pool.way: told_away(pool, error)}) from error
         self.there.add(pool.way)
         for words in silent:
             self.progress.step("noted", f"pool {pool} leads to a standby that does not answer: {words}")
@@ -124,7 +119,7 @@ class Direct:
     @contextmanager
     def _connected(self, pool: Pool, role: str, password: str, at: Address) -> Iterator[postgres.Connection]:
         """By the cluster's own sslmode; where servers may ask for the pooler's certificate, as it logs in."""
-        with _busy_told(pool), ExitStack() as opened:
+        with busy_told(pool), ExitStack() as opened:
             if self.tls.key:
                 folder = self.drafted.pooler.config_dir
                 yield opened.enter_context(server_tls.connected(pool, role, password, at, self.tls, folder))
@@ -148,23 +143,6 @@ class Direct:
             if stays(pool):  # else it was told when the pool itself was tried
                 self.progress.step("noted", f"how {pool.cluster} takes encryption was not found out: {fault}")
         return None
-
-
-def connected(pool: Pool, role: str, password: str, at: Address) -> postgres.Connection:
-    """A direct login to the pool's database on one server; raises `ClusterBusy`, `ClusterUnreachable`."""
-    with _busy_told(pool):
-        return postgres.connect(pool.cluster, at=at, database=pool.database, user=role, password=password)
-
-
-@contextmanager
-def _busy_told(pool: Pool) -> Iterator[None]:
-    """Make `ClusterBusy` of what passes by itself."""
-    try:
-        yield
-    except ClusterUnreachable as error:
-        if error.cause in BUSY:
-            raise ClusterBusy({pool.way: f"cluster {pool.cluster} lets nobody in for now: {error}"}) from error
-        raise
 
 
 def refuse_away(pool: Pool, found: Found) -> None:
@@ -196,14 +174,10 @@ def _silence(pool: Pool, found: Found) -> str:
             connected(pool, role, found.password(pool, role), at).close()
         except ClusterUnreachable as error:
             if error.cause in NOBODY_THERE:
-                words = _told_away(pool, error)
+                words = told_away(pool, error)
                 continue
         return ""
     return words
-
-
-def _told_away(pool: Pool, error: ClusterUnreachable) -> str:
-    return f"cluster {pool.cluster} does not answer: {error}"
 
 
 def _told(tls: ServerTls, pool: Pool, fault: ClusterUnreachable) -> str:

@@ -51,9 +51,11 @@ class Drafting:
         moved = [pool.pk for pool in changed if _moved(pool, before, texts, settled)]
         gone = frozenset(name for name in GIVEN if name in settled and name not in texts)
         old = {name: self._before(name, trust_disk) for name in (*texts, *gone)}
+        # the panel's login at the PCP port stays, or nobody could have the old files read
+        back = {MAIN: self._bringing_back(old[MAIN], texts[MAIN]), PCP: texts[PCP].encode(errors="surrogateescape")}
         return Draft(
             texts=texts,
-            before=old | {MAIN: self._bringing_back(old[MAIN], texts[MAIN])},
+            before=old | back,
             gone=gone,
             changed=frozenset(pool.pk for pool in changed),
             moved=frozenset(moved),

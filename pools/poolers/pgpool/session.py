@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -9,15 +10,15 @@ import psycopg
 
 from pools.errors import ClusterUnreachable, PoolerUnreachable
 from pools.models import Pool, Pooler
+from pools.poolers import reaching
 from pools.poolers.catalogue import Version
-from pools.poolers.kind import Draft, Files, Progress, Rejected
+from pools.poolers.kind import ClusterBusy, Draft, Files, Progress, Rejected
 from pools.poolers.pgbouncer.console import reason_of
 from pools.poolers.pgpool import backends, pcp, rehearsal, render, sql, verify
 from pools.poolers.pgpool.catalogue import by_name
 from pools.poolers.pgpool.draft import ALL_FILES, Drafting
 from pools.poolers.pgpool.render import MAIN
 from pools.revisions import files
-from pools.servers import postgres
 
 # a child takes a reload when it next waits for a client or a query
 SEEN_WITHIN_S = 10
@@ -135,11 +136,19 @@ class PgpoolSession:
             progress.step("not attached", f"backend {number}: {error}")
 
     def _log_in_directly(self, pool: Pool) -> None:
-        password = pool.cluster.password_of(pool.login)
         try:
-            postgres.connect(pool.cluster, database=pool.database, user=pool.login, password=password).close()
+            self._reach(pool)
         except ClusterUnreachable as error:
             raise Rejected(f"pool {pool} was not tried: {error}", pool.pk) from error
+
+    def _reach(self, pool: Pool) -> None:
+        """Log in without the pooler; raises `ClusterBusy` for a server that is full or away, `ClusterUnreachable`."""
+        try:
+            reaching.connected(pool, pool.login, pool.cluster.password_of(pool.login) or "").close()
+        except ClusterUnreachable as error:
+            if error.cause in reaching.NOBODY_THERE:
+                raise ClusterBusy({pool.way: reaching.told_away(pool, error)}) from error
+            raise
 
     def _log_in(self, pool: Pool) -> None:
         """Tried until a child that has taken the reload serves it."""
@@ -152,11 +161,25 @@ class PgpoolSession:
                 return
             except psycopg.Error as error:
                 if time.monotonic() > deadline:
+                    self._refuse_busy(pool, error)
                     words = reason_of(error)
                     raise Rejected(
                         f"a login through pool {pool.name} as {pool.login} failed: {words}", pool.pk
                     ) from None
             time.sleep(LOOK_AGAIN_S)
+
+    def _refuse_busy(self, pool: Pool, error: psycopg.Error) -> None:
+        """Raise `ClusterBusy` where it is the server that is full or away, or where all children are taken."""
+        with suppress(ClusterUnreachable):
+            self._reach(pool)
+        # its own words with reserved_connections; without, clients stand in the kernel's queue
+        if isinstance(error, psycopg.errors.ConnectionTimeout) or "too many clients" in str(error):
+            raise ClusterBusy(
+                {
+                    pool.way: f"pooler {self.pooler} lets nobody in for now, all its children are taken "
+                    f"({reason_of(error)}): close some clients, or raise num_init_children"
+                }
+            ) from None
 
 
 def open(pooler: Pooler, version_of: Any) -> PgpoolSession:
