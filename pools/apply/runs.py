@@ -1,5 +1,6 @@
 """The way of an apply, from the lock to the proof; each fault ends it with the old configuration live."""
 
+import gc
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ logger = logging.getLogger(__name__)
 
 OVERWRITTEN = "changes made by hand overwritten"
 MOST_ATTEMPTS = 25  # of one apply, each of which found other pools to blame: each writes all files
+COLLECTED_AFTER = 200_000  # objects
 GIVEN_UP = (
     f"given up after {MOST_ATTEMPTS} attempts, each refused because of other pools: correct those, then try again"
 )
@@ -37,7 +39,8 @@ def apply_pooler(pooler: Pooler, author: Any = None, *, overwrite: bool = False)
     if not _take_lock(pooler):
         return None
     try:
-        return _apply_all(pooler, author, overwrite=overwrite)
+        with _rarely_collected():
+            return _apply_all(pooler, author, overwrite=overwrite)
     except LockLost as error:
         logger.warning("%s", error)
     except PoolerUnreachable as error:
@@ -48,6 +51,20 @@ def apply_pooler(pooler: Pooler, author: Any = None, *, overwrite: bool = False)
     finally:
         pooler.release_apply_lock()
     return None
+
+
+@contextmanager
+def _rarely_collected() -> Iterator[None]:
+    """Have Python look for garbage rarely: what is made of ten thousand pools all lives until their apply is over.
+
+    By its usual threshold of some hundreds it went through them again and again, for half of the time.
+    """
+    usual = gc.get_threshold()
+    gc.set_threshold(COLLECTED_AFTER, *usual[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
 
 
 def _take_lock(pooler: Pooler) -> bool:

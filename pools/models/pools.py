@@ -1,5 +1,6 @@
 """Pools: what clients connect to by name."""
 
+from functools import cached_property
 from uuid import UUID
 
 from django.db import models
@@ -69,6 +70,11 @@ class Pool(Versioned):
 
     def __str__(self) -> str:
         return self.name
+
+    @cached_property
+    def key(self) -> str:
+        """Its id as text, by which files and revisions know it, and which is compared faster than an UUID."""
+        return str(self.pk)
 
     @property
     def way(self) -> tuple[UUID, str]:

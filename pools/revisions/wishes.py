@@ -32,8 +32,8 @@ def snapshot(pooler: Pooler, pools: Iterable[Pool] | None = None, live: Wishes |
     for pool in pools:
         if not _stays(pool):
             held.add(of_pool(pool))
-        elif line := live.lines.get(pk := str(pool.pk)):
-            held.lines[pk] = line
+        elif line := live.lines.get(pool.key):
+            held.lines[pool.key] = line
     return held
 
 
@@ -56,7 +56,7 @@ def of_pool(pool: Pool) -> dict[str, Any]:
     """The wished fields of one pool by column, with its id and, for readers, its cluster's name."""
     values = {name: getattr(pool, name) for name in COLUMNS}
     keys = {name: str(values[name]) for name in KEYS if values[name]}
-    return {"id": str(pool.pk), "cluster_name": pool.cluster.name, **values, **keys}
+    return {"id": pool.key, "cluster_name": pool.cluster.name, **values, **keys}
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:

@@ -41,8 +41,8 @@ class Drafting:
         return text_of(self.disk, MAIN)
 
     @cached_property
-    def before(self) -> dict[UUID, Entry]:
-        """The entries that were last proved."""
+    def before(self) -> dict[str, Entry]:
+        """The entries that were last proved, by the keys of their pools."""
         return {entry.pool: entry for entry in self.reader.read(self.settled.get(DATABASES, ""))}
 
     @property
@@ -54,8 +54,8 @@ class Drafting:
     def entries(self) -> list[Entry]:
         """Pending pools as they are asked for, all others as they are live; each name once."""
         own = render.own_keys(self.main, "databases")
-        live = ((pk, self.before[pk]) for pk, pool in self.pools.items() if stays(pool) and pk in self.before)
-        found = {entry.name: entry for _, entry in live}
+        staying = (self.before.get(pool.key) for pool in self.pools.values() if stays(pool))
+        found = {entry.name: entry for entry in staying if entry}
         for pool in self.pools.values():
             if stays(pool):
                 continue
@@ -65,6 +65,21 @@ class Drafting:
                 raise Rejected(f"{pool.name} is still the live name of another pool: change that one first", pool.pk)
             found[pool.name] = entries.of_pool(pool, self.version, self.found)
         return list(found.values())
+
+    @cached_property
+    def keyed(self) -> dict[str, Pool]:
+        """The pools by what the files call them."""
+        return {pool.key: pool for pool in self.pools.values()}
+
+    @cached_property
+    def standing(self) -> list[tuple[Pool, Entry]]:
+        """The entries with their pools."""
+        return [(self.keyed[entry.pool], entry) for entry in self.entries]
+
+    @cached_property
+    def asked(self) -> list[tuple[Pool, Entry]]:
+        """Of these the ones that are asked for anew."""
+        return [(pool, entry) for pool, entry in self.standing if not stays(pool)]
 
     @cached_property
     def wish(self) -> Wish:
@@ -110,19 +125,19 @@ class Drafting:
                 old[name] = self.settled.get(name, empty).encode()
         return dict(sorted(old.items(), key=lambda one: one[1] is None))
 
-    @cached_property
-    def changed(self) -> list[Entry]:
-        """The entries that are asked for anew."""
-        return [entry for entry in self.entries if not stays(self.pools[entry.pool])]
+    @property
+    def changed(self) -> frozenset[UUID]:
+        """The pools that are asked for anew."""
+        return frozenset(pool.pk for pool, _ in self.asked)
 
     @cached_property
     def moved(self) -> frozenset[UUID]:
         """Of these the ones that lead elsewhere than what is live, or whose role has another password."""
-        return frozenset(entry.pool for entry in self.changed if self._moved(entry))
+        return frozenset(pool.pk for pool, entry in self.asked if self._moved(entry))
 
     def notes(self) -> Iterator[str]:
         """What has to be said of the pools that are asked for anew, once each."""
-        pools = [self.pools[entry.pool] for entry in self.changed]
+        pools = [pool for pool, _ in self.asked]
         yield from sorted({note for pool in pools if (note := self.found.address(pool)[2])})
         limited = {user for user, own in self.wish.users.items() if "max_user_connections" in own}
         fixed = sorted(limited.intersection(entry.user for entry in self.entries))
@@ -147,8 +162,13 @@ class Drafting:
     def _moved(self, entry: Entry) -> bool:
         if entry.pool not in self.before or entry.moved_from(self.before[entry.pool]):
             return True
-        now, then = (render.users(files.get(USERLIST, "")).get(entry.role) for files in (self.texts, self.settled))
-        return now != then
+        now, then = self._roles
+        return now.get(entry.role) != then.get(entry.role)
+
+    @cached_property
+    def _roles(self) -> list[dict[str, str]]:
+        """User → secret of userlist.txt as it will be, and as it was last applied."""
+        return [render.users(files.get(USERLIST, "")) for files in (self.texts, self.settled)]
 
     def _with_settings(self, main: str) -> str:
         included = render.with_settings_include(main, self.folder)
@@ -166,9 +186,8 @@ class Drafting:
             return ""
         live = program.derived_of(self.settled.get(SETTINGS, "")).get("auth_query", "")
         asking: dict[str, Pool] = {}
-        inbound = [entry for entry in self.entries if entry.auth_user]
-        for entry in sorted(inbound, key=lambda one: not stays(self.pools[one.pool])):
-            pool = self.pools[entry.pool]
+        inbound = [pool for pool, entry in self.standing if entry.auth_user]
+        for pool in sorted(inbound, key=lambda one: not stays(one)):
             query = live if stays(pool) else entries.query_of(pool)
             asking.setdefault(query, pool)
             if len(asking) > 1:
@@ -191,10 +210,9 @@ class Drafting:
 
     def _secrets(self, kept: Mapping[str, str]) -> users.Secrets:
         """What the panel's part of userlist.txt has to hold."""
-        of_entries = [(self.pools[entry.pool], entry) for entry in self.entries]
         before = render.users(render.ours(USERLIST, self.settled.get(USERLIST, "")))
-        inbound = {pool.cluster for pool, entry in of_entries if entry.auth_user}
-        secrets = users.secrets_of(self.pooler, of_entries, kept, before, self.found)
+        inbound = {pool.cluster for pool, entry in self.standing if entry.auth_user}
+        secrets = users.secrets_of(self.pooler, self.standing, kept, before, self.found)
         secrets = users.remembered([*self.known_users, *self.wish.users], inbound) | secrets
         if inbound and self.version < clashes.TOLERANT:
             self._refuse_unlisted({*secrets, *kept})
@@ -204,7 +222,7 @@ class Drafting:
         """Raise `Rejected` for limits of a user who is looked up: known by its limits, it is never looked up."""
         unlisted = sorted(self.wish.users.keys() - listed)
         if unlisted:
-            asking = [entry.pool for entry in self.changed if entry.auth_user]
+            asking = [pool.pk for pool, entry in self.asked if entry.auth_user]
             raise Rejected(
                 f"{', '.join(unlisted)} can't have limits beside a pool of the inbound user: a PgBouncer before 1.24 "
                 "then never looks up the password; let the panel know it, or leave the limits out",

@@ -57,7 +57,7 @@ class PgBouncerSession:
         return Draft(
             texts=drafting.texts,
             before=drafting.old(trust_disk=trust_disk),
-            changed=frozenset(entry.pool for entry in drafting.changed),
+            changed=drafting.changed,
             moved=drafting.moved,
             settings_changed=drafting.settings_changed,
             gone=drafting.gone,
@@ -67,7 +67,7 @@ class PgBouncerSession:
         """Log in directly where pools lead anew, so that a wrong password or database never goes live."""
         drafted = self._drafted
         logins = Direct(drafted, progress)
-        changed = [pool for pk, pool in drafted.pools.items() if pk in draft.changed]
+        changed = [pool for pool, _ in drafted.asked]
         tried = logins.try_changed(changed, draft.moved)
         logins.try_encryption(draft.moved)
         program_path = rehearsal.find(self.version_text)
@@ -113,8 +113,7 @@ class PgBouncerSession:
 
     def log_in(self, draft: Draft, progress: Progress) -> None:
         """Each changed pool must let its user through to the server, and after new settings the others still too."""
-        pools = self._drafted.pools
-        changed = [pools[pk] for pk in pools if pk in draft.changed]
+        changed = [pool for pool, _ in self._drafted.asked]
         for pool in changed[:MOST_LOGINS]:
             self._prove(pool, progress, moved=pool.pk in draft.moved)
         if len(changed) > MOST_LOGINS:
@@ -210,9 +209,9 @@ class PgBouncerSession:
     def _remember_names(self, drafting: Drafting, trust_disk: bool) -> None:
         """Keep the names that an apply may make disappear; pools of somebody else are none of them."""
         on_disk = self.reader.read(text_of(drafting.disk, DATABASES))
-        unasked = {entry.pool: entry.name for entry in on_disk if entry.pool not in drafting.pools}
-        known = {*drafting.before, *self.pooler.pools.filter(pk__in=list(unasked)).values_list("pk", flat=True)}
-        strangers = sorted(name for pk, name in unasked.items() if pk not in known)
+        unasked = {entry.pool: entry.name for entry in on_disk if entry.pool not in drafting.keyed}
+        known = {*drafting.before, *(pool.key for pool in self.pooler.pools.filter(pk__in=list(unasked)).only("pk"))}
+        strangers = sorted(name for key, name in unasked.items() if key not in known)
         if strangers and trust_disk:
             raise Rejected(
                 f"{self.pooler.config_dir}/{DATABASES} holds pools that this panel doesn't know: "

@@ -38,8 +38,8 @@ def read_back(rows: Collection[Mapping[str, object]], entries: Iterable[Entry], 
 def faults(rows: Iterable[Mapping[str, object]], entries: Iterable[Entry]) -> dict[UUID, str]:
     """Pools whose entry is not live as it is written, with the first difference."""
     live = {str(row["name"]): row for row in rows}
-    found = {entry.pool: _difference(live.get(entry.name), entry) for entry in entries}
-    return {pool: fault for pool, fault in found.items() if fault}
+    found = ((entry.pool, _difference(live.get(entry.name), entry)) for entry in entries)
+    return {UUID(pool): fault for pool, fault in found if fault}
 
 
 def log_in(pooler: Pooler, pool: Pool, role: str, password: str, *, moved: bool) -> str:

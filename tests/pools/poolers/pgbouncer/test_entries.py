@@ -17,7 +17,7 @@ V18, V24 = (1, 18), (1, 24)
 
 def entry(**fields: object) -> Entry:
     usual = {
-        "pool": POOL,
+        "pool": str(POOL),
         "name": "orders",
         "host": "db1.example.com",
         "port": 5432,
@@ -116,12 +116,12 @@ def pool(db: None) -> Pool:
 
 
 def test_a_pool_becomes_an_entry(pool: Pool) -> None:
-    assert entries.of_pool(pool, V18, Found()) == entry(pool=pool.pk, host="db1", password="app-password", size=5)
+    assert entries.of_pool(pool, V18, Found()) == entry(pool=pool.key, host="db1", password="app-password", size=5)
 
 
 def test_an_inbound_pool_becomes_an_entry_of_the_admin(pool: Pool) -> None:
     pool.user = ""
-    expected = entry(pool=pool.pk, host="db1", user="", password="", auth_user="postgres", size=5)
+    expected = entry(pool=pool.key, host="db1", user="", password="", auth_user="postgres", size=5)
     assert entries.of_pool(pool, V18, Found()) == expected
 
 
