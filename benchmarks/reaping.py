@@ -6,7 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from benchmarks import live, private_homes, sessions
-from benchmarks.models import Run, Validity
+from benchmarks.models import FINAL, AppliedProfile, Run, Validity
+from benchmarks.profiles import applying
 
 log = logging.getLogger(__name__)
 
@@ -21,6 +22,7 @@ def reap() -> list[Run]:
         live.publish_end(run)
         sessions.terminate(run)
     remove_left_homes()
+    take_settings_back()
     return lost
 
 
@@ -42,6 +44,12 @@ def remove_left_homes() -> None:
         if ended:
             log.info("run %s: the folder its worker left is removed", run_id)
             private_homes.remove_home(folder)
+
+
+def take_settings_back() -> None:
+    """Bring back the server settings of runs that have ended without doing so themselves."""
+    for row in AppliedProfile.objects.filter(restored_at=None, run__status__in=FINAL).select_related("cluster", "run"):
+        applying.take_back(row)
 
 
 def _is_old(folder: Path) -> bool:

@@ -11,6 +11,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from benchmarks import datasets, dispatching, load_options, targets
+from benchmarks.conditions import guarding
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
 from benchmarks.errors import InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.models import Purpose, Run
@@ -102,6 +103,7 @@ def _checked(
             return datasets.guard_prepare(aim.cluster, aim.database, wanted, confirm), checked
         if wanted is not None:
             datasets.guard_load(aim, wanted, confirm)
+        guarding.guard(aim, checked, confirm)
     except ClusterUnreachable as error:
         if error.cause == Cause.NO_DATABASE:
             raise InvalidTarget({"database": [str(error)]}) from None

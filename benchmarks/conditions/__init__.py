@@ -12,10 +12,11 @@ from benchmarks.conditions.contract import Held
 from benchmarks.conditions.idle import held_idle
 from benchmarks.conditions.ping import pinged
 from benchmarks.conditions.server_state import prepared
+from benchmarks.conditions.settings_profile import in_force
 from benchmarks.conditions.warm_up import warmed
 from benchmarks.models import Purpose
 
-CONDITIONS: tuple[Callable[[Held], AbstractContextManager[None]], ...] = (pinged, held_idle, prepared, warmed)
+CONDITIONS: tuple[Callable[[Held], AbstractContextManager[None]], ...] = (pinged, in_force, held_idle, prepared, warmed)
 
 
 @contextmanager

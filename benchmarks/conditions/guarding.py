@@ -1,0 +1,36 @@
+"""Refuses conditions before a run is queued: what no server would take, or what a protected one is not to be given."""
+
+from typing import Any
+
+from benchmarks.errors import InvalidOptions, Refused
+from benchmarks.models import SettingsProfile
+from benchmarks.profiles import checking, restarting
+from benchmarks.targets import Target
+
+
+def guard(target: Target, options: dict[str, Any], confirm: str = "") -> None:
+    """Raises `InvalidOptions` and `Refused`, with the remedy; asks the cluster only where a profile was named."""
+    name = options.get("settings_profile")
+    if not name:
+        return
+    profile = SettingsProfile.objects.filter(name=name).first()
+    if profile is None:
+        known = ", ".join(SettingsProfile.objects.values_list("name", flat=True)[:20]) or "make one first"
+        raise InvalidOptions({"settings_profile": [f"there is no settings profile {name!r}: {known}"]})
+    if target.cluster.protected and confirm != target.database:
+        raise Refused(
+            f"cluster {target.cluster.name} is protected, and the settings profile {name} changes it for the time of "
+            f"the run: type the database's name, {target.database}, to go on"
+        )
+    verdict = checking.check(target.cluster, profile.values)
+    if verdict.problems:
+        raise InvalidOptions({"settings_profile": [f"{name}: {problem}" for problem in verdict.problems.values()]})
+    if verdict.to_restart and restarting.command_for(target.cluster) is None:
+        raise InvalidOptions({"settings_profile": [_why_no_restart(name, verdict, target)]})
+
+
+def _why_no_restart(name: str, verdict: checking.Verdict, target: Target) -> str:
+    return (
+        f"{name}: {', '.join(verdict.to_restart)} would need a restart of {target.cluster.name}, which the panel may "
+        "not do: leave them out, or name a command for it in POOLDECK_RESTART_FILE"
+    )

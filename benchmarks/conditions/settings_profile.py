@@ -1,0 +1,28 @@
+"""A settings profile in force for the time of a run, and everything as it was after it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from benchmarks.conditions.contract import Held
+from benchmarks.errors import Refused
+from benchmarks.models import SettingsProfile
+from benchmarks.profiles import applying
+
+
+@contextmanager
+def in_force(held: Held) -> Iterator[None]:
+    """Puts it in force where one was named; a worker that dies leaves it to the reaper. Raises `Refused`."""
+    name = held.run.options.get("settings_profile")
+    if not name:
+        yield
+        return
+    profile = SettingsProfile.objects.filter(name=name).first()
+    if profile is None or held.run.cluster is None:
+        raise Refused(f"there is no settings profile {name!r} any more: choose another one")
+    held.tell(f"putting the settings profile {name} in force")
+    row = applying.put_in_force(held.run, held.run.cluster, profile.values)
+    try:
+        held.note("settings_profile", {"name": name, "values": profile.values, "before": row.before})
+        yield
+    finally:
+        applying.take_back(row)

@@ -1,0 +1,133 @@
+"""Whether a server would take a profile: each setting against its pg_settings, with warnings where one is dangerous."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from benchmarks.profiles.values import Known, read
+from pools.models import Cluster
+from pools.servers import memory, postgres
+from pools.servers.memory import MemoryBudget, Settings
+
+PG_SETTINGS = """
+    SELECT name, setting, coalesce(unit, ''), context, vartype, coalesce(enumvals, '{}'), coalesce(min_val, ''),
+           coalesce(max_val, ''), source, pending_restart
+      FROM pg_settings WHERE name = ANY(%s)
+"""
+# What would lock the panel out, make the server run programs or libraries, or move its files.
+FORBIDDEN_PARTS = ("_command", "_library", "_libraries", "_directory", "_file", "_path", "ssl_", "krb_", "unix_socket")
+FORBIDDEN = frozenset({"listen_addresses", "port", "ssl", "password_encryption", "primary_conninfo", "search_path"})
+WARNINGS = {
+    ("synchronous_commit", "off"): "the last commits before a crash may be lost; it measures a server that may forget",
+    ("synchronous_commit", "local"): "commits no longer wait for standbys: a failover may lose the last of them",
+    ("fsync", "off"): "a crash of the host may destroy the whole cluster: never where data matters",
+    ("full_page_writes", "off"): "a crash of the host may leave torn pages, and so destroy data",
+    ("autovacuum", "off"): "dead rows stay, tables grow and statistics age while it is off",
+}
+BUDGET = ("max_connections", "work_mem", "shared_buffers", "temp_buffers", "maintenance_work_mem")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One setting of a profile before a server: what it says now, and why it would not do (empty: it would)."""
+
+    name: str
+    value: str
+    now: str = ""
+    needs_restart: bool = False
+    changes: bool = False
+    problem: str = ""
+    warning: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """All settings of a profile before a server, and its memory budget with them (None: not known)."""
+
+    findings: tuple[Finding, ...]
+    budget: MemoryBudget | None = None
+
+    @property
+    def problems(self) -> dict[str, str]:
+        """Name → why the server would not take it."""
+        return {one.name: one.problem for one in self.findings if one.problem}
+
+    @property
+    def to_restart(self) -> list[str]:
+        """The settings that would take a restart to come into force."""
+        return [one.name for one in self.findings if one.needs_restart and one.changes]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is dangerous in it, in sentences."""
+        found = [f"{one.name} = {one.value}: {one.warning}" for one in self.findings if one.warning]
+        return found + list(_budget_warnings(self.budget))
+
+
+def known_settings(connection: postgres.Connection, names: list[str]) -> dict[str, Known]:
+    """What the server says of these settings; names that it does not know are absent."""
+    rows = connection.execute(PG_SETTINGS, (names,)).fetchall()
+    return {row[0]: Known(*row[:5], tuple(row[5]), *row[6:]) for row in rows}
+
+
+def check(cluster: Cluster, values: Mapping[str, str]) -> Verdict:
+    """The verdict of the cluster's primary; raises `ClusterUnreachable`."""
+    with postgres.connect(cluster, application_name="pooldeck-profiles") as connection:
+        known = known_settings(connection, [*values, *BUDGET])
+    findings = tuple(judge(known.get(name), name, value) for name, value in values.items())
+    return Verdict(findings, _budget(cluster, known, values))
+
+
+def judge(known: Known | None, name: str, value: str) -> Finding:
+    """One setting against what the server knows of it."""
+    forbidden = why_forbidden(name)
+    if known is None or forbidden:
+        return Finding(name, value, problem=forbidden or f"this server has no setting {name}: leave it out")
+    finding = Finding(name, value, known.shown, known.needs_restart)
+    if known.context == "internal":
+        return replace(finding, problem=f"{name} was fixed when the server was built: leave it out")
+    if known.source == "command line":
+        problem = f"{name} is given on the server's command line, which no other setting overrules: leave it out"
+        return replace(finding, problem=problem)
+    try:
+        normal = read(known, value)
+    except ValueError as error:
+        return replace(finding, problem=str(error))
+    return replace(finding, changes=normal != known.setting, warning=WARNINGS.get((name, normal), ""))
+
+
+def why_forbidden(name: str) -> str:
+    """Why no profile may hold it; empty where it may."""
+    if name in FORBIDDEN or any(part in name for part in FORBIDDEN_PARTS):
+        return f"{name} could lock the panel out, or make the server read or run what it should not: leave it out"
+    return ""
+
+
+def _budget(cluster: Cluster, known: Mapping[str, Known], values: Mapping[str, str]) -> MemoryBudget | None:
+    """The memory rule with the profile in force; None where a figure of it is missing or wrong."""
+    try:
+        figures = {name: _bytes(known[name], values.get(name)) for name in BUDGET}
+    except (KeyError, ValueError):
+        return None
+    return MemoryBudget(Settings(**figures), cluster.memory_mb * memory.MB if cluster.memory_mb else None)
+
+
+def _bytes(known: Known, value: str | None) -> int:
+    setting = int(known.setting if value is None else read(known, value))
+    factors = {"8kB": 8 * memory.KB, "kB": memory.KB, "MB": memory.MB, "": 1}
+    return setting * factors[known.unit]
+
+
+def _budget_warnings(budget: MemoryBudget | None) -> Iterator[str]:
+    if budget is None or budget.memory is None:
+        return
+    if budget.fits is False:
+        yield (
+            f"the memory budget breaks: {_gb(budget.total)} in the worst case against {_gb(budget.memory)} of RAM "
+            f"({budget.terms[0].how})"
+        )
+    if budget.shared_verdict and budget.shared_verdict != "good":
+        yield f"shared_buffers is {budget.shared_percent} % of the RAM; 25 to 40 % is usual"
+
+
+def _gb(size: int) -> str:
+    return f"{size / memory.GB:,.1f} GB"

@@ -1,0 +1,52 @@
+"""A profile as people type it: one `name = value` a line, as in postgresql.conf; pure."""
+
+import re
+from collections.abc import Mapping
+
+MOST_SETTINGS = 100
+_LINE = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_.]{0,62})\s*(?:=|\s)\s*(?P<value>'(?:[^']|'')*'|[^\s#']+)\s*(?:#.*)?")
+
+
+class WrongLines(ValueError):
+    """Lines that are no settings; `faults` is line number → what is wrong with it."""
+
+    def __init__(self, faults: dict[int, str]) -> None:
+        self.faults = faults
+        super().__init__("; ".join(f"line {number}: {fault}" for number, fault in faults.items()))
+
+
+def parse(text: str) -> dict[str, str]:
+    """Name → value; blank lines and comments are left out. Raises `WrongLines` with every fault."""
+    values: dict[str, str] = {}
+    faults: dict[int, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        said = line.strip()
+        if not said or said.startswith("#"):
+            continue
+        found = _LINE.fullmatch(said)
+        if not found:
+            faults[number] = f"{said[:60]!r} is no setting: use name = value, with quotes round a value with blanks"
+        elif found["name"].lower() in values:
+            faults[number] = f"{found['name'].lower()} stands twice: leave one of them out"
+        else:
+            values[found["name"].lower()] = _unquoted(found["value"])
+    if not values and not faults:
+        faults[1] = "no setting stands here: write one a line, as work_mem = 16MB"
+    if len(values) > MOST_SETTINGS:
+        faults[1] = f"{len(values)} settings are too many: use at most {MOST_SETTINGS}"
+    if faults:
+        raise WrongLines(faults)
+    return values
+
+
+def written(values: Mapping[str, str]) -> str:
+    """The lines that say these values."""
+    return "".join(f"{name} = {_quoted(value)}\n" for name, value in values.items())
+
+
+def _unquoted(value: str) -> str:
+    return value[1:-1].replace("''", "'") if value.startswith("'") else value
+
+
+def _quoted(value: str) -> str:
+    return value if re.fullmatch(r"[^\s#']+", value) else "'" + value.replace("'", "''") + "'"

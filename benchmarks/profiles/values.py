@@ -1,0 +1,123 @@
+"""Values of server settings as PostgreSQL reads them (guc.c, parse_int and parse_bool); pure."""
+
+import re
+from dataclasses import dataclass
+
+_NUMBER = re.compile(
+    r"\s*(?P<number>[+-]?(?:0x[0-9a-fA-F]+|[0-9]*\.?[0-9]+(?:e[+-]?[0-9]+)?))\s*(?P<unit>[A-Za-z]*)\s*"
+)
+_BYTES = {"B": 1, "kB": 1024, "MB": 1024**2, "GB": 1024**3, "TB": 1024**4}
+_MICROSECONDS = {"us": 1, "ms": 1_000, "s": 1_000_000, "min": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
+_BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+
+
+@dataclass(frozen=True)
+class Known:
+    """One row of pg_settings: what the server says of a setting; `unit` is empty where it has none."""
+
+    name: str
+    setting: str
+    unit: str
+    context: str
+    vartype: str
+    choices: tuple[str, ...] = ()
+    minimum: str = ""
+    maximum: str = ""
+    source: str = ""
+    pending_restart: bool = False
+
+    @property
+    def needs_restart(self) -> bool:
+        """Whether the server takes a new value only when it starts."""
+        return self.context == "postmaster"
+
+    @property
+    def shown(self) -> str:
+        """Its present value with its unit, as ALTER SYSTEM would take it: `16384 × 8kB` is `128MB`."""
+        return in_words(self.setting, self.unit)
+
+
+def read(known: Known, text: str) -> str:
+    """The value as `pg_settings.setting` would show it, by which two values are compared.
+
+    Raises ValueError with what is wrong and the remedy.
+    """
+    if "\x00" in text or "\n" in text or "\r" in text:
+        raise ValueError("a value is one line: leave out line breaks and NUL")
+    readers = {"bool": _boolean, "enum": _choice, "integer": _number, "real": _number}
+    return readers[known.vartype](known, text) if known.vartype in readers else text
+
+
+def in_words(setting: str, unit: str) -> str:
+    """A value of pg_settings with its unit, in the largest one that keeps it whole: `16384` of `8kB` is `128MB`."""
+    times, table = _unit(unit)
+    if table is None or not setting.isdigit() or setting == "0":
+        return setting
+    size = int(setting) * times
+    return next(
+        f"{size // factor}{name}"
+        for name, factor in sorted(table.items(), key=_factor, reverse=True)
+        if size % factor == 0
+    )
+
+
+def _factor(item: tuple[str, int]) -> int:
+    return item[1]
+
+
+def _unit(unit: str) -> tuple[int, dict[str, int] | None]:
+    """What one of pg_settings' unit is in bytes or microseconds, and the units of its kind; (1, None) for none."""
+    parts = re.fullmatch(r"(\d*)([A-Za-z]+)", unit)
+    for table in (_BYTES, _MICROSECONDS):
+        if parts and parts[2] in table:
+            return int(parts[1] or 1) * table[parts[2]], table
+    return 1, None
+
+
+def _boolean(known: Known, text: str) -> str:
+    word = text.strip().lower()
+    if word not in _BOOLEANS:
+        raise ValueError(f"{text!r} is neither on nor off: use one of these")
+    return "on" if _BOOLEANS[word] else "off"
+
+
+def _choice(known: Known, text: str) -> str:
+    word = text.strip().lower()
+    if word in known.choices:
+        return word
+    if word in _BOOLEANS:  # synchronous_commit and its like take yes and no beside their own words
+        word = "on" if _BOOLEANS[word] else "off"
+        if word in known.choices:
+            return word
+    raise ValueError(f"{text!r} is none of its values: use {', '.join(known.choices)}")
+
+
+def _number(known: Known, text: str) -> str:
+    found = _NUMBER.fullmatch(text)
+    if not found:
+        raise ValueError(f"{text!r} is not a number{_with_units(known)}")
+    number = _in_base_unit(known, found["number"], found["unit"])
+    if known.vartype == "integer":
+        number = round(number)
+    low, high = float(known.minimum or "-inf"), float(known.maximum or "inf")
+    if not low <= number <= high:
+        least, most = (in_words(bound, known.unit) for bound in (known.minimum, known.maximum))
+        raise ValueError(f"{text!r} is out of range: use {least} to {most}")
+    return f"{number:g}" if isinstance(number, float) else str(number)
+
+
+def _in_base_unit(known: Known, number: str, unit: str) -> float:
+    value = float(int(number, 16)) if "0x" in number else float(number)
+    if not unit:
+        return value
+    times, table = _unit(known.unit)
+    if table is None:
+        raise ValueError(f"{number}{unit} has a unit, and {known.name} takes none: leave it out")
+    if unit not in table:
+        raise ValueError(f"{unit!r} is no unit of {known.name}{_with_units(known)}")
+    return value * table[unit] / times
+
+
+def _with_units(known: Known) -> str:
+    _, table = _unit(known.unit)
+    return f": use a number with one of the units {', '.join(table)}" if table else ": use a number without a unit"
