@@ -4,8 +4,24 @@ from typing import Any
 
 EVENTS = """What happens in the run as Server-Sent Events: the history first, then live, until its end.
 
-Events are `sample`, `pool`, `waits`, `state`, `log` and `end`, each with an id `ATTEMPT-SEQ` and JSON as data; a
-`sample` is what `samples/` lists. `Last-Event-ID` or `after` resumes behind that event; 204 when the end was seen."""
+Each event has an id `ATTEMPT-SEQ` and JSON as data. `Last-Event-ID` or `after` resumes behind that event; 204 when the
+end was seen. All `t` are seconds since the load began; a figure that was not to be had is null or left out.
+
+- `sample`: one progress interval, as `samples/` lists them.
+- `pool`: the pool's `cl_active cl_waiting sv_active sv_idle maxwait_ms` (SHOW POOLS), where the run goes through one.
+- `pooler`, `waits`, `host`, `generator`: looks about once a second, as `looks/` lists them by kind.
+  - `pooler`: `wait_ms` (clients' wait for a server connection) and `transaction_ms` (their time with one) of a
+    transaction of the pool, `transactions_per_s` (SHOW STATS); `all_cl_active all_cl_waiting all_sv_active
+    all_maxwait_ms` of the whole pooler where other pools are in use too.
+  - `waits` (kind `server`): `waits` and `states`, the sessions of the whole server by what they wait for
+    (`type:event`, or `CPU`) and by state (pg_stat_activity); `commits rollbacks blocks_read blocks_hit temp_files
+    temp_bytes`, each `_per_s`, of the loaded database (pg_stat_database); `wal_bytes_per_s`, `read_bytes_per_s` and
+    `written_bytes_per_s` (pg_stat_io, since 16), and how many `checkpoints_timed` and `checkpoints_requested` began.
+  - `host`, where the server runs on the generator's own host: `cpu_percent waiting_percent` (100: all cores),
+    `memory_free_bytes memory_available_bytes page_cache_bytes`, `read_bytes_per_s written_bytes_per_s` of its disks.
+  - `generator`: `cpu_percent` of the load's processes (100: one core), `busy_percent` of what their `threads` can use,
+    `pooler_cpu_percent` of a PgBouncer on the same host, `host_cpu_percent` (100: all cores).
+- `state`, `log`, `end`: where the run is, what its program says, and how it ended."""
 
 
 def describe_events(result: dict[str, Any], **_: Any) -> dict[str, Any]:

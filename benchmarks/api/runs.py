@@ -11,10 +11,10 @@ from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.viewsets import GenericViewSet
 
 from benchmarks import cancelling, importing, submitting, targets
 from benchmarks.api.filters import RunFilter
+from benchmarks.api.looks import LooksOfRun
 from benchmarks.api.serializers import (
     AskedRunSerializer,
     ImportSerializer,
@@ -55,7 +55,7 @@ def submit(asked: dict[str, Any], author: User) -> Run:
     )
 
 
-class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[Run]):
+class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, LooksOfRun):
     """Executions of a load program against a cluster directly or through a pool."""
 
     queryset = Run.objects.all()

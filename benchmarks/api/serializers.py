@@ -52,6 +52,9 @@ class RunSerializer(serializers.ModelSerializer[Run]):
     reasons = serializers.ListField(child=serializers.CharField(), read_only=True)
     command = serializers.ListField(child=serializers.CharField(), read_only=True)
     statements = serializers.ListField(child=serializers.DictField(), read_only=True)
+    conditions = serializers.DictField(
+        read_only=True, help_text="What was done and measured before and around the load: `ping`, `meanwhile` and more"
+    )
 
     class Meta:
         model = Run
@@ -78,6 +81,7 @@ class RunSerializer(serializers.ModelSerializer[Run]):
             "error",
             "summary",
             "statements",
+            "conditions",
             "client_version",
             "server_version",
         ]

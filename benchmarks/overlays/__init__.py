@@ -4,10 +4,10 @@ A watcher is a context manager that takes an `Overlay` and puts what it sees int
 here and a line in `WATCHERS`. What it must hold before the load takes all connections is opened by `sight`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
-from benchmarks.models import Purpose
+from benchmarks.models import Purpose, Run
 from benchmarks.overlays import generator, host, pool, server
 from benchmarks.overlays.contract import Overlay
 
@@ -23,7 +23,15 @@ WATCHERS: tuple[Callable[[Overlay], AbstractContextManager[None]], ...] = (
 def watching(overlay: Overlay) -> Iterator[None]:
     """All watchers while the load is on; none of a dataset being prepared."""
     with ExitStack() as stack:
-        if overlay.run.purpose == Purpose.LOAD:
-            for watcher in WATCHERS:
-                stack.enter_context(watcher(overlay))
+        for watcher in _watchers_of(overlay.run):
+            stack.enter_context(watcher(overlay))
         yield
+
+
+def _watchers_of(run: Run) -> Sequence[Callable[[Overlay], AbstractContextManager[None]]]:
+    """All of them; over several generators each part looks at its own, and the whole at what they share."""
+    if run.purpose != Purpose.LOAD:
+        return ()
+    if run.parent_id is not None:
+        return (generator.watching,)
+    return [one for one in WATCHERS if one is not generator.watching] if run.is_spread else WATCHERS

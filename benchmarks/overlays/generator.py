@@ -68,7 +68,7 @@ def figures(before: Reading, now: Reading, cores: int) -> Figures:
     """What was taken between two readings, in percent of one core.
 
     `cpu_percent` is the load's, `busy_percent` its share of what its threads can use of the cores that there are,
-    `pooler_cpu_percent` that of the busiest PgBouncer process. `host_cpu_percent` is the whole host's: 100 is all cores.
+    `pooler_cpu_percent` that of the busiest PgBouncer process; of `host_cpu_percent` 100 is all cores of the host.
     """
     elapsed_s = now.at - before.at
     load = sum(_taken(before.load, now.load).values())

@@ -50,7 +50,7 @@ class _Host:
 
 
 def figures(before: Reading, now: Reading) -> Figures:
-    """Between two readings: `cpu_percent` (100: all cores busy), `waiting_percent`, memory in bytes, disks in bytes/s."""
+    """`cpu_percent` and `waiting_percent` (100: all cores), memory in bytes, disks in bytes/s between two readings."""
     ticks, elapsed_s = now.times.total - before.times.total, now.at - before.at
     waited = now.times.waiting - before.times.waiting
     idle = now.times.idle - before.times.idle + waited

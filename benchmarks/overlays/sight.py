@@ -41,7 +41,7 @@ def opened(run: Run) -> Iterator[Sight]:
         yield Sight()
         return
     pids = local_pooler.pids_of(run.pool.pooler) if run.pool else ()
-    session = log_in(run)
+    session = log_in(run) if run.parent_id is None else None  # the whole looks at the server, once for all parts
     try:
         is_here, hidden = _look_around(session) if session else (False, "")
         yield Sight(session, is_here, hidden, pids)

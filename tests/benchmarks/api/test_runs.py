@@ -13,7 +13,7 @@ URL = "/api/v1/runs/"
 CONTRACT = {
     "id", "number", "engine", "target", "options", "status", "validity", "reasons", "command", "generator", "attempt",
     "created_at", "started_at", "finished_at", "exit_code", "error", "summary", "statements", "client_version",
-    "server_version",
+    "server_version", "conditions",
 }  # fmt: skip
 FIGURES = {
     "tps", "tps_including_connections", "latency_avg_ms", "latency_stddev_ms", "latency_p50_ms", "latency_p95_ms",

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from queue import Queue
 from typing import Any
@@ -63,7 +63,7 @@ def watched(run: Run) -> Iterator[Callable[[], dict[str, Any]]]:
 
 def test_sessions_are_counted_by_what_they_wait_for_and_by_state(server: PostgresServer, run: Run) -> None:
     with ExitStack() as held:
-        holder, waiter, idle = (held.enter_context(client(server)) for _ in range(3))
+        holder, waiter, _ = (held.enter_context(client(server)) for _ in range(3))
         holder.execute("BEGIN; SELECT pg_advisory_xact_lock(1)")
         blocked = threading.Thread(target=waiter.execute, args=["SELECT pg_advisory_xact_lock(1)"])
         blocked.start()
@@ -125,10 +125,11 @@ def test_a_checkpoint_is_counted(server: PostgresServer, run: Run) -> None:
 def test_a_server_without_a_free_connection_is_still_asked(server: PostgresServer, run: Run) -> None:
     with watched(run) as look, ExitStack() as held:
         taken = 0
-        with pytest.raises(psycopg.OperationalError, match="connection"):
+        with suppress(psycopg.OperationalError):
             while taken <= LIMIT:
                 held.enter_context(client(server))
                 taken += 1
+        assert taken == LIMIT - 2  # one is kept for superusers, one watches
         assert until(lambda: found if (found := look()["states"]).get("idle") == taken else None)
 
 

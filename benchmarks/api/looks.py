@@ -1,0 +1,47 @@
+"""The REST API of what happened around a run's load: looks at pooler, server, host and generator."""
+
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+
+from benchmarks.models import Look, LookKind, Run
+
+KIND = OpenApiParameter(
+    "kind", OpenApiTypes.STR, enum=LookKind.values, description="Only looks of this kind; otherwise all of them"
+)
+
+
+class LookSerializer(serializers.ModelSerializer[Look]):
+    """One look; `t` in seconds since the load began, `figures` each with its unit in its name."""
+
+    figures = serializers.DictField(
+        read_only=True,
+        help_text="Of the server `waits` and `states` hold sessions by name; a figure that was not to be had is null "
+        "or left out",
+    )
+
+    class Meta:
+        model = Look
+        fields = ["t", "kind", "figures"]
+
+
+class LooksOfRun(GenericViewSet[Run]):
+    """The part of the runs' viewset that lists looks."""
+
+    @extend_schema(parameters=[KIND], responses=LookSerializer(many=True), filters=False)
+    @action(detail=True)
+    def looks(self, request: Request, pk: str) -> Response:
+        """What pooler, server, host and generator did so far, in order."""
+        rows: Any = Look.objects.filter(run=self.get_object())
+        if kind := request.query_params.get("kind"):
+            if kind not in LookKind.values:
+                raise ValidationError({"kind": [f"{kind!r} is no kind of look: use {', '.join(LookKind.values)}"]})
+            rows = rows.filter(kind=kind)
+        return self.get_paginated_response(LookSerializer(self.paginate_queryset(rows), many=True).data)
