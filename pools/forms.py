@@ -188,11 +188,14 @@ class PoolForm(Typed):
 
     def _further_settings(self) -> dict[str, Setting]:
         """The settings of a pool that the release of the chosen pooler takes, by name."""
-        pooler = self.pool.pooler if self.pool else self._find_pooler()
+        pooler = self.chosen_pooler
         return settings_rules.offered(pooler, Scope.POOL) if pooler else {}
 
-    def _find_pooler(self) -> Pooler | None:
-        """The one chosen, else the first of the list, which a browser shows as chosen."""
+    @property
+    def chosen_pooler(self) -> Pooler | None:
+        """The standing pool's, the one chosen, else the first of the list, which a browser shows as chosen."""
+        if self.pool:
+            return self.pool.pooler
         chosen = self["pooler"].value()
         if isinstance(chosen, Pooler):
             return chosen
@@ -243,7 +246,8 @@ class PoolForm(Typed):
         self.initial["mode"] = Mode.SESSION
         if children:
             self.initial["size"] = children
-        self.fields["size"].widget.attrs = {"readonly": "readonly"} if children else {}
+        # of another id than the field of other poolers, which htmx would preserve as it stands
+        self.fields["size"].widget.attrs = {"readonly": "readonly", "id": "id_size_fixed"} if children else {}
         self.fields[
             "size"
         ].help_text = f"All pools of {pooler} share its children (num_init_children): that is the size"

@@ -13,6 +13,7 @@ from pools.advice import mode_linter
 from pools.advice.mode_linter import Report
 from pools.forms import PoolForm, edited_pool
 from pools.models import Mode, Pool, Pooler
+from pools.poolers import KINDS
 from pools.views.access import staff_only
 
 
@@ -29,6 +30,7 @@ def pool_mode_check(request: HttpRequest, pk: UUID) -> HttpResponse:
     report = mode_linter.look(pool)
     pool.mode = standing
     context = {"pool": pool, "mode": mode, "modes": Mode, "words": modes.of(mode), "report": report}
+    context["refusal"] = refusal(pool.pooler, mode)
     return render(request, "pools/pool_mode_check.html", context)
 
 
@@ -50,6 +52,12 @@ def of_form(form: PoolForm) -> Report | None:
     pooler = form.pool.pooler if form.pool else _chosen(form["pooler"].value())
     wish = Pool(pooler=pooler, cluster=cluster, database=database, user=form["user"].value() or "", mode=mode)
     return mode_linter.look(wish)
+
+
+def refusal(pooler: Pooler, mode: str) -> str:
+    """Why this pooler can't have pools of that mode; empty where it can."""
+    wish = Pool(pooler=pooler, name="any", database="any", mode=mode)
+    return next((message for field, message in KINDS[pooler.kind].problems(wish) if field == "mode"), "")
 
 
 def _chosen(pk: Any) -> Pooler:

@@ -7,6 +7,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
+from django.forms.boundfield import BoundWidget
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
@@ -17,6 +18,7 @@ from pools import apply, apply_requests, budget, connection_box, modes, pool_cha
 from pools.connection_box import Shown
 from pools.forms import FURTHER, PoolForm, edited_pool
 from pools.models import Cluster, NodeRole, Pool, Pooler, PoolState
+from pools.poolers import KINDS
 from pools.servers import checking, places
 from pools.views import mode_check
 from pools.views.access import staff_only
@@ -71,7 +73,7 @@ def _detail(request: HttpRequest, pool: Pool, shown: Shown) -> HttpResponse:
         "budget": budget.of_cluster(pool.cluster, target=pool.target),
         "standby": _standby_of(pool),
         "live": apply.live_files(pool.pooler),
-        "runs": pool.runs.select_related("cluster")[:RUNS_SHOWN],
+        "runs": pool.runs.filter(parent=None).select_related("cluster")[:RUNS_SHOWN],
         "further": settings_page.pool_rows(pool),
         **pool_state(pool),
         **condition_context(pool),
@@ -150,21 +152,40 @@ def _prefilled(request: HttpRequest) -> PoolForm:
 
 
 def _form_context(form: PoolForm) -> dict[str, Any]:
-    cluster = form.chosen_cluster
-    figures = budget.of_cluster(cluster, without=form.pool) if cluster else None
-    mode_cards = [{"radio": radio, "words": modes.of(radio.data["value"])} for radio in form["mode"]]
+    cluster, target = form.chosen_cluster, form["target"].value() or NodeRole.PRIMARY
+    figures = budget.of_cluster(cluster, target=target, without=form.pool) if cluster else None
     return {
         "budget": figures,
         "chosen_cluster": cluster,
-        "mode_cards": mode_cards,
+        "leads_to_standby": target == NodeRole.STANDBY,
+        "mode_cards": [_mode_card(form, radio) for radio in form["mode"]],
         "over_budget": form.is_bound and _exceeds(form, figures),
+        "takes": _takes(form),
     }
+
+
+def _mode_card(form: PoolForm, radio: BoundWidget) -> dict[str, Any]:
+    mode, pooler = radio.data["value"], form.chosen_pooler
+    refusal = mode_check.refusal(pooler, mode) if pooler else ""
+    return {"radio": radio, "words": modes.of(mode), "refusal": refusal}
+
+
+def _takes(form: PoolForm) -> int | None:
+    """The connections it takes whatever its size: none behind a Pgpool-II, or all that one may open; else None."""
+    pooler, cluster = form.chosen_pooler, form.chosen_cluster
+    if form["through"].value():
+        return 0
+    if pooler is None or cluster is None or KINDS[pooler.kind].connections_of(pooler) is None:
+        return None
+    return budget.needed_by(form.pool or Pool(pooler=pooler, cluster=cluster))
 
 
 def _exceeds(form: PoolForm, figures: budget.Budget | None) -> bool:
     """Whether the field that allows it is to be shown."""
-    size, free = str(form["size"].value() or ""), figures.free if figures else None
-    exceeds = free is not None and size.isdigit() and int(size) > free
+    given = (str(form[name].value() or "0") for name in ("size", f"{FURTHER}reserve_pool") if name in form.fields)
+    typed = sum(int(number) for number in given if number.isdigit())
+    takes, free = _takes(form), figures.free if figures else None
+    exceeds = free is not None and (typed if takes is None else takes) > free
     return exceeds or bool(form["over_budget_confirm"].value())
 
 
@@ -172,8 +193,9 @@ def _exceeds(form: PoolForm, figures: budget.Budget | None) -> bool:
 @never_cache
 @staff_only
 def pool_further(request: HttpRequest) -> HttpResponse:
-    """The further settings that the chosen pooler's release takes; what was typed stays."""
-    return render(request, "pools/includes/pool_further.html", {"form": _prefilled(request)})
+    """What depends on the chosen pooler: its release's settings, size, budget and modes; what was typed stays."""
+    form = _prefilled(request)
+    return render(request, "pools/includes/pool_of_pooler.html", {"form": form, **_form_context(form)})
 
 
 @require_POST

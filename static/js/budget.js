@@ -5,9 +5,10 @@
     if (!box) return;
     const available = Number(box.dataset.available);
     const allocated = Number(box.dataset.allocated);
-    const size = Number(box.querySelector("input[name=size]").value);
+    const typed = (name) => Math.max(0, Number.parseInt(document.querySelector(`input[name=${name}]`)?.value, 10) || 0);
     const free = available - allocated;
-    const left = free - (Number.isInteger(size) && size > 0 ? size : 0);
+    const takes = box.dataset.takes === undefined ? typed("size") + typed("further_reserve_pool") : Number(box.dataset.takes);
+    const left = free - takes;
     const bar = box.querySelector("[data-budget-new]");
     const percent = (number) => `${Math.max(0, Math.min(100, available ? (100 * number) / available : 0))}%`;
     bar.setAttribute("x", percent(allocated));
@@ -19,7 +20,7 @@
     line.replaceChildren(strong, left < 0 ? ` over the budget: ${free} are free` : ` of ${free} free ones left after this pool`);
   };
   document.addEventListener("input", (event) => {
-    if (event.target.name === "size") show();
+    if (["size", "further_reserve_pool"].includes(event.target.name)) show();
   });
   document.addEventListener("htmx:afterSettle", show);
   document.addEventListener("DOMContentLoaded", show);

@@ -72,6 +72,29 @@ def test_what_is_typed_while_the_cluster_is_asked_stays(page: Page) -> None:
     expect(page.get_by_label("Size", exact=True)).to_have_value("7")
 
 
+def test_another_pooler_brings_its_own_size_modes_and_settings(page: Page) -> None:
+    page.goto("/pools/new/")
+    page.get_by_label("Size", exact=True).fill("7")
+    page.get_by_label("Pooler").select_option(label="pgpool")
+    expect(page.get_by_label("Size", exact=True)).not_to_be_editable()
+    expect(page.get_by_label("Size", exact=True)).not_to_have_value("7")
+    expect(page.locator("#pool-modes")).to_contain_text("transaction mode needs a PgBouncer")
+    expect(page.locator("#pool-further")).to_be_empty()
+    page.get_by_label("Pooler").select_option(label="pgbouncer")
+    expect(page.get_by_label("Size", exact=True)).to_be_editable()
+    expect(page.locator("#pool-modes")).not_to_contain_text("needs a PgBouncer")
+
+
+def test_a_reserve_is_counted_as_it_is_typed(page: Page) -> None:
+    page.goto("/pools/new/")
+    page.get_by_label("Size", exact=True).fill("10")
+    left = page.locator("[data-budget-line] strong")
+    before = int(left.inner_text())
+    page.get_by_text("Further settings").click()
+    page.get_by_label("Reserve").fill("4")
+    expect(left).to_have_text(str(before - 4))
+
+
 def test_an_edit_made_stale_shows_both_values_and_can_be_saved_over(
     visit: Callable[..., Page], installation: Installation, pool: dict[str, Any]
 ) -> None:
@@ -80,7 +103,7 @@ def test_an_edit_made_stale_shows_both_values_and_can_be_saved_over(
     page.goto(f"/pools/{pool['id']}/edit/")
     installation.api.call("PATCH", f"pools/{pool['id']}/", {"size": 6, "version": pool["version"]})
     page.get_by_label("Size", exact=True).fill("5")
-    with page.expect_response(lambda answer: answer.request.method == "POST") as refused:
+    with page.expect_response(lambda answer: "/edit/" in answer.url and answer.request.method == "POST") as refused:
         page.get_by_role("button", name="Save and apply").click()
     assert refused.value.status == 409
     row = page.get_by_role("alert").get_by_role("row").filter(has_text="Size")

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from pools.models import Mode
-from tests.pools.records import a_pool, checked
+from tests.pools.records import a_pool, a_pooler, checked
 
 pytestmark = pytest.mark.django_db
 
@@ -54,3 +54,11 @@ def test_only_staff_may_look_into_statements(reader, pool):
 def test_the_form_of_a_standing_pool_asks_too_though_its_place_can_not_be_changed(staff, pool):
     wish = {"pool": pool.pk, "database": "shop", "user": "app", "mode": "transaction"}
     assert "could not be asked" in staff.post(reverse("wish-mode-check"), wish).content.decode()
+
+
+def test_a_pool_on_a_pgpool_is_told_that_it_has_no_other_mode(staff):
+    pool = a_pool(pooler=a_pooler(kind="pgpool"), mode="session")
+    url = reverse("pool-mode-check", args=[pool.pk])
+    refusal = "transaction mode needs a PgBouncer"
+    assert refusal in staff.get(url, {"mode": "transaction"}).content.decode()
+    assert refusal not in staff.get(url).content.decode()

@@ -1,5 +1,7 @@
 """The pages of pools."""
 
+import re
+
 import pytest
 from django.utils import timezone
 
@@ -120,6 +122,28 @@ def test_a_size_over_the_budget_is_refused_with_the_figures_and_all_typed_stays(
     }
     assert (form["name"].value(), form["database"].value(), form["mode"].value()) == ("web", "shop", "session")
     assert not Pool.objects.exists()
+
+
+def test_a_reserve_beyond_the_budget_asks_for_the_clusters_name_too(staff, place):
+    answer = staff.post("/pools/new/", typed(place, size="97", further_reserve_pool="5"))
+    assert answer.context["over_budget"]
+
+
+def test_choosing_a_pgpool_fixes_the_size_and_says_which_modes_it_has_not(staff, place):
+    pgpool = a_pooler(name="spread", kind="pgpool", facts={"num_init_children": 8, "max_pool": 2})
+    answer = staff.post("/pools/further/", typed(place, pooler=str(pgpool.pk), size="10"))
+    page = answer.content.decode()
+    assert re.findall(r'id="(pool-\w+)"[^>]*hx-swap-oob', page) == ["pool-size", "pool-modes"]
+    assert answer.context["form"]["size"].value() == 8
+    assert 'data-takes="16"' in page
+    assert [bool(card["refusal"]) for card in answer.context["mode_cards"]] == [False, True, True]
+    assert "transaction mode needs a PgBouncer" in page
+
+
+def test_a_pool_through_a_pgpool_takes_nothing_of_the_budget_itself(staff, place):
+    spread = a_pooler(name="spread", kind="pgpool")
+    answer = staff.post("/pools/choices/", typed(place, through=str(spread.pk)))
+    assert 'data-takes="0"' in answer.content.decode()
 
 
 def test_a_form_half_filled_names_each_field(staff, place):

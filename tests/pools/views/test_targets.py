@@ -38,3 +38,13 @@ def test_the_page_of_a_pool_says_that_it_leads_through_a_pgpool(staff: Client) -
     spread = a_pooler(name="spread", kind="pgpool")
     page = staff.get(reverse("pool-detail", args=[a_pool(through=spread).pk])).content.decode()
     assert page.count(f'<a href="/poolers/{spread.pk}/">spread</a>') == 2
+
+
+def test_the_form_counts_what_is_given_on_the_server_that_was_chosen(staff: Client) -> None:
+    cluster = a_cluster(memory_mb=4096)
+    a_node(cluster)
+    a_pool(cluster=cluster, size=30)
+    posted = {"cluster": str(cluster.pk), "target": "standby", "size": "10"}
+    answer = staff.post(reverse("pool-choices"), posted)
+    assert (answer.context["budget"].allocated, answer.context["takes"]) == (0, None)
+    assert "on each standby" in answer.content.decode()
