@@ -2,6 +2,7 @@
 
 import logging
 import time
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -13,6 +14,7 @@ from django.utils import timezone
 
 from benchmarks import live
 from benchmarks.engines.contract import Progress
+from benchmarks.latencies.following import Follower
 from benchmarks.models import Look, PoolSample, Run, RunOutput, Sample
 from benchmarks.models.runs import LEASE
 from benchmarks.overlays.contract import Seen
@@ -70,6 +72,8 @@ class Recorder:
         self.began = time.monotonic()
         self.output = Output(settings.OUTPUT_CAP_BYTES)
         self.samples: list[Progress] = []
+        self.sample_seqs: list[int] = []
+        self.log_follower: Follower | None = None  # of the load's log of transactions
         self._seq = 0
         self._written_at = time.monotonic()
         self._flushed_at = time.monotonic()
@@ -107,8 +111,11 @@ class Recorder:
         if not self.samples:  # pgbench 14 and later start their clock before they connect
             self.began = at - progress.t
             values["load_began_at"] = self._wall_clock(self.began)
+        if self.log_follower:
+            progress = replace(progress, **self.log_follower.end_interval(at))
         self.samples.append(progress)
         row = Sample(run=self.run, attempt=self.run.attempt, seq=self._next_seq(), **_columns(progress))
+        self.sample_seqs.append(row.seq)
         self._write(values, row)
         self._send("sample", row.seq, live.sample_payload(row))
 
@@ -155,6 +162,8 @@ class Recorder:
     def keep(self) -> None:
         """Write the looks there are; renew the lease and send the output, where either is due."""
         self._keep_looks()
+        if self.log_follower:
+            self.log_follower.read()
         now = time.monotonic()
         if now - self._written_at >= RENEW_S:
             self._write({})

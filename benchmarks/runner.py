@@ -15,6 +15,7 @@ from benchmarks.conditions.contract import Held
 from benchmarks.engines import engine
 from benchmarks.engines.contract import ROOT_CERTIFICATE, Command
 from benchmarks.errors import BenchmarksError, Fenced
+from benchmarks.latencies import keeping
 from benchmarks.models import Purpose, Run, Status, Validity
 from benchmarks.overlays import sight
 from benchmarks.overlays.contract import Overlay, Seen
@@ -100,7 +101,8 @@ def _conduct(run: Run, recorder: Recorder) -> Ending:
             application_name=run.application_name,
             version=program.version,
         )
-        command = build(run.options)
+        options, recorder.log_follower = keeping.planned(run, home)
+        command = build(options)
         for name, text in command.files.items():
             private_homes.put(home / name, text)
         check = partial(_look_up, recorder)
@@ -222,6 +224,8 @@ def _take_rest(load: LoadProcess, recorder: Recorder) -> None:
         _take(event, recorder)
     if load.dropped_lines:
         recorder.line("stderr", f"({load.dropped_lines} lines were left out: they came faster than they could be kept)")
+    if recorder.log_follower:
+        recorder.log_follower.close()
     recorder.flush()
 
 
@@ -236,6 +240,9 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
         "server_version": run.server_version or output.server_version,
         "conditions": {**run.conditions, "meanwhile": recorder.tally.found()},
     }
+    if recorder.log_follower:
+        spread = keeping.keep(run, recorder.log_follower, recorder.sample_seqs)
+        found["summary"] = output.summary and output.summary | spread  # none of a load that was broken off
     if stop is not None:
         return _incomplete(stop.status, _with_remains(run, str(stop)), **found)
     judged, reasons = validity.judge(

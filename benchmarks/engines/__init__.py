@@ -3,13 +3,16 @@
 An engine is a package with `fields_for(purpose)` and `validate` (its options), `find` (the program), `build_command`
 and `preview`, `hear` (what a line of it says while it runs) and `read_output` (all that it printed,
 by which `benchmarks.validity` judges), and `tables_of` (what it loads or makes in the database, None where that is
-nothing). The shapes they share stand in `benchmarks.engines.contract`.
+nothing). One that logs single transactions has `log_files` too, one whose versions differ in options `lacking`. The
+shapes they share stand in `benchmarks.engines.contract` and `benchmarks.latencies.contract`.
 """
 
 from types import ModuleType
+from typing import Any
 
 from benchmarks.engines import pgbench
 from benchmarks.errors import BenchmarksError
+from benchmarks.latencies.contract import LogFiles
 
 ENGINES: dict[str, ModuleType] = {
     "pgbench": pgbench,
@@ -22,3 +25,17 @@ def engine(name: str) -> ModuleType:
     if name not in ENGINES:
         raise BenchmarksError(f"{name!r} is not an engine here; use {', '.join(ENGINES)}")
     return ENGINES[name]
+
+
+def log_files(name: str, options: dict[str, Any]) -> LogFiles | None:
+    """The logs of transactions that a run with these options writes; None where it writes none."""
+    tells = getattr(engine(name), "log_files", None)
+    found: LogFiles | None = tells(options) if tells else None
+    return found
+
+
+def lacking(name: str, options: dict[str, Any], version: tuple[int, int]) -> dict[str, list[str]]:
+    """Why this version of the program can't do some of the options, by name; empty where it knows all of them."""
+    tells = getattr(engine(name), "lacking", None)
+    found: dict[str, list[str]] = tells(options, version) if tells else {}
+    return found

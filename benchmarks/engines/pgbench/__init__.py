@@ -6,6 +6,7 @@ from benchmarks.engines.pgbench.hearing import hear
 from benchmarks.engines.pgbench.options import fields_for, lacking, validate
 from benchmarks.engines.pgbench.output import WORDS, read_output
 from benchmarks.engines.pgbench.tables import tables_of
+from benchmarks.engines.pgbench.transaction_log import log_files
 
 __all__ = [
     "WORDS",
@@ -14,6 +15,7 @@ __all__ = [
     "find",
     "hear",
     "lacking",
+    "log_files",
     "preview",
     "read_output",
     "tables_of",

@@ -1,0 +1,59 @@
+"""The log of transactions that pgbench writes under -l: bytes in, latencies out; pure.
+
+`client transaction time_us script epoch_s epoch_us`, under -R ` lag_us`, under --max-tries ` retries`. The time is a
+word where the transaction was skipped or failed (doLog in pgbench.c, 9.6 to 19). Some transactions of custom scripts
+are logged with a time of 0, as pgbench counts them in its own average too (seen with 15.18 and 18.4).
+"""
+
+import re
+from typing import Any
+
+from benchmarks.latencies.contract import LogFiles, Logged
+
+PATTERN = "pgbench_log.*"  # .PID, and .PID.THREAD of all threads but the first
+LONGEST_LINE_BYTES = 1_024
+_START = rb"^[0-9]{1,10} [0-9]{1,19} ([0-9]{1,15}) [0-9]{1,4} ([0-9]{9,11}) ([0-9]{1,6})"
+_COUNT = rb" [0-9]{1,10}"
+_LAG = rb" ([0-9]{1,15})"
+
+
+def log_files(options: dict[str, Any]) -> LogFiles | None:
+    """The log that a run with these options writes; None where it writes none."""
+    if not options.get("percentiles"):
+        return None
+    scheduled, retries = bool(options.get("rate")), options.get("max_tries") not in (None, 1)
+    return LogFiles(PATTERN, lambda: TransactionLog(scheduled, retries), scheduled, options.get("sampling_rate") or 1.0)
+
+
+class TransactionLog:
+    """Reads one file in chunks cut anywhere; a line that is not whole and exactly of its form is left out."""
+
+    def __init__(self, scheduled: bool = False, retries: bool = False) -> None:
+        self._scheduled = scheduled
+        self._line = re.compile(_START + _LAG * scheduled + _COUNT * retries + rb"\n", re.MULTILINE)
+        self._rest = b""
+        self._dropping = False
+
+    def feed(self, chunk: bytes) -> list[Logged]:
+        """The transactions that succeeded, of the lines that this chunk completes; never raises."""
+        whole, newline, rest = chunk.rpartition(b"\n")
+        if not newline:
+            self._keep(chunk)
+            return []
+        text = self._rest + whole + newline
+        if self._dropping:
+            text = text.partition(b"\n")[2]
+        self._rest, self._dropping = b"", False
+        self._keep(rest)
+        return [_logged(found, self._scheduled) for found in self._line.findall(text)]
+
+    def _keep(self, rest: bytes) -> None:
+        """The beginning of a line, for its end; one that is too long for any line is dropped up to its end."""
+        self._rest += rest
+        if len(self._rest) > LONGEST_LINE_BYTES:
+            self._rest, self._dropping = b"", True
+
+
+def _logged(found: tuple[bytes, ...], scheduled: bool) -> Logged:
+    at_us = int(found[1]) * 1_000_000 + int(found[2])
+    return Logged(at_us, int(found[0]), int(found[3]) if scheduled else 0)

@@ -1,0 +1,59 @@
+"""Has the log of a load followed, and keeps what it told: histogram, percentiles, intervals that late lines changed."""
+
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+
+from benchmarks import engines
+from benchmarks.latencies import sampling
+from benchmarks.latencies.following import Follower, can_punch_holes
+from benchmarks.latencies.intervals import Intervals
+from benchmarks.models import LatencyHistogram, Run, Sample
+
+SERVICE = ("p50", "p95", "p99")  # told of the time without the wait for the schedule
+
+
+def planned(run: Run, home: Path) -> tuple[dict[str, Any], Follower | None]:
+    """The options to start the load with, the share to log among them, and who follows its log (None: it writes none).
+
+    Where the room of what was read can't be given back, nothing is logged: a long load would fill the disk.
+    """
+    options = sampling.options_of(run)
+    files = engines.log_files(run.engine, options)
+    if files is None:
+        return options, None
+    if not can_punch_holes(home):
+        return options | {"percentiles": False, "sampling_rate": None}, None
+    return options, Follower(files, home)
+
+
+def keep(run: Run, follower: Follower, seqs: list[int]) -> dict[str, Any]:
+    """Write it as the holder of the attempt, `seqs` being those of the samples; the figures for the summary.
+
+    Raises `Fenced`. Nothing is kept of a log that was not read whole: percentiles of a part would mislead.
+    """
+    intervals = follower.intervals
+    if follower.broken or not intervals.whole.count:
+        return {}
+    histogram = {
+        "encoded": intervals.whole.encoded(),
+        "count": intervals.whole.count,
+        "sampling_rate": follower.files.sampling_rate,
+    }
+    with transaction.atomic():
+        run.write()
+        LatencyHistogram.objects.update_or_create(run=run, defaults=histogram)
+        for place, figures in intervals.changed().items():
+            Sample.objects.filter(run=run, attempt=run.attempt, seq=seqs[place]).update(**figures)
+    return figures_of(intervals, scheduled=follower.files.scheduled)
+
+
+def figures_of(intervals: Intervals, *, scheduled: bool) -> dict[str, Any]:
+    """`latency_p50_ms latency_p90_ms … latency_p99_9_ms latency_samples`; under a rate `service_p50_ms …` too."""
+    figures: dict[str, Any] = {f"latency_{name}_ms": ms for name, ms in intervals.whole.percentiles_ms().items()}
+    figures["latency_samples"] = intervals.whole.count
+    if scheduled:
+        service = intervals.service.percentiles_ms()
+        figures |= {f"service_{name}_ms": service[name] for name in SERVICE}
+    return figures

@@ -1,0 +1,67 @@
+"""As many transactions are logged as a firm p99 needs, by what the target reached before."""
+
+import pytest
+
+from benchmarks.latencies.sampling import expected_tps, options_of, rate
+from benchmarks.models import Run, Status
+from tests.benchmarks.records import a_finished_run, a_run, the_options
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize(
+    ("options", "tps", "share"),
+    [
+        ({"duration": 30}, 100.0, 1.0),
+        ({"duration": 30}, 50_000.0, 0.06),  # 3,000 lines a second
+        ({"duration": 3_600}, 1_000.0, 0.0556),  # 200,000 in all
+        ({"duration": 86_400}, 90_000.0, 0.0001),
+        ({"transactions": 1_000, "clients": 10}, 1_000.0, 1.0),
+        ({"transactions": 100_000, "clients": 10}, 1_000.0, 0.2),
+    ],
+)
+def test_the_share_keeps_to_200_000_in_all_and_3_000_a_second(options: dict[str, int], tps: float, share: float):
+    assert rate(options, tps) == share
+
+
+def run_of(**chosen: object) -> Run:
+    return a_run(options=the_options(percentiles=True, **chosen))
+
+
+def done(tps: float, **chosen: object) -> Run:
+    return a_finished_run(options=the_options(**chosen), summary={"tps": tps})
+
+
+def test_an_unknown_target_is_guessed_fast():
+    assert expected_tps(run_of()) == 50_000.0
+    assert expected_tps(run_of(connect=True)) == 10_000.0
+
+
+def test_the_last_comparable_run_tells():
+    done(900.0, clients=10)
+    done(500.0, clients=10)
+    done(70.0, clients=10, connect=True)
+    done(20.0, clients=10, builtin="tpcb-like")
+    a_finished_run(options=the_options(clients=10), summary={"tps": 7.0}, database="other")
+    a_run(options=the_options(clients=10), status=Status.RUNNING)
+    assert expected_tps(run_of(clients=10)) == 500.0
+
+
+def test_more_clients_are_expected_to_do_more_and_fewer_not_less():
+    done(500.0, clients=10)
+    assert expected_tps(run_of(clients=40)) == 2_000.0
+    assert expected_tps(run_of(clients=2)) == 500.0
+
+
+def test_a_rate_bounds_what_is_expected_and_says_nothing_of_what_is_reached():
+    assert expected_tps(run_of(rate=200.0)) == 200.0
+    done(200.0, rate=200.0)
+    assert expected_tps(run_of()) == 50_000.0
+
+
+def test_a_chosen_share_stays_and_no_percentiles_need_none():
+    assert options_of(run_of(sampling_rate=0.5))["sampling_rate"] == 0.5
+    assert options_of(run_of())["sampling_rate"] == 0.06
+    assert options_of(run_of(rate=10.0))["sampling_rate"] is None  # all of them
+    without = a_run(options=the_options(percentiles=False))
+    assert options_of(without) == without.options
