@@ -1,7 +1,7 @@
 """Entries of PgBouncer's [databases] section: from a pool, to a line, and back."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 from uuid import UUID
@@ -21,11 +21,12 @@ from pools.servers.places import Address
 # The second part is just what `Entry.line` writes of an entry without settings and without a quote in a value, as most
 # of ten thousand are: it is taken apart by one match, and need not be written anew. Any other is read pair by pair.
 LINES = re.compile(
-    r"(; pool ([0-9a-f-]{36})\n(\S+) = (?:"
+    r"; pool (([0-9a-f-]{36})\n(\S+) = (?:"
     r"host='([^'\n]*)' port=(0|[1-9]\d*) dbname='([^'\n]*)'(?: user='([^'\n]+)' password='([^'\n]*)')?"
     r"(?: auth_user='([^'\n]+)')? pool_size=([1-9]\d*) pool_mode=(\w+) max_db_connections=\10$|(.+)))",
     re.ASCII | re.MULTILINE,
 )
+START = "; pool "
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -186,21 +187,29 @@ class Reader:
     def read(self, text: str) -> list[Entry]:
         """The entries of a file this module wrote; other lines are passed over."""
         if text not in self._texts:
-            known = self._lines
-            self._texts[text] = [known.get(found[0]) or self._read(*found) for found in LINES.findall(text)]
+            self._texts[text] = list(self._found(text) if self._lines else map(self._of, LINES.findall(text)))
         return list(self._texts[text])
 
     def line(self, entry: Entry) -> str:
         """`Entry.line`, which is what was read where it was read."""
         return self._written.get(id(entry)) or entry.line()
 
-    def _read(self, line: str, pool: str, name: str, *values: str) -> Entry:
-        host, port, database, user, password, auth_user, size, mode, pairs = values
+    def _found(self, text: str) -> Iterator[Entry]:
+        """The entries of a text most of whose lines were read before: only the others are matched."""
+        known = self._lines
+        for line in text.removesuffix("\n").split(f"\n{START}"):
+            if entry := known.get(line):
+                yield entry
+            else:
+                yield from map(self._of, LINES.findall(START + line))
+
+    def _of(self, found: tuple[str, ...]) -> Entry:
+        line, pool, name, host, port, database, user, password, auth_user, size, mode, pairs = found
         if pairs:
             entry = _of_pairs(pool, name, pairs)
         else:
             entry = Entry(pool, name, host, int(port), database, user, password, auth_user, mode, int(size))
-            self._written[id(entry)] = line
+            self._written[id(entry)] = START + line
         self._lines[line] = entry
         return entry
 

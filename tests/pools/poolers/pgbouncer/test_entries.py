@@ -98,6 +98,17 @@ def test_a_line_of_another_form_is_read_and_written_anew(line: str) -> None:
     )
 
 
+def test_a_second_text_is_read_like_the_first() -> None:
+    one, two, three = (entry(name=f"orders{number}", pool=f"{number}" * 36) for number in (1, 2, 3))
+    second = f"; a head\n[databases]\n{two.line()}\n; by hand\n{three.line()}\n{one.line()}\n\n[users]\napp = x='1'\n"
+    third = f"{one.line()}\nx = host=h ; pool \n{two.line()}"
+    reader = Reader()
+    assert reader.read(f"[databases]\n{one.line()}\n{two.line()}\n") == [one, two]
+    assert reader.read(second) == entries.read(second) == [two, three, one]
+    assert reader.read(third) == entries.read(third) == [one, two]
+    assert reader.read("") == []
+
+
 def test_lines_of_others_are_passed_over() -> None:
     assert entries.read("; a comment\n[databases]\nmine = host=h port=1\n") == []
 
