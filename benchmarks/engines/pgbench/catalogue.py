@@ -156,7 +156,7 @@ FIELDS = (
         "-l",
         "Percentiles",
         "bool",
-        default=False,
+        default=True,
         group="Report",
         help="p50 to p99.9 and a histogram, from a log of some of the transactions",
     ),

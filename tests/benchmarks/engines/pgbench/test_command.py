@@ -36,7 +36,7 @@ def command(
 
 def test_a_default_run() -> None:
     assert shlex.join(command({})[0]) == (
-        f"/usr/bin/pgbench -n -b select-only -c 10 -j 2 -T 30 -P 1 -M simple '{TARGET}'"
+        f"/usr/bin/pgbench -n -b select-only -c 10 -j 2 -T 30 -P 1 -M simple -l '{TARGET}'"
     )
 
 

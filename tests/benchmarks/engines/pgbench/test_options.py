@@ -27,7 +27,7 @@ DEFAULTS = {
     "verbose_errors": False,
     "exit_on_abort": False,
     "continue_on_error": False,
-    "percentiles": False,
+    "percentiles": True,
     "sampling_rate": None,
     "report_per_command": False,
     "random_seed": None,

@@ -1,0 +1,77 @@
+"""Percentiles of real loads: what pgbench logged, against what it printed itself."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.latencies.histogram import Histogram
+from benchmarks.models import LatencyHistogram, Run, Status
+from tests.live.benchmarks.conftest import Submit, execute
+
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("in_this_process"),
+]
+NAMES = ("p50", "p90", "p95", "p99", "p99_9")
+
+
+def histogram_of(run: Run) -> Histogram:
+    """The run's histogram, read back from its row."""
+    histogram = Histogram()
+    histogram.take(LatencyHistogram.objects.get(run=run).encoded)
+    return histogram
+
+
+def test_a_run_that_logs_everything_has_every_latency_in_its_histogram(submit: Submit) -> None:
+    run = execute(submit(duration=3, percentiles=True, sampling_rate=1, builtin="select-only"))
+    assert (run.status, run.error) == (Status.SUCCEEDED, "")
+    assert run.summary["latency_samples"] == run.summary["transactions"] == histogram_of(run).count
+    figures = [run.summary[f"latency_{name}_ms"] for name in NAMES]
+    assert figures == sorted(figures)
+    assert figures == list(histogram_of(run).percentiles_ms().values())
+    mean_ms = sum((bar.from_ms * bar.to_ms) ** 0.5 * bar.count for bar in histogram_of(run).bars(100)) / sum(
+        bar.count for bar in histogram_of(run).bars(100)
+    )
+    assert mean_ms == pytest.approx(run.summary["latency_avg_ms"], rel=0.05)
+
+
+def test_every_interval_has_percentiles_of_its_own_in_the_end(submit: Submit) -> None:
+    run = execute(submit(duration=4, percentiles=True, sampling_rate=1))
+    samples = list(run.samples.all())
+    assert len(samples) >= 3
+    for sample in samples:
+        assert sample.latency_p50_ms <= sample.latency_p95_ms <= sample.latency_p99_ms
+        assert sample.latency_p50_ms < 3 * sample.latency_ms
+
+
+def test_the_share_is_chosen_by_itself_and_learns_from_the_last_run(submit: Submit) -> None:
+    first = execute(submit(duration=3))
+    assert "--sampling-rate=0.06" in first.command  # nothing is known of the target yet
+    assert LatencyHistogram.objects.get(run=first).sampling_rate == 0.06
+    tps = first.summary["tps"]
+    assert 0.03 * tps * 3 < first.summary["latency_samples"] < 0.09 * tps * 3
+    second = execute(submit(duration=3))
+    assert f"--sampling-rate={min(1, 3_000 / tps):.4f}".rstrip("0").rstrip(".") in " ".join(second.command)
+
+
+def test_under_a_rate_the_time_of_service_is_told_beside_the_time_since_the_schedule(submit: Submit) -> None:
+    run = execute(submit(duration=3, rate=300, clients=2, latency_limit=50))
+    assert "--sampling-rate" not in " ".join(run.command)
+    figures = run.summary
+    assert figures["latency_samples"] == figures["transactions"]
+    assert 0 < figures["service_p50_ms"] < figures["latency_p50_ms"]
+    assert figures["lag_avg_ms"] > 0
+
+
+def test_a_run_without_percentiles_writes_no_log(submit: Submit) -> None:
+    run = execute(submit(duration=2, percentiles=False))
+    assert "-l" not in run.command
+    assert "latency_p50_ms" not in run.summary
+    assert not LatencyHistogram.objects.filter(run=run).exists()
+    assert set(run.samples.values_list("latency_p50_ms", flat=True)) == {None}
+
+
+def test_no_log_is_left_behind(submit: Submit) -> None:
+    run = execute(submit(duration=2))
+    assert list(Path("/tmp").glob(f"pooldeck-run-{run.pk.hex}*")) == []
