@@ -10,12 +10,13 @@ shapes they share stand in `benchmarks.engines.contract` and `benchmarks.latenci
 from types import ModuleType
 from typing import Any
 
-from benchmarks.engines import pgbench
+from benchmarks.engines import pgbench, sysbench
 from benchmarks.errors import BenchmarksError
 from benchmarks.latencies.contract import LogFiles
 
 ENGINES: dict[str, ModuleType] = {
     "pgbench": pgbench,
+    "sysbench": sysbench,
 }
 DEFAULT_ENGINE = "pgbench"
 

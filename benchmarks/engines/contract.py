@@ -88,6 +88,8 @@ class Words:
     worker: str = "client"
     interval: str = "progress line"
     busier: str = "use more threads"  # the remedy where the program itself was the limit
+    stream: str = "stderr"  # where it says what goes on, line by line
+    silent_end: str = ""  # what it means where it is ended by a signal without a word
 
 
 @dataclass(frozen=True, slots=True)

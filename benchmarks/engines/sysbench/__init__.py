@@ -1,0 +1,19 @@
+"""sysbench as an engine: its OLTP scripts, and tpcc where the folder of its scripts is given."""
+
+from benchmarks.engines.sysbench.binary import find
+from benchmarks.engines.sysbench.command import build_command, preview
+from benchmarks.engines.sysbench.options import fields_for, validate
+from benchmarks.engines.sysbench.output import WORDS, hear, read_output
+from benchmarks.engines.sysbench.tables import tables_of
+
+__all__ = [
+    "WORDS",
+    "build_command",
+    "fields_for",
+    "find",
+    "hear",
+    "preview",
+    "read_output",
+    "tables_of",
+    "validate",
+]

@@ -1,0 +1,30 @@
+"""Which sysbench is run, and where the scripts of tpcc lie."""
+
+from pathlib import Path
+
+from django.conf import settings
+
+from benchmarks.engines.programs import Program, ask, on_path
+
+TPCC_SCRIPT = "tpcc.lua"
+
+
+def find() -> Program:
+    """The sysbench of the PATH; raises `ProgramMissing`."""
+    path = on_path("sysbench", "install the Debian package sysbench")
+    return ask(path, "--version", said=r"sysbench ([0-9]+\.[0-9.]+)")
+
+
+def tpcc_folder() -> Path:
+    """POOLDECK_SYSBENCH_SCRIPTS; raises ValueError where tpcc can't be run from it."""
+    if not settings.SYSBENCH_SCRIPTS:
+        raise ValueError(
+            "tpcc needs its scripts, which Debian does not have: put sysbench-tpcc in a folder and name that in "
+            "POOLDECK_SYSBENCH_SCRIPTS"
+        )
+    folder = Path(settings.SYSBENCH_SCRIPTS)
+    if not (folder / TPCC_SCRIPT).is_file():
+        raise ValueError(
+            f"there is no {TPCC_SCRIPT} in POOLDECK_SYSBENCH_SCRIPTS={folder}: name the folder of sysbench-tpcc"
+        )
+    return folder

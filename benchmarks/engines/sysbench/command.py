@@ -1,0 +1,149 @@
+"""The command line, the environment and the script of one sysbench, built from checked options; pure.
+
+libpq takes a database name that holds `=` for a connection string and expands it once: given as `dbname='…'`, any name
+stays a name. Without --pgsql-password libpq looks the password up in PGPASSFILE.
+"""
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from psycopg.conninfo import make_conninfo
+
+from benchmarks.engines.contract import PASSFILE, Command
+from benchmarks.engines.sysbench import binary as binaries
+from benchmarks.engines.sysbench.options import BULK, DROP, LOAD, PREPARE, fields_for, is_tpcc
+from pools.endpoints import Endpoint
+
+CONNECT_TIMEOUT_S = 10
+REMAKE = "remake.lua"
+_PATH = "/usr/local/bin:/usr/bin:/bin"
+_NOT_PASSED = frozenset({"script", "kind", "action"})
+
+
+def build_command(
+    options: dict[str, Any],
+    *,
+    purpose: str,
+    binary: str,
+    home: Path,
+    endpoint: Endpoint,
+    application_name: str,
+    version: tuple[int, int],
+) -> Command:
+    """What starts it in the run's private home, which holds the password in `pgpass`."""
+    argv = _arguments(options, purpose, binary, endpoint)
+    files = {REMAKE: remake(options)} if purpose == PREPARE and not is_tpcc(options) else {}
+    return Command(argv, _environment(home, application_name, options), files)
+
+
+def preview(options: dict[str, Any], endpoint: Endpoint, *, purpose: str = LOAD, binary: str = "sysbench") -> str:
+    """The same arguments quoted for a shell."""
+    return shlex.join(_arguments(options, purpose, binary, endpoint))
+
+
+def _arguments(options: dict[str, Any], purpose: str, binary: str, endpoint: Endpoint) -> list[str]:
+    report = ["--report-interval=1", "--histogram=on"] if purpose == LOAD else []
+    words = [binary, "--db-driver=pgsql", *_connection(endpoint), *report, *_flags(options, purpose)]
+    return [*words, *_script(options, purpose)]
+
+
+def _connection(endpoint: Endpoint) -> Iterator[str]:
+    yield f"--pgsql-host={endpoint.host}"
+    yield f"--pgsql-port={endpoint.port}"
+    yield f"--pgsql-user={endpoint.user}"
+    database = make_conninfo(
+        dbname=endpoint.database, sslmode=endpoint.sslmode or None, sslrootcert=endpoint.sslrootcert or None
+    )
+    yield f"--pgsql-db={database}"
+
+
+def _flags(options: dict[str, Any], purpose: str) -> Iterator[str]:
+    tpcc = is_tpcc(options)
+    unknown_to_script = {"table_size", "skip_trx"} if tpcc or options.get("script") == BULK else {"scale"}
+    unknown_to_script |= {"tables"} if options.get("script") == BULK else set()
+    for field in fields_for(purpose):
+        value = options.get(field.name)
+        if value is None or value is False or field.name in _NOT_PASSED | unknown_to_script:
+            continue
+        yield f"{field.flag}={'on' if value is True else value}"
+    if purpose == LOAD and not options.get("duration"):
+        yield "--time=0"
+    if tpcc and purpose == PREPARE:
+        yield "--use-fk=0"
+
+
+def _script(options: dict[str, Any], purpose: str) -> list[str]:
+    if is_tpcc(options):
+        script = str(binaries.tpcc_folder() / binaries.TPCC_SCRIPT)
+    else:
+        script = f"./{REMAKE}" if purpose == PREPARE else options["script"]
+    if purpose == LOAD:
+        return [script, "run"]
+    return [script, "cleanup" if options.get("action") == DROP and is_tpcc(options) else "prepare"]
+
+
+def _environment(home: Path, application_name: str, options: dict[str, Any]) -> dict[str, str]:
+    """Built from nothing; LUA_PATH lets tpcc find the other files of its folder."""
+    beside = {"LUA_PATH": f"{binaries.tpcc_folder()}/?.lua;;"} if is_tpcc(options) else {}
+    return {
+        "PATH": _PATH,
+        "HOME": str(home),
+        "LC_ALL": "C",
+        "PGPASSFILE": str(home / PASSFILE),
+        "PGCONNECT_TIMEOUT": str(CONNECT_TIMEOUT_S),
+        "PGAPPNAME": application_name,
+        **beside,
+    }
+
+
+def remake(options: dict[str, Any]) -> str:
+    """A script that makes the tables anew or drops them, and says how far its first thread is.
+
+    sysbench's own `prepare` fails where a table is there, and is silent while it fills one.
+    """
+    if options.get("action") == DROP:
+        return _FRAME.format(make="local function make() end")
+    return _FRAME.format(make=_MAKE_EMPTY if options.get("kind") == BULK else _MAKE_FULL)
+
+
+_FRAME = """require("oltp_common")
+{make}
+local function remake()
+   local drv = sysbench.sql.driver()
+   local con = drv:connect()
+   local threads = sysbench.opt.threads
+   for i = sysbench.tid % threads + 1, sysbench.opt.tables, threads do
+      con:query("DROP TABLE IF EXISTS sbtest" .. i)
+      make(drv, con, i)
+   end
+   con:disconnect()
+end
+function event() end
+sysbench.cmdline.commands = {{ prepare = {{ remake, sysbench.cmdline.PARALLEL_COMMAND }} }}
+"""
+_MAKE_EMPTY = """local function make(drv, con, number)
+   con:query("CREATE TABLE sbtest" .. number ..
+             " (id INTEGER NOT NULL, k INTEGER DEFAULT 0 NOT NULL, PRIMARY KEY (id))")
+end"""
+_MAKE_FULL = """local done = 0
+local function counted(con)
+   local size, share = sysbench.opt.table_size, math.ceil(sysbench.opt.tables / sysbench.opt.threads)
+   local step = math.max(1, math.floor(share * size / 100))
+   return {
+      query = function(_, text) return con:query(text) end,
+      bulk_insert_init = function(_, text) return con:bulk_insert_init(text) end,
+      bulk_insert_done = function(_) return con:bulk_insert_done() end,
+      bulk_insert_next = function(_, text)
+         done = done + 1
+         if sysbench.tid == 0 and done % step == 0 then
+            print(string.format("filled %d of %d rows", done, share * size))
+         end
+         return con:bulk_insert_next(text)
+      end,
+   }
+end
+local function make(drv, con, number)
+   create_table(drv, counted(con), number)
+end"""

@@ -1,0 +1,59 @@
+"""The tables that sysbench's scripts work on; pure."""
+
+from typing import Any
+
+from benchmarks.engines.contract import Tables
+from benchmarks.engines.sysbench.options import BULK, DROP, PREPARE, READING, is_tpcc
+
+# Measured with 1.0.20 on PostgreSQL 15: 25,477,120 bytes for 100,000 rows with both indexes.
+_ROW_BYTES = 255
+_WAREHOUSE_BYTES, _ITEM_BYTES = 110_000_000, 12_000_000
+_LAST_ROW = "SELECT max(id) FROM sbtest1 WHERE c IS NOT NULL"
+_LAST_OF_BULK = "SELECT max(id) FROM sbtest1"  # these tables have no column c
+_TPCC = ("customer", "district", "history", "item", "new_orders", "order_line", "orders", "stock", "warehouse")
+_TPCC_ROWS = 500_000  # of a warehouse, about
+
+
+def tables_of(options: dict[str, Any], *, purpose: str) -> Tables:
+    """sbtest1 to sbtestN, as many as the options say; tpcc's nine kinds; bulk_insert's, one for each thread."""
+    if is_tpcc(options):
+        return _tpcc(options, purpose)
+    bulk = BULK in (options.get("script"), options.get("kind"))
+    by_thread = bulk and purpose != PREPARE
+    count = int(options.get("threads" if by_thread else "tables") or 1)
+    size, script = int(options.get("table_size") or 1), str(options.get("script") or "oltp_read_only")
+    return Tables(
+        engine="sysbench",
+        names=tuple(f"sbtest{number}" for number in range(1, count + 1)),
+        called="the sysbench tables",
+        marked="sbtest1",
+        counted="sbtest1",
+        size_query=_LAST_OF_BULK if bulk else _LAST_ROW,
+        size=0 if bulk else size,
+        rows_each=count,
+        sized=f"{count:,} empty tables" if bulk else f"{count:,} × {{:,}} rows",
+        takes_bytes=0 if bulk else count * size * _ROW_BYTES,
+        writes="" if purpose == PREPARE or script in READING else script,
+        sparing="choose oltp_read_only",
+        needed_empty=bulk and purpose != PREPARE,
+        dropped=options.get("action") == DROP,
+    )
+
+
+def _tpcc(options: dict[str, Any], purpose: str) -> Tables:
+    count, scale = int(options.get("tables") or 1), int(options.get("scale") or 1)
+    return Tables(
+        engine="sysbench",
+        names=tuple(f"{kind}{number}" for number in range(1, count + 1) for kind in _TPCC),
+        called="the tpcc tables",
+        marked="warehouse1",
+        counted="warehouse1",
+        size_query="SELECT count(*) FROM warehouse1",
+        size=scale,
+        rows_each=count * _TPCC_ROWS,
+        sized=f"{count:,} × {{:,}} warehouses",
+        takes_bytes=count * (scale * _WAREHOUSE_BYTES + _ITEM_BYTES),
+        writes="" if purpose == PREPARE else "tpcc",
+        sparing="choose oltp_read_only",
+        dropped=options.get("action") == DROP,
+    )

@@ -1,0 +1,154 @@
+"""sysbench on a real server: its tables made and dropped, its scripts as runs, through a pool and straight."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from benchmarks import datasets, submitting
+from benchmarks.engines.sysbench.tables import tables_of
+from benchmarks.errors import Refused
+from benchmarks.models import Dataset, Run, Status, Validity
+from panel.quickstart.servers import PostgresServer
+from pools.models import Cluster, Pool
+from tests.live.benchmarks.conftest import execute, homes_of
+from tests.live.conftest import APP_PASSWORD
+
+pytestmark = [pytest.mark.live, pytest.mark.usefixtures("queue", "in_this_process")]
+
+SMALL = {"tables": 2, "table_size": 2_000}
+QUICK = {"threads": 2, "duration": 3, **SMALL}
+Start = Callable[..., Run]
+
+
+@pytest.fixture
+def start(cluster: Cluster, bench: str, transactional_db: None) -> Start:
+    """Carries a run of sysbench out in the database `loaded`, or through a pool of it."""
+
+    def start_run(purpose: str = "load", pool: Pool | None = None, confirm: str = "", **options: Any) -> Run:
+        target = {"pool": str(pool.pk)} if pool else {"cluster": str(cluster.pk), "database": bench}
+        asked = {"target": target, "options": options, "author": None, "engine": "sysbench"}
+        return execute(submitting.submit(**asked, purpose=purpose, confirm=confirm))
+
+    return start_run
+
+
+@pytest.fixture
+def filled(start: Start, cluster: Cluster, bench: str, postgres: PostgresServer) -> str:
+    """The database with two small tables that the panel made."""
+    with postgres.connect(bench) as session:
+        session.execute("DROP TABLE IF EXISTS sbtest1, sbtest2, sbtest3")
+    made = start("prepare", **SMALL)
+    assert (made.status, made.reasons) == (Status.SUCCEEDED, []), made.error
+    return bench
+
+
+def rows(postgres: PostgresServer, database: str, table: str = "sbtest1") -> int:
+    with postgres.connect(database) as session:
+        found = session.execute(f"SELECT count(*) FROM {table}".encode()).fetchone()
+    assert found is not None
+    return int(found[0])
+
+
+def test_tables_are_filled_marked_made_anew_and_dropped(
+    start: Start, filled: str, cluster: Cluster, postgres: PostgresServer
+) -> None:
+    found = datasets.facts(cluster, filled, tables_of(SMALL, purpose="load"))
+    assert (found.ours, found.complete, found.sized, found.rows) == (True, True, "2 × 2,000 rows", 4_000)
+    assert (Dataset.objects.get().engine, Dataset.objects.get().scale) == ("sysbench", 2_000)
+    again = start("prepare", tables=2, table_size=3_000, threads=2)
+    assert (again.status, again.progress_percent, rows(postgres, filled, "sbtest2")) == (Status.SUCCEEDED, 100.0, 3_000)
+    dropped = start("prepare", action="drop", tables=2)
+    assert (dropped.status, Dataset.objects.count()) == (Status.SUCCEEDED, 0)
+    assert not datasets.facts(cluster, filled, tables_of(SMALL, purpose="load")).tables_exist
+
+
+def test_tables_of_others_are_neither_replaced_nor_dropped_unasked(
+    start: Start, cluster: Cluster, bench: str, postgres: PostgresServer
+) -> None:
+    with postgres.connect(bench) as session:
+        session.execute("DROP TABLE IF EXISTS sbtest1, sbtest2")
+        session.execute("CREATE TABLE sbtest2 AS SELECT 1 AS mine")
+    for asked in (SMALL, SMALL | {"action": "drop"}):
+        with pytest.raises(Refused, match="loaded holds sbtest2 that this panel did not make, and they would be lost"):
+            start("prepare", **asked)
+    assert rows(postgres, bench, "sbtest2") == 1
+    assert start("prepare", **SMALL, confirm=bench).status == Status.SUCCEEDED
+
+
+@pytest.mark.parametrize("mode", ["disable", "auto"])
+def test_a_run_has_samples_a_summary_and_a_verdict(start: Start, filled: str, mode: str) -> None:
+    run = start(script="oltp_read_write", db_ps_mode=mode, **QUICK)
+    assert (run.status, run.exit_code, run.error) == (Status.SUCCEEDED, 0, "")
+    assert run.validity in (Validity.VALID, Validity.SUSPECT), run.reasons  # a busy machine may stall
+    assert [sample.t for sample in run.samples.all()] == [1.0, 2.0, 3.0]
+    assert all(sample.tps and sample.latency_p95_ms for sample in run.samples.all())
+    assert run.summary["transactions"] == pytest.approx(sum(s.tps or 0 for s in run.samples.all()), rel=0.2)
+    assert run.summary["latency_p50_ms"] <= run.summary["latency_p95_ms"] <= run.summary["latency_p99_ms"]
+    assert run.summary["effective_clients"] == pytest.approx(2, abs=0.2)
+    assert (run.client_version, run.server_version[:2]) == ("1.0.20", "15")
+
+
+def test_no_password_is_in_its_words_and_its_folder_is_gone(start: Start, filled: str) -> None:
+    run = start(script="oltp_point_select", threads=1, duration=1, **SMALL)
+    assert not any(APP_PASSWORD in word for word in run.command)
+    assert homes_of(run) == []
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "oltp_read_only",
+        "oltp_write_only",
+        "oltp_insert",
+        "oltp_delete",
+        "oltp_update_index",
+        "oltp_update_non_index",
+        "select_random_points",
+        "select_random_ranges",
+    ],
+)
+def test_every_script_runs_on_the_tables(start: Start, filled: str, script: str) -> None:
+    run = start(script=script, threads=2, duration=1, rand_type="uniform", **SMALL)
+    assert (run.status, run.error) == (Status.SUCCEEDED, "")
+    assert run.summary["transactions"] > 0
+
+
+def test_a_run_through_a_pool_is_watched_and_prepares_no_statements(start: Start, pool: Pool, filled: str) -> None:
+    run = start(pool=pool, script="oltp_read_write", skip_trx=True, **QUICK)
+    assert (run.status, run.error) == (Status.SUCCEEDED, "")
+    assert run.pool_samples.count() >= 2
+
+
+def test_bulk_insert_fills_tables_of_its_own_once(start: Start, filled: str, cluster: Cluster) -> None:
+    with pytest.raises(Refused, match="holds rows in its sysbench tables, which this load fills from the start"):
+        start(script="bulk_insert", threads=2, duration=1)
+    assert start("prepare", kind="bulk_insert", tables=2).status == Status.SUCCEEDED
+    run = start(script="bulk_insert", threads=2, duration=2)
+    assert (run.status, run.error) == (Status.SUCCEEDED, "")
+    assert run.summary["transactions"] > 1_000
+    with pytest.raises(Refused, match='column "c" does not exist'):
+        start(script="oltp_read_only", **SMALL)
+
+
+def test_a_rate_is_kept_and_a_count_of_events_ends_it(start: Start, filled: str) -> None:
+    run = start(script="oltp_point_select", rate=50, **QUICK)
+    assert (run.status, run.validity, run.reasons) == (Status.SUCCEEDED, Validity.VALID, [])
+    assert run.summary["tps"] == pytest.approx(50, rel=0.4)
+    counted = start(script="oltp_point_select", threads=2, events=500, **SMALL)
+    assert (counted.status, counted.summary["transactions"]) == (Status.SUCCEEDED, 500)
+
+
+def test_more_rows_than_there_are_are_refused_before_anything_runs(start: Start, filled: str) -> None:
+    with pytest.raises(Refused, match="holds sysbench tables of 2 × 2,000 rows, and 2 × 9,000 rows is asked for"):
+        start(script="oltp_read_only", threads=1, duration=1, tables=2, table_size=9_000)
+    with pytest.raises(Refused, match="loaded lacks sysbench tables: prepare a dataset first"):
+        start(script="oltp_read_only", threads=1, duration=1, tables=3, table_size=10)
+
+
+def test_too_many_threads_fail_in_the_servers_words(start: Start, filled: str) -> None:
+    run = start(script="oltp_read_only", **QUICK | {"threads": 200})
+    assert (run.status, run.validity) == (Status.FAILED, Validity.INCOMPLETE)
+    assert re.search("connection slots are reserved|too many clients already", run.error)
+    assert run.reasons[0].startswith("sysbench left with code 1: FATAL: ")
