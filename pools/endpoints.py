@@ -4,11 +4,12 @@ from dataclasses import dataclass, field, replace
 
 from pools import certificates
 from pools.errors import NoStandby
-from pools.models import Cluster, NodeRole, Pool, SslMode
+from pools.models import Cluster, NodeRole, Pool, Pooler, SslMode
 from pools.servers import places
 from pools.servers.places import Address
 
 YOUR_ROLE = "YOUR_ROLE"
+DEMANDING_TLS = ("require", "verify-ca", "verify-full")  # of PgBouncer's client_tls_sslmode
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,14 @@ def address_of_pool(pool: Pool) -> Endpoint:
     A pool of the inbound user takes any role its pooler knows; it is shown with the cluster's admin login, the
     one whose password the panel holds. The user is empty where that one can't log in (`Pool.login`).
     """
-    return Endpoint(host=pool.pooler.host, port=pool.pooler.port, database=pool.name, user=pool.login)
+    pooler = pool.pooler
+    return Endpoint(pooler.host, pooler.port, pool.name, pool.login, sslmode=_asked_by(pooler))
+
+
+def _asked_by(pooler: Pooler) -> str:
+    """What a client has to say for a pooler that takes no other than TLS: drivers differ in what they try unasked."""
+    demands = pooler.settings.get("client_tls_sslmode") in DEMANDING_TLS
+    return SslMode.REQUIRE.value if demands else SslMode.PREFER.value
 
 
 def of_pool(pool: Pool) -> Endpoint:

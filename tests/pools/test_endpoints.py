@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pools import endpoints
+from pools import connection_strings, endpoints
 from pools.endpoints import Endpoint
-from tests.pools.records import a_cluster, a_pool, know_password
+from tests.pools.records import a_cluster, a_pool, a_pooler, know_password
 
 pytestmark = pytest.mark.django_db
 
@@ -49,3 +49,15 @@ def test_a_pool_whose_password_is_not_known_has_none() -> None:
 def test_a_pool_of_the_inbound_user_is_shown_with_the_admin_login() -> None:
     endpoint = endpoints.of_pool(a_pool(user=""))
     assert (endpoint.user, endpoint.password) == ("postgres", "admin-secret")
+
+
+@pytest.mark.parametrize(
+    ("demanded", "sslmode"),
+    [("require", "require"), ("verify-full", "require"), ("prefer", "prefer"), ("disable", "prefer")],
+)
+def test_a_pooler_that_demands_tls_is_asked_for_it(demanded: str, sslmode: str) -> None:
+    pool = a_pool(pooler=a_pooler(settings={"client_tls_sslmode": demanded}), user="app")
+    assert endpoints.of_pool(pool).sslmode == sslmode
+    assert ("rejectUnauthorized" in connection_strings.render(endpoints.of_pool(pool), "node", reveal=False)) is (
+        sslmode == "require"
+    )
