@@ -1,14 +1,15 @@
 """The box on the pages of clusters and pools that says how to connect, in every format, password masked."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from django.urls import reverse
 
-from pools import connection_strings, endpoints, modes
+from pools import connection_strings, endpoints, modes, settings_rules
+from pools.advice import client_advice
 from pools.endpoints import YOUR_ROLE, Endpoint
 from pools.errors import NoStandby
-from pools.models import Cluster, NodeRole, Pool
+from pools.models import Cluster, Mode, NodeRole, Pool
 
 MASK = "••••••••••••"
 READ_ONLY = "A standby takes reads only, and may be a moment behind its primary."
@@ -161,7 +162,7 @@ def of_cluster(cluster: Cluster, shown: Shown) -> ConnectionBox:
 
 def of_pool(pool: Pool, shown: Shown) -> ConnectionBox:
     """The pool, and the cluster behind it for comparison: its primary and, where it has one, a standby."""
-    asks = modes.of(pool.mode).asks
+    asks = " ".join([modes.of(pool.mode).asks, *_of_prepared(pool)])
     if not pool.login:
         asks = f"Each role logs in as itself, superusers excepted: put yours in the place of {YOUR_ROLE}. {asks}"
     pooled = Way("pooled", "Through the pool", asks, endpoints.of_pool(pool), TABS)
@@ -173,6 +174,17 @@ def of_pool(pool: Pool, shown: Shown) -> ConnectionBox:
     if standby := _standby(pool.cluster, pool.database):
         ways.append(Way("standby", "Standby", f"{note} {READ_ONLY}", _as_in(pooled, standby), TABS))
     return ConnectionBox(reverse("pool-connection", args=[pool.pk]), ways, shown)
+
+
+def _of_prepared(pool: Pool) -> Iterator[str]:
+    """What becomes of statements that a driver prepares, by the release; what is live is on the page of clients."""
+    if pool.mode == Mode.SESSION:
+        return
+    major, minor = settings_rules.release_of(pool.pooler)
+    if (major, minor) < client_advice.KEEPS_PREPARED:
+        yield f"Turn prepared statements off in the driver: PgBouncer {major}.{minor} keeps none."
+    else:
+        yield "Statements that a driver prepares are kept while max_prepared_statements is above 0."
 
 
 def _as_in(pooled: Way, straight: Endpoint) -> Endpoint:

@@ -7,7 +7,7 @@ from pools.models import Mode
 
 @dataclass(frozen=True)
 class ModeWords:
-    """The sentences for the form (`summary`, `keeps`, `breaks`) and for the connection box (`asks`)."""
+    """The sentences for the form (`summary`, `keeps`, `breaks`) and for the client (`asks`)."""
 
     summary: str
     keeps: str
@@ -27,8 +27,7 @@ WORDS = {
         "Keeps transactions, cursors inside them, SET LOCAL; many clients share few connections.",
         "Breaks what outlives a transaction: SET, LISTEN, advisory session locks, temporary tables, WITH HOLD "
         "cursors, and prepared statements on PgBouncer before 1.21.",
-        "Keep state inside transactions: no session SET, LISTEN or temporary tables, and turn prepared statements off "
-        "in the driver when the pooler is older than PgBouncer 1.21.",
+        "Keep state inside transactions: no session SET, LISTEN or temporary tables.",
     ),
     Mode.STATEMENT: ModeWords(
         "A client holds a server connection for one statement at a time.",

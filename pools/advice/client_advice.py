@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pools.models import Mode
 from pools.poolers.catalogue import Version
 
+KEEPS_PREPARED = (1, 21)  # since then it follows statements prepared by the protocol, max_prepared_statements of them
 CLOSES_STATEMENTS = (1, 22)  # since then PgBouncer takes the protocol's Close, which psycopg needs
 
 
@@ -31,7 +32,7 @@ class Advice:
 def situation(mode: str, version: Version, max_prepared: int | None) -> Situation:
     """`max_prepared`: the live max_prepared_statements, None where it is not known: then the release's default."""
     default = 200 if version >= (1, 24) else 0
-    kept = version >= (1, 21) and (default if max_prepared is None else max_prepared) > 0
+    kept = version >= KEEPS_PREPARED and (default if max_prepared is None else max_prepared) > 0
     return Situation(mode, version, mode == Mode.SESSION or kept)
 
 

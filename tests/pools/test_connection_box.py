@@ -1,5 +1,6 @@
 """The box that says how to connect."""
 
+import pytest
 from django.http import QueryDict
 
 from pools import connection_box
@@ -51,3 +52,17 @@ def test_the_choices_of_the_form_are_read_back(db):
 
 def test_an_endpoint_nobody_knows_is_the_first_one(db):
     assert connection_box.of_pool(a_pool(pooler=a_pooler(port=1)), Shown(way="nowhere")).endpoint == "pooled"
+
+
+@pytest.mark.parametrize(
+    ("version", "mode", "says"),
+    [
+        ("PgBouncer 1.18.0", "transaction", "Turn prepared statements off in the driver: PgBouncer 1.18 keeps none."),
+        ("PgBouncer 1.24.1", "transaction", "kept while max_prepared_statements is above 0."),
+        ("PgBouncer 1.18.0", "session", "a connected client holds one of the pool's server connections."),
+    ],
+)
+def test_the_note_says_what_becomes_of_prepared_statements_in_this_release(db, version, mode, says):
+    pool = a_pool(pooler=a_pooler(port=1, server_version=version), mode=mode)
+    note = connection_box.of_pool(pool, Shown()).ways["pooled"].note
+    assert note.endswith(says)
