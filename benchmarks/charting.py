@@ -1,32 +1,45 @@
-"""What the charts of a run are drawn from: its samples as compact rows, and the span of time they share."""
+"""What the charts of a run are drawn from: its samples and looks as compact rows, and the span of time they share."""
 
+from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 from django.db.models import Avg, Count, F, Q, Sum
 
-from benchmarks.models import PoolSample, Run, Sample
+from benchmarks import drawn_looks
+from benchmarks.models import Look, PoolSample, Run, Sample
+from benchmarks.thinning import Row, thinned
 
 DRAWN_AT_MOST = 20_000  # rows of one kind sent to a browser; longer runs are thinned, never cut
-SAMPLE_COLUMNS = ("attempt", "seq", "t", "tps", "latency_ms", "stddev_ms", "failed")
+FIGURES = ("tps", "latency_ms", "stddev_ms", "failed", "latency_p50_ms", "latency_p95_ms", "latency_p99_ms")
+SAMPLE_COLUMNS = ("attempt", "seq", "t", *FIGURES)
 POOL_COLUMNS = ("attempt", "seq", "t", "cl_active", "cl_waiting", "sv_active", "sv_idle", "maxwait_ms")
 
 BEGINNING = (0, 0)
+WITHOUT_END = (2**31, 0)
 
-Row = tuple[Any, ...]
+Place = tuple[int, int]
 
 
 def course(run: Run) -> dict[str, Any]:
-    """The samples and pool samples of a run as `{columns, rows}`, with the planned `span` in seconds or None.
+    """All that is drawn of a run: `samples`, `pool` and, by kind, `looks` as `{columns, rows}`, and `checkpoints`.
 
-    `after` is the id up to which both are complete: the place in the run's events where a watcher goes on.
+    `span` is planned, in seconds, or None. `after` is the id up to which all is complete: the place in the run's events
+    where a watcher goes on.
     """
-    upto = max(_last_place(Sample, run), _last_place(PoolSample, run))
-    return {
-        "span": planned_seconds(run),
+    upto = max(_last_place(model, run) for model in (Sample, PoolSample, Look))
+    return progress(run, upto) | {
         "after": f"{upto[0]}-{upto[1]}",
-        "samples": _table(SAMPLE_COLUMNS, _rows(Sample, SAMPLE_COLUMNS, run, upto)),
-        "pool": _table(POOL_COLUMNS, _rows(PoolSample, POOL_COLUMNS, run, upto)),
+        "pool": _table(POOL_COLUMNS, _rows(PoolSample, POOL_COLUMNS, run, upto), "cl_waiting"),
+        "looks": drawn_looks.tables(run, upto),
+        "checkpoints": drawn_looks.checkpoints(run, upto),
     }
+
+
+def progress(run: Run, upto: Place = WITHOUT_END) -> dict[str, Any]:
+    """The `samples` of a run up to a place in its events, and the planned `span`."""
+    rows = _rows(Sample, SAMPLE_COLUMNS, run, upto)
+    return {"span": planned_seconds(run), "samples": _table(SAMPLE_COLUMNS, rows, "tps")}
 
 
 def planned_seconds(run: Run) -> float | None:
@@ -57,30 +70,22 @@ def partial_summary(run: Run) -> dict[str, float]:
     return figures | ({"latency_avg_ms": found["weighted"] / found["weight"]} if found["weight"] else {})
 
 
-def thinned(rows: list[Row], at_most: int, column: int) -> list[Row]:
-    """The rows in order, of each stretch of time only those with the lowest and highest value of a column."""
-    if len(rows) <= at_most:
-        return rows
-    stretch = -(-2 * len(rows) // at_most)
-    kept: list[Row] = []
-    for start in range(0, len(rows), stretch):
-        part = range(start, min(start + stretch, len(rows)))
-        by_value = sorted(part, key=lambda at: rows[at][column] or 0)
-        kept.extend(rows[at] for at in sorted({by_value[0], by_value[-1]}))
-    return kept
+def few(table: dict[str, Any], at_most: int, name: str) -> Sequence[Row]:
+    """So many rows of a table, thinned by one of its columns."""
+    columns = table["columns"]
+    return thinned(table["rows"], at_most, t=itemgetter(columns.index("t")), value=itemgetter(columns.index(name)))
 
 
-def _last_place(model: type[Sample] | type[PoolSample], run: Run) -> tuple[int, int]:
+def _last_place(model: type[Sample] | type[PoolSample] | type[Look], run: Run) -> Place:
     places = model.objects.filter(run=run).order_by("-attempt", "-seq").values_list("attempt", "seq")
     return places.first() or BEGINNING
 
 
-def _rows(
-    model: type[Sample] | type[PoolSample], columns: tuple[str, ...], run: Run, upto: tuple[int, int]
-) -> list[Row]:
+def _rows(model: type[Sample] | type[PoolSample], columns: tuple[str, ...], run: Run, upto: Place) -> list[Row]:
     """Rows up to a place: what is written between two queries comes by the run's events, once."""
     return [row for row in model.objects.filter(run=run).values_list(*columns) if row[:2] <= upto]
 
 
-def _table(columns: tuple[str, ...], rows: list[Row]) -> dict[str, Any]:
-    return {"columns": columns, "rows": thinned(rows, DRAWN_AT_MOST, columns.index("t") + 1)}
+def _table(columns: tuple[str, ...], rows: list[Row], followed: str) -> dict[str, Any]:
+    """The rows, thinned by the column that the eye follows."""
+    return {"columns": columns, "rows": few({"columns": columns, "rows": rows}, DRAWN_AT_MOST, followed)}

@@ -31,7 +31,7 @@ def run_compare(request: HttpRequest) -> HttpResponse:
         "compared": compared,
         "noise": comparing.NOISE_STATEMENT,
         "courses": [
-            {"label": _label(run), "valid": _is_valid(run) or not run.is_final, **charting.course(run)} for run in runs
+            {"label": _label(run), "valid": _is_valid(run) or not run.is_final, **charting.progress(run)} for run in runs
         ],
     }
     return render(request, "benchmarks/run_compare.html", context)

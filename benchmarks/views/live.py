@@ -27,7 +27,7 @@ def run_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
     course = charting.course(run)
     context = _parts(run) | {
         "course": course | _live_terms(run),
-        "table": charting.thinned(course["samples"]["rows"], ROWS_WITHOUT_SCRIPT, 3),
+        "table": charting.few(course["samples"], ROWS_WITHOUT_SCRIPT, "tps"),
         "log": _log(run),
     }
     return render(request, "benchmarks/run_detail.html", context)

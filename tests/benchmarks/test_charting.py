@@ -3,44 +3,53 @@
 import pytest
 
 from benchmarks import charting
-from benchmarks.models import PoolSample, Run, Sample
+from benchmarks.models import Look, PoolSample, Run, Sample
 
 
 @pytest.mark.django_db
 def test_a_course_holds_all_samples_in_order_with_their_ids():
     run = Run.objects.enqueue(options={"duration": 30})
     Sample.objects.create(run=run, attempt=1, seq=2, t=2.0, tps=20.0, latency_ms=0.5, stddev_ms=None, failed=1)
-    Sample.objects.create(run=run, attempt=1, seq=1, t=1.0, tps=10.0, latency_ms=0.25, stddev_ms=0.1)
+    percentiles = {"latency_p50_ms": 0.2, "latency_p95_ms": 0.5, "latency_p99_ms": 0.75}
+    Sample.objects.create(run=run, attempt=1, seq=1, t=1.0, tps=10.0, latency_ms=0.25, stddev_ms=0.1, **percentiles)
+    Look.objects.create(run=run, attempt=1, seq=4, t=1.5, kind="host", figures={"cpu_percent": 40.0})
     PoolSample.objects.create(
         run=run, attempt=1, seq=3, t=1.1, cl_active=4, cl_waiting=6, sv_active=4, sv_idle=0, maxwait_ms=2.5
     )
     assert charting.course(run) == {
         "span": 30,
-        "after": "1-3",
+        "after": "1-4",
         "samples": {
             "columns": charting.SAMPLE_COLUMNS,
-            "rows": [(1, 1, 1.0, 10.0, 0.25, 0.1, 0), (1, 2, 2.0, 20.0, 0.5, None, 1)],
+            "rows": [
+                (1, 1, 1.0, 10.0, 0.25, 0.1, 0, 0.2, 0.5, 0.75),
+                (1, 2, 2.0, 20.0, 0.5, None, 1, None, None, None),
+            ],
         },
         "pool": {"columns": charting.POOL_COLUMNS, "rows": [(1, 3, 1.1, 4, 6, 4, 0, 2.5)]},
+        "looks": {"host": {"columns": ("t", "cpu_percent"), "rows": [(1.5, 40.0)]}},
+        "checkpoints": [],
     }
+
+
+@pytest.mark.django_db
+def test_what_is_kept_between_two_queries_comes_by_the_events():
+    run = Run.objects.enqueue()
+    for seq in (1, 2):
+        Sample.objects.create(run=run, attempt=1, seq=seq, t=float(seq))
+    assert [row[1] for row in charting.progress(run, upto=(1, 1))["samples"]["rows"]] == [1]
+    assert [row[1] for row in charting.progress(run)["samples"]["rows"]] == [1, 2]
 
 
 def test_a_run_by_transactions_has_no_planned_span():
     assert charting.planned_seconds(Run(options={"transactions": 100, "duration": None})) is None
 
 
-def test_thinning_keeps_order_peaks_and_dips():
-    rows = [(t, 100.0) for t in range(1000)]
-    rows[333], rows[777] = (333, 9000.0), (777, 0.0)
-    kept = charting.thinned(rows, 100, 1)
-    assert len(kept) <= 100
-    assert kept == sorted(kept)
-    assert {(333, 9000.0), (777, 0.0)} <= set(kept)
-
-
-def test_few_rows_are_not_thinned():
-    rows = [(1, None), (2, 3.0)]
-    assert charting.thinned(rows, 2, 1) is rows
+def test_a_few_rows_of_a_table_follow_one_column():
+    table = {"columns": ("t", "tps"), "rows": [(float(t), 5.0 if t != 33 else 50.0) for t in range(100)]}
+    kept = charting.few(table, 10, "tps")
+    assert len(kept) == 10
+    assert (33.0, 50.0) in kept
 
 
 @pytest.mark.django_db
