@@ -5,7 +5,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from benchmarks import live, private_homes, sessions
+from benchmarks import cancelling, live, private_homes, sessions
 from benchmarks.models import FINAL, AppliedProfile, Run, Validity
 from benchmarks.profiles import applying
 
@@ -17,6 +17,7 @@ OLD_S = 3 * 86_400.0  # the longest run takes a day
 def reap() -> list[Run]:
     """The runs that were found lost; their samples stay, their sessions are ended and watchers are told."""
     lost = [run for run in Run.objects.expired().select_related("cluster", "pool") if _lose(run)]
+    cancelling.end_parts_left([run for run in lost if run.is_spread])
     for run in lost:
         log.warning("run %s: %s", run.pk, run.error)
         live.publish_end(run)
@@ -27,12 +28,17 @@ def reap() -> list[Run]:
 
 
 def _lose(run: Run) -> bool:
+    lost = {"validity": Validity.INCOMPLETE, "reasons": ["the worker was lost before the load ended"]}
+    if run.waits_to_be_taken_up:
+        lost["reasons"] = ["its generator never took it up"]
+        return run.lose(error=f"generator {run.generator} never took it up: see whether its worker runs", **lost)
+    who = "the worker that led it" if run.is_spread else f"its worker on generator {run.generator or '?'}"
     since = f"{run.lease_until:%H:%M:%S %Z}" if run.lease_until else "its start"
     error = (
-        f"its worker on generator {run.generator or '?'} was lost: it renewed its lease until {since} and then no "
+        f"{who} was lost: it renewed its lease until {since} and then no "
         "more (killed, or cut off from the panel's database); figures are those until then"
     )
-    return run.lose(error=error, validity=Validity.INCOMPLETE, reasons=["the worker was lost before the load ended"])
+    return run.lose(error=error, **lost)
 
 
 def remove_left_homes() -> None:

@@ -7,7 +7,8 @@ from django.utils import timezone
 class Generator(models.Model):
     """A worker by the name of its POOLDECK_GENERATOR.
 
-    `engines` is name → version of each program found there; `round_trips` is cluster id → `{min, avg, max}` in ms.
+    `engines` is name → version of each program found there; `round_trips` is cluster id →
+    `{min_ms, avg_ms, max_ms, connect_ms}` or `{error}`.
     """
 
     name = models.CharField(max_length=63, primary_key=True)

@@ -13,6 +13,8 @@ from benchmarks.errors import Fenced, IllegalTransition
 from pools.models import Cluster, Pool
 
 LEASE = timedelta(seconds=15)
+TAKEN_UP_WITHIN = timedelta(seconds=30)  # a part by its generator, whose children may all be at work
+GENERATOR_CHARACTERS = 63
 NUMBERING_TRIES = 10
 
 
@@ -68,6 +70,16 @@ class Tag(models.Model):
         return self.name
 
 
+def led(generators: list[str]) -> str:
+    """What stands as the generator of a run over several, as long as it fits: two such that are alike share one."""
+    for shown in range(len(generators), 1, -1):
+        rest = len(generators) - shown
+        text = ", ".join(generators[:shown]) + (f" and {rest} more" if rest else "")
+        if len(text) <= GENERATOR_CHARACTERS:
+            return text
+    return f"{generators[0][:45]} and {len(generators) - 1} more"
+
+
 class RunQuerySet(models.QuerySet["Run"]):
     """Making and claiming runs."""
 
@@ -85,32 +97,65 @@ class RunQuerySet(models.QuerySet["Run"]):
             number = (self.aggregate(last=Max("number"))["last"] or 0) + 1
             return self.create(number=number, **fields)
 
+    def wholes(self) -> "RunQuerySet":
+        """The runs that people started: the parts of those over several generators left out."""
+        return self.filter(parent=None)
+
     def due(self) -> "RunQuerySet":
-        """Queued runs that nothing keeps waiting: no active run on their cluster, no earlier one of their group."""
-        active_there = Run.objects.filter(status__in=ACTIVE, cluster=OuterRef("cluster"))
+        """Queued runs that nothing keeps waiting: their cluster and their generators are free, their group's turn is.
+
+        One that was asked for alongside others waits for its group only. A part never starts by itself.
+        """
+        active = Run.objects.filter(status__in=ACTIVE)
+        there = active.filter(cluster=OuterRef("cluster"))
+        on_its_generator = active.filter(generator=OuterRef("generator")).exclude(generator="")
+        on_a_parts_generator = Run.objects.filter(parent=OuterRef("pk"), generator__in=active.values("generator"))
+        is_free = ~Exists(there) & ~Exists(on_its_generator) & ~Exists(on_a_parts_generator)
         earlier_in_group = Run.objects.filter(
             group=OuterRef("group"), group__isnull=False, number__lt=OuterRef("number")
         ).exclude(status__in=FINAL)
-        return self.filter(~Exists(active_there), ~Exists(earlier_in_group), status=Status.QUEUED).order_by("number")
+        queued = self.filter(status=Status.QUEUED, parent=None)
+        return queued.filter(Q(alongside=True) | is_free, ~Exists(earlier_in_group)).order_by("number")
 
     def claim(self, run_id: str, generator: str) -> "Run | None":
         """The run, starting and leased to this generator; None when it is not due, taken or ended already.
 
-        One conditional UPDATE, with unique indexes behind it: a run delivered twice starts once, and a
-        generator or a cluster carries one run at a time.
+        One conditional UPDATE, with unique indexes behind it: a run delivered twice starts once, and a generator or
+        a cluster carries one run at a time unless asked. A run over several generators claims all of them or none:
+        its parts start with it, and each is taken up by its own generator, once.
         """
         try:
             with transaction.atomic():
-                claimed = self._start_if_due(run_id, generator)
+                claimed = self._take_up(run_id, generator) or self._start_if_due(run_id, generator)
         except IntegrityError:  # another claim for the same cluster or generator was committed meanwhile
             return None
         return self.get(pk=run_id) if claimed else None
 
-    def _start_if_due(self, run_id: str, generator: str) -> int:
-        busy = Run.objects.filter(status__in=ACTIVE, generator=generator)
-        due = self.due().filter(~Exists(busy), pk=run_id, cancel_requested_at=None).values_list("pk", flat=True)
+    def _take_up(self, part_id: str, generator: str) -> int:
+        waits = self.filter(parent__isnull=False, status=Status.STARTING, started_at=None, cancel_requested_at=None)
         now = timezone.now()
-        return self.filter(pk__in=list(due), status=Status.QUEUED, cancel_requested_at=None).update(
+        return waits.filter(pk=part_id, generator=generator).update(started_at=now, lease_until=now + LEASE)
+
+    def _start_if_due(self, run_id: str, generator: str) -> int:
+        run = self.due().filter(pk=run_id, cancel_requested_at=None).first()
+        if run is None:
+            return 0
+        if run.is_spread:
+            return self._start_with_parts(run)
+        busy = not run.alongside and Run.objects.filter(status__in=ACTIVE, generator=generator).exists()
+        return 0 if busy or run.generator not in ("", generator) else self._start(run, generator)
+
+    def _start_with_parts(self, run: "Run") -> int:
+        started = self._start(run, led(run.wanted_generators))
+        if started:
+            parts = self.filter(parent=run.pk, status=Status.QUEUED)
+            until = timezone.now() + TAKEN_UP_WITHIN
+            parts.update(status=Status.STARTING, attempt=models.F("attempt") + 1, lease_until=until)
+        return started
+
+    def _start(self, run: "Run", generator: str) -> int:
+        now = timezone.now()
+        return self.filter(pk=run.pk, status=Status.QUEUED, cancel_requested_at=None).update(
             status=Status.STARTING,
             generator=generator,
             attempt=models.F("attempt") + 1,
@@ -161,7 +206,7 @@ class Run(models.Model):
     exit_code = models.IntegerField(null=True)
     command = models.JSONField(default=list)
 
-    generator = models.CharField(max_length=63, default="", blank=True)
+    generator = models.CharField(max_length=GENERATOR_CHARACTERS, default="", blank=True)  # bound to, or taken by
     attempt = models.PositiveIntegerField(default=0)
     lease_until = models.DateTimeField(null=True)
     cancel_requested_at = models.DateTimeField(null=True)
@@ -205,6 +250,16 @@ class Run(models.Model):
         return self.status in FINAL
 
     @property
+    def is_spread(self) -> bool:
+        """Whether it has a part on each of several generators."""
+        return len(self.wanted_generators) > 1
+
+    @property
+    def waits_to_be_taken_up(self) -> bool:
+        """Whether it is a part whose generator has not come for it yet."""
+        return self.parent_id is not None and self.status == Status.STARTING and self.started_at is None
+
+    @property
     def application_name(self) -> str:
         """What its sessions are called on the server, one name for one attempt."""
         return f"pooldeck-{self.pk.hex[:12]}-{self.attempt}"
@@ -239,13 +294,18 @@ class Run(models.Model):
     def request_cancel(self) -> bool:
         """Ask for its end: a queued run ends now, an active one when its worker sees it; repeated calls are fine.
 
-        True where this call ended it.
+        True where this call ended it. The parts of a queued run end with it.
         """
         Run.objects.filter(pk=self.pk, cancel_requested_at=None).exclude(status__in=FINAL).update(
             cancel_requested_at=timezone.now()
         )
         self.refresh_from_db()
-        return self.status == Status.QUEUED and self.finish(Status.CANCELLED, error="cancelled before it started")
+        nobodys = self.status == Status.QUEUED or self.waits_to_be_taken_up
+        ended = nobodys and self.finish(Status.CANCELLED, error="cancelled before it started")
+        if ended:
+            for part in self.parts.all():
+                part.request_cancel()
+        return ended
 
 
 class RunOutput(models.Model):
