@@ -1,23 +1,34 @@
 """Sends runs to workers; the database is the queue, so that a message lost with Redis is sent again."""
 
 import logging
+from typing import Any
 
 from celery import current_app
-from django.conf import settings
 from kombu.exceptions import OperationalError
 
-from benchmarks.models import ACTIVE, Run
+from benchmarks.errors import QueueDown
+from benchmarks.generators import listing
+from benchmarks.generators.listing import Known
+from benchmarks.models import Run
+from pools.routing import queue_of
 
 log = logging.getLogger(__name__)
 
 TASK = "benchmarks.tasks.run_benchmark"
+DESCRIBE = "benchmarks.tasks.describe_generator"
+ANSWER_WITHIN_S = 120
 LOOKED_AT = 200
 
 
-def dispatch(run: Run) -> bool:
-    """Send one run's id; False when the broker can't be reached, in which case a later look sends it."""
+def dispatch(run: Run, generator: str = "") -> bool:
+    """Send one run's id: to its generator, else to this one, else to whichever is free first.
+
+    False when the broker can't be reached, in which case a later look sends it.
+    """
+    to = run.generator or generator
+    queue: dict[str, Any] = {"queue": queue_of(to)} if to else {}
     try:
-        current_app.send_task(TASK, args=[str(run.pk)], retry=False)
+        current_app.send_task(TASK, args=[str(run.pk)], retry=False, **queue)
     except (OperationalError, OSError) as error:
         log.warning("run %s can't be sent to a worker yet, it stays queued: %s", run.pk, error)
         return False
@@ -25,13 +36,39 @@ def dispatch(run: Run) -> bool:
 
 
 def dispatch_due() -> int:
-    """Send the earliest run of each cluster that nothing keeps waiting; how many were sent.
+    """Send the earliest run of each cluster that nothing keeps waiting, and all that may run alongside; how many.
 
-    A busy generator sends none: its own end of run does, and messages would pile up meanwhile.
+    A run that any generator may take goes to one that is idle, so that no busy one swallows its message; while nobody
+    is, none is sent: the end of a run does that.
     """
-    if Run.objects.filter(status__in=ACTIVE, generator=settings.GENERATOR).exists():
-        return 0
     earliest: dict[object, Run] = {}
     for run in Run.objects.due()[:LOOKED_AT]:
-        earliest.setdefault(run.cluster_id or run.pk, run)
-    return sum(dispatch(run) for run in earliest.values())
+        earliest.setdefault(run.pk if run.alongside else run.cluster_id or run.pk, run)
+    return sum(_send(run, alive) for run in earliest.values()) if earliest and (alive := _alive()) is not None else 0
+
+
+def _alive() -> list[Known] | None:
+    """Those that may be given work; None while Redis is away, when nothing can be sent either."""
+    try:
+        return listing.alive()
+    except QueueDown as error:
+        log.warning("no run can be sent yet: %s", error)
+        return None
+
+
+def _send(run: Run, alive: list[Known]) -> bool:
+    """Send a run to who can start it now; False where nobody can."""
+    if run.generator or run.is_spread:
+        wanted = {run.generator} if run.generator else set(run.wanted_generators)
+        return wanted <= {one.name for one in alive} and dispatch(run)
+    able = [one for one in alive if not one.lacks(run.engine)]
+    idle = sorted(able, key=lambda one: len(one.runs))[:1] if run.alongside else [one for one in able if not one.runs]
+    return dispatch(run, idle[0].name) if idle else False
+
+
+def ask_generators() -> int:
+    """Ask each generator that lives to describe itself; how many were asked."""
+    alive = _alive() or []
+    for generator in alive:
+        current_app.send_task(DESCRIBE, queue=generator.queue, retry=False, expires=ANSWER_WITHIN_S)
+    return len(alive)

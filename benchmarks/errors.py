@@ -37,6 +37,14 @@ class InvalidTarget(BenchmarksError):
         self.errors = errors
 
 
+class InvalidGenerators(BenchmarksError):
+    """The generators named can't carry the run; `errors` are the messages."""
+
+    def __init__(self, errors: list[str]) -> None:
+        super().__init__("; ".join(errors))
+        self.errors = errors
+
+
 class InvalidOptions(BenchmarksError):
     """Options that the program would refuse or the panel does not allow; `errors` holds messages by option."""
 

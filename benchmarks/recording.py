@@ -8,14 +8,14 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Model, TextField, Value
+from django.db.models import F, Model, Q, TextField, Value
 from django.db.models.functions import Concat
 from django.utils import timezone
 
 from benchmarks import live
 from benchmarks.engines.contract import Progress
 from benchmarks.latencies.following import Follower
-from benchmarks.models import Look, PoolSample, Run, RunOutput, Sample
+from benchmarks.models import FINAL, Look, PoolSample, Run, RunOutput, Sample
 from benchmarks.models.runs import LEASE
 from benchmarks.overlays.contract import Seen
 from benchmarks.overlays.pool import PoolLook
@@ -185,7 +185,10 @@ class Recorder:
 
     def cancel_requested(self) -> bool:
         """Whether somebody asked for the end of the run."""
-        return self.run.held().filter(cancel_requested_at__isnull=False).exists()
+        asked = Q(cancel_requested_at__isnull=False)
+        if self.run.parent_id is not None:  # a part ends with its whole, whoever ended that
+            asked |= Q(parent__status__in=FINAL)
+        return self.run.held().filter(asked).exists()
 
     def _write(self, values: dict[str, Any], row: Model | None = None) -> None:
         with transaction.atomic():

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -22,6 +22,7 @@ from benchmarks.overlays.contract import Overlay, Seen
 from benchmarks.overlays.pool import PoolLook
 from benchmarks.process import QUEUED_EVENTS, Ended, Line, LoadProcess, drain
 from benchmarks.recording import Recorder
+from benchmarks.spread import taking_part
 from panel.crypto import SealBroken
 from pools.endpoints import Endpoint
 from pools.errors import PoolsError
@@ -62,30 +63,49 @@ class Ending:
 
 def execute(run: Run) -> None:
     """Carry out a run that this worker claimed; whatever happens, it gets exactly one final state."""
+    bring_to_its_end(run, _conduct)
+
+
+def bring_to_its_end(run: Run, conduct: Callable[[Run, Recorder], Ending]) -> None:
+    """Conduct a run, and give it the final state that it came to or that its failure means."""
     recorder = Recorder(run)
     try:
-        ending = _conduct(run, recorder)
+        ending = conduct(run, recorder)
     except Fenced as error:
         log.warning("run %s: %s; its load was ended and nothing more is written", run.pk, error)
         return
     except Stopped as stop:
-        ending = _incomplete(stop.status, str(stop))
+        ending = incomplete(stop.status, str(stop))
     except (BenchmarksError, PoolsError, SealBroken, OSError) as error:
-        ending = _incomplete(Status.FAILED, str(error))
+        ending = incomplete(Status.FAILED, str(error))
     except Exception as error:
         log.exception("run %s ended by an error of the panel", run.pk)
-        ending = _incomplete(Status.FAILED, f"the panel failed ({type(error).__name__}): see the worker's log")
+        ending = incomplete(Status.FAILED, f"the panel failed ({type(error).__name__}): see the worker's log")
     if run.finish(ending.status, **ending.values):
         live.publish_end(run)
     log.info("run %s: %s %s", run.pk, run.status, run.error)
 
 
-def _incomplete(status: Status, error: str, **found: Any) -> Ending:
+def incomplete(status: Status, error: str, **found: Any) -> Ending:
+    """The end of a run whose load did not come to its own."""
     return Ending(status, {**found, "error": error, "validity": Validity.INCOMPLETE, "reasons": [error]})
 
 
 def _conduct(run: Run, recorder: Recorder) -> Ending:
     """Run the program to its end; raises before it starts when it can't or must not."""
+    with prepared(run, recorder) as held:
+        options, recorder.log_follower = keeping.planned(run, held.home)
+        command = held.command(options)
+        for name, text in command.files.items():
+            private_homes.put(held.home / name, text)
+        with conditions.held(held):
+            exit_code, stop = _load(run, recorder, command, held)
+    return _ending(run, recorder, exit_code, stop)
+
+
+@contextmanager
+def prepared(run: Run, recorder: Recorder) -> Iterator[Held]:
+    """What stands before the load: its program found, its endpoint known, a private home with its password."""
     if recorder.cancel_requested():
         raise Cancelled("cancelled before it started")
     recorder.state(status=Status.STARTING)
@@ -101,14 +121,7 @@ def _conduct(run: Run, recorder: Recorder) -> Ending:
             application_name=run.application_name,
             version=program.version,
         )
-        options, recorder.log_follower = keeping.planned(run, home)
-        command = build(options)
-        for name, text in command.files.items():
-            private_homes.put(home / name, text)
-        check = partial(_look_up, recorder)
-        with conditions.held(Held(run, endpoint, home, recorder, command=build, check=check)):
-            exit_code, stop = _load(run, recorder, command, home)
-    return _ending(run, recorder, exit_code, stop)
+        yield Held(run, endpoint, home, recorder, command=build, check=partial(_look_up, recorder))
 
 
 def _pem(endpoint: Endpoint) -> str:
@@ -120,13 +133,13 @@ def _reached_from(home: Path, endpoint: Endpoint) -> Endpoint:
     return replace(endpoint, sslrootcert=str(home / ROOT_CERTIFICATE)) if endpoint.sslrootcert else endpoint
 
 
-def _load(run: Run, recorder: Recorder, command: Command, home: Path) -> tuple[int, Stopped | None]:
+def _load(run: Run, recorder: Recorder, command: Command, held: Held) -> tuple[int, Stopped | None]:
     """The exit code, and why the load was stopped early (None: it came to its own end)."""
     events: Queue[object] = Queue(QUEUED_EVENTS)
     stop: Stopped | None = None
-    with sight.opened(run) as around, _started(recorder, command, home, events) as load:
+    with sight.opened(run) as around, _started(held, command, events) as load:
         try:
-            with overlays.watching(Overlay(run, load.pid, home, events, around)):
+            with overlays.watching(Overlay(run, load.pid, held.home, events, around)):
                 _listen(load, recorder, time.monotonic() + allowed_s(run))
         except Stopped as early:
             stop = early
@@ -139,12 +152,15 @@ def _load(run: Run, recorder: Recorder, command: Command, home: Path) -> tuple[i
 
 
 @contextmanager
-def _started(recorder: Recorder, command: Command, home: Path, events: "Queue[object]") -> Iterator[LoadProcess]:
+def _started(held: Held, command: Command, events: "Queue[object]") -> Iterator[LoadProcess]:
     """The program, started once the attempt is known to hold still, and surely ended."""
-    server_version = versions.of_server(recorder.run)
-    recorder.begin(time.monotonic(), status=Status.RUNNING, command=command.argv, server_version=server_version)
-    load = LoadProcess(command.argv, command.env, home, events)
+    recorder, server_version = held.recorder, versions.of_server(held.run)
+    at = taking_part.start_of(recorder, held.check)
+    recorder.begin(at, status=Status.RUNNING, command=command.argv, server_version=server_version)
+    taking_part.wait_until(at)
+    load = LoadProcess(command.argv, command.env, held.home, events)
     try:
+        taking_part.note_start(recorder, at)
         yield load
     finally:
         load.stop()
@@ -170,7 +186,7 @@ def _listen(load: LoadProcess, recorder: Recorder, deadline: float) -> None:
     while open_streams:
         try:
             event = load.events.get(timeout=max(0.0, next_check - time.monotonic()))
-            _take(event, recorder)
+            take(event, recorder)
             open_streams -= {event.stream} if isinstance(event, Ended) else set()
         except Empty:
             pass
@@ -191,15 +207,17 @@ def _check(recorder: Recorder, now: float, deadline: float) -> None:
 def _look_up(recorder: Recorder) -> None:
     recorder.keep()
     if recorder.cancel_requested():
-        raise Cancelled("cancelled; figures are those until then")
+        raise Cancelled(taking_part.why_ended(recorder.run))
 
 
-def _take(event: object, recorder: Recorder) -> None:
+def take(event: object, recorder: Recorder) -> None:
+    """Write down what the program said or a watcher saw."""
     match event:
-        case Line(stream, text, at):
+        case Line("stderr", text, at):
+            recorder.line("stderr", text)
+            _take_line(text, at, recorder)
+        case Line(stream, text, _):
             recorder.line(stream, text)
-            if stream == engine(recorder.run.engine).WORDS.stream:
-                _take_line(text, at, recorder)
         case PoolLook():
             recorder.pool(event)
         case Seen():
@@ -220,7 +238,7 @@ def _take_rest(load: LoadProcess, recorder: Recorder) -> None:
     """What was said before the end and not taken yet, the last lines of a stopped load included."""
     load.join()
     for event in drain(load.events):
-        _take(event, recorder)
+        take(event, recorder)
     if load.dropped_lines:
         recorder.line("stderr", f"({load.dropped_lines} lines were left out: they came faster than they could be kept)")
     if recorder.log_follower:
@@ -243,7 +261,7 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
         spread = keeping.keep(run, recorder.log_follower, recorder.sample_seqs)
         found["summary"] = output.summary and output.summary | spread  # none of a load that was broken off
     if stop is not None:
-        return _incomplete(stop.status, _with_remains(run, str(stop)), **found)
+        return incomplete(stop.status, _with_remains(run, str(stop)), **found)
     judged, reasons = validity.judge(
         output,
         options=run.options,
@@ -273,5 +291,4 @@ def _why(run: Run, errors: list[str], exit_code: int) -> str:
     if errors:
         return errors[0] + (f" (the first of {len(errors)} such lines, see the log)" if len(errors) > 1 else "")
     ended = f"was ended by signal {-exit_code}" if exit_code < 0 else f"ended with exit code {exit_code}"
-    meaning = engine(run.engine).WORDS.silent_end if exit_code < 0 else ""
-    return f"{run.engine} {ended} and said no reason" + (f": {meaning}" if meaning else "")
+    return f"{run.engine} {ended} and said no reason"

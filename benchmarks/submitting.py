@@ -15,6 +15,8 @@ from benchmarks.conditions import guarding
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
 from benchmarks.errors import InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.models import Purpose, Run
+from benchmarks.placing import ANYWHERE, Placement
+from benchmarks.spread import parting
 from benchmarks.targets import Target
 from pools.errors import ClusterUnreachable
 from pools.models import Pool
@@ -34,15 +36,17 @@ def submit(
     name: str = "",
     group: uuid.UUID | None = None,
     confirm: str = "",
+    place: Placement = ANYWHERE,
 ) -> Run:
     """A queued run against `{"pool": id, "user": role?}` or `{"cluster": id, "database": name, "user": role?}`.
 
     `confirm` is the database's name where it had to be typed. Raises, with nothing saved: `InvalidTarget`,
-    `InvalidOptions`, `Refused`, `ClusterUnreachable` (of the pools app) and `QueueDown`.
+    `InvalidOptions`, `InvalidGenerators`, `Refused`, `ClusterUnreachable` (of the pools app) and `QueueDown`.
     """
     aim, checked = _checked(target, options, engine, purpose, confirm)
     _require_queue()
-    return _enqueue(aim, checked, author=author, purpose=purpose, name=name, group=group, engine=engine)
+    placed = place.fields(engine, purpose)
+    return _enqueue(aim, checked, author=author, purpose=purpose, name=name, group=group, engine=engine, **placed)
 
 
 def submit_series(
@@ -55,11 +59,13 @@ def submit_series(
     purpose: str = Purpose.LOAD,
     name: str = "",
     confirm: str = "",
+    place: Placement = ANYWHERE,
 ) -> list[Run]:
     """The same run `count` times, one after the other, as one group. Raises as `submit` does, for all or none."""
     aim, checked = _checked(target, options, engine, purpose, confirm)
     _require_queue()
-    shared = {"author": author, "purpose": purpose, "name": name, "group": uuid.uuid4(), "engine": engine}
+    shared: dict[str, Any] = {"author": author, "purpose": purpose, "name": name, "engine": engine}
+    shared |= {"group": uuid.uuid4()} | place.fields(engine, purpose)
     with transaction.atomic():
         return [_enqueue(aim, checked, **shared) for _ in range(count)]
 
@@ -73,6 +79,7 @@ def submit_pair(
     user: str = "",
     name: str = "",
     confirm: str = "",
+    place: Placement = ANYWHERE,
 ) -> tuple[Run, Run]:
     """Two runs of one group that follow each other: the pool's database directly, then through the pool.
 
@@ -83,7 +90,8 @@ def submit_pair(
     role = "" if pooled.login == pooled.cluster.admin_user else pooled.login
     direct = Target(pooled.cluster, pooled.database, role=role)
     _require_queue()
-    shared = {"author": author, "name": name, "group": uuid.uuid4(), "purpose": Purpose.LOAD, "engine": engine}
+    shared: dict[str, Any] = {"author": author, "purpose": Purpose.LOAD, "name": name, "engine": engine}
+    shared |= {"group": uuid.uuid4()} | place.fields(engine, Purpose.LOAD)
     with transaction.atomic():
         return _enqueue(direct, checked, **shared), _enqueue(pooled, checked, **shared)
 
@@ -114,6 +122,8 @@ def _checked(
 def _enqueue(aim: Target, options: dict[str, Any], *, name: str, **fields: Any) -> Run:
     with transaction.atomic():
         run = Run.objects.enqueue(**aim.fields(), options=options, name=name[:NAME_CAP], **fields)
+        if run.is_spread:
+            parting.make_parts(run)
         transaction.on_commit(partial(dispatching.dispatch, run))
     return run
 

@@ -1,17 +1,19 @@
-"""What workers do for runs: carry one out, and look after all of them every few seconds."""
+"""What workers do for runs: carry one out, look after all of them, and say what they themselves have."""
 
 from celery import shared_task
 from django.conf import settings
 
 from benchmarks import dispatching, reaping, runner
+from benchmarks.generators import registration
 from benchmarks.models import Run
+from benchmarks.spread import leading
 
 
 @shared_task
 def run_benchmark(run_id: str) -> None:
     """Carry out the run if this delivery is the one that claims it, then send the next that is due."""
     if run := Run.objects.claim(run_id, settings.GENERATOR):
-        runner.execute(run)
+        leading.execute(run) if run.is_spread else runner.execute(run)
         dispatching.dispatch_due()
 
 
@@ -20,3 +22,21 @@ def reap_and_dispatch() -> None:
     """End what dead workers left, and send again what is due: the queue may have lost it."""
     reaping.reap()
     dispatching.dispatch_due()
+
+
+@shared_task
+def register_generator() -> None:
+    """Write this worker down; each is sent this by itself when it starts."""
+    registration.register()
+
+
+@shared_task
+def describe_generator() -> None:
+    """Write down what this worker has by now."""
+    registration.describe()
+
+
+@shared_task
+def ask_generators() -> None:
+    """Ask every worker that lives to describe itself."""
+    dispatching.ask_generators()

@@ -7,11 +7,11 @@ import signal
 from typing import Any
 
 from celery import Celery
-from celery.signals import heartbeat_sent, worker_process_init
+from celery.signals import heartbeat_sent, worker_process_init, worker_ready
 from django.conf import settings
 
-from benchmarks import generators
 from benchmarks.errors import QueueDown
+from benchmarks.generators import heartbeats
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "panel.settings")
 
@@ -33,6 +33,13 @@ def die_with_the_worker(**_: Any) -> None:
 def tell_that_it_lives(**_: Any) -> None:
     """Leave this worker's heartbeat, every 2 s; without Redis it has no work either, so a miss is only noted."""
     try:
-        generators.beat(settings.GENERATOR)
+        heartbeats.beat(settings.GENERATOR)
     except QueueDown as error:
         logger.warning("no heartbeat of generator %s: %s", settings.GENERATOR, error)
+
+
+@worker_ready.connect
+def ask_for_its_description(**_: Any) -> None:
+    """Let a child of this worker write down what it has; a worker may be ready before its first heartbeat."""
+    tell_that_it_lives()
+    app.send_task("benchmarks.tasks.register_generator", queue=f"generator.{settings.GENERATOR}", expires=60)

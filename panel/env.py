@@ -44,6 +44,13 @@ def number(name: str, default: int, least: int = 0) -> int:
     return read(name, default, parse)
 
 
+def generator_name(raw: str) -> str:
+    """A worker's name, which is a part of its queue's."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", raw) or raw == "any":
+        raise ValueError("use 1 to 63 letters, digits, dots, hyphens and underscores, but not the word any")
+    return raw
+
+
 def flag(name: str, default: bool = False) -> bool:
     """A yes or no."""
     words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}

@@ -14,8 +14,8 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from benchmarks import generators
 from benchmarks.errors import QueueDown
+from benchmarks.generators import heartbeats
 
 logger = logging.getLogger(__name__)
 ANSWER_WITHIN_S = 2
@@ -59,9 +59,9 @@ def redis_server() -> None:
 
 
 def worker() -> None:
-    """A worker's heartbeat, not older than `generators.ALIVE_WITHIN`."""
+    """A worker's heartbeat, not older than `heartbeats.ALIVE_WITHIN`."""
     try:
-        seen = generators.seen()
+        seen = heartbeats.seen()
     except QueueDown as error:
         raise Down("unknown while redis does not answer") from error
     if not any(generator.is_alive(timezone.now()) for generator in seen):

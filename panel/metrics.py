@@ -50,7 +50,7 @@ class PanelCollector(Collector):
         poolers = list(Pooler.objects.filter(kind=PoolerKind.PGBOUNCER))
         looks = watching.looks_of(poolers, WITHIN_S)
         yield from exposition.families(exposition.by_pooler(poolers, looks))
-        yield _counted("pooldeck_runs", "Runs by status", "status", Run.objects.order_by())
+        yield _counted("pooldeck_runs", "Runs by status", "status", Run.objects.wholes().order_by())
         yield _counted("pooldeck_applies", "Revisions by what became of them", "state", Revision.objects.order_by())
         yield _counted("pooldeck_pools", "Pools by state", "state", Pool.objects.wanted().order_by())
         yield _counted("pooldeck_events_open", "Open events by kind", "kind", Event.objects.standing().order_by())

@@ -191,7 +191,7 @@ SPECTACULAR_SETTINGS = {
     "REDOC_DIST": "SIDECAR",
 }
 
-GENERATOR = env.text("POOLDECK_GENERATOR", "local")
+GENERATOR = env.read("POOLDECK_GENERATOR", "local", env.generator_name)
 CELERY_BROKER_URL = REDIS_URL
 CELERY_RESULT_BACKEND = None
 CELERY_TASK_IGNORE_RESULT = True
@@ -213,12 +213,12 @@ CELERY_BEAT_SCHEDULE = {
     "apply-what-waits": {"task": "pools.tasks.apply_what_waits", "schedule": 5.0},
     "resume-paused-pools": {"task": "pools.tasks.resume_paused_pools", "schedule": 5.0},
     "reap-and-dispatch": {"task": "benchmarks.tasks.reap_and_dispatch", "schedule": 5.0},
+    "ask-generators": {"task": "benchmarks.tasks.ask_generators", "schedule": 180.0, "options": {"expires": 180}},
     "record-figures": {"task": "pools.tasks.record_figures", "schedule": 10.0, "options": {"expires": 10}},
     "tell-of-events": {"task": "pools.tasks.tell_of_events", "schedule": 10.0, "options": {"expires": 10}},
 }
 
 PGBENCH = env.text("POOLDECK_PGBENCH")
-SYSBENCH_SCRIPTS = env.text("POOLDECK_SYSBENCH_SCRIPTS")
 STREAMS = env.number("POOLDECK_STREAMS", 400, least=1)
 HISTORY_DAYS = env.number("POOLDECK_HISTORY_DAYS", 14, least=1)
 METRICS_ALLOW = env.read("POOLDECK_METRICS_ALLOW", env.NOWHERE, env.networks)

@@ -11,12 +11,14 @@ from benchmarks.models.runs import RunQuerySet
 
 
 class RunFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filter carries no types
-    """`status` may be repeated; `target` is a pool's or a cluster's id."""
+    """`status` may be repeated; `target` is a pool's or a cluster's id; `parent` asks for the parts of a run."""
 
     status = django_filters.MultipleChoiceFilter(choices=Status.choices)
     engine = django_filters.ChoiceFilter(choices=[(name, name) for name in ENGINES])
     target = django_filters.UUIDFilter(method="aimed_at", label="A pool's or a cluster's id")
     experiment = django_filters.UUIDFilter(method="of_experiment", label="An experiment's id")
+
+    parent = django_filters.UUIDFilter(label="The id of a run over several generators, for its parts")
 
     class Meta:
         model = Run

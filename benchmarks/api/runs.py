@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.db.models import Prefetch
 from drf_spectacular.utils import extend_schema
 from rest_framework import mixins, status
 from rest_framework.decorators import action
@@ -12,7 +13,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from benchmarks import cancelling, importing, submitting, targets
+from benchmarks import cancelling, importing, submitting, targets, waiting
 from benchmarks.api.filters import RunFilter
 from benchmarks.api.looks import LooksOfRun
 from benchmarks.api.serializers import (
@@ -21,9 +22,12 @@ from benchmarks.api.serializers import (
     LogSerializer,
     RunSerializer,
     SampleSerializer,
+    WaitingSerializer,
 )
-from benchmarks.errors import IllegalTransition, InvalidOptions, InvalidTarget
+from benchmarks.errors import IllegalTransition, InvalidGenerators, InvalidOptions, InvalidTarget
 from benchmarks.models import Run, RunOutput, Sample, Status
+from benchmarks.models.runs import RunQuerySet
+from benchmarks.placing import Placement
 from panel.accounts.permissions import person
 
 
@@ -36,6 +40,8 @@ def field_errors() -> Iterator[None]:
         raise ValidationError({"target": error.errors}) from error
     except InvalidOptions as error:
         raise ValidationError({"options": error.errors}) from error
+    except InvalidGenerators as error:
+        raise ValidationError({"generators": error.errors}) from error
     except importing.NotImportable as error:
         raise ValidationError({"text": [str(error)]}) from error
 
@@ -43,6 +49,7 @@ def field_errors() -> Iterator[None]:
 def submit(asked: dict[str, Any], author: User) -> Run:
     """Queue what was asked for; the first run of it."""
     common = {name: asked[name] for name in ("options", "engine", "name", "confirm")} | {"author": author}
+    common["place"] = Placement(asked["generators"], asked["alongside"])
     target = asked["target"]
     if asked["pair"]:
         pool = targets.find(target).pool
@@ -58,13 +65,19 @@ def submit(asked: dict[str, Any], author: User) -> Run:
 class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, LooksOfRun):
     """Executions of a load program against a cluster directly or through a pool."""
 
-    queryset = Run.objects.all()
+    queryset = Run.objects.prefetch_related(Prefetch("parts", Run.objects.only("pk", "parent").order_by("number")))
     serializer_class = RunSerializer
     lookup_value_converter = "uuid"
     write_scope = "run"
     filterset_class = RunFilter
     search_fields = ["name", "target_label", "database", "error"]
     ordering_fields = ["number", "name", "status", "created_at", "started_at", "finished_at"]
+
+    def get_queryset(self) -> RunQuerySet:
+        """A list leaves parts out unless it is asked for those of one run: nobody started them by themselves."""
+        runs: Any = super().get_queryset()
+        found: RunQuerySet = runs
+        return found.wholes() if self.action == "list" and not self.request.query_params.get("parent") else found
 
     @extend_schema(request=AskedRunSerializer, responses={201: RunSerializer})
     def create(self, request: Request) -> Response:
@@ -93,6 +106,13 @@ class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, LooksOfRun):
         if run.is_final and run.status != Status.CANCELLED:
             raise IllegalTransition(f"{run} has {run.get_status_display()} already: there is nothing left to cancel")
         return Response(self.get_serializer(run).data)
+
+    @extend_schema(responses=WaitingSerializer)
+    @action(detail=True)
+    def waiting(self, request: Request, pk: str) -> Response:
+        """Why a queued run has not started yet; no sentence once nothing stands before it."""
+        found = waiting.waits_for(self.get_object()) or waiting.Waiting(None, 0, None)
+        return Response(WaitingSerializer(found).data)
 
     @extend_schema(responses=SampleSerializer(many=True), filters=False)
     @action(detail=True)

@@ -1,6 +1,7 @@
 """Runs and what belongs to them as JSON. Rules live with the verbs."""
 
 from typing import Any
+from uuid import UUID
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -55,6 +56,12 @@ class RunSerializer(serializers.ModelSerializer[Run]):
     conditions = serializers.DictField(
         read_only=True, help_text="What was done and measured before and around the load: `ping`, `meanwhile` and more"
     )
+    generators = serializers.ListField(
+        source="wanted_generators", child=serializers.CharField(), read_only=True, help_text="As asked for; none: any"
+    )
+    parts: Any = serializers.PrimaryKeyRelatedField(
+        many=True, read_only=True, help_text="One a generator, where it is spread over several"
+    )
 
     class Meta:
         model = Run
@@ -72,6 +79,10 @@ class RunSerializer(serializers.ModelSerializer[Run]):
             "reasons",
             "command",
             "generator",
+            "generators",
+            "alongside",
+            "parent",
+            "parts",
             "attempt",
             "progress_percent",
             "created_at",
@@ -129,13 +140,16 @@ class AskedRunSerializer(serializers.Serializer[Any]):
     repeat = serializers.IntegerField(
         default=1, min_value=1, max_value=MOST_REPEATS, help_text="How many such runs, one after the other in a group"
     )
-    generators = serializers.ListField(child=serializers.CharField(), required=False)
-
-    def validate_generators(self, names: list[str]) -> list[str]:
-        """Any generator may take a run; saying yes to a choice would be a lie."""
-        if names:
-            raise serializers.ValidationError("runs can't be tied to generators yet: leave this out")
-        return names
+    generators = serializers.ListField(
+        child=serializers.CharField(),
+        default=list,
+        help_text="Names of those that carry it out; none, or `any`: whichever is free. With several each gets a part "
+        "of the load and all start on one mark: `clients` and `rate` are those of the whole and are shared out (where "
+        "they don't divide, the first named get one client more), every other option holds for each generator",
+    )
+    alongside = serializers.BooleanField(
+        default=False, help_text="Start although another run is on the target or the generator: they disturb each other"
+    )
 
     def validate(self, asked: dict[str, Any]) -> dict[str, Any]:
         """A pair is one run of each, of the load."""
@@ -159,6 +173,15 @@ class SampleSerializer(serializers.ModelSerializer[Sample]):
         fields = list(live.SAMPLE_FIELDS)
 
 
+class WaitingSerializer(serializers.Serializer[Any]):
+    """Why a queued run has not started yet: the run before it and the seconds left of that, and all in sentences."""
+
+    run = serializers.UUIDField(source="run.pk", default=None, allow_null=True)
+    left_s = serializers.FloatField(allow_null=True)
+    ahead = serializers.IntegerField(help_text="Queued runs that come before this one")
+    sentences = serializers.ListField(child=serializers.CharField())
+
+
 class LogSerializer(serializers.ModelSerializer[RunOutput]):
     """What the program printed; `truncated` when it printed more than is kept."""
 
@@ -167,10 +190,37 @@ class LogSerializer(serializers.ModelSerializer[RunOutput]):
         fields = ["stdout", "stderr", "truncated"]
 
 
+class RoundTripSerializer(serializers.Serializer[Any]):
+    """How long `SELECT 1` takes from a generator to a cluster and back, or why that is not known."""
+
+    min_ms = serializers.FloatField(required=False)
+    avg_ms = serializers.FloatField(required=False)
+    max_ms = serializers.FloatField(required=False)
+    connect_ms = serializers.FloatField(required=False)
+    error = serializers.CharField(required=False)
+
+
 class GeneratorSerializer(serializers.Serializer[Any]):
-    """A worker that can run engines, with the run it carries now."""
+    """A worker that can run engines, with what it has and what it carries now.
+
+    `cores` and `engines` are null until it has described itself: when it starts, and every few minutes.
+    """
 
     name = serializers.CharField()
     last_seen_at = serializers.DateTimeField()
     alive = serializers.BooleanField(help_text="Whether its last heartbeat is younger than 15 seconds")
-    run = serializers.UUIDField(allow_null=True)
+    started_at = serializers.DateTimeField(allow_null=True)
+    host = serializers.CharField(allow_blank=True)
+    cores = serializers.IntegerField(allow_null=True)
+    engines = serializers.DictField(
+        child=serializers.CharField(), allow_null=True, help_text="Engine → version of the program found there"
+    )
+    round_trips = serializers.DictField(child=RoundTripSerializer(), help_text="By a cluster's id")
+    queue = serializers.CharField(help_text="The Celery queue that it alone listens on")
+    run = serializers.UUIDField(source="run.pk", default=None, allow_null=True)
+    runs = serializers.SerializerMethodField(help_text="All that it carries now: with `alongside` there may be many")
+    queued = serializers.IntegerField(help_text="Runs that wait for this generator by name")
+
+    def get_runs(self, generator: Any) -> list[UUID]:
+        """The ids, the earliest first."""
+        return [run.pk for run in generator.runs]

@@ -4,7 +4,7 @@ A condition is a context manager that takes a `Held`; a new one is a module here
 order in which they are set up (they are taken back in the opposite order).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
@@ -14,7 +14,7 @@ from benchmarks.conditions.ping import pinged
 from benchmarks.conditions.server_state import prepared
 from benchmarks.conditions.settings_profile import in_force
 from benchmarks.conditions.warm_up import warmed
-from benchmarks.models import Purpose
+from benchmarks.models import Purpose, Run
 
 CONDITIONS: tuple[Callable[[Held], AbstractContextManager[None]], ...] = (pinged, in_force, held_idle, prepared, warmed)
 
@@ -23,10 +23,18 @@ CONDITIONS: tuple[Callable[[Held], AbstractContextManager[None]], ...] = (pinged
 def held(around: Held) -> Iterator[None]:
     """Every condition of a load, one inside the other; none of a dataset being prepared."""
     with ExitStack() as stack:
-        if around.run.purpose == Purpose.LOAD:
-            for condition in CONDITIONS:
-                stack.enter_context(condition(around))
+        for condition in _conditions_of(around.run):
+            stack.enter_context(condition(around))
         yield
+
+
+def _conditions_of(run: Run) -> Sequence[Callable[[Held], AbstractContextManager[None]]]:
+    """All of them; over several generators each part measures its own way, and the whole holds the rest once."""
+    if run.purpose != Purpose.LOAD:
+        return ()
+    if run.parent_id is not None:
+        return (pinged,)
+    return [one for one in CONDITIONS if one is not pinged] if run.is_spread else CONDITIONS
 
 
 def doubts(found: dict[str, Any]) -> list[str]:

@@ -21,7 +21,7 @@ def run_compare(request: HttpRequest) -> HttpResponse:
     if request.GET.get("oldest") == "first":
         runs.sort(key=lambda run: run.number)
     if len(runs) < 2:
-        recent = Run.objects.filter(purpose__in=[Purpose.LOAD, Purpose.IMPORT], validity=Validity.VALID)
+        recent = Run.objects.wholes().filter(purpose__in=[Purpose.LOAD, Purpose.IMPORT], validity=Validity.VALID)
         choose: dict[str, Any] = {"recent": recent.select_related("cluster", "pool")[:20], "chosen": runs}
         return render(request, "benchmarks/run_compare_choose.html", choose)
     compared = comparing.compare([_subject(run) for run in runs])

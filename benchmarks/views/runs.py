@@ -52,7 +52,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
 
 
 def _found(query: str) -> RunQuerySet:
-    runs = Run.objects.all()
+    runs = Run.objects.wholes()
     if not query:
         return runs
     words = Q(name__icontains=query) | Q(target_label__icontains=query) | Q(database__icontains=query)

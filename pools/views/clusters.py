@@ -69,7 +69,7 @@ def _detail(request: HttpRequest, cluster: Cluster, shown: Shown) -> HttpRespons
         "budget": budget.of_cluster(cluster),
         "box": connection_box.of_cluster(cluster, shown),
         "pools": cluster.pools.wanted().select_related("pooler"),
-        "runs": cluster.runs.select_related("pool")[:RUNS_SHOWN],
+        "runs": cluster.runs.filter(parent=None).select_related("pool")[:RUNS_SHOWN],
     }
     return render(request, "pools/cluster_detail.html", context)
 

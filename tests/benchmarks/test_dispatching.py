@@ -12,33 +12,77 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def sent(monkeypatch) -> list[Run]:
-    """The runs that would have gone to the broker."""
-    found: list[Run] = []
-    monkeypatch.setattr(dispatching, "dispatch", lambda run: found.append(run) or True)
+def sent(monkeypatch) -> list[tuple[Run, str]]:
+    """The runs that would have gone to the broker, each with the generator it would have gone to."""
+    found: list[tuple[Run, str]] = []
+    monkeypatch.setattr(dispatching, "dispatch", lambda run, to="": found.append((run, run.generator or to)) or True)
     return found
 
 
-def test_the_earliest_run_of_each_cluster_is_sent_again(sent, settings):
-    settings.GENERATOR = "south"
+@pytest.fixture
+def north_and_south(seen) -> None:
+    """Two generators that live."""
+    seen("north", engines={"pgbench": "15.18"})
+    seen("south", engines={"pgbench": "15.18", "jmeter": "5.6"})
+
+
+def test_the_earliest_run_of_each_cluster_is_sent_to_who_is_idle(sent, north_and_south):
     first, second = (Run.objects.enqueue(cluster=cluster) for cluster in [make_cluster("one")] * 2)
     other = Run.objects.enqueue(cluster=make_cluster("two"))
     dispatching.dispatch_due()
-    assert sent == [first, other]
+    assert [run for run, _ in sent] == [first, other]
     claimed = Run.objects.claim(str(first.pk), "north")
     sent.clear()
     dispatching.dispatch_due()
-    assert sent == [other]
+    assert sent == [(other, "south")]
     claimed.finish(Status.SUCCEEDED)
     sent.clear()
     dispatching.dispatch_due()
-    assert sent == [second, other]
+    assert [run for run, _ in sent] == [second, other]
 
 
-def test_a_busy_generator_sends_nothing(sent, settings):
-    settings.GENERATOR = "north"
+def test_while_all_are_busy_nothing_is_sent(sent, seen):
+    seen("north")
     Run.objects.claim(str(Run.objects.enqueue(cluster=make_cluster("one")).pk), "north")
     Run.objects.enqueue(cluster=make_cluster("two"))
+    assert (dispatching.dispatch_due(), sent) == (0, [])
+
+
+def test_a_run_is_sent_to_the_generator_it_names_once_that_lives(sent, seen):
+    run = Run.objects.enqueue(generator="north", wanted_generators=["north"])
+    seen("south")
+    assert dispatching.dispatch_due() == 0
+    seen("north")
+    dispatching.dispatch_due()
+    assert sent == [(run, "north")]
+
+
+def test_a_run_over_several_is_sent_once_all_of_them_live(sent, seen):
+    run = Run.objects.enqueue(wanted_generators=["north", "south"])
+    seen("south")
+    assert dispatching.dispatch_due() == 0
+    seen("north")
+    dispatching.dispatch_due()
+    assert sent == [(run, "")]
+
+
+def test_a_run_goes_to_a_generator_that_has_its_engine(sent, north_and_south):
+    run = Run.objects.enqueue(engine="jmeter")
+    dispatching.dispatch_due()
+    assert sent == [(run, "south")]
+
+
+def test_runs_alongside_are_all_sent(sent, north_and_south):
+    cluster = make_cluster()
+    Run.objects.claim(str(Run.objects.enqueue(cluster=cluster).pk), "north")
+    runs = [Run.objects.enqueue(cluster=cluster, alongside=True) for _ in range(3)]
+    dispatching.dispatch_due()
+    assert [run for run, _ in sent] == runs
+
+
+def test_without_redis_nothing_is_sent(sent, settings):
+    settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
+    Run.objects.enqueue()
     assert (dispatching.dispatch_due(), sent) == (0, [])
 
 

@@ -30,7 +30,7 @@ def test_a_queued_run_waits_for_the_active_one_and_its_time(demo):
 def test_the_second_of_a_pair_waits_for_the_first(demo):
     first = Run.objects.enqueue(cluster=demo, group="5b0b5f5e-8a53-4b6a-a2f0-4f7a0a8c1d11")
     second = Run.objects.enqueue(cluster=demo, group=first.group)
-    assert waiting.waits_for(second) == waiting.Waiting(first, 1, None)
+    assert waiting.waits_for(second) == waiting.Waiting(first, 1, None, "of the same group")
 
 
 def test_nothing_stands_before_a_lone_run(demo):

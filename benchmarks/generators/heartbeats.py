@@ -1,4 +1,4 @@
-"""Generators: the workers that can run engines, known by the heartbeats they leave in Redis."""
+"""The heartbeats that workers leave in Redis: who lives."""
 
 import time
 from collections.abc import Iterator
@@ -19,8 +19,8 @@ ANSWER_WITHIN_S = 2
 
 
 @dataclass(frozen=True)
-class Generator:
-    """A worker by the name of its POOLDECK_GENERATOR."""
+class Heartbeat:
+    """A worker by the name of its POOLDECK_GENERATOR, and when it was heard last."""
 
     name: str
     last_seen_at: datetime
@@ -31,7 +31,8 @@ class Generator:
 
 
 @contextmanager
-def _redis() -> Iterator["redis.Redis"]:
+def asking_redis() -> Iterator["redis.Redis"]:
+    """A connection for a question or two, with a deadline; raises `QueueDown`."""
     client = redis.Redis.from_url(
         settings.REDIS_URL,
         decode_responses=True,
@@ -48,13 +49,19 @@ def _redis() -> Iterator["redis.Redis"]:
 
 def beat(name: str) -> None:
     """Leave a heartbeat for the generator; raises `QueueDown`."""
-    with _redis() as client:
+    with asking_redis() as client:
         client.zadd(KEY, {name: time.time()})
 
 
-def seen() -> list[Generator]:
-    """The generators of the last week, the latest first; raises `QueueDown`."""
-    with _redis() as client:
+def seen() -> list[Heartbeat]:
+    """The workers of the last week, the latest first; raises `QueueDown`."""
+    with asking_redis() as client:
         client.zremrangebyscore(KEY, "-inf", time.time() - REMEMBERED_FOR.total_seconds())
         found: Any = client.zrevrange(KEY, 0, -1, withscores=True)  # typed for every protocol; here (name, time) pairs
-    return [Generator(name=name, last_seen_at=datetime.fromtimestamp(score, UTC)) for name, score in found]
+    return [Heartbeat(name=name, last_seen_at=datetime.fromtimestamp(score, UTC)) for name, score in found]
+
+
+def forget(name: str) -> None:
+    """Drop what is kept of a generator's heartbeats; raises `QueueDown`."""
+    with asking_redis() as client:
+        client.zrem(KEY, name)

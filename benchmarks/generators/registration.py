@@ -1,0 +1,80 @@
+"""What a worker writes down of itself: its host, its engines, and how far it is to each cluster."""
+
+import logging
+import os
+import socket
+import time
+from typing import Any
+
+import psycopg
+from django.conf import settings
+from django.db.models import Max
+from django.utils import timezone
+
+from benchmarks.conditions import ping
+from benchmarks.engines import ENGINES
+from benchmarks.errors import BenchmarksError
+from benchmarks.models import Generator
+from panel.crypto import SealBroken
+from pools import endpoints
+from pools.errors import PoolsError
+from pools.models import Cluster
+
+log = logging.getLogger(__name__)
+
+CLUSTERS_A_TIME = 20  # those that runs were aimed at last; each costs one login
+MEASURING_S = 20.0
+
+
+def register() -> Generator:
+    """Write this worker down as one that has just started."""
+    started_at = timezone.now()
+    generator = describe()
+    Generator.objects.filter(pk=generator.pk).update(started_at=started_at)
+    return generator
+
+
+def describe() -> Generator:
+    """Write down what this worker is by now; where it is the first time, it is registered by that."""
+    known = Generator.objects.filter(name=settings.GENERATOR).first()
+    found = {
+        "host": socket.gethostname(),
+        "cores": len(os.sched_getaffinity(0)),
+        "engines": engines_here(),
+        "round_trips": round_trips(known.round_trips if known else {}),
+        "last_seen_at": timezone.now(),
+    }
+    generator, _ = Generator.objects.update_or_create(name=settings.GENERATOR, defaults=found)
+    return generator
+
+
+def engines_here() -> dict[str, str]:
+    """Engine → its program's version, of those whose program answers here."""
+    found = {}
+    for name, engine in ENGINES.items():
+        try:
+            program = engine.find()
+        except BenchmarksError as error:
+            log.info("this generator has no %s: %s", name, error)
+            continue
+        found[name] = ".".join(map(str, program.version))
+    return found
+
+
+def round_trips(before: dict[str, Any]) -> dict[str, Any]:
+    """Cluster id → `{min_ms, avg_ms, max_ms, connect_ms}` or `{error}`; those that had no turn are kept as they were."""
+    clusters = Cluster.objects.annotate(run_last=Max("runs__number")).order_by("-run_last", "name")
+    until = time.monotonic() + MEASURING_S
+    found = {}
+    for cluster in clusters[:CLUSTERS_A_TIME]:
+        if time.monotonic() < until:
+            found[str(cluster.pk)] = _round_trip(cluster)
+    known = {str(key) for key in Cluster.objects.values_list("pk", flat=True)}
+    return {key: trip for key, trip in (before | found).items() if key in known}
+
+
+def _round_trip(cluster: Cluster) -> dict[str, Any]:
+    try:
+        return ping.round_trips(endpoints.of_cluster(cluster))
+    except (PoolsError, SealBroken, psycopg.Error, OSError) as error:
+        return {"error": str(error)}

@@ -1,0 +1,17 @@
+"""Making the parts of a run that was asked for on several generators."""
+
+from benchmarks.models import Run
+from benchmarks.spread import dividing
+
+SAME = ("cluster", "pool", "database", "pooled", "role", "target_label", "engine", "purpose", "author", "alongside")
+
+
+def make_parts(run: Run) -> list[Run]:
+    """One queued part for each generator, in their order; raises `InvalidOptions` where the load can't be shared."""
+    names = run.wanted_generators
+    shares = dividing.shares(run.engine, run.options, len(names))
+    same = {name: getattr(run, name) for name in SAME}
+    return [
+        Run.objects.enqueue(**same, parent=run, options=share, generator=name, wanted_generators=[name])
+        for name, share in zip(names, shares, strict=True)
+    ]

@@ -1,0 +1,50 @@
+"""How a load is shared out."""
+
+import pytest
+
+from benchmarks.errors import InvalidOptions
+from benchmarks.spread.dividing import even, shares
+from tests.benchmarks.records import the_options
+
+
+@pytest.mark.parametrize(
+    ("total", "count", "sizes"), [(9, 3, [3, 3, 3]), (10, 3, [4, 3, 3]), (11, 3, [4, 4, 3]), (3, 3, [1, 1, 1])]
+)
+def test_clients_are_shared_evenly_the_first_ones_get_the_rest(total, count, sizes):
+    assert even(total, count) == sizes
+    options = the_options(clients=total, threads=1)
+    assert [share["clients"] for share in shares("pgbench", options, count)] == sizes
+
+
+def test_the_rate_follows_the_clients_and_adds_up():
+    found = shares("pgbench", the_options(clients=10, rate=1000), 3)
+    assert [share["rate"] for share in found] == [400.0, 300.0, 300.0]
+
+
+def test_all_else_holds_for_each_generator():
+    options = the_options(clients=4, threads=2, duration=7, builtin="simple-update", max_tries=3)
+    assert shares("pgbench", options, 2) == [options | {"clients": 2}] * 2
+
+
+def test_each_part_has_a_seed_of_its_own():
+    options = the_options(clients=4, random_seed=7)
+    assert [share["random_seed"] for share in shares("pgbench", options, 2)] == [7, 8]
+
+
+def test_fewer_clients_than_generators_are_refused():
+    with pytest.raises(InvalidOptions) as refused:
+        shares("pgbench", the_options(clients=2, threads=1), 3)
+    assert refused.value.errors == {"clients": ["2 can't be shared by 3 generators: use at least 3"]}
+
+
+def test_a_share_that_the_program_would_refuse_is_refused_before():
+    with pytest.raises(InvalidOptions) as refused:
+        shares("pgbench", the_options(clients=5, threads=2), 3)
+    assert refused.value.errors == {
+        "threads": ["2 threads are more than 1 clients: use at most 1 (each generator has as few as 1 of the clients)"]
+    }
+
+
+def test_a_load_without_clients_goes_to_one_generator():
+    with pytest.raises(InvalidOptions, match="jmeter has no clients, concurrency to share out"):
+        shares("jmeter", {}, 2)
