@@ -13,6 +13,7 @@ PERCENTILES = {"p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99_9": 99.9
 LONGEST_US = 100_000_000_000  # a day, the longest run, and some; what takes longer is in no histogram
 DIGITS = 3
 FIRM_COUNT = 10_000  # latencies below which a p99 is rough: about a hundred lie above it then
+UNRECORDED = 20_000  # different latencies
 WEIGHT_STEPS = 1_000  # how finely parts are weighed against each other when they are merged
 
 
@@ -29,12 +30,25 @@ class Histogram:
     """Latencies in whole microseconds; percentiles come out in milliseconds."""
 
     def __init__(self) -> None:
-        self._hdr: Any = HdrHistogram(1, LONGEST_US, DIGITS)
+        self._recorded: Any = HdrHistogram(1, LONGEST_US, DIGITS)
+        self._counted: Counter[int] = Counter()  # not recorded yet: recording is slow, and most values come again
 
     def add(self, latencies_us: Iterable[int]) -> None:
         """Count each of them."""
-        for latency_us, times in Counter(latencies_us).items():
-            self._hdr.record_value(latency_us, times)
+        self._counted.update(latencies_us)
+        if len(self._counted) > UNRECORDED:
+            self._record()
+
+    def _record(self) -> None:
+        for latency_us, times in self._counted.items():
+            self._recorded.record_value(latency_us, times)
+        self._counted.clear()
+
+    @property
+    def _hdr(self) -> Any:
+        if self._counted:
+            self._record()
+        return self._recorded
 
     @property
     def count(self) -> int:
@@ -52,13 +66,13 @@ class Histogram:
         """The counts in steps of equal ratio, from the fastest to the slowest, empty steps between them included."""
         steps = {
             step: sum(times for _, times in group)
-            for step, group in groupby(self._counted(), lambda one: floor(log10(max(one[0], 1)) * per_decade))
+            for step, group in groupby(self._in_order(), lambda one: floor(log10(max(one[0], 1)) * per_decade))
         }
         edge = [10 ** (step / per_decade) / 1000 for step in range(min(steps), max(steps) + 2)] if steps else []
         first = min(steps, default=0)
         return [Bar(edge[at], edge[at + 1], steps.get(first + at, 0)) for at in range(len(edge) - 1)]
 
-    def _counted(self) -> Iterator[tuple[int, int]]:
+    def _in_order(self) -> Iterator[tuple[int, int]]:
         """Each latency, in order, with how often it was counted."""
         for item in self._hdr.get_recorded_iterator():
             yield item.value_iterated_to, item.count_added_in_this_iter_step

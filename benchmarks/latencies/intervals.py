@@ -32,14 +32,13 @@ class Intervals:
 
     def add(self, logged: Sequence[Logged], *, scheduled: bool = False) -> None:
         """Count them, and put those of intervals that are over where they belong."""
-        self.whole.add(one.latency_us for one in logged)
+        self.whole.add([one.latency_us for one in logged])
         if scheduled:
             self.service.add(max(0, one.latency_us - one.lag_us) for one in logged)
         last_end = self._ends[-1] if self._ends else 0
+        self._later += [one for one in logged if one.at_us > last_end]
         for one in logged:
-            if one.at_us > last_end:
-                self._later.append(one)
-            else:
+            if one.at_us <= last_end:
                 self._add_late(one)
 
     def _add_late(self, one: Logged) -> None:

@@ -18,11 +18,13 @@ from benchmarks.api.filters import RunFilter
 from benchmarks.engines import engine
 from benchmarks.errors import BenchmarksError, InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.forms import Route, RunForm, initial_of
+from benchmarks.latencies import sampling
 from benchmarks.models import Purpose, Run, Status, Validity
 from benchmarks.models.runs import RunQuerySet
 from benchmarks.views.facts import facts_of
 from benchmarks.views.ids import id_of
 from pools import endpoints
+from pools.endpoints import Endpoint
 from pools.errors import PoolsError
 from pools.models import Cluster, Pool, PoolState
 from pools.views.access import staff_only
@@ -138,11 +140,19 @@ def _commands(form: RunForm) -> list[tuple[str, str]]:
     if chosen["route"] != Route.POOLED:  # one of a pair logs in as the pool's role: nothing but the pool differs
         role = chosen["user"] or (chosen["pool"].login if chosen["route"] == Route.BOTH else "")
         endpoint = endpoints.of_cluster(*form.choice)
-        found.append(("direct", replace(endpoint, user=role or endpoint.user)))
+        found.append(("direct", replace(endpoint, user=role or endpoint.user), None))
     if chosen["route"] != Route.DIRECT:
         endpoint = endpoints.of_pool(chosen["pool"])
-        found.append(("pooled", replace(endpoint, user=chosen["user"] or endpoint.user)))
-    return [(way, engine(form.engine_name).preview(chosen["options"], endpoint)) for way, endpoint in found]
+        found.append(("pooled", replace(endpoint, user=chosen["user"] or endpoint.user), chosen["pool"]))
+    return [(way, _command(form, endpoint, pool)) for way, endpoint, pool in found]
+
+
+def _command(form: RunForm, endpoint: Endpoint, pool: Pool | None) -> str:
+    """The command with all that the worker would add to what was typed."""
+    cluster, database = form.choice or (None, "")
+    options = form.cleaned_data["options"]
+    run = Run(engine=form.engine_name, cluster=cluster, database=database, pool=pool, options=options)
+    return str(engine(form.engine_name).preview(sampling.options_of(run), endpoint))
 
 
 @require_POST

@@ -45,15 +45,15 @@ class TransactionLog:
             text = text.partition(b"\n")[2]
         self._rest, self._dropping = b"", False
         self._keep(rest)
-        return [_logged(found, self._scheduled) for found in self._line.findall(text)]
+        found = self._line.findall(text)
+        if self._scheduled:
+            return [
+                Logged(int(second) * 1_000_000 + int(us), int(latency), int(lag)) for latency, second, us, lag in found
+            ]
+        return [Logged(int(second) * 1_000_000 + int(us), int(latency)) for latency, second, us in found]
 
     def _keep(self, rest: bytes) -> None:
         """The beginning of a line, for its end; one that is too long for any line is dropped up to its end."""
         self._rest += rest
         if len(self._rest) > LONGEST_LINE_BYTES:
             self._rest, self._dropping = b"", True
-
-
-def _logged(found: tuple[bytes, ...], scheduled: bool) -> Logged:
-    at_us = int(found[1]) * 1_000_000 + int(found[2])
-    return Logged(at_us, int(found[0]), int(found[3]) if scheduled else 0)
