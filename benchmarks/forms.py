@@ -12,6 +12,7 @@ from benchmarks.engines import DEFAULT_ENGINE, ENGINES, availability
 from benchmarks.engines.contract import Field
 from benchmarks.errors import InvalidOptions
 from benchmarks.models import Purpose, Run
+from benchmarks.profile_forms import offer_profiles
 from pools.forms import Typed
 from pools.models import Cluster, Pool
 
@@ -131,6 +132,7 @@ class RunForm(OptionsForm):
         pools = Pool.objects.wanted().select_related("cluster", "pooler")
         _offer(self, "pool", pools, lambda pool: f"{pool.name} → {pool.cluster}/{pool.database} ({pool.pooler})")
         _offer(self, "cluster", Cluster.objects.all(), str)
+        offer_profiles(self)
 
     @property
     def wrong_options(self) -> list[BoundField]:

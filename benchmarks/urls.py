@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, path
 
-from benchmarks.views import compare, datasets, importing, live, runs
+from benchmarks.views import compare, datasets, importing, live, profiles, runs
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/", runs.run_list, name="run-list"),
@@ -14,6 +14,12 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/<uuid:pk>/output/", live.run_output, name="run-output"),
     path("runs/<uuid:pk>/cancel/", live.run_cancel, name="run-cancel"),
     path("runs/<uuid:pk>/again/", runs.run_again, name="run-again"),
+    path("settings-profiles/", profiles.profile_list, name="profile-list"),
+    path("settings-profiles/new/", profiles.profile_create, name="profile-create"),
+    path("settings-profiles/propose/", profiles.profile_propose, name="profile-propose"),
+    path("settings-profiles/<uuid:pk>/", profiles.profile_detail, name="profile-detail"),
+    path("settings-profiles/<uuid:pk>/edit/", profiles.profile_edit, name="profile-edit"),
+    path("settings-profiles/<uuid:pk>/delete/", profiles.profile_delete, name="profile-delete"),
     path("datasets/", datasets.dataset_list, name="dataset-list"),
     path("datasets/new/", datasets.dataset_create, name="dataset-create"),
     path("datasets/new/facts/", datasets.dataset_facts, name="dataset-facts"),

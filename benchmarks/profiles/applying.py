@@ -15,7 +15,7 @@ from psycopg import sql
 from benchmarks.errors import Refused
 from benchmarks.models import AppliedProfile, Run
 from benchmarks.profiles import checking, restarting
-from benchmarks.profiles.values import read
+from benchmarks.profiles.values import Known, read
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster
 from pools.servers import postgres
@@ -95,7 +95,7 @@ def _restart_undoes(row: AppliedProfile) -> bool:
     return any(one.needs_restart and not one.pending_restart and _stands(one, row.values) for one in known.values())
 
 
-def _stands(known: checking.Known, values: Mapping[str, str]) -> bool:
+def _stands(known: Known, values: Mapping[str, str]) -> bool:
     return read(known, values[known.name]) == known.setting
 
 
@@ -124,7 +124,7 @@ def _restart(cluster: Cluster, wanted: Mapping[str, str | None]) -> None:
 def _alter(cluster: Cluster, connection: postgres.Connection, name: str, value: str | None) -> None:
     identifier = sql.SQL(".").join(map(sql.Identifier, name.split(".")))
     if value is None:
-        command: sql.Composable = sql.SQL("ALTER SYSTEM RESET {}").format(identifier)
+        command = sql.SQL("ALTER SYSTEM RESET {}").format(identifier)
     else:
         command = sql.SQL("ALTER SYSTEM SET {} TO {}").format(identifier, sql.Literal(value))
     try:
@@ -164,7 +164,7 @@ def _lacking(connection: postgres.Connection, wanted: Mapping[str, str | None]) 
 def _in_auto_conf(connection: postgres.Connection, names: list[str]) -> dict[str, str | None]:
     """What ALTER SYSTEM holds of these; raises `Refused` where the role may not know."""
     try:
-        found = dict(connection.execute(_AUTO, (names,)).fetchall())
+        found: dict[str, str] = dict(connection.execute(_AUTO, (names,)).fetchall())
     except psycopg.errors.InsufficientPrivilege:
         raise Refused(
             "the panel's role may not read pg_file_settings, so what was set before could not be brought back: "

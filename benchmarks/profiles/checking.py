@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from benchmarks.profiles.values import Known, read
 from pools.models import Cluster
@@ -66,7 +67,12 @@ class Verdict:
 def known_settings(connection: postgres.Connection, names: list[str]) -> dict[str, Known]:
     """What the server says of these settings; names that it does not know are absent."""
     rows = connection.execute(PG_SETTINGS, (names,)).fetchall()
-    return {row[0]: Known(*row[:5], tuple(row[5]), *row[6:]) for row in rows}
+    return {row[0]: _known(row) for row in rows}
+
+
+def _known(row: tuple[Any, ...]) -> Known:
+    name, setting, unit, context, vartype, choices, minimum, maximum, source, pending_restart = row
+    return Known(name, setting, unit, context, vartype, tuple(choices), minimum, maximum, source, pending_restart)
 
 
 def check(cluster: Cluster, values: Mapping[str, str]) -> Verdict:

@@ -30,6 +30,7 @@ from pools.models import Cluster, Pool, PoolState
 from pools.views.access import staff_only
 
 PAGE_SIZE = 25
+FILLED = ("engine", "pool", "cluster", "database", "settings_profile")  # by the address of the form
 
 
 @require_safe
@@ -107,7 +108,7 @@ def _initial(request: HttpRequest) -> dict[str, Any]:
     asked = request.GET
     if asked.get("clone"):
         return initial_of(get_object_or_404(Run, pk=id_of(asked["clone"])))
-    given = {name: asked[name] for name in ("engine", "pool", "cluster", "database") if asked.get(name)}
+    given = {name: asked[name] for name in FILLED if asked.get(name)}
     if asked.get("preset") == "worth":
         pool = given.get("pool") or _first_live_pool()
         return given | {"route": Route.BOTH, "pool": pool, "connect": True, "name": "Is my pool worth it?"}

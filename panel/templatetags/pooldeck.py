@@ -28,6 +28,7 @@ NAVIGATION = [
     ("Events", "event-list", "warning", "event-"),
     ("Runs", "run-list", "run", "run-"),
     ("Datasets", "dataset-list", "dataset", "dataset-"),
+    ("Settings profiles", "profile-list", "scale", "profile-"),
     ("API tokens", "token-list", "key", "token-"),
     ("API docs", "api-docs", "code", "api-docs"),
 ]

@@ -1,0 +1,91 @@
+"""The REST API of settings profiles."""
+
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.generics import get_object_or_404
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer
+from rest_framework.viewsets import ModelViewSet
+
+from benchmarks.models import SettingsProfile
+from benchmarks.profiles import checking, keeping, restarting
+from panel.accounts.permissions import person
+from pools.models import Cluster
+
+
+class ProfileSerializer(serializers.ModelSerializer[SettingsProfile]):
+    """A set of server settings: `values` is name → value as postgresql.conf takes it (`"4GB"`, `"off"`)."""
+
+    values = serializers.DictField(child=serializers.CharField(allow_blank=True, trim_whitespace=False))
+    name = serializers.CharField(max_length=100)
+
+    class Meta:
+        model = SettingsProfile
+        fields = ["id", "name", "description", "values", "created_at"]
+        read_only_fields = ["id", "created_at"]
+
+
+class SettingFindingSerializer(serializers.Serializer[Any]):
+    """One setting before a server; `problem` says why it would not take it, `warning` what is dangerous in it."""
+
+    name = serializers.CharField()
+    value = serializers.CharField()
+    now = serializers.CharField()
+    needs_restart = serializers.BooleanField()
+    changes = serializers.BooleanField(help_text="Whether the server has another value now")
+    problem = serializers.CharField()
+    warning = serializers.CharField()
+
+
+class ProfileVerdictSerializer(serializers.Serializer[Any]):
+    """A profile before a server."""
+
+    findings = SettingFindingSerializer(many=True)
+    warnings = serializers.ListField(child=serializers.CharField(), help_text="The memory budget's among them")
+    to_restart = serializers.ListField(child=serializers.CharField(), help_text="What takes a restart")
+    may_restart = serializers.BooleanField(help_text="Whether the panel may restart this cluster")
+
+
+class ProfileViewSet(ModelViewSet[SettingsProfile]):
+    """Named sets of server settings; a run's option `settings_profile` names one."""
+
+    queryset = SettingsProfile.objects.all()
+    serializer_class = ProfileSerializer
+    lookup_value_converter = "uuid"
+    write_scope = "run"
+    search_fields = ["name", "description"]
+    ordering_fields = ["name", "created_at"]
+
+    def perform_create(self, serializer: BaseSerializer[SettingsProfile]) -> None:
+        """A new profile; what can't be a setting is refused by name."""
+        serializer.instance = keeping.create(**serializer.validated_data, author=person(self.request.user))
+
+    def perform_update(self, serializer: BaseSerializer[SettingsProfile]) -> None:
+        """Another name, description or set of values, for runs to come."""
+        profile = self.get_object()
+        standing = {"name": profile.name, "values": profile.values, "description": profile.description}
+        serializer.instance = keeping.change(profile, **(standing | serializer.validated_data))
+
+    def perform_destroy(self, instance: SettingsProfile) -> None:
+        """Forget it; 409 while a run has it in force."""
+        keeping.remove(instance)
+
+    @extend_schema(
+        responses=ProfileVerdictSerializer,
+        parameters=[OpenApiParameter("cluster", OpenApiTypes.UUID, required=True)],
+        filters=False,
+    )
+    @action(detail=True)
+    def check(self, request: Request, pk: str) -> Response:
+        """What a cluster's server would say to each setting, asked now."""
+        asked = serializers.UUIDField().run_validation(request.query_params.get("cluster"))
+        cluster = get_object_or_404(Cluster, pk=asked)
+        verdict = checking.check(cluster, self.get_object().values)
+        may_restart = restarting.command_for(cluster) is not None
+        found = {name: getattr(verdict, name) for name in ("findings", "warnings", "to_restart")}
+        return Response(ProfileVerdictSerializer(found | {"may_restart": may_restart}).data)

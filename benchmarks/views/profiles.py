@@ -1,0 +1,129 @@
+"""The pages of settings profiles: those there are, what a cluster says to one, and the wizard that proposes one."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_safe
+
+from benchmarks.errors import IllegalTransition
+from benchmarks.models import AppliedProfile, SettingsProfile
+from benchmarks.profile_forms import ProfileForm, ProposalForm, initial_of
+from benchmarks.profiles import checking, keeping, restarting
+from benchmarks.profiles.keeping import InvalidProfile
+from benchmarks.profiles.proposing import propose
+from benchmarks.profiles.text import written
+from benchmarks.views.ids import id_of
+from pools.errors import ClusterUnreachable
+from pools.models import Cluster
+from pools.views.access import staff_only
+
+PAGE_SIZE = 50
+
+
+@require_safe
+def profile_list(request: HttpRequest) -> HttpResponse:
+    """All profiles by name, and what is in force somewhere just now."""
+    page = Paginator(SettingsProfile.objects.all(), PAGE_SIZE).get_page(request.GET.get("page"))
+    standing = AppliedProfile.objects.filter(restored_at=None).select_related("run", "cluster")
+    return render(request, "benchmarks/profile_list.html", {"page": page, "standing": standing})
+
+
+@require_safe
+def profile_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Its settings, and with `cluster` what that one's server says to each."""
+    profile = get_object_or_404(SettingsProfile, pk=pk)
+    context: dict[str, Any] = {"profile": profile, "clusters": Cluster.objects.all()[:200]}
+    cluster = _cluster_asked(request)
+    if cluster is not None:
+        context |= {"cluster": cluster} | _judged(cluster, profile)
+    return render(request, "benchmarks/profile_detail.html", context)
+
+
+def _cluster_asked(request: HttpRequest) -> Cluster | None:
+    key = id_of(request.GET.get("cluster", ""))
+    return Cluster.objects.filter(pk=key).first() if key else None
+
+
+def _judged(cluster: Cluster, profile: SettingsProfile) -> dict[str, Any]:
+    try:
+        verdict = checking.check(cluster, profile.values)
+        return {"verdict": verdict, "may_restart": restarting.command_for(cluster) is not None}
+    except ClusterUnreachable as error:
+        return {"unreachable": str(error)}
+
+
+@staff_only
+def profile_create(request: HttpRequest) -> HttpResponse:
+    """The form of a new one; a proposal fills it beforehand."""
+    form = ProfileForm(request.POST or None, initial=_proposed(request))
+    if request.method == "POST" and form.is_valid() and (made := _saved(form, None, request.user)):
+        return redirect("profile-detail", made.pk)
+    return render(request, "benchmarks/profile_form.html", {"form": form})
+
+
+@staff_only
+def profile_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The form of one that there is."""
+    profile = get_object_or_404(SettingsProfile, pk=pk)
+    form = ProfileForm(request.POST or None, initial=initial_of(profile))
+    if request.method == "POST" and form.is_valid() and _saved(form, profile, request.user):
+        return redirect("profile-detail", pk)
+    return render(request, "benchmarks/profile_form.html", {"form": form, "profile": profile})
+
+
+@staff_only
+def profile_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Forget it after a confirmation; runs that used it keep what they noted."""
+    profile = get_object_or_404(SettingsProfile, pk=pk)
+    if request.method != "POST":
+        return render(request, "benchmarks/profile_delete.html", {"profile": profile})
+    try:
+        keeping.remove(profile)
+    except IllegalTransition as error:
+        messages.error(request, str(error))
+        return redirect("profile-detail", pk)
+    messages.success(request, f"The settings profile {profile.name} was deleted.")
+    return redirect("profile-list")
+
+
+@require_safe
+@staff_only
+def profile_propose(request: HttpRequest) -> HttpResponse:
+    """The wizard: a machine in, a profile with its memory budget out."""
+    cluster = _cluster_asked(request)
+    asked = "memory_mb" in request.GET
+    form = ProposalForm(request.GET if asked else None, initial=_machine_of(cluster))
+    context: dict[str, Any] = {"form": form}
+    if asked and form.is_valid():
+        machine = {name: form.cleaned_data[name] for name in ("memory_mb", "cpus", "disk", "max_connections")}
+        proposal = propose(**machine)
+        context |= {"proposal": proposal, "text": written(proposal.values)}
+    return render(request, "benchmarks/profile_propose.html", context)
+
+
+def _machine_of(cluster: Cluster | None) -> dict[str, Any]:
+    """What the panel knows of a cluster's machine."""
+    if cluster is None:
+        return {}
+    status = getattr(cluster, "status", None)
+    known = {"memory_mb": cluster.memory_mb, "cpus": cluster.vcpus}
+    known["max_connections"] = status.max_connections if status else None
+    return {"cluster": cluster.pk} | {name: value for name, value in known.items() if value}
+
+
+def _proposed(request: HttpRequest) -> dict[str, Any]:
+    return {name: request.GET[name] for name in ("name", "description", "values") if name in request.GET}
+
+
+def _saved(form: ProfileForm, profile: SettingsProfile | None, author: Any) -> SettingsProfile | None:
+    """The profile, or None with the errors beside the fields."""
+    given = {name: form.cleaned_data[name] for name in ("name", "values", "description")}
+    try:
+        return keeping.change(profile, **given) if profile else keeping.create(**given, author=author)
+    except InvalidProfile as error:
+        form.take(error.errors)
+        return None

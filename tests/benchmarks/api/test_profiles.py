@@ -1,0 +1,85 @@
+"""The REST API of settings profiles."""
+
+import uuid
+
+import pytest
+
+from benchmarks.models import SettingsProfile
+from tests.callers import anonymous, bearer, queries_of
+from tests.pools.records import a_cluster
+
+pytestmark = pytest.mark.django_db
+URL = "/api/v1/settings-profiles/"
+BODY = {"name": "tuned", "values": {"work_mem": "16MB", "synchronous_commit": "off"}}
+
+
+def one(**changes: object) -> SettingsProfile:
+    return SettingsProfile.objects.create(**{"name": "tuned", "values": {"work_mem": "16MB"}} | changes)
+
+
+def test_a_profile_is_made_read_changed_and_deleted():
+    caller = bearer("run", "read")
+    made = caller.post(URL, BODY, format="json")
+    assert (made.status_code, made.json()["values"]) == (201, BODY["values"])
+    address = f"{URL}{made.json()['id']}/"
+    assert caller.get(address).json() == made.json()
+    changed = caller.patch(address, {"values": {"work_mem": "8MB"}}, format="json")
+    assert (changed.status_code, changed.json()["values"], changed.json()["name"]) == (
+        200,
+        {"work_mem": "8MB"},
+        "tuned",
+    )
+    assert caller.delete(address).status_code == 204
+    assert caller.get(address).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("body", "errors"),
+    [
+        ({}, {"name": ["This field is required."], "values": ["This field is required."]}),
+        ({"name": "a/b", "values": {"x": "1"}}, {"name": ["a name has 1 to 100 letters, digits, blanks and . _ + -"]}),
+        ({"name": "a", "values": {}}, {"values": ["a profile holds at least one setting"]}),
+        ({"name": "a", "values": {"x; drop": "1"}}, {"values": ["'x; drop' is no name of a setting"]}),
+        (
+            {"name": "a", "values": {"restore_command": "sh"}},
+            {
+                "values": [
+                    "restore_command could lock the panel out, or make the server read or run what it should not: "
+                    "leave it out"
+                ]
+            },
+        ),
+        (
+            {"name": "a", "values": {"work_mem": "1\n2"}},
+            {"values": ["work_mem: a value is one line of at most 500 characters"]},
+        ),
+    ],
+)
+def test_bad_input_is_named(body, errors):
+    answer = bearer("run").post(URL, body, format="json")
+    assert (answer.status_code, answer.json()) == (400, errors)
+    assert not SettingsProfile.objects.exists()
+
+
+def test_who_may_do_what():
+    address = f"{URL}{one().pk}/"
+    assert anonymous().get(URL).status_code == 401
+    assert bearer("read").post(URL, BODY, format="json").status_code == 403
+    assert bearer("read").delete(address).status_code == 403
+    assert bearer("run").put(URL, BODY, format="json").status_code == 405
+
+
+def test_a_check_needs_a_cluster_that_is_there():
+    address = f"{URL}{one().pk}/check/"
+    assert bearer("read").get(address).status_code == 400
+    assert bearer("read").get(address, {"cluster": str(uuid.uuid4())}).status_code == 404
+    assert bearer("read").get(address, {"cluster": str(a_cluster().pk)}).status_code == 502
+
+
+def test_the_list_takes_the_same_queries_for_one_and_three():
+    caller = bearer("read")
+    one()
+    first = queries_of(caller, URL)
+    one(name="b")
+    one(name="c")
+    assert queries_of(caller, URL) == first
