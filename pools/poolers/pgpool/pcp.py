@@ -97,7 +97,8 @@ def _authenticate(pooler: Pooler, line: socket.socket) -> None:
 
 
 def _refusal(pooler: Pooler, words: str) -> str:
-    return f"the PCP port of pooler {pooler} refused {pooler.admin_user}: {words}; its pcp.conf must hold that login"
+    remedy = "its pcp.conf must hold that login, which an apply writes there"
+    return f"the PCP port of pooler {pooler} refused {pooler.admin_user}: {words}; {remedy}"
 
 
 def _send(line: socket.socket, kind: bytes, text: bytes = b"") -> None:
