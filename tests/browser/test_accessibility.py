@@ -1,11 +1,12 @@
 """Every page can be read and used by everybody, as far as axe-core can tell, light and dark, wide and narrow."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.browser.visiting import log_in
 from tests.installation import Installation
@@ -42,6 +43,19 @@ def pages(installation: Installation) -> list[str]:
     return [*PLAIN, *of_records, f"/runs/{runs[0]}/", f"/runs/compare/?run={runs[0]}&run={runs[1]}"]
 
 
+@pytest.fixture(scope="module")
+def drifted(installation: Installation) -> Iterator[str]:
+    """The page of a drift with its diff; the file is as it was afterwards."""
+    api = installation.api
+    demo = next(pool for pool in api.get("pools/")["results"] if pool["name"] == "app")
+    pooler = api.get(f"poolers/{demo['pooler']}/")
+    entries = Path(pooler["config_dir"]) / "pooldeck.ini"
+    written = entries.read_text()
+    entries.write_text(written.replace(f"pool_size={demo['size']}", f"pool_size={demo['size'] + 1}"))
+    yield f"/poolers/{pooler['id']}/drift/"
+    entries.write_text(written)
+
+
 def faults(page: Page) -> list[str]:
     """What is wrong in it, folded parts too, with the first element it was found in."""
     page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true")
@@ -65,3 +79,18 @@ def test_no_page_keeps_anybody_out(
         if page.evaluate("document.documentElement.scrollWidth > window.innerWidth"):
             found[address].append("wider than the window")
     assert {address: said for address, said in found.items() if said} == {}
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 390)])
+def test_the_diff_of_a_drift_keeps_nobody_out(
+    visit: Callable[..., Page], installation: Installation, drifted: str, scheme: str, width: int
+) -> None:
+    page = visit(color_scheme=scheme, viewport={"width": width, "height": 900})
+    log_in(page, installation)
+    page.goto(drifted.removesuffix("drift/"))
+    page.get_by_role("button", name="Check now").click()
+    page.wait_for_load_state()
+    page.goto(drifted)
+    expect(page.locator(".pd-diff-added")).to_contain_text("pool_size=")
+    assert faults(page) == []
+    assert not page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
