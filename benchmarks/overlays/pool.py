@@ -16,7 +16,6 @@ from pools.watching import Look
 log = logging.getLogger(__name__)
 
 FIGURES = ("cl_active", "cl_waiting", "sv_active", "sv_idle", "maxwait_ms")
-TIMES = ("wait_ms", "transaction_ms", "transactions_per_s")
 OF_ALL = ("cl_active", "cl_waiting", "sv_active", "maxwait_ms")
 
 
@@ -66,10 +65,18 @@ class _Console:
 
 
 def figures(look: Look, name: str) -> dict[str, object]:
-    """The pool's `wait_ms` (clients' wait for a server connection, shared out over the transactions), `transaction_ms`
-    (with one) and `transactions_per_s`; `all_…` of the whole pooler where other pools are in use too."""
+    """The pool's `wait_ms` (clients' wait for a server connection, shared out over the transactions), `service_ms` (the
+    time with one) and `transactions_per_s`; `all_…` of the whole pooler where other pools are in use too.
+
+    PgBouncer counts the time of a transaction from when it came, the wait included.
+    """
     rates = look.rates.get(name)
-    found: dict[str, object] = {figure: _rounded(getattr(rates, figure, None)) for figure in TIMES}
+    wait_ms, whole_ms = (rates.wait_ms, rates.transaction_ms) if rates else (None, None)
+    found: dict[str, object] = {
+        "wait_ms": _rounded(wait_ms),
+        "service_ms": None if wait_ms is None or whole_ms is None else _rounded(max(0.0, whole_ms - wait_ms)),
+        "transactions_per_s": _rounded(rates.transactions_per_s if rates else None),
+    }
     if len(look.figures) > 1:
         whole = look.whole()
         found |= {f"all_{figure}": whole[figure] for figure in OF_ALL}

@@ -63,7 +63,8 @@ class _Server:
         if (found := self._asked()) is None:
             return
         at, row = found
-        self.overlay.put(Seen(LookKind.SERVER, at, figures(self.before, row)))
+        hidden = {"hidden": self.overlay.sight.hidden} if self.before is None and self.overlay.sight.hidden else {}
+        self.overlay.put(Seen(LookKind.SERVER, at, figures(self.before, row) | hidden))
         self.before = row
 
     def leave(self) -> None:

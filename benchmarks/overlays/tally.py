@@ -30,17 +30,19 @@ class Tally:
 
     means: dict[str, _Mean] = field(default_factory=dict)
     checkpoints: dict[str, int] = field(default_factory=dict)
+    hidden: str = ""
 
     def take(self, look: Look) -> None:
         """One more look."""
         figures = look.figures
+        self.hidden = figures.get("hidden", self.hidden)
         if look.kind == LookKind.SERVER and "checkpoints_timed" in figures:
             for name in ("checkpoints_timed", "checkpoints_requested"):
                 self.checkpoints[name] = self.checkpoints.get(name, 0) + figures[name]
         if look.t < SETTLED_S:
             return
         if look.kind == LookKind.POOLER:
-            for name, figure in (("queue_ms", "wait_ms"), ("service_ms", "transaction_ms")):
+            for name, figure in (("queue_ms", "wait_ms"), ("service_ms", "service_ms")):
                 self._mean(name).take(figures.get(figure), figures.get("transactions_per_s") or 0.0)
         if look.kind == LookKind.GENERATOR:
             for name in ("cpu_percent", "busy_percent", "pooler_cpu_percent"):
@@ -51,9 +53,10 @@ class Tally:
 
     def found(self) -> dict[str, Any]:
         """`queue_ms` and `service_ms` of a transaction on average; the processors' means in percent of one core
-        (`busy_percent`: of what the load's threads can use); checkpoints that began. What was not seen is left out."""
+        (`busy_percent`: of what the load's threads can use); checkpoints that began; what the panel's role could not
+        see of the server (`hidden`). What was not seen is left out."""
         means = {name: round(mean.value, 3) for name, mean in self.means.items() if mean.value is not None}
-        return means | self.checkpoints
+        return means | self.checkpoints | ({"hidden": self.hidden} if self.hidden else {})
 
     def warnings(self, run: Run) -> list[str]:
         """What limited the load beside the server, in sentences; the figures stay true, for these limits."""

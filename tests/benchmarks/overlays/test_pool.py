@@ -18,14 +18,14 @@ RATES = Rates(
 
 def test_a_lone_pool_is_its_pooler():
     look = Look(at=1.0, figures={"orders": PoolFigures(cl_active=3)}, rates={"orders": RATES})
-    assert figures(look, "orders") == {"wait_ms": 2.0, "transaction_ms": 8.1235, "transactions_per_s": 10.0}
+    assert figures(look, "orders") == {"wait_ms": 2.0, "service_ms": 6.1235, "transactions_per_s": 10.0}
 
 
 def test_a_pool_beside_others_is_told_with_the_whole_pooler():
     look = Look(figures={"orders": PoolFigures(cl_active=3, maxwait_ms=5), "shop": PoolFigures(2, 1, 4, 0, 0, 90)})
     assert figures(look, "orders") == {
         "wait_ms": None,
-        "transaction_ms": None,
+        "service_ms": None,
         "transactions_per_s": None,
         "all_cl_active": 5,
         "all_cl_waiting": 1,

@@ -17,9 +17,9 @@ def tallied(*looks: tuple[LookKind, float, dict[str, Any]]) -> Tally:
 
 def test_queue_and_service_are_weighted_by_what_was_done():
     tally = tallied(
-        (LookKind.POOLER, 1.5, {"wait_ms": 1.0, "transaction_ms": 4.0, "transactions_per_s": 300.0}),
-        (LookKind.POOLER, 2.5, {"wait_ms": 5.0, "transaction_ms": 8.0, "transactions_per_s": 100.0}),
-        (LookKind.POOLER, 3.5, {"wait_ms": None, "transaction_ms": None, "transactions_per_s": 0.0}),
+        (LookKind.POOLER, 1.5, {"wait_ms": 1.0, "service_ms": 4.0, "transactions_per_s": 300.0}),
+        (LookKind.POOLER, 2.5, {"wait_ms": 5.0, "service_ms": 8.0, "transactions_per_s": 100.0}),
+        (LookKind.POOLER, 3.5, {"wait_ms": None, "service_ms": None, "transactions_per_s": 0.0}),
     )
     assert tally.found() == {"queue_ms": 2.0, "service_ms": 5.0}
 
@@ -31,6 +31,11 @@ def test_checkpoints_are_added_up():
         (LookKind.SERVER, 1.6, {"checkpoints_timed": 0, "checkpoints_requested": 2}),
     )
     assert tally.found() == {"checkpoints_timed": 1, "checkpoints_requested": 2}
+
+
+def test_what_was_hidden_is_remembered():
+    tally = tallied((LookKind.SERVER, 0.1, {"hidden": "wait events"}), (LookKind.SERVER, 0.6, {"waits": {}}))
+    assert tally.found() == {"hidden": "wait events"}
 
 
 def test_the_start_does_not_count():

@@ -23,7 +23,7 @@ def looks_of(run: Run, kind: LookKind) -> list[dict[str, Any]]:
 
 
 def test_a_pooled_run_keeps_what_pooler_server_host_and_generator_did(pool: Pool, submit: Submit) -> None:
-    run = execute(submit(pool, clients=8, threads=2, duration=4, builtin="tpcb-like"))
+    run = execute(submit(pool, clients=8, threads=2, duration=5, builtin="tpcb-like"))
     assert (run.status, run.error) == (Status.SUCCEEDED, "")
     pooler, server, host, generator = (looks_of(run, kind) for kind in LookKind)
     assert max(figures["wait_ms"] or 0 for figures in pooler) > 0
@@ -43,7 +43,7 @@ def test_the_means_of_a_run_and_its_ping_stand_among_its_conditions(pool: Pool, 
     assert 0 < ping["min_ms"] <= ping["avg_ms"] <= ping["max_ms"] < 1000
     assert ping["connect_ms"] > ping["min_ms"]
     assert min(meanwhile["queue_ms"], meanwhile["service_ms"]) > 0  # eight clients share two connections
-    assert meanwhile["queue_ms"] + meanwhile["service_ms"] < 1.5 * run.summary["latency_avg_ms"]
+    assert meanwhile["queue_ms"] + meanwhile["service_ms"] < 1.2 * run.summary["latency_avg_ms"]
     assert 0 < meanwhile["busy_percent"] <= 100
 
 

@@ -138,7 +138,8 @@ def test_what_the_role_may_not_see_is_said(server: PostgresServer, run: Run) -> 
     with client(server), sight.opened(run) as around:
         assert around.hidden == sight.HIDDEN
     with client(server), watched(run) as look:
-        assert look() == {"waits": {}, "states": {"hidden": 1}}
+        assert look() == {"waits": {}, "states": {"hidden": 1}, "hidden": sight.HIDDEN}
+        assert "hidden" not in look()
 
 
 def test_a_server_that_hung_up_is_asked_again(server: PostgresServer, run: Run, monkeypatch: Any) -> None:
