@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks import cancelling, charting, comparing, datasets, waiting
 from benchmarks.engines import engine
+from benchmarks.conditions import words
 from benchmarks.models import Purpose, Run, RunOutput
 from pools.views.access import staff_only
 
@@ -63,6 +64,7 @@ def _parts(run: Run) -> dict[str, Any]:
         "is_partial": bool(summary) and not run.summary,
         "is_prepare": run.purpose == Purpose.PREPARE,
         "command": shlex.join(run.command),
+        "conditions": words.in_words(run.conditions),
         "words": engine(run.engine).WORDS,
         **_made(run),
     }
