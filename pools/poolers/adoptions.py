@@ -1,6 +1,6 @@
 """What changes made by hand in a pooler's files ask for, in the panel's words, whatever the kind of pooler."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -22,14 +22,16 @@ class Refusal:
 class Adoption:
     """The changes: pools' fields by id, new pools by their fields (`host` and `port` lead to their cluster).
 
-    `settings` and `users` hold texts as they were written, None where they were not changed; `passwords` are by
-    role, `given` files by setting. With any refusal none of it may be taken.
+    `settings` and `users` hold texts as they were written, None where they were not changed; `changed_settings` only
+    those that were changed (None: taken out); `passwords` are by role, `given` files by setting. With any refusal
+    none of it may be taken.
     """
 
     changed: dict[UUID, dict[str, Any]] = field(default_factory=dict)
     fresh: list[dict[str, Any]] = field(default_factory=list)
     gone: set[UUID] = field(default_factory=set)
     settings: Mapping[str, str] | None = None
+    changed_settings: Mapping[str, str | None] = field(default_factory=dict)
     users: Mapping[str, Mapping[str, str]] | None = None
     passwords: dict[str, str] = field(default_factory=dict, repr=False)
     given: dict[str, str] = field(default_factory=dict, repr=False)
@@ -38,9 +40,3 @@ class Adoption:
     def refuse(self, file: str, line: int, why: str) -> None:
         """Note a line that can't be taken."""
         self.refused.append(Refusal(file, line, why))
-
-
-def unable(files: Iterable[str], program: str) -> Adoption:
-    """Refuses them all, for a kind whose files can't be read back into records."""
-    why = f"what is changed by hand in the files of {program} can't be adopted: overwrite it"
-    return Adoption(refused=[Refusal(name, 0, why) for name in files])

@@ -148,6 +148,10 @@ def _take_program(pooler: Pooler, found: Adoption, author: models.Model | None) 
     written: dict[str, Any] = {}
     if found.settings is not None:
         written["settings"] = _typed_settings(pooler, Scope.PROGRAM, found.settings)
+    if found.changed_settings:
+        asked = {name: value for name, value in found.changed_settings.items() if value is not None}
+        kept = {name: value for name, value in pooler.settings.items() if name not in found.changed_settings}
+        written["settings"] = kept | _typed_settings(pooler, Scope.PROGRAM, asked)
     if found.users is not None:
         _refuse(message for user in found.users for _, message in settings_rules.user_problems(pooler, user))
         written["user_settings"] = {user: _typed_settings(pooler, Scope.USER, own) for user, own in found.users.items()}

@@ -8,6 +8,7 @@ from typing import Any
 
 from pools import pem
 from pools.poolers.catalogue import Scope, Setting, Type, Version
+from pools.poolers.pgpool.hba import rules_fault
 
 OLDEST: Version = (4, 3)
 MOST_BACKENDS = 8  # that the panel offers weights for; the program takes 128
@@ -43,9 +44,10 @@ def _file(group: str, name: str, help: str, **more: Any) -> Setting:
     return _setting(group, name, Type.FILE, "", help, restart=True, **more)
 
 
+RULES = "pool_hba"  # no setting of the program: further rules of its pool_hba.conf
 POOLS, BALANCE, BACKENDS, REPLICATION = "Connections", "Load balancing", "Backends", "Streaming replication"
 HEALTH, FAILOVER, TLS, LOG = "Health check", "Failover and recovery", "TLS", "Log"
-CACHE, CATALOG, NATIVE = "Query cache", "Catalog cache", "Native replication"
+CACHE, CATALOG, NATIVE, LOGINS = "Query cache", "Catalog cache", "Native replication", "Logins"
 
 BEFORE_AND_SINCE_4_6: tuple[dict[str, Any], ...] = ({"until": (4, 6), "restart": True}, {"since": (4, 6)})
 
@@ -237,6 +239,15 @@ CATALOGUE: tuple[Setting, ...] = (
     _text(TLS, "ssl_ciphers", "HIGH:MEDIUM:+3DES:!aNULL", "OpenSSL's list, TLS 1.2 and older", restart=True),
     _text(TLS, "ssl_ecdh_curve", "prime256v1", "Curve of the key exchange", restart=True),
     _flag(TLS, "ssl_prefer_server_ciphers", "0", "Our order of ciphers before the client's", restart=True),
+    _setting(
+        LOGINS,
+        RULES,
+        Type.FILE,
+        "",
+        "Further rules of pool_hba.conf, read after those of the pools: database, user, address and method",
+        label="Rules",
+        check=rules_fault,
+    ),
     _flag(LOG, "log_connections", "0", "Log each client that comes"),
     _flag(LOG, "log_disconnections", "0", "Log each client that leaves"),
     _flag(LOG, "log_hostname", "0", "With the client's name, not its address alone"),

@@ -12,10 +12,10 @@ from pools.poolers.kind import Draft, Files, Rejected
 from pools.poolers.pgpool import access, backends, pcp, render, verify
 from pools.poolers.pgpool.access import Access
 from pools.poolers.pgpool.backends import Backend
-from pools.poolers.pgpool.catalogue import CATALOGUE, by_name
+from pools.poolers.pgpool.catalogue import CATALOGUE, RULES, by_name
 from pools.poolers.pgpool.render import FILES, HBA, MAIN, PASSWD, PCP
 
-GIVEN = {f"pooldeck_{one.name}.pem": one.name for one in CATALOGUE if one.type == Type.FILE}
+GIVEN = {f"pooldeck_{one.name}.pem": one.name for one in CATALOGUE if one.type == Type.FILE and one.name != RULES}
 ALL_FILES = (*FILES, *GIVEN)
 BACKEND_SETTINGS = ("backend_weight", "backend_flag")
 ON_OFF = {"1": "on", "True": "on", "0": "off", "False": "off"}
@@ -42,7 +42,7 @@ class Drafting:
         cluster = self._cluster()
         below = {
             PASSWD: render.passwords(self._secrets(wanted, cluster)),
-            HBA: render.admissions(wanted, self.pooler.admin_user),
+            HBA: render.admissions(wanted, self.pooler.admin_user, self._rules()),
             PCP: self._pcp_login(),
             MAIN: self._settings(cluster),
         }
@@ -121,7 +121,8 @@ class Drafting:
         return {role: secret for role, secret in secrets.items() if role not in kept and secret}
 
     def _add(self, secrets: dict[str, str], pool: Pool, role: str, secret: str) -> None:
-        if secrets.setdefault(role, secret) != secret:
+        # none: of a settled pool whose role stands in the operator's part, and not in the panel's of before
+        if secret and secrets.setdefault(role, secret) != secret:
             raise Rejected(
                 f"pooler {self.pooler} already keeps another password for {role}, and pool_passwd has one for each "
                 f"name: give {role} the same password everywhere",
@@ -178,6 +179,13 @@ class Drafting:
             return {name: self.settled[name] for name in GIVEN if name in self.settled}
         given = {one.setting: one.content for one in self.pooler.given_files.all()}
         return {name: given[setting] for name, setting in GIVEN.items() if setting in given}
+
+    def _rules(self) -> str:
+        """Given lines of pool_hba.conf; those of the last revision while nobody asks for others."""
+        if self.pooler.settings_state != PoolState.PENDING:
+            return render.given_rules(self.settled.get(HBA, ""))
+        given = self.pooler.given_files.filter(setting=RULES).first()
+        return given.content if given else ""
 
     def _paths(self) -> Settings:
         """Where the program finds the uploaded files."""

@@ -7,14 +7,13 @@ from uuid import UUID
 
 from pools.errors import ConsoleRefused
 from pools.models import Mode, Pool, Pooler
-from pools.poolers import adoptions
 from pools.poolers.adoptions import Adoption
 from pools.poolers.advisory import Advisory
 from pools.poolers.catalogue import Setting, Version
 from pools.poolers.controls import Column, Controls
 from pools.poolers.held import HeldServers
 from pools.poolers.kind import ConsoleSample, Problems
-from pools.poolers.pgpool import access, catalogue, draft, render, session, sql, verify
+from pools.poolers.pgpool import access, catalogue, draft, handmade, render, session, sql, verify
 from pools.poolers.pgpool.columns import COLUMNS
 from pools.poolers.pgpool.session import PgpoolSession
 
@@ -128,12 +127,8 @@ class Pgpool:
         return {}
 
     def adoption(self, settled: Mapping[str, str], found: Mapping[str, str]) -> Adoption:
-        """Refused: its settings stand between the operator's, in files that many hands write."""
-        changed = (name for name in self.files if self._differs(name, settled, found))
-        return adoptions.unable(changed, "a Pgpool-II")
-
-    def _differs(self, name: str, settled: Mapping[str, str], found: Mapping[str, str]) -> bool:
-        return self.ours(name, settled.get(name, "")) != self.ours(name, found.get(name, ""))
+        """Settings, rules and passwords read back."""
+        return handmade.adoption(settled, found)
 
     @contextmanager
     def open(self, pooler: Pooler) -> Iterator[PgpoolSession]:

@@ -11,6 +11,7 @@ FILES = (PASSWD, HBA, PCP, MAIN)
 MARK = "# ---- Pooldeck replaces what follows with each apply; what stands above is kept:\n"
 # A reload leaves alone what no longer stands in the file, so what was taken out is said as it was.
 AS_IT_WAS = "# what was taken out, as it was before:\n"
+GIVEN_RULES = "# rules given in Pooldeck:\n"
 DOTS = "••••"
 SETTING = re.compile(r"^[ \t]*(\w+)[ \t]*=?[ \t]*(?:'([^'\n]*)'|([^\s#']+))", re.MULTILINE)
 SECRETS = re.compile(r"^(\s*\w*(?:password|authkey)\w*\s*=?\s*)(?:'[^'\n]*'?|\S+)", re.IGNORECASE | re.MULTILINE)
@@ -70,10 +71,16 @@ def users_in(text: str) -> dict[str, str]:
     return found
 
 
-def admissions(accesses: Iterable[Access], admin: str) -> str:
-    """Lines of pool_hba.conf: the panel's own login first, then one rule for each pool."""
+def given_rules(text: str) -> str:
+    """The lines of a pool_hba.conf that were given to the panel."""
+    return ours(text).partition(GIVEN_RULES)[2]
+
+
+def admissions(accesses: Iterable[Access], admin: str, given: str = "") -> str:
+    """Lines of pool_hba.conf: the panel's own login first, then one rule for each pool, then those that were given."""
     lines = [f"{place} all {quoted(admin)}{address} scram-sha-256\n" for place, address in PLACES]
-    return "".join([*lines, *(access.lines() for access in sorted(accesses, key=lambda one: one.database))])
+    lines += [access.lines() for access in sorted(accesses, key=lambda one: one.database)]
+    return "".join(lines) + (GIVEN_RULES + given if given else "")
 
 
 def masked(texts: Mapping[str, str]) -> dict[str, str]:

@@ -41,13 +41,13 @@ def same(live: str, wanted: str, setting: Setting | None) -> bool:
     if HIDDEN.fullmatch(live):
         return True
     if setting is None:
-        return live == wanted or _truth(live) == _truth(wanted) != ""
+        return live == wanted or truth(live) == truth(wanted) != ""
     if setting.type == Type.BOOLEAN:
-        return _truth(live) == _truth(wanted)
+        return truth(live) == truth(wanted)
     if setting.type == Type.CHOICE:
         return live.lower() == wanted.lower()
     if setting.type == Type.NUMBER:
-        return _quantity(live, setting.unit) == _quantity(wanted, setting.unit)
+        return quantity(live, setting.unit) == quantity(wanted, setting.unit)
     return live == wanted
 
 
@@ -57,11 +57,12 @@ def backend_at(nodes: Iterable[Mapping[str, object]], host: str, port: int) -> s
     return next((str(node["node_id"]) for node in nodes if (node["hostname"], str(node["port"])) == wanted), "")
 
 
-def _truth(value: str) -> str:
+def truth(value: str) -> str:
+    """`on` or `off`; empty for what is neither."""
     return "on" if value.lower() in TRUE else "off" if value.lower() in FALSE else ""
 
 
-def _quantity(value: str, unit: str) -> float | str:
+def quantity(value: str, unit: str) -> float | str:
     """The number in `unit`s; the text itself where it is none."""
     found = QUANTITY.fullmatch(value)
     if not found or found[2] not in FACTORS.get(unit, {"": 1}):

@@ -8,7 +8,7 @@ from pools.models import Pooler
 from pools.poolers import KINDS
 from pools.poolers.catalogue import Setting, Type
 from pools.poolers.pgpool import pcp, render, sql, verify
-from pools.poolers.pgpool.catalogue import by_name
+from pools.poolers.pgpool.catalogue import RULES, by_name
 from pools.poolers.pgpool.draft import rendered
 from pools.poolers.pgpool.elsewhere import reason_for
 from tests.live.standbys import until
@@ -49,7 +49,7 @@ def test_every_setting_of_the_program_is_offered_or_has_a_reason(
 
 def test_every_setting_offered_is_the_programs(known: dict[str, Setting], live: dict[str, str]) -> None:
     backends = {name for name in known if name.startswith(("backend_weight", "backend_flag"))}
-    assert set(known) - set(live) - backends == set()
+    assert set(known) - set(live) - backends == {RULES}
 
 
 def test_defaults_are_the_programs(known: dict[str, Setting], live: dict[str, str]) -> None:
