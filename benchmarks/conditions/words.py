@@ -14,10 +14,8 @@ def in_words(noted: dict[str, Any]) -> list[Told]:
 
 
 def _ping(found: dict[str, Any]) -> str:
-    return (
-        f"{found['avg_ms']:.3g} ms on average ({found['min_ms']:.3g} to {found['max_ms']:.3g}, {found['count']} times), "
-        f"logging in {found['connect_ms']:.3g} ms"
-    )
+    span = f"{found['min_ms']:.3g} to {found['max_ms']:.3g}, {found['count']} times"
+    return f"{found['avg_ms']:.3g} ms on average ({span}), logging in {found['connect_ms']:.3g} ms"
 
 
 def _profile(found: dict[str, Any]) -> str:

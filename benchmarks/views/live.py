@@ -10,8 +10,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks import cancelling, charting, comparing, datasets, waiting
-from benchmarks.engines import engine
 from benchmarks.conditions import words
+from benchmarks.engines import engine
 from benchmarks.models import Purpose, Run, RunOutput
 from pools.views.access import staff_only
 
