@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from pools.forms import PoolForm
-from pools.models import Pool, PoolerState, PoolState, Revision
+from pools.models import Cluster, Pool, PoolerState, PoolState, Revision
 from tests.callers import queries_of
 from tests.pools.records import a_cluster, a_pool, a_pooler, checked, know_password
 
@@ -138,6 +138,23 @@ def test_choosing_a_pgpool_fixes_the_size_and_says_which_modes_it_has_not(staff,
     assert 'data-takes="16"' in page
     assert [bool(card["refusal"]) for card in answer.context["mode_cards"]] == [False, True, True]
     assert "transaction mode needs a PgBouncer" in page
+
+
+def test_a_second_pool_of_a_pgpool_takes_nothing_more_of_the_budget(staff, place):
+    pgpool = a_pooler(
+        name="spread", kind="pgpool", pcp_port=9898, facts={"num_init_children": 30, "max_pool": 2}, state="online"
+    )
+    cluster = Cluster.objects.get(pk=place["cluster"])
+    first = a_pool(name="first", database="first", cluster=cluster, pooler=pgpool, size=30, mode="session")
+    chosen = typed(place, pooler=str(pgpool.pk), name="shop", size="30", mode="session")
+    for answer in (staff.post("/pools/further/", chosen), staff.post("/pools/choices/", chosen)):
+        assert (answer.context["budget"].allocated, answer.context["takes"]) == (60, 0)  # 60 more would not fit in 97
+        assert "It takes none of them itself" in answer.content.decode()
+    assert staff.get(f"/pools/{first.pk}/edit/").context["takes"] == 60  # the only one: it is all that is given
+    made = staff.post("/pools/new/", chosen)
+    assert (made.status_code, Pool.objects.get(name="shop").over_budget_by) == (302, "")
+    again = staff.get(f"/pools/{first.pk}/edit/")
+    assert (again.context["budget"].allocated, again.context["takes"]) == (60, 0)
 
 
 def test_a_pool_through_a_pgpool_takes_nothing_of_the_budget_itself(staff, place):
