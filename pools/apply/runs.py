@@ -80,7 +80,7 @@ def _take_lock(pooler: Pooler) -> bool:
 
 
 def _apply_all(pooler: Pooler, author: Any, *, overwrite: bool) -> Revision | None:
-    dead, last = list(pooler.revisions.light().cut_short().select_related("author")), None
+    dead, last = list(pooler.revisions.cut_short().select_related("author")), None
     died, author = bool(dead), author or next((one.author for one in dead), None)
     busy: set[Way] = set()
     if not died and not wanted.unsettled(pooler) and not overwrite:

@@ -8,20 +8,15 @@ from typing import Any, Self
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
-from django.db.models.base import ModelState
 from django.utils import timezone
 
-from pools.models import Cluster, Pool, Pooler, PoolerState, PoolState, Revision
+from pools.models import Pool, Pooler, PoolerState, PoolState, Revision, Standing
 from pools.poolers.kind import Way
 
 RETRY_UNREACHABLE_AFTER = timedelta(seconds=10)
 REST = timedelta(seconds=60)  # after a cluster let nobody in
 MOST_NAMED = 10
 ROWS_AT_ONCE = 500  # within what any database takes as parameters of one statement
-OF_SETTLED = ("id", "name", "state", "removal_requested_at", "cluster_id")
-TIMES = ("created_at", "updated_at")  # nobody renders them, and to read them takes longest
-OF_CHANGED = tuple(field.attname for field in Pool._meta.concrete_fields if field.name not in TIMES)
-SETTLED = (PoolState.APPLIED, PoolState.DRIFTED)
 REFUSED = (PoolState.ROLLED_BACK, PoolState.FAILED, PoolState.DRIFTED)
 ASKED = ("settings", "user_settings", "settings_state", "version", "wish_cause")
 
@@ -35,8 +30,7 @@ class Wanted:
     """
 
     pooler: Pooler
-    pools: Collection[Pool]
-    leaving: Collection[Pool]
+    pools: Standing
     changed_settings: bool
     live: Revision | None
     busy: set[Way] = field(default_factory=set)
@@ -46,25 +40,21 @@ class Wanted:
         """What stands in the records now, but for pools of `busy` ways: an apply adds those that it meets."""
         pooler.refresh_from_db(fields=ASKED)
         busy = set() if busy is None else busy
-        found = _read(pooler, live.wishes.lines if live else {})
-        clusters = Cluster.objects.in_bulk({pool.cluster_id for pool in found})
-        for pool in found:  # a join would make a cluster of its own for each of ten thousand pools
-            pool._state.fields_cache = {"cluster": clusters[pool.cluster_id], "pooler": pooler}
+        pools = Standing.of(pooler, live.wishes.lines if live else {})
+        for pool in pools.others:
             if pool.state == PoolState.PENDING and pool.way in busy:
                 pool.state = PoolState.ROLLED_BACK  # in this attempt: its record stays pending
-        return cls(
-            pooler,
-            [pool for pool in found if pool.removal_requested_at is None],
-            [pool for pool in found if pool.removal_requested_at is not None],
-            pooler.settings_state == PoolState.PENDING,
-            live,
-            busy,
-        )
+        return cls(pooler, pools, pooler.settings_state == PoolState.PENDING, live, busy)
+
+    @property
+    def leaving(self) -> list[Pool]:
+        """Pools to be removed."""
+        return self.pools.leaving
 
     @property
     def pending(self) -> list[Pool]:
         """Pools to be rendered anew."""
-        return [pool for pool in self.pools if pool.state == PoolState.PENDING]
+        return [pool for pool in self.pools.others if pool.state == PoolState.PENDING]
 
     @property
     def changed(self) -> list[Pool]:
@@ -80,30 +70,6 @@ class Wanted:
         changed += [_named(self.pending)] if self.pending else []
         told = " and ".join(changed) or "nothing"
         return f"{told} to change" + (f", {_named(self.leaving)} to remove" if self.leaving else "")
-
-
-def _read(pooler: Pooler, known: Collection[str]) -> list[Pool]:
-    """All pools by name; those that are settled, and `known` to the live revision, with a few fields only."""
-    everything = Pool.objects.filter(pooler=pooler)
-    rows = [(str(row[0]), row) for row in everything.values_list(*OF_SETTLED)]
-    settled = {key for key, row in rows if key in known and row[2] in SETTLED and row[3] is None}
-    plain = all(key in known for key, row in rows if row[2] in SETTLED)
-    whole = everything.exclude(state__in=SETTLED, removal_requested_at=None) if plain else everything
-    found = {key: _made(pooler, key, OF_SETTLED, row) for key, row in rows if key in settled}
-    found |= {(key := str(row[0])): _made(pooler, key, OF_CHANGED, row) for row in whole.values_list(*OF_CHANGED)}
-    return [found[key] for key, _ in rows if key in found]
-
-
-def _made(pooler: Pooler, key: str, names: tuple[str, ...], row: tuple[Any, ...]) -> Pool:
-    """A pool of which the other fields are read when they are used.
-
-    Made as Django unpickles a record: of ten thousand, `__init__` would take most of the time.
-    """
-    pool = Pool.__new__(Pool)
-    pool.__dict__.update(zip(names, row, strict=True), pooler_id=pooler.pk, key=key)
-    pool._state = ModelState()
-    pool._state.adding, pool._state.db = False, pooler._state.db
-    return pool
 
 
 def unsettled(pooler: Pooler, busy: Collection[Way] = ()) -> int:

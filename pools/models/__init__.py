@@ -17,6 +17,7 @@ from pools.models.pooler_files import PoolerFile
 from pools.models.poolers import Pooler, PoolerKind, PoolerState
 from pools.models.pools import Mode, Pool
 from pools.models.revisions import Revision, RevisionContent, RevisionState
+from pools.models.standing import Standing
 from pools.models.states import ClusterState, NodeRole, PoolState
 from pools.models.wishes import Wishes
 
@@ -46,6 +47,7 @@ __all__ = [
     "RolePassword",
     "Severity",
     "SslMode",
+    "Standing",
     "SubjectType",
     "Threshold",
     "Wishes",

@@ -45,10 +45,6 @@ class RevisionQuerySet(models.QuerySet["Revision"]):
         """Those on their way: where nobody holds the pooler's lock, what a dead worker left behind."""
         return self.filter(state=RevisionState.PENDING)
 
-    def light(self) -> "RevisionQuerySet":
-        """Without what may be megabytes: the files and what they were rendered from."""
-        return self.all()
-
     def draft(self, pooler: Pooler, files: dict[str, str], author: Any = None, **told: Any) -> "Revision":
         """The next revision, its files sealed (they hold secrets); `told`: `wishes`, cause, summary, `given`."""
         number = (self.filter(pooler=pooler).aggregate(last=Max("number"))["last"] or 0) + 1
@@ -119,7 +115,7 @@ class Revision(models.Model):
 
     def replace_its_like(self) -> None:
         """Take the place of the one before it where that failed for the same reason: some are tried for days."""
-        before = self.pooler.revisions.light().filter(number=self.number - 1).first()
+        before = self.pooler.revisions.filter(number=self.number - 1).first()
         if before and (before.state, before.reason, before.author_id) == (self.state, self.reason, self.author_id):
             before.delete()
             self.number = before.number

@@ -1,13 +1,13 @@
 """What a kind of pooler has to know; `pools.apply` does the rest (lock, revisions, states, rollback)."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol, Self
 from uuid import UUID
 
 from pools.errors import ApplyFailed
-from pools.models import Mode, Pool, Pooler
+from pools.models import Mode, Pool, Pooler, Standing
 from pools.poolers.adoptions import Adoption
 from pools.poolers.advisory import Advisory
 from pools.poolers.catalogue import Setting, Version
@@ -127,7 +127,7 @@ class Session(Protocol):
 
     version_text: str
 
-    def draft(self, pools: Collection[Pool], settled: Mapping[str, str], trust_disk: bool) -> Draft:
+    def draft(self, pools: Standing, settled: Mapping[str, str], trust_disk: bool) -> Draft:
         """Render the pools; those not pending keep their entry of `settled`. Raises `Rejected`, `ApplyFailed`.
 
         What a rollback puts back is what lies on disk, or `settled` where a dead worker may have written there.

@@ -1,9 +1,9 @@
 """What a revision is rendered from: pools, settings and given files as they were asked for, without secrets."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pools.models import Pool, Pooler, PoolState, RevisionContent, RevisionState, Wishes
+from pools.models import Pool, Pooler, PoolState, RevisionContent, RevisionState, Standing, Wishes
 
 # kept by the panel about a pool, not asked for by anybody
 BOOKKEEPING = frozenset(
@@ -17,23 +17,22 @@ LONGEST_SUMMARY = 300
 NOTHING = "nothing"
 
 
-def snapshot(pooler: Pooler, pools: Iterable[Pool] | None = None, live: Wishes | None = None) -> Wishes:
+def snapshot(pooler: Pooler, pools: Standing | None = None, live: Wishes | None = None) -> Wishes:
     """What a revision holds that is rendered now; `pools` are those wanted (None: asked for), `live` as `live_wishes`.
 
     A pool or the settings that were rolled back stay live as they were, so they come from the last applied revision,
     and so does a settled pool that was read without its fields.
     """
-    if pools is None:
-        pools = pooler.pools.wanted().select_related("cluster")
+    pools = Standing.whole(pooler) if pools is None else pools
     live = live_wishes(pooler) if live is None else live
     own = pooler.settings_state not in NOT_LIVE
     of_pooler = _of_pooler(pooler) if own else {name: live[name] for name in _of_pooler(pooler) if name in live}
     held = Wishes(of_pooler)
-    for pool in pools:
-        if not _stays(pool):
+    for key, pool in pools.items():
+        if pool and pool.state not in NOT_LIVE:
             held.add(of_pool(pool))
-        elif line := live.lines.get(pool.key):
-            held.lines[pool.key] = line
+        elif line := live.lines.get(key):
+            held.lines[key] = line
     return held
 
 
@@ -80,11 +79,6 @@ def summary(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
         fits = not left and len(longer) <= LONGEST_SUMMARY - len(" · 100000 more changes")
         told, left = (longer, left) if fits else (told, left + 1)
     return f"{told or 'much'} · {left} more changes" if left else told or NOTHING
-
-
-def _stays(pool: Pool) -> bool:
-    """Whether the live revision says what is live of it; a settled pool may have been read without its fields."""
-    return pool.state in NOT_LIVE or (pool.state != PoolState.PENDING and "settings" not in vars(pool))
 
 
 def _of_pooler(pooler: Pooler) -> dict[str, Any]:

@@ -76,13 +76,14 @@ class Direct:
         if after.unread:
             self.progress.step("noted", f"{', '.join(after.unread)} can't be read from here: tried by PgBouncer alone")
             return
-        for pool in _one_each(drafted.pools.values(), moved, only_moved=before == after):
+        pools = [pool for pool, _ in drafted.asked] if before == after else list(drafted.standing)
+        for pool in _one_each(pools, moved, only_moved=before == after):
             self.progress.renew()
             fault = self._shut_out(pool, after)
             if fault is None:
                 continue
             if before == after:
-                alike = [pk for pk in moved if _cluster(drafted.pools[pk]) == _cluster(pool)]
+                alike = [one.pk for one in pools if one.pk in moved and _cluster(one) == _cluster(pool)]
                 raise Rejected(f"pool {pool} was not tried: {_told(after, pool, fault)}", *alike)
             if pool.pk not in moved and not before.unread and self._shut_out(pool, before):
                 self.progress.step("noted", f"before these settings too: {_told(after, pool, fault)}")

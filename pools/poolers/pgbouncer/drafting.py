@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from uuid import UUID
 
-from pools.models import Pool, Pooler, PoolState
+from pools.models import Pool, Pooler, PoolState, Standing
 from pools.poolers.catalogue import Version
 from pools.poolers.kind import Files, Rejected
 from pools.poolers.pgbouncer import clashes, entries, limits, lookup, program, render, users
@@ -26,7 +26,7 @@ class Drafting:
 
     pooler: Pooler
     version: Version
-    pools: Mapping[UUID, Pool]
+    standing: Standing
     disk: Files
     settled: Mapping[str, str]
     folder: str
@@ -53,33 +53,37 @@ class Drafting:
     @cached_property
     def entries(self) -> list[Entry]:
         """Pending pools as they are asked for, all others as they are live; each name once."""
+        return [*self.staying, *(entry for _, entry in self.asked)]
+
+    @cached_property
+    def staying(self) -> list[Entry]:
+        """Of these the ones that are live and kept."""
+        keys = (*self.standing.settled, *(pool.key for pool in self.standing.others if stays(pool)))
+        return [self.before[key] for key in keys if key in self.before]
+
+    @cached_property
+    def asked(self) -> list[tuple[Pool, Entry]]:
+        """The ones that are asked for anew, with their pools."""
         own = render.own_keys(self.main, "databases")
-        staying = (self.before.get(pool.key) for pool in self.pools.values() if stays(pool))
-        found = {entry.name: entry for entry in staying if entry}
-        for pool in self.pools.values():
+        found = {entry.name for entry in self.staying}
+        asked = []
+        for pool in self.standing.others:
             if stays(pool):
                 continue
             if pool.name in own:
                 raise Rejected(f"pgbouncer.ini already has an entry {pool.name}: give the pool another name", pool.pk)
             if pool.name in found:
                 raise Rejected(f"{pool.name} is still the live name of another pool: change that one first", pool.pk)
-            found[pool.name] = entries.of_pool(pool, self.version, self.found)
-        return list(found.values())
+            found.add(pool.name)
+            asked.append((pool, entries.of_pool(pool, self.version, self.found)))
+        return asked
 
     @cached_property
-    def keyed(self) -> dict[str, Pool]:
-        """The pools by what the files call them."""
-        return {pool.key: pool for pool in self.pools.values()}
-
-    @cached_property
-    def standing(self) -> list[tuple[Pool, Entry]]:
-        """The entries with their pools."""
-        return [(self.keyed[entry.pool], entry) for entry in self.entries]
-
-    @cached_property
-    def asked(self) -> list[tuple[Pool, Entry]]:
-        """Of these the ones that are asked for anew."""
-        return [(pool, entry) for pool, entry in self.standing if not stays(pool)]
+    def inbound(self) -> list[Pool]:
+        """The pools whose users are looked up; those that are asked for anew come last."""
+        looked_up = {entry.pool for entry in self.entries if entry.auth_user}
+        found = [pool for pool in self.standing if pool.key in looked_up] if looked_up else []
+        return sorted(found, key=lambda pool: not stays(pool))
 
     @cached_property
     def wish(self) -> Wish:
@@ -148,7 +152,7 @@ class Drafting:
             )
         live = str(self.config.get("server_tls_sslmode", "disable"))
         mode = self.wish.lines.get("server_tls_sslmode", live)
-        for cluster in {pool.cluster for pool in (self.pools.values() if self.settings_changed else pools)}:
+        for cluster in {pool.cluster for pool in (self.standing if self.settings_changed else pools)}:
             if STRICT.get(cluster.sslmode, 0) > STRICT.get(mode, 0):
                 yield (
                     f"{cluster} asks for sslmode {cluster.sslmode}, but the pooler's server_tls_sslmode, one for all "
@@ -186,8 +190,7 @@ class Drafting:
             return ""
         live = program.derived_of(self.settled.get(SETTINGS, "")).get("auth_query", "")
         asking: dict[str, Pool] = {}
-        inbound = [pool for pool, entry in self.standing if entry.auth_user]
-        for pool in sorted(inbound, key=lambda one: not stays(one)):
+        for pool in self.inbound:
             query = live if stays(pool) else entries.query_of(pool)
             asking.setdefault(query, pool)
             if len(asking) > 1:
@@ -211,8 +214,8 @@ class Drafting:
     def _secrets(self, kept: Mapping[str, str]) -> users.Secrets:
         """What the panel's part of userlist.txt has to hold."""
         before = render.users(render.ours(USERLIST, self.settled.get(USERLIST, "")))
-        inbound = {pool.cluster for pool, entry in self.standing if entry.auth_user}
-        secrets = users.secrets_of(self.pooler, self.standing, kept, before, self.found)
+        inbound = {pool.cluster for pool in self.inbound}
+        secrets = users.secrets_of(self.pooler, self.staying, self.asked, kept, before, self.found)
         secrets = users.remembered([*self.known_users, *self.wish.users], inbound) | secrets
         if inbound and self.version < clashes.TOLERANT:
             self._refuse_unlisted({*secrets, *kept})

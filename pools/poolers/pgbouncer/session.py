@@ -1,10 +1,10 @@
 """One apply onto a PgBouncer, over one console login that stays valid whatever the new files do to logins."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from pools.errors import PoolerUnreachable
-from pools.models import Pool, Pooler, PoolState
+from pools.models import Pool, Pooler, PoolState, Standing
 from pools.poolers.kind import Draft, Files, Progress, Rejected
 from pools.poolers.pgbouncer import (
     certificate,
@@ -43,14 +43,13 @@ class PgBouncerSession:
         self.witnesses: list[Pool] = []  # pools that are not changed and let their users through before
         self.written: Files = {}
 
-    def draft(self, pools: Collection[Pool], settled: Mapping[str, str], trust_disk: bool) -> Draft:
+    def draft(self, pools: Standing, settled: Mapping[str, str], trust_disk: bool) -> Draft:
         """Render the panel's files, and pgbouncer.ini where it does not include them yet."""
         disk = files.read(self.pooler.config_dir, list(render.FILES))
         known_users = [str(row["name"]) for row in console.rows(self.connection, "users")]
-        by_key = {pool.pk: pool for pool in pools}
         config = {str(row["key"]): str(row["value"] or "") for row in console.rows(self.connection, "config")}
         folder = self._folder_as_pgbouncer_sees_it(disk, config)
-        drafting = Drafting(self.pooler, self.version, by_key, disk, settled, folder, known_users, config)
+        drafting = Drafting(self.pooler, self.version, pools, disk, settled, folder, known_users, config)
         drafting.reader = self.reader
         self._remember_names(drafting, trust_disk)
         self.drafting = drafting
@@ -166,7 +165,7 @@ class PgBouncerSession:
 
     def _call_witnesses(self, logins: Direct, draft: Draft, progress: Progress) -> None:
         """Find one unchanged pool of each cluster that lets its user through now, and so must with new settings."""
-        live = [pool for pk, pool in self._drafted.pools.items() if pk not in draft.changed]
+        live = [pool for pool in self._drafted.standing if pool.pk not in draft.changed]
         one_each = {pool.cluster_id: pool for pool in live if pool.state == PoolState.APPLIED}
         self.witnesses = []
         for pool in list(one_each.values())[:MOST_WITNESSES]:
@@ -209,7 +208,8 @@ class PgBouncerSession:
     def _remember_names(self, drafting: Drafting, trust_disk: bool) -> None:
         """Keep the names that an apply may make disappear; pools of somebody else are none of them."""
         on_disk = self.reader.read(text_of(drafting.disk, DATABASES))
-        unasked = {entry.pool: entry.name for entry in on_disk if entry.pool not in drafting.keyed}
+        asked = {key for key, _ in drafting.standing.items()}
+        unasked = {entry.pool: entry.name for entry in on_disk if entry.pool not in asked}
         known = {*drafting.before, *(pool.key for pool in self.pooler.pools.filter(pk__in=list(unasked)).only("pk"))}
         strangers = sorted(name for key, name in unasked.items() if key not in known)
         if strangers and trust_disk:

@@ -6,9 +6,11 @@ server has the same salt no connection to it can be made any more: neither RELOA
 """
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
+from uuid import UUID
 
 from pools import names
-from pools.models import Cluster, Pool, Pooler, PoolState, RolePassword
+from pools.models import Cluster, Pool, Pooler, RolePassword
 from pools.poolers.kind import Rejected
 from pools.poolers.pgbouncer.entries import Entry, Found
 
@@ -17,25 +19,27 @@ Secrets = dict[str, str]
 
 def secrets_of(
     pooler: Pooler,
-    wanted: Iterable[tuple[Pool, Entry]],
+    staying: Iterable[Entry],
+    asked: Iterable[tuple[Pool, Entry]],
     kept: Mapping[str, str],
     before: Mapping[str, str],
     found: Found,
 ) -> Secrets:
     """User → password of the operator's part (`kept`), the console's admin and the role of each entry.
 
-    A pending pool brings its role's password of now, any other the one that is live (`before`). Raises
+    A pool that is `asked` for anew brings its role's password of now, any other the one that is live (`before`). Raises
     `Rejected` for a pool whose role has another password already.
     """
     secrets = {pooler.admin_user: pooler.admin_password, **kept}
-    for pool, entry in sorted(wanted, key=lambda one: one[0].state == PoolState.PENDING):
-        pending, role = pool.state == PoolState.PENDING, entry.role
-        secret = found.password(pool, role) if pending else before.get(role, entry.password or kept.get(role, ""))
+    brought = {(entry.role, entry.password): entry for entry in staying}
+    live = ((entry, before.get(role, secret or kept.get(role, ""))) for (role, secret), entry in brought.items())
+    for entry, secret in chain(live, ((entry, found.password(pool, entry.role)) for pool, entry in asked)):
+        role = entry.role
         if secrets.setdefault(role, secret) != secret:
             raise Rejected(
                 f"pooler {pooler} already keeps another password for {role}, and PgBouncer has one for each "
-                f"name: give pool {pool} a user of its own, or {role} the same password everywhere",
-                pool.pk,
+                f"name: give pool {entry.name} a user of its own, or {role} the same password everywhere",
+                UUID(entry.pool),
             )
     return secrets
 
