@@ -13,6 +13,7 @@ from benchmarks.engines.contract import Field
 from benchmarks.errors import InvalidOptions
 from benchmarks.models import Purpose, Run
 from benchmarks.profile_forms import offer_profiles
+from benchmarks.script_forms import SHOWN_APART, WithScripts
 from pools.forms import Typed
 from pools.models import Cluster, Pool
 
@@ -66,16 +67,21 @@ class OptionsForm(Typed):
 
     def clean(self) -> dict[str, Any]:
         """Let the engine judge the options as they were typed."""
-        typed = {option.name: self.cleaned_data.get(option.name) for option in self.option_fields}
+        typed = self.typed_options()
         try:
             self.cleaned_data["options"] = load_options.validate(self.engine_name, typed, purpose=self.purpose)
         except InvalidOptions as error:
             self.take(error.errors)
         return self.cleaned_data
 
+    def typed_options(self) -> dict[str, Any]:
+        """The options as they were typed, by name."""
+        return {option.name: self.cleaned_data.get(option.name) for option in self.option_fields}
+
     def bound_options(self, *, basic: bool) -> list[tuple[Field, BoundField]]:
         """The options of the first group, or all others, with their fields."""
-        return [(one, self[one.name]) for one in self.option_fields if (one.group == BASIC_GROUP) == basic]
+        shown = (one for one in self.option_fields if one.kind not in SHOWN_APART)
+        return [(one, self[one.name]) for one in shown if (one.group == BASIC_GROUP) == basic]
 
     @property
     def databases(self) -> list[str]:
@@ -100,7 +106,7 @@ class OptionsForm(Typed):
         return any(field.errors or field.value() not in (one.default, None, "") for one, field in self.advanced)
 
 
-class RunForm(OptionsForm):
+class RunForm(WithScripts, OptionsForm):
     """A run against a pool, a cluster, or both in turn; only the target of the chosen route is required."""
 
     use_required_attribute = False
@@ -133,6 +139,10 @@ class RunForm(OptionsForm):
         _offer(self, "pool", pools, lambda pool: f"{pool.name} → {pool.cluster}/{pool.database} ({pool.pooler})")
         _offer(self, "cluster", Cluster.objects.all(), str)
         offer_profiles(self)
+
+    def typed_options(self) -> dict[str, Any]:
+        """With the scripts of the rows and of the library."""
+        return super().typed_options() | self.typed_scripts()
 
     @property
     def wrong_options(self) -> list[BoundField]:

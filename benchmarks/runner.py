@@ -10,7 +10,19 @@ from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
 
-from benchmarks import conditions, datasets, live, overlays, private_homes, sessions, targets, validity, versions
+from benchmarks import (
+    conditions,
+    datasets,
+    live,
+    overlays,
+    private_homes,
+    sandbox,
+    script_rights,
+    sessions,
+    targets,
+    validity,
+    versions,
+)
 from benchmarks.conditions.contract import Held
 from benchmarks.engines import engine
 from benchmarks.engines.contract import ROOT_CERTIFICATE, Command
@@ -109,18 +121,24 @@ def prepared(run: Run, recorder: Recorder) -> Iterator[Held]:
     if recorder.cancel_requested():
         raise Cancelled("cancelled before it started")
     recorder.state(status=Status.STARTING)
-    program = engine(run.engine).find()
+    script_rights.guard_started(run)
+    program_engine = engine(run.engine)
+    program = program_engine.find()
     endpoint = targets.endpoint_of(run)
     with private_homes.private_home(f"{run.pk.hex}-{run.attempt}", endpoint.password or "", _pem(endpoint)) as home:
-        build = partial(
-            engine(run.engine).build_command,
-            purpose=run.purpose,
-            binary=program.path,
-            home=home,
-            endpoint=_reached_from(home, endpoint),
-            application_name=run.application_name,
-            version=program.version,
-        )
+
+        def build(options: dict[str, Any]) -> Command:
+            command = program_engine.build_command(
+                options,
+                purpose=run.purpose,
+                binary=program.path,
+                home=home,
+                endpoint=_reached_from(home, endpoint),
+                application_name=run.application_name,
+                version=program.version,
+            )
+            return sandbox.confine(command, home)
+
         yield Held(run, endpoint, home, recorder, command=build, check=partial(_look_up, recorder))
 
 
@@ -156,7 +174,7 @@ def _started(held: Held, command: Command, events: "Queue[object]") -> Iterator[
     """The program, started once the attempt is known to hold still, and surely ended."""
     recorder, server_version = held.recorder, versions.of_server(held.run)
     at = taking_part.start_of(recorder, held.check)
-    recorder.begin(at, status=Status.RUNNING, command=command.argv, server_version=server_version)
+    recorder.begin(at, status=Status.RUNNING, command=command.shown or command.argv, server_version=server_version)
     taking_part.wait_until(at)
     load = LoadProcess(command.argv, command.env, held.home, events)
     try:
@@ -251,7 +269,7 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
     output = engine(run.engine).read_output(recorder.output.whole("stdout"), recorder.output.whole("stderr"))
     found: dict[str, Any] = {
         "exit_code": exit_code,
-        "summary": output.summary,
+        "summary": output.summary | ({"scripts": output.scripts} if len(output.scripts) > 1 else {}),
         "statements": output.statements,
         "client_version": output.client_version,
         "server_version": run.server_version or output.server_version,
@@ -259,7 +277,7 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
     }
     if recorder.log_follower:
         spread = keeping.keep(run, recorder.log_follower, recorder.sample_seqs)
-        found["summary"] = output.summary and output.summary | spread  # none of a load that was broken off
+        found["summary"] = output.summary and found["summary"] | spread  # none of a load that was broken off
     if stop is not None:
         return incomplete(stop.status, _with_remains(run, str(stop)), **found)
     judged, reasons = validity.judge(

@@ -10,7 +10,7 @@ from django.db import transaction
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from benchmarks import datasets, dispatching, load_options, targets
+from benchmarks import datasets, dispatching, load_options, script_rights, targets
 from benchmarks.conditions import guarding
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
 from benchmarks.errors import InvalidOptions, InvalidTarget, QueueDown
@@ -107,6 +107,7 @@ def _checked(
     checked = load_options.validate(engine, options, purpose=purpose)
     wanted = ENGINES[engine].tables_of(checked, purpose=purpose)
     try:
+        script_rights.guard(aim, checked, confirm)
         if wanted is not None and purpose == Purpose.PREPARE:
             return datasets.guard_prepare(aim.cluster, aim.database, wanted, confirm), checked
         if wanted is not None:

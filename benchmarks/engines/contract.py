@@ -98,11 +98,13 @@ class Output:
 
     `summary` has the keys of the API's contract and more of the same kind (`clients threads duration_s
     transactions_expected retries skipped lag_avg_ms …`); a key is absent where nothing was printed and None where a
-    NaN was. A statement is `{script, latency_ms, failures, retries, statement}`.
+    NaN was. A statement is `{script, latency_ms, failures, retries, statement}`; of `scripts`, where there were
+    several, each has the summary's keys beside its `name weight target_percent percent`.
     """
 
     words: Words
     summary: dict[str, Any] = field(default_factory=dict)
+    scripts: list[dict[str, Any]] = field(default_factory=list)
     statements: list[dict[str, Any]] = field(default_factory=list)
     progress: list[Progress] = field(default_factory=list)
     client_version: str = ""

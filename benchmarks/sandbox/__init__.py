@@ -33,7 +33,9 @@ class NoSandbox(BenchmarksError):
 
 
 def confine(command: Command, home: Path) -> Command:
-    """The same command in a sandbox, its `shown` words without it; raises `NoSandbox`."""
+    """The command in a sandbox where it must be, its `shown` words without it; raises `NoSandbox`."""
+    if not command.confined:
+        return command
     program = command.argv[0]
     way = way_for(program)
     words = way.words(needs_of(program, command.sockets), home)

@@ -34,7 +34,7 @@ def facts_of(form: RunForm | DatasetForm) -> ShownFacts | None:
     options = form.cleaned_data.get("options", {})
     wanted: Tables | None = engine(form.engine_name).tables_of(options, purpose=form.purpose)
     if wanted is None:
-        return ShownFacts(cluster, database, None)
+        return ShownFacts(cluster, database, None, must_confirm=cluster.protected and bool(options.get("scripts")))
     try:
         found = datasets.facts(cluster, database, wanted)
     except (ClusterUnreachable, Refused) as error:
@@ -53,4 +53,4 @@ def facts_of(form: RunForm | DatasetForm) -> ShownFacts | None:
 def _must_confirm(form: RunForm | DatasetForm, found: DatasetFacts) -> bool:
     if isinstance(form, DatasetForm):
         return found.protected or (found.tables_exist and not found.ours)
-    return found.protected and bool(found.wanted.writes)
+    return found.protected and bool(found.wanted.writes or form.cleaned_data.get("options", {}).get("scripts"))

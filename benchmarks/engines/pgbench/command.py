@@ -12,6 +12,7 @@ from typing import Any
 from psycopg.conninfo import make_conninfo
 
 from benchmarks.engines.contract import PASSFILE, Command
+from benchmarks.engines.pgbench import scripts, variables
 from benchmarks.engines.pgbench.catalogue import LOAD, PREPARE
 from benchmarks.engines.pgbench.options import lacking, passed
 from benchmarks.errors import InvalidOptions
@@ -34,11 +35,18 @@ def build_command(
 ) -> Command:
     """What starts it in the run's private home, which holds the password in `pgpass`.
 
-    Raises `InvalidOptions` for an option that this version does not know.
+    Raises `InvalidOptions` for an option that this version does not know, and for a script that it must not be given.
     """
     if errors := lacking(options, version):
         raise InvalidOptions(errors)
-    return Command(_arguments(options, purpose, binary, endpoint), _environment(home, application_name))
+    files = scripts.files(options)
+    return Command(
+        _arguments(options, purpose, binary, endpoint),
+        _environment(home, application_name),
+        files,
+        confined=bool(files),
+        sockets=(endpoint.address,) if endpoint.is_socket else (),
+    )
 
 
 def preview(options: dict[str, Any], endpoint: Endpoint, *, purpose: str = LOAD, binary: str = "pgbench") -> str:
@@ -58,8 +66,10 @@ def _quiet(options: dict[str, Any]) -> list[str]:
 
 
 def _flags(options: dict[str, Any], purpose: str) -> Iterator[str]:
+    yield from (word for script in scripts.weighed(options) for word in script.words)
+    yield from variables.words(options)
     for field, value in passed(options):
-        if field.purpose != purpose:
+        if field.purpose != purpose or field.kind in ("builtins", "scripts", "variables"):
             continue
         if value is True:
             yield field.flag

@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.engines import typed
 from benchmarks.engines.contract import Field
+from benchmarks.engines.pgbench import scripts, variables
 from benchmarks.engines.pgbench.catalogue import FIELDS, INITIALIZE_STEPS, LOAD, PREPARE
 from benchmarks.errors import InvalidOptions
 
@@ -26,7 +27,7 @@ def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
     Raises `InvalidOptions` with every fault found.
     """
     fields = {field.name: field for field in fields_for(purpose)}
-    options, errors = typed.read(fields.values(), raw, {"steps": _steps, "identifier": _identifier})
+    options, errors = typed.read(fields.values(), raw, _READERS)
     unknown = (name for name, value in raw.items() if name not in fields and typed.is_given(value))
     errors |= {name: [_why_unknown(name, purpose)] for name in unknown}
     filled = _filled(options, fields) if not errors else options
@@ -41,6 +42,8 @@ def _filled(options: dict[str, Any], fields: dict[str, Field]) -> dict[str, Any]
     filled: dict[str, Any] = {name: options.get(name, field.default) for name, field in fields.items()}
     if options.get("transactions") and "duration" not in options:
         filled["duration"] = None
+    if options.get("scripts") and "builtin" not in options:
+        filled["builtin"] = None
     if "threads" in filled and "threads" not in options:
         filled["threads"] = min(filled["threads"], filled["clients"])
     return filled
@@ -62,6 +65,7 @@ def _contradictions(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "sampling_rate", "nothing is logged without percentiles: ask for them, or leave the share empty"
     if options.get("partition_method") and not options.get("partitions"):
         yield "partition_method", "there are no partitions: set their number, or leave the method empty"
+    yield from variables.contradictions(options)
 
 
 def lacking(options: dict[str, Any], version: tuple[int, int]) -> dict[str, list[str]]:
@@ -74,6 +78,8 @@ def lacking(options: dict[str, Any], version: tuple[int, int]) -> dict[str, list
     if "G" in (options.get("initialize_steps") or "") and "initialize_steps" not in errors and version[0] < 13:
         reason = f"step G needs pgbench 13 or newer; this one is {version[0]}.{version[1]}: use g"
         errors["initialize_steps"] = [reason]
+    if refused := scripts.refused_by(options, version[0]):
+        errors["scripts"] = refused
     return errors
 
 
@@ -112,3 +118,12 @@ def _identifier(_field: Field, value: Any) -> str:
     ):
         raise ValueError(f"{typed.shown(value)} is no name: use at most {IDENTIFIER_BYTES} bytes that can be printed")
     return str(value)
+
+
+_READERS: dict[str, typed.Reader] = {
+    "steps": _steps,
+    "identifier": _identifier,
+    "builtins": scripts.read_builtins,
+    "scripts": scripts.read_scripts,
+    "variables": variables.read_variables,
+}

@@ -4,7 +4,6 @@ import re
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median
-from typing import Any
 
 from benchmarks.engines import contract
 from benchmarks.engines.contract import Progress, Words
@@ -31,7 +30,6 @@ class Output(contract.Output):
 
     words: Words = WORDS
     rates: list[tuple[float | None, str]] = field(default_factory=list)
-    scripts: list[dict[str, Any]] = field(default_factory=list)
     init_progress: list[lines.InitProgress] = field(default_factory=list)
     init_done: lines.InitDone | None = None
     mode: str = "load"  # or "init"

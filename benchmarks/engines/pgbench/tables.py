@@ -3,16 +3,18 @@
 from typing import Any
 
 from benchmarks.engines.contract import Tables
+from benchmarks.engines.pgbench import scripts
 from benchmarks.engines.pgbench.catalogue import PREPARE
 from benchmarks.engines.pgbench.initialize import ACCOUNTS_PER_SCALE, estimated_bytes
 
 NAMES = ("pgbench_accounts", "pgbench_branches", "pgbench_history", "pgbench_tellers")
-WRITING_SCRIPTS = frozenset({"tpcb-like", "simple-update"})
 
 
-def tables_of(options: dict[str, Any], *, purpose: str) -> Tables:
-    """The four tables; a load needs them at any scale."""
-    scale, script = int(options.get("scale") or 1), str(options.get("builtin") or "")
+def tables_of(options: dict[str, Any], *, purpose: str) -> Tables | None:
+    """The four tables; a load needs them at any scale, and none where it runs users' scripts alone."""
+    builtins, scale = scripts.builtin_names(options), int(options.get("scale") or 1)
+    if options.get("scripts") and not builtins:
+        return None
     return Tables(
         engine="pgbench",
         names=NAMES,
@@ -23,6 +25,6 @@ def tables_of(options: dict[str, Any], *, purpose: str) -> Tables:
         size=scale if purpose == PREPARE else 1,
         rows_each=ACCOUNTS_PER_SCALE,
         takes_bytes=estimated_bytes(scale, options.get("fillfactor")),
-        writes=script if script in WRITING_SCRIPTS else "",
+        writes=next((name for name in builtins if name in scripts.WRITING_BUILTINS), ""),
         sparing="choose select-only",
     )

@@ -13,6 +13,8 @@ from benchmarks.errors import InvalidOptions
 
 DEFAULTS = {
     "builtin": "select-only",
+    "scripts": None,
+    "variables": None,
     "clients": 10,
     "threads": 2,
     "duration": 30,
@@ -97,7 +99,7 @@ def test_a_default_of_threads_never_exceeds_the_clients() -> None:
         ({"connect": "maybe"}, {"connect": ["'maybe' is neither true nor false: use one of these for connect"]}),
         (
             {"builtin": "select"},
-            {"builtin": ["'select' is no script here: use one of select-only, simple-update, tpcb-like"]},
+            {"builtin": ["'select' is no script here: use select-only, simple-update, tpcb-like, or one with @WEIGHT"]},
         ),
         ({"protocol": 3}, {"protocol": ["3 is no protocol here: use one of simple, extended, prepared"]}),
         ({"clients": 2, "threads": 4}, {"threads": ["4 threads are more than 2 clients: use at most 2"]}),
@@ -138,9 +140,9 @@ def test_every_fault_is_told_at_once() -> None:
 
 def test_an_unknown_option_names_those_there_are() -> None:
     assert errors_of({"file": "/etc/passwd"})["file"] == [
-        "'file' is not an option here; use builtin, clients, threads, duration, transactions, progress, connect, "
-        "protocol, rate, latency_limit, max_tries, failures_detailed, verbose_errors, exit_on_abort, "
-        "continue_on_error, percentiles, sampling_rate, report_per_command, random_seed"
+        "'file' is not an option here; use builtin, scripts, variables, clients, threads, duration, transactions, "
+        "progress, connect, protocol, rate, latency_limit, max_tries, failures_detailed, verbose_errors, "
+        "exit_on_abort, continue_on_error, percentiles, sampling_rate, report_per_command, random_seed"
     ]
 
 

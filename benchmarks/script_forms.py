@@ -1,0 +1,213 @@
+"""The part of a run's form that chooses its scripts: one of pgbench's own or of the library, or several by weight."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from django import forms
+from django.forms import BoundField
+
+from benchmarks import script_library
+from benchmarks.engines.contract import Field
+from benchmarks.engines.pgbench import gate
+from benchmarks.models import ScriptVersion
+from pools.forms import Typed
+
+SHOWN_APART = frozenset({"scripts", "variables"})  # kinds of options that this part shows
+ROWS = 4
+SPARE_ROWS = 2
+SCRIPTS_SHOWN = 500
+_ASSIGNED = re.compile(r"\s*(?P<name>[^=\s]+)\s*=\s*(?:'(?P<text>.*)'|(?P<number>[^'\s]+))\s*")
+
+
+class WithScripts(Typed):
+    """A form whose field `builtin` takes a script of the library too, with rows for a mix and lines of variables."""
+
+    option_fields: tuple[Field, ...]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.rows = 0
+        if "scripts" not in self.fields:
+            return
+        del self.fields["scripts"]
+        chosen = self._chosen_before()
+        self.rows = self._row_count(chosen)
+        choices = self._choices(chosen)
+        builtin: Any = self.fields["builtin"]
+        self.fields["builtin"] = _choice(str(builtin.label), choices[1:], initial="select-only", help=builtin.help_text)
+        self.fields["mix_rows"] = forms.CharField(required=False, initial=self.rows, widget=forms.HiddenInput)
+        for row in range(self.rows):
+            self._add_row(row, choices)
+        self.fields["variables"] = _lines("Variables", str(self.fields["variables"].help_text))
+        self._fill(chosen)
+
+    def _chosen_before(self) -> list[dict[str, Any]]:
+        """The scripts of the run that is cloned, as `{value, weight, text}`; empty where none is."""
+        builtins = self.initial.get("builtin") or []
+        parted = (one.partition("@") for one in (builtins if isinstance(builtins, list) else [builtins]))
+        chosen = [{"value": name, "weight": weight or "1"} for name, _, weight in parted]
+        for script in self.initial.get("scripts") or []:
+            kept = ScriptVersion.objects.filter(script__name=script["name"], number=script["version"] or 0).first()
+            same = kept is not None and kept.text == script["text"]
+            told = {"value": f"version:{kept.pk}"} if kept is not None and same else {"text": script["text"]}
+            chosen.append({**told, "weight": str(script["weight"])})
+        return chosen
+
+    def _row_count(self, chosen: list[dict[str, Any]]) -> int:
+        posted = str(self.data.get("mix_rows", "")) if self.is_bound else ""
+        asked = int(posted) if posted.isdecimal() and len(posted) < 4 else ROWS
+        return min(max(asked, len(chosen) + SPARE_ROWS if len(chosen) > 1 else ROWS), gate.MAX_SCRIPTS)
+
+    def _choices(self, chosen: list[dict[str, Any]]) -> list[Any]:
+        names = next(one.choices for one in self.option_fields if one.name == "builtin")
+        newest = list(script_library.newest_versions()[:SCRIPTS_SHOWN])
+        values = [one.get("value", "") for one in chosen] + [str(value) for value in self.data.values()]
+        more = {value.removeprefix("version:") for value in values if re.fullmatch(r"version:[0-9]{1,18}", value)}
+        further = ScriptVersion.objects.select_related("script").filter(pk__in=more - {str(one.pk) for one in newest})
+        kept = [(f"version:{one.pk}", f"{one.script.name}, version {one.number}") for one in [*newest, *further]]
+        return [("", "none"), ("pgbench's own", [(name, name) for name in names]), ("The library's", kept)]
+
+    def _add_row(self, row: int, choices: list[Any]) -> None:
+        label = f"script {row + 1}"
+        self.fields[f"mix_{row}_value"] = _choice(label.capitalize(), choices)
+        numbers = forms.NumberInput(attrs={"min": 1, "max": 1_000_000})
+        self.fields[f"mix_{row}_weight"] = forms.CharField(
+            label=f"Weight of {label}", required=False, initial="1", widget=numbers
+        )
+        self.fields[f"mix_{row}_text"] = _lines(f"Text of {label}", "For this run alone; the library keeps others")
+
+    def _fill(self, chosen: list[dict[str, Any]]) -> None:
+        """Show the scripts of the cloned run: one that stands alone above the rows, several in them."""
+        one = chosen[0] if len(chosen) == 1 else {}
+        if one.get("value") and one["weight"] == "1":
+            self.initial["builtin"] = one["value"]
+        elif chosen:
+            self.initial["builtin"] = None
+            for row, script in enumerate(chosen):
+                for part in ("value", "weight", "text"):
+                    self.initial[f"mix_{row}_{part}"] = script.get(part)
+        if isinstance(variables := self.initial.get("variables"), dict):
+            self.initial["variables"] = written(variables)
+
+    @property
+    def mix(self) -> list[tuple[BoundField, BoundField, BoundField]]:
+        """Script, weight and text of each row."""
+        return [
+            (self[f"mix_{row}_value"], self[f"mix_{row}_weight"], self[f"mix_{row}_text"]) for row in range(self.rows)
+        ]
+
+    @property
+    def mix_is_open(self) -> bool:
+        """Whether something was chosen, or is wrong, among the rows and variables."""
+        said = (self[name].value() for name in self.fields if name.startswith("mix_") and not name.endswith("weight"))
+        rows = any(one not in (None, "", self.rows, str(self.rows)) for one in said)
+        return bool(self.rows) and (
+            rows
+            or bool(self["variables"].value())
+            or any(name.startswith(("mix_", "variables")) for name in self.errors)
+        )
+
+    def typed_scripts(self) -> dict[str, Any]:
+        """The options `builtin`, `scripts` and `variables` as they were typed; rows take the place of `builtin`."""
+        if not self.rows:
+            return {}
+        rows = list(self._rows_typed())
+        if not rows and (alone := self.cleaned_data.get("builtin")):
+            rows = [{"value": alone, "weight": "1"}]
+        builtins = [_weighed(row) for row in rows if "text" not in row and not row["value"].startswith("version:")]
+        scripts = [_script(row) for row in rows if "text" in row or row["value"].startswith("version:")]
+        typed = {"builtin": builtins or None, "scripts": scripts or None}
+        return typed | {"variables": self._variables_typed()}
+
+    def _rows_typed(self) -> Iterator[dict[str, str]]:
+        for row in range(self.rows):
+            parts = (f"mix_{row}_{part}" for part in ("value", "weight", "text"))
+            value, weight, text = (self.cleaned_data.get(name) or "" for name in parts)
+            if text.strip():
+                self._check_row(row, value, text)
+                yield {"text": text, "weight": weight or "1"}
+            elif value:
+                yield {"value": value, "weight": weight or "1"}
+
+    def _check_row(self, row: int, value: str, text: str) -> None:
+        try:
+            gate.check(text)
+        except gate.ScriptRefused as error:
+            self.add_error(f"mix_{row}_text", str(error))
+        if value:
+            self.add_error(f"mix_{row}_text", "a script is chosen in this row too: leave one of them empty")
+
+    def _variables_typed(self) -> dict[str, Any] | None:
+        try:
+            return read(self.cleaned_data.get("variables") or "")
+        except ValueError as error:
+            self.add_error("variables", str(error))
+            return None
+
+    def take(self, errors: dict[str, list[str]]) -> None:
+        """A refused text is told beside its row, not above the form once more."""
+        told = any(name.startswith("mix_") for name in self.errors)
+        super().take({name: messages for name, messages in errors.items() if name != "scripts" or not told})
+
+
+class _LinesField(forms.CharField):
+    """Text of many lines, as it was typed: browsers send each line's end as CR LF."""
+
+    def to_python(self, value: Any) -> str:
+        return str(super().to_python(value) or "").replace("\r\n", "\n")
+
+
+def _lines(label: str, help_text: str) -> forms.CharField:
+    attrs = {"rows": 3, "spellcheck": "false", "autocomplete": "off", "class": "pd-mono"}
+    return _LinesField(
+        label=label, help_text=help_text, required=False, strip=False, widget=forms.Textarea(attrs=attrs)
+    )
+
+
+def script_text_field(label: str, help_text: str) -> forms.CharField:
+    """The text of a script, needed."""
+    attrs = {"rows": 18, "spellcheck": "false", "autocomplete": "off", "class": "pd-mono script-text", "wrap": "off"}
+    return _LinesField(label=label, help_text=help_text, strip=False, widget=forms.Textarea(attrs=attrs))
+
+
+def _choice(label: str, choices: list[Any], *, initial: str = "", help: str = "") -> forms.ChoiceField:
+    return forms.ChoiceField(label=label, choices=choices, required=False, initial=initial, help_text=help)
+
+
+def _weighed(row: dict[str, str]) -> str:
+    return row["value"] if row["weight"] == "1" else f"{row['value']}@{row['weight']}"
+
+
+def _script(row: dict[str, str]) -> dict[str, Any]:
+    if "text" in row:
+        return row
+    return {"script_version": row["value"].removeprefix("version:"), "weight": row["weight"]}
+
+
+def read(lines: str) -> dict[str, Any]:
+    """Variables typed as lines: `rows = 10`, `city = 'Oslo'`; raises ValueError naming the line."""
+    found: dict[str, Any] = {}
+    for number, line in enumerate(lines.split("\n"), start=1):
+        if not line.strip():
+            continue
+        if not (said := _ASSIGNED.fullmatch(line)):
+            raise ValueError(f"line {number} is {line.strip()!r}: write a name, =, and a number or text in quotes")
+        found[said["name"]] = said["text"] if said["number"] is None else _number(number, said["number"])
+    return found
+
+
+def _number(line: int, typed: str) -> int | float:
+    try:
+        return int(typed) if re.fullmatch(r"[+-]?[0-9]{1,20}", typed) else float(typed)
+    except ValueError:
+        raise ValueError(f"line {line}: {typed!r} is no number: put text in single quotes") from None
+
+
+def written(variables: dict[str, Any]) -> str:
+    """The lines that `read` reads."""
+    return "\n".join(f"{name} = {_quoted(value)}" for name, value in variables.items())
+
+
+def _quoted(value: Any) -> str:
+    return f"'{value}'" if isinstance(value, str) else str(value)

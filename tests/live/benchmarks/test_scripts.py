@@ -1,0 +1,257 @@
+"""Runs with scripts of users on a real server: gated, confined, mixed by weight, and refused to roles of power."""
+
+import signal
+import time
+
+import pytest
+
+from benchmarks import runner, sandbox, script_library, submitting
+from benchmarks.engines.pgbench import binary, gate
+from benchmarks.errors import InvalidOptions, Refused
+from benchmarks.models import Run, Status, Validity
+from benchmarks.recording import Recorder
+from benchmarks.sandbox import bubblewrap, landlock
+from tests.live.benchmarks.conftest import QUICK, execute, has_samples, pgbenches, wait_for
+from tests.live.conftest import APP_ROLE
+
+ONE = {"text": "\\set n random(1, 10)\nSELECT :n;\n"}
+pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+WAYS = pytest.mark.parametrize("way", [bubblewrap, landlock], ids=["bubblewrap", "landlock"])
+
+
+@pytest.fixture
+def only(monkeypatch):
+    """Let one sandbox alone be there."""
+
+    def choose(*ways):
+        monkeypatch.setattr(sandbox, "WAYS", ways)
+        sandbox.way_for.cache_clear()
+
+    yield choose
+    sandbox.way_for.cache_clear()
+
+
+@pytest.fixture
+def ask(cluster, dataset, in_this_process):
+    """Submits a short run as the role `app`."""
+
+    def submit_run(user=APP_ROLE, confirm="", **options):
+        target = {"cluster": str(cluster.pk), "database": dataset, "user": user}
+        return submitting.submit(target=target, options=QUICK | options, author=None, confirm=confirm)
+
+    return submit_run
+
+
+@WAYS
+def test_a_script_runs_confined(ask, only, way):
+    only(way)
+    run = execute(ask(scripts=[ONE]))
+    assert (run.status, run.validity, run.reasons) == (Status.SUCCEEDED, Validity.VALID, [])
+    assert run.command[1:4] == ["-n", "-f", "script-1.sql@1"]
+    assert run.summary["transactions"] > 100
+    assert way.NAME.lower() not in " ".join(run.command).lower()
+
+
+@WAYS
+def test_a_script_that_got_past_the_gate_finds_no_shell_and_no_file(ask, only, way, monkeypatch, tmp_path):
+    only(way)
+    tmp_path.chmod(0o777)
+    canary = tmp_path / "canary"
+    monkeypatch.setattr(gate, "check", lambda text, **_: None)
+    for text in (
+        f"SELECT 1;\n\\shell touch {canary}\n",
+        f"SELECT 1;\n\\setshell x touch {canary}; echo 7\n",
+        f"SELECT 1 \\shell /usr/bin/touch {canary}\n",
+    ):
+        run = execute(ask(scripts=[{"text": text}]))
+        assert (run.status, run.exit_code) == (Status.FAILED, 2), run.error
+    assert not canary.exists()
+
+
+def test_the_gate_is_asked_again_before_the_program_starts(ask):
+    run = ask(scripts=[ONE])
+    smuggled = [*run.options["scripts"]]
+    smuggled[0]["text"] = "SELECT 1;\nSELECT 1 \\shell echo"
+    Run.objects.filter(pk=run.pk).update(options=run.options | {"scripts": smuggled})
+    run = execute(run)
+    assert run.status == Status.FAILED
+    assert "script 1, line 2: this backslash is not allowed" in run.error
+    assert run.command == []
+
+
+def test_where_no_sandbox_works_scripts_are_refused_and_built_in_ones_run(ask, only):
+    only()
+    run = execute(ask(scripts=[ONE]))
+    assert run.status == Status.FAILED
+    assert run.error.startswith("a script of your own needs a sandbox, and none works here")
+    assert execute(ask()).status == Status.SUCCEEDED
+
+
+def test_scripts_are_mixed_by_weight_and_reported_each(ask):
+    script = script_library.create(name="counting", text="SELECT count(*) FROM pgbench_branches;\n")
+    run = execute(ask(builtin=["select-only@6"], scripts=[{"script": "counting", "weight": 3}, ONE]))
+    assert (run.status, run.validity) == (Status.SUCCEEDED, Validity.VALID), run.reasons
+    assert run.command[1:8] == ["-n", "-b", "select-only@6", "-f", "script-1-counting-v1.sql@3", "-f", "script-2.sql@1"]
+    assert [(one["name"], one["weight"], one["target_percent"]) for one in run.summary["scripts"]] == [
+        ("<builtin: select only>", 6, 60.0),
+        ("script-1-counting-v1.sql", 3, 30.0),
+        ("script-2.sql", 1, 10.0),
+    ]
+    assert sum(one["transactions"] for one in run.summary["scripts"]) == run.summary["transactions"]
+    script.delete()
+    again = submitting.submit(
+        target={"cluster": str(run.cluster_id), "database": run.database, "user": run.role},
+        options=run.options,
+        author=None,
+    )
+    assert again.options == run.options
+
+
+@pytest.mark.parametrize("protocol", ["simple", "extended", "prepared"])
+def test_variables_reach_a_script_alike_under_every_protocol(ask, postgres, dataset, protocol):
+    with postgres.connect(dataset) as connection:
+        connection.execute("DROP TABLE IF EXISTS heard; CREATE TABLE heard (n int, share float, less int, word text)")
+        connection.execute("GRANT ALL ON heard TO app")
+    text = "\\set twice 2 * :n\nINSERT INTO heard VALUES (:twice, :share, 5-:less, :word);\n"
+    given = {"n": 21, "share": 0.25, "less": -3, "word": "Oslo-7:b/c@d.e"}
+    run = execute(
+        ask(scripts=[{"text": text}], variables=given, protocol=protocol, transactions=1, clients=1, duration="")
+    )
+    assert run.status == Status.SUCCEEDED, run.error
+    with postgres.connect(dataset) as connection:
+        assert connection.execute("SELECT * FROM heard").fetchall() == [(42, 0.25, 8, "Oslo-7:b/c@d.e")]
+
+
+HOSTILE = [
+    "x'); DROP TABLE kept; --",
+    "'; DROP TABLE kept; SELECT '",
+    "\\'; DROP TABLE kept; --",
+    "$$; DROP TABLE kept; $$",
+    "/**/ OR 1=1",
+    "kept;DROP/**/TABLE/**/kept",
+    ":word",
+    "' UNION SELECT rolpassword FROM pg_authid WHERE rolname LIKE '",
+    "UNION SELECT usename FROM pg_user WHERE usename LIKE ",
+    '"; DROP TABLE kept; --"',
+    "|| current_user ||",
+    "E'\\''",
+]
+
+
+@pytest.mark.parametrize("protocol", ["simple", "extended", "prepared"])
+@pytest.mark.parametrize("place", [":word", "':word'", "'a :word b'"])
+def test_text_of_a_variable_never_becomes_sql(ask, postgres, dataset, protocol, place):
+    with postgres.connect(dataset) as connection:
+        connection.execute("DROP TABLE IF EXISTS kept, said; CREATE TABLE kept (n int); CREATE TABLE said (word text)")
+        connection.execute("ALTER TABLE kept OWNER TO app; GRANT ALL ON said TO app")
+    refused = 0
+    for value in HOSTILE:
+        options = {"transactions": 1, "clients": 1, "duration": "", "protocol": protocol, "variables": {"word": value}}
+        try:
+            run = ask(scripts=[{"text": f"INSERT INTO said SELECT {place};\n"}], **options)
+        except InvalidOptions:
+            refused += 1
+            continue
+        execute(run)
+        with postgres.connect(dataset) as connection:
+            assert connection.execute("SELECT to_regclass('kept')::text").fetchone() == ("kept",)
+            heard = connection.execute("DELETE FROM said RETURNING word").fetchall()
+            assert heard == ([(value,)] if place == ":word" else []), (value, heard)
+    assert refused == (len(HOSTILE) - 1 if protocol == "simple" else 0)  # `:word` is a word
+
+
+@pytest.mark.parametrize(
+    ("grant", "reason"),
+    [
+        ("ALTER ROLE reaching SUPERUSER", "is a superuser"),
+        ("GRANT pg_execute_server_program TO reaching", "is a member of pg_execute_server_program"),
+        ("GRANT pg_read_server_files TO reaching", "is a member of pg_read_server_files"),
+        ("GRANT pg_write_server_files TO middle; GRANT middle TO reaching", "is a member of pg_write_server_files"),
+        ("ALTER ROLE middle SUPERUSER; GRANT middle TO reaching", "is a member of middle"),
+        ("ALTER ROLE reaching CREATEROLE", "may make itself a member of pg_execute_server_program"),
+    ],
+)
+def test_a_role_that_reaches_the_servers_host_gets_no_script(ask, cluster, postgres, grant, reason):
+    with postgres.connect() as connection:
+        connection.execute("CREATE ROLE reaching LOGIN PASSWORD 'reaching'; CREATE ROLE middle")
+        if reason.startswith("may") and connection.info.server_version >= 160_000:
+            reason = ""
+        connection.execute(grant)
+    known = cluster.role_passwords.model(cluster=cluster, role="reaching")
+    known.password = "reaching"
+    known.save(force_insert=True)
+    try:
+        if reason:
+            with pytest.raises(Refused, match=f"role reaching {reason}.*choose a role without such rights"):
+                ask(user="reaching", scripts=[ONE])
+        else:
+            ask(user="reaching", scripts=[ONE])
+    finally:
+        with postgres.connect() as connection:
+            connection.execute("DROP ROLE reaching; DROP ROLE middle")
+    assert not reason or not Run.objects.filter(role="reaching").exists()
+
+
+def test_the_admin_that_is_a_superuser_gets_no_script(ask):
+    with pytest.raises(Refused, match="role postgres is a superuser"):
+        ask(user="", scripts=[ONE])
+
+
+def test_a_right_that_came_after_the_submit_is_seen_before_the_start(ask, postgres):
+    run = ask(scripts=[ONE])
+    with postgres.connect() as connection:
+        connection.execute("GRANT pg_execute_server_program TO app")
+        try:
+            run = execute(run)
+        finally:
+            connection.execute("REVOKE pg_execute_server_program FROM app")
+    assert run.status == Status.FAILED
+    assert "role app is a member of pg_execute_server_program" in run.error
+    assert run.command == []
+
+
+def test_a_protected_cluster_asks_for_the_name(ask, cluster, dataset):
+    cluster.protected = True
+    cluster.save(update_fields=["protected"])
+    with pytest.raises(Refused, match=f"is protected and a script of your own may write.*name, {dataset}, to go on"):
+        ask(scripts=[ONE])
+    assert ask(confirm=dataset, scripts=[ONE]).status == Status.QUEUED
+
+
+@WAYS
+def test_a_confined_load_is_cancelled_whole(ask, only, way, monkeypatch):
+    only(way)
+    run = ask(scripts=[ONE], duration=60)
+    claimed = Run.objects.claim(str(run.pk), "local")
+    started = time.monotonic()
+    real = Recorder.sample
+
+    def cancel_then(recorder, progress, at):
+        recorder.run.request_cancel()
+        real(recorder, progress, at)
+
+    monkeypatch.setattr(Recorder, "sample", cancel_then)
+    runner.execute(claimed)
+    run.refresh_from_db()
+    assert (run.status, run.exit_code) == (Status.CANCELLED, -signal.SIGTERM)
+    assert pgbenches(run) == []
+    assert time.monotonic() - started < 10
+
+
+def test_a_confined_load_dies_with_its_worker(worker, cluster, dataset):
+    """The worker's processes are killed; what they started, inside its sandbox too, is gone a second later."""
+    target = {"cluster": str(cluster.pk), "database": dataset, "user": APP_ROLE}
+    run = submitting.submit(target=target, options=QUICK | {"duration": 60, "scripts": [ONE]}, author=None)
+    run = wait_for(run, has_samples(1))
+    inside = pgbenches(run)
+    assert len(inside) >= 2, "pgbench runs in bubblewrap, under a process of that"
+    worker.kill(signal.SIGKILL)
+    killed_at = time.monotonic()
+    while pgbenches(run):
+        assert time.monotonic() - killed_at < 1.0, "pgbench outlives its worker"
+        time.sleep(0.01)
+    Run.objects.filter(pk=run.pk).update(status=Status.LOST)
+
+
+def test_which_pgbench_is_confined_is_the_one_that_runs():
+    assert sandbox.way_for(binary.find().path) in (bubblewrap, landlock)
