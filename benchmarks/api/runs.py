@@ -15,6 +15,7 @@ from rest_framework.response import Response
 
 from benchmarks import cancelling, importing, submitting, targets, waiting
 from benchmarks.api.filters import RunFilter
+from benchmarks.api.latencies import LatenciesOfRun
 from benchmarks.api.looks import LooksOfRun
 from benchmarks.api.serializers import (
     AskedRunSerializer,
@@ -62,7 +63,7 @@ def submit(asked: dict[str, Any], author: User) -> Run:
     )
 
 
-class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, LooksOfRun):
+class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, LatenciesOfRun, LooksOfRun):
     """Executions of a load program against a cluster directly or through a pool."""
 
     queryset = Run.objects.prefetch_related(Prefetch("parts", Run.objects.only("pk", "parent").order_by("number")))

@@ -7,6 +7,7 @@ they belong, and the intervals that they change are told.
 from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
+from typing import Any
 
 from benchmarks.latencies.contract import Logged
 from benchmarks.latencies.histogram import Histogram, percentile
@@ -14,7 +15,7 @@ from benchmarks.latencies.histogram import Histogram, percentile
 KEPT = 400_000  # latencies held for late-comers, of the newest intervals; all of them are in the histogram
 SHOWN = {"latency_p50_ms": 50.0, "latency_p95_ms": 95.0, "latency_p99_ms": 99.0}
 
-Figures = dict[str, float]
+Figures = dict[str, Any]  # floats; typed so that it fits dataclasses.replace, which knows no names
 
 
 class Intervals:

@@ -6,8 +6,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from benchmarks import charting, comparing
+from benchmarks import charting, comparing, statements
 from benchmarks.comparing import Subject
+from benchmarks.latencies import showing
 from benchmarks.models import Purpose, Run, Validity
 from benchmarks.views.ids import id_of
 
@@ -30,6 +31,8 @@ def run_compare(request: HttpRequest) -> HttpResponse:
         "going_on": [run for run in runs if not run.is_final],
         "compared": compared,
         "noise": comparing.NOISE_STATEMENT,
+        "statements": statements.compare([run.statements for run in runs], comparable=all(map(_is_valid, runs))),
+        "repeated": showing.repeated(runs),
         "courses": [
             {"label": _label(run), "valid": _is_valid(run) or not run.is_final, **charting.progress(run)} for run in runs
         ],

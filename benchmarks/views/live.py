@@ -12,6 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 from benchmarks import cancelling, charting, comparing, datasets, waiting
 from benchmarks.conditions import words
 from benchmarks.engines import engine
+from benchmarks.latencies import showing
 from benchmarks.models import Purpose, Run, RunOutput
 from pools.views.access import staff_only
 
@@ -66,7 +67,9 @@ def _parts(run: Run) -> dict[str, Any]:
         "command": shlex.join(run.command),
         "conditions": words.in_words(run.conditions),
         "words": engine(run.engine).WORDS,
+        "several_scripts": len({statement.get("script") for statement in run.statements}) > 1,
         **_made(run),
+        **_spread(run),
     }
 
 
@@ -76,6 +79,12 @@ def _made(run: Run) -> dict[str, Any]:
         return {}
     made = datasets.tables_made(run)
     return {"made": made, "made_size": made.of_size(made.size)}
+
+
+def _spread(run: Run) -> dict[str, Any]:
+    """How the latencies of a run that has ended are spread; nothing where none were logged."""
+    spread = showing.of_run(run) if run.is_final and run.purpose == Purpose.LOAD else None
+    return {"spread": spread, "columns": showing.columns(spread), "marks": showing.marks(spread)} if spread else {}
 
 
 def _tiles(run: Run, summary: dict[str, Any]) -> dict[str, Any]:

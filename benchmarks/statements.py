@@ -1,0 +1,63 @@
+"""The statement tables (-r) of runs side by side: each statement's latency with its ratio to the first run's; pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.comparing import Direction, Tone, tone_of
+
+Key = tuple[int, str, int]  # script, statement, and the how manieth time it stands there
+
+
+@dataclass(frozen=True)
+class StatementCell:
+    """One run's figures of a statement; all None where that run did not have it."""
+
+    latency_ms: float | None = None
+    more_ms: float | None = None  # than in the first run
+    ratio: float | None = None
+    tone: Tone = Tone.NONE
+    failures: int | None = None
+    retries: int | None = None
+
+
+@dataclass(frozen=True)
+class StatementRow:
+    """A statement over all runs."""
+
+    script: int
+    statement: str
+    cells: tuple[StatementCell, ...]
+
+
+def compare(tables: Sequence[Sequence[Mapping[str, Any]]], *, comparable: bool) -> list[StatementRow]:
+    """Rows in the order in which the statements are met; `comparable` is whether the runs' figures may be compared."""
+    keyed = [_keyed(table) for table in tables]
+    keys = dict.fromkeys(key for table in keyed for key in table)
+    return [_row(key, keyed, comparable) for key in keys]
+
+
+def _keyed(table: Sequence[Mapping[str, Any]]) -> dict[Key, Mapping[str, Any]]:
+    found: dict[Key, Mapping[str, Any]] = {}
+    for row in table:
+        place = 0
+        while (key := (row.get("script") or 1, row["statement"], place)) in found:
+            place += 1
+        found[key] = row
+    return found
+
+
+def _row(key: Key, tables: Sequence[dict[Key, Mapping[str, Any]]], comparable: bool) -> StatementRow:
+    first = tables[0].get(key, {}).get("latency_ms")
+    cells = [_cell(table.get(key), None if table is tables[0] else first, comparable) for table in tables]
+    return StatementRow(key[0], key[1], tuple(cells))
+
+
+def _cell(row: Mapping[str, Any] | None, base_ms: float | None, comparable: bool) -> StatementCell:
+    if row is None:
+        return StatementCell()
+    latency_ms: float | None = row.get("latency_ms")
+    more_ms = None if base_ms is None or latency_ms is None else round(latency_ms - base_ms, 3)
+    ratio = latency_ms / base_ms if base_ms and latency_ms is not None else None
+    tone = tone_of(ratio, Direction.DOWN) if comparable else Tone.NONE
+    return StatementCell(latency_ms, more_ms, ratio, tone, row.get("failures"), row.get("retries"))
