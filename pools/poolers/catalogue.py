@@ -35,8 +35,9 @@ class Setting:
 
     `since` is the first release that knows it, `until` the first that no longer does; a setting whose default or
     values changed with a release has a record for each time. `restart`: the program reads it at its start only.
-    `pattern`: a regular expression that a text must match whole. `fixed`: why the panel only shows it. `needs`: for
-    some of its values, the other settings that must be given with them. `refused`: choices that the program takes and
+    `pattern`: a regular expression that a text must match whole. `fixed`: why the panel only shows it. `also`:
+    names that some releases have for it, and that the panel does not take. `needs`: for some of its values, the other
+    settings that must be given with them. `refused`: choices that the program takes and
     the panel does not, with the reason. `check` judges the content of a FILE, or a text
     further than its pattern, and a certificate's `key` is the setting of its private key.
     """
@@ -57,6 +58,7 @@ class Setting:
     restart: bool = False
     label: str = ""
     fixed: str = ""
+    also: tuple[str, ...] = ()
     needs: tuple[tuple[str, tuple[str, ...]], ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
     check: Check | None = None
@@ -90,7 +92,10 @@ def problems(
     for name, value in values.items():
         named = [setting for setting in catalogue if setting.name == name]
         here = [setting for setting in named if setting.scope == scope]
-        if not here:
+        called = next((setting.name for setting in catalogue if setting.scope == scope and name in setting.also), "")
+        if called:
+            yield name, f"{name} is called {called} here, whatever the release calls it: give that"
+        elif not here:
             yield name, _unknown(name, scope, named)
         elif fault := _fault_at(here, value, version):
             yield name, fault

@@ -16,6 +16,7 @@ SETTINGS = of_group(
         "",
         "More server connections when clients wait too long",
         maximum=LARGEST_RESERVE,
+        also=("reserve_pool_size",),  # its name since 1.24
         **OF_POOL,
     ),
     number(

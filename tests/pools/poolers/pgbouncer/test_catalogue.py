@@ -64,6 +64,7 @@ def test_defaults_that_changed_have_a_record_for_each_time():
         (Scope.PROGRAM, {"connect_query": "SELECT 1"}, "connect_query is no setting of a program, but of a pool"),
         (Scope.PROGRAM, {"listen_port": 7000}, "listen_port is not given by the panel: clients and the panel know it"),
         (Scope.POOL, {"max_client_conn": 5}, "max_client_conn is no setting of a pool, but of a program"),
+        (Scope.POOL, {"reserve_pool_size": 5}, "reserve_pool_size is called reserve_pool here"),
         (Scope.USER, {"connect_query": "SELECT 1"}, "connect_query is no setting of a user, but of a pool"),
     ],
 )
