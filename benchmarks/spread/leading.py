@@ -4,6 +4,7 @@ The leader runs no load. It holds what is held once for all parts, and it alone 
 own lease and attempt; its parts see when the whole has ended, whoever ended it, and end with it.
 """
 
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ from benchmarks.runner import DeadlinePassed, Ending, Stopped
 from benchmarks.spread import outcome
 from benchmarks.spread.crew import Crew
 
+log = logging.getLogger(__name__)
+
 LOOK_S = 0.1  # while the parts prepare
 MERGE_S = 0.4
 READY_WITHIN_S = 60.0
@@ -29,6 +32,7 @@ ENDED_WITHIN_S = 30.0  # a part whose worker died is found by its lease
 
 def execute(run: Run) -> None:
     """Carry out a run over several generators that this worker claimed, to exactly one final state."""
+    log.info("this worker leads run %s over %s", run.pk, ", ".join(run.wanted_generators))
     runner.bring_to_its_end(run, _lead)
 
 

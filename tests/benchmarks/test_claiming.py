@@ -10,6 +10,9 @@ from django.db import connections
 
 from benchmarks.errors import Fenced, IllegalTransition
 from benchmarks.models import Run, Status
+from benchmarks.models.runs import led
+from benchmarks.spread import parting
+from tests.benchmarks.records import the_options
 from tests.pools.api.conftest import make_cluster
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -66,6 +69,81 @@ def test_a_generator_carries_one_run_at_a_time():
     assert Run.objects.claim(str(first.pk), "north")
     assert Run.objects.claim(str(second.pk), "north") is None
     assert Run.objects.claim(str(second.pk), "south")
+
+
+def test_a_run_is_claimed_by_the_generator_it_names_alone():
+    run = Run.objects.enqueue(cluster=make_cluster(), generator="north", wanted_generators=["north"])
+    assert Run.objects.claim(str(run.pk), "south") is None
+    assert Run.objects.claim(str(run.pk), "north")
+
+
+def test_a_run_alongside_starts_where_others_are_and_those_that_did_not_ask_wait_for_it():
+    cluster = make_cluster()
+    first, beside, after = (Run.objects.enqueue(cluster=cluster, alongside=one) for one in (False, True, False))
+    claimed = [Run.objects.claim(str(run.pk), "north") for run in (first, beside)]
+    assert [one.generator for one in claimed] == ["north", "north"]
+    claimed[0].finish(Status.SUCCEEDED)
+    assert Run.objects.claim(str(after.pk), "north") is None
+    claimed[1].finish(Status.SUCCEEDED)
+    assert Run.objects.claim(str(after.pk), "north")
+
+
+def a_spread_run(*generators: str, **fields: Any) -> Run:
+    run = Run.objects.enqueue(wanted_generators=list(generators), options=the_options(clients=6), **fields)
+    parting.make_parts(run)
+    return run
+
+
+def test_a_run_over_several_claims_all_its_generators_or_none():
+    busy = Run.objects.claim(str(Run.objects.enqueue(cluster=make_cluster("one")).pk), "west")
+    run = a_spread_run("east", "west", cluster=make_cluster("two"))
+    assert Run.objects.claim(str(run.pk), "east") is None
+    assert set(run.parts.values_list("status", flat=True)) == {Status.QUEUED}
+    busy.finish(Status.SUCCEEDED)
+    claimed = Run.objects.claim(str(run.pk), "far-away")
+    assert (claimed.status, claimed.generator) == (Status.STARTING, "east, west")
+    assert set(run.parts.values_list("status", "generator", "started_at")) == {
+        (Status.STARTING, "east", None),
+        (Status.STARTING, "west", None),
+    }
+    other = Run.objects.enqueue(cluster=make_cluster("three"))
+    assert Run.objects.claim(str(other.pk), "east") is None
+
+
+def test_of_runs_over_generators_that_they_share_one_starts():
+    runs = [a_spread_run("east", name, cluster=make_cluster(name)) for name in ("north", "south", "west")]
+    claims = at_once([lambda run=run: Run.objects.claim(str(run.pk), "any") for run in runs])
+    assert len([claim for claim in claims if claim]) == 1
+    started = Run.objects.exclude(parent=None).filter(status=Status.STARTING)
+    assert started.count() == 2
+
+
+def test_a_part_is_taken_up_once_by_its_own_generator_and_only_with_its_whole():
+    run = a_spread_run("east", "west", cluster=make_cluster())
+    part = run.parts.get(generator="east")
+    assert Run.objects.claim(str(part.pk), "east") is None
+    Run.objects.claim(str(run.pk), "east")
+    assert Run.objects.claim(str(part.pk), "west") is None
+    taken = at_once([lambda: Run.objects.claim(str(part.pk), "east")] * 4)
+    assert len([one for one in taken if one]) == 1
+
+
+def test_the_parts_of_a_queued_run_end_with_it():
+    run = a_spread_run("east", "west")
+    assert run.request_cancel()
+    assert set(run.parts.values_list("status", flat=True)) == {Status.CANCELLED}
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        (["east", "west"], "east, west"),
+        ([f"generator-number-{at}" for at in range(5)], "generator-number-0, generator-number-1 and 3 more"),
+        (["x" * 63, "y"], "x" * 45 + " and 1 more"),
+    ],
+)
+def test_the_generators_of_a_run_are_told_as_far_as_they_fit(names, text):
+    assert led(names) == text
 
 
 def test_the_second_of_a_group_is_due_once_the_first_has_ended():

@@ -8,10 +8,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from benchmarks import reaping
+from benchmarks import cancelling, reaping
 from benchmarks.errors import Fenced
 from benchmarks.models import ACTIVE, FINAL, Run, Status
+from benchmarks.recording import Recorder
+from benchmarks.spread import parting
 from panel.quickstart.ports import free_port
+from tests.benchmarks.records import the_options
 from tests.pools.api.conftest import make_cluster
 
 pytestmark = pytest.mark.django_db
@@ -20,9 +23,10 @@ ENDS = st.sampled_from([Status.SUCCEEDED, Status.FAILED, Status.TIMED_OUT])
 
 
 class Life(RuleBasedStateMachine):
-    """Two clusters, two generators, and whatever may happen to runs in any order."""
+    """Two clusters, two generators, and whatever may happen to runs, and to parts of runs over both, in any order."""
 
     runs = Bundle("runs")
+    wholes = Bundle("wholes")
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,6 +39,41 @@ class Life(RuleBasedStateMachine):
     @rule(target=runs, where=st.integers(0, 1))
     def submit(self, where: int) -> Run:
         return Run.objects.enqueue(cluster=self.clusters[where])
+
+    @rule(target=runs, where=st.integers(0, 1), generator=GENERATORS)
+    def submit_to_one_generator(self, where: int, generator: str) -> Run:
+        return Run.objects.enqueue(cluster=self.clusters[where], wanted_generators=[generator], generator=generator)
+
+    @rule(target=wholes, where=st.integers(0, 1))
+    def submit_over_both(self, where: int) -> Run:
+        run = Run.objects.enqueue(
+            cluster=self.clusters[where], wanted_generators=["north", "south"], options=the_options(clients=4)
+        )
+        parting.make_parts(run)
+        return run
+
+    @rule(run=wholes, generator=GENERATORS)
+    def deliver_a_whole(self, run: Run, generator: str) -> None:
+        self.deliver(run, generator)
+
+    @rule(run=wholes, which=st.integers(0, 1), generator=GENERATORS)
+    def deliver_a_part(self, run: Run, which: int, generator: str) -> None:
+        self.deliver(run.parts.order_by("number")[which], generator)
+
+    @rule(run=wholes, which=st.integers(-1, 1))
+    def cancel_a_whole_or_a_part(self, run: Run, which: int) -> None:
+        found = Run.objects.get(pk=run.pk) if which < 0 else run.parts.order_by("number")[which]
+        cancelling.cancel(found)
+
+    @rule(run=wholes)
+    def dismiss_its_parts(self, run: Run) -> None:
+        """As its leader does, once it has claimed the whole."""
+        for part in run.parts.filter(attempt=1):
+            part.request_cancel()
+
+    @rule(run=wholes, which=st.integers(-1, 1))
+    def let_the_lease_of_a_whole_or_a_part_run_out(self, run: Run, which: int) -> None:
+        self.let_the_lease_run_out(run if which < 0 else run.parts.order_by("number")[which])
 
     @rule(run=runs, generator=GENERATORS)
     def deliver(self, run: Run, generator: str) -> None:
@@ -82,8 +121,31 @@ class Life(RuleBasedStateMachine):
 
     @invariant()
     def a_cluster_and_a_generator_carry_one_run(self) -> None:
-        active = list(Run.objects.filter(status__in=ACTIVE).values_list("cluster", "generator"))
-        assert len({cluster for cluster, _ in active}) == len({generator for _, generator in active}) == len(active)
+        active = list(Run.objects.filter(status__in=ACTIVE))
+        clusters = [run.cluster_id for run in active if run.parent_id is None]
+        generators = [run.generator for run in active if not run.is_spread]
+        assert len(set(clusters)) == len(clusters)
+        assert len(set(generators)) == len(generators)
+        assert set(generators) <= {"north", "south"}
+
+    @invariant()
+    def a_run_is_where_it_was_asked_to_be(self) -> None:
+        for run in Run.objects.exclude(attempt=0):
+            assert run.is_spread or run.generator in (run.wanted_generators or ["north", "south"])
+
+    @invariant()
+    def a_whole_and_its_parts_start_together_or_not_at_all(self) -> None:
+        for run in Run.objects.wholes().prefetch_related("parts"):
+            assert {part.attempt for part in run.parts.all()} <= {run.attempt}
+
+    @invariant()
+    def no_part_is_left_queued_once_its_whole_has_ended(self) -> None:
+        assert not Run.objects.filter(status=Status.QUEUED, parent__status__in=FINAL).exists()
+
+    @invariant()
+    def a_part_of_an_ended_whole_is_told_to_end(self) -> None:
+        for part in Run.objects.filter(status__in=ACTIVE, parent__status__in=FINAL):
+            assert Recorder(part).cancel_requested()
 
     @invariant()
     def what_has_ended_stays_as_it_is(self) -> None:

@@ -37,6 +37,54 @@ def test_nothing_stands_before_a_lone_run(demo):
     assert waiting.waits_for(Run.objects.enqueue(cluster=demo)) is None
 
 
+def test_a_run_waits_for_the_one_on_its_generator(demo, seen):
+    seen("east")
+    active = Run.objects.enqueue(status=Status.RUNNING, generator="east", options={"duration": 30})
+    found = waiting.waits_for(Run.objects.enqueue(cluster=demo, generator="east", wanted_generators=["east"]))
+    assert (found.run, found.place, found.missing) == (active, "on generator east", ())
+    assert found.sentences == ["waits for run 1 on generator east, about 30 s left"]
+
+
+def test_a_run_over_several_waits_for_whichever_is_busy(demo, seen):
+    seen("east")
+    seen("west")
+    active = Run.objects.enqueue(status=Status.RUNNING, generator="west")
+    found = waiting.waits_for(Run.objects.enqueue(cluster=demo, wanted_generators=["east", "west"]))
+    assert (found.run, found.place) == (active, "on generator west")
+
+
+def test_while_all_are_busy_any_run_waits_for_the_one_that_ends_first(demo, seen):
+    for name, duration in (("east", 300), ("west", 30)):
+        seen(name)
+        Run.objects.enqueue(status=Status.RUNNING, generator=name, options={"duration": duration})
+    found = waiting.waits_for(Run.objects.enqueue(cluster=demo))
+    assert (found.run.number, found.place) == (2, "on generator west, as all are busy")
+
+
+def test_a_generator_that_is_gone_is_told_with_when_it_was_seen(demo, seen):
+    seen("west")
+    seen("east", ago_s=40)
+    found = waiting.waits_for(Run.objects.enqueue(cluster=demo, wanted_generators=["east", "north", "west"]))
+    assert (found.run, found.sentences) == (
+        None,
+        ["its generator east was last seen 40 s ago", "its generator north is not known any more"],
+    )
+
+
+def test_without_any_generator_or_any_that_can_the_run_says_so(demo, seen):
+    run = Run.objects.enqueue(cluster=demo, engine="jmeter")
+    assert waiting.waits_for(run).sentences == ["no generator is alive: start a worker"]
+    seen("east", engines={"pgbench": "15.18"})
+    assert waiting.waits_for(run).sentences == ["no generator that is alive has jmeter"]
+
+
+def test_a_run_alongside_waits_for_nobody(demo, seen):
+    seen("east")
+    Run.objects.enqueue(cluster=demo, status=Status.RUNNING, generator="east")
+    Run.objects.enqueue(cluster=demo)
+    assert waiting.waits_for(Run.objects.enqueue(cluster=demo, alongside=True)) is None
+
+
 def test_a_run_that_is_not_queued_waits_for_nothing(demo):
     assert waiting.waits_for(Run.objects.enqueue(cluster=demo, status=Status.CANCELLED)) is None
 
