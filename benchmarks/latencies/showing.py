@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from math import log10
 from typing import Any
 
-from benchmarks.latencies.histogram import FIRM_COUNT, Bar, Histogram, merged
+from benchmarks.latencies.histogram import FIRM_COUNT, PERCENTILES, Bar, Histogram, merged
 from benchmarks.models import LatencyHistogram, Purpose, Run, Validity
+
+FIGURES = frozenset({f"latency_{name}_ms" for name in PERCENTILES} | {"latency_samples"})  # of a summary
 
 
 @dataclass(frozen=True)

@@ -54,14 +54,13 @@ def run_cancel(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 def _parts(run: Run) -> dict[str, Any]:
     summary = run.summary or charting.partial_summary(run)
+    spread = showing.of_run(run) if run.is_final and run.purpose == Purpose.LOAD else None
     return {
         "run": run,
         "tiles": _tiles(run, summary),
         "waiting": waiting.waits_for(run),
         "pair": _pair(run),
-        "figures": [
-            (metric, summary[metric.key]) for metric in comparing.METRICS if summary.get(metric.key) is not None
-        ],
+        "figures": _figures(summary, spread),
         "is_partial": bool(summary) and not run.summary,
         "is_prepare": run.purpose == Purpose.PREPARE,
         "command": shlex.join(run.command),
@@ -69,7 +68,7 @@ def _parts(run: Run) -> dict[str, Any]:
         "words": engine(run.engine).WORDS,
         "several_scripts": len({statement.get("script") for statement in run.statements}) > 1,
         **_made(run),
-        **_spread(run),
+        **({"spread": spread, "columns": showing.columns(spread), "marks": showing.marks(spread)} if spread else {}),
     }
 
 
@@ -81,10 +80,11 @@ def _made(run: Run) -> dict[str, Any]:
     return {"made": made, "made_size": made.of_size(made.size)}
 
 
-def _spread(run: Run) -> dict[str, Any]:
-    """How the latencies of a run that has ended are spread; nothing where none were logged."""
-    spread = showing.of_run(run) if run.is_final and run.purpose == Purpose.LOAD else None
-    return {"spread": spread, "columns": showing.columns(spread), "marks": showing.marks(spread)} if spread else {}
+def _figures(summary: dict[str, Any], spread: showing.Spread | None) -> list[tuple[comparing.Metric, Any]]:
+    """What the result lists; the percentiles stand with the histogram where there is one."""
+    elsewhere = showing.FIGURES if spread else frozenset()
+    metrics = (metric for metric in comparing.METRICS if metric.key not in elsewhere)
+    return [(metric, summary[metric.key]) for metric in metrics if summary.get(metric.key) is not None]
 
 
 def _tiles(run: Run, summary: dict[str, Any]) -> dict[str, Any]:

@@ -33,6 +33,12 @@ def test_the_page_of_a_run_draws_its_latencies_and_says_what_they_rest_on(staff:
     assert "scheduled start" not in page
 
 
+def test_percentiles_stand_with_the_histogram_where_there_is_one(staff: Client):
+    summary = {"tps": 9.0, "latency_p95_ms": 1.5, "latency_samples": 4}
+    assert "Latency, 95th percentile" not in page_of(staff, logged(a_finished_run(summary=summary), [1_500] * 4))
+    assert "Latency, 95th percentile" in page_of(staff, a_finished_run(summary=summary))
+
+
 def test_under_a_rate_the_page_says_from_when_latency_counts(staff: Client):
     options = the_options(rate=50)
     page = page_of(staff, logged(a_finished_run(options=options), [1_000]))
