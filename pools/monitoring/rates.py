@@ -56,9 +56,13 @@ def reading(figures: PoolFigures, rates: Rates | None) -> Reading:
 
 
 def whole(readings: Iterable[Reading]) -> Reading:
-    """A pooler's figures from those of its pools: sums, the longest wait, and times weighted by what ended."""
+    """A pooler's figures from those of its pools: sums, the longest wait, and times weighted by what ended.
+
+    One whose console answers and names no pool has no connections, which is known; its rates are not.
+    """
     listed = list(readings)
-    found: Reading = {name: _sum(one[name] for one in listed) for name in (*GAUGES, *RATES)}
+    found: Reading = {name: _sum(one[name] for one in listed) or 0 for name in GAUGES}
+    found |= {name: _sum(one[name] for one in listed) for name in RATES}
     found["maxwait_ms"] = max((one["maxwait_ms"] or 0 for one in listed), default=0)
     for name, weight in WEIGHTS.items():
         found[name] = mean((one[name], one[weight] or 0) for one in listed)

@@ -17,7 +17,7 @@
     const line = box.querySelector("[data-budget-line]");
     const strong = document.createElement("strong");
     strong.textContent = String(Math.abs(left));
-    line.replaceChildren(strong, left < 0 ? ` over the budget: ${free} are free` : ` of ${free} free ones left after this pool`);
+    line.replaceChildren(strong, left < 0 ? ` over the budget: ${Math.max(0, free)} are free` : ` of ${free} free ones left after this pool`);
   };
   document.addEventListener("input", (event) => {
     if (["size", "further_reserve_pool"].includes(event.target.name)) show();

@@ -65,4 +65,4 @@ def test_a_whole_pooler_sums_its_pools_and_weights_their_times():
 
 
 def test_a_pooler_without_pools_is_idle():
-    assert rates.whole([]) == {name: 0 if name == "maxwait_ms" else None for name in rates.FIGURES}
+    assert rates.whole([]) == {name: 0 if name in rates.GAUGES else None for name in rates.FIGURES}
