@@ -7,13 +7,14 @@ from django import forms
 from django.db.models import TextChoices
 from django.forms import BoundField
 
-from benchmarks import load_options
+from benchmarks import load_options, threshold_fields
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES, availability
 from benchmarks.engines.contract import Field
 from benchmarks.errors import InvalidOptions
 from benchmarks.models import Purpose, Run
 from benchmarks.profile_forms import offer_profiles
 from benchmarks.script_forms import SHOWN_APART, WithScripts
+from benchmarks.threshold_fields import WithThresholds
 from pools.forms import Typed
 from pools.models import Cluster, Pool
 
@@ -106,7 +107,7 @@ class OptionsForm(Typed):
         return any(field.errors or field.value() not in (one.default, None, "") for one, field in self.advanced)
 
 
-class RunForm(WithScripts, OptionsForm):
+class RunForm(WithScripts, WithThresholds, OptionsForm):
     """A run against a pool, a cluster, or both in turn; only the target of the chosen route is required."""
 
     use_required_attribute = False
@@ -230,7 +231,8 @@ def initial_of(run: Run) -> dict[str, Any]:
     route = Route.POOLED if run.pool_id else Route.DIRECT
     target = {"route": route, "pool": run.pool_id, "cluster": run.cluster_id, "database": run.database}
     target["user"] = run.role
-    return {**target, "name": run.name, "engine": run.engine, **run.options}
+    named = {"name": run.name, "engine": run.engine}
+    return {**target, **named, **run.options, **threshold_fields.initial_of(run.thresholds)}
 
 
 def _field_of(option: Field) -> forms.Field:

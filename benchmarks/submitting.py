@@ -1,6 +1,7 @@
 """Submitting runs: everything is checked first, saved next, and sent to a worker once it is committed."""
 
 import uuid
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -24,6 +25,7 @@ from pools.servers.login_failures import Cause
 
 PING_S = 1.0
 NAME_CAP = 200
+Thresholds = Sequence[dict[str, Any]]  # as benchmarks.gates reads them
 
 
 def submit(
@@ -37,6 +39,7 @@ def submit(
     group: uuid.UUID | None = None,
     confirm: str = "",
     place: Placement = ANYWHERE,
+    thresholds: Thresholds = (),
 ) -> Run:
     """A queued run against `{"pool": id, "user": role?}` or `{"cluster": id, "database": name, "user": role?}`.
 
@@ -45,8 +48,8 @@ def submit(
     """
     aim, checked = _checked(target, options, engine, purpose, confirm)
     _require_queue()
-    placed = place.fields(engine, purpose)
-    return _enqueue(aim, checked, author=author, purpose=purpose, name=name, group=group, engine=engine, **placed)
+    shared: dict[str, Any] = {"author": author, "purpose": purpose, "name": name, "group": group, "engine": engine}
+    return _enqueue(aim, checked, **shared, **place.fields(engine, purpose), thresholds=list(thresholds))
 
 
 def submit_series(
@@ -60,12 +63,13 @@ def submit_series(
     name: str = "",
     confirm: str = "",
     place: Placement = ANYWHERE,
+    thresholds: Thresholds = (),
 ) -> list[Run]:
     """The same run `count` times, one after the other, as one group. Raises as `submit` does, for all or none."""
     aim, checked = _checked(target, options, engine, purpose, confirm)
     _require_queue()
     shared: dict[str, Any] = {"author": author, "purpose": purpose, "name": name, "engine": engine}
-    shared |= {"group": uuid.uuid4()} | place.fields(engine, purpose)
+    shared |= {"group": uuid.uuid4(), "thresholds": list(thresholds)} | place.fields(engine, purpose)
     with transaction.atomic():
         return [_enqueue(aim, checked, **shared) for _ in range(count)]
 
@@ -80,6 +84,7 @@ def submit_pair(
     name: str = "",
     confirm: str = "",
     place: Placement = ANYWHERE,
+    thresholds: Thresholds = (),
 ) -> tuple[Run, Run]:
     """Two runs of one group that follow each other: the pool's database directly, then through the pool.
 
@@ -91,7 +96,7 @@ def submit_pair(
     direct = Target(pooled.cluster, pooled.database, role=role)
     _require_queue()
     shared: dict[str, Any] = {"author": author, "purpose": Purpose.LOAD, "name": name, "engine": engine}
-    shared |= {"group": uuid.uuid4()} | place.fields(engine, Purpose.LOAD)
+    shared |= {"group": uuid.uuid4(), "thresholds": list(thresholds)} | place.fields(engine, Purpose.LOAD)
     with transaction.atomic():
         return _enqueue(direct, checked, **shared), _enqueue(pooled, checked, **shared)
 

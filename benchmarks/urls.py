@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, path
 
-from benchmarks.views import compare, datasets, importing, live, profiles, runs
+from benchmarks.views import compare, datasets, importing, keeping, live, profiles, runs
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/", runs.run_list, name="run-list"),
@@ -12,6 +12,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/import/", importing.run_import, name="run-import"),
     path("runs/<uuid:pk>/", live.run_detail, name="run-detail"),
     path("runs/<uuid:pk>/output/", live.run_output, name="run-output"),
+    path("runs/<uuid:pk>/note/", keeping.run_annotate, name="run-annotate"),
+    path("runs/<uuid:pk>/baseline/", keeping.run_baseline, name="run-baseline"),
+    path("runs/<uuid:pk>/export/<slug:kind>/", keeping.run_export, name="run-export"),
     path("runs/<uuid:pk>/cancel/", live.run_cancel, name="run-cancel"),
     path("runs/<uuid:pk>/again/", runs.run_again, name="run-again"),
     path("settings-profiles/", profiles.profile_list, name="profile-list"),

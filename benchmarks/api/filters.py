@@ -20,9 +20,11 @@ class RunFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filte
 
     parent = django_filters.UUIDFilter(label="The id of a run over several generators, for its parts")
 
+    tag = django_filters.CharFilter(field_name="tags__name", label="A tag, whole")
+
     class Meta:
         model = Run
-        fields = ["status", "target", "engine", "experiment", "purpose", "group", "validity"]
+        fields = ["status", "target", "engine", "experiment", "purpose", "group", "validity", "gate", "is_baseline"]
 
     def aimed_at(self, runs: RunQuerySet, name: str, target: UUID) -> RunQuerySet:
         """Runs against the cluster directly or through one of its pools, or through the pool."""

@@ -14,6 +14,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from benchmarks import cancelling, importing, submitting, targets, waiting
+from benchmarks.api.annotations import AnnotationsOfRun
+from benchmarks.api.exports import ExportsOfRun
 from benchmarks.api.filters import RunFilter
 from benchmarks.api.latencies import LatenciesOfRun
 from benchmarks.api.looks import LooksOfRun
@@ -49,7 +51,7 @@ def field_errors() -> Iterator[None]:
 
 def submit(asked: dict[str, Any], author: User) -> Run:
     """Queue what was asked for; the first run of it."""
-    common = {name: asked[name] for name in ("options", "engine", "name", "confirm")} | {"author": author}
+    common = {name: asked[name] for name in ("options", "engine", "name", "confirm", "thresholds")} | {"author": author}
     common["place"] = Placement(asked["generators"], asked["alongside"])
     target = asked["target"]
     if asked["pair"]:
@@ -63,10 +65,14 @@ def submit(asked: dict[str, Any], author: User) -> Run:
     )
 
 
-class RunViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, LatenciesOfRun, LooksOfRun):
+class RunViewSet(
+    mixins.ListModelMixin, mixins.RetrieveModelMixin, LatenciesOfRun, LooksOfRun, AnnotationsOfRun, ExportsOfRun
+):
     """Executions of a load program against a cluster directly or through a pool."""
 
-    queryset = Run.objects.prefetch_related(Prefetch("parts", Run.objects.only("pk", "parent").order_by("number")))
+    queryset = Run.objects.prefetch_related(
+        Prefetch("parts", Run.objects.only("pk", "parent").order_by("number")), "tags"
+    )
     serializer_class = RunSerializer
     lookup_value_converter = "uuid"
     write_scope = "run"

@@ -6,7 +6,7 @@ from uuid import UUID
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from benchmarks import live
+from benchmarks import gates, live
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
 from benchmarks.models import Purpose, Run, RunOutput, Sample
 
@@ -49,6 +49,28 @@ class SummarySerializer(serializers.Serializer[dict[str, Any]]):
         return {**super().to_representation(summary), **summary}
 
 
+class ThresholdSerializer(serializers.Serializer[Any]):
+    """What a figure must reach: at least or at most so much; `value` and `passed` once the run has ended."""
+
+    metric = serializers.ChoiceField(list(gates.GAUGES))
+    at_least = serializers.FloatField(required=False)
+    at_most = serializers.FloatField(required=False)
+    value = serializers.FloatField(read_only=True, allow_null=True)
+    passed = serializers.BooleanField(read_only=True, allow_null=True)
+
+
+@extend_schema_field(ThresholdSerializer(many=True))
+class ThresholdsField(serializers.ListField):
+    """Thresholds as they were sent; benchmarks.gates checks them."""
+
+    def to_internal_value(self, raw: Any) -> Any:
+        """The thresholds, every fault named by its place."""
+        try:
+            return gates.read(super().to_internal_value(raw))
+        except gates.InvalidThresholds as error:
+            raise serializers.ValidationError(error.errors) from error
+
+
 class RunSerializer(serializers.ModelSerializer[Run]):
     """A run; `validity` is empty until it ended, `group` is shared by runs that were started together."""
 
@@ -64,6 +86,8 @@ class RunSerializer(serializers.ModelSerializer[Run]):
     generators = serializers.ListField(
         source="wanted_generators", child=serializers.CharField(), read_only=True, help_text="As asked for; none: any"
     )
+    thresholds = serializers.SerializerMethodField()
+    tags: Any = serializers.SlugRelatedField(many=True, read_only=True, slug_field="name")
     parts: Any = serializers.PrimaryKeyRelatedField(
         many=True, read_only=True, help_text="One a generator, where it is spread over several"
     )
@@ -98,10 +122,25 @@ class RunSerializer(serializers.ModelSerializer[Run]):
             "summary",
             "statements",
             "conditions",
+            "thresholds",
+            "gate",
+            "note",
+            "tags",
+            "is_baseline",
             "client_version",
             "server_version",
         ]
         read_only_fields = fields
+
+    @extend_schema_field(ThresholdSerializer(many=True))
+    def get_thresholds(self, run: Run) -> Any:
+        """Each with what was measured and whether that is enough; `passed` is null until the run has ended."""
+        judged = gates.judge(run.thresholds, run.summary)
+        return [
+            {"metric": one.metric, one.bound: one.limit, "value": one.value, "passed": one.passed}
+            | ({} if run.is_final else {"passed": None})
+            for one in judged
+        ]
 
     @extend_schema_field(TargetSerializer())
     def get_target(self, run: Run) -> Any:
@@ -154,6 +193,12 @@ class AskedRunSerializer(serializers.Serializer[Any]):
     )
     alongside = serializers.BooleanField(
         default=False, help_text="Start although another run is on the target or the generator: they disturb each other"
+    )
+
+    thresholds = ThresholdsField(
+        child=serializers.JSONField(),
+        default=list,
+        help_text="What the figures must reach for the run's `gate` to be `passed`; a run that is not valid fails",
     )
 
     def validate(self, asked: dict[str, Any]) -> dict[str, Any]:

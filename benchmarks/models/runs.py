@@ -9,6 +9,7 @@ from django.db import IntegrityError, models, transaction
 from django.db.models import Exists, Max, OuterRef, Q
 from django.utils import timezone
 
+from benchmarks import gates
 from benchmarks.errors import Fenced, IllegalTransition
 from pools.models import Cluster, Pool
 
@@ -287,9 +288,17 @@ class Run(models.Model):
         return self._end(Run.objects.expired().filter(pk=self.pk, attempt=self.attempt), Status.LOST, **values)
 
     def _end(self, rows: "RunQuerySet", status: Status, **values: Any) -> bool:
+        if self.thresholds:
+            values["gate"] = self._gate(status, values)
         done = bool(rows.update(status=status, finished_at=timezone.now(), lease_until=None, **values))
         self.refresh_from_db()
         return done
+
+    def _gate(self, status: Status, values: dict[str, Any]) -> Gate:
+        """What its thresholds say of an ending: only figures that may be relied on pass."""
+        valid = status == Status.SUCCEEDED and values.get("validity") == Validity.VALID
+        through = gates.passes(self.thresholds, values.get("summary", self.summary), valid=valid)
+        return Gate.PASSED if through else Gate.FAILED
 
     def request_cancel(self) -> bool:
         """Ask for its end: a queued run ends now, an active one when its worker sees it; repeated calls are fine.

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from benchmarks import cancelling, charting, comparing, datasets, waiting
+from benchmarks import annotating, cancelling, charting, comparing, datasets, gates, waiting
 from benchmarks.conditions import words
 from benchmarks.engines import engine
 from benchmarks.latencies import showing
@@ -28,6 +28,8 @@ def run_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
         return render(request, "benchmarks/run_detail.html#parts", _parts(run))
     course = charting.course(run)
     context = _parts(run) | {
+        "baseline": annotating.baseline_of(run),
+        "tag_line": ", ".join(tag.name for tag in run.tags.all()),
         "course": course | _live_terms(run),
         "table": charting.few(course["samples"], ROWS_WITHOUT_SCRIPT, "tps"),
         "log": _log(run),
@@ -64,6 +66,7 @@ def _parts(run: Run) -> dict[str, Any]:
         "is_partial": bool(summary) and not run.summary,
         "is_prepare": run.purpose == Purpose.PREPARE,
         "command": shlex.join(run.command),
+        "judged": gates.judge(run.thresholds, summary),
         "conditions": words.in_words(run.conditions),
         "words": engine(run.engine).WORDS,
         "several_scripts": len({statement.get("script") for statement in run.statements}) > 1,

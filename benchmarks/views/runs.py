@@ -88,7 +88,7 @@ def run_create(request: HttpRequest) -> HttpResponse:
 def _start(form: RunForm, author: Any) -> tuple[Run | None, int]:
     """Start what the form asks for: the run to show (the first of a pair), or None with the answer's status."""
     chosen = form.cleaned_data
-    named = {"engine": form.engine_name, "name": chosen["name"], "confirm": chosen["confirm"]}
+    named = {"engine": form.engine_name, "name": chosen["name"], "confirm": chosen["confirm"], "thresholds": form.thresholds}
     try:
         if chosen["route"] == Route.BOTH:
             return submitting.submit_pair(chosen["pool"], chosen["options"], author, user=chosen["user"], **named)[
@@ -164,7 +164,7 @@ def run_again(request: HttpRequest, pk: UUID) -> HttpResponse:
     direct = {"cluster": str(old.cluster_id), "database": old.database, "user": old.role}
     target = {"pool": str(old.pool_id), "user": old.role} if old.pool_id else direct
     try:
-        again = {"options": old.options, "engine": old.engine, "name": old.name}
+        again = {"options": old.options, "engine": old.engine, "name": old.name, "thresholds": old.thresholds}
         run = submitting.submit(target=target, author=request.user, **again)
     except (BenchmarksError, PoolsError) as error:
         messages.error(request, f"Run {old.number} was not started again: {error}")

@@ -47,6 +47,7 @@ def test_a_run_reads_as_contracted(runner, run, cluster):
     read = runner.get(url_of(run)).json()
     assert set(read) == CONTRACT | {
         "name", "purpose", "group", "progress_percent", "generators", "alongside", "parent", "parts",
+        "thresholds", "gate", "note", "tags", "is_baseline",
     }  # fmt: skip
     assert read["target"] == {"cluster": str(cluster.pk), "database": "app", "pool": None, "label": "shop/app"}
     assert read["summary"] == dict.fromkeys(FIGURES)

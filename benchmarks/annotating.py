@@ -1,0 +1,77 @@
+"""What people say of a run: a note, tags, and which one the others of its target are measured by."""
+
+from collections.abc import Iterable
+
+from django.db import transaction
+
+from benchmarks.errors import BenchmarksError, IllegalTransition
+from benchmarks.models import Run, Tag, Validity
+from benchmarks.models.runs import RunQuerySet
+
+NOTE_CHARACTERS = 10_000
+TAG_CHARACTERS, MOST_TAGS = 40, 20
+
+
+class InvalidNote(BenchmarksError):
+    """What was said can't be kept; `errors` holds messages by field."""
+
+    def __init__(self, errors: dict[str, list[str]]) -> None:
+        self.errors = errors
+        super().__init__("; ".join(f"{name}: {message}" for name, found in errors.items() for message in found))
+
+
+def split(text: str) -> list[str]:
+    """The tags of a line of words with commas between them."""
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def annotate(run: Run, *, note: str | None = None, tags: Iterable[str] | None = None, name: str | None = None) -> None:
+    """Write what is given and leave the rest; raises `InvalidNote` with nothing written."""
+    wanted = None if tags is None else list(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
+    _check(note, wanted)
+    with transaction.atomic():
+        if note is not None:
+            run.note = note
+        if name is not None:
+            run.name = name
+        run.save(update_fields=["note", "name"])
+        if wanted is not None:
+            run.tags.set([Tag.objects.get_or_create(name=tag)[0] for tag in wanted])
+            Tag.objects.filter(runs=None).delete()
+
+
+def pin(run: Run) -> None:
+    """Let the other runs on its target be measured by this one, and no longer by another."""
+    if run.validity != Validity.VALID:
+        raise IllegalTransition(f"{run} is not valid: its figures are nothing to measure others by")
+    with transaction.atomic():
+        _same_target(run).filter(is_baseline=True).update(is_baseline=False)
+        run.is_baseline = True
+        run.save(update_fields=["is_baseline"])
+
+
+def unpin(run: Run) -> None:
+    """Measure nothing by it any more."""
+    run.is_baseline = False
+    run.save(update_fields=["is_baseline"])
+
+
+def baseline_of(run: Run) -> Run | None:
+    """The run that this one is measured by; None where none is pinned, and for the pinned one itself."""
+    return _same_target(run).filter(is_baseline=True).exclude(pk=run.pk).first()
+
+
+def _same_target(run: Run) -> RunQuerySet:
+    return Run.objects.filter(cluster=run.cluster_id, database=run.database, pool=run.pool_id, engine=run.engine)
+
+
+def _check(note: str | None, tags: list[str] | None) -> None:
+    errors: dict[str, list[str]] = {}
+    if note is not None and len(note) > NOTE_CHARACTERS:
+        errors["note"] = [f"{len(note):,} characters are too many: use at most {NOTE_CHARACTERS:,}"]
+    if tags is not None and len(tags) > MOST_TAGS:
+        errors["tags"] = [f"{len(tags)} tags are too many: use at most {MOST_TAGS}"]
+    elif long := [tag for tag in tags or [] if len(tag) > TAG_CHARACTERS]:
+        errors["tags"] = [f"{long[0][:60]!r} is too long: a tag has at most {TAG_CHARACTERS} characters"]
+    if errors:
+        raise InvalidNote(errors)

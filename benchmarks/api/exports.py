@@ -1,0 +1,34 @@
+"""A run to take away, over the API: CSV, JSON, HTML, or the program's own output."""
+
+from django.http.response import HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.decorators import action
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+
+from benchmarks.exporting import evidence, files
+from benchmarks.models import Run
+
+AS = OpenApiParameter("as", str, enum=list(files.MAKERS), description="What kind of file; `json` where left out")
+
+
+class ExportsOfRun(GenericViewSet[Run]):
+    """`runs/{id}/evidence/` and `runs/{id}/export/`."""
+
+    @extend_schema(responses=OpenApiTypes.OBJECT, filters=False)
+    @action(detail=True)
+    def evidence(self, request: Request, pk: str) -> Response:
+        """All that is known of the run in one document: command, versions, settings, revision, hardware, samples."""
+        return Response(evidence.of(self.get_object()))
+
+    @extend_schema(responses={(200, "*/*"): OpenApiTypes.BINARY}, parameters=[AS], filters=False)
+    @action(detail=True)
+    def export(self, request: Request, pk: str) -> HttpResponseBase:
+        """The run as a file: `csv` its samples, `json` its evidence, `html` its page, `log` what was printed."""
+        kind = request.query_params.get("as", "json")
+        if kind not in files.MAKERS:
+            raise ValidationError({"as": [f"{kind!r} is no kind of file here: use one of {', '.join(files.MAKERS)}"]})
+        return files.answer(self.get_object(), kind)

@@ -1,0 +1,76 @@
+"""A run's page as one file: everything inside it, nothing loaded, no script."""
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+from django.contrib.staticfiles import finders
+from django.template.loader import render_to_string
+
+from benchmarks import comparing, gates
+from benchmarks.charting import planned_seconds
+from benchmarks.conditions import words
+from benchmarks.exporting.drawing import Line, draw
+from benchmarks.models import PoolSample, Run, RunOutput, Sample
+
+LOG_LINES = 200
+DRAWN_AT_MOST = 2_000
+
+
+def of(run: Run) -> str:
+    """The HTML text."""
+    summary = run.summary
+    output = RunOutput.objects.filter(run=run).first()
+    context: dict[str, Any] = {
+        "run": run,
+        "tags": run.tags.all(),
+        "figures": [
+            (metric, summary[metric.key]) for metric in comparing.METRICS if summary.get(metric.key) is not None
+        ],
+        "judged": gates.judge(run.thresholds, summary),
+        "drawings": _drawings(run),
+        "conditions": words.in_words(run.conditions),
+        "server": run.evidence.get("server", {}),
+        "pooler": run.evidence.get("pooler"),
+        "generator": run.evidence.get("generator"),
+        "command": shlex.join(run.command),
+        "log": output.stderr.splitlines()[-LOG_LINES:] if output else [],
+        "stdout": output.stdout if output else "",
+        "style": _style(),
+    }
+    return render_to_string("benchmarks/run_export.html", context)
+
+
+def _style() -> str:
+    """The style sheet of the file, out of the panel's own folder of them."""
+    found = finders.find("css/run_export.css")
+    return Path(str(found)).read_text(encoding="utf-8") if found else ""
+
+
+def _drawings(run: Run) -> list[Any]:
+    samples = _thin(list(run.samples.order_by("attempt", "seq")))
+    pool = _thin(list(run.pool_samples.order_by("attempt", "seq")))
+    last = max([one.t for one in samples[-1:]] + [one.t for one in pool[-1:]] + [0.0])
+    span = max(float(planned_seconds(run) or 0.0), last)
+    charts = (
+        ("Throughput", "transactions per second", [_line("tps", samples, "tps")]),
+        ("Latency", "ms", [_line("average", samples, "latency_ms"), *_percentiles(samples)]),
+        ("The pool", "connections", [_line(label, pool, name) for label, name in _POOL]),
+    )
+    return [one for title, unit, lines in charts if (one := draw(title, unit, lines, span))]
+
+
+_POOL = (("clients waiting", "cl_waiting"), ("clients active", "cl_active"), ("servers active", "sv_active"))
+
+
+def _percentiles(samples: list[Sample]) -> list[Line]:
+    return [_line(label, samples, f"latency_{label}_ms") for label in ("p95", "p99")]
+
+
+def _line(label: str, rows: list[Sample] | list[PoolSample], name: str) -> Line:
+    return Line(label, [(row.t, getattr(row, name)) for row in rows])
+
+
+def _thin(rows: list[Any]) -> list[Any]:
+    step = -(-len(rows) // DRAWN_AT_MOST)
+    return rows[:: step or 1]

@@ -1,0 +1,76 @@
+"""A run to take away."""
+
+import json
+import re
+import uuid
+
+import pytest
+
+from benchmarks.models import Look
+from tests.callers import anonymous, bearer
+
+pytestmark = pytest.mark.django_db
+URL = "/api/v1/runs/"
+
+
+def export(caller, run, kind):
+    answer = caller.get(f"{URL}{run.pk}/export/", {"as": kind})
+    return answer, b"".join(answer.streaming_content).decode() if answer.streaming else answer.content.decode()
+
+
+def test_samples_as_csv(runner, run):
+    answer, text = export(runner, run, "csv")
+    assert answer["Content-Disposition"] == f'attachment; filename="pooldeck-run-{run.number}.csv"'
+    lines = text.splitlines()
+    assert lines[0].startswith("t,tps,latency_ms,stddev_ms,failed")
+    assert lines[1].startswith("1.0,101.0,1.5,0.1,0,,")
+    assert len(lines) == 4
+
+
+def test_all_that_is_known_in_one_document(runner, run):
+    Look.objects.create(run=run, attempt=1, seq=9, t=1.0, kind="server", figures={"commits": 3})
+    run.command, run.evidence = ["pgbench", "-c", "2"], {"server": {"version": "PostgreSQL 15.18"}}
+    run.thresholds, run.summary = [{"metric": "tps", "at_least": 10.0}], {"tps": 99.5}
+    run.save()
+    answer, text = export(runner, run, "json")
+    found = json.loads(text)
+    assert answer["Content-Type"] == "application/json"
+    assert found == runner.get(f"{URL}{run.pk}/evidence/").json()
+    assert (found["format"], found["run"]["command"]) == ("pooldeck run 1", ["pgbench", "-c", "2"])
+    assert [one["tps"] for one in found["samples"]] == [101.0, 102.0, 103.0]
+    assert found["looks"] == [{"kind": "server", "t": 1.0, "commits": 3}]
+    assert found["result"]["thresholds"] == [{"metric": "tps", "at_least": 10.0, "value": 99.5, "passed": True}]
+    assert found["output"]["stdout"] == "tps = 101.5"
+    assert found["surroundings"]["server"]["version"] == "PostgreSQL 15.18"
+
+
+def test_the_page_loads_nothing_and_believes_nobody(runner, run):
+    run.name, run.note = "<script>alert(1)</script>", "<img src=x onerror=alert(1)>"
+    run.save(update_fields=["name", "note"])
+    answer, text = export(runner, run, "html")
+    assert answer["Content-Type"].startswith("text/html")
+    assert "<script" not in text
+    assert "<img" not in text
+    assert "&lt;script&gt;" in text
+    assert not re.search(r"<[^>]*\b(?:src|href)=|@import|url\(", text)
+    assert text.count("<svg") == 2  # throughput and latency
+    assert "default-src 'none'" in text
+
+
+def test_what_was_printed(runner, run):
+    assert export(runner, run, "log")[1] == "progress: 1.0 stps = 101.5"
+
+
+def test_another_kind_is_refused_by_name(runner, run):
+    answer, text = export(runner, run, "pdf")
+    assert (answer.status_code, json.loads(text)) == (
+        400,
+        {"as": ["'pdf' is no kind of file here: use one of csv, json, html, log"]},
+    )
+
+
+def test_who_may_take_it(run):
+    assert export(anonymous(), run, "csv")[0].status_code == 401
+    assert export(bearer("read"), run, "csv")[0].status_code == 200
+    assert bearer("read").post(f"{URL}{run.pk}/export/").status_code == 403
+    assert bearer("read").get(f"{URL}{uuid.uuid4()}/evidence/").status_code == 404

@@ -1,0 +1,67 @@
+"""Notes, tags and the pinned baseline of a target."""
+
+import pytest
+
+from benchmarks import annotating
+from benchmarks.annotating import InvalidNote
+from benchmarks.errors import IllegalTransition
+from benchmarks.models import Run, Tag
+from tests.pools.records import a_cluster
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def cluster():
+    return a_cluster()
+
+
+def a_run(cluster, **changes) -> Run:
+    return Run.objects.enqueue(**{"cluster": cluster, "database": "shop", "validity": "valid"} | changes)
+
+
+def tags_of(run: Run) -> list[str]:
+    return [tag.name for tag in run.tags.all()]
+
+
+def test_what_is_not_given_stays(cluster):
+    run = a_run(cluster)
+    annotating.annotate(run, note="before the upgrade", tags=["nightly", " pg16 ", "nightly", ""])
+    annotating.annotate(run, tags=["pg16"])
+    annotating.annotate(run, name="evening")
+    run.refresh_from_db()
+    assert (run.note, run.name, tags_of(run)) == ("before the upgrade", "evening", ["pg16"])
+    assert [tag.name for tag in Tag.objects.all()] == ["pg16"]
+
+
+@pytest.mark.parametrize(
+    ("given", "errors"),
+    [
+        ({"note": "x" * 10_001}, {"note": ["10,001 characters are too many: use at most 10,000"]}),
+        ({"tags": [str(n) for n in range(21)]}, {"tags": ["21 tags are too many: use at most 20"]}),
+        ({"tags": ["y" * 41]}, {"tags": [f"'{'y' * 41}' is too long: a tag has at most 40 characters"]}),
+    ],
+)
+def test_too_much_is_refused_with_nothing_written(cluster, given, errors):
+    run = a_run(cluster)
+    with pytest.raises(InvalidNote) as caught:
+        annotating.annotate(run, **{"note": "new", "tags": ["new"]} | given)
+    assert caught.value.errors == errors
+    run.refresh_from_db()
+    assert (run.note, tags_of(run)) == ("", [])
+
+
+def test_one_baseline_of_a_target(cluster):
+    first, second, elsewhere = a_run(cluster), a_run(cluster), a_run(cluster, database="other")
+    for run in (first, elsewhere, second):
+        annotating.pin(run)
+    assert [run.number for run in Run.objects.filter(is_baseline=True).order_by("number")] == [2, 3]
+    assert annotating.baseline_of(first) == second
+    assert annotating.baseline_of(second) is None
+    annotating.unpin(second)
+    assert annotating.baseline_of(first) is None
+
+
+def test_doubtful_figures_are_no_baseline(cluster):
+    with pytest.raises(IllegalTransition, match="is not valid: its figures are nothing to measure others by"):
+        annotating.pin(a_run(cluster, validity="suspect"))
