@@ -80,7 +80,7 @@ def watch(stopwatch: Stopwatch) -> None:
         (files, "replace", "write"),
         (files, "read", "write"),
         (console, "reload", POOLER),
-        (console, "rows", "SHOW"),
+        (console, "table", "SHOW"),
         (PgBouncerSession, "read_back", "compare"),
         (PgBouncerSession, "restarts_needed", "compare"),
         (PgBouncerSession, "log_in", "log in"),

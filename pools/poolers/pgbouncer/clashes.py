@@ -14,6 +14,7 @@ from pools.poolers.pgbouncer.entries import Entry
 
 TOLERANT = (1, 24)
 Rows = Collection[Mapping[str, object]]
+Forced = Mapping[object, object]  # name of an entry → its fixed user, as SHOW DATABASES has it
 
 
 class FoundBy(Enum):
@@ -24,16 +25,15 @@ class FoundBy(Enum):
     ENTRY = "user="
 
 
-def losing_their_user(databases: Rows, wanted: Iterable[Entry]) -> set[str]:
-    """Names of entries that have a fixed user now (SHOW DATABASES) and shall have none."""
-    userless = {entry.name for entry in wanted if not entry.user}
-    return {str(row["name"]) for row in databases if row["name"] in userless and row["force_user"]}
+def losing_their_user(forced: Forced, wanted: Iterable[Entry]) -> set[str]:
+    """Names of entries that have a fixed user now and shall have none."""
+    return {entry.name for entry in wanted if not entry.user and forced.get(entry.name)}
 
 
 def deadly(
     version: Version,
     pools: Rows,
-    databases: Rows,
+    forced: Forced,
     wanted: Iterable[Entry],
     listed: Collection[str],
     listed_after: Collection[str],
@@ -45,7 +45,7 @@ def deadly(
     if version >= TOLERANT:
         return set()
     names = {row["database"] for row in pools}
-    forced = {str(name): row["force_user"] for row in databases if (name := row["name"]) in names}
+    forced = {name: forced[name] for name in names if name in forced}
     becoming = forced | {entry.name: entry.user or None for entry in wanted if entry.name in names}
     return {
         str(row["database"])
@@ -54,7 +54,7 @@ def deadly(
     }
 
 
-def _found(pool: Mapping[str, object], forced: Mapping[str, object], listed: Collection[str]) -> FoundBy:
+def _found(pool: Mapping[str, object], forced: Forced, listed: Collection[str]) -> FoundBy:
     name, user = str(pool["database"]), pool["user"]
     if forced.get(name) == user:
         return FoundBy.ENTRY

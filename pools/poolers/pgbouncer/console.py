@@ -2,14 +2,16 @@
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from operator import itemgetter
 from threading import Event, Timer
+from typing import NamedTuple
 
 import psycopg
 from psycopg.abc import Buffer
 from psycopg.adapt import Loader
-from psycopg.rows import DictRow, dict_row
+from psycopg.rows import DictRow, dict_row, tuple_row
 
 from panel.crypto import SealBroken
 from pools.errors import ConsoleRefused, PoolerUnreachable
@@ -41,6 +43,21 @@ WORDS: dict[str, tuple[int, int]] = {
     "peer_pools": (1, 19),
     "version": (1, 18),
 }
+
+
+class Table(NamedTuple):
+    """What SHOW answered, without a dictionary for each of ten thousand rows."""
+
+    columns: tuple[str, ...]
+    rows: list[tuple[object, ...]]
+
+    def picked(self, *columns: str) -> Callable[[tuple[object, ...]], tuple[object, ...]]:
+        """What takes these columns, at least two, out of a row."""
+        return itemgetter(*map(self.columns.index, columns))
+
+    def row(self, values: tuple[object, ...]) -> Row:
+        """A row by its columns."""
+        return dict(zip(self.columns, values, strict=True))
 
 
 class NoAnswer(PoolerUnreachable):
@@ -89,13 +106,19 @@ def show(pooler: Pooler, word: str) -> Rows:
 
 def rows(connection: Console, word: str) -> Rows:
     """The rows of `SHOW word` over an open console; raises `PoolerUnreachable` when it is gone, `ConsoleRefused`."""
+    shown = table(connection, word)
+    return [shown.row(values) for values in shown.rows]
+
+
+def table(connection: Console, word: str) -> Table:
+    """The same as a table, for what may be ten thousand rows."""
     if word not in WORDS:
         raise Rejected(f"SHOW {word} is not offered: use one of {', '.join(sorted(WORDS))}")
     try:
-        return _ask(connection, f"SHOW {word}", ANSWER_TIMEOUT_S).fetchall()
+        return _table(connection, word)
     except UnicodeDecodeError:  # rare, and the loader of any text is slow on ten thousand rows
         connection.adapters.register_loader("text", _AnyText)
-        return _ask(connection, f"SHOW {word}", ANSWER_TIMEOUT_S).fetchall()
+        return _table(connection, word)
 
 
 def command(connection: Console, statement: str, within_s: float = ANSWER_TIMEOUT_S) -> None:
@@ -114,6 +137,13 @@ def reload(connection: Console) -> None:
 def reason_of(error: psycopg.Error) -> str:
     """The server's or libpq's own words, on one line, without the address it repeats."""
     return " ".join(str(error).split()).removeprefix("connection failed: ") or type(error).__name__
+
+
+def _table(connection: Console, word: str) -> Table:
+    cursor = _ask(connection, f"SHOW {word}", ANSWER_TIMEOUT_S)
+    cursor.row_factory = tuple_row  # type: ignore[assignment]  # of the rows that are fetched from here on
+    rows: list[tuple[object, ...]] = cursor.fetchall()  # type: ignore[assignment]
+    return Table(tuple(column.name for column in cursor.description or ()), rows)
 
 
 def _ask(connection: Console, statement: str, within_s: float) -> psycopg.Cursor[DictRow]:

@@ -97,7 +97,9 @@ class PgBouncer:
 
     def compare(self, pooler: Pooler, texts: Mapping[str, str]) -> dict[UUID, str]:
         """SHOW DATABASES against the entries of pooldeck.ini."""
-        return verify.faults(console.show(pooler, "databases"), entries.read(texts.get(render.DATABASES, "")))
+        with console.open(pooler) as connection:
+            shown = console.table(connection, "databases")
+        return verify.faults(shown, entries.read(texts.get(render.DATABASES, "")))
 
     def compare_program(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
         """SHOW CONFIG and SHOW USERS against pooldeck_settings.ini and the limits of users."""

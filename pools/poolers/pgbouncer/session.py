@@ -103,7 +103,7 @@ class PgBouncerSession:
         wanted = self.reader.read(text_of(contents, DATABASES))
         own = render.own_keys(self._drafted.main, "databases")
         gone = self.names - {entry.name for entry in wanted} - own.keys()
-        verify.read_back(console.rows(self.connection, "databases"), wanted, () if "*" in own else gone)
+        verify.read_back(console.table(self.connection, "databases"), wanted, () if "*" in own else gone)
         self._read_back_program(contents)
         try:
             console.open(self.pooler).close()
@@ -139,11 +139,14 @@ class PgBouncerSession:
 
     def _leaving_first(self, wanted: list[Entry], contents: Files) -> set[str]:
         """Names of entries that one reload has to be without; raises `Rejected` where the operator's would have to."""
-        databases, pools, listed = (console.rows(self.connection, word) for word in ("databases", "pools", "users"))
-        leaving = clashes.losing_their_user(databases, wanted)
+        shown = console.table(self.connection, "databases")
+        name, user = (shown.columns.index(column) for column in ("name", "force_user"))
+        forced = {row[name]: row[user] for row in shown.rows}
+        pools, listed = (console.rows(self.connection, word) for word in ("pools", "users"))
+        leaving = clashes.losing_their_user(forced, wanted)
         known = {str(row["name"]) for row in listed}
         known_after = {*render.users(text_of(contents, USERLIST)), *limits.read(text_of(contents, DATABASES))}
-        deadly = clashes.deadly(self.version, pools, databases, wanted, known, known_after)
+        deadly = clashes.deadly(self.version, pools, forced, wanted, known, known_after)
         own = deadly & render.own_keys(text_of(contents, MAIN), "databases").keys()
         if own:
             raise Rejected(

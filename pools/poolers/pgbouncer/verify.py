@@ -2,9 +2,8 @@
 
 import select
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
-from operator import itemgetter
 from uuid import UUID
 
 import psycopg
@@ -19,7 +18,6 @@ from pools.poolers.pgbouncer.entries import Entry
 LOGIN_TIMEOUT_S = 20
 SOON_S = 2
 COLUMNS = ("host", "port", "database", "force_user", "pool_size", "pool_mode", "max_connections")
-_columns = itemgetter(*COLUMNS)
 RESERVE_COLUMNS = {"reserve_pool": "reserve_pool_size", "reserve_pool_size": "reserve_pool"}  # renamed in 1.24
 
 
@@ -27,19 +25,27 @@ class Shut(Exception):
     """Somebody shut the pool at the console, so that no login can prove it; the message says how."""
 
 
-def read_back(rows: Collection[Mapping[str, object]], entries: Iterable[Entry], gone: Iterable[str]) -> None:
+def read_back(shown: console.Table, entries: Iterable[Entry], gone: Iterable[str]) -> None:
     """Compare SHOW DATABASES with the entries and the names that must be gone; raises `Rejected` at a fault."""
-    for pool, fault in faults(rows, entries).items():
+    for pool, fault in faults(shown, entries).items():
         raise Rejected(f"after RELOAD {fault}", pool)
-    for name in {str(row["name"]) for row in rows}.intersection(gone):
+    named = shown.columns.index("name")
+    for name in {str(row[named]) for row in shown.rows}.intersection(gone):
         raise Rejected(f"after RELOAD the pooler still has pool {name}")
 
 
-def faults(rows: Iterable[Mapping[str, object]], entries: Iterable[Entry]) -> dict[UUID, str]:
-    """Pools whose entry is not live as it is written, with the first difference."""
-    live = {str(row["name"]): row for row in rows}
-    found = ((entry.pool, _difference(live.get(entry.name), entry)) for entry in entries)
-    return {UUID(pool): fault for pool, fault in found if fault}
+def faults(shown: console.Table, entries: Iterable[Entry]) -> dict[UUID, str]:
+    """Pools whose entry is not live as SHOW DATABASES says it, with the first difference."""
+    named, compared = shown.columns.index("name"), shown.picked(*COLUMNS)
+    live = {row[named]: row for row in shown.rows}
+    found = {}
+    for entry in entries:
+        row = live.get(entry.name)
+        if row and not entry.settings and compared(row) == _values(entry):  # as most of ten thousand
+            continue
+        if fault := _difference(shown.row(row) if row else None, entry):
+            found[UUID(entry.pool)] = fault
+    return found
 
 
 def log_in(pooler: Pooler, pool: Pool, role: str, password: str, *, moved: bool) -> str:
@@ -119,14 +125,16 @@ def _login_reason(error: psycopg.Error) -> str:
     return console.reason_of(error)
 
 
+def _values(entry: Entry) -> tuple[object, ...]:
+    """What `COLUMNS` have to say of it."""
+    return entry.host, entry.port, entry.database, entry.user or None, entry.size, entry.mode, entry.most
+
+
 def _difference(row: Mapping[str, object] | None, entry: Entry) -> str:
     """The first column that is not what the entry says, in words; empty when all are."""
     if row is None:
         return f"the pooler has no pool {entry.name}"
-    values = (entry.host, entry.port, entry.database, entry.user or None, entry.size, entry.mode, entry.most)
-    if not entry.settings and _columns(row) == values:  # as most of ten thousand
-        return ""
-    wanted: dict[str, object] = dict(zip(COLUMNS, values, strict=True))
+    wanted: dict[str, object] = dict(zip(COLUMNS, _values(entry), strict=True))
     for key, value in entry.settings.items():
         column = key if key in row else RESERVE_COLUMNS.get(key, key)
         if column == "load_balance_hosts" and "," not in entry.host:
