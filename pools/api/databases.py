@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from panel.accounts.permissions import person
+from pools.api.known_fields import KnownFields
 from pools.holdings import databases
 from pools.holdings.databases import Database
 from pools.models import Cluster, Pool
@@ -48,7 +49,7 @@ class DatabaseChangeSerializer(serializers.Serializer[Any]):
     connection_limit = serializers.IntegerField(required=False, help_text=LIMIT_HELP)
 
 
-class NewDatabaseSerializer(DatabaseChangeSerializer):
+class NewDatabaseSerializer(KnownFields, DatabaseChangeSerializer):
     """A database to be made; without an owner it is the panel's login's."""
 
     name = serializers.CharField(trim_whitespace=False)

@@ -12,6 +12,7 @@ from rest_framework.viewsets import GenericViewSet
 
 from panel.accounts.permissions import person
 from pools.api.databases import LIMIT_HELP, NAME, LeadingPoolSerializer
+from pools.api.known_fields import KnownFields
 from pools.holdings import roles
 from pools.holdings.grants import Access
 from pools.holdings.ownership import Owned
@@ -54,7 +55,7 @@ class RoleChangeSerializer(serializers.Serializer[Any]):
     valid_until = serializers.DateTimeField(required=False, allow_null=True, help_text="Of its password; null: no end")
 
 
-class NewRoleSerializer(RoleChangeSerializer):
+class NewRoleSerializer(KnownFields, RoleChangeSerializer):
     """A role to be made, and what it may do in a database, tables to come included."""
 
     name = serializers.CharField(trim_whitespace=False)

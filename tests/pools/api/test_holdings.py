@@ -37,6 +37,18 @@ def test_strangers_and_missing_clusters(admin, cluster, method, path):
 
 
 @pytest.mark.parametrize(
+    ("path", "names"),
+    [
+        ("users/", "can_login, connection_limit, valid_until, name, database, access"),
+        ("databases/", "owner, connection_limit, name, encoding, template"),
+    ],
+)
+def test_a_misspelt_field_is_refused_before_anything_is_made(admin, cluster, path, names):
+    answer = admin.post(f"/api/v1/clusters/{cluster.pk}/{path}", {"name": "shop", "login": False})
+    assert (answer.status_code, answer.json()) == (400, {"login": [f"there is no such field: use {names}"]})
+
+
+@pytest.mark.parametrize(
     ("method", "path"),
     [("delete", "databases/"), ("put", "databases/app/"), ("put", "users/app/"), ("get", "users/app/reset-password/")],
 )
