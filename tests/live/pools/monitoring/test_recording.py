@@ -11,7 +11,9 @@ from pools import watching
 from pools.models import Event, EventKind, Pool, PoolerMinute, PoolMinute
 from pools.monitoring import recording, shared, thresholds
 from pools.monitoring.hysteresis import Rule
+from pools.poolers.kind import PoolFigures
 from tests.live.pools.monitoring.conftest import POOL_SIZE, Load
+from tests.live.standbys import until
 
 pytestmark = pytest.mark.live
 
@@ -43,7 +45,7 @@ def test_a_minute_agrees_with_the_programs_own_counters(
 ) -> None:
     minute = wait_for_a_new_minute(14)
     load("SELECT pg_sleep(0.02);", clients=6, seconds=20)
-    time.sleep(1)
+    until(lambda: watching.look(pool.pooler).figures.get("web", PoolFigures()).cl_waiting == 6 - POOL_SIZE, 5)
     recording.record()
     first = watching.look(pool.pooler)
     began = total_queries(pgbouncer), time.time()
