@@ -165,6 +165,8 @@ def of_pool(pool: Pool, shown: Shown) -> ConnectionBox:
     asks = " ".join([modes.of(pool.mode).asks, *_of_prepared(pool)])
     if not pool.login:
         asks = f"Each role logs in as itself, superusers excepted: put yours in the place of {YOUR_ROLE}. {asks}"
+    elif not pool.user:
+        asks = f"Each role logs in as itself: shown is the panel's own, put yours in the place of {pool.login}. {asks}"
     pooled = Way("pooled", "Through the pool", asks, endpoints.of_pool(pool), TABS)
     note = f"Straight to cluster {pool.cluster}, past the pool."
     ways = [

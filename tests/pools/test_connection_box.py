@@ -66,3 +66,9 @@ def test_the_note_says_what_becomes_of_prepared_statements_in_this_release(db, v
     pool = a_pool(pooler=a_pooler(port=1, server_version=version), mode=mode)
     note = connection_box.of_pool(pool, Shown()).ways["pooled"].note
     assert note.endswith(says)
+
+
+def test_a_pool_of_inbound_users_says_whose_login_is_shown(db):
+    pool = a_pool(cluster=a_cluster("admin-secret"), pooler=a_pooler(port=1), user="")
+    note = connection_box.of_pool(pool, Shown()).ways["pooled"].note
+    assert note.startswith("Each role logs in as itself: shown is the panel's own, put yours in the place of postgres.")
