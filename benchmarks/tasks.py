@@ -3,7 +3,7 @@
 from celery import shared_task
 from django.conf import settings
 
-from benchmarks import dispatching, reaping, runner
+from benchmarks import dispatching, reaping, retention, runner
 from benchmarks.generators import registration
 from benchmarks.models import Run
 from benchmarks.spread import leading
@@ -15,6 +15,12 @@ def run_benchmark(run_id: str) -> None:
     if run := Run.objects.claim(run_id, settings.GENERATOR):
         leading.execute(run) if run.is_spread else runner.execute(run)
         dispatching.dispatch_due()
+
+
+@shared_task(expires=3600)
+def forget_old_runs() -> None:
+    """Remove the runs that are older than they are to be kept."""
+    retention.forget_old()
 
 
 @shared_task(expires=20)

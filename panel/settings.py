@@ -214,12 +214,14 @@ CELERY_BEAT_SCHEDULE = {
     "resume-paused-pools": {"task": "pools.tasks.resume_paused_pools", "schedule": 5.0},
     "reap-and-dispatch": {"task": "benchmarks.tasks.reap_and_dispatch", "schedule": 5.0},
     "ask-generators": {"task": "benchmarks.tasks.ask_generators", "schedule": 180.0, "options": {"expires": 180}},
+    "forget-old-runs": {"task": "benchmarks.tasks.forget_old_runs", "schedule": 3600.0, "options": {"expires": 3600}},
     "record-figures": {"task": "pools.tasks.record_figures", "schedule": 10.0, "options": {"expires": 10}},
     "tell-of-events": {"task": "pools.tasks.tell_of_events", "schedule": 10.0, "options": {"expires": 10}},
 }
 
 PGBENCH = env.text("POOLDECK_PGBENCH")
 STREAMS = env.number("POOLDECK_STREAMS", 400, least=1)
+RUN_DAYS = env.number("POOLDECK_RUN_DAYS", 0)
 HISTORY_DAYS = env.number("POOLDECK_HISTORY_DAYS", 14, least=1)
 METRICS_ALLOW = env.read("POOLDECK_METRICS_ALLOW", env.NOWHERE, env.networks)
 RESTART_FILE = env.text("POOLDECK_RESTART_FILE")

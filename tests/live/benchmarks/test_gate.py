@@ -1,0 +1,124 @@
+"""The gate against the real thing: an unfiltered pgbench never starts a program for a script that the gate lets pass.
+
+Each script runs with a canary that its commands would touch, as an account without rights, against a server that is
+there. POOLDECK_TEST_GATE_CASES sets how many generated scripts are tried; the figures are printed (pytest -s).
+"""
+
+import os
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from benchmarks.engines.pgbench import binary, gate
+from benchmarks.load_account import LOAD_UID
+from panel.quickstart.servers import PostgresServer
+from tests.live.benchmarks.gate_cases import KNOWN_REFUSALS, ORDINARY, TOUCH, TRICKS, mutated
+from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE
+
+pytestmark = [pytest.mark.live]
+CASES = int(os.environ.get("POOLDECK_TEST_GATE_CASES", "150"))
+
+
+class Trial:
+    """An unfiltered pgbench with a folder of its own, in which a canary may be touched."""
+
+    def __init__(self, folder: Path, postgres: PostgresServer) -> None:
+        self.folder, self.canary = folder, folder / "touched"
+        self.program = binary.find()
+        self.counts: Counter[str] = Counter()
+        folder.mkdir(parents=True)
+        if os.geteuid() == 0:
+            os.chown(folder, LOAD_UID, LOAD_UID)
+        self.environment = {
+            "PATH": "/usr/bin:/bin",
+            "LC_ALL": "C",
+            "PGHOST": postgres.host,
+            "PGPORT": str(postgres.port),
+            "PGUSER": APP_ROLE,
+            "PGPASSWORD": APP_PASSWORD,
+            "PGOPTIONS": "-c statement_timeout=200",
+        }
+
+    def touches(self, text: str) -> bool:
+        """Whether pgbench ran a command of the script."""
+        self.canary.unlink(missing_ok=True)
+        script = self.folder / "script.sql"
+        script.write_bytes(text.replace(TOUCH, f"touch {self.canary}").encode("utf-8", "surrogatepass"))
+        script.chmod(0o644)
+        argv = [self.program.path, "-n", "-t", "1", "-c", "1", "-f", script.name, APP_DATABASE]
+        drop = ["setpriv", f"--reuid={LOAD_UID}", f"--regid={LOAD_UID}", "--clear-groups"] if os.geteuid() == 0 else []
+        subprocess.run(
+            [*drop, *argv],
+            env=self.environment,
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=20,
+            check=False,
+        )
+        return self.canary.exists()
+
+    def passes(self, text: str) -> bool:
+        """Whether the gate would give the script to this pgbench."""
+        try:
+            gate.check(text, major=self.program.version[0])
+        except gate.ScriptRefused:
+            return False
+        return True
+
+    def judge(self, text: str) -> str:
+        """What became of a script: `touched` alone would be a hole."""
+        touched, passed = self.touches(text), self.passes(text)
+        told = f"{'touched' if touched else 'harmless'}, {'passed' if passed else 'refused'}"
+        self.counts[told] += 1
+        return told
+
+
+@pytest.fixture(scope="module")
+def trial(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory):
+    folder = Path("/tmp") / f"pooldeck-gate-{os.getpid()}"  # where the load's account can reach it
+    yield Trial(folder, postgres)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_the_trial_can_fail(trial: Trial) -> None:
+    """pgbench runs commands here, or the rest would prove nothing."""
+    assert trial.touches("\\shell CANARY")
+    assert trial.touches("\\setshell x CANARY; echo 1")
+    assert not trial.touches("SELECT 1;")
+
+
+def test_every_known_trick_is_refused(trial: Trial) -> None:
+    told = Counter(trial.judge(text) for text in TRICKS)
+    print(f"\nknown tricks: {dict(told)}")
+    assert "touched, passed" not in told
+    assert told["touched, refused"] >= 12
+
+
+def test_ordinary_scripts_pass(trial: Trial) -> None:
+    refused = [text for text in ORDINARY if not trial.passes(text)]
+    print(f"\nordinary scripts: {len(ORDINARY)}, refused {len(refused)}")
+    assert len(refused) == KNOWN_REFUSALS
+
+
+def test_whatever_touches_the_canary_was_refused(trial: Trial) -> None:
+    trial.counts.clear()
+
+    @settings(
+        max_examples=CASES,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(text=mutated())
+    def never_a_hole(text: str) -> None:
+        assert trial.judge(text) != "touched, passed", repr(text)
+
+    never_a_hole()
+    print(f"\ngenerated scripts: {dict(trial.counts)}")
+    assert trial.counts["touched, refused"] > CASES // 20
