@@ -11,7 +11,7 @@ from django.db import transaction
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from benchmarks import datasets, dispatching, load_options, script_rights, targets
+from benchmarks import ceilings, datasets, dispatching, load_options, program_versions, script_rights, targets
 from benchmarks.conditions import guarding
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
 from benchmarks.errors import InvalidOptions, InvalidTarget, QueueDown
@@ -46,7 +46,7 @@ def submit(
     `confirm` is the database's name where it had to be typed. Raises, with nothing saved: `InvalidTarget`,
     `InvalidOptions`, `InvalidGenerators`, `Refused`, `ClusterUnreachable` (of the pools app) and `QueueDown`.
     """
-    aim, checked = _checked(target, options, engine, purpose, confirm)
+    aim, checked = _checked(target, options, engine, purpose, confirm, author=author, place=place)
     _require_queue()
     shared: dict[str, Any] = {"author": author, "purpose": purpose, "name": name, "group": group, "engine": engine}
     return _enqueue(aim, checked, **shared, **place.fields(engine, purpose), thresholds=list(thresholds))
@@ -66,7 +66,7 @@ def submit_series(
     thresholds: Thresholds = (),
 ) -> list[Run]:
     """The same run `count` times, one after the other, as one group. Raises as `submit` does, for all or none."""
-    aim, checked = _checked(target, options, engine, purpose, confirm)
+    aim, checked = _checked(target, options, engine, purpose, confirm, author=author, place=place)
     _require_queue()
     shared: dict[str, Any] = {"author": author, "purpose": purpose, "name": name, "engine": engine}
     shared |= {"group": uuid.uuid4(), "thresholds": list(thresholds)} | place.fields(engine, purpose)
@@ -91,7 +91,8 @@ def submit_pair(
     Both log in as the pool's role (as `user` to a pool of the inbound user), so that nothing but the pool differs.
     Raises as `submit` does, for both or none.
     """
-    pooled, checked = _checked({"pool": str(pool.pk), "user": user}, options, engine, Purpose.LOAD, confirm)
+    target = {"pool": str(pool.pk), "user": user}
+    pooled, checked = _checked(target, options, engine, Purpose.LOAD, confirm, author=author, place=place)
     role = "" if pooled.login == pooled.cluster.admin_user else pooled.login
     direct = Target(pooled.cluster, pooled.database, role=role)
     _require_queue()
@@ -102,7 +103,14 @@ def submit_pair(
 
 
 def _checked(
-    target: dict[str, Any], options: dict[str, Any], engine: str, purpose: str, confirm: str
+    target: dict[str, Any],
+    options: dict[str, Any],
+    engine: str,
+    purpose: str,
+    confirm: str,
+    *,
+    author: Any,
+    place: Placement,
 ) -> tuple[Target, dict[str, Any]]:
     if engine not in ENGINES:
         raise InvalidOptions({"engine": [f"{engine!r} is no engine here: use one of {', '.join(ENGINES)}"]})
@@ -110,6 +118,8 @@ def _checked(
         raise InvalidOptions({"purpose": [f"{purpose!r} can't be submitted: use load or prepare"]})
     aim = targets.find(target, purpose=purpose)
     checked = load_options.validate(engine, options, purpose=purpose)
+    ceilings.check(author, aim.cluster, checked)
+    program_versions.check(engine, checked, place.generators)
     wanted = ENGINES[engine].tables_of(checked, purpose=purpose)
     try:
         script_rights.guard(aim, checked, confirm)

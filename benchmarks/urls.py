@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, path
 
-from benchmarks.views import compare, datasets, importing, keeping, live, profiles, runs
+from benchmarks.views import ceilings, compare, datasets, importing, keeping, live, profiles, runs
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/", runs.run_list, name="run-list"),
@@ -23,6 +23,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("settings-profiles/<uuid:pk>/", profiles.profile_detail, name="profile-detail"),
     path("settings-profiles/<uuid:pk>/edit/", profiles.profile_edit, name="profile-edit"),
     path("settings-profiles/<uuid:pk>/delete/", profiles.profile_delete, name="profile-delete"),
+    path("ceilings/", ceilings.ceiling_list, name="ceiling-list"),
+    path("ceilings/new/", ceilings.ceiling_create, name="ceiling-create"),
+    path("ceilings/<int:pk>/", ceilings.ceiling_edit, name="ceiling-edit"),
+    path("ceilings/<int:pk>/delete/", ceilings.ceiling_delete, name="ceiling-delete"),
     path("datasets/", datasets.dataset_list, name="dataset-list"),
     path("datasets/new/", datasets.dataset_create, name="dataset-create"),
     path("datasets/new/facts/", datasets.dataset_facts, name="dataset-facts"),

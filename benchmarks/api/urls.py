@@ -3,6 +3,7 @@
 from django.urls import URLPattern, URLResolver, path
 from rest_framework.routers import SimpleRouter
 
+from benchmarks.api.ceilings import CeilingViewSet
 from benchmarks.api.events import run_events
 from benchmarks.api.generators import GeneratorViewSet
 from benchmarks.api.profiles import ProfileViewSet
@@ -11,6 +12,7 @@ from benchmarks.api.runs import RunViewSet
 router = SimpleRouter(use_regex_path=False)
 router.register("runs", RunViewSet, basename="api-run")
 router.register("settings-profiles", ProfileViewSet, basename="api-settings-profile")
+router.register("ceilings", CeilingViewSet, basename="api-ceiling")
 router.register("generators", GeneratorViewSet, basename="api-generator")
 urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/<uuid:pk>/events/", run_events, name="api-run-events"),

@@ -1,0 +1,62 @@
+"""Whether a run stays below the ceilings that hold for whoever starts it and for what it is aimed at."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+
+from benchmarks.errors import InvalidOptions
+from benchmarks.models import Ceiling, Holder
+from pools.models import Cluster
+
+# The options that each bounds; a concurrency is the clients of an HTTP load, idle connections are clients too.
+BOUNDED = {
+    "clients": ("clients", "concurrency", "idle_connections"),
+    "threads": ("threads",),
+    "duration": ("duration", "warm_up"),
+    "scale": ("scale",),
+}
+ENDLESS = ("transactions", "events")  # counted in place of a duration
+UNITS = {"duration": " s"}
+
+
+def check(author: Any, cluster: Cluster, options: dict[str, Any]) -> None:
+    """Refuse what is above any ceiling; of several the lowest holds. Asks no server.
+
+    Raises `InvalidOptions` with the figure, the ceiling and whose it is. A run that nobody started (the
+    installation's own) is held to what holds for everyone.
+    """
+    lowest = {name: ceiling for name in BOUNDED if (ceiling := _lowest(name, list(_held_to(author, cluster))))}
+    errors: dict[str, list[str]] = {}
+    for name, message in _above(lowest, options):
+        errors.setdefault(name, []).append(message)
+    if errors:
+        raise InvalidOptions(errors)
+
+
+def _held_to(author: Any, cluster: Cluster) -> models.QuerySet[Ceiling]:
+    bound = author is not None and not author.is_superuser
+    holders = [Holder.EVERYONE, *([Holder.STAFF] if bound else [])]
+    return Ceiling.objects.filter(Q(cluster=cluster) | Q(cluster=None), holder__in=holders).select_related("cluster")
+
+
+def _lowest(name: str, ceilings: list[Ceiling]) -> Ceiling | None:
+    bounding = [ceiling for ceiling in ceilings if getattr(ceiling, name) is not None]
+    return min(bounding, key=lambda ceiling: getattr(ceiling, name), default=None)
+
+
+def _above(lowest: dict[str, Ceiling], options: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, ceiling in lowest.items():
+        most, unit = getattr(ceiling, name), UNITS.get(name, "")
+        whose = f"the ceiling of {most:,}{unit} ({name}) for {ceiling}"
+        for option in BOUNDED[name]:
+            value = options.get(option)
+            if value is not None and value > most:
+                yield (
+                    option,
+                    f"{value:,}{unit} is above {whose}: use at most {most:,}{unit}, or ask an admin to raise it",
+                )
+        counted = next((option for option in ENDLESS if options.get(option)), None)
+        if name == "duration" and counted and not options.get("duration"):
+            yield counted, f"counting {counted} has no end in time, beside {whose}: set a duration instead"
