@@ -1,0 +1,51 @@
+"""A run with thresholds on a real server, and the evidence that is kept of it."""
+
+from benchmarks import submitting
+from benchmarks.exporting import evidence
+from benchmarks.models import Status
+from tests.live.benchmarks.conftest import QUICK, execute
+
+
+def submit(cluster, dataset, **thresholds):
+    asked = [{"metric": metric, bound: limit} for metric, (bound, limit) in thresholds.items()]
+    target = {"cluster": str(cluster.pk), "database": dataset}
+    return submitting.submit(target=target, options=QUICK, author=None, thresholds=asked)
+
+
+def test_a_run_that_reaches_its_thresholds_passes(cluster, dataset, in_this_process):
+    done = execute(submit(cluster, dataset, tps=("at_least", 1.0), failed_percent=("at_most", 0.0)))
+    assert (done.status, done.gate) == (Status.SUCCEEDED, "passed")
+
+
+def test_one_that_does_not_fails_and_still_succeeds(cluster, dataset, in_this_process):
+    done = execute(submit(cluster, dataset, tps=("at_least", 1e9)))
+    assert (done.status, done.validity, done.gate) == (Status.SUCCEEDED, "valid", "failed")
+
+
+def test_a_broken_one_fails_whatever_its_figures(cluster, dataset, in_this_process):
+    run = submit(cluster, dataset, tps=("at_least", 0.0))
+    run.options["clients"] = 150
+    run.save(update_fields=["options"])
+    done = execute(run)
+    assert (done.status, done.gate) == (Status.FAILED, "failed")
+
+
+def test_without_thresholds_there_is_no_gate(cluster, dataset, in_this_process):
+    assert execute(submit(cluster, dataset)).gate == ""
+
+
+def test_the_evidence_holds_settings_hardware_and_the_poolers_revision(in_this_process, pool):
+    asked = {"target": {"pool": str(pool.pk)}, "options": QUICK, "author": None}
+    done = execute(submitting.submit(**asked))
+    assert done.status == Status.SUCCEEDED, done.error
+    found = evidence.of(done)
+    around = found["surroundings"]
+    assert around["server"]["version"].startswith("PostgreSQL ")
+    assert around["server"]["settings"]["fsync"] == {"value": "off", "unit": "", "source": "command line"}
+    assert around["generator"]["cores"] > 0
+    assert around["pooler"]["pool"] == {"name": "orders", "mode": "transaction", "size": 2, "settings": {}}
+    assert around["pooler"]["revision"]["number"] == 1
+    assert found["run"]["command"][0].endswith("pgbench")
+    assert len(found["samples"]) == done.samples.count() > 0
+    assert "super-secret" not in str(found)
+    assert "app-password" not in str(found)
