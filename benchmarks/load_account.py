@@ -24,6 +24,10 @@ def setpriv_words() -> list[str]:
 
 
 def is_reachable(program: str) -> bool:
-    """Whether an account without rights of its own can start the program (one under /root it can't)."""
-    path = Path(program).resolve()
-    return path.is_file() and all(folder.stat().st_mode & 0o001 for folder in (path, *path.parents))
+    """Whether an account without rights of its own can start the program (one under /root it can't).
+
+    A link must be reachable as well as what it leads to: beside it a virtual environment keeps its packages.
+    """
+    link, path = Path(program).absolute(), Path(program).resolve()
+    folders = (link, *link.parents, path, *path.parents)
+    return path.is_file() and all(folder.stat().st_mode & 0o001 for folder in folders)

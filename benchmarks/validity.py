@@ -146,8 +146,10 @@ def _no_summary(run: Evidence) -> Iterator[str]:
 def _nothing_done(run: Evidence) -> Iterator[str]:
     if run.figure("transactions") != 0:
         return
-    asked = run.duration_s
-    if asked and run.progress and run.progress[0].t >= asked:
+    asked, failed = run.duration_s, run.figure("failed")
+    if failed:
+        yield f"no {run.words.unit} was processed, {failed:,} failed{_first_error(run.output)}"
+    elif asked and run.progress and run.progress[0].t >= asked:
         yield (
             f"no {run.words.unit} was processed: connecting took the whole {asked:,} s; "
             f"use fewer {run.words.worker}s or a longer time"

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 from benchmarks.conditions.contract import Held
+from benchmarks.conditions.engines_own import served
 from benchmarks.conditions.idle import held_idle
 from benchmarks.conditions.ping import pinged
 from benchmarks.conditions.server_state import prepared
@@ -16,7 +17,15 @@ from benchmarks.conditions.settings_profile import in_force
 from benchmarks.conditions.warm_up import warmed
 from benchmarks.models import Purpose, Run
 
-CONDITIONS: tuple[Callable[[Held], AbstractContextManager[None]], ...] = (pinged, in_force, held_idle, prepared, warmed)
+CONDITIONS: tuple[Callable[[Held], AbstractContextManager[None]], ...] = (
+    pinged,
+    in_force,
+    held_idle,
+    prepared,
+    served,
+    warmed,
+)
+OF_PARTS = (pinged, served)
 
 
 @contextmanager
@@ -29,12 +38,12 @@ def held(around: Held) -> Iterator[None]:
 
 
 def _conditions_of(run: Run) -> Sequence[Callable[[Held], AbstractContextManager[None]]]:
-    """All of them; over several generators each part measures its own way, and the whole holds the rest once."""
+    """All of them; over several generators each part has those that are its own, and the whole holds the rest once."""
     if run.purpose != Purpose.LOAD:
         return ()
     if run.parent_id is not None:
-        return (pinged,)
-    return [one for one in CONDITIONS if one is not pinged] if run.is_spread else CONDITIONS
+        return OF_PARTS
+    return [one for one in CONDITIONS if one not in OF_PARTS] if run.is_spread else CONDITIONS
 
 
 def doubts(found: dict[str, Any]) -> list[str]:

@@ -10,13 +10,14 @@ shapes they share stand in `benchmarks.engines.contract` and `benchmarks.latenci
 from types import ModuleType
 from typing import Any
 
-from benchmarks.engines import pgbench, sysbench
+from benchmarks.engines import http, pgbench, sysbench
 from benchmarks.errors import BenchmarksError
 from benchmarks.latencies.contract import LogFiles
 
 ENGINES: dict[str, ModuleType] = {
     "pgbench": pgbench,
     "sysbench": sysbench,
+    "http": http,
 }
 DEFAULT_ENGINE = "pgbench"
 

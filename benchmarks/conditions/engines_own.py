@@ -1,0 +1,18 @@
+"""What an engine itself needs while its load is on."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from benchmarks.conditions.contract import Held
+from benchmarks.engines import engine
+
+
+@contextmanager
+def served(held: Held) -> Iterator[None]:
+    """The engine's `around`, where it has one: a service that it loads, say."""
+    around = getattr(engine(held.run.engine), "around", None)
+    if around is None:
+        yield
+        return
+    with around(held):
+        yield

@@ -1,0 +1,97 @@
+"""The command lines of the HTTP load, of the products service and of its table, built from checked options; pure.
+
+All three are modules of the panel that run in its own Python, each a process by itself.
+"""
+
+import platform
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from benchmarks.engines.contract import PASSFILE, Command
+from benchmarks.engines.http.options import DROP, LOAD, PREPARE, fields_for
+from benchmarks.engines.intervals import LOG
+from benchmarks.engines.programs import Program
+from pools.endpoints import Endpoint
+
+CONNECT_TIMEOUT_S = 10
+TARGET = "target.json"
+_PATH = "/usr/local/bin:/usr/bin:/bin"
+
+
+def find() -> Program:
+    """The panel's own Python, which is always there."""
+    version = sys.version_info
+    return Program(sys.executable, f"Python {platform.python_version()}", (version.major, version.minor))
+
+
+def build_command(
+    options: dict[str, Any],
+    *,
+    purpose: str,
+    binary: str,
+    home: Path,
+    endpoint: Endpoint,
+    application_name: str,
+    version: tuple[int, int],
+) -> Command:
+    """What starts it in the run's private home, which holds the password in `pgpass` and the target in a file."""
+    env = environment(home, endpoint, application_name) if purpose == PREPARE else _bare_environment(home)
+    return Command(_arguments(options, purpose, binary), env)
+
+
+def preview(options: dict[str, Any], endpoint: Endpoint, *, purpose: str = LOAD, binary: str = "python") -> str:
+    """The same arguments quoted for a shell."""
+    return shlex.join(_arguments(options, purpose, binary))
+
+
+def service_command(binary: str, home: Path, endpoint: Endpoint, application_name: str) -> Command:
+    """The products service, which logs in to that endpoint."""
+    argv = [binary, "-m", "benchmarks.products.app"]
+    return Command(argv, environment(home, endpoint, application_name))
+
+
+def environment(home: Path, endpoint: Endpoint, application_name: str) -> dict[str, str]:
+    """Of what logs in to PostgreSQL: libpq's variables, without the password."""
+    encryption = {"PGSSLMODE": endpoint.sslmode, "PGSSLROOTCERT": endpoint.sslrootcert}
+    return _bare_environment(home) | {
+        "PGHOST": endpoint.host,
+        "PGPORT": str(endpoint.port),
+        "PGUSER": endpoint.user,
+        "PGDATABASE": endpoint.database,
+        **{name: value for name, value in encryption.items() if value},
+        "PGAPPNAME": application_name,
+        "PGCONNECT_TIMEOUT": str(CONNECT_TIMEOUT_S),
+        "PGPASSFILE": str(home / PASSFILE),
+    }
+
+
+def _arguments(options: dict[str, Any], purpose: str, binary: str) -> list[str]:
+    if purpose == PREPARE:
+        words = ["--drop"] if options.get("action") == DROP else [f"--rows={options['rows']}"]
+        return [binary, "-m", "benchmarks.products.fill", *words]
+    log = [] if options.get("percentiles") is False else [f"--log={LOG}"]
+    return [binary, "-m", "benchmarks.loads.http", f"--target={TARGET}", *_flags(options), *log]
+
+
+def _flags(options: dict[str, Any]) -> Iterator[str]:
+    for field in fields_for(LOAD):
+        value = options.get(field.name)
+        if field.flag and value is not None and value is not False:
+            yield field.flag if value is True else f"{field.flag}={value:g}"
+
+
+def _bare_environment(home: Path) -> dict[str, str]:
+    """Built from nothing: what the worker's environment holds must not reach a load."""
+    return {
+        "PATH": _PATH,
+        "HOME": str(home),
+        "LC_ALL": "C.UTF-8",
+        "PYTHONPATH": str(settings.BASE_DIR),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUNBUFFERED": "1",
+    }

@@ -1,0 +1,18 @@
+"""What the HTTP load says, read; pure."""
+
+from benchmarks.engines import intervals
+from benchmarks.engines.contract import Output, Words
+
+WORDS = Words(
+    "the HTTP load",
+    unit="request",
+    worker="worker",
+    interval="interval line",
+    busier="run it from several generators",
+    stream="stdout",
+)
+
+
+def read_output(stdout: str, stderr: str = "") -> Output:
+    """All that one execution said; never raises."""
+    return intervals.read_output(WORDS, stdout, stderr)

@@ -1,0 +1,63 @@
+"""What an HTTP run needs while it is on: the products service, or the checked address of the user's own."""
+
+import json
+import re
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from queue import Empty, Queue
+from typing import TYPE_CHECKING
+
+from benchmarks import private_homes
+from benchmarks.engines.http import addresses
+from benchmarks.engines.http.command import TARGET, service_command
+from benchmarks.errors import Refused
+from benchmarks.process import QUEUED_EVENTS, Line, LoadProcess
+
+if TYPE_CHECKING:  # conditions import engines
+    from benchmarks.conditions.contract import Held
+
+LISTENS_WITHIN_S = 30.0
+LOOK_UP_S = 0.2
+_LISTENING = re.compile(r"listening on ([0-9]{1,5})")
+
+
+@contextmanager
+def around(held: "Held") -> Iterator[None]:
+    """The target's file in the private home; the service behind it ends with the run, whatever happens.
+
+    Raises `Refused`, for an address that must not be loaded and for a service that does not start.
+    """
+    if url := held.run.options.get("url"):
+        _aim(held, url, addresses.resolved(url))
+        yield
+        return
+    words = service_command(sys.executable, held.home, held.endpoint, held.run.application_name)
+    service = LoadProcess(words.argv, words.env, held.home, Queue(QUEUED_EVENTS))
+    try:
+        port = _port(held, service)
+        _aim(held, f"http://127.0.0.1:{port}/products/{held.run.options['connection']}", "127.0.0.1")
+        yield
+    finally:
+        service.stop()
+
+
+def _aim(held: "Held", url: str, address: str) -> None:
+    private_homes.put(held.home / TARGET, json.dumps({"url": url, "address": address}))
+
+
+def _port(held: "Held", service: LoadProcess) -> int:
+    """The port that the service says it listens on."""
+    said: list[str] = []
+    deadline = time.monotonic() + LISTENS_WITHIN_S
+    while time.monotonic() < deadline and (service.exit_code() is None or not service.events.empty()):
+        held.check()
+        try:
+            event = service.events.get(timeout=LOOK_UP_S)
+        except Empty:
+            continue
+        if isinstance(event, Line) and (found := _LISTENING.fullmatch(event.text)):
+            return int(found[1])
+        said += [event.text.strip()] if isinstance(event, Line) else []
+    raise Refused(f"the products service did not start: {said[-1] if said else 'it gave no reason'}")

@@ -1,0 +1,28 @@
+"""The table of the products service; pure."""
+
+from typing import Any
+
+from benchmarks.engines.contract import Tables
+from benchmarks.engines.http.options import DROP, PREPARE
+
+ROWS_READ = 1_000  # by each request
+_ROW_BYTES = 108  # measured on PostgreSQL 15 with 20,000 rows, the key included
+
+
+def tables_of(options: dict[str, Any], *, purpose: str) -> Tables | None:
+    """`products`, which is only read; none where the requests go to an address of the user's own."""
+    if purpose != PREPARE and options.get("url"):
+        return None
+    rows = int(options.get("rows") or ROWS_READ)
+    return Tables(
+        engine="http",
+        names=("products",),
+        called="the products table",
+        marked="products",
+        counted="products",
+        size_query="SELECT max(id) FROM products",
+        size=rows if purpose == PREPARE else ROWS_READ,
+        sized="{:,} products",
+        takes_bytes=rows * _ROW_BYTES,
+        dropped=options.get("action") == DROP,
+    )

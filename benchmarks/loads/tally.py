@@ -1,0 +1,126 @@
+"""What a load program of the panel's own counts, and the lines in which it says it.
+
+An interval is a line `{"interval": {…}}` each second, an error of a kind that was not seen before is a line of plain
+text, and the end is one `{"summary": {…}}`. Each answered request is a line of the log, `END_US LATENCY_US`, so that
+its percentiles are found as those of every other engine.
+"""
+
+import json
+import resource
+import sys
+import time
+from collections import Counter
+from contextlib import suppress
+from math import sqrt
+from pathlib import Path
+from typing import IO, Any
+
+SAID_CHARACTERS = 300
+
+
+class Tally:
+    """Counts requests; those that failed have their kind and no latency."""
+
+    def __init__(self, log: Path | None = None) -> None:
+        self.began = time.perf_counter()
+        self.whole, self.interval = Counts(), Counts()
+        self.errors: Counter[str] = Counter()
+        self._epoch_us = time.time_ns() // 1000 - round(self.began * 1_000_000)
+        self._log: IO[str] | None = log.open("w", encoding="ascii") if log else None
+
+    def answered(self, ended: float, latency_s: float, size_bytes: int, connecting_s: float | None = None) -> None:
+        """A request that succeeded; times are those of `time.perf_counter`."""
+        self.interval.add(latency_s, size_bytes, connecting_s)
+        if self._log:
+            self._log.write(f"{self._epoch_us + round(ended * 1_000_000)} {round(latency_s * 1_000_000)}\n")
+
+    def failed(self, kind: str, words: str = "") -> None:
+        """A request that did not; the first of each kind is told in words."""
+        if kind not in self.errors:
+            said = f": {words.strip()[:SAID_CHARACTERS]}" if words.strip() else ""
+            _say(f"error: {kind}{said}".replace("\n", " "))
+        self.errors[kind] += 1
+        self.interval.failed += 1
+
+    def end_interval(self) -> None:
+        """Say what happened since the last one."""
+        now = time.perf_counter()
+        interval, self.interval = self.interval, Counts()
+        interval_s = now - interval.began
+        if self._log:
+            self._log.flush()
+        _say_json("interval", {"t": round(now - self.began, 3), **interval.figures(interval_s)})
+        self.whole.take(interval)
+
+    def end(self, clients: int, **more: Any) -> None:
+        """Say all of it."""
+        elapsed_s = time.perf_counter() - self.began
+        self.whole.take(self.interval)
+        if self._log:
+            self._log.close()
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        figures: dict[str, Any] = {
+            **self.whole.figures(elapsed_s),
+            "transactions": self.whole.count,
+            "clients": clients,
+            "elapsed_s": round(elapsed_s, 3),
+            "bytes": self.whole.size_bytes,
+            "errors": dict(self.errors.most_common()),
+            "effective_clients": round(self.whole.sum_s / elapsed_s, 3),
+            "generator_cpu_percent": round(100 * (used.ru_utime + used.ru_stime) / elapsed_s, 1),
+        }
+        if self.whole.connections:
+            figures["average_connection_ms"] = round(1000 * self.whole.connecting_s / self.whole.connections, 3)
+        _say_json("summary", figures | more)
+
+
+class Counts:
+    """Requests of a stretch of time; sums in seconds."""
+
+    def __init__(self) -> None:
+        self.began = time.perf_counter()
+        self.count = self.failed = self.size_bytes = self.connections = 0
+        self.sum_s = self.sum_of_squares = self.connecting_s = self.longest_s = 0.0
+        self.shortest_s: float | None = None
+
+    def add(self, latency_s: float, size_bytes: int, connecting_s: float | None) -> None:
+        """One more."""
+        self.count += 1
+        self.size_bytes += size_bytes
+        self.sum_s += latency_s
+        self.sum_of_squares += latency_s * latency_s
+        self.longest_s = max(self.longest_s, latency_s)
+        self.shortest_s = latency_s if self.shortest_s is None else min(self.shortest_s, latency_s)
+        if connecting_s is not None:
+            self.connections += 1
+            self.connecting_s += connecting_s
+
+    def take(self, other: "Counts") -> None:
+        """Those of another stretch too."""
+        for name in ("count", "failed", "size_bytes", "connections", "sum_s", "sum_of_squares", "connecting_s"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.longest_s = max(self.longest_s, other.longest_s)
+        known = [one for one in (self.shortest_s, other.shortest_s) if one is not None]
+        self.shortest_s = min(known, default=None)
+
+    def figures(self, lasted_s: float) -> dict[str, Any]:
+        """Named as samples and summaries name them; None where nothing was answered."""
+        figures: dict[str, Any] = {"tps": round(self.count / lasted_s, 3) if lasted_s > 0 else None}
+        figures |= dict.fromkeys(("latency_avg_ms", "latency_stddev_ms", "latency_min_ms", "latency_max_ms"))
+        if self.count:
+            mean_s = self.sum_s / self.count
+            spread_s = sqrt(max(0.0, self.sum_of_squares / self.count - mean_s * mean_s))
+            seconds = (mean_s, spread_s, self.shortest_s or 0.0, self.longest_s)
+            figures |= zip(list(figures)[1:], (round(1000 * value, 3) for value in seconds), strict=True)
+        megabytes_a_second = round(self.size_bytes / lasted_s / 1e6, 3) if lasted_s > 0 else None
+        return {**figures, "failed": self.failed, "megabytes_per_second": megabytes_a_second}
+
+
+def _say_json(name: str, figures: dict[str, Any]) -> None:
+    _say(json.dumps({name: figures}, allow_nan=False))
+
+
+def _say(text: str) -> None:
+    with suppress(BrokenPipeError):
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()

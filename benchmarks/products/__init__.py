@@ -1,0 +1,1 @@
+"""The products service: a small web service that shows what pooling inside an application is worth."""

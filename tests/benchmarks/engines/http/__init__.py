@@ -1,0 +1,1 @@
+"""Tests of HTTP as an engine."""

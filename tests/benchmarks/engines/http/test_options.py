@@ -1,0 +1,98 @@
+"""The options of an HTTP run, and the words that they become."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.engines.http import build_command, find, log_files, preview, tables_of, validate
+from benchmarks.engines.http.command import service_command
+from benchmarks.errors import InvalidOptions
+from pools.endpoints import Endpoint
+
+ENDPOINT = Endpoint("db.example", 5432, "shop", "app", "secret", "prefer")
+HOME = Path("/run/home")
+
+
+def argv(raw: dict[str, Any], purpose: str = "load") -> list[str]:
+    common: dict[str, Any] = {"binary": "python", "home": HOME, "endpoint": ENDPOINT, "application_name": "pooldeck-1"}
+    command = build_command(validate(raw, purpose=purpose) | raw, purpose=purpose, version=(3, 11), **common)
+    assert not any("secret" in word for word in [*command.argv, *command.env.values()])
+    return command.argv
+
+
+def test_left_out_is_filled() -> None:
+    assert validate({}) == {
+        "workload": "products",
+        "connection": "pooled",
+        "concurrency": 20,
+        "duration": 30,
+        "url": None,
+        "new_connections": False,
+        "timeout": 20.0,
+    }
+    assert validate({}, purpose="prepare") == {"action": "fill", "rows": 20_000}
+
+
+@pytest.mark.parametrize(
+    ("raw", "purpose", "wrong"),
+    [
+        ({"concurrency": 0}, "load", "concurrency"),
+        ({"connection": "spare"}, "load", "connection"),
+        ({"workload": "orders"}, "load", "workload"),
+        ({"clients": 3}, "load", "clients"),
+        ({"url": 5}, "load", "url"),
+        ({"rows": 10}, "prepare", "rows"),
+        ({"duration": 10}, "prepare", "duration"),
+    ],
+)
+def test_what_can_not_be_is_refused_by_name(raw: dict[str, Any], purpose: str, wrong: str) -> None:
+    with pytest.raises(InvalidOptions) as refused:
+        validate(raw, purpose=purpose)
+    assert list(refused.value.errors) == [wrong]
+
+
+def test_a_load_reads_its_target_from_a_file() -> None:
+    words = ["--target=target.json", "--concurrency=5", "--duration=30", "--new-connections", "--timeout=2.5"]
+    asked = {"concurrency": 5, "new_connections": True, "timeout": 2.5}
+    assert argv(asked) == ["python", "-m", "benchmarks.loads.http", *words, "--log=requests.log"]
+    common: dict[str, Any] = {"purpose": "load", "binary": "python", "home": HOME, "endpoint": ENDPOINT}
+    warm = build_command(
+        validate({}) | {"percentiles": False}, version=(3, 11), application_name="pooldeck-1", **common
+    )
+    assert warm.argv[-1] == "--timeout=20"
+    assert "PGHOST" not in warm.env
+
+
+def test_a_preparation_fills_or_drops_the_table() -> None:
+    assert argv({"rows": 5_000}, "prepare") == ["python", "-m", "benchmarks.products.fill", "--rows=5000"]
+    assert argv({"action": "drop"}, "prepare")[-1] == "--drop"
+
+
+def test_the_service_logs_in_by_its_environment_without_a_password() -> None:
+    command = service_command("python", HOME, ENDPOINT, "pooldeck-1")
+    assert command.argv == ["python", "-m", "benchmarks.products.app"]
+    assert {name: value for name, value in command.env.items() if name.startswith("PG")} == {
+        "PGHOST": "db.example",
+        "PGPORT": "5432",
+        "PGUSER": "app",
+        "PGDATABASE": "shop",
+        "PGSSLMODE": "prefer",
+        "PGAPPNAME": "pooldeck-1",
+        "PGCONNECT_TIMEOUT": "10",
+        "PGPASSFILE": "/run/home/pgpass",
+    }
+    assert not any("secret" in value for value in command.env.values())
+
+
+def test_the_table_is_needed_by_the_workload_alone() -> None:
+    wanted = tables_of({}, purpose="load")
+    assert wanted is not None
+    assert (wanted.names, wanted.size, wanted.writes) == (("products",), 1_000, "")
+    assert tables_of({"url": "http://shop.example"}, purpose="load") is None
+    assert log_files({}) is not None
+
+
+def test_its_program_is_the_panels_own_python() -> None:
+    assert find().version_text.startswith("Python 3.")
+    assert preview(validate({}), ENDPOINT).startswith("python -m benchmarks.loads.http")

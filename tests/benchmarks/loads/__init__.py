@@ -1,0 +1,1 @@
+"""Tests of the panel's own load programs."""
