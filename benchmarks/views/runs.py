@@ -20,7 +20,7 @@ from benchmarks.errors import BenchmarksError, InvalidOptions, InvalidTarget, Qu
 from benchmarks.forms import Route, RunForm, initial_of
 from benchmarks.latencies import sampling
 from benchmarks.models import Purpose, Run, Status, Validity
-from benchmarks.models.runs import RunQuerySet
+from benchmarks.models.runs import Gate, RunQuerySet
 from benchmarks.views.facts import facts_of
 from benchmarks.views.ids import id_of
 from pools import endpoints
@@ -37,7 +37,7 @@ FILLED = ("engine", "pool", "cluster", "database", "settings_profile")  # by the
 def run_list(request: HttpRequest) -> HttpResponse:
     """Runs by status, purpose, validity, target and text (`q`), the newest first."""
     query = request.GET.get("q", "").strip()
-    runs = RunFilter(request.GET, queryset=_found(query)).qs.select_related("cluster", "pool", "pool__pooler")
+    runs = RunFilter(request.GET, queryset=_found(query)).qs.select_related("cluster", "pool", "pool__pooler").prefetch_related("tags")
     page = Paginator(runs, PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
         "page": page,
@@ -48,8 +48,10 @@ def run_list(request: HttpRequest) -> HttpResponse:
             ("status", "State", Status.choices, request.GET.get("status")),
             ("purpose", "Purpose", Purpose.choices, request.GET.get("purpose")),
             ("validity", "Validity", Validity.choices, request.GET.get("validity")),
+            ("gate", "Thresholds", Gate.choices, request.GET.get("gate")),
         ],
         "target": _target_named(request.GET.get("target", "")),
+        "tag": request.GET.get("tag", ""),
     }
     return render(request, "benchmarks/run_list.html", context)
 

@@ -69,3 +69,14 @@ def test_the_form_of_a_clone_has_its_thresholds(staff, run):
     Run.objects.filter(pk=run.pk).update(thresholds=[{"metric": "tps", "at_least": 1000.0}])
     form = staff.get("/runs/new/", {"clone": run.pk}).context["form"]
     assert form["threshold_tps"].value() == 1000.0
+
+
+def test_the_list_finds_runs_by_tag_and_by_gate(staff, run):
+    staff.post(url(run, "note"), {"tags": "nightly"})
+    Run.objects.filter(pk=run.pk).update(gate="passed", is_baseline=True)
+    Run.objects.enqueue(cluster=run.cluster, name="another", gate="failed", status="succeeded")
+    for query in ({"tag": "nightly"}, {"gate": "passed"}):
+        text = staff.get("/runs/", query).content.decode()
+        assert "another" not in text
+        assert 'href="/runs/?tag=nightly"' in text
+    assert "baseline" in staff.get("/runs/").content.decode()
