@@ -28,6 +28,8 @@ STATES = {
     "node_up": StateWords("green", "Pgpool-II sends queries there"),
     "node_down": StateWords("red", "Pgpool-II sends no queries there until it is attached"),
     "removing": StateWords("azure", "Being taken off the pooler", moving=True),
+    "alive": StateWords("green", "Its worker was heard within the last 15 seconds"),
+    "gone": StateWords("red", "Its worker was not heard for a while"),
     "queued": StateWords("secondary", "Waits for a free generator", moving=True),
     "starting": StateWords("azure", "A generator took it", moving=True),
     "running": StateWords("azure", "The load is on", moving=True),

@@ -23,7 +23,7 @@ ROWS_WITHOUT_SCRIPT = 120  # of samples, in the table for browsers without JavaS
 @require_safe
 def run_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The whole page; htmx asks for the parts that change with the run's state only."""
-    run = get_object_or_404(Run.objects.select_related("cluster", "pool", "author"), pk=pk)
+    run = get_object_or_404(Run.objects.select_related("cluster", "pool", "author", "parent"), pk=pk)
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "benchmarks/run_detail.html#parts", _parts(run))
     course = charting.course(run)
@@ -62,6 +62,7 @@ def _parts(run: Run) -> dict[str, Any]:
         "tiles": _tiles(run, summary),
         "waiting": waiting.waits_for(run),
         "pair": _pair(run),
+        "parts": list(run.parts.order_by("number")),
         "figures": _figures(summary, spread),
         "is_partial": bool(summary) and not run.summary,
         "is_prepare": run.purpose == Purpose.PREPARE,

@@ -27,6 +27,7 @@ NAVIGATION = [
     ("Pools", "pool-list", "pool", "pool-"),
     ("Events", "event-list", "warning", "event-"),
     ("Runs", "run-list", "run", "run-"),
+    ("Generators", "generator-list", "plug", "generator-"),
     ("Datasets", "dataset-list", "dataset", "dataset-"),
     ("Settings profiles", "profile-list", "scale", "profile-"),
     ("API tokens", "token-list", "key", "token-"),

@@ -73,7 +73,7 @@ def test_three_start_on_one_mark_and_their_figures_add_up(
 
 
 def assert_samples_are_sums(whole: Run, parts: list[Run]) -> None:
-    """Each second of the whole holds what its parts said of it; the last one may be missing where a part left it out."""
+    """Each second of the whole holds what its parts said of it; a last one that a part left out is missing."""
     merged = list(whole.samples.all())
     assert len(merged) >= 3
     by_second = [{round(sample.t): sample for sample in part.samples.all()} for part in parts]

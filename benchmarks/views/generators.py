@@ -1,0 +1,47 @@
+"""The page of generators: who can carry runs out, from where, and what each does now."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from benchmarks.errors import BenchmarksError
+from benchmarks.generators import listing
+from benchmarks.generators.listing import Known
+from pools.models import Cluster
+from pools.views.access import staff_only
+
+TRIPS_SHOWN = 3
+
+
+@require_safe
+def generator_list(request: HttpRequest) -> HttpResponse:
+    """All generators; without Redis those that described themselves, and that nobody knows who lives."""
+    known, unknown = listing.known_or_remembered()
+    clusters = Cluster.objects.in_bulk({UUID(key) for one in known for key in one.round_trips})
+    rows = [(one, _trips(one, clusters)) for one in known]
+    return render(request, "benchmarks/generator_list.html", {"rows": rows, "unknown": unknown})
+
+
+def _trips(generator: Known, clusters: dict[UUID, Cluster]) -> dict[str, Any]:
+    """The nearest clusters first, those out of reach last; and how many more there are."""
+    found = [(clusters[UUID(key)], trip) for key, trip in generator.round_trips.items() if UUID(key) in clusters]
+    found.sort(key=lambda one: one[1].get("avg_ms", float("inf")))
+    return {"shown": found[:TRIPS_SHOWN], "more": found[TRIPS_SHOWN:]}
+
+
+@require_POST
+@staff_only
+def generator_forget(request: HttpRequest, name: str) -> HttpResponse:
+    """Drop a generator that is gone; one that lives stays, with the reason."""
+    try:
+        if not listing.forget(name):
+            raise Http404
+    except BenchmarksError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"Generator {name} is forgotten.")
+    return redirect("generator-list")
