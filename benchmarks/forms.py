@@ -7,11 +7,10 @@ from django import forms
 from django.db.models import TextChoices
 from django.forms import BoundField
 
-from benchmarks import generator_fields, load_options, threshold_fields
+from benchmarks import load_options, threshold_fields
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES, availability
 from benchmarks.engines.contract import Field
 from benchmarks.errors import InvalidOptions
-from benchmarks.generator_fields import WithGenerators
 from benchmarks.models import Purpose, Run
 from benchmarks.profile_forms import offer_profiles
 from benchmarks.script_forms import SHOWN_APART, WithScripts
@@ -108,7 +107,7 @@ class OptionsForm(Typed):
         return any(field.errors or field.value() not in (one.default, None, "") for one, field in self.advanced)
 
 
-class RunForm(WithScripts, WithThresholds, WithGenerators, OptionsForm):
+class RunForm(WithScripts, WithThresholds, OptionsForm):
     """A run against a pool, a cluster, or both in turn; only the target of the chosen route is required."""
 
     use_required_attribute = False
@@ -138,8 +137,8 @@ class RunForm(WithScripts, WithThresholds, WithGenerators, OptionsForm):
         for name in ("pool", "cluster", "database"):
             self.fields[name].required = (name == "pool") != direct
         pools = Pool.objects.wanted().select_related("cluster", "pooler")
-        _offer(self, "pool", pools, lambda pool: f"{pool.name} → {pool.cluster}/{pool.database} ({pool.pooler})")
-        _offer(self, "cluster", Cluster.objects.all(), str)
+        offer(self, "pool", pools, lambda pool: f"{pool.name} → {pool.cluster}/{pool.database} ({pool.pooler})")
+        offer(self, "cluster", Cluster.objects.all(), str)
         offer_profiles(self)
 
     def typed_options(self) -> dict[str, Any]:
@@ -187,7 +186,7 @@ class DatasetForm(OptionsForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        _offer(self, "cluster", Cluster.objects.all(), str)
+        offer(self, "cluster", Cluster.objects.all(), str)
 
     @property
     def choice(self) -> tuple[Cluster, str] | None:
@@ -232,7 +231,7 @@ def initial_of(run: Run) -> dict[str, Any]:
     route = Route.POOLED if run.pool_id else Route.DIRECT
     target = {"route": route, "pool": run.pool_id, "cluster": run.cluster_id, "database": run.database}
     target["user"] = run.role
-    named = {"name": run.name, "engine": run.engine, **generator_fields.initial_of(run)}
+    named = {"name": run.name, "engine": run.engine}
     return {**target, **named, **run.options, **threshold_fields.initial_of(run.thresholds)}
 
 
@@ -254,7 +253,7 @@ def _field_of(option: Field) -> forms.Field:
     return forms.CharField(**common, widget=forms.NumberInput(attrs=attrs))  # text, so that the engine judges it
 
 
-def _offer(form: forms.Form, name: str, queryset: Any, label: Any) -> None:
+def offer(form: forms.Form, name: str, queryset: Any, label: Any) -> None:
     """Let a field take any of the records, and list the first of them together with the one chosen already."""
     field: Any = form.fields[name]
     field.queryset = queryset

@@ -39,7 +39,7 @@ class WithScripts(Typed):
         self.fields["mix_rows"] = forms.CharField(required=False, initial=self.rows, widget=forms.HiddenInput)
         for row in range(self.rows):
             self._add_row(row, choices)
-        self.fields["variables"] = _lines("Variables", str(self.fields["variables"].help_text))
+        self.fields["variables"] = lines_field("Variables", str(self.fields["variables"].help_text))
         self._fill(chosen)
 
     def _chosen_before(self) -> list[dict[str, Any]]:
@@ -75,7 +75,7 @@ class WithScripts(Typed):
         self.fields[f"mix_{row}_weight"] = forms.CharField(
             label=f"Weight of {label}", required=False, initial="1", widget=numbers
         )
-        self.fields[f"mix_{row}_text"] = _lines(f"Text of {label}", "For this run alone; the library keeps others")
+        self.fields[f"mix_{row}_text"] = lines_field(f"Text of {label}", "For this run alone; the library keeps others")
 
     def _fill(self, chosen: list[dict[str, Any]]) -> None:
         """Show the scripts of the cloned run: one that stands alone above the rows, several in them."""
@@ -158,7 +158,8 @@ class _LinesField(forms.CharField):
         return str(super().to_python(value) or "").replace("\r\n", "\n")
 
 
-def _lines(label: str, help_text: str) -> forms.CharField:
+def lines_field(label: str, help_text: str) -> forms.CharField:
+    """Text of several lines, kept as it was typed."""
     attrs = {"rows": 3, "spellcheck": "false", "autocomplete": "off", "class": "pd-mono"}
     return _LinesField(
         label=label, help_text=help_text, required=False, strip=False, widget=forms.Textarea(attrs=attrs)

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, path
 
-from benchmarks.views import ceilings, compare, datasets, generators, importing, keeping, live, profiles, runs
+from benchmarks.views import ceilings, compare, datasets, importing, keeping, live, profiles, runs, scripts
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/", runs.run_list, name="run-list"),
@@ -17,6 +17,13 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/<uuid:pk>/export/<slug:kind>/", keeping.run_export, name="run-export"),
     path("runs/<uuid:pk>/cancel/", live.run_cancel, name="run-cancel"),
     path("runs/<uuid:pk>/again/", runs.run_again, name="run-again"),
+    path("scripts/", scripts.script_list, name="script-list"),
+    path("scripts/new/", scripts.script_create, name="script-create"),
+    path("scripts/tried/<uuid:pk>/", scripts.script_tried, name="script-tried"),
+    path("scripts/<uuid:pk>/", scripts.script_detail, name="script-detail"),
+    path("scripts/<uuid:pk>/edit/", scripts.script_edit, name="script-edit"),
+    path("scripts/<uuid:pk>/delete/", scripts.script_delete, name="script-delete"),
+    path("scripts/<uuid:pk>/<int:number>/dry-run/", scripts.script_try, name="script-try"),
     path("settings-profiles/", profiles.profile_list, name="profile-list"),
     path("settings-profiles/new/", profiles.profile_create, name="profile-create"),
     path("settings-profiles/propose/", profiles.profile_propose, name="profile-propose"),
@@ -27,8 +34,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("ceilings/new/", ceilings.ceiling_create, name="ceiling-create"),
     path("ceilings/<int:pk>/", ceilings.ceiling_edit, name="ceiling-edit"),
     path("ceilings/<int:pk>/delete/", ceilings.ceiling_delete, name="ceiling-delete"),
-    path("generators/", generators.generator_list, name="generator-list"),
-    path("generators/<str:name>/forget/", generators.generator_forget, name="generator-forget"),
     path("datasets/", datasets.dataset_list, name="dataset-list"),
     path("datasets/new/", datasets.dataset_create, name="dataset-create"),
     path("datasets/new/facts/", datasets.dataset_facts, name="dataset-facts"),

@@ -8,9 +8,11 @@ from benchmarks.api.events import run_events
 from benchmarks.api.generators import GeneratorViewSet
 from benchmarks.api.profiles import ProfileViewSet
 from benchmarks.api.runs import RunViewSet
+from benchmarks.api.scripts import ScriptViewSet
 
 router = SimpleRouter(use_regex_path=False)
 router.register("runs", RunViewSet, basename="api-run")
+router.register("scripts", ScriptViewSet, basename="api-script")
 router.register("settings-profiles", ProfileViewSet, basename="api-settings-profile")
 router.register("ceilings", CeilingViewSet, basename="api-ceiling")
 router.register("generators", GeneratorViewSet, basename="api-generator")

@@ -1,8 +1,11 @@
 """What the pages of runs write beside the panel's own filters: ratios, sparklines."""
 
+from typing import Any
+
 from django import template
 
 from benchmarks import sparklines
+from benchmarks.engines.pgbench import scripts
 
 register = template.Library()
 
@@ -19,6 +22,12 @@ def ratio(value: float | None) -> str:
 def lookup(mapping: dict[object, object], key: object) -> object:
     """The value under a key that is only known while rendering; None where it is missing."""
     return mapping.get(key)
+
+
+@register.filter
+def script_names(options: dict[str, Any]) -> str:
+    """What the scripts of a run of pgbench are called; empty for other programs."""
+    return ", ".join(one.label for one in scripts.weighed(options))
 
 
 @register.inclusion_tag("benchmarks/includes/sparkline.html")

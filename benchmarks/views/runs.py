@@ -11,17 +11,16 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from benchmarks import sparklines, submitting
 from benchmarks.api.filters import RunFilter
 from benchmarks.engines import engine
-from benchmarks.errors import BenchmarksError, InvalidGenerators, InvalidOptions, InvalidTarget, QueueDown
+from benchmarks.errors import BenchmarksError, InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.forms import Route, RunForm, initial_of
 from benchmarks.latencies import sampling
-from benchmarks.models import Purpose, Run, Status, Validity
+from benchmarks.models import Purpose, Run, ScriptVersion, Status, Validity
 from benchmarks.models.runs import Gate, RunQuerySet
-from benchmarks.placing import Placement
 from benchmarks.views.facts import facts_of
 from benchmarks.views.ids import id_of
 from pools import endpoints
@@ -91,14 +90,14 @@ def run_create(request: HttpRequest) -> HttpResponse:
 def _start(form: RunForm, author: Any) -> tuple[Run | None, int]:
     """Start what the form asks for: the run to show (the first of a pair), or None with the answer's status."""
     chosen = form.cleaned_data
-    named = {"engine": form.engine_name, "name": chosen["name"], "confirm": chosen["confirm"], "place": form.place, "thresholds": form.thresholds}
+    named = {"engine": form.engine_name, "name": chosen["name"], "confirm": chosen["confirm"], "thresholds": form.thresholds}
     try:
         if chosen["route"] == Route.BOTH:
             return submitting.submit_pair(chosen["pool"], chosen["options"], author, user=chosen["user"], **named)[
                 0
             ], 200
         return submitting.submit(target=form.target(), options=chosen["options"], author=author, **named), 200
-    except (InvalidTarget, InvalidOptions, InvalidGenerators) as error:
+    except (InvalidTarget, InvalidOptions) as error:
         form.take(error.errors)
     except (BenchmarksError, PoolsError) as error:
         form.add_error(None, str(error))
@@ -111,7 +110,9 @@ def _initial(request: HttpRequest) -> dict[str, Any]:
     asked = request.GET
     if asked.get("clone"):
         return initial_of(get_object_or_404(Run, pk=id_of(asked["clone"])))
-    given = {name: asked[name] for name in FILLED if asked.get(name)}
+    given: dict[str, Any] = {name: asked[name] for name in FILLED if asked.get(name)}
+    if asked.get("script"):
+        given["builtin"] = _script_named(asked["script"], asked.get("version", ""))
     if asked.get("preset") == "worth":
         pool = given.get("pool") or _first_live_pool()
         return given | {"route": Route.BOTH, "pool": pool, "connect": True, "name": "Is my pool worth it?"}
@@ -120,15 +121,26 @@ def _initial(request: HttpRequest) -> dict[str, Any]:
     return {"route": Route.POOLED, "pool": _first_live_pool()} | given
 
 
+def _script_named(script: str, number: str) -> str | None:
+    """What the form calls a version of a script of the library, the newest where none is named."""
+    versions = ScriptVersion.objects.filter(script=id_of(script)).order_by("-number")
+    wanted = versions.filter(number=int(number)) if number.isdecimal() and len(number) < 10 else versions
+    found = wanted.first()
+    return f"version:{found.pk}" if found else None
+
+
 def _first_live_pool() -> UUID | None:
     return Pool.objects.wanted().filter(state=PoolState.APPLIED).values_list("pk", flat=True).first()
 
 
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 @staff_only
 def run_preview(request: HttpRequest) -> HttpResponse:
-    """The command line that the values typed so far make, and what the chosen database holds."""
-    form = RunForm(request.GET)
+    """The command line that the values typed so far make, and what the chosen database holds.
+
+    Nothing is changed; the texts of scripts are too long for an address, so the form is posted.
+    """
+    form = RunForm(request.POST or request.GET)
     form.is_valid()
     if request.GET.get("part") == "facts":
         return render(request, "benchmarks/includes/facts.html", {"form": form, "facts": facts_of(form)})
@@ -168,8 +180,7 @@ def run_again(request: HttpRequest, pk: UUID) -> HttpResponse:
     target = {"pool": str(old.pool_id), "user": old.role} if old.pool_id else direct
     try:
         again = {"options": old.options, "engine": old.engine, "name": old.name, "thresholds": old.thresholds}
-        place = Placement(old.wanted_generators, old.alongside)
-        run = submitting.submit(target=target, author=request.user, place=place, **again)
+        run = submitting.submit(target=target, author=request.user, **again)
     except (BenchmarksError, PoolsError) as error:
         messages.error(request, f"Run {old.number} was not started again: {error}")
         return redirect(f"{reverse('run-create')}?{urlencode({'clone': str(pk)})}")

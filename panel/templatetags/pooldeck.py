@@ -29,6 +29,7 @@ NAVIGATION = [
     ("Runs", "run-list", "run", "run-"),
     ("Generators", "generator-list", "plug", "generator-"),
     ("Datasets", "dataset-list", "dataset", "dataset-"),
+    ("Scripts", "script-list", "file", "script-"),
     ("Settings profiles", "profile-list", "scale", "profile-"),
     ("API tokens", "token-list", "key", "token-"),
     ("API docs", "api-docs", "code", "api-docs"),

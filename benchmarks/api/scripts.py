@@ -1,0 +1,120 @@
+"""The REST API of the library of scripts: keep them, read any version, try one."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import mixins, serializers, status
+from rest_framework.decorators import action
+from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+
+from benchmarks import dry_runs, script_library
+from benchmarks.api.runs import field_errors
+from benchmarks.api.serializers import AskedTargetField, RunSerializer
+from benchmarks.models import Script, ScriptVersion
+from benchmarks.script_library import InvalidScript
+from panel.accounts.permissions import person
+
+
+class ScriptSerializer(serializers.ModelSerializer[Script]):
+    """A script as its newest version has it; `version` is that one's number."""
+
+    text = serializers.CharField(trim_whitespace=False)
+    version = serializers.IntegerField(source="number", read_only=True)
+    changed_at = serializers.DateTimeField(read_only=True)
+
+    class Meta:
+        model = Script
+        fields = ["id", "name", "description", "text", "version", "created_at", "changed_at"]
+        read_only_fields = ["id", "created_at"]
+        # the library says whether a name is free, with its own words
+        extra_kwargs: ClassVar[dict[str, Any]] = {"name": {"validators": []}, "description": {"validators": []}}
+
+
+class VersionSerializer(serializers.ModelSerializer[ScriptVersion]):
+    """What a script said from then on; `id` is what a run's `script_version` names."""
+
+    author = serializers.CharField(source="author.username", default="")
+
+    class Meta:
+        model = ScriptVersion
+        fields = ["id", "number", "text", "author", "created_at"]
+        read_only_fields = fields
+
+
+class DryRunSerializer(serializers.Serializer[Any]):
+    """Where to try a script; the newest version where none is named."""
+
+    target = AskedTargetField()
+    version = serializers.IntegerField(required=False, min_value=1)
+    variables = serializers.DictField(required=False)
+    confirm = serializers.CharField(default="", allow_blank=True)
+
+
+@contextmanager
+def script_errors() -> Iterator[None]:
+    """What is wrong with a script stands under its field."""
+    try:
+        yield
+    except InvalidScript as error:
+        raise ValidationError(error.errors) from error
+
+
+class ScriptViewSet(
+    mixins.ListModelMixin,
+    mixins.RetrieveModelMixin,
+    mixins.CreateModelMixin,
+    mixins.UpdateModelMixin,
+    mixins.DestroyModelMixin,
+    GenericViewSet[Script],
+):
+    """pgbench scripts by name, every version kept."""
+
+    queryset = script_library.with_newest(Script.objects.all())
+    serializer_class = ScriptSerializer
+    lookup_value_converter = "uuid"
+    write_scope = "run"
+    search_fields = ["name", "description", "text"]
+    ordering_fields = ["name", "created_at", "changed_at"]
+
+    def perform_create(self, serializer: Any) -> None:
+        """Keep a new script; a text that pgbench must not be given is refused, naming its line."""
+        with script_errors():
+            made = script_library.create(**serializer.validated_data, author=person(self.request.user))
+        serializer.instance = self.get_queryset().get(pk=made.pk)
+
+    def perform_update(self, serializer: Any) -> None:
+        """Change a script; another text becomes its next version."""
+        with script_errors():
+            script_library.change(serializer.instance, **serializer.validated_data, author=person(self.request.user))
+        serializer.instance = self.get_queryset().get(pk=serializer.instance.pk)
+
+    @extend_schema(responses=VersionSerializer(many=True), filters=False)
+    @action(detail=True)
+    def versions(self, request: Request, pk: str) -> Response:
+        """Every version, the newest first."""
+        rows: Any = self.get_object().versions.select_related("author").order_by("-number")
+        return self.get_paginated_response(VersionSerializer(self.paginate_queryset(rows), many=True).data)
+
+    @extend_schema(request=DryRunSerializer, responses={201: RunSerializer})
+    @action(detail=True, methods=["post"], url_path="dry-run")
+    def dry_run(self, request: Request, pk: str) -> Response:
+        """Queue one transaction of it by one client; its run's log shows what came of it."""
+        script, asked = self.get_object(), DryRunSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        terms = dict(asked.validated_data)
+        version = self._version(script, terms.pop("version", None))
+        with field_errors():
+            run = dry_runs.start(version, author=person(request.user), **terms)
+        return Response(RunSerializer(run).data, status=status.HTTP_201_CREATED)
+
+    def _version(self, script: Script, number: int | None) -> ScriptVersion:
+        versions = script.versions.select_related("script").order_by("-number")
+        found = versions.first() if number is None else versions.filter(number=number).first()
+        if found is None:
+            raise NotFound(f"script {script} has no version {number}")
+        return found

@@ -1,0 +1,158 @@
+"""The pages of the library of scripts: all of them, one with its versions, its editor, and a dry run of it."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from benchmarks import dry_runs, script_library
+from benchmarks.errors import BenchmarksError, InvalidOptions, InvalidTarget, QueueDown
+from benchmarks.library_forms import DryRunForm, ScriptForm
+from benchmarks.models import Run, RunOutput, Script, ScriptVersion
+from benchmarks.script_library import InvalidScript
+from benchmarks.views.ids import id_of
+from panel.accounts.permissions import person
+from pools.errors import PoolsError
+from pools.revisions import diffs
+from pools.views.access import staff_only
+
+PAGE_SIZE = 50
+VERSIONS_SHOWN = 50
+
+
+@require_safe
+def script_list(request: HttpRequest) -> HttpResponse:
+    """Scripts by name, those whose name, description or newest text holds the words looked for (`q`)."""
+    query = request.GET.get("q", "").strip().replace("\0", "")
+    scripts = script_library.with_newest(Script.objects.all())
+    if query:
+        scripts = scripts.filter(Q(name__icontains=query) | Q(description__icontains=query) | Q(text__icontains=query))
+    page = Paginator(scripts, PAGE_SIZE).get_page(request.GET.get("page"))
+    return render(request, "benchmarks/script_list.html", {"page": page, "query": query})
+
+
+@require_safe
+def script_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """A script's text in any of its versions (`version`), and what that changed against another (`against`)."""
+    script = get_object_or_404(Script, pk=pk)
+    version = _version(script, request.GET.get("version"))
+    return render(request, "benchmarks/script_detail.html", _shown(request, script, version, DryRunForm()))
+
+
+def _version(script: Script, number: str | None) -> ScriptVersion:
+    versions = script.versions.select_related("author")
+    if not number:
+        return get_object_or_404(versions.order_by("-number")[:1])
+    return get_object_or_404(versions, number=int(number) if number.isdecimal() and len(number) < 10 else 0)
+
+
+def _shown(request: HttpRequest, script: Script, version: ScriptVersion, form: DryRunForm) -> dict[str, Any]:
+    others = script.versions.exclude(pk=version.pk).select_related("author")
+    number = request.GET.get("against", "")
+    asked = others.filter(number=int(number)) if number.isdecimal() and len(number) < 10 else others.none()
+    against = asked.first() or others.filter(number__lt=version.number).first()
+    before = {script.name: against.text} if against else {}
+    found = diffs.of_files(before, {script.name: version.text}, masked=lambda texts: texts) if against else []
+    return {
+        "script": script,
+        "version": version,
+        "lines": version.text.removesuffix("\n").split("\n"),
+        "versions": script.versions.select_related("author").defer("text")[:VERSIONS_SHOWN],
+        "against": against,
+        "diff": found,
+        "newest": script.versions.order_by("-number").values_list("number", flat=True)[0],
+        "form": form,
+        **_tried(_run_named(request.GET.get("dry", ""))),
+    }
+
+
+def _run_named(text: str) -> Run | None:
+    key = id_of(text)
+    return Run.objects.filter(pk=key).first() if key else None
+
+
+def _tried(run: Run | None) -> dict[str, Any]:
+    return {"dry": run, "output": RunOutput.objects.filter(run=run).first() if run else None}
+
+
+@staff_only
+def script_create(request: HttpRequest) -> HttpResponse:
+    """The editor of a new script."""
+    form = ScriptForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            script = script_library.create(**form.cleaned_data, author=person(request.user))
+        except InvalidScript as error:
+            form.take(error.errors)
+        else:
+            return redirect("script-detail", script.pk)
+    return render(request, "benchmarks/script_form.html", {"form": form, "script": None})
+
+
+@staff_only
+def script_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The editor of a script: another text becomes its next version."""
+    script = get_object_or_404(Script, pk=pk)
+    last = script_library.newest(script)
+    initial = {"name": script.name, "description": script.description, "text": last.text}
+    form = ScriptForm(request.POST or None, initial=initial)
+    if request.method == "POST" and form.is_valid():
+        try:
+            script_library.change(script, **form.cleaned_data, author=person(request.user))
+        except InvalidScript as error:
+            form.take(error.errors)
+        else:
+            return redirect("script-detail", script.pk)
+    return render(request, "benchmarks/script_form.html", {"form": form, "script": script, "last": last})
+
+
+@staff_only
+def script_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Delete a script whose name was typed; runs keep what they ran."""
+    script = get_object_or_404(Script, pk=pk)
+    typed = request.POST.get("name")
+    if request.method == "POST" and typed == script.name:
+        script.delete()
+        messages.success(request, f"Script {typed} is deleted; runs of it keep their text.")
+        return redirect("script-list")
+    return render(request, "benchmarks/script_delete.html", {"script": script, "typed": typed})
+
+
+@require_POST
+@staff_only
+def script_try(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
+    """Start a dry run of a version; its page shows what comes of it."""
+    script = get_object_or_404(Script, pk=pk)
+    version = get_object_or_404(script.versions.select_related("script"), number=number)
+    form, status = DryRunForm(request.POST), 200
+    if form.is_valid():
+        run, status = _start(form, version, request.user)
+        if run is not None:
+            here = reverse("script-detail", args=[pk])
+            return redirect(f"{here}?version={number}&dry={run.pk}#dry-run")
+    return render(request, "benchmarks/script_detail.html", _shown(request, script, version, form), status=status)
+
+
+def _start(form: DryRunForm, version: ScriptVersion, author: Any) -> tuple[Run | None, int]:
+    chosen = form.cleaned_data
+    terms = {"variables": chosen["variables"] or None, "confirm": chosen["confirm"]}
+    try:
+        return dry_runs.start(version, target=form.target(), author=author, **terms), 200
+    except (InvalidTarget, InvalidOptions) as error:
+        form.take(error.errors)
+    except (BenchmarksError, PoolsError) as error:
+        form.add_error(None, str(error))
+        return None, 503 if isinstance(error, QueueDown) else 200
+    return None, 200
+
+
+@require_safe
+def script_tried(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """What a dry run came to so far; asked again until it ended."""
+    return render(request, "benchmarks/includes/dry_run.html", _tried(get_object_or_404(Run, pk=pk)))

@@ -1,0 +1,105 @@
+"""The library of scripts: names, versions that stay, the gate before each, and the texts that runs carry away."""
+
+import pytest
+
+from benchmarks import load_options, script_library
+from benchmarks.errors import InvalidOptions
+from benchmarks.models import Script, ScriptVersion
+from benchmarks.script_library import InvalidScript
+from tests.callers import person
+
+pytestmark = pytest.mark.django_db
+REFUSED = "SELECT 1;\nSELECT 1 \\shell echo"
+
+
+def versions_of(script):
+    return list(script.versions.order_by("number").values_list("number", "text"))
+
+
+def test_another_text_is_the_next_version_and_the_same_is_none():
+    author = person()
+    script = script_library.create(name="orders", text="SELECT 1;", author=author)
+    script_library.change(script, text="SELECT 2;", author=author)
+    script_library.change(script, text="SELECT 2;", name="orders v2", description="of the shop", author=author)
+    assert versions_of(script) == [(1, "SELECT 1;"), (2, "SELECT 2;")]
+    assert (script.name, script.description) == ("orders v2", "of the shop")
+    assert script_library.newest(script).author == author
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "message"),
+    [
+        ({"name": ""}, "name", "a name has 1 to 100 characters that can be printed: enter it"),
+        ({"name": "a\nb"}, "name", "a name has 1 to 100 characters that can be printed: enter it"),
+        ({"name": "taken"}, "name", "there is a script taken already: choose another name"),
+        ({"description": "x" * 501}, "description", "a description has at most 500 characters and no NUL"),
+    ],
+)
+def test_what_can_not_be_kept_is_refused_with_nothing_saved(given, field, message):
+    script_library.create(name="taken", text="SELECT 1;")
+    with pytest.raises(InvalidScript) as refused:
+        script_library.create(**{"name": "new", "text": "SELECT 1;"} | given)
+    assert refused.value.errors == {field: [message]}
+    assert Script.objects.count() == 1
+
+
+def test_a_refused_text_names_its_line_and_leaves_the_script_as_it_was():
+    script = script_library.create(name="orders", text="SELECT 1;")
+    with pytest.raises(InvalidScript, match="line 2: this backslash is not allowed") as refused:
+        script_library.change(script, text=REFUSED, name="renamed", author=None)
+    assert refused.value.line == 2
+    assert versions_of(script) == [(1, "SELECT 1;")]
+    assert Script.objects.get().name == "orders"
+
+
+def test_a_run_carries_the_text_of_the_version_it_names():
+    script = script_library.create(name="orders", text="SELECT 1;")
+    script_library.change(script, text="SELECT 2;", author=None)
+    first = script.versions.get(number=1)
+    ways = [
+        {"script": "orders"},
+        {"script": str(script.pk), "version": 1},
+        {"script_version": first.pk},
+        {"script_version": str(first.pk), "weight": 5},
+    ]
+    found = load_options.validate("pgbench", {"scripts": ways}, purpose="load")["scripts"]
+    assert found == [
+        {"text": "SELECT 2;", "weight": 1, "name": "orders", "version": 2},
+        {"text": "SELECT 1;", "weight": 1, "name": "orders", "version": 1},
+        {"text": "SELECT 1;", "weight": 1, "name": "orders", "version": 1},
+        {"text": "SELECT 1;", "weight": 5, "name": "orders", "version": 1},
+    ]
+    script.delete()
+    assert load_options.validate("pgbench", {"scripts": found}, purpose="load")["scripts"] == found
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "script 1 has none of text, script, script_version: use one"),
+        ({"text": "SELECT 1;", "script": "x"}, "script 1 has text and script of text, script, script_version: use one"),
+        ({"script": "nobody"}, "script 1: there is no script 'nobody' in the library"),
+        ({"script": "orders", "version": 7}, "script 1: there is no script 'orders' in the library"),
+        ({"script": "orders", "version": "x"}, "script 1: there is no script 'orders' in the library"),
+        ({"script_version": 999}, "script 1: there is no version '999' in the library"),
+        ({"script_version": True}, "script 1: there is no version 'True' in the library"),
+        ({"script_version": [1]}, "script 1: there is no version '[1]' in the library"),
+        (
+            {"text": "SELECT 2;", "name": "orders", "version": 1},
+            "script 1 is not what version 1 of orders says: leave the version out",
+        ),
+    ],
+)
+def test_what_the_library_does_not_hold_is_named(given, message):
+    script_library.create(name="orders", text="SELECT 1;")
+    with pytest.raises(InvalidOptions) as refused:
+        load_options.validate("pgbench", {"scripts": [given]}, purpose="load")
+    assert refused.value.errors == {"scripts": [message]}
+
+
+def test_the_newest_version_of_each_is_listed_by_name():
+    for name in ("b", "a"):
+        script = script_library.create(name=name, text="SELECT 1;")
+        script_library.change(script, text="SELECT 2;", author=None)
+    assert [str(one) for one in script_library.newest_versions()] == ["a version 2", "b version 2"]
+    assert ScriptVersion.objects.count() == 4
