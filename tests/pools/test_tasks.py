@@ -12,6 +12,7 @@ from pools import apply, tasks
 from pools.models import Pooler, PoolerKind, PoolerState, PoolState, RevisionState
 from pools.poolers.kind import Rejected
 from pools.poolers.pgpool.kind import Pgpool
+from pools.revisions import drift
 from tests.pools.records import a_pool, a_pooler
 
 pytestmark = pytest.mark.django_db
@@ -89,3 +90,14 @@ def test_beat_checks_everything() -> None:
     pool.pooler.refresh_from_db()
     assert pool.pooler.state == PoolerState.UNREACHABLE
     assert pool.cluster.status.error
+
+
+def test_beat_looks_for_drift_within_a_minute_whatever_a_check_waits_for(settings: Any, monkeypatch: Any) -> None:
+    due = settings.CELERY_BEAT_SCHEDULE["look-for-drift"]
+    assert (due["task"], due["schedule"]) == (tasks.look_for_drift.name, 30.0)
+    looked: list[str] = []
+    monkeypatch.setattr(drift, "look", lambda pooler: looked.append(pooler.name))
+    edge = a_pool(pooler=a_pooler(name="edge", state=PoolerState.ONLINE), state=PoolState.APPLIED).pooler
+    edge.revisions.create(number=1, state=RevisionState.APPLIED)
+    tasks.look_for_drift()
+    assert looked == ["edge"]
