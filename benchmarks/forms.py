@@ -7,10 +7,11 @@ from django import forms
 from django.db.models import TextChoices
 from django.forms import BoundField
 
-from benchmarks import load_options, threshold_fields
+from benchmarks import generator_fields, load_options, threshold_fields
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES, availability
 from benchmarks.engines.contract import Field
 from benchmarks.errors import InvalidOptions
+from benchmarks.generator_fields import WithGenerators
 from benchmarks.models import Purpose, Run
 from benchmarks.profile_forms import offer_profiles
 from benchmarks.script_forms import SHOWN_APART, WithScripts
@@ -107,7 +108,7 @@ class OptionsForm(Typed):
         return any(field.errors or field.value() not in (one.default, None, "") for one, field in self.advanced)
 
 
-class RunForm(WithScripts, WithThresholds, OptionsForm):
+class RunForm(WithScripts, WithThresholds, WithGenerators, OptionsForm):
     """A run against a pool, a cluster, or both in turn; only the target of the chosen route is required."""
 
     use_required_attribute = False
@@ -231,7 +232,7 @@ def initial_of(run: Run) -> dict[str, Any]:
     route = Route.POOLED if run.pool_id else Route.DIRECT
     target = {"route": route, "pool": run.pool_id, "cluster": run.cluster_id, "database": run.database}
     target["user"] = run.role
-    named = {"name": run.name, "engine": run.engine}
+    named = {"name": run.name, "engine": run.engine, **generator_fields.initial_of(run)}
     return {**target, **named, **run.options, **threshold_fields.initial_of(run.thresholds)}
 
 

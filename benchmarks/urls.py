@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, path
 
-from benchmarks.views import ceilings, compare, datasets, importing, keeping, live, profiles, runs, scripts
+from benchmarks.views import ceilings, compare, datasets, generators, importing, keeping, live, profiles, runs, scripts
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/", runs.run_list, name="run-list"),
@@ -34,6 +34,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("ceilings/new/", ceilings.ceiling_create, name="ceiling-create"),
     path("ceilings/<int:pk>/", ceilings.ceiling_edit, name="ceiling-edit"),
     path("ceilings/<int:pk>/delete/", ceilings.ceiling_delete, name="ceiling-delete"),
+    path("generators/", generators.generator_list, name="generator-list"),
+    path("generators/<str:name>/forget/", generators.generator_forget, name="generator-forget"),
     path("datasets/", datasets.dataset_list, name="dataset-list"),
     path("datasets/new/", datasets.dataset_create, name="dataset-create"),
     path("datasets/new/facts/", datasets.dataset_facts, name="dataset-facts"),

@@ -16,11 +16,12 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from benchmarks import sparklines, submitting
 from benchmarks.api.filters import RunFilter
 from benchmarks.engines import engine
-from benchmarks.errors import BenchmarksError, InvalidOptions, InvalidTarget, QueueDown
+from benchmarks.errors import BenchmarksError, InvalidGenerators, InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.forms import Route, RunForm, initial_of
 from benchmarks.latencies import sampling
 from benchmarks.models import Purpose, Run, ScriptVersion, Status, Validity
 from benchmarks.models.runs import Gate, RunQuerySet
+from benchmarks.placing import Placement
 from benchmarks.views.facts import facts_of
 from benchmarks.views.ids import id_of
 from pools import endpoints
@@ -90,14 +91,14 @@ def run_create(request: HttpRequest) -> HttpResponse:
 def _start(form: RunForm, author: Any) -> tuple[Run | None, int]:
     """Start what the form asks for: the run to show (the first of a pair), or None with the answer's status."""
     chosen = form.cleaned_data
-    named = {"engine": form.engine_name, "name": chosen["name"], "confirm": chosen["confirm"], "thresholds": form.thresholds}
+    named = {"engine": form.engine_name, "name": chosen["name"], "confirm": chosen["confirm"], "place": form.place, "thresholds": form.thresholds}
     try:
         if chosen["route"] == Route.BOTH:
             return submitting.submit_pair(chosen["pool"], chosen["options"], author, user=chosen["user"], **named)[
                 0
             ], 200
         return submitting.submit(target=form.target(), options=chosen["options"], author=author, **named), 200
-    except (InvalidTarget, InvalidOptions) as error:
+    except (InvalidTarget, InvalidOptions, InvalidGenerators) as error:
         form.take(error.errors)
     except (BenchmarksError, PoolsError) as error:
         form.add_error(None, str(error))
@@ -180,7 +181,8 @@ def run_again(request: HttpRequest, pk: UUID) -> HttpResponse:
     target = {"pool": str(old.pool_id), "user": old.role} if old.pool_id else direct
     try:
         again = {"options": old.options, "engine": old.engine, "name": old.name, "thresholds": old.thresholds}
-        run = submitting.submit(target=target, author=request.user, **again)
+        place = Placement(old.wanted_generators, old.alongside)
+        run = submitting.submit(target=target, author=request.user, place=place, **again)
     except (BenchmarksError, PoolsError) as error:
         messages.error(request, f"Run {old.number} was not started again: {error}")
         return redirect(f"{reverse('run-create')}?{urlencode({'clone': str(pk)})}")
