@@ -1,0 +1,118 @@
+"""Scripts for the trial of the gate: ordinary ones, and mutations of every way that is known to start a program."""
+
+from hypothesis import strategies as st
+
+TOUCH = "CANARY"  # replaced by a command that touches the canary
+
+# Each ran its command in an unfiltered pgbench (reported of 9.6 to 20devel).
+TRICKS = [
+    "\\shell CANARY",
+    "\\setshell x CANARY",
+    "\\SHELL CANARY",
+    "\\SetShell x CANARY",
+    "\\ shell CANARY",
+    "\\\tshell CANARY",
+    "\\\x0bshell CANARY",
+    "\\\x0cshell CANARY",
+    "\\\\shell CANARY",
+    "  \\shell CANARY",
+    "\\shell \\\nCANARY",
+    "\\\nshell CANARY",
+    "\\\rshell CANARY",
+    "\\sh\\\nell CANARY",
+    "SELECT 1 \\shell CANARY",
+    "SELECT 1; \\shell CANARY",
+    "SELECT 1\\;\\shell CANARY",
+    "SELECT 1 \\gset \\shell CANARY",
+    "SELECT 1 AS x \\gset\\shell CANARY",
+    "/* c */ \\shell CANARY",
+    "/* c \\shell CANARY */",
+    "-- c\n\\shell CANARY",
+    "-- c\r\\shell CANARY",
+    "-- c \\shell CANARY",
+    "SELECT 'it\\'; \\shell CANARY",
+    "SELECT E'it\\''; \\shell CANARY",
+    "SELECT 'a\n\\shell CANARY\nb';",
+    'SELECT "a\n\\shell CANARY\nb";',
+    "SELECT $$a\n\\shell CANARY\nb$$;",
+    "\\if 0\n\\shell CANARY\n\\endif",
+    "\\if 1\n\\shell CANARY\n\\endif",
+    "\\set x 1 \\shell CANARY",
+    "\\set x 1 + \\\n2\n\\shell CANARY",
+    "\\set x 1\r\\shell CANARY",
+    "\\sleep 1 us\r\n\\shell CANARY",
+    "\\;\\shell CANARY",
+    "\\set\xa0x 1\n\\shell CANARY",
+    "\ufeff\\shell CANARY",
+    "\u2028\\shell CANARY",
+    "\x85\\shell CANARY",
+]
+
+# What people write for pgbench, from its manual and from benchmarks that were published.
+ORDINARY = [
+    "SELECT 1;",
+    "\\set aid random(1, 100000 * :scale)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;",
+    "\\set aid random(1, 100000)\n\\set delta random(-5000, 5000)\nBEGIN;\n"
+    "UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;\nEND;",
+    "\\set n random_gaussian(1, 100, 2.5)\nSELECT :n;",
+    "\\set n random_zipfian(1, 1000, 1.07)\nSELECT :n;",
+    "\\set n permute(:client_id, 100, :default_seed)\nSELECT :n;",
+    "SELECT 1 \\; SELECT 2;",
+    "SELECT 1 AS one, 2 AS two \\gset\nSELECT :one + :two;",
+    "SELECT 1 AS a \\; SELECT 2 AS b \\gset p_\nSELECT :p_b;",
+    "SELECT 1 AS a \\; SELECT 2 AS b \\aset\nSELECT :a;",
+    "\\startpipeline\nSELECT 1;\nSELECT 2;\n\\endpipeline",
+    "\\set r random(1, 10)\n\\if :r > 5\nSELECT 'high';\n\\elif :r = 5\nSELECT 'mid';\n\\else\nSELECT 'low';\n\\endif",
+    "\\sleep 1 ms\nSELECT 1;",
+    "\\set ms 2\n\\sleep :ms ms",
+    "-- who reads\nSELECT count(*) FROM pg_class; -- all\n/* and\nmore */\nSELECT now();",
+    "SELECT 'it''s', $$dollars$$, \"relname\" FROM pg_class LIMIT 1;",
+    "INSERT INTO things (note) VALUES ('naïve café ☕');",
+    "SELECT * FROM pg_class\nWHERE relname LIKE 'pg_%'\nORDER BY 1\nLIMIT 5;",
+    "WITH t AS (SELECT generate_series(1, 10) AS n) SELECT sum(n) FROM t;",
+    "SELECT pg_sleep(0.001);",
+    "\\set a 1\n\\set b :a + 1\n\\set c least(:a, :b, 10)\nSELECT :c;",
+    "BEGIN;\nSELECT 1;\nROLLBACK;",
+    "SELECT 'a:b', '12:30'::time, 1::int;",
+    "SELECT '{\"k\": [1, 2]}'::jsonb -> 'k';",
+    "\\set x case when :client_id % 2 = 0 then 1 else 2 end\nSELECT :x;",
+    "  SELECT 1;\n\n\n\tSELECT 2;\n",
+    # these three are known to be refused: the gate knows no quotes, and continued lines are not on its list
+    "SELECT E'tab\\tstop';",
+    "SELECT 'abc' ~ '\\d+';",
+    "\\set x 1 + \\\n2\nSELECT :x;",
+]
+KNOWN_REFUSALS = 3
+
+_piece = st.one_of(
+    st.sampled_from(TRICKS),
+    st.sampled_from(ORDINARY),
+    st.sampled_from(
+        ["\\", "\\;", ";", "'", "''", '"', "$$", "$q$", "/*", "*/", "--", "\n", "\r", "\r\n", " ", "\t", "\x0b", "\x0c"]
+    ),
+    st.sampled_from(
+        ["\\set x 1", "\\gset", "\\aset", "\\if 1", "\\else", "\\endif", "E'", "U&'", "(", ")", "SELECT 1"]
+    ),
+    st.sampled_from(["\\shell CANARY", "\\setshell y CANARY", "shell CANARY", "setshell z CANARY", "CANARY"]),
+    st.text(st.sampled_from("\\shelSHELt \n\r;'\"$-/*\x0bé\u2003"), max_size=6),
+)
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> str:
+    """A script of some pieces, a few of its characters doubled, dropped or changed in case."""
+    text = draw(st.sampled_from(["", "\n", " "])).join(draw(st.lists(_piece, min_size=1, max_size=4)))
+    for _ in range(draw(st.integers(0, 2))):
+        at = draw(st.integers(0, len(text)))
+        text = draw(
+            st.sampled_from(
+                [
+                    text[:at] + text[at : at + 1].swapcase() + text[at + 1 :],
+                    text[:at] + text[at + 1 :],
+                    text[:at] + text[at : at + 1] + text[at:],
+                    text[:at] + "\\" + text[at:],
+                    text[:at] + "\n" + text[at:],
+                ]
+            )
+        )
+    return text
