@@ -7,7 +7,7 @@ from django import forms
 from django.db.models import TextChoices
 from django.forms import BoundField
 
-from benchmarks import generator_fields, load_options, threshold_fields
+from benchmarks import generator_fields, lacked_options, load_options, program_versions, threshold_fields
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES, availability
 from benchmarks.engines.contract import Field
 from benchmarks.errors import InvalidOptions
@@ -52,9 +52,21 @@ class OptionsForm(Typed):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["engine"].choices = [(name, name) for name in ENGINES]  # type: ignore[attr-defined]
-        self.option_fields = load_options.fields_for(self.engine_name, self.purpose)
+        self.version = program_versions.known(self.engine_name)
+        every = load_options.fields_for(self.engine_name, self.purpose)
+        self.option_fields, self.lacked = lacked_options.parted(every, self.version, self._said())
         for option in self.option_fields:
             self.fields[option.name] = _field_of(option)
+
+    def _said(self) -> list[str]:
+        """The names of what was typed, or set in the run that is cloned."""
+        given = self.data if self.is_bound else self.initial
+        return [name for name in given if given.get(name) not in (None, "", False)]
+
+    @property
+    def why_lacked(self) -> str:
+        """Which options are left out, and since when the program has them."""
+        return lacked_options.why(self.engine_name, self.version, self.lacked)
 
     @property
     def engine_name(self) -> str:
