@@ -38,11 +38,11 @@ class InvalidTarget(BenchmarksError):
 
 
 class InvalidGenerators(BenchmarksError):
-    """The generators named can't carry the run; `errors` are the messages."""
+    """The generators named can't carry the run; `errors` holds the messages under `generators`."""
 
-    def __init__(self, errors: list[str]) -> None:
-        super().__init__("; ".join(errors))
-        self.errors = errors
+    def __init__(self, messages: list[str]) -> None:
+        super().__init__("; ".join(messages))
+        self.errors = {"generators": messages}
 
 
 class InvalidOptions(BenchmarksError):

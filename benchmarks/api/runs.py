@@ -44,7 +44,7 @@ def field_errors() -> Iterator[None]:
     except InvalidOptions as error:
         raise ValidationError({"options": error.errors}) from error
     except InvalidGenerators as error:
-        raise ValidationError({"generators": error.errors}) from error
+        raise ValidationError(error.errors) from error
     except importing.NotImportable as error:
         raise ValidationError({"text": [str(error)]}) from error
 
