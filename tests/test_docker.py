@@ -79,6 +79,7 @@ def test_compose_has_the_services_of_an_installation(compose: dict[str, Any]) ->
     assert set(compose["services"]) == {
         "web",
         "worker",
+        "worker-2",
         "beat",
         "setup",
         "redis",
@@ -87,6 +88,13 @@ def test_compose_has_the_services_of_an_installation(compose: dict[str, Any]) ->
         "pgbouncer",
         "pgpool",
     }
+
+
+def test_each_worker_is_a_generator_of_its_own_name(compose: dict[str, Any]) -> None:
+    workers = [one for one in compose["services"].values() if "worker" in one.get("command", [])]
+    names = [one["environment"].get("POOLDECK_GENERATOR", "local") for one in workers]
+    assert len(names) == len(set(names)) == 2
+    assert all(one["environment"].keys() >= {"DATABASE_URL", "REDIS_URL", "POOLDECK_HOME"} for one in workers)
 
 
 def test_every_service_that_is_waited_for_exists(compose: dict[str, Any]) -> None:
