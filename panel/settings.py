@@ -153,8 +153,8 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["panel.accounts.permissions.HasScope"],
     "DEFAULT_PAGINATION_CLASS": "panel.api.Pages",
     "DEFAULT_FILTER_BACKENDS": [
-        "django_filters.rest_framework.DjangoFilterBackend",
-        "rest_framework.filters.SearchFilter",
+        "panel.filtering.ListFilter",
+        "panel.filtering.ListSearch",
         "panel.ordering.StableOrdering",
     ],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],

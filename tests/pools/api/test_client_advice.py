@@ -21,6 +21,13 @@ def test_session_mode_breaks_nothing_and_another_one_can_be_asked_for(url):
     assert bearer().get(url).json()["mode"] == "session"
 
 
+def test_the_filters_of_the_list_do_not_hide_a_pool_from_its_own_address(url):
+    assert bearer().get(f"{url}mode-check/?as=transaction&mode=transaction").status_code == 200
+    assert bearer().get(f"{url}?mode=transaction&search=nothing").json()["mode"] == "session"
+    assert bearer().get("/api/v1/pools/?mode=transaction").json()["count"] == 0
+    assert bearer().get("/api/v1/pools/?search=nothing").json()["count"] == 0
+
+
 def test_an_unknown_mode_is_named(url):
     answer = bearer().get(f"{url}mode-check/?as=magic")
     assert (answer.status_code, answer.json()) == (
