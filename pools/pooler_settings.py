@@ -28,7 +28,9 @@ class InvalidSettings(InvalidValues):
 def change_settings(
     pooler: Pooler, values: Values, expected_version: int | None = None, author: models.Model | None = None
 ) -> Pooler:
-    """Set some settings of the program; an empty value takes its setting away, one not named stays as it is.
+    """Set some settings of the program; null takes one away, one not named stays as it is.
+
+    So does an empty text where it can't be meant: see `Setting.may_be_empty`.
 
     Raises `InvalidSettings`, and `Stale` when the pooler was edited since `expected_version` (None: whatever stands).
     """
@@ -74,8 +76,8 @@ def give_files(
 ) -> Pooler:
     """Give the pooler files at once, by the setting that points to each; they take the place of those it had.
 
-    Raises `InvalidSettings` where one can't be read by its release, or a key does not belong to its certificate;
-    `Stale`.
+    Raises `InvalidSettings` where one can't be read by its release, a key does not belong to its certificate, or a rule
+    names a map that is not there; `Stale`.
     """
     contents = {setting: _with_unix_lines(content) for setting, content in contents.items()}
     InvalidSettings.refuse(settings_rules.file_problems(pooler, contents))
@@ -83,8 +85,10 @@ def give_files(
     with transaction.atomic():
         standing = _locked(pooler)
         wish = Wish(standing.settings, _files(standing) | contents)
-        pairs = settings_rules.pair_problems(standing, wish)
-        InvalidSettings.refuse(chain(pairs, settings_rules.lacking(standing, wish, contents, live)))
+        between = chain(
+            settings_rules.pair_problems(standing, wish), settings_rules.disagreements(standing, wish, live)
+        )
+        InvalidSettings.refuse(chain(between, settings_rules.lacking(standing, wish, contents, live)))
         for setting, content in contents.items():
             _keep(standing, setting, content, author)
         _wish(pooler, expected_version, author)
@@ -105,7 +109,8 @@ def remove_file(
         del files[setting]
         wish = Wish(standing.settings, files)
         lacking = settings_rules.lacking(standing, wish, [*wish.settings, *files], live)
-        InvalidSettings.refuse((setting, f"it is needed: {message}") for _, message in lacking)
+        between = settings_rules.disagreements(standing, wish, live)
+        InvalidSettings.refuse((setting, f"it is needed: {message}") for _, message in chain(lacking, between))
         standing.given_files.filter(setting=setting).delete()
         _wish(pooler, expected_version, author)
     logger.info("pooler %s: %s taken away by %s", pooler.pk, setting, author)
@@ -140,9 +145,9 @@ def _keep(pooler: Pooler, setting: str, content: str, author: models.Model | Non
 
 def _merged(pooler: Pooler, scope: Scope, standing: Values, values: Values) -> dict[str, Any]:
     """What stands with the given values over it, typed; raises `InvalidSettings` for those that are no values."""
-    kept = {name: value for name, value in values.items() if not settings_rules.is_empty(value)}
-    InvalidSettings.refuse(settings_rules.value_problems(pooler, scope, kept))
     known = settings_rules.offered(pooler, scope)
+    kept = {name: value for name, value in values.items() if not settings_rules.takes_away(known.get(name), value)}
+    InvalidSettings.refuse(settings_rules.value_problems(pooler, scope, kept))
     left = {name: value for name, value in standing.items() if name not in values}
     return left | {name: settings_rules.typed(known[name], value) for name, value in kept.items()}
 

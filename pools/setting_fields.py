@@ -6,6 +6,7 @@ from django import forms
 
 from pools.poolers.catalogue import Setting, Type
 
+EMPTY = "empty_"  # before the names of the fields that say of a setting that it is empty on purpose
 ON_OFF = (("1", "on"), ("0", "off"))
 
 

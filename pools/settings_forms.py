@@ -9,9 +9,10 @@ from pools import settings_rules
 from pools.forms import Typed
 from pools.models import Pooler
 from pools.poolers.catalogue import Scope, Setting, Type
-from pools.setting_fields import field_of, written
+from pools.setting_fields import EMPTY, field_of, written
 
 UPLOAD = "upload_"
+EITHER = "there is a value, and it is said to be empty on purpose: take one of them away"
 NO_TEXT = "it is no text in UTF-8, as these files are: give the right file"
 
 
@@ -27,24 +28,47 @@ class ValuesForm(Typed):
         super().__init__(*args, **kwargs | {"initial": initial | (kwargs.get("initial") or {})})
         for name, setting in self.settings.items():
             self.fields[name] = field_of(setting)
+            if setting.may_be_empty:
+                self.fields[EMPTY + name] = forms.BooleanField(label="Empty on purpose", required=False)
+                self.initial[EMPTY + name] = standing.get(name) == ""
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse a value beside the word that there is none."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        for name in self.settings:
+            if cleaned.get(EMPTY + name) and (cleaned.get(name) or "").strip():
+                self.add_error(name, EITHER)
+        return cleaned
 
     def rows(self) -> list[tuple[Setting, forms.BoundField]]:
         """Each setting with its field."""
         return [(setting, self[name]) for name, setting in self.settings.items()]
 
-    def values(self) -> dict[str, str]:
-        """What was typed where it is not what stands; empty where the default is wished again."""
-        typed = {name: self.cleaned_data[name] for name in self.settings}
-        return {name: value for name, value in typed.items() if value.strip() != written(self.standing.get(name))}
+    def values(self) -> dict[str, str | None]:
+        """What was typed where it is not what stands; None where the default is wished again."""
+        typed = {name: self._typed(name) for name in self.settings}
+        return {name: value for name, value in typed.items() if value != _standing(self.standing, name)}
+
+    def _typed(self, name: str) -> str | None:
+        value = (self.cleaned_data.get(name) or "").strip()
+        return value if value or self.cleaned_data.get(EMPTY + name) else None
 
     def differences(self, standing: Mapping[str, Any]) -> list[dict[str, str]]:
         """Where what was typed is not what somebody else saved meanwhile: label, yours, theirs."""
-        pairs = [(name, self.cleaned_data.get(name, ""), written(standing.get(name))) for name in self.settings]
+        pairs = [(name, self._typed(name), _standing(standing, name)) for name in self.settings]
         return [
-            {"label": name, "yours": yours or "default", "theirs": theirs or "default"}
+            {"label": name, "yours": _said(yours), "theirs": _said(theirs)}
             for name, yours, theirs in pairs
             if yours != theirs
         ]
+
+
+def _standing(standing: Mapping[str, Any], name: str) -> str | None:
+    return written(standing[name]) if name in standing else None
+
+
+def _said(value: str | None) -> str:
+    return "default" if value is None else value or "empty"
 
 
 class ProgramSettingsForm(ValuesForm):

@@ -14,6 +14,7 @@ from pools import pem, settings_rules
 from pools.models import Pool, Pooler, PoolerFile
 from pools.poolers import KINDS, catalogue
 from pools.poolers.catalogue import NO_VERSION, Scope, Setting, Type
+from pools.setting_fields import EMPTY
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,12 @@ class Row:
     bound: BoundField | None
     live: str | None
     waits: bool
+    empty: BoundField | None = None  # says that there is none on purpose, where that may be
 
     @property
     def is_changed(self) -> bool:
         """Whether the panel gives it."""
-        return bool(self.bound and self.bound.initial)
+        return any(field.initial for field in (self.bound, self.empty) if field)
 
     @property
     def span(self) -> str:
@@ -84,7 +86,8 @@ def groups(pooler: Pooler, form: forms.Form, live: Mapping[str, str]) -> list[Gr
     waiting = {one["name"] for one in pooler.needs_restart}
     found_groups: dict[str, Group] = {}
     for one in settings:
-        row = Row(one, form[one.name] if one.name in form.fields else None, live.get(one.name), one.name in waiting)
+        field, empty = (form[name] if name in form.fields else None for name in (one.name, EMPTY + one.name))
+        row = Row(one, field, live.get(one.name), one.name in waiting, empty)
         found_groups.setdefault(one.group, Group(one.group, [])).rows.append(row)
     return list(found_groups.values())
 

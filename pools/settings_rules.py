@@ -48,9 +48,10 @@ def files_offered(pooler: Pooler) -> dict[str, Setting]:
     return {name: setting for name, setting in offered(pooler, Scope.PROGRAM).items() if setting.type == Type.FILE}
 
 
-def is_empty(value: Any) -> bool:
-    """Whether a value takes its setting away."""
-    return value is None or (isinstance(value, str) and not value.strip())
+def takes_away(setting: Setting | None, value: Any) -> bool:
+    """Whether a value takes its setting away: null does, and an empty text where it can't be meant."""
+    meant = setting is not None and setting.may_be_empty
+    return value is None or (isinstance(value, str) and not value.strip() and not meant)
 
 
 def typed(setting: Setting, value: Any) -> Any:
@@ -101,6 +102,17 @@ def pair_problems(pooler: Pooler, wish: Wish) -> Problems:
         both = name in wish.files and setting.key in wish.files
         if both and (fault := pem.pair_fault(wish.files[name], wish.files[setting.key])):
             yield setting.key, fault
+
+
+def disagreements(pooler: Pooler, wish: Wish, live: Mapping[str, str] | None) -> Problems:
+    """Files that refer to what another file lacks; said nothing where the operator's own may have it."""
+    for name, setting in files_offered(pooler).items():
+        if not setting.agrees or name not in wish.files:
+            continue
+        other, fault_of = setting.agrees
+        operators = other not in wish.files and (live is None or _has(wish, other, live))
+        if not operators and (fault := fault_of(wish.files[name], wish.files.get(other, ""))):
+            yield name, f"{name}: {fault}"
 
 
 def asks_for_others(pooler: Pooler, values: Values) -> bool:

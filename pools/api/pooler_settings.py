@@ -42,9 +42,10 @@ class SettingSerializer(serializers.Serializer[Any]):
     minimum = serializers.FloatField(allow_null=True)
     maximum = serializers.FloatField(allow_null=True)
     choices = serializers.ListField(child=serializers.CharField())
+    may_be_empty = serializers.BooleanField(help_text="An empty text is a value of its own; else it is as null")
     restart = serializers.BooleanField(help_text="The program reads it at its start only")
     only_shown = serializers.CharField(allow_blank=True, help_text="Why the panel does not give it")
-    value = serializers.JSONField(allow_null=True, help_text="What the panel gives; null: nothing")
+    value = serializers.JSONField(allow_null=True, help_text="What the panel gives; null: nothing, so the default")
     live = serializers.CharField(allow_null=True, allow_blank=True)
 
 
@@ -143,6 +144,7 @@ def described(setting: Setting, pooler: Pooler, live: Mapping[str, str]) -> dict
         "minimum": setting.minimum,
         "maximum": setting.maximum,
         "choices": list(setting.choices),
+        "may_be_empty": setting.may_be_empty,
         "restart": setting.restart,
         "only_shown": setting.fixed,
         "value": pooler.settings.get(setting.name) if of_program else None,
@@ -172,7 +174,8 @@ def wishes_of(values: dict[str, Any]) -> dict[str, Any]:
 
 def refuse_unsound(pooler: Pooler, wishes: Mapping[str, Any]) -> None:
     """Raise `InvalidValues` for what its release does not take, before anything of an edit is saved."""
-    sound = {name: value for name, value in wishes.get("settings", {}).items() if not settings_rules.is_empty(value)}
+    known, given = settings_rules.offered(pooler, Scope.PROGRAM), wishes.get("settings", {})
+    sound = {name: value for name, value in given.items() if not settings_rules.takes_away(known.get(name), value)}
     with _blaming("settings"):
         InvalidSettings.refuse(settings_rules.value_problems(pooler, Scope.PROGRAM, sound))
     for user in wishes.get("user_settings", {}):

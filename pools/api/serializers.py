@@ -27,6 +27,9 @@ def password_field(help_text: str = "") -> serializers.CharField:
     )
 
 
+OF_PROGRAM = "Of the program; null takes one away, and so does an empty text where it may not be meant (may_be_empty)"
+
+
 class NodeSerializer(serializers.ModelSerializer[ClusterNode]):
     """A further server of a cluster, as the last check found it."""
 
@@ -160,7 +163,7 @@ class PoolerSerializer(serializers.ModelSerializer[Pooler]):
 
     version = serializers.IntegerField(required=False, min_value=1)
     admin_password = password_field()
-    settings = serializers.DictField(required=False, help_text="Of the program; null or empty takes one away")
+    settings = serializers.DictField(required=False, help_text=OF_PROGRAM)
     user_settings = serializers.DictField(child=serializers.DictField(), required=False)
     needs_restart = WaitingSettingSerializer(many=True, read_only=True)
     advisories = serializers.SerializerMethodField()

@@ -35,11 +35,11 @@ class Setting:
 
     `since` is the first release that knows it, `until` the first that no longer does; a setting whose default or
     values changed with a release has a record for each time. `restart`: the program reads it at its start only.
-    `pattern`: a regular expression that a text must match whole. `fixed`: why the panel only shows it. `also`:
-    names that some releases have for it, and that the panel does not take. `needs`: for some of its values, the other
-    settings that must be given with them. `refused`: choices that the program takes and
-    the panel does not, with the reason. `check` judges the content of a FILE, or a text
-    further than its pattern, and a certificate's `key` is the setting of its private key.
+    `pattern`: a regular expression that a text must match whole. `fixed`: why the panel only shows it. `needs`: for
+    some of its values, the other settings that must be given with them. `refused`: choices that the program takes and
+    the panel does not, with the reason. `check` judges the content of a FILE, or a text further than its pattern, and a
+    certificate's `key` is the setting of its private key. `agrees`: another FILE that the content refers to, and what
+    is wrong between the two. `may_be_empty`: an empty text means something, and something else than the default.
     """
 
     name: str
@@ -63,6 +63,8 @@ class Setting:
     refused: tuple[tuple[str, str], ...] = ()
     check: Check | None = None
     key: str = ""
+    agrees: tuple[str, Callable[[str, str], str]] | None = None
+    may_be_empty: bool = False
 
     @property
     def title(self) -> str:
@@ -107,6 +109,8 @@ def fault_of(setting: Setting, value: object) -> str:
     if any(sign in text for sign in "\r\n\0") and setting.type != Type.FILE:
         return f"{setting.name}: a line break or NUL can't be written into a configuration file: leave it out"
     if not text.strip():
+        if setting.may_be_empty:
+            return ""
         return f"{setting.name} is empty: give it a value, or leave it out for the default {setting.default!r}"
     return CHECKS[setting.type](setting, value)
 

@@ -156,6 +156,9 @@ def _take_program(pooler: Pooler, found: Adoption, author: models.Model | None) 
         _refuse(message for user in found.users for _, message in settings_rules.user_problems(pooler, user))
         written["user_settings"] = {user: _typed_settings(pooler, Scope.USER, own) for user, own in found.users.items()}
     _refuse(message for _, message in settings_rules.file_problems(pooler, found.given))
+    standing = {one.setting: one.content for one in pooler.given_files.all()} if found.given else {}
+    wish = settings_rules.Wish({}, standing | found.given)
+    _refuse(message for _, message in settings_rules.disagreements(pooler, wish, None))
     for setting, content in found.given.items():
         file = PoolerFile(pooler=pooler, setting=setting)
         file.content = content

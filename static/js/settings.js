@@ -9,7 +9,7 @@
   const rows = [...form.querySelectorAll("[data-setting]")];
   const fits = (row, words) => words.every((word) => row.dataset.setting.includes(word));
   const typedAnew = (row) => [...row.querySelectorAll("input, select")].some((field) =>
-    field.tagName === "SELECT" ? !field.options[field.selectedIndex]?.defaultSelected && field.value !== "" : field.value !== field.defaultValue);
+    field.type === "checkbox" ? field.checked !== field.defaultChecked : field.tagName === "SELECT" ? !field.options[field.selectedIndex]?.defaultSelected && field.value !== "" : field.value !== field.defaultValue);
   const isChanged = (row) => "settingChanged" in row.dataset || row.classList.contains("pd-field-invalid") || typedAnew(row);
 
   const show = () => {

@@ -182,6 +182,37 @@ def test_a_file_that_can_not_be_read_is_refused(pooler, setting, content, why):
     assert not pooler.given_files.exists()
 
 
+RULES = "local all all peer map=staff\nhostssl all all 10.0.0.0/8 cert map=hosts\n"
+
+
+def test_rules_that_name_a_map_which_the_given_maps_lack_are_refused(online, asked):
+    pooler = online(auth_ident_file="", auth_hba_file="")
+    pooler_settings.give_file(pooler, "auth_ident_file", "staff root postgres\n")
+    errors = refused(pooler_settings.give_file, pooler, "auth_hba_file", RULES)
+    why = "which auth_ident_file lacks: add it there, or take the option away"
+    assert errors == {"auth_hba_file": [f"auth_hba_file: line 2 names map=hosts, {why}"]}
+    pooler_settings.give_files(
+        pooler, {"auth_hba_file": RULES, "auth_ident_file": "staff root postgres\nhosts edge app # one\n"}
+    )
+    errors = refused(pooler_settings.give_file, pooler, "auth_ident_file", "hosts edge app\n")
+    assert errors == {"auth_hba_file": [f"auth_hba_file: line 1 names map=staff, {why}"]}
+    errors = refused(pooler_settings.remove_file, pooler, "auth_ident_file")
+    assert errors["auth_ident_file"][0].startswith("it is needed: auth_hba_file: line 1 names map=staff; line 2 names")
+    pooler_settings.remove_file(pooler, "auth_hba_file")
+    pooler_settings.remove_file(pooler, "auth_ident_file")
+
+
+def test_maps_of_the_operators_own_file_are_not_judged_here(online, asked):
+    pooler = online(auth_ident_file="/etc/pgbouncer/ident.conf", auth_hba_file="")
+    pooler_settings.give_file(pooler, "auth_hba_file", RULES)
+    assert pooler.given_files.count() == 1
+
+
+def test_maps_are_needed_where_the_operator_has_none_either(online, asked):
+    errors = refused(pooler_settings.give_file, online(auth_ident_file=""), "auth_hba_file", RULES)
+    assert "names map=staff" in errors["auth_hba_file"][0]
+
+
 def test_a_file_that_is_needed_stays(online, asked):
     pooler = online(auth_hba_file="/x/pooldeck_hba.conf", client_tls_key_file="/x/pooldeck_key.pem")
     pooler_settings.give_file(pooler, "auth_hba_file", "local all all peer\n")

@@ -10,7 +10,7 @@ from pools.poolers.catalogue import Version
 TOKEN = re.compile(
     r'\s*(?:(?P<end>#|$)|(?P<comma>,)|"(?P<quoted>(?:[^"]|"")*)"|(?P<word>[^\s,#"][^\s,#"]*))', re.DOTALL
 )
-COMMA, QUOTE = ",", '"'
+COMMA, QUOTE, MAP = ",", '"', "map="
 TYPES = ("local", "host", "hostssl", "hostnossl")
 METHODS = ("trust", "reject", "md5", "password", "peer", "cert", "scram-sha-256")
 NOT_READ = ("samerole", "samegroup")
@@ -50,6 +50,20 @@ def maps_fault(text: str, _version: Version) -> str:
         elif any(word.startswith(("+", "/")) for word in words):
             faults.append(f"line {number}: groups (+) and regular expressions (/) are not read: write the name")
     return "; ".join(faults)
+
+
+def lost_maps_fault(rules: str, maps: str) -> str:
+    """Which maps the rules of an HBA file name and a file of maps lacks; both can be read."""
+    known = {words[0] for line in maps.splitlines() if (words := line.split("#")[0].split())}
+    named = (
+        (number, option.removeprefix(MAP))
+        for number, line in enumerate(rules.splitlines(), start=1)
+        for field in _fields(line)[4:]  # behind the method
+        for option in field
+        if option.startswith(MAP)
+    )
+    lost = [f"line {number} names map={name}" for number, name in named if name not in known]
+    return f"{'; '.join(lost)}, which auth_ident_file lacks: add it there, or take the option away" if lost else ""
 
 
 def rule_count(text: str) -> int:
@@ -149,7 +163,7 @@ def _check_method(fields: Fields, version: Version) -> None:
         raise Unreadable(f"{_said(method)} is no method of this PgBouncer: use {', '.join(methods)}")
     maps = method in ("cert", "peer") and version >= MAPS_SINCE
     for option in options:
-        if method != "ldap" and not (maps and option.startswith("map=")):
+        if method != "ldap" and not (maps and option.startswith(MAP)):
             raise Unreadable(f"{_said(option)} after {method} is not read: take it away")
 
 

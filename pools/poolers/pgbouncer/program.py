@@ -16,7 +16,7 @@ from pools.poolers.pgbouncer.limits import Limits
 SETTINGS = "pooldeck_settings.ini"
 HEAD = "; Pooldeck writes this file and replaces it with each apply; settings of your own belong into pgbouncer.ini.\n"
 DERIVED = "; ---- What the pools need of the program, beside what was asked for ----\n"
-LINE = re.compile(r"^([a-z0-9_]+) = (.*)$", re.MULTILINE)
+LINE = re.compile(r"^([a-z0-9_]+) =(?: (.*))?$", re.MULTILINE)  # nothing behind the sign is an empty text
 GIVEN = {
     "auth_hba_file": "pooldeck_hba.conf",
     "auth_ident_file": "pooldeck_ident.conf",
@@ -51,7 +51,7 @@ class Wish:
     @property
     def text(self) -> str:
         """The text of pooldeck_settings.ini."""
-        asked, derived = ("".join(f"{n} = {v}\n" for n, v in sorted(m.items())) for m in (self.settings, self.derived))
+        asked, derived = ("".join(map(_line, sorted(one.items()))) for one in (self.settings, self.derived))
         return HEAD + asked + (DERIVED + derived if derived else "")
 
     def deriving(self, **derived: str) -> "Wish":
@@ -149,7 +149,7 @@ def _fault(row: Mapping[str, object] | None, setting: Setting, value: str) -> st
     live = values.readable(setting, _text(row["value"]))
     if row.get("changeable") == "no" or values.same(setting, live, value):
         return ""
-    return f"the pooler has {setting.name} {live or 'empty'}, not {value}"
+    return f"the pooler has {setting.name} {live or 'empty'}, not {value or 'empty'}"
 
 
 def _given(pooler: Pooler, folder: str) -> tuple[dict[str, str], dict[str, str]]:
@@ -172,6 +172,10 @@ def _setting(name: str, version: Version) -> Setting:
     """Its record for that release; a text for one that the catalogue does not have."""
     found = (one for one in settings_of.shown(CATALOGUE, Scope.PROGRAM, version) if one.name == name)
     return next(found, Setting(name, Scope.PROGRAM, Type.TEXT, "", "", ""))
+
+
+def _line(pair: tuple[str, str]) -> str:
+    return f"{pair[0]} = {pair[1]}".rstrip() + "\n"
 
 
 def _text(value: object) -> str:

@@ -139,7 +139,13 @@ CATALOGUE: tuple[Setting, ...] = (
     _number(POOLS, "client_idle_limit", "0", "A client idle for as long is put out, even mid-transaction", unit="s"),
     _number(POOLS, "authentication_timeout", "60", "For a client's login; 0 for ever", unit="s", restart=True),
     _number(POOLS, "connect_timeout", "10000", "For connecting to a backend; 0 for ever", unit="ms"),
-    _text(POOLS, "reset_query_list", "ABORT;DISCARD ALL", "What a server connection runs when its client has left"),
+    _text(
+        POOLS,
+        "reset_query_list",
+        "ABORT;DISCARD ALL",
+        "What a server connection runs when its client has left",
+        may_be_empty=True,
+    ),
     _flag(
         POOLS,
         "allow_clear_text_frontend_auth",
@@ -270,7 +276,7 @@ CATALOGUE: tuple[Setting, ...] = (
     _choice(LOG, "log_min_messages", "warning", "From which severity on to log", *SERVER_LEVELS),
     _choice(LOG, "client_min_messages", "notice", "From which severity on clients are told", *LEVELS),
     _choice(LOG, "log_error_verbosity", "default", "How much is said of an error", "terse", "default", "verbose"),
-    _text(LOG, "log_line_prefix", "%m: %a pid %p: ", "Before each line of the log"),
+    _text(LOG, "log_line_prefix", "%m: %a pid %p: ", "Before each line of the log", may_be_empty=True),
     _choice(
         LOG, "log_destination", "stderr", "Where the log goes", "stderr", "syslog", "stderr,syslog", "syslog,stderr"
     ),

@@ -58,12 +58,13 @@ def test_changed_sizes_settings_and_limits_are_adopted(
 ) -> None:
     by_hand("pooldeck.ini", "pool_size=3", "pool_size=5")
     by_hand("pooldeck.ini", "pool_mode='session'", "pool_mode='transaction'")
-    by_hand("pooldeck_settings.ini", "query_wait_timeout = 33", "query_wait_timeout = 44\nserver_lifetime = 600")
+    added = "server_lifetime = 600\nserver_check_query ="
+    by_hand("pooldeck_settings.ini", "query_wait_timeout = 33", f"query_wait_timeout = 44\n{added}")
     adopting.adopt(pooler)
     orders.refresh_from_db()
     pooler.refresh_from_db()
     assert (orders.size, orders.state, orders.state_reason) == (5, PoolState.APPLIED, "")
-    assert pooler.settings == {"query_wait_timeout": 44, "server_lifetime": 600}
+    assert pooler.settings == {"query_wait_timeout": 44, "server_lifetime": 600, "server_check_query": ""}
     assert (pooler.user_settings, pooler.settings_state) == ({"app": {"pool_mode": "transaction"}}, "applied")
     assert (live(), log_in("orders")) == ({"orders": ("app", "app", 5, "transaction", 5)}, "app")
     revision = apply.last_applied(pooler)

@@ -84,6 +84,17 @@ def test_settings_go_live_and_what_is_read_at_the_start_waits_for_a_restart(
     assert live(pgpool_pooler)["num_init_children"] == "20"
 
 
+def test_a_setting_is_empty_on_purpose(make_pool: MakePool, pgpool_pooler: Pooler) -> None:
+    make_pool()
+    wish(pgpool_pooler, reset_query_list="", log_line_prefix="")
+
+    revision = apply.apply_pooler(pgpool_pooler)
+
+    assert (revision.state, revision.reason) == (RevisionState.APPLIED, "")
+    found = live(pgpool_pooler)
+    assert (found["reset_query_list"], found["log_line_prefix"]) == ("", "")
+
+
 def test_a_setting_that_is_taken_out_goes_back_to_its_default(make_pool: MakePool, pgpool_pooler: Pooler) -> None:
     make_pool()
     wish(pgpool_pooler, client_idle_limit=300)

@@ -34,6 +34,16 @@ def test_settings_are_merged_by_patch_and_an_empty_value_takes_one_away(admin, p
     assert answer.json()["settings"] == {"max_client_conn": 500, "verbose": 1}
 
 
+def test_an_empty_text_is_a_value_where_it_may_be_and_null_takes_it_away(admin, pooler):
+    asked = {"server_check_query": "", "syslog_ident": "edge"}
+    assert admin.patch(url_of(pooler), {"settings": asked}, "json").json()["settings"] == asked
+    listed = {one["name"]: one for one in admin.get(url_of(pooler, "settings/?page_size=200")).json()["results"]}
+    found = {name: (listed[name]["may_be_empty"], listed[name]["value"]) for name in asked}
+    assert found == {"server_check_query": (True, ""), "syslog_ident": (False, "edge")}
+    answer = admin.patch(url_of(pooler), {"settings": {"server_check_query": None, "syslog_ident": ""}}, "json")
+    assert answer.json()["settings"] == {}
+
+
 def test_put_replaces_the_whole(admin, pooler):
     admin.patch(
         url_of(pooler), {"settings": {"verbose": 1}, "user_settings": {"app": {"max_user_connections": 3}}}, "json"

@@ -57,6 +57,42 @@ def test_what_an_upgrade_left_behind_can_be_emptied(staff, pooler, asked):
     assert (pooler.settings, pooler.user_settings) == ({"verbose": 1}, {})
 
 
+def test_a_setting_that_may_be_empty_is_told_to_be_so_on_purpose(staff, pooler, asked):
+    assert row_of(staff.get(url_of(pooler)), "max_client_conn").empty is None
+    staff.post(url_of(pooler), {"version": 1, "empty_server_check_query": "on", "verbose": "1"})
+    pooler.refresh_from_db()
+    assert pooler.settings == {"server_check_query": "", "verbose": 1}
+    answer = staff.get(url_of(pooler))
+    row = row_of(answer, "server_check_query")
+    assert (row.empty.value(), row.bound.value(), row.is_changed) == (True, "", True)
+    page = answer.content.decode()
+    assert "Empty on purpose<span" in page
+    assert 'name="empty_server_check_query"' in page
+    staff.post(url_of(pooler), {"version": 2, "empty_server_check_query": "on", "verbose": ""})  # as it stands
+    pooler.refresh_from_db()
+    assert pooler.settings == {"server_check_query": ""}
+    staff.post(url_of(pooler), {"version": 3, "server_check_query": " "})
+    pooler.refresh_from_db()
+    assert pooler.settings == {}
+
+
+def test_a_value_beside_the_word_that_there_is_none_is_refused(staff, pooler, asked):
+    answer = staff.post(
+        url_of(pooler), {"version": 1, "server_check_query": "select 2", "empty_server_check_query": "on"}
+    )
+    assert "take one of them away" in answer.context["form"].errors["server_check_query"][0]
+    pooler.refresh_from_db()
+    assert pooler.settings == {}
+
+
+def test_a_stale_edit_tells_empty_on_purpose_from_the_default(staff, pooler, asked):
+    pooler_settings.change_settings(pooler, {"server_reset_query": ""})
+    answer = staff.post(url_of(pooler), {"version": 1, "empty_server_check_query": "on"})
+    assert answer.status_code == 409
+    told = {one["label"]: (one["yours"], one["theirs"]) for one in answer.context["stale"]}
+    assert told == {"server_reset_query": ("default", "empty"), "server_check_query": ("empty", "default")}
+
+
 def test_live_values_stand_beside_the_fields(staff, pooler, monkeypatch):
     pooler.state = PoolerState.ONLINE
     pooler.save(update_fields=["state"])

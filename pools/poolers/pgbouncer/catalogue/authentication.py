@@ -25,6 +25,7 @@ SETTINGS = of_group(
         "Rules by address (HBA)",
         "Lines of type, database, user, address and method, used with the method hba",
         check=hba.rules_fault,
+        agrees=("auth_ident_file", hba.lost_maps_fault),
     ),
     file(
         "auth_ident_file",
@@ -48,7 +49,13 @@ SETTINGS = of_group(
         minimum=1,
         since=(1, 25),
     ),
-    text("stats_users", "Users who may look", "", "Names with commas between, who may use SHOW in the console"),
+    text(
+        "stats_users",
+        "Users who may look",
+        "",
+        "Names with commas between, who may use SHOW in the console",
+        may_be_empty=True,
+    ),
     text("admin_users", "Users who may command", "", "", fixed="the panel's own console login stands there"),
     text("auth_file", "User list", "", "", fixed="the panel writes the users of its pools into the one there is"),
 )

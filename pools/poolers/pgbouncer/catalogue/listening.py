@@ -19,9 +19,10 @@ SETTINGS = of_group(
         "unix_socket_dir",
         "Folder of its socket",
         "/tmp",  # noqa: S108  # what the program has, not a file of ours
-        "An absolute path on its host, or @name for an abstract socket",
+        "An absolute path on its host, or @name for an abstract socket; empty on purpose: it has none",
         pattern=r"[/@].+",
         restart=True,
+        may_be_empty=True,
     ),
     text(
         "unix_socket_mode",

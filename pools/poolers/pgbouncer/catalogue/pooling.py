@@ -74,6 +74,7 @@ SESSIONS = of_group(
         restart=True,
         since=(1, 20),
         until=(1, 26),
+        may_be_empty=True,
     ),
     text(
         "track_extra_parameters",
@@ -90,6 +91,7 @@ SESSIONS = of_group(
         "",
         "Names with commas between, such as extra_float_digits: a client that sends another is refused",
         pattern=WORD_LIST,
+        may_be_empty=True,
     ),
     switch("application_name_add_host", "Client address in application_name", "0", "Tells who sends a bad query"),
     switch("disable_pqexec", "Refuse simple queries", "0", "Only the extended protocol passes", restart=True),

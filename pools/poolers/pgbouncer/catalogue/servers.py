@@ -3,14 +3,16 @@
 from pools.poolers.pgbouncer.catalogue.shapes import of_group, seconds, switch, text
 
 HEALTH = "Server connections"
-CHECK = "Sent before a connection is used again after the delay below"
+CHECK = "Sent before a connection is used again after the delay below; empty on purpose: none is sent"
+CHECK_EMPTY = f"{CHECK}, and for <empty> an empty one is"
+RESET = "Cleans a connection for the next client in session mode; empty on purpose: none is sent"
 
 SETTINGS = of_group(
     HEALTH,
-    text("server_reset_query", "Reset query", "DISCARD ALL", "Cleans a connection for the next client in session mode"),
+    text("server_reset_query", "Reset query", "DISCARD ALL", RESET, may_be_empty=True),
     switch("server_reset_query_always", "Reset in all modes", "0", "Clients lose their state with each transaction"),
-    text("server_check_query", "Check query", "select 1", CHECK, until=(1, 25)),
-    text("server_check_query", "Check query", "<empty>", f"{CHECK}; <empty> sends an empty one", since=(1, 25)),
+    text("server_check_query", "Check query", "select 1", CHECK, until=(1, 25), may_be_empty=True),
+    text("server_check_query", "Check query", "<empty>", CHECK_EMPTY, since=(1, 25), may_be_empty=True),
     seconds("server_check_delay", "Check after", "30", "How long a released connection is taken to be sound"),
     switch("server_fast_close", "Close fast", "0", "In session mode, leave servers after a change without waiting"),
     seconds("server_lifetime", "Lifetime", "3600", "An unused connection older than that is closed; 0 uses each once"),

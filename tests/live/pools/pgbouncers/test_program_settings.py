@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from panel.quickstart.servers import PgBouncerServer
-from pools import apply
+from pools import apply, settings_rules
 from pools.models import Pooler, PoolState, RevisionState
+from pools.poolers.catalogue import Scope
+from pools.revisions import drift
 from tests.live.pools.conftest import LogIn, MakePool
 from tests.live.pools.pgbouncers.conftest import Config
 
@@ -35,6 +37,36 @@ def test_settings_go_live_and_are_read_back(pooler: Pooler, wish: Wish, config: 
     expected = {"query_timeout": "12.5", "max_client_conn": "77", "log_stats": "0", "server_check_query": "select 2"}
     assert found == expected
     assert live["admin_users"] == pooler.admin_user  # the operator's own lines still hold
+
+
+def test_settings_are_empty_on_purpose_as_they_are_read_back(
+    pooler: Pooler, wish: Wish, config: Config, make_pool: MakePool, pgbouncer: PgBouncerServer, log_in: LogIn
+) -> None:
+    ini = pgbouncer.config_dir / "pgbouncer.ini"
+    ini.write_text(ini.read_text().replace("[pgbouncer]\n", "[pgbouncer]\nserver_check_query = select 3\n"))
+    make_pool()
+    offered = settings_rules.offered(pooler, Scope.PROGRAM)
+    empty = {name: "" for name, setting in offered.items() if setting.may_be_empty}
+    assert "server_check_query" in empty
+    wish(settings=empty | {"verbose": 1})
+    revision = apply.apply_pooler(pooler)
+    assert (revision.state, revision.reason, outcome(pooler)) == (RevisionState.APPLIED, "", (PoolState.APPLIED, ""))
+    waiting = {one["name"] for one in pooler.needs_restart}
+    assert waiting <= {name for name in empty if offered[name].restart}
+    live = config()
+    assert {name: live[name] or "" for name in empty.keys() - waiting} == dict.fromkeys(empty.keys() - waiting, "")
+    drift.look(pooler)
+    pooler.refresh_from_db()
+    assert (pooler.drift, log_in("orders")) == ([], "app")
+    make_pool("second")  # what stands is kept through a change of pools
+    apply.apply_pooler(pooler)
+    assert not config()["server_check_query"]
+    pgbouncer.stop()
+    pgbouncer.start()
+    assert {name: config()[name] or "" for name in empty} == empty
+    wish(settings={})
+    apply.apply_pooler(pooler)
+    assert config()["server_check_query"] == "select 3"
 
 
 def test_a_setting_taken_away_gives_way_to_the_operators_own_value(pooler: Pooler, wish: Wish, config: Config) -> None:
