@@ -50,7 +50,7 @@ def _above(lowest: dict[str, Ceiling], options: dict[str, Any]) -> Iterator[tupl
     for name, ceiling in lowest.items():
         most, unit = getattr(ceiling, name), UNITS.get(name, "")
         whose = f"the ceiling of {most:,}{unit} ({name}) for {ceiling}"
-        for option in BOUNDED[name]:
+        for option in (*BOUNDED[name], *_clients_by_another_name(name, options)):
             value = options.get(option)
             if value is not None and value > most:
                 yield (
@@ -60,3 +60,8 @@ def _above(lowest: dict[str, Ceiling], options: dict[str, Any]) -> Iterator[tupl
         counted = next((option for option in ENDLESS if options.get(option)), None)
         if name == "duration" and counted and not options.get("duration"):
             yield counted, f"counting {counted} has no end in time, beside {whose}: set a duration instead"
+
+
+def _clients_by_another_name(name: str, options: dict[str, Any]) -> tuple[str, ...]:
+    """The threads of a program that has one client each (sysbench)."""
+    return ("threads",) if name == "clients" and not {"clients", "concurrency"} & options.keys() else ()

@@ -90,6 +90,13 @@ def test_other_options_of_the_same_kind_are_held_to_it(cluster: Cluster, option:
     assert list(refused(None, cluster, **{option: 11})) == [option]
 
 
+def test_threads_that_are_clients_are_held_to_the_ceiling_of_clients(cluster: Cluster):
+    Ceiling.objects.create(holder=Holder.EVERYONE, clients=10)
+    assert refused(None, cluster, threads=10, duration=5) == {}
+    assert list(refused(None, cluster, threads=11, duration=5)) == ["threads"]
+    assert refused(None, cluster, clients=5, threads=11) == {}
+
+
 def test_a_number_of_transactions_does_not_pass_a_ceiling_of_time(cluster: Cluster):
     Ceiling.objects.create(cluster=cluster, holder=Holder.EVERYONE, duration=60)
     assert refused(None, cluster, transactions=10**9, duration=None) == {
