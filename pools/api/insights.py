@@ -126,7 +126,7 @@ class InsightsSerializer(serializers.Serializer[Insights]):
     server = serializers.SerializerMethodField()
     taken_at = serializers.DateTimeField()
     sees_all = serializers.BooleanField(help_text="False: grant pg_monitor to see the sessions of others")
-    connections = serializers.IntegerField(help_text="The panel's own left out")
+    connections = serializers.IntegerField(help_text="But for the one that looks")
     by_state = StateTotalSerializer(source="states", many=True)
     by_database = GroupSerializer(many=True)
     by_role = GroupSerializer(many=True)

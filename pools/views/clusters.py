@@ -17,7 +17,7 @@ from pools import budget, clusters, connection_box
 from pools.connection_box import Shown
 from pools.errors import IllegalTransition
 from pools.forms import ClusterForm
-from pools.models import Cluster, ClusterState, ClusterStatus
+from pools.models import Cluster, ClusterState, ClusterStatus, NodeRole
 from pools.servers import checking
 from pools.views.access import staff_only
 from pools.views.connections import connection_answer
@@ -67,6 +67,7 @@ def _detail(request: HttpRequest, cluster: Cluster, shown: Shown) -> HttpRespons
         "cluster": cluster,
         "status": getattr(cluster, "status", None),
         "budget": budget.of_cluster(cluster),
+        "standbys_budget": budget.of_cluster(cluster, target=NodeRole.STANDBY) if cluster.nodes.exists() else None,
         "box": connection_box.of_cluster(cluster, shown),
         "pools": cluster.pools.wanted().select_related("pooler"),
         "runs": cluster.runs.filter(parent=None).select_related("pool")[:RUNS_SHOWN],

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from pools.models import Cluster
 from tests.callers import queries_of
-from tests.pools.records import a_cluster, a_pool, a_pooler, checked, know_password
+from tests.pools.records import a_cluster, a_node, a_pool, a_pooler, checked, know_password
 
 TYPED = {
     "name": "orders",
@@ -153,6 +153,18 @@ def test_the_page_of_a_cluster_costs_the_same_with_one_and_three_pools(staff):
     once = queries_of(staff, f"/clusters/{cluster.pk}/")
     a_pool(cluster=cluster, pooler=pooler), a_pool(cluster=cluster, pooler=pooler)
     assert queries_of(staff, f"/clusters/{cluster.pk}/") == once
+
+
+def test_what_is_given_on_the_standbys_is_shown_apart(staff):
+    cluster = a_cluster(memory_mb=4096)
+    checked(cluster)
+    a_pool(cluster=cluster, size=30)
+    assert "On each standby" not in staff.get(f"/clusters/{cluster.pk}/").content.decode()
+    a_node(cluster)
+    a_pool(cluster=cluster, size=7, target="standby")
+    answer = staff.get(f"/clusters/{cluster.pk}/")
+    assert (answer.context["budget"].allocated, answer.context["standbys_budget"].allocated) == (30, 7)
+    assert "On each standby" in answer.content.decode()
 
 
 def test_a_check_says_why_it_failed(staff):
