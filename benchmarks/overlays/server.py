@@ -105,7 +105,7 @@ def figures(before: Row | None, now: Row) -> dict[str, object]:
     found: dict[str, object] = {"waits": _largest(now["waits"]), "states": dict(now["states"])}
     if before is None or (elapsed_s := now["at_s"] - before["at_s"]) <= 0:
         return found
-    for name in RATES:
+    for name in filter(now.__contains__, RATES):
         grown = _grown(before, now, name)
         found[f"{name}_per_s"] = None if grown is None else round(grown / elapsed_s, 1)
     return found | {name: int(_grown(before, now, name) or 0) for name in COUNTS}

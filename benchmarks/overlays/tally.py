@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from benchmarks.engines import engine
 from benchmarks.models import Look, LookKind, Run
 
 FULL_PERCENT = 80.0  # of a core: beyond it the program itself holds the load up
@@ -60,12 +61,11 @@ class Tally:
 
     def warnings(self, run: Run) -> list[str]:
         """What limited the load beside the server, in sentences; the figures stay true, for these limits."""
-        found = self.found()
-        said = []
+        found, words, said = self.found(), engine(run.engine).WORDS, []
         if (busy := found.get("busy_percent", 0.0)) > FULL_PERCENT:
             said.append(
-                f"{run.engine} itself took {busy:.0f} % of what its threads can use of the processors: it may be the "
-                "limit, not the server; use more threads, or a generator with more cores"
+                f"{words.program} itself took {busy:.0f} % of what its threads can use of the processors: it may be "
+                f"the limit, not the server; {words.busier}, or a generator with more cores"
             )
         if (taken := found.get("pooler_cpu_percent", 0.0)) > FULL_PERCENT:
             said.append(

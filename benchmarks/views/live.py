@@ -14,6 +14,8 @@ from benchmarks.conditions import words
 from benchmarks.engines import engine
 from benchmarks.latencies import showing
 from benchmarks.models import Purpose, Run, RunOutput
+from benchmarks.overlays import words as meanwhile
+from benchmarks.views import run_charts
 from pools.views.access import staff_only
 
 LOG_LINES = 500  # shown of the stored output; all of it is one link away
@@ -31,6 +33,8 @@ def run_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
         "baseline": annotating.baseline_of(run),
         "tag_line": ", ".join(tag.name for tag in run.tags.all()),
         "course": course | _live_terms(run),
+        "charts": run_charts.charts_of(run, course),
+        "look_tables": run_charts.tables_of(course),
         "table": charting.few(course["samples"], ROWS_WITHOUT_SCRIPT, "tps"),
         "log": _log(run),
     }
@@ -68,7 +72,7 @@ def _parts(run: Run) -> dict[str, Any]:
         "is_prepare": run.purpose == Purpose.PREPARE,
         "command": shlex.join(run.command),
         "judged": gates.judge(run.thresholds, summary),
-        "conditions": words.in_words(run.conditions),
+        "conditions": words.in_words(run.conditions) + meanwhile.in_words(run.conditions.get("meanwhile", {})),
         "words": engine(run.engine).WORDS,
         "several_scripts": len({statement.get("script") for statement in run.statements}) > 1,
         **_made(run),

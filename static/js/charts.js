@@ -3,27 +3,18 @@
  * a series reads its rows (`{t, …}`, in order of t) from the caller's own array: to add points, push and draw.
  */
 
+import { colour, mixed, onTheme } from "./charts_colours.js";
+import { decorations } from "./charts_decorations.js";
+import { listen } from "./charts_pointing.js";
 import { nearest, thinned, within } from "./charts_thin.js";
 import { exact, rounded, seconds, tick } from "./run_figures.js";
 
 const AXIS_WIDTH = 58; // px: every chart's y axis is as wide, so that the time axes line up
 const TICK_WIDTH = 88; // px for a label and its distance to the next
 const STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400]; // s
-const DRAG_LEAST = 6; // px: a shorter drag is a click
 const EDGE = { hidden: false, pointRadius: 0, borderWidth: 0 };
-
-const probe = document.createElement("i");
-const colours = new Map();
-
-/** A token of the style sheet as the canvas understands it; the probe resolves light-dark() for the theme shown. */
-function colour(name, opacity = "100%") {
-  const key = `${name} ${opacity}`;
-  if (!colours.has(key)) {
-    probe.style.color = `color-mix(in srgb, var(${name}) ${opacity}, transparent)`;
-    colours.set(key, getComputedStyle(probe).color);
-  }
-  return colours.get(key);
-}
+const NEAR = "150px"; // of the window: a chart so near to it is drawn as if it were in sight
+const UNSEEN = 5000; // ms after which a chart out of sight is drawn again
 
 /**
  * Charts under one clock. `span` is the whole planned time in seconds; what lies beyond `reached` is shaded. A clock
@@ -39,16 +30,26 @@ export class ChartStack {
     this.reached = 0;
     this.shaded = true;
     this.cursor = null;
-    probe.hidden = true;
-    document.body.append(probe);
-    watchTheme(() => this.repaint());
+    this.marks = []; // moments that all charts show: `{t, label}`
+    onTheme(() => this.repaint());
+    this.sight = new IntersectionObserver((seen) => this.see(seen), { rootMargin: NEAR });
   }
 
   /** Put a chart into `root`, an element with `data-chart`; see `TimeChart` for the words. */
-  add(root, title, series) {
-    const chart = new TimeChart(this, root, title, series);
+  add(root, title, series, options = {}) {
+    const chart = new TimeChart(this, root, title, series, options);
     this.charts.push(chart);
+    this.sight.observe(root);
     return chart;
+  }
+
+  /** Charts that come into sight get what they missed meanwhile. */
+  see(seen) {
+    for (const { target, isIntersecting } of seen) {
+      const chart = this.charts.find((one) => one.root === target);
+      chart.inSight = isIntersecting;
+      if (isIntersecting) chart.drawIfSeen();
+    }
   }
 
   /** Draw what the series hold by now, in one pass and without animation. */
@@ -88,27 +89,42 @@ export class ChartStack {
   /** Move the crosshair of all charts to a time, or away (null). */
   point(t) {
     this.cursor = t;
-    for (const chart of this.charts) chart.readOut();
+    for (const chart of this.charts) chart.readOut(chart.inSight);
   }
 
   repaint() {
-    colours.clear();
     for (const chart of this.charts) chart.paint();
     this.draw();
   }
 }
 
-/** One chart. A series is `{label, colour, unit, rows, value(row), band?(row) → [low, high], dashed?}`. */
+/**
+ * One chart. A series is `{label, colour, unit, rows, value(row), band?(row) → [low, high], dashed?}`; with `shade`
+ * (as "60%") its colour is that much weaker, `optional` ones are named once they have a value but 0. In a `stacked` chart
+ * areas lie on each other, all from the same rows, but for the lines of series that are `alone`. `marksNamed`: the
+ * moments that all charts mark are named in this one. `most`: where the axis ends.
+ */
 class TimeChart {
-  constructor(stack, root, title, series) {
-    Object.assign(this, { stack, root, title, series });
+  constructor(stack, root, title, series, { stacked = false, marksNamed = false, most }) {
+    Object.assign(this, { stack, root, title, stacked, marksNamed, most, series: [], legend: [], lines: [] });
+    this.inSight = true; // until the browser says otherwise
+    this.drawnAt = -UNSEEN;
     this.canvas = root.querySelector("canvas");
     this.undoButton = root.querySelector("[data-undo-zoom]");
-    this.legend = buildLegend(this);
-    this.lines = series.map(linesOf);
     this.chart = new window.Chart(this.canvas, configuration(this));
-    this.paint();
+    this.take(series);
     listen(this);
+  }
+
+  /** Take these series in place of those before; what was hidden stays hidden. */
+  take(series) {
+    const hidden = new Set(this.series.filter((_, index) => this.lines[index][0].hidden).map(({ label }) => label));
+    this.series = series;
+    this.lines = series.map((one) => linesOf(one, this.stacked && !one.alone));
+    this.chart.data.datasets = this.lines.flat();
+    series.forEach(({ label }, index) => hidden.has(label) && this.hide(index, true));
+    this.legend = buildLegend(this);
+    this.paint();
   }
 
   /** Take the colours of the theme. */
@@ -121,20 +137,37 @@ class TimeChart {
     }
     this.series.forEach((one, index) => {
       const [line, , top] = this.lines[index];
-      line.borderColor = line.backgroundColor = colour(one.colour);
+      line.borderColor = colour(one.colour, one.shade);
+      line.backgroundColor = line.fill ? colour(one.colour, one.shade ?? "80%") : line.borderColor;
       if (top) top.backgroundColor = colour(one.colour, "22%");
     });
   }
 
+  /** Draw what the series hold by now; out of sight that is done now and then only. */
+  drawIfSeen() {
+    if (this.inSight || performance.now() - this.drawnAt > UNSEEN) this.draw();
+  }
+
   draw() {
     const [from, to] = this.stack.range;
-    const room = Math.max(400, this.canvas.parentNode.clientWidth); // rows: a pixel each, but no gap of a history thinned away
     Object.assign(this.chart.options.scales.x, { min: from, max: to });
+    const radii = this.lines.map(([line]) => line.pointRadius);
     this.series.forEach((one, index) => {
-      fillIn(one, this.lines[index], thinned(within(one.rows, this.stack.range), room, one.value));
+      const filled = fillIn(one, this.lines[index], this.shown(one));
+      if (one.optional) this.legend[index].parentNode.hidden = !filled;
     });
-    this.chart.update("none");
+    // "none" is the cheapest, and keeps the points as they were
+    this.chart.update(this.lines.every(([line], index) => line.pointRadius === radii[index]) ? "none" : "default");
+    this.drawnAt = performance.now();
     this.readOut(false);
+  }
+
+  /** The rows of a series that are drawn: of areas on each other the same ones, chosen by their height together. */
+  shown(series) {
+    const room = Math.max(400, this.canvas.parentNode.clientWidth); // rows: a pixel each, but no gap of a history thinned away
+    const height = (row) => this.series.reduce((sum, one) => sum + (one.alone ? 0 : (one.value(row) ?? 0)), 0);
+    const value = this.stacked && !series.alone ? height : series.value;
+    return thinned(within(series.rows, this.stack.range), room, value);
   }
 
   /** Write the figures at the crosshair, or the latest, beside the legend's names. */
@@ -155,33 +188,42 @@ class TimeChart {
 
   /** Show or hide a series; whether it is shown now. */
   toggle(index) {
-    for (const line of this.lines[index]) line.hidden = !line.hidden;
+    this.hide(index, !this.lines[index][0].hidden);
     this.draw();
     return !this.lines[index][0].hidden;
+  }
+
+  hide(index, hidden) {
+    for (const line of this.lines[index]) line.hidden = hidden;
   }
 }
 
 /** The datasets of a series: its line and, where it has a band, the band's edges. They are kept: new ones cost time. */
-function linesOf(series) {
+function linesOf(series, isArea) {
   const line = { data: [], hidden: false, borderWidth: 1.75, borderDash: series.dashed ? [6, 4] : [], pointRadius: 0 };
+  if (isArea) Object.assign(line, { fill: "stack", borderWidth: 0.5 });
+  if (series.alone) line.stack = series.label;
   if (!series.band) return [line];
   return [line, { ...EDGE, data: [], fill: false }, { ...EDGE, data: [], fill: "-1" }];
 }
 
+/** Put the rows into a series' datasets; whether any of them has a value but 0. */
 function fillIn(series, [line, low, high], rows) {
-  line.data = rows.map((row) => ({ x: row.t, y: series.value(row) }));
+  line.data = rows.map((row) => ({ x: row.t, y: series.value(row) ?? null }));
   line.pointRadius = rows.length < 3 ? 2.5 : 0; // a line needs two points to be seen
-  if (!low) return;
+  const filled = line.data.some(({ y }) => y);
+  if (!low) return filled;
   const edges = rows.map((row) => series.band(row) ?? [null, null]);
   low.data = rows.map((row, at) => ({ x: row.t, y: edges[at][0] }));
   high.data = rows.map((row, at) => ({ x: row.t, y: edges[at][1] }));
+  return filled;
 }
 
 function configuration(owner) {
   const axis = { ticks: { maxRotation: 0 }, grid: {}, border: {} };
   return {
     type: "line",
-    data: { datasets: owner.lines.flat() },
+    data: { datasets: [] },
     plugins: [decorations(owner)],
     options: {
       animation: false,
@@ -197,6 +239,8 @@ function configuration(owner) {
         y: {
           ...axis,
           beginAtZero: true,
+          max: owner.most,
+          stacked: owner.stacked,
           grace: "5%",
           afterFit: (scale) => Object.assign(scale, { width: AXIS_WIDTH }),
           ticks: { maxTicksLimit: 5, callback: tick },
@@ -219,133 +263,19 @@ function stepEvenly(scale) {
   scale.ticks = Array.from({ length: count }, (_, at) => ({ value: Number(((first + at) * step).toFixed(3)) }));
 }
 
-/** What is drawn beside the lines: the time not reached yet, the crosshair, the span being dragged. */
-function decorations(owner) {
-  return {
-    id: "pooldeck",
-    beforeDatasetsDraw({ ctx, chartArea, scales }) {
-      const { reached, shaded, span } = owner.stack;
-      if (shaded && reached < span) fill(ctx, chartArea, scales.x, [reached, span], "--chart-shade");
-    },
-    afterDatasetsDraw({ ctx, chartArea, scales }) {
-      if (owner.dragged) fill(ctx, chartArea, scales.x, owner.dragged, "--chart-selection");
-      if (owner.stack.cursor !== null) crosshair(ctx, chartArea, scales.x.getPixelForValue(owner.stack.cursor));
-    },
-  };
-}
-
-function fill(ctx, area, axis, [from, to], name) {
-  const clamp = (x) => Math.min(area.right, Math.max(area.left, x));
-  const [left, right] = [clamp(axis.getPixelForValue(from)), clamp(axis.getPixelForValue(to))];
-  ctx.save();
-  ctx.fillStyle = colour(name);
-  ctx.fillRect(Math.min(left, right), area.top, Math.abs(right - left), area.bottom - area.top);
-  ctx.restore();
-}
-
-function crosshair(ctx, area, x) {
-  if (x < area.left || x > area.right) return;
-  ctx.save();
-  ctx.strokeStyle = colour("--chart-text");
-  ctx.setLineDash([3, 3]);
-  ctx.beginPath();
-  ctx.moveTo(x, area.top);
-  ctx.lineTo(x, area.bottom);
-  ctx.stroke();
-  ctx.restore();
-}
-
 function buildLegend(owner) {
   const list = owner.root.querySelector("[data-legend]");
+  list.replaceChildren();
   return owner.series.map((one, index) => {
     const button = document.createElement("button");
     const value = document.createElement("output");
     const key = document.createElement("i");
-    key.style.background = `var(${one.colour})`;
+    key.style.background = mixed(one.colour, one.shade ?? "100%");
     Object.assign(button, { type: "button", className: "chart-key", title: "show or hide" });
     button.append(key, ` ${one.label} `, value);
-    button.setAttribute("aria-pressed", "true");
+    button.setAttribute("aria-pressed", String(!owner.lines[index][0].hidden));
     button.addEventListener("click", () => button.setAttribute("aria-pressed", String(owner.toggle(index))));
     list.append(button);
     return value;
   });
-}
-
-function listen(owner) {
-  const { canvas, stack, root } = owner;
-  owner.undoButton.addEventListener("click", () => stack.undo());
-  root.querySelector("[data-save-image]").addEventListener("click", () => save(owner));
-  canvas.addEventListener("dblclick", () => stack.undo());
-  canvas.addEventListener("pointermove", (event) => move(owner, event));
-  canvas.addEventListener("pointerdown", (event) => press(owner, event));
-  canvas.addEventListener("pointerup", (event) => release(owner, event));
-  canvas.addEventListener("pointercancel", () => Object.assign(owner, { dragged: null }));
-  canvas.addEventListener("pointerleave", () => owner.dragged || stack.point(null));
-  canvas.addEventListener("keydown", (event) => steer(stack, event));
-}
-
-function press(owner, event) {
-  if (event.button !== 0) return;
-  owner.canvas.setPointerCapture(event.pointerId);
-  owner.pressedAt = event.offsetX;
-}
-
-function move(owner, event) {
-  const t = owner.timeAt(event.offsetX);
-  if (owner.pressedAt !== undefined && event.buttons) owner.dragged = [owner.timeAt(owner.pressedAt), t];
-  owner.stack.point(t);
-}
-
-function release(owner, event) {
-  const { dragged, pressedAt, stack } = owner;
-  Object.assign(owner, { dragged: null, pressedAt: undefined });
-  if (!dragged || Math.abs(event.offsetX - pressedAt) < DRAG_LEAST) return;
-  const [from, to] = dragged.sort((a, b) => a - b);
-  stack.zoom([Math.max(stack.start, from), Math.min(stack.span, to)]);
-}
-
-/** The keyboard's way: arrows move the crosshair, + zooms to its surroundings, Escape undoes. */
-function steer(stack, event) {
-  const [from, to] = stack.range;
-  const step = (to - from) / 50;
-  const at = stack.cursor ?? from;
-  const quarter = (to - from) / 4;
-  const moves = {
-    ArrowLeft: () => stack.point(Math.max(from, at - step)),
-    ArrowRight: () => stack.point(Math.min(to, at + step)),
-    "+": () => stack.zoom([Math.max(stack.start, at - quarter), Math.min(stack.span, at + quarter)]),
-    Escape: () => stack.undo(),
-  };
-  if (!(event.key in moves)) return;
-  event.preventDefault();
-  moves[event.key]();
-}
-
-/** Save the chart with its title and legend, on the page's ground, as a PNG. */
-function save(owner) {
-  const ratio = owner.chart.currentDevicePixelRatio;
-  const image = document.createElement("canvas");
-  const ctx = image.getContext("2d");
-  const head = 34 * ratio;
-  Object.assign(image, { width: owner.canvas.width, height: owner.canvas.height + head });
-  ctx.fillStyle = colour("--chart-ground");
-  ctx.fillRect(0, 0, image.width, image.height);
-  ctx.font = `${13 * ratio}px sans-serif`;
-  ctx.fillStyle = colour("--chart-text");
-  ctx.fillText(`${owner.title}: ${owner.series.map((one) => one.label).join(", ")}`, 12 * ratio, 22 * ratio);
-  ctx.drawImage(owner.canvas, 0, head);
-  image.toBlob((blob) => download(blob, `${document.title} ${owner.title}.png`));
-}
-
-function download(blob, name) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name.replace(/[^\w.-]+/g, "-").toLowerCase();
-  link.click();
-  URL.revokeObjectURL(link.href);
-}
-
-function watchTheme(react) {
-  new MutationObserver(react).observe(document.documentElement, { attributeFilter: ["data-bs-theme"] });
-  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", react);
 }

@@ -3,62 +3,68 @@
 import { ChartStack } from "./charts.js";
 import { exact, rounded, seconds } from "./run_figures.js";
 import { LogPanel } from "./run_log.js";
+import { chartsOf, checkpointLabel, waitSeries } from "./run_series.js";
 import { RunStream } from "./run_stream.js";
 
 const OPEN_END = 1.25; // a run by transactions has no planned end: its axis runs this much ahead of it
 const FRAME = 16; // ms
+const LATEST = 1000; // ms that a chart may wait for an idle moment
 const LOOK_EVERY = 3000; // ms
 
 const root = document.querySelector("[data-run-id]");
 const course = JSON.parse(document.getElementById("course").textContent);
 
-function rowsOf({ columns, rows }) {
+function rowsOf({ columns, rows } = { columns: [], rows: [] }) {
   return rows.map((row) => Object.fromEntries(columns.map((name, index) => [name, row[index]])));
 }
 
 const samples = rowsOf(course.samples);
-const poolSamples = rowsOf(course.pool);
+const rows = { samples, pool: rowsOf(course.pool) };
+for (const kind of ["pooler", "server", "host", "generator"]) rows[kind] = rowsOf(course.looks[kind]);
 const fresh = []; // samples not drawn yet: the page's other readers are told once they are
-const due = new Set(); // keys of the charts that lack their newest row
+const due = new Set(); // keys of the charts of samples that lack their newest row
+const later = new Set(); // keys of the others, drawn one by one when nothing else is to be done
 let drawing = false;
+let idling = false;
 const drawnAt = new Map(); // key of a chart → when it was drawn last
 let failed = samples.reduce((total, sample) => total + (sample.failed || 0), 0);
 let timing = { left: course.left_s, at: performance.now() };
 
-const value = (name) => (row) => row[name];
-const spread = ({ latency_ms: mean, stddev_ms: by }) =>
-  mean === null || by === null ? null : [Math.max(0, mean - by), mean + by];
-
-const SERIES = {
-  tps: ["Throughput", [{ label: "tps", colour: "--chart-1", unit: "tps", rows: samples, value: value("tps") }]],
-  latency: [
-    "Latency",
-    [{ label: "average", colour: "--chart-2", unit: "ms", rows: samples, value: value("latency_ms"), band: spread }],
-  ],
-  pool: [
-    "Pool",
-    [
-      { label: "clients waiting", colour: "--chart-4", rows: poolSamples, value: value("cl_waiting"), unit: "clients" },
-      { label: "clients active", colour: "--chart-3", rows: poolSamples, value: value("cl_active"), unit: "clients" },
-      { label: "servers active", colour: "--chart-5", rows: poolSamples, value: value("sv_active"), unit: "servers" },
-    ],
-  ],
+const CHARTS = chartsOf(rows);
+const AT_ONCE = ["tps", "latency"];
+const KEYS = {
+  pool: ["pool", "maxwait"],
+  pooler: ["split", "pooler"],
+  server: ["waits", "states", "transactions", "blocks", "io"],
+  host: ["processors", "memory", "disks"],
+  generator: ["generator"],
 };
 
 const status = () => document.querySelector("#run-head").dataset.runStatus;
-const lastT = () => Math.max(samples.at(-1)?.t ?? 0, poolSamples.at(-1)?.t ?? 0);
+const lastT = () => Math.max(...Object.values(rows).map((some) => some.at(-1)?.t ?? 0));
 const stack = new ChartStack(course.span || (course.final ? Math.max(1, lastT()) : Math.max(10, lastT() * OPEN_END)));
 
 const charts = document.querySelector("[data-charts]"); // none for a dataset being prepared
 const chartOf = new Map();
 
 function buildCharts() {
-  for (const element of charts?.querySelectorAll("[data-chart]") ?? []) {
-    const key = element.dataset.chart;
-    chartOf.set(key, stack.add(element, ...SERIES[key]));
-    due.add(key);
+  stack.marks.push(...course.checkpoints.map(([t, ...causes]) => ({ t, label: checkpointLabel(...causes) })));
+  for (const key of charts ? Object.keys(CHARTS) : []) {
+    if (AT_ONCE.includes(key) || CHARTS[key].series.some(hasValue)) build(key);
   }
+  for (const key of chartOf.keys()) due.add(key);
   draw();
+}
+
+const hasValue = (series) => series.rows.some((row) => (series.value(row) ?? null) !== null);
+
+/** Show a chart, from the first value that it has. */
+function build(key) {
+  const element = charts.querySelector(`[data-chart="${key}"]`);
+  if (!element || chartOf.has(key)) return;
+  const { title, series, options } = CHARTS[key];
+  charts.hidden = element.hidden = false;
+  chartOf.set(key, stack.add(element, title, series, options));
 }
 
 /** Draw the charts that are due, or all where the axis grew: each costs milliseconds while the load has the cores. */
@@ -67,12 +73,31 @@ function draw() {
   if (charts) charts.hidden = !reached && status() !== "starting" && status() !== "running";
   stack.reached = reached;
   const grown = stack.extend(course.span || course.final ? reached : reached * OPEN_END);
-  for (const [key, chart] of chartOf) {
-    if (!grown && !due.delete(key)) continue;
-    chart.draw();
+  for (const key of grown ? AT_ONCE : due) {
+    chartOf.get(key)?.draw();
     drawnAt.set(key, performance.now());
   }
+  due.clear();
+  if (grown) drawLater(...chartOf.keys());
   root.dataset.points = samples.length;
+}
+
+/** Draw what can wait, a chart at a time so that a sample never waits for more than one, and only what is in sight. */
+function drawLater(...keys) {
+  for (const key of keys) if (!AT_ONCE.includes(key)) later.add(key);
+  if (idling || !later.size) return;
+  idling = true;
+  const idle = window.requestIdleCallback ?? ((work) => setTimeout(work, FRAME));
+  idle(drawNext, { timeout: LATEST });
+}
+
+function drawNext() {
+  const [key] = later;
+  later.delete(key);
+  stack.reached = lastT();
+  chartOf.get(key)?.drawIfSeen();
+  idling = false;
+  drawLater();
 }
 
 /** Draw now, or with the next frame where one was drawn within this one; then tell what came to stand there. */
@@ -131,9 +156,15 @@ const handlers = {
     tile("failed", rounded(failed), `${failed} transactions`);
     log.add(progressLine(sample));
   },
-  pool(sample) {
-    poolSamples.push(sample);
-    drawSoon("pool");
+  pool: (look) => take("pool", look),
+  pooler: (look) => take("pooler", look),
+  host: (look) => take("host", look),
+  generator: (look) => take("generator", look),
+  waits(look) {
+    const { checkpoints_timed: timed, checkpoints_requested: requested } = look;
+    if (timed || requested) stack.marks.push({ t: look.t, label: checkpointLabel(timed, requested) });
+    take("server", look);
+    nameWaits(look);
   },
   log({ line }) {
     log.add(line);
@@ -151,10 +182,37 @@ const handlers = {
     course.final = true;
     stack.shaded = Boolean(course.span);
     refresh();
+    readAgain();
     log.replaceBy(root.dataset.output);
   },
-  waits() {},
 };
+
+/** A look at something beside the load: its row, and its charts when there is time for them. */
+function take(kind, look) {
+  rows[kind].push(look);
+  for (const key of KEYS[kind]) {
+    if (CHARTS[key].series.some(({ value }) => (value(look) ?? null) !== null)) build(key);
+  }
+  drawLater(...KEYS[kind]);
+}
+
+/** A wait that was not seen before gets a series of its own. */
+function nameWaits({ waits }) {
+  const known = new Set(CHARTS.waits.series.map(({ label }) => label.replace(": ", ":")));
+  if (Object.keys(waits).every((name) => known.has(name))) return;
+  CHARTS.waits.series = waitSeries(rows.server);
+  build("waits");
+  chartOf.get("waits").take(CHARTS.waits.series);
+}
+
+/** Percentiles of an interval may be known only after its line: at the end the page has them all. */
+async function readAgain() {
+  const answer = await fetch(root.dataset.url);
+  if (!answer.ok) return;
+  const whole = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("course");
+  samples.splice(0, samples.length, ...rowsOf(JSON.parse(whole.textContent).samples));
+  drawSoon(...AT_ONCE);
+}
 
 /** Ask the server for the parts that follow the run's state: one place writes them, with and without JavaScript. */
 function refresh() {
@@ -192,7 +250,8 @@ if (!course.final) {
   const stream = new RunStream(root.dataset.events, course.after, follow, (state) => link((connection = state)));
   document.body.addEventListener("htmx:afterSettle", () => {
     link(connection); // the head is a new one
-    drawSoon(...chartOf.keys());
+    drawSoon(...AT_ONCE);
+    drawLater(...chartOf.keys());
   });
   stream.open();
   setInterval(countDown, 250);

@@ -3,7 +3,7 @@
  * own reconnecting gives up after an HTTP error (a web process that restarts answers 502 or nothing), so it is not used.
  */
 
-const KINDS = ["sample", "pool", "waits", "state", "log", "end"];
+const KINDS = ["sample", "pool", "pooler", "waits", "host", "generator", "state", "log", "end"];
 const FIRST_WAIT = 250; // ms, doubled with each failure
 const LONGEST_WAIT = 5000; // ms
 const SILENCE = 20000; // ms without a word: the connection may be dead without having ended

@@ -110,6 +110,14 @@ def test_a_sample_is_told_once_it_stands_in_the_chart(page, web):
     assert abs(told[-1][1] / 1000 - time.time()) < 20
 
 
+def test_single_points_are_dots_until_a_line_shows_them(page, web):
+    with talking(web, 8) as run_id:
+        watch(page, web, run_id)
+        expect(page.locator("#result-title")).to_be_visible(timeout=15_000)
+    radii = "window.pooldeckRun.stack.charts[0].chart.getDatasetMeta(0).data.map((point) => point.options.radius)"
+    assert page.evaluate(radii) == [0] * 8
+
+
 def test_the_log_is_filtered(page, web):
     with talking(web, 20) as run_id:
         watch(page, web, run_id)

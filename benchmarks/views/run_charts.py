@@ -1,0 +1,145 @@
+"""The charts of a run's page: what each is called, its unit, and where its numbers come from."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.charting import few
+from benchmarks.engines import engine
+from benchmarks.models import LookKind, Run
+
+ROWS_WITHOUT_SCRIPT = 30  # of each kind of look, in the tables for browsers without JavaScript
+POOL = "pool"
+CONSOLE = "on the pooler's console, read while the load was on"
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart of static/js/run_series.js; `kind` is that of the rows it draws, empty for the samples'.
+
+    It is hidden until the script finds a value to draw, but for those of the samples.
+    """
+
+    key: str
+    heading: str
+    unit: str
+    source: str
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Some of the looks of one kind, for who has no charts."""
+
+    heading: str
+    columns: list[str]
+    rows: list[list[str]]
+
+
+_OF_LOOKS = (
+    Chart(
+        "split",
+        "Queue and service",
+        "ms of a transaction",
+        f"SHOW STATS {CONSOLE}: clients' wait for a server connection, and their time with one; "
+        "what latency has beyond both is the way to the pooler and the load program's own",
+        LookKind.POOLER,
+    ),
+    Chart("pool", "The pool", "connections", f"SHOW POOLS {CONSOLE}", POOL),
+    Chart(
+        "maxwait", "Longest wait", "ms", f"SHOW POOLS {CONSOLE}: since when the first client in the queue waits", POOL
+    ),
+    Chart(
+        "pooler", "The whole pooler", "connections", f"SHOW POOLS {CONSOLE}: all its pools together", LookKind.POOLER
+    ),
+    Chart(
+        "waits",
+        "Wait events",
+        "sessions",
+        "pg_stat_activity once a second: sessions of the whole server that are not idle, by what they wait for; "
+        "CPU: they wait for nothing",
+        LookKind.SERVER,
+    ),
+    Chart(
+        "states",
+        "Connections by state",
+        "sessions",
+        "pg_stat_activity once a second: sessions of the whole server",
+        LookKind.SERVER,
+    ),
+    Chart(
+        "transactions",
+        "Transactions on the server",
+        "per second",
+        "pg_stat_database: those of the loaded database, whoever asked for them",
+        LookKind.SERVER,
+    ),
+    Chart(
+        "blocks",
+        "Data blocks",
+        "per second",
+        "pg_stat_database: blocks of the loaded database, found in shared buffers or read from the operating system",
+        LookKind.SERVER,
+    ),
+    Chart(
+        "io",
+        "WAL, files and checkpoints",
+        "MB/s",
+        "pg_stat_wal, pg_stat_database (temporary files) and, since PostgreSQL 16, pg_stat_io; "
+        "dotted uprights in all charts: checkpoints that began",
+        LookKind.SERVER,
+    ),
+    Chart(
+        "processors",
+        "Server's host: processors",
+        "percent of all cores",
+        "/proc/stat: the server runs on the generator's host",
+        LookKind.HOST,
+    ),
+    Chart("memory", "Server's host: memory", "GB", "/proc/meminfo", LookKind.HOST),
+    Chart("disks", "Server's host: disks", "MB/s", "/proc/diskstats, all disks together", LookKind.HOST),
+    Chart(
+        "generator",
+        "Generator: processors",
+        "percent of one core",
+        "/proc: the load's processes with all their threads, and the PgBouncer they go through where it runs here. "
+        "Beyond 80 % of what a program can use it is the limit itself",
+        LookKind.GENERATOR,
+    ),
+)
+
+
+def charts_of(run: Run, course: dict[str, Any]) -> list[Chart]:
+    """The charts that a run has or, while it goes on, may come to have."""
+    kinds = {"", *course["looks"]} if run.is_final else {"", *LookKind.values}
+    if run.pool_id or course["pool"]["rows"]:
+        kinds.add(POOL)
+    else:
+        kinds.discard(LookKind.POOLER)
+    return [chart for chart in (*_of_samples(run), *_OF_LOOKS) if chart.kind in kinds]
+
+
+def tables_of(course: dict[str, Any]) -> Iterator[Table]:
+    """The looks as tables, one for each kind there are."""
+    for kind, table in course["looks"].items():
+        names = [name.replace("_", " ") for name in table["columns"]]
+        rows = few(table, ROWS_WITHOUT_SCRIPT, "t")
+        yield Table(LookKind(kind).label, names, [[_text(cell) for cell in row] for row in rows])
+
+
+def _of_samples(run: Run) -> tuple[Chart, Chart]:
+    words = engine(run.engine).WORDS
+    source = f"{words.program}'s {words.interval}s"
+    return (
+        Chart("tps", "Throughput", f"{words.unit}s per second", source),
+        Chart("latency", "Latency", "ms, band: ± one standard deviation", source),
+    )
+
+
+def _text(cell: Any) -> str:
+    """A figure for people: sessions by name, numbers with separators."""
+    if cell is None:
+        return "–"
+    if isinstance(cell, dict):
+        return ", ".join(f"{name} {count}" for name, count in cell.items()) or "none"
+    return f"{cell:,}" if isinstance(cell, int | float) else str(cell)
