@@ -9,7 +9,8 @@ from benchmarks import load_options
 from benchmarks.errors import InvalidOptions
 from benchmarks.models import Purpose
 
-COUNTED = ("clients", "concurrency")  # whole numbers; where they don't divide, the first generators get one more
+# What a program calls its clients: whole numbers; where they don't divide, the first generators get one more.
+COUNTED = ("clients", "concurrency", "threads")
 PACED = ("rate",)  # follow the clients, so that each client keeps its pace
 
 
@@ -23,7 +24,7 @@ def shares(engine: str, options: dict[str, Any], count: int) -> list[dict[str, A
     if total < count:
         raise InvalidOptions({counted: [f"{total} can't be shared by {count} generators: use at least {count}"]})
     sizes = even(total, count)
-    found = [_share(options, counted, size, size / total, at) for at, size in enumerate(sizes)]
+    found = [_share(options, counted, sizes, at) for at in range(count)]
     _check(engine, found[-1], counted)
     return found
 
@@ -34,12 +35,20 @@ def even(total: int, count: int) -> list[int]:
     return [each + (at < rest) for at in range(count)]
 
 
-def _share(options: dict[str, Any], counted: str, size: int, part: float, at: int) -> dict[str, Any]:
-    share = options | {counted: size}
-    share |= {name: options[name] * part for name in PACED if options.get(name)}
+def _share(options: dict[str, Any], counted: str, sizes: list[int], at: int) -> dict[str, Any]:
+    share = options | {counted: sizes[at]}
+    share |= {name: _pace(options[name], sizes, at) for name in PACED if options.get(name)}
     if options.get("random_seed") is not None:  # the same seed would have all parts touch the same rows at one time
         share["random_seed"] = options["random_seed"] + at
     return share
+
+
+def _pace(whole: int | float, sizes: list[int], at: int) -> int | float:
+    """A share of a rate by the clients; those of a whole number are whole and add up to it."""
+    total, before, upto = sum(sizes), sum(sizes[:at]), sum(sizes[: at + 1])
+    if isinstance(whole, int):
+        return whole * upto // total - whole * before // total
+    return whole * sizes[at] / total
 
 
 def _check(engine: str, smallest: dict[str, Any], counted: str) -> None:

@@ -54,4 +54,4 @@ def why_ended(run: Run) -> str:
     whole = Run.objects.filter(pk=run.parent_id, cancel_requested_at=None).first() if run.parent_id else None
     if whole is None:
         return "cancelled; figures are those until then"
-    return f"ended together with {whole}, which could not go on without another part; figures are those until then"
+    return f"ended together with {whole}, which could not go on; figures are those until then"

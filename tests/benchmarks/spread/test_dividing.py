@@ -2,6 +2,7 @@
 
 import pytest
 
+from benchmarks import load_options
 from benchmarks.errors import InvalidOptions
 from benchmarks.spread.dividing import even, shares
 from tests.benchmarks.records import the_options
@@ -19,6 +20,12 @@ def test_clients_are_shared_evenly_the_first_ones_get_the_rest(total, count, siz
 def test_the_rate_follows_the_clients_and_adds_up():
     found = shares("pgbench", the_options(clients=10, rate=1000), 3)
     assert [share["rate"] for share in found] == [400.0, 300.0, 300.0]
+
+
+def test_a_rate_in_whole_numbers_stays_one():
+    options = load_options.validate("sysbench", {"threads": 4, "rate": 10}, purpose="load")
+    found = shares("sysbench", options, 3)
+    assert [(share["threads"], share["rate"]) for share in found] == [(2, 5), (1, 2), (1, 3)]
 
 
 def test_all_else_holds_for_each_generator():
@@ -46,5 +53,5 @@ def test_a_share_that_the_program_would_refuse_is_refused_before():
 
 
 def test_a_load_without_clients_goes_to_one_generator():
-    with pytest.raises(InvalidOptions, match="jmeter has no clients, concurrency to share out"):
+    with pytest.raises(InvalidOptions, match="jmeter has no clients, concurrency, threads to share out"):
         shares("jmeter", {}, 2)
