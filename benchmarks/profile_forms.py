@@ -34,7 +34,7 @@ class ProfileForm(Typed):
 class ProposalForm(Typed):
     """The machine for which a profile is proposed; a cluster that was chosen fills in what the panel knows of it."""
 
-    cluster = forms.ModelChoiceField(Cluster.objects.all(), label="Cluster", required=False)
+    cluster = forms.ModelChoiceField(Cluster.objects.all(), label="Cluster", required=False, empty_label="any machine")
     memory_mb = forms.IntegerField(label="Memory", min_value=128, max_value=64 * 1024 * 1024)
     cpus = forms.IntegerField(label="CPUs", min_value=1, max_value=4096)
     disk = forms.ChoiceField(label="Disk", choices=list(DISKS.items()))
