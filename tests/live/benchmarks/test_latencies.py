@@ -1,12 +1,16 @@
 """Percentiles of real loads: what pgbench logged, against what it printed itself."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from benchmarks import submitting
 from benchmarks.latencies.histogram import Histogram
 from benchmarks.models import LatencyHistogram, Run, Status
-from tests.live.benchmarks.conftest import Submit, execute
+from pools.models import Cluster, Pool
+from tests.live.benchmarks.conftest import QUICK, Submit, execute
+from tests.live.conftest import APP_ROLE
 
 pytestmark = [
     pytest.mark.live,
@@ -75,3 +79,35 @@ def test_a_run_without_percentiles_writes_no_log(submit: Submit) -> None:
 def test_no_log_is_left_behind(submit: Submit) -> None:
     run = execute(submit(duration=2))
     assert list(Path("/tmp").glob(f"pooldeck-run-{run.pk.hex}*")) == []
+
+
+@pytest.fixture
+def ask(cluster: Cluster, dataset: str) -> Submit:
+    """Submits a short run of a script of one's own, as the role `app`."""
+
+    def submit_run(pool: Pool | None = None, **options: Any) -> Run:
+        target = {"cluster": str(cluster.pk), "database": dataset, "user": APP_ROLE}
+        return submitting.submit(target=target, options=QUICK | options, author=None)
+
+    return submit_run
+
+
+def test_a_script_of_ones_own_is_logged_out_of_its_sandbox(ask: Submit) -> None:
+    run = execute(ask(duration=2, scripts=[{"text": "SELECT 1;\n"}], sampling_rate=1))
+    assert (run.status, run.error) == (Status.SUCCEEDED, "")
+    assert run.summary["latency_samples"] == run.summary["transactions"] > 0
+
+
+def test_failed_transactions_are_no_latencies(ask: Submit) -> None:
+    failing = "DO $$BEGIN IF random() < 0.2 THEN RAISE EXCEPTION 'no' USING ERRCODE = '40001'; END IF; END$$;\n"
+    run = execute(ask(duration=2, scripts=[{"text": failing}], sampling_rate=1, failures_detailed=True))
+    assert run.summary["failed"] == run.summary["serialization_failures"] > 0
+    assert run.summary["latency_samples"] == run.summary["transactions"]
+
+
+def test_a_run_that_is_retried_is_read_with_its_column_of_retries(ask: Submit) -> None:
+    failing = "DO $$BEGIN IF random() < 0.2 THEN RAISE EXCEPTION 'no' USING ERRCODE = '40001'; END IF; END$$;\n"
+    run = execute(ask(duration=2, scripts=[{"text": failing}], sampling_rate=1, max_tries=50, rate=200))
+    assert run.summary["retries"] > 0
+    assert run.summary["latency_samples"] == run.summary["transactions"]
+    assert run.summary["service_p50_ms"] < run.summary["latency_p50_ms"]
