@@ -9,7 +9,7 @@ from benchmarks.forms import offer
 from benchmarks.script_forms import lines_field, read, script_text_field
 from benchmarks.script_library import DESCRIPTION_CHARACTERS
 from pools.forms import Typed
-from pools.models import Cluster, Pool
+from pools.models import Cluster, Pool, PoolState
 
 
 class ScriptForm(Typed):
@@ -52,6 +52,7 @@ class DryRunForm(Typed):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         pools = Pool.objects.wanted().select_related("cluster", "pooler")
+        self.initial.setdefault("pool", pools.filter(state=PoolState.APPLIED).values_list("pk", flat=True).first())
         offer(self, "pool", pools, lambda pool: f"{pool.name} → {pool.cluster}/{pool.database} ({pool.pooler})")
         offer(self, "cluster", Cluster.objects.all(), str)
 

@@ -72,9 +72,7 @@ class WithScripts(Typed):
         label = f"script {row + 1}"
         self.fields[f"mix_{row}_value"] = _choice(label.capitalize(), choices)
         numbers = forms.NumberInput(attrs={"min": 1, "max": 1_000_000})
-        self.fields[f"mix_{row}_weight"] = forms.CharField(
-            label=f"Weight of {label}", required=False, initial="1", widget=numbers
-        )
+        self.fields[f"mix_{row}_weight"] = forms.CharField(label="Weight", required=False, initial="1", widget=numbers)
         self.fields[f"mix_{row}_text"] = lines_field(f"Text of {label}", "For this run alone; the library keeps others")
 
     def _fill(self, chosen: list[dict[str, Any]]) -> None:

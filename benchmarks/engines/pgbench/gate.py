@@ -38,8 +38,9 @@ _RESULT_END = re.compile(rf"\\(?P<word>{'|'.join(ENDING_A_STATEMENT)})(?:[ \t]+[
 class ScriptRefused(BenchmarksError):
     """A script that pgbench must not be given; `line` counts from 1, None where it is about the whole."""
 
-    def __init__(self, reason: str, line: int | None = None) -> None:
-        super().__init__(f"line {line}: {reason}" if line else reason)
+    def __init__(self, reason: str, line: int | None = None, text: str = "") -> None:
+        where = f"line {line}" + (f" ({_shown(text)})" if text else "")
+        super().__init__(f"{where}: {reason}" if line else reason)
         self.line = line
 
 
@@ -48,7 +49,7 @@ def check(text: str, *, major: int = NEWEST) -> None:
     _check_whole(text)
     for number, line in enumerate(_LINE_END.split(text), start=1):
         if reason := _why_not(line, major):
-            raise ScriptRefused(f"{reason}: {_shown(line)}", number)
+            raise ScriptRefused(reason, number, line)
     if "\r" in text:
         number = len(_LINE_END.split(text[: text.index("\r")]))
         raise ScriptRefused("a carriage return ends a line for pgbench: end lines by a line feed alone", number)
@@ -105,8 +106,10 @@ def _why_refused(before: str, after: str) -> str:
         return f"\\{word} must be the last on its line, with at most a prefix of letters and digits after it"
     starting = " ".join(f"\\{word}" for word in STARTING_A_LINE)
     ending = " ".join(f"\\{word}" for word in ENDING_A_STATEMENT)
-    return f"this backslash is not allowed, since pgbench starts programs by some: only {starting} first on a line, \
-{ending} at the end of a statement, and \\;"
+    return (
+        f"this backslash is not allowed, since pgbench starts programs by some: use only {starting} first on a line, "
+        f"{ending} at the end of a statement, and \\;"
+    )
 
 
 def _shown(line: str) -> str:

@@ -66,7 +66,7 @@ def test_a_script_is_kept_changed_read_and_deleted(runner):
 def test_a_refused_script_names_its_line(runner, script, method):
     answer = sent(runner, method, "" if method == "post" else f"{script.pk}/", {"name": "new", "text": REFUSED})
     assert answer.status_code == 400
-    assert answer.json()["text"][0].startswith("line 2: this backslash is not allowed")
+    assert answer.json()["text"][0].startswith("line 2 ('SELECT 1 \\shell echo'): this backslash is not allowed")
     assert script_library.newest(script).number == 1
 
 

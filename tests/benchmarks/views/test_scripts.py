@@ -62,7 +62,7 @@ def test_a_refused_script_names_its_line_beside_the_editor_and_stays(staff, addr
     address = f"/scripts/{kept.pk}/edit/" if address == "edit/" else address
     answer = staff.post(address, {"name": "new", "text": REFUSED, "description": "d"})
     form = answer.context["form"]
-    assert form.errors["text"][0].startswith("line 2: this backslash is not allowed")
+    assert form.errors["text"][0].startswith("line 2 ('SELECT 1 \\shell echo'): this backslash is not allowed")
     assert (form["text"].value(), form["name"].value()) == (REFUSED, "new")
     assert Script.objects.get() == kept
     assert script_library.newest(kept).number == 1
@@ -163,3 +163,13 @@ def test_the_form_of_a_run_begins_with_the_script_that_was_chosen(staff):
     form = staff.get(f"/runs/new/?script={script.pk}").context["form"]
     assert form["builtin"].value() == f"version:{script_library.newest(script).pk}"
     assert staff.get("/runs/new/?script=nonsense").status_code == 200
+
+
+def test_the_page_of_a_run_tells_what_each_of_several_scripts_did(staff):
+    one = {"weight": 3, "transactions": 1500, "percent": 75.0, "tps": 750.5, "latency_avg_ms": 1.25, "failed": 0}
+    scripts = [{"name": "<builtin: select only>", **one}, {"name": "script-1-orders-v2.sql", **one, "weight": 1}]
+    run = a_finished_run(summary={"tps": 1000.0, "transactions": 2000, "scripts": scripts})
+    page = staff.get(f"/runs/{run.pk}/").content.decode()
+    assert "&lt;builtin: select only&gt;" in page
+    assert "script-1-orders-v2.sql" in page
+    assert "1.250" in page

@@ -56,15 +56,15 @@ def test_whatever_ran_a_command_is_refused(text):
     [
         (
             "SELECT 1;\n\nSELECT 1 \\shell echo",
-            "line 3: this backslash is not allowed, since pgbench starts programs by some: only \\set \\sleep \\if "
-            "\\elif \\else \\endif \\startpipeline \\endpipeline \\syncpipeline first on a line, \\gset \\aset at the "
-            "end of a statement, and \\;: 'SELECT 1 \\shell echo'",
+            "line 3 ('SELECT 1 \\shell echo'): this backslash is not allowed, since pgbench starts programs by some: "
+            "use only \\set \\sleep \\if \\elif \\else \\endif \\startpipeline \\endpipeline \\syncpipeline first on a "
+            "line, \\gset \\aset at the end of a statement, and \\;",
         ),
-        ("SELECT 1 \\set x 2", "line 1: \\set must be the first on its line: 'SELECT 1 \\set x 2'"),
+        ("SELECT 1 \\set x 2", "line 1 ('SELECT 1 \\set x 2'): \\set must be the first on its line"),
         (
             "SELECT 1 AS x \\gset p; SELECT 2;",
-            "line 1: \\gset must be the last on its line, with at most a prefix of letters and digits after it: "
-            "'SELECT 1 AS x \\gset p; SELECT 2;'",
+            "line 1 ('SELECT 1 AS x \\gset p; SELECT 2;'): \\gset must be the last on its line, with at most a prefix "
+            "of letters and digits after it",
         ),
         ("SELECT 1;\r\nSELECT 2;", "line 1: a carriage return ends a line for pgbench: end lines by a line feed alone"),
         ("SELECT 1;\nSELECT '\0';", "line 2: a NUL ends the script for pgbench: leave it out"),

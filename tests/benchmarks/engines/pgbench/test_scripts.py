@@ -62,9 +62,9 @@ def test_they_are_numbered_as_pgbench_reports_them():
         ),
         (
             {"scripts": [ONE, {"text": "SELECT 1;\n\\settle", "name": "odd"}]},
-            "script 2 (odd), line 2: this backslash is not allowed, since pgbench starts programs by some: only \\set "
-            "\\sleep \\if \\elif \\else \\endif \\startpipeline \\endpipeline \\syncpipeline first on a line, \\gset "
-            "\\aset at the end of a statement, and \\;: '\\settle'",
+            "script 2 (odd), line 2 ('\\settle'): this backslash is not allowed, since pgbench starts programs by "
+            "some: use only \\set \\sleep \\if \\elif \\else \\endif \\startpipeline \\endpipeline \\syncpipeline "
+            "first on a line, \\gset \\aset at the end of a statement, and \\;",
         ),
         ({"scripts": [ONE] * 129}, "129 scripts are more than pgbench takes: use at most 128"),
     ],
@@ -91,7 +91,7 @@ def test_a_pgbench_that_does_not_know_a_command_of_a_script_is_named():
     checked = validate({"scripts": [{"text": "SELECT 1 AS x \\gset", "name": "kept", "version": 4}]})
     assert lacking(checked, (12, 0)) == {}
     assert lacking(checked, (11, 0)) == {
-        "scripts": ["kept version 4, line 1: \\gset needs pgbench 12 or newer, this one is 11: 'SELECT 1 AS x \\gset'"]
+        "scripts": ["kept version 4, line 1 ('SELECT 1 AS x \\gset'): \\gset needs pgbench 12 or newer, this one is 11"]
     }
 
 
