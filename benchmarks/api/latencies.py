@@ -47,7 +47,7 @@ class SpreadSerializer(serializers.Serializer[Any]):
 
     runs = serializers.IntegerField(help_text="How many runs are in it")
     count = serializers.IntegerField(help_text="Transactions that were logged")
-    sampling_rate = serializers.FloatField(help_text="The share of all transactions that was logged; the least of them")
+    sampling_rate = serializers.FloatField(help_text="The share of all transactions that was logged")
     is_firm = serializers.BooleanField(help_text="Whether the p99 rests on 10,000 transactions or more")
     note = serializers.CharField(help_text="What the figures rest on")
     percentiles_ms = PercentilesSerializer()

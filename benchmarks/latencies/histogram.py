@@ -92,18 +92,23 @@ class Histogram:
 
 
 def merged(parts: Iterable[tuple[str, float]]) -> Histogram:
-    """One histogram of several, given as (base64 form, share of the transactions that it counts).
+    """One histogram of several, given as (base64 form, number of transactions that it stands for).
 
-    Where the shares differ, each latency counts as many transactions as it stands for, so that a part logged more
-    densely than the others weighs no more than its transactions.
+    A part that was logged more densely than the others weighs no more than its transactions: where the parts differ in
+    that, the counts of the whole are in thousandths of those of the sparsest.
     """
-    listed = list(parts)
+    listed = [(encoded, transactions / max(1, decoded_count(encoded))) for encoded, transactions in parts]
+    sparsest = max((each for _, each in listed), default=1.0)
+    alike = all(each > sparsest * (1 - 1 / WEIGHT_STEPS) for _, each in listed)
     whole = Histogram()
-    most = max((1 / rate for _, rate in listed), default=1.0)
-    alike = len({rate for _, rate in listed}) <= 1
-    for encoded, rate in listed:
-        whole.take(encoded, 1 if alike else max(1, round(WEIGHT_STEPS / rate / most)))
+    for encoded, each in listed:
+        whole.take(encoded, 1 if alike else max(1, round(WEIGHT_STEPS * each / sparsest)))
     return whole
+
+
+def decoded_count(encoded: str) -> int:
+    """How many latencies a histogram in its base64 form has counted."""
+    return int(HdrHistogram.decode(encoded).get_total_count())
 
 
 def percentile(ordered: list[int], share: float) -> int:

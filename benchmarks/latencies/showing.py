@@ -13,7 +13,7 @@ FIGURES = frozenset({f"latency_{name}_ms" for name in PERCENTILES} | {"latency_s
 
 @dataclass(frozen=True)
 class Spread:
-    """The latencies of one or more runs; `count` transactions were logged, `sampling_rate` of all (the least of them).
+    """The latencies of one or more runs; `count` transactions were logged, `sampling_rate` of all.
 
     `percentiles_ms` are `p50 p90 p95 p99 p99_9`.
     """
@@ -65,9 +65,9 @@ def _spread(rows: Iterable[LatencyHistogram]) -> Spread | None:
     found = list(rows)
     if not found:
         return None
-    whole = merged((row.encoded, row.sampling_rate) for row in found)
+    whole = merged((row.encoded, row.stands_for) for row in found)
     logged = sum(row.count for row in found)
-    return Spread(len(found), logged, min(row.sampling_rate for row in found), *_figures(whole))
+    return Spread(len(found), logged, logged / sum(row.stands_for for row in found), *_figures(whole))
 
 
 def _figures(whole: Histogram) -> tuple[dict[str, float], list[Bar]]:

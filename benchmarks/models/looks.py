@@ -34,3 +34,8 @@ class LatencyHistogram(models.Model):
     encoded = models.TextField()
     count = models.PositiveBigIntegerField()
     sampling_rate = models.FloatField(default=1.0)  # of the transactions that were logged
+
+    @property
+    def stands_for(self) -> float:
+        """The transactions of which some were logged."""
+        return self.count / self.sampling_rate

@@ -60,8 +60,10 @@ def summary(run: Run, parts: list[Run]) -> dict[str, Any]:
     kept = list(LatencyHistogram.objects.filter(run__in=parts))
     if not kept or len(kept) < len(parts):
         return figures
-    whole = histogram.merged((one.encoded, one.sampling_rate) for one in kept)
-    rate = min(one.sampling_rate for one in kept)
-    values = {"encoded": whole.encoded(), "count": sum(one.count for one in kept), "sampling_rate": rate}
+    whole = histogram.merged((one.encoded, one.stands_for) for one in kept)
+    logged = sum(one.count for one in kept)
+    rate = logged / sum(one.stands_for for one in kept)
+    values = {"encoded": whole.encoded(), "count": logged, "sampling_rate": rate}
     LatencyHistogram.objects.update_or_create(run=run, defaults=values)
-    return figures | {f"latency_{name}_ms": value for name, value in whole.percentiles_ms().items()}
+    percentiles = {f"latency_{name}_ms": value for name, value in whole.percentiles_ms().items()}
+    return figures | percentiles | {"latency_samples": logged}

@@ -43,20 +43,29 @@ def test_each_percentile_is_within_a_thousandth_of_a_latency_that_was_counted(la
 @given(st.lists(LATENCIES, min_size=1, max_size=4))
 def test_merged_parts_are_what_counting_all_together_gives(parts: list[list[int]]):
     together = of([one for part in parts for one in part])
-    whole = merged((of(part).encoded(), 0.25) for part in parts)
+    whole = merged((of(part).encoded(), 4.0 * len(part)) for part in parts)
     assert (whole.count, whole.percentiles_ms()) == (together.count, together.percentiles_ms())
 
 
 def test_a_part_logged_more_densely_weighs_as_much_as_its_transactions():
     dense, sparse = of([1_000] * 1_000), of([9_000] * 100)  # 1,000 transactions each
-    assert merged([(dense.encoded(), 1.0), (sparse.encoded(), 0.1)]).percentiles_ms() == pytest.approx(
+    assert merged([(dense.encoded(), 1_000), (sparse.encoded(), 1_000)]).percentiles_ms() == pytest.approx(
         {"p50": 1.0, "p90": 9.0, "p95": 9.0, "p99": 9.0, "p99_9": 9.0}, rel=0.001
+    )
+
+
+def test_what_was_merged_merges_again_by_its_transactions():
+    dense, sparse = of([1_000] * 1_000), of([9_000] * 100)
+    both = merged([(dense.encoded(), 1_000), (sparse.encoded(), 1_000)])
+    again = merged([(both.encoded(), 2_000), (of([20_000] * 50).encoded(), 2_000)])
+    assert again.percentiles_ms() == pytest.approx(
+        {"p50": 9.0, "p90": 20.0, "p95": 20.0, "p99": 20.0, "p99_9": 20.0}, rel=0.001
     )
 
 
 def test_merging_never_averages():
     fast, slow = of([1_000] * 99), of([100_000])
-    assert merged([(fast.encoded(), 1.0), (slow.encoded(), 1.0)]).percentiles_ms()["p99"] == 1.0
+    assert merged([(fast.encoded(), 99), (slow.encoded(), 1)]).percentiles_ms()["p99"] == 1.0
 
 
 def test_bars_hold_every_latency_once():
