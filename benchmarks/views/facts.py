@@ -25,6 +25,16 @@ class ShownFacts:
     estimate_bytes: int | None = None
     fits: bool | None = None
 
+    @property
+    def contended(self) -> str:
+        """That the clients would wait for each other, so that this is measured; empty where they would not."""
+        found = self.found
+        if found is None or not found.complete or not found.scale or found.scale >= found.wanted.contended_below:
+            return ""
+        needed = found.wanted.contended_below
+        waiting = f"{needed:,} clients would wait for each other's rows at {found.sized}"
+        return f"{waiting}: use at most {found.scale:,}, or prepare {found.wanted.of_size(needed)}."
+
 
 def facts_of(form: RunForm | DatasetForm) -> ShownFacts | None:
     """Facts on what the form has chosen by now; None while nothing is chosen."""

@@ -13,6 +13,7 @@ from benchmarks.engines.contract import Field
 from benchmarks.engines.pgbench import gate
 
 WRITING_BUILTINS = frozenset({"tpcb-like", "simple-update"})
+CONTENDING_BUILTIN = "tpcb-like"
 MOST_WEIGHT = 1_000_000
 NAME_CHARACTERS = 100
 KEYS = ("text", "weight", "name", "version")

@@ -27,4 +27,6 @@ def tables_of(options: dict[str, Any], *, purpose: str) -> Tables | None:
         takes_bytes=estimated_bytes(scale, options.get("fillfactor")),
         writes=next((name for name in builtins if name in scripts.WRITING_BUILTINS), ""),
         sparing="choose select-only",
+        # each transaction updates one of as many branches as the scale (the manual's good practices)
+        contended_below=int(options.get("clients") or 0) if scripts.CONTENDING_BUILTIN in builtins else 0,
     )
