@@ -169,7 +169,12 @@ class AskedRunSerializer(serializers.Serializer[Any]):
 
     target = AskedTargetField()
     engine = serializers.ChoiceField(list(ENGINES), default=DEFAULT_ENGINE)
-    options = serializers.DictField(default=dict)
+    options = serializers.DictField(
+        default=dict,
+        help_text="Named after the program's own options. Of pgbench, `builtin` is NAME or NAME@WEIGHT or a list of "
+        "them, `scripts` a list of `{text}`, `{script}` (id or name, with a `version` or the newest) or "
+        "`{script_version}`, each with its `weight`; `variables` maps names to numbers or text",
+    )
     purpose = serializers.ChoiceField(
         [(Purpose.LOAD.value, "load"), (Purpose.PREPARE.value, "prepare a dataset (options: scale)")],
         default=Purpose.LOAD.value,

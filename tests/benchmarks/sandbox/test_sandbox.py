@@ -1,7 +1,9 @@
 """The sandboxes as they work on this host: a program finds its own files, and no other program."""
 
+import os
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -96,6 +98,25 @@ def test_a_confined_command_shows_its_own_words(home):
 def test_landlock_stands_in_where_bubblewrap_does_not_work(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     assert sandbox.way_for(binary.find().path) is landlock
+
+
+def test_a_container_without_user_namespaces_has_landlock():
+    """As an account without rights, in a namespace that allows no further ones."""
+    code = (
+        "import django; django.setup();"
+        "from benchmarks import sandbox; from benchmarks.engines.pgbench import binary;"
+        "print(sandbox.way_for(binary.find().path).NAME)"
+    )
+    inside = 'echo 0 > /proc/sys/user/max_user_namespaces; exec setpriv --bounding-set=-all --inh-caps=-all "$@"'
+    done = subprocess.run(
+        ["unshare", "--user", "--map-root-user", "sh", "-c", inside, "sh", sys.executable, "-c", code],
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "tests.settings"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.strip() == "Landlock", done.stderr
 
 
 def test_where_none_works_the_refusal_says_what_was_tried(monkeypatch):

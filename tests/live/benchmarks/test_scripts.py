@@ -49,6 +49,7 @@ def test_a_script_runs_confined(ask, only, way):
     assert (run.status, run.validity, run.reasons) == (Status.SUCCEEDED, Validity.VALID, [])
     assert run.command[1:4] == ["-n", "-f", "script-1.sql@1"]
     assert run.summary["transactions"] > 100
+    assert run.summary["latency_p95_ms"] > 0, "its log is written in the sandbox and read outside"
     assert way.NAME.lower() not in " ".join(run.command).lower()
 
 
@@ -89,7 +90,8 @@ def test_where_no_sandbox_works_scripts_are_refused_and_built_in_ones_run(ask, o
 
 def test_scripts_are_mixed_by_weight_and_reported_each(ask):
     script = script_library.create(name="counting", text="SELECT count(*) FROM pgbench_branches;\n")
-    run = execute(ask(builtin=["select-only@6"], scripts=[{"script": "counting", "weight": 3}, ONE]))
+    given = [{"script": "counting", "weight": 3}, ONE]
+    run = execute(ask(builtin=["select-only@6"], scripts=given, warm_up=1))
     assert (run.status, run.validity) == (Status.SUCCEEDED, Validity.VALID), run.reasons
     assert run.command[1:8] == ["-n", "-b", "select-only@6", "-f", "script-1-counting-v1.sql@3", "-f", "script-2.sql@1"]
     assert [(one["name"], one["weight"], one["target_percent"]) for one in run.summary["scripts"]] == [
