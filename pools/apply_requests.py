@@ -39,6 +39,14 @@ def ask_to_overwrite(pooler_id: UUID, author: models.Model | None = None) -> Non
         raise QueueDown("redis can't be reached, so no worker can be told to overwrite: try again") from error
 
 
+def ask_to_look(pooler_id: UUID) -> None:
+    """Have a pooler's files looked at where they are; where the queue is down, beat asks for it later."""
+    try:
+        tasks.look_at_pooler.delay(str(pooler_id))
+    except OperationalError as error:
+        logger.warning("pooler %s will be looked at when the queue is back: %s", pooler_id, error)
+
+
 def _send(pooler_id: str, user_id: int | None) -> None:
     try:
         tasks.apply_pooler.delay(pooler_id, user_id)

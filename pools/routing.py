@@ -1,11 +1,18 @@
-"""Sends an apply to the worker that can write to the pooler's folder."""
+"""Sends an apply, and a look for drift, to the worker that can read and write the pooler's folder."""
 
 from collections.abc import Sequence
 from typing import Any
 
+from django.conf import settings
+
 from pools.models import Pooler
 
-APPLIES = frozenset({"pools.tasks.apply_pooler", "pools.tasks.overwrite_drift"})
+OF_FOLDERS = frozenset({"pools.tasks.apply_pooler", "pools.tasks.overwrite_drift", "pools.tasks.look_at_pooler"})
+
+
+def is_ours(pooler: Pooler) -> bool:
+    """Whether this process is where the pooler's folder is."""
+    return pooler.generator in ("", settings.GENERATOR)
 
 
 def queue_of(generator: str) -> str:
@@ -15,7 +22,7 @@ def queue_of(generator: str) -> str:
 
 def route(name: str, args: Sequence[Any], *_: Any, **__: Any) -> dict[str, str] | None:
     """Celery's router (its manual, "Routing Tasks"): the queue of the pooler's generator; None: any worker's."""
-    if name not in APPLIES or not args:
+    if name not in OF_FOLDERS or not args:
         return None
     generator = Pooler.objects.filter(pk=args[0]).values_list("generator", flat=True).first()
     return {"queue": queue_of(generator)} if generator else None

@@ -3,17 +3,18 @@
 from uuid import UUID
 
 from celery import shared_task
-from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import models
 
-from pools import apply, console_verbs, poolers_admin
+from pools import apply, console_verbs, poolers_admin, routing
 from pools.models import Pooler
 from pools.monitoring import recording, telling
 from pools.revisions import drift
 from pools.servers import checking
 
-NEXT_LOOK_S = 5  # beat's; a message that a stopped worker did not take by then is sent again
+# beat's; a message that a stopped worker did not take by then is sent again
+NEXT_APPLY_S = 5
+NEXT_LOOK_S = 30
 
 
 @shared_task
@@ -34,10 +35,10 @@ def overwrite_drift(pooler_id: str, user_id: int | None = None) -> None:
 def apply_what_waits() -> None:
     """Apply poolers that have unsettled pools (their task got lost, or they were down), each where it can be."""
     for pooler in apply.waiting_poolers():
-        if pooler.generator in ("", settings.GENERATOR):
+        if routing.is_ours(pooler):
             apply.apply_pooler(pooler)
         else:
-            apply_pooler.apply_async((str(pooler.pk),), expires=NEXT_LOOK_S)
+            apply_pooler.apply_async((str(pooler.pk),), expires=NEXT_APPLY_S)
 
 
 @shared_task
@@ -49,8 +50,22 @@ def check_everything() -> None:
 
 @shared_task
 def look_for_drift() -> None:
-    """Look whether pools are still live as they were proved; apart from the checks, which dead servers hold up."""
-    drift.look_everywhere()
+    """Look whether pools are still live as they were proved, each where its files can be read.
+
+    Apart from the checks, which dead servers hold up.
+    """
+    for pooler in drift.comparable():
+        if routing.is_ours(pooler):
+            drift.look(pooler)
+        else:
+            look_at_pooler.apply_async((str(pooler.pk),), expires=NEXT_LOOK_S)
+
+
+@shared_task
+def look_at_pooler(pooler_id: str) -> None:
+    """Look whether one pooler is still live as it was proved."""
+    if pooler := Pooler.objects.filter(pk=UUID(pooler_id)).first():
+        drift.look(pooler)
 
 
 @shared_task

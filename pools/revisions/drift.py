@@ -4,10 +4,10 @@ import logging
 from collections.abc import Iterator
 from uuid import UUID
 
-from django.conf import settings
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from pools import routing
 from pools.errors import PoolerUnreachable
 from pools.models import Pool, Pooler, PoolerState, PoolState, Revision, RevisionState
 from pools.poolers import KINDS
@@ -21,16 +21,18 @@ MOST_KEPT = 50
 Finding = dict[str, str]  # {"where": a file's name or LIVE, "what": sentence}
 
 
-def look_everywhere() -> None:
-    """Compare every pooler that is online with its last applied revision."""
+def comparable() -> QuerySet[Pooler]:
+    """Every pooler that is online and has something applied."""
     applied = Revision.objects.filter(state=RevisionState.APPLIED).values("pooler")
     something = Q(pools__state__in=PROVED) | Q(settings_state__in=PROVED)
-    for pooler in Pooler.objects.filter(something, state=PoolerState.ONLINE, pk__in=applied).distinct():
-        look(pooler)
+    return Pooler.objects.filter(something, state=PoolerState.ONLINE, pk__in=applied).distinct()
 
 
 def look(pooler: Pooler) -> None:
-    """Call drifted what the pooler or its folder has otherwise, and applied again what is right once more."""
+    """Call drifted what the pooler or its folder has otherwise, and applied again what is right once more.
+
+    Of the files of another generator's pooler, what that one found last stays.
+    """
     at, last = _moment(pooler), folders.last_applied(pooler)
     if last is None or at is None:
         return
@@ -41,15 +43,15 @@ def look(pooler: Pooler) -> None:
     except PoolerUnreachable as error:
         logger.info("pooler %s was not compared: %s", pooler.pk, error)
         return
-    found = [*_changed_files(pooler, last), *({"where": LIVE, "what": what} for what in [*pools.values(), *program])]
+    changed = _changed_files(pooler, last) if routing.is_ours(pooler) else _found_by_its_generator(pooler)
+    found = [*changed, *({"where": LIVE, "what": what} for what in [*pools.values(), *program])]
     if _moment(pooler) == at:  # else an apply came between, and what was seen is no drift
         _record_pools(pooler, pools)
         _record(pooler, found, program, restarts)
 
 
 def _changed_files(pooler: Pooler, last: Revision) -> Iterator[Finding]:
-    """Only the generator that can write to the folder can say anything of it."""
-    if pooler.generator not in ("", settings.GENERATOR) or not KINDS[pooler.kind].files:
+    if not KINDS[pooler.kind].files:
         return
     try:
         texts = folders.on_disk(pooler)
@@ -58,6 +60,11 @@ def _changed_files(pooler: Pooler, last: Revision) -> Iterator[Finding]:
         return
     for name, what in folders.differences(pooler, texts, last).items():
         yield {"where": name, "what": what}
+
+
+def _found_by_its_generator(pooler: Pooler) -> list[Finding]:
+    """Only a worker that can read the folder can say anything of it, also that it is right again."""
+    return [finding for finding in pooler.drift if finding["where"] != LIVE]
 
 
 def _restarts_left(pooler: Pooler) -> list[dict[str, str]]:

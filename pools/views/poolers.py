@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from panel.accounts.permissions import person
-from pools import apply, apply_requests, poolers_admin
+from pools import apply, apply_requests, poolers_admin, routing
 from pools.errors import IllegalTransition, QueueDown
 from pools.forms import PoolerForm
 from pools.models import Pooler, PoolerState, PoolState
@@ -114,6 +114,8 @@ def pooler_check(request: HttpRequest, pk: UUID) -> HttpResponse:
         messages.error(request, f"The check failed: {reason}")
         return redirect("pooler-detail", pk)
     drift.look(pooler)
+    if not routing.is_ours(pooler):
+        apply_requests.ask_to_look(pooler.pk)
     pooler.refresh_from_db(fields=["drift"])
     if pooler.drift:
         messages.warning(request, f"The console answered, but {pooler} is no longer as it was applied.")

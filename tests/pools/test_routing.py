@@ -1,4 +1,4 @@
-"""An apply goes to the worker that can write to the pooler's folder."""
+"""What needs a pooler's folder goes to the worker that has it."""
 
 import uuid
 from typing import Any
@@ -7,14 +7,16 @@ import pytest
 
 from panel.celery import app
 from pools import tasks
+from pools.models import PoolerState, PoolState, RevisionState
+from pools.revisions import drift
 from pools.routing import route
 from tests.pools.records import a_pool, a_pooler
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.parametrize("task", [tasks.apply_pooler, tasks.overwrite_drift])
-def test_an_apply_goes_to_the_poolers_generator(task: Any) -> None:
+@pytest.mark.parametrize("task", [tasks.apply_pooler, tasks.overwrite_drift, tasks.look_at_pooler])
+def test_what_needs_the_folder_goes_to_the_poolers_generator(task: Any) -> None:
     pooler = a_pooler(generator="rack-2")
     assert route(task.name, [str(pooler.pk)]) == {"queue": "generator.rack-2"}
 
@@ -41,3 +43,16 @@ def test_beat_leaves_a_pooler_of_another_generator_to_it(monkeypatch: pytest.Mon
     tasks.apply_what_waits()
     pool.refresh_from_db()
     assert (sent, pool.state_reason) == ([(str(pool.pooler_id),)], "")
+
+
+def test_beat_has_drift_looked_for_where_the_folder_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs, anyones, ours = (a_pooler(generator=name, state=PoolerState.ONLINE) for name in ("rack-2", "", "local"))
+    for pooler in (theirs, anyones, ours):
+        a_pool(pooler=pooler, state=PoolState.APPLIED)
+        pooler.revisions.create(number=1, state=RevisionState.APPLIED)
+    sent: list[Any] = []
+    looked: set[Any] = set()
+    monkeypatch.setattr(tasks.look_at_pooler, "apply_async", lambda args, expires: sent.append((args, expires)))
+    monkeypatch.setattr(drift, "look", lambda pooler: looked.add(pooler.pk))
+    tasks.look_for_drift()
+    assert (sent, looked) == ([((str(theirs.pk),), 30)], {anyones.pk, ours.pk})

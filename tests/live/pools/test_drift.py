@@ -1,11 +1,12 @@
 """Pools that somebody changed behind the panel's back, on a real PgBouncer."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from panel.quickstart.servers import PgBouncerServer
-from pools import apply
+from pools import apply, tasks
 from pools.models import Pool, Pooler, PoolState, RevisionState
 from pools.revisions import drift
 from tests.live.pools.conftest import Live, MakePool
@@ -36,7 +37,7 @@ def state_of(pool: Pool) -> tuple[str, str]:
 
 
 def test_a_pool_that_is_live_as_proved_stays_applied(orders: Pool) -> None:
-    drift.look_everywhere()
+    tasks.look_for_drift()
     assert state_of(orders) == (PoolState.APPLIED, "")
 
 
@@ -44,16 +45,16 @@ def test_a_pool_changed_by_hand_is_called_drifted_until_it_is_right_again(
     orders: Pool, pgbouncer: PgBouncerServer
 ) -> None:
     edit_by_hand(pgbouncer, "pool_size=3", "pool_size=40")
-    drift.look_everywhere()
+    tasks.look_for_drift()
     assert state_of(orders) == (PoolState.DRIFTED, "the pooler has pool orders with pool_size 40, not 3")
     edit_by_hand(pgbouncer, "pool_size=40", "pool_size=3")
-    drift.look_everywhere()
+    tasks.look_for_drift()
     assert state_of(orders) == (PoolState.APPLIED, "")
 
 
 def test_a_pool_taken_out_by_hand_is_called_drifted(orders: Pool, pgbouncer: PgBouncerServer) -> None:
     edit_by_hand(pgbouncer, "orders = ", "; orders = ")
-    drift.look_everywhere()
+    tasks.look_for_drift()
     assert state_of(orders) == (PoolState.DRIFTED, "the pooler has no pool orders")
 
 
@@ -61,7 +62,7 @@ def test_overwriting_brings_a_drifted_pool_back(
     orders: Pool, pooler: Pooler, pgbouncer: PgBouncerServer, live: Live
 ) -> None:
     edit_by_hand(pgbouncer, "pool_size=3", "pool_size=40")
-    drift.look_everywhere()
+    tasks.look_for_drift()
     apply.try_again(pooler)
     assert apply.apply_pooler(pooler, overwrite=True).state == RevisionState.APPLIED
     assert (state_of(orders), live()["orders"][2]) == ((PoolState.APPLIED, ""), 3)
@@ -70,11 +71,34 @@ def test_overwriting_brings_a_drifted_pool_back(
 def test_an_apply_at_work_is_no_drift(orders: Pool, pooler: Pooler, pgbouncer: PgBouncerServer) -> None:
     edit_by_hand(pgbouncer, "pool_size=3", "pool_size=40")
     assert pooler.take_apply_lock()
-    drift.look_everywhere()
+    tasks.look_for_drift()
     assert state_of(orders) == (PoolState.APPLIED, "")
 
 
 def test_a_pooler_that_is_down_is_no_drift(orders: Pool, pgbouncer: PgBouncerServer) -> None:
     pgbouncer.stop()
-    drift.look_everywhere()
+    tasks.look_for_drift()
     assert state_of(orders) == (PoolState.APPLIED, "")
+
+
+def drift_of(pooler: Pooler) -> list[dict[str, str]]:
+    pooler.refresh_from_db()
+    return pooler.drift
+
+
+def test_only_the_generator_whose_folder_it_is_clears_what_it_found_in_the_files(
+    orders: Pool, pooler: Pooler, pgbouncer: PgBouncerServer, settings: Any
+) -> None:
+    Pooler.objects.filter(pk=pooler.pk).update(generator=settings.GENERATOR)
+    ini = edit_by_hand(pgbouncer, "pool_size=3", "pool_size=40")
+    tasks.look_for_drift()
+    in_file, live = {"where": ini.name, "what": "it was changed by hand"}, drift_of(pooler)[1:]
+    assert (drift_of(pooler)[0], {one["where"] for one in live}) == (in_file, {drift.LIVE})
+    edit_by_hand(pgbouncer, "pool_size=40", "pool_size=3")
+    own, settings.GENERATOR = settings.GENERATOR, "elsewhere"
+    for _ in range(2):  # what is live can be seen from anywhere
+        drift.look(pooler)
+        assert (drift_of(pooler), state_of(orders)) == ([in_file], (PoolState.APPLIED, ""))
+    settings.GENERATOR = own
+    tasks.look_at_pooler(str(pooler.pk))
+    assert (drift_of(pooler), pooler.drift_seen_at) == ([], None)

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth import get_user
 from kombu.exceptions import OperationalError
 
-from pools import tasks
+from pools import poolers_admin, tasks
 from pools.models import Pooler, PoolerState, PoolState, Revision, RevisionState
 from tests.callers import queries_of
 from tests.pools.records import a_cluster, a_pool, a_pooler
@@ -107,6 +107,16 @@ def test_the_page_of_a_pooler_costs_the_same_with_one_and_three_pools(staff):
     once = queries_of(staff, f"/poolers/{pooler.pk}/")
     a_pool(pooler=pooler, cluster=cluster), a_pool(pooler=pooler, cluster=cluster)
     assert queries_of(staff, f"/poolers/{pooler.pk}/") == once
+
+
+def test_a_check_has_the_files_looked_at_where_they_are(staff, monkeypatch):
+    asked: list[str] = []
+    monkeypatch.setattr(poolers_admin, "check", lambda pooler: "")
+    monkeypatch.setattr(tasks.look_at_pooler, "delay", asked.append)
+    theirs, ours = a_pooler(generator="rack-2"), a_pooler()
+    for pooler in (theirs, ours):
+        staff.post(f"/poolers/{pooler.pk}/check/")
+    assert asked == [str(theirs.pk)]
 
 
 def test_a_check_says_why_it_failed(staff):
