@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from benchmarks.engines.pgbench.output import Output, read_output
 from benchmarks.models import Purpose, Validity
 from benchmarks.private_homes import passfile_text
 from benchmarks.validity import judge
+from panel.quickstart import account
 from panel.quickstart.servers import PostgresServer, free_port
 from pools.endpoints import Endpoint
 from tests.postgresqls import bindirs
@@ -86,7 +88,13 @@ class Bench:
         )
         assert not any(PASSWORD in word for word in [*built.argv, *built.env.values()])
         ran = subprocess.run(
-            built.argv, env=built.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+            built.argv,
+            env=built.env,
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
         output = read_output(ran.stdout, ran.stderr)
         assert ran.returncode == 0, ran.stderr
@@ -146,6 +154,10 @@ def test_every_option_is_taken_and_a_load_leaves_history_alone(bench: Bench) -> 
         "latency_limit": 1000.5,
         "max_tries": 0,
         "failures_detailed": True,
+        "verbose_errors": True,
+        "exit_on_abort": bench.binary.version >= (17, 0),
+        "percentiles": True,
+        "sampling_rate": 0.5,
         "report_per_command": True,
         "random_seed": 2**53 - 1,
     }
@@ -155,6 +167,34 @@ def test_every_option_is_taken_and_a_load_leaves_history_alone(bench: Bench) -> 
     assert "max_tries" not in output.summary  # 0: tried until the limit
     assert len(output.statements) == 11
     assert bench.ask("SELECT count(*) FROM pgbench_history") == output.summary["transactions"] + 1
+
+
+@pytest.fixture
+def tablespace(postgres: PostgresServer, role: str) -> Iterator[str]:
+    """One whose name needs quoting, empty again when it is dropped."""
+    name, place = "fast 'disks", postgres.home / f"space-{uuid.uuid4().hex[:8]}"
+    account.make_folder(place)
+    create = sql.SQL("CREATE TABLESPACE {} OWNER {} LOCATION {}")
+    with postgres.connect() as session:
+        session.execute(create.format(sql.Identifier(name), sql.Identifier(role), sql.Literal(str(place))))
+        yield name
+        session.execute(sql.SQL("DROP TABLESPACE {}").format(sql.Identifier(name)))
+
+
+def test_a_dataset_takes_every_option(bench: Bench, tablespace: str) -> None:
+    options = {"partitions": 3, "partition_method": "hash", "foreign_keys": True, "unlogged_tables": True}
+    options |= {"tablespace": tablespace, "index_tablespace": tablespace}
+    output, verdict = bench.run({"scale": 1, **options}, Purpose.PREPARE)
+    assert verdict == (Validity.VALID, [])
+    assert output.init_done is not None
+    assert "foreign keys" in output.init_done.phases_s
+    asked = "SELECT count(*) FROM pg_class c JOIN pg_tablespace s ON s.oid = reltablespace WHERE "
+    assert bench.ask(asked + "relname ~ '^pgbench_accounts_[0-9]$' AND relpersistence = 'u'") == 3
+    assert bench.ask(asked + "relkind = 'i' AND relname ~ '^pgbench_branches_pkey$'") == 1
+    assert bench.ask("SELECT partstrat FROM pg_partitioned_table") == "h"
+    assert bench.run({"clients": 1, "transactions": 5})[0].summary["partitions"] == 3
+    with bench.postgres.connect(bench.database) as session:
+        session.execute("DROP TABLE pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers")
 
 
 @pytest.mark.parametrize("options", [{}, {"connect": True}, {"builtin": "tpcb-like", "protocol": "prepared"}])
@@ -177,7 +217,8 @@ def test_sessions_carry_the_name_of_their_run(bench: Bench) -> None:
         application_name="pooldeck-live-2",
         version=bench.binary.version,
     )
-    process = subprocess.Popen(built.argv, env=built.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    streams: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(built.argv, env=built.env, cwd=bench.folder, **streams)
     try:
         assert process.stderr is not None
         assert "progress:" in process.stderr.readline()
@@ -202,7 +243,13 @@ def test_a_wrong_password_ends_without_asking_for_one(binary: Binary, postgres: 
         version=binary.version,
     )
     ran = subprocess.run(
-        built.argv, env=built.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20
+        built.argv,
+        env=built.env,
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=20,
     )
     output = read_output(ran.stdout, ran.stderr)
     assert (ran.returncode, output.has_summary) == (1, False)
