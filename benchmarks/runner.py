@@ -194,7 +194,8 @@ def allowed_s(run: Run) -> float:
     duration = run.options.get("duration")
     if run.options.get("transactions") or not duration:
         return TRANSACTIONS_CEILING_S
-    return 1.1 * float(duration) + 10.0 + 0.1 * float(run.options.get("clients") or 1)
+    starting_s: float = engine(run.engine).WORDS.starts_within_s
+    return starting_s + 1.1 * float(duration) + 10.0 + 0.1 * float(run.options.get("clients") or 1)
 
 
 def _listen(load: LoadProcess, recorder: Recorder, deadline: float) -> None:

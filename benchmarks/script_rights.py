@@ -32,7 +32,7 @@ def guard(target: Target, options: dict[str, Any], confirm: str = "") -> None:
 
     Raises `Refused`, and `ClusterUnreachable` (of the pools app).
     """
-    if not options.get("scripts"):
+    if not _is_users(options):
         return
     if target.cluster.protected and confirm != target.database:
         raise Refused(
@@ -44,9 +44,14 @@ def guard(target: Target, options: dict[str, Any], confirm: str = "") -> None:
 
 def guard_started(run: Run) -> None:
     """The same look at the role once more, right before the script is given to the program."""
-    if run.options.get("scripts") and run.cluster is not None:
+    if _is_users(run.options) and run.cluster is not None:
         login = run.role or (run.pool.login if run.pool else run.cluster.admin_user)
         refuse_reaching(run.cluster, login)
+
+
+def _is_users(options: dict[str, Any]) -> bool:
+    """Whether SQL is sent that is not the load program's own: pgbench's scripts, JMeter's plan."""
+    return bool(options.get("scripts") or options.get("plan"))
 
 
 def refuse_reaching(cluster: Cluster, login: str) -> None:

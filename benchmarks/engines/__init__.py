@@ -10,7 +10,7 @@ shapes they share stand in `benchmarks.engines.contract` and `benchmarks.latenci
 from types import ModuleType
 from typing import Any
 
-from benchmarks.engines import http, pgbench, sysbench
+from benchmarks.engines import http, jmeter, pgbench, sysbench
 from benchmarks.errors import BenchmarksError
 from benchmarks.latencies.contract import LogFiles
 
@@ -18,6 +18,7 @@ ENGINES: dict[str, ModuleType] = {
     "pgbench": pgbench,
     "sysbench": sysbench,
     "http": http,
+    "jmeter": jmeter,
 }
 DEFAULT_ENGINE = "pgbench"
 

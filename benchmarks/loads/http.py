@@ -16,11 +16,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from benchmarks.loads.answers import Answer, NotHttp
-from benchmarks.loads.tally import Tally
+from benchmarks.loads.tally import INTERVAL_S, Tally
 
 AGENT = "Pooldeck"
 PAUSE_S = 0.05  # after a connection that could not be made: a loop that only fails would take a whole processor
-INTERVAL_S = 1.0
 
 
 @dataclass(frozen=True)

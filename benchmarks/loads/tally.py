@@ -16,20 +16,25 @@ from pathlib import Path
 from typing import IO, Any
 
 SAID_CHARACTERS = 300
+INTERVAL_S = 1.0
 
 
 class Tally:
-    """Counts requests; those that failed have their kind and no latency."""
+    """Counts requests; those that failed have their kind and no latency.
 
-    def __init__(self, log: Path | None = None) -> None:
-        self.began = time.perf_counter()
-        self.whole, self.interval = Counts(), Counts()
+    Times are those of `time.perf_counter`; `began` is when the load did, by default now.
+    """
+
+    def __init__(self, log: Path | None = None, began: float | None = None) -> None:
+        now = time.perf_counter()
+        self.began = now if began is None else began
+        self.whole, self.interval = Counts(self.began), Counts(self.began)
         self.errors: Counter[str] = Counter()
-        self._epoch_us = time.time_ns() // 1000 - round(self.began * 1_000_000)
+        self._epoch_us = time.time_ns() // 1000 - round(now * 1_000_000)
         self._log: IO[str] | None = log.open("w", encoding="ascii") if log else None
 
     def answered(self, ended: float, latency_s: float, size_bytes: int, connecting_s: float | None = None) -> None:
-        """A request that succeeded; times are those of `time.perf_counter`."""
+        """A request that succeeded."""
         self.interval.add(latency_s, size_bytes, connecting_s)
         if self._log:
             self._log.write(f"{self._epoch_us + round(ended * 1_000_000)} {round(latency_s * 1_000_000)}\n")
@@ -42,19 +47,19 @@ class Tally:
         self.errors[kind] += 1
         self.interval.failed += 1
 
-    def end_interval(self) -> None:
-        """Say what happened since the last one."""
-        now = time.perf_counter()
-        interval, self.interval = self.interval, Counts()
+    def end_interval(self, at: float | None = None) -> None:
+        """Say what happened since the last one, which ended then, by default now."""
+        now = time.perf_counter() if at is None else at
+        interval, self.interval = self.interval, Counts(now)
         interval_s = now - interval.began
         if self._log:
             self._log.flush()
         _say_json("interval", {"t": round(now - self.began, 3), **interval.figures(interval_s)})
         self.whole.take(interval)
 
-    def end(self, clients: int, **more: Any) -> None:
-        """Say all of it."""
-        elapsed_s = time.perf_counter() - self.began
+    def end(self, clients: int, ended: float | None = None) -> None:
+        """Say all of it; the load ended then, by default now."""
+        elapsed_s = max(1e-6, (time.perf_counter() if ended is None else ended) - self.began)
         self.whole.take(self.interval)
         if self._log:
             self._log.close()
@@ -71,17 +76,22 @@ class Tally:
         }
         if self.whole.connections:
             figures["average_connection_ms"] = round(1000 * self.whole.connecting_s / self.whole.connections, 3)
-        _say_json("summary", figures | more)
+        _say_json("summary", figures)
 
 
 class Counts:
     """Requests of a stretch of time; sums in seconds."""
 
-    def __init__(self) -> None:
-        self.began = time.perf_counter()
+    def __init__(self, began: float) -> None:
+        self.began = began
         self.count = self.failed = self.size_bytes = self.connections = 0
         self.sum_s = self.sum_of_squares = self.connecting_s = self.longest_s = 0.0
         self.shortest_s: float | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing happened."""
+        return not self.count and not self.failed
 
     def add(self, latency_s: float, size_bytes: int, connecting_s: float | None) -> None:
         """One more."""

@@ -10,6 +10,7 @@ WORDS = Words(
     interval="interval line",
     busier="run it from several generators",
     stream="stdout",
+    starts_within_s=20.0,
 )
 
 

@@ -1,0 +1,22 @@
+"""JMeter as an engine: a plan of the operator's, against PostgreSQL or allow-listed hosts."""
+
+from benchmarks.engines.intervals import hear, log_files
+from benchmarks.engines.jmeter.binary import find
+from benchmarks.engines.jmeter.command import build_command, preview
+from benchmarks.engines.jmeter.names import around
+from benchmarks.engines.jmeter.options import fields_for, tables_of, validate
+from benchmarks.engines.jmeter.output import WORDS, read_output
+
+__all__ = [
+    "WORDS",
+    "around",
+    "build_command",
+    "fields_for",
+    "find",
+    "hear",
+    "log_files",
+    "preview",
+    "read_output",
+    "tables_of",
+    "validate",
+]

@@ -1,0 +1,116 @@
+"""The command line, the properties and the plan of one JMeter, built from checked options.
+
+Where it logs in to, and the password, stand in a file of properties in the run's private home.
+"""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from django.conf import settings
+
+from benchmarks.engines.contract import Command
+from benchmarks.engines.intervals import LOG
+from benchmarks.engines.jmeter.binary import DRIVER, JAR, java
+from benchmarks.engines.jmeter.options import LOAD, plan_to_start
+from pools.endpoints import Endpoint
+
+PLAN, PROPERTIES, HOSTS = "plan.jmx", "target.properties", "hosts"
+CONNECT_TIMEOUT_S = 10
+DEBIANS_DRIVER = Path("/usr/share/java/postgresql.jar")
+_PATH = "/usr/local/bin:/usr/bin:/bin"
+_RESULTS = {  # what the follower reads
+    "jmeter.save.saveservice.output_format": "csv",
+    "jmeter.save.saveservice.print_field_names": "true",
+    "jmeter.save.saveservice.autoflush": "true",
+    "jmeter.save.saveservice.timestamp_format": "ms",
+    "jmeter.save.saveservice.thread_counts": "true",
+    "jmeter.save.saveservice.response_message": "true",
+    "jmeter.save.saveservice.assertion_results_failure_message": "true",
+    "jmeter.save.saveservice.bytes": "true",
+    "jmeter.save.saveservice.subresults": "false",
+    "sampleresult.timestamp.start": "true",
+    "jmeterengine.nongui.port": "0",  # nobody can stop or dump it over the network
+    "summariser.name": "",
+}
+
+
+def build_command(
+    options: dict[str, Any],
+    *,
+    purpose: str,
+    binary: str,
+    home: Path,
+    endpoint: Endpoint,
+    application_name: str,
+    version: tuple[int, int],
+) -> Command:
+    """What starts the follower, and by it JMeter, in the run's private home; the plan is checked once more.
+
+    Raises `Refused` where the plan was changed into one that may not be run.
+    """
+    plan = plan_to_start(options["plan"])
+    log = [] if options.get("percentiles") is False else [f"--log={LOG}"]
+    follower = [sys.executable, "-m", "benchmarks.loads.jmeter", *log, "--"]
+    argv = [*follower, *_java(options, binary, home), *_words(options)]
+    properties = _properties(endpoint, application_name)
+    return Command(argv, _environment(home), {PLAN: plan.text, PROPERTIES: properties})
+
+
+def preview(options: dict[str, Any], endpoint: Endpoint, *, purpose: str = LOAD, binary: str = "jmeter") -> str:
+    """The same arguments quoted for a shell, without what leads them into the private home."""
+    return shlex.join(["jmeter", *_words(options)])
+
+
+def _java(options: dict[str, Any], jmeter: str, home: Path) -> list[str]:
+    """JMeter's program in Java, which resolves names by the one file alone."""
+    settled = {
+        "java.awt.headless": "true",
+        "jmeter.home": jmeter,
+        "user.home": home,
+        "jdk.net.hosts.file": home / HOSTS,
+    }
+    words = [f"-D{name}={value}" for name, value in settled.items()]
+    return [java(), f"-Xmx{options['memory_mb']}m", *words, "-cp", str(Path(jmeter) / JAR), DRIVER]
+
+
+def _words(options: dict[str, Any]) -> list[str]:
+    driver = [f"-Juser.classpath={DEBIANS_DRIVER}"] if DEBIANS_DRIVER.exists() else []
+    asked = [f"-J{name}={options[name]}" for name in ("clients", "duration")]
+    return ["-n", "-t", PLAN, "-l", "results.jtl", "-j", "jmeter.log", "-q", PROPERTIES, *driver, *asked]
+
+
+def _properties(endpoint: Endpoint, application_name: str) -> str:
+    """A file of Java properties: where JDBC plans log in to, and how results are written."""
+    ways = {"sslmode": endpoint.sslmode, "sslrootcert": endpoint.sslrootcert}
+    # prepareThreshold=0: nothing is prepared, so that every mode of a pooler will do
+    fixed = {"ApplicationName": application_name, "prepareThreshold": "0", "connectTimeout": str(CONNECT_TIMEOUT_S)}
+    query = urlencode({name: value for name, value in ways.items() if value} | fixed, quote_via=quote)
+    host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
+    target = {
+        "jdbc_url": f"jdbc:postgresql://{host}:{endpoint.port}/{quote(endpoint.database, safe='')}?{query}",
+        "user": endpoint.user,
+        "password": endpoint.password or "",
+    }
+    return "".join(f"{name}={_escaped(value)}\n" for name, value in (target | _RESULTS).items())
+
+
+def _escaped(value: str) -> str:
+    r"""A value as java.util.Properties reads it back: every character but plain ones as \uXXXX."""
+    units = value.encode("utf-16-be")
+    codes = [int.from_bytes(units[at : at + 2], "big") for at in range(0, len(units), 2)]
+    return "".join(chr(code) if chr(code).isalnum() and code < 128 else f"\\u{code:04x}" for code in codes)
+
+
+def _environment(home: Path) -> dict[str, str]:
+    """Built from nothing: what the worker's environment holds must not reach a load."""
+    return {
+        "PATH": _PATH,
+        "HOME": str(home),
+        "LC_ALL": "C.UTF-8",
+        "PYTHONPATH": str(settings.BASE_DIR),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUNBUFFERED": "1",
+    }

@@ -1,0 +1,46 @@
+"""The names that a JMeter may resolve: those of its plan and its target, each resolved and checked once."""
+
+import ipaddress
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from benchmarks import private_homes
+from benchmarks.engines.http import addresses
+from benchmarks.engines.jmeter.command import HOSTS
+from benchmarks.engines.jmeter.options import plan_to_start
+from benchmarks.errors import Refused
+
+if TYPE_CHECKING:  # conditions import engines
+    from benchmarks.conditions.contract import Held
+
+
+@contextmanager
+def around(held: "Held") -> Iterator[None]:
+    """A file of hosts for Java, which then asks nobody else: no name can lead elsewhere. Raises `Refused`."""
+    known = {"localhost": "127.0.0.1", socket.gethostname(): "127.0.0.1"}
+    urls = plan_to_start(held.run.options["plan"]).urls
+    known |= {urlsplit(url).hostname or "": addresses.resolved(url) for url in urls}
+    known[held.endpoint.host] = _resolved(held.endpoint.host)
+    text = "".join(f"{address} {name}\n" for name, address in known.items() if not _is_address(name))
+    private_homes.put(held.home / HOSTS, text)
+    yield
+
+
+def _resolved(host: str) -> str:
+    if _is_address(host):
+        return host
+    try:
+        return str(socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0][4][0])
+    except OSError as error:
+        raise Refused(f"host {host} can't be resolved ({error})") from None
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.partition("%")[0])
+    except ValueError:
+        return False
+    return True

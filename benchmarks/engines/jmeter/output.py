@@ -1,0 +1,19 @@
+"""What the follower of a JMeter says, read; pure."""
+
+from benchmarks.engines import intervals
+from benchmarks.engines.contract import Output, Words
+
+WORDS = Words(
+    "JMeter",
+    unit="request",
+    worker="thread",
+    interval="interval line",
+    busier="give it more memory or a host of its own",
+    stream="stdout",
+    starts_within_s=120.0,
+)
+
+
+def read_output(stdout: str, stderr: str = "") -> Output:
+    """All that one execution said; never raises."""
+    return intervals.read_output(WORDS, stdout, stderr)

@@ -1,0 +1,1 @@
+"""Tests of JMeter as an engine."""
