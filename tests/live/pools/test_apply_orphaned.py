@@ -23,7 +23,8 @@ from tests.live.pools.conftest import Live, LogIn, MakePool
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 
-SOON_S = 12  # beat asks each 5 s, and an apply takes its time
+SOON_S = 25  # beat asks each 5 s, and an apply takes its time, more so on a busy machine
+START_S = 60
 NEW_PASSWORD = "another-longer-word"
 Steps = list[tuple[object, str]]
 
@@ -37,6 +38,10 @@ def others(
         client.flushall()
     home = tmp_path_factory.mktemp("others")
     with TestWorker(home, redis_server.url) as worker, TestBeat(home, redis_server.url):
+        deadline = time.monotonic() + START_S
+        while not list(home.glob("schedule*")):  # which beat makes once it is up
+            assert time.monotonic() < deadline, "beat did not start"
+            time.sleep(0.05)
         yield
         print(worker.log)
 
