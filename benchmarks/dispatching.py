@@ -61,6 +61,8 @@ def _send(run: Run, alive: list[Known]) -> bool:
     if run.generator or run.is_spread:
         wanted = {run.generator} if run.generator else set(run.wanted_generators)
         return wanted <= {one.name for one in alive} and dispatch(run)
+    if not alive:  # a Redis that lost its memory has not heard the one that looks here yet
+        return dispatch(run)
     able = [one for one in alive if not one.lacks(run.engine)]
     idle = sorted(able, key=lambda one: len(one.runs))[:1] if run.alongside else [one for one in able if not one.runs]
     return dispatch(run, idle[0].name) if idle else False

@@ -80,6 +80,12 @@ def test_runs_alongside_are_all_sent(sent, north_and_south):
     assert [run for run, _ in sent] == runs
 
 
+def test_before_any_heartbeat_a_run_goes_to_whoever_comes_first(sent, seen):
+    run = Run.objects.enqueue()
+    dispatching.dispatch_due()
+    assert sent == [(run, "")]
+
+
 def test_without_redis_nothing_is_sent(sent, settings):
     settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
     Run.objects.enqueue()
