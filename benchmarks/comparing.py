@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from benchmarks.engines.pgbench import scripts
+
 NOISE = 0.08  # what bare pgbench varies by from run to run on one machine
 NOISE_STATEMENT = (
     "On one machine bare pgbench varies about ±8 % from run to run: "
@@ -132,10 +134,20 @@ def tone_of(ratio: float | None, direction: Direction) -> Tone:
 
 def differences(subjects: Sequence[Subject]) -> tuple[Difference, ...]:
     """Options and server versions that are not the same in all runs, by name."""
-    described = [{**subject.options, "server version": subject.server_version} for subject in subjects]
+    described = [{**_in_words(subject.options), "server version": subject.server_version} for subject in subjects]
     names = sorted({name for one in described for name in one})
     every = (Difference(name, tuple(_text(one.get(name)) for one in described)) for name in names)
     return tuple(difference for difference in every if len(set(difference.values)) > 1)
+
+
+def _in_words(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as they can be told: scripts by their names, without their texts, and variables one after the other."""
+    told = dict(options)
+    if told.get("scripts"):
+        told |= {"builtin": None, "scripts": scripts.in_words(told)}
+    if told.get("variables"):
+        told["variables"] = ", ".join(f"{name} = {value!r}" for name, value in told["variables"].items())
+    return told
 
 
 def _anyone_has(metric: Metric, subjects: Sequence[Subject]) -> bool:

@@ -69,3 +69,16 @@ def test_settings_that_differ_are_named():
         Difference("clients", ("10", "50")),
         Difference("connect", ("yes", "no")),
     )
+
+
+def test_scripts_that_differ_are_named_without_their_texts():
+    one = {"text": "SELECT 1;", "weight": 1, "name": "orders", "version": 1}
+    runs = [
+        subject("a", options={"builtin": "select-only", "scripts": None, "variables": None}),
+        subject("b", options={"builtin": None, "scripts": [one], "variables": {"n": 5, "city": "Oslo"}}),
+    ]
+    assert comparing.differences(runs) == (
+        Difference("builtin", ("select-only", "–")),
+        Difference("scripts", ("–", "orders version 1 (weight 1)")),
+        Difference("variables", ("–", "n = 5, city = 'Oslo'")),
+    )

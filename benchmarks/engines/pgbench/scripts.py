@@ -6,6 +6,7 @@ A user's script is never a path: its text is written to a file that the panel na
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 from benchmarks.engines import typed
@@ -17,7 +18,7 @@ CONTENDING_BUILTIN = "tpcb-like"
 MOST_WEIGHT = 1_000_000
 NAME_CHARACTERS = 100
 KEYS = ("text", "weight", "name", "version")
-FILE_NAME_CHARACTERS = 40
+FILE_NAME_CHARACTERS = BEGINNING_CHARACTERS = 40
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9_]+")
 _WEIGHED = re.compile(r"(?P<name>[a-z-]+)(?:@(?P<weight>[0-9]{1,7}))?")
 
@@ -124,6 +125,18 @@ def files(options: dict[str, Any]) -> dict[str, str]:
 def builtin_names(options: dict[str, Any]) -> list[str]:
     """pgbench's own among the scripts."""
     return [one.label for one in _builtins(options)]
+
+
+def in_words(options: dict[str, Any]) -> str:
+    """All of them with their weights; of a text without a name its beginning, and a mark that only it has."""
+    return ", ".join(f"{_told(one)} (weight {one.weight})" for one in weighed(options))
+
+
+def _told(one: Weighed) -> str:
+    if one.text is None or not one.label.startswith("script "):
+        return one.label
+    mark = sha256(one.text.encode()).hexdigest()[:8]
+    return f"{one.label} [{' '.join(one.text.split())[:BEGINNING_CHARACTERS]}… {mark}]"
 
 
 def refused_by(options: dict[str, Any], major: int) -> list[str]:

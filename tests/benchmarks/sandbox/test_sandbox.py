@@ -73,6 +73,11 @@ def test_a_program_writes_to_its_home_alone(way, home):
 
 
 @pytest.mark.parametrize("way", sandbox.WAYS)
+def test_a_program_resolves_names(way, home):
+    assert carry_out(way, home, shutil.which("getent"), "hosts", "localhost")[0] == 0
+
+
+@pytest.mark.parametrize("way", sandbox.WAYS)
 def test_no_other_program_is_started(way, home):
     code, said = carry_out(way, home, shutil.which("env"), "/bin/sh", "-c", "echo reached")
     assert code in (126, 127)

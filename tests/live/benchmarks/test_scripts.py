@@ -2,15 +2,22 @@
 
 import signal
 import time
+from pathlib import Path
+from queue import Queue
+from tempfile import TemporaryDirectory
 
 import pytest
 
-from benchmarks import runner, sandbox, script_library, submitting
-from benchmarks.engines.pgbench import binary, gate
+from benchmarks import private_homes, runner, sandbox, script_library, submitting
+from benchmarks.engines.pgbench import binary, gate, options
+from benchmarks.engines.pgbench.command import build_command
 from benchmarks.errors import InvalidOptions, Refused
 from benchmarks.models import Run, Status, Validity
+from benchmarks.process import Line, LoadProcess, drain
 from benchmarks.recording import Recorder
 from benchmarks.sandbox import bubblewrap, landlock
+from panel.quickstart.servers import PostgresServer, free_port
+from pools.endpoints import Endpoint
 from tests.live.benchmarks.conftest import QUICK, execute, has_samples, pgbenches, wait_for
 from tests.live.conftest import APP_ROLE
 
@@ -67,6 +74,39 @@ def test_a_script_that_got_past_the_gate_finds_no_shell_and_no_file(ask, only, w
         run = execute(ask(scripts=[{"text": text}]))
         assert (run.status, run.exit_code) == (Status.FAILED, 2), run.error
     assert not canary.exists()
+
+
+@pytest.fixture
+def socket_folder():
+    """Where every account can reach a socket."""
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o777)
+        yield folder
+
+
+@WAYS
+def test_a_confined_load_reaches_a_unix_socket(only, way, tmp_path_factory, socket_folder):
+    only(way)
+    settings = {"unix_socket_directories": socket_folder}
+    home = tmp_path_factory.mktemp("postgres")
+    with PostgresServer(home, free_port(), password="secret", settings=settings) as server:
+        endpoint = Endpoint(socket_folder, server.port, "postgres", server.superuser, "secret", sslmode="disable")
+        assert "number of transactions actually processed: 1/1" in said_once(endpoint)
+
+
+def said_once(endpoint):
+    """What a confined pgbench prints that runs a script once."""
+    with private_homes.private_home("socket", endpoint.password) as home:
+        program = binary.find()
+        checked = options.validate({"scripts": [ONE], "transactions": 1, "clients": 1, "percentiles": False})
+        words = {"purpose": "load", "binary": program.path, "home": home, "application_name": "socket"}
+        command = sandbox.confine(build_command(checked, **words, endpoint=endpoint, version=program.version), home)
+        for name, text in command.files.items():
+            private_homes.put(home / name, text)
+        load = LoadProcess(command.argv, command.env, home, Queue())
+        load.join(10)
+        load.stop()
+        return [event.text for event in drain(load.events) if isinstance(event, Line)]
 
 
 def test_the_gate_is_asked_again_before_the_program_starts(ask):

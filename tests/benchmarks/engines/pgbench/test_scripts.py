@@ -106,3 +106,11 @@ def test_a_pgbench_that_does_not_know_a_command_of_a_script_is_named():
 )
 def test_a_file_is_named_by_the_panel(name, file):
     assert list(scripts.files(validate({"scripts": [ONE | {"name": name}]}))) == [file]
+
+
+def test_they_are_told_without_their_texts_and_apart_from_others():
+    named = ONE | {"name": "orders", "version": 3, "weight": 7}
+    told = scripts.in_words(validate({"builtin": "select-only@2", "scripts": [named, ONE]}))
+    assert told == "select-only (weight 2), orders version 3 (weight 7), script 2 [SELECT 1;… 17db4fd3] (weight 1)"
+    other = validate({"builtin": "select-only@2", "scripts": [named, {"text": "SELECT 1; "}]})
+    assert scripts.in_words(other) != told
