@@ -30,12 +30,12 @@ class SummarySerializer(serializers.Serializer[dict[str, Any]]):
     latency_avg_ms = serializers.FloatField(allow_null=True)
     latency_stddev_ms = serializers.FloatField(allow_null=True)
     latency_p50_ms = serializers.FloatField(allow_null=True)
-    latency_p90_ms = serializers.FloatField(allow_null=True)
+    latency_p90_ms = serializers.FloatField(required=False)
     latency_p95_ms = serializers.FloatField(allow_null=True)
     latency_p99_ms = serializers.FloatField(allow_null=True)
-    latency_p99_9_ms = serializers.FloatField(allow_null=True)
+    latency_p99_9_ms = serializers.FloatField(required=False)
     latency_samples = serializers.IntegerField(
-        allow_null=True, help_text="Transactions behind the percentiles; fewer than 10,000 make a p99 rough"
+        required=False, help_text="Transactions behind the percentiles; fewer than 10,000 make a p99 rough"
     )
     transactions = serializers.IntegerField(allow_null=True)
     failed = serializers.IntegerField(allow_null=True)
