@@ -20,6 +20,8 @@ from benchmarks.models.runs import LEASE
 from benchmarks.overlays.contract import Seen
 from benchmarks.overlays.pool import PoolLook
 from benchmarks.overlays.tally import Tally
+from benchmarks.spread import seconds
+from benchmarks.spread.seconds import Latencies
 
 log = logging.getLogger(__name__)
 
@@ -116,6 +118,9 @@ class Recorder:
         self.samples.append(progress)
         row = Sample(run=self.run, attempt=self.run.attempt, seq=self._next_seq(), **_columns(progress))
         self.sample_seqs.append(row.seq)
+        if self.log_follower and self.run.parent_id is not None:
+            known = Latencies(self.log_follower.intervals.last, self.log_follower.files.sampling_rate)
+            seconds.tell(self.run.pk, self.run.attempt, row.seq, known)
         self._write(values, row)
         self._send("sample", row.seq, live.sample_payload(row))
 

@@ -70,6 +70,11 @@ class Intervals:
             self._changed.discard(self._forgotten)
             self._forgotten += 1
 
+    @property
+    def last(self) -> Sequence[int]:
+        """The latencies known by now of the interval that ended last, in microseconds."""
+        return self._latencies[-1] if self._latencies else ()
+
     def changed(self) -> dict[int, Figures]:
         """The figures of the intervals (counted from 0) that late lines changed."""
         return {place: _figures(self._latencies[place]) for place in sorted(self._changed)}

@@ -12,7 +12,7 @@ from benchmarks.engines.contract import Progress
 from benchmarks.models import FINAL, Run, Sample, Status
 from benchmarks.recording import Recorder
 from benchmarks.runner import Stopped
-from benchmarks.spread import marks
+from benchmarks.spread import marks, seconds
 from benchmarks.spread.merging import Merger
 
 AHEAD_S = 1.5  # of the mark: all parts have to see it in time
@@ -98,17 +98,24 @@ class Crew:
 
     def merge(self) -> None:
         """Write down the intervals that all parts have passed by now."""
-        for sample in self._news():
-            self._places[sample.run_id] = (sample.attempt, sample.seq)
-            self._merger.add(sample.run_id, Progress(**{name: getattr(sample, name) for name in FIGURES}))
+        for part, samples in self._news().items():
+            last = samples[-1]
+            self._places[part] = (last.attempt, last.seq)
+            latencies = seconds.take(part, last.attempt, [sample.seq for sample in samples])
+            for sample, known in zip(samples, latencies, strict=True):
+                self._merger.add(part, Progress(**{name: getattr(sample, name) for name in FIGURES}), known)
         for interval in self._merger.take():
             self.recorder.sample(interval, self.recorder.began + interval.t)
 
-    def _news(self) -> list[Sample]:
+    def _news(self) -> dict[UUID, list[Sample]]:
+        """The samples that came since the last look, by part and in order."""
         new = Q()
         for part, (attempt, seq) in self._places.items():
             new |= Q(run=part) & (Q(attempt=attempt, seq__gt=seq) | Q(attempt__gt=attempt))
-        return list(Sample.objects.filter(new).order_by("attempt", "seq"))
+        found: dict[UUID, list[Sample]] = {}
+        for sample in Sample.objects.filter(new).order_by("attempt", "seq"):
+            found.setdefault(sample.run_id, []).append(sample)
+        return found
 
     def dismiss(self) -> None:
         """Ask every part that still goes on to end; one that nobody took up ends at once."""

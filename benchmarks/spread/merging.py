@@ -2,14 +2,17 @@
 
 An interval is given once every part has passed it, so that no figure is of some parts only. A rate holds from the
 sample before to its own, so an interval that a slow part left out takes its share of the longer one that follows.
-Percentiles can't be merged from percentiles and are left out; those of the whole come from the merged histograms.
+Percentiles come from the latencies of all parts in that interval, and are left out where those of a part are not known.
 """
 
 import math
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from benchmarks.engines.contract import Progress
+from benchmarks.spread import seconds
+from benchmarks.spread.seconds import Latencies
 
 SNAP = 0.1  # of an interval: a program's report comes this early or late and is of that interval still
 COUNTS = ("failed", "skipped", "retried", "retries")
@@ -22,6 +25,7 @@ class _Stretch:
     began: float
     ended: float
     said: Progress
+    latencies: Latencies | None = None
 
     def transactions(self, began: float, ended: float) -> float:
         """How many of its transactions fell into that time."""
@@ -38,11 +42,11 @@ class Merger:
         self._upto = dict.fromkeys(self._stretches, 0.0)
         self._given = 0
 
-    def add(self, part: Hashable, said: Progress) -> None:
-        """The next sample of a part; one that goes back in time is left out."""
+    def add(self, part: Hashable, said: Progress, latencies: Latencies | None = None) -> None:
+        """The next sample of a part, and its latencies where they are known; one that goes back in time is left out."""
         ended = self._snapped(said.t)
         if ended > self._upto[part]:
-            self._stretches[part].append(_Stretch(self._upto[part], ended, said))
+            self._stretches[part].append(_Stretch(self._upto[part], ended, said, latencies))
             self._upto[part] = ended
 
     def _snapped(self, t: float) -> float:
@@ -53,15 +57,16 @@ class Merger:
         """The intervals that all parts have passed by now and that were not given before."""
         while min(self._upto.values()) >= (ended := (self._given + 1) * self._interval_s):
             began = self._given * self._interval_s
-            yield _merged([one for part in self._stretches.values() for one in part], began, ended)
+            yield _merged(list(self._stretches.values()), began, ended)
             self._given += 1
             for part, stretches in self._stretches.items():
                 self._stretches[part] = [one for one in stretches if one.ended > ended]
 
 
-def _merged(stretches: list[_Stretch], began: float, ended: float) -> Progress:
-    weighed = [(one.transactions(began, ended), one.said) for one in stretches]
-    said = [one.said for one in stretches if began < one.ended <= ended]
+def _merged(parts: list[list[_Stretch]], began: float, ended: float) -> Progress:
+    weighed = [(one.transactions(began, ended), one.said) for part in parts for one in part]
+    here = [[one for one in part if began < one.ended <= ended] for part in parts]
+    said = [one.said for part in here for one in part]
     latency_ms = _mean([(weight, one.latency_ms) for weight, one in weighed])
     return Progress(
         t=round(ended, 3),
@@ -70,7 +75,15 @@ def _merged(stretches: list[_Stretch], began: float, ended: float) -> Progress:
         stddev_ms=pooled_stddev([(weight, one.latency_ms, one.stddev_ms) for weight, one in weighed]),
         lag_ms=_mean([(weight, one.lag_ms) for weight, one in weighed]),
         **{name: _sum(getattr(one, name) for one in said) for name in COUNTS},
+        **_percentiles(here),
     )
+
+
+def _percentiles(here: list[list[_Stretch]]) -> dict[str, Any]:
+    """Of the samples that end in an interval, by part; nothing where a part has none or its latencies are unknown."""
+    samples = [one.latencies for part in here for one in part]
+    known = [one for one in samples if one is not None]
+    return seconds.percentiles(known) if all(here) and len(known) == len(samples) else {}
 
 
 def _sum(values: Iterable[int | None]) -> int | None:

@@ -23,6 +23,7 @@ ADDED = frozenset(
         "skipped",
         "above_latency_limit",
         "above_latency_limit_of",
+        "latency_samples",
         "clients",
         "threads",
         "effective_clients",

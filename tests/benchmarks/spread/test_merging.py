@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from benchmarks.engines.contract import Progress
 from benchmarks.spread.merging import Merger, pooled_stddev
+from benchmarks.spread.seconds import Latencies
 
 
 def said(t: float, tps: float, latency_ms: float | None = 1.0, **more: float) -> Progress:
@@ -72,6 +73,17 @@ def test_what_no_part_told_is_not_invented():
     (found,) = merge({"east": [said(1.0, 0.0, None)], "west": [said(1.0, 0.0, None)]})
     assert (found.tps, found.latency_ms, found.stddev_ms, found.lag_ms, found.failed) == (0.0, None, None, None, None)
     assert (found.latency_p50_ms, found.latency_p95_ms, found.latency_p99_ms) == (None, None, None)
+
+
+def test_percentiles_are_of_all_parts_or_of_none():
+    merger = Merger(["east", "west"], 1.0)
+    merger.add("east", said(1.0, 10.0), Latencies([1_000] * 9))
+    merger.add("west", said(1.0, 10.0), Latencies([5_000]))
+    merger.add("east", said(2.0, 10.0), Latencies([1_000]))
+    merger.add("west", said(2.0, 10.0))
+    first, second = merger.take()
+    assert (first.latency_p50_ms, first.latency_p95_ms, first.latency_p99_ms) == (1.0, 5.0, 5.0)
+    assert (second.latency_p50_ms, second.latency_p95_ms) == (None, None)
 
 
 def test_a_sample_that_goes_back_in_time_is_left_out():

@@ -69,6 +69,8 @@ def test_three_start_on_one_mark_and_their_figures_add_up(
     assert done.latency_histogram.count == sum(part.latency_histogram.count for part in parts)
     assert done.summary["latency_p50_ms"] <= done.summary["latency_p95_ms"] <= done.summary["latency_p99_ms"]
     assert_samples_are_sums(done, parts)
+    spread_out = list(done.samples.values_list("latency_p50_ms", "latency_p95_ms", "latency_p99_ms"))
+    assert all(p50 and p50 <= p95 <= p99 for p50, p95, p99 in spread_out), spread_out
     assert done.validity == (Validity.VALID if all(p.validity == Validity.VALID for p in parts) else Validity.SUSPECT)
 
 
