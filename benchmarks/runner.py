@@ -262,6 +262,8 @@ def _take_rest(load: LoadProcess, recorder: Recorder) -> None:
         recorder.line("stderr", f"({load.dropped_lines} lines were left out: they came faster than they could be kept)")
     if recorder.log_follower:
         recorder.log_follower.close()
+        if why := recorder.log_follower.broken:
+            recorder.line("stderr", f"(percentiles are left out: {why})")
     recorder.flush()
 
 

@@ -17,15 +17,18 @@ SERVICE = ("p50", "p95", "p99")  # told of the time without the wait for the sch
 def planned(run: Run, home: Path) -> tuple[dict[str, Any], Follower | None]:
     """The options to start the load with, the share to log among them, and who follows its log (None: it writes none).
 
-    Where the room of what was read can't be given back, nothing is logged: a long load would fill the disk.
+    Where the room of what was read can't be given back, nothing is logged, since a long load would fill the disk: the
+    follower has nothing to read and says so.
     """
     options = sampling.options_of(run)
     files = engines.log_files(run.engine, options)
     if files is None:
         return options, None
-    if not can_punch_holes(home):
-        return options | {"percentiles": False, "sampling_rate": None}, None
-    return options, Follower(files, home)
+    follower = Follower(files, home)
+    if can_punch_holes(home):
+        return options, follower
+    follower.broken = f"the file system of {home.parent} can't free the parts of a log that were read"
+    return options | {"percentiles": False, "sampling_rate": None}, follower
 
 
 def keep(run: Run, follower: Follower, seqs: list[int]) -> dict[str, Any]:

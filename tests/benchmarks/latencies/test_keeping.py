@@ -39,8 +39,12 @@ def test_a_run_without_them_is_not(tmp_path: Path):
 
 def test_nothing_is_logged_where_the_disk_would_fill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(keeping, "can_punch_holes", lambda home: False)
-    options, follower = keeping.planned(running(), tmp_path)
-    assert (options["percentiles"], options["sampling_rate"], follower) == (False, None, None)
+    run = running()
+    options, follower = keeping.planned(run, tmp_path)
+    assert follower is not None
+    assert (options["percentiles"], options["sampling_rate"]) == (False, None)
+    assert follower.broken == f"the file system of {tmp_path.parent} can't free the parts of a log that were read"
+    assert keeping.keep(run, follower, []) == {}
 
 
 def test_percentiles_histogram_and_late_intervals_are_kept(tmp_path: Path):

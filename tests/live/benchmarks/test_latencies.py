@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from benchmarks import submitting
+from benchmarks.latencies import keeping
 from benchmarks.latencies.histogram import Histogram
 from benchmarks.models import LatencyHistogram, Run, Status
 from pools.models import Cluster, Pool
@@ -74,6 +75,16 @@ def test_a_run_without_percentiles_writes_no_log(submit: Submit) -> None:
     assert "latency_p50_ms" not in run.summary
     assert not LatencyHistogram.objects.filter(run=run).exists()
     assert set(run.samples.values_list("latency_p50_ms", flat=True)) == {None}
+
+
+def test_where_the_disk_would_fill_the_run_goes_on_and_says_what_it_lacks(
+    submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeping, "can_punch_holes", lambda home: False)
+    run = execute(submit(duration=2))
+    assert (run.status, run.error) == (Status.SUCCEEDED, "")
+    assert "-l" not in run.command
+    assert "(percentiles are left out: the file system of /tmp can't free" in run.output.stderr
 
 
 def test_no_log_is_left_behind(submit: Submit) -> None:
