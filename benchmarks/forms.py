@@ -115,6 +115,11 @@ class OptionsForm(Typed):
         return self.bound_options(basic=False)
 
     @property
+    def advanced_groups(self) -> str:
+        """What the folded options are about, in words."""
+        return ", ".join(dict.fromkeys(one.group.lower() for one, _ in self.advanced))
+
+    @property
     def advanced_is_open(self) -> bool:
         """Whether something was set, or is wrong, among the folded options."""
         return any(field.errors or field.value() not in (one.default, None, "") for one, field in self.advanced)
@@ -226,7 +231,7 @@ class DatasetForm(OptionsForm):
 
 
 class ImportForm(Typed):
-    """What a pgbench printed somewhere else."""
+    """What a pgbench or a sysbench printed somewhere else."""
 
     name = forms.CharField(
         label="Name", max_length=200, required=False, help_text="Where it comes from: db7, PostgreSQL 16, before tuning"
@@ -234,7 +239,7 @@ class ImportForm(Typed):
     text = forms.CharField(
         label="Output",
         strip=False,
-        help_text="All that pgbench printed, its progress lines and summary in any order; versions 9.5 to 19",
+        help_text="All that pgbench (9.5 to 19) or sysbench (1.0) printed, its progress lines and summary in any order",
         widget=forms.Textarea(attrs={"rows": 16, "spellcheck": "false", "class": "run-paste", "wrap": "off"}),
     )
 

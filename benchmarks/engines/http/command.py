@@ -13,7 +13,7 @@ from typing import Any
 from django.conf import settings
 
 from benchmarks.engines.contract import PASSFILE, Command
-from benchmarks.engines.http.options import DROP, LOAD, PREPARE, fields_for
+from benchmarks.engines.http.options import DROP, LOAD, PREPARE, aim_of, fields_for
 from benchmarks.engines.intervals import LOG
 from benchmarks.engines.programs import Program
 from pools.endpoints import Endpoint
@@ -45,8 +45,9 @@ def build_command(
 
 
 def preview(options: dict[str, Any], endpoint: Endpoint, *, purpose: str = LOAD, binary: str = "python") -> str:
-    """The same arguments quoted for a shell."""
-    return shlex.join(_arguments(options, purpose, binary))
+    """The same arguments quoted for a shell, and what the target's file says."""
+    line = shlex.join(_arguments(options, purpose, binary))
+    return f"{line}  # {TARGET}: {aim_of(options)}" if purpose == LOAD else line
 
 
 def service_command(binary: str, home: Path, endpoint: Endpoint, application_name: str) -> Command:

@@ -1,6 +1,5 @@
 """The options of an HTTP run, and the one place that checks them."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from benchmarks.engines import typed
@@ -124,6 +123,6 @@ def _url(field: Field, value: Any) -> str:
     return addresses.allowed(value.strip())
 
 
-def sources(options: dict[str, Any]) -> Iterator[str]:
-    """What the requests go to, in words."""
-    yield options.get("url") or f"/products/{options.get('connection') or 'pooled'}"
+def aim_of(options: dict[str, Any]) -> str:
+    """What the requests go to: an address, or a path of the products service."""
+    return str(options.get("url") or f"/products/{options['connection']}")

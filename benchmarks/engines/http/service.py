@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from benchmarks import private_homes
 from benchmarks.engines.http import addresses
 from benchmarks.engines.http.command import TARGET, service_command
+from benchmarks.engines.http.options import aim_of
 from benchmarks.errors import Refused
 from benchmarks.process import QUEUED_EVENTS, Line, LoadProcess
 
@@ -37,7 +38,7 @@ def around(held: "Held") -> Iterator[None]:
     service = LoadProcess(words.argv, words.env, held.home, Queue(QUEUED_EVENTS))
     try:
         port = _port(held, service)
-        _aim(held, f"http://127.0.0.1:{port}/products/{held.run.options['connection']}", "127.0.0.1")
+        _aim(held, f"http://127.0.0.1:{port}{aim_of(held.run.options)}", "127.0.0.1")
         yield
     finally:
         service.stop()

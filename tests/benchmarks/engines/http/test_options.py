@@ -95,4 +95,6 @@ def test_the_table_is_needed_by_the_workload_alone() -> None:
 
 def test_its_program_is_the_panels_own_python() -> None:
     assert find().version_text.startswith("Python 3.")
-    assert preview(validate({}), ENDPOINT).startswith("python -m benchmarks.loads.http")
+    line = preview(validate({}), ENDPOINT)
+    assert line.startswith("python -m benchmarks.loads.http")
+    assert line.endswith("  # target.json: /products/pooled")
