@@ -98,7 +98,7 @@ class RunViewSet(
     @extend_schema(request=ImportSerializer, responses={201: RunSerializer})
     @action(detail=False, methods=["post"], url_path="import")
     def import_(self, request: Request) -> Response:
-        """Make a finished run of what a pgbench printed anywhere."""
+        """Make a finished run of what a pgbench or sysbench printed anywhere."""
         asked = ImportSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         with field_errors():

@@ -214,7 +214,7 @@ class AskedRunSerializer(serializers.Serializer[Any]):
 
 
 class ImportSerializer(serializers.Serializer[Any]):
-    """What a pgbench printed anywhere, standard output and error together or apart."""
+    """What a pgbench or sysbench printed anywhere, standard output and error together or apart."""
 
     text = serializers.CharField(trim_whitespace=False)
     name = serializers.CharField(default="", allow_blank=True, max_length=200)

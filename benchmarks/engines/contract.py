@@ -138,6 +138,16 @@ class Output:
         """When the load began as a Unix time, where the progress carries such."""
         return None
 
+    @property
+    def server_number(self) -> str:
+        """`15.18` of the server; empty where nothing tells."""
+        return self.server_version.partition(" ")[0]
+
+    @property
+    def is_preparation(self) -> bool:
+        """Whether it made a dataset instead of a load."""
+        return False
+
 
 @dataclass(frozen=True, slots=True)
 class Tables:

@@ -1,6 +1,7 @@
 """Pasted outputs become finished runs, or are refused."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from django.conf import LazySettings
@@ -8,6 +9,7 @@ from django.contrib.auth.models import User
 
 from benchmarks.importing import NotImportable, import_output
 from benchmarks.models import Purpose, Run, RunOutput, Status, Validity
+from tests.benchmarks.engines.pgbench import captured
 
 SUMMARY = """pgbench (15.4 (Homebrew), server 14.6)
 starting vacuum...end.
@@ -147,7 +149,7 @@ def test_a_finished_dataset_is_a_succeeded_run() -> None:
 
 @pytest.mark.parametrize("text", ["", "   \n", "hello\nERROR:  no pgbench here\n", '{"tps": 12}', "hello\ndone.\n"])
 def test_a_text_without_pgbench_is_refused(text: str) -> None:
-    with pytest.raises(NotImportable, match="nothing of pgbench is in this text"):
+    with pytest.raises(NotImportable, match="nothing of pgbench or sysbench is in this text"):
         import_output(text)
     assert not Run.objects.exists()
 
@@ -165,3 +167,12 @@ def test_a_text_over_the_cap_is_refused_with_both_sizes(settings: LazySettings) 
 
 def test_numbers_go_on_from_the_last_run() -> None:
     assert [import_output(SUMMARY).number, import_output(SUMMARY).number] == [1, 2]
+
+
+def test_an_output_of_sysbench_is_known_as_one() -> None:
+    printed = captured.read(Path(__file__).parent / "engines" / "sysbench" / "outputs" / "read-only.txt").stdout
+    run = import_output(printed)
+    assert (run.engine, run.status, run.options) == ("sysbench", Status.SUCCEEDED, {"threads": 2})
+    assert (run.client_version, run.server_version) == ("1.0.20", "")
+    assert [sample.t for sample in run.samples.all()] == [1.0, 2.0, 3.0]
+    assert all(sample.latency_p95_ms for sample in run.samples.all())

@@ -5,6 +5,7 @@ from benchmarks.engines.pgbench.command import build_command, preview
 from benchmarks.engines.pgbench.hearing import hear
 from benchmarks.engines.pgbench.options import fields_for, lacking, validate
 from benchmarks.engines.pgbench.output import WORDS, read_output
+from benchmarks.engines.pgbench.said import options_said
 from benchmarks.engines.pgbench.tables import tables_of
 from benchmarks.engines.pgbench.transaction_log import log_files
 
@@ -16,6 +17,7 @@ __all__ = [
     "hear",
     "lacking",
     "log_files",
+    "options_said",
     "preview",
     "read_output",
     "tables_of",

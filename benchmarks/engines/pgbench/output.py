@@ -60,6 +60,19 @@ class Output(contract.Output):
         """When the load began as a Unix time, under --progress-timestamp."""
         return self.zero_s if self.has_epoch_times else None
 
+    @property
+    def server_number(self) -> str:
+        """`15.18` of the server: 14 and later leave it out where it is their own (printVersion in pgbench.c).
+
+        Empty where no version was printed at all, as before 14: nothing tells then what the server was.
+        """
+        return (self.server_version or self.client_version).partition(" ")[0]
+
+    @property
+    def is_preparation(self) -> bool:
+        """Whether it is `pgbench -i`."""
+        return self.mode == "init"
+
 
 def read_output(stdout: str, stderr: str = "") -> Output:
     """Read what pgbench printed, on separate streams or merged into one; never raises."""

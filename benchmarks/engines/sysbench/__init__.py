@@ -3,7 +3,7 @@
 from benchmarks.engines.sysbench.binary import find
 from benchmarks.engines.sysbench.command import build_command, preview
 from benchmarks.engines.sysbench.options import fields_for, validate
-from benchmarks.engines.sysbench.output import WORDS, hear, read_output
+from benchmarks.engines.sysbench.output import WORDS, hear, options_said, read_output
 from benchmarks.engines.sysbench.tables import tables_of
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "fields_for",
     "find",
     "hear",
+    "options_said",
     "preview",
     "read_output",
     "tables_of",

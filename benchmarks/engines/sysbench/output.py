@@ -88,6 +88,11 @@ def read_output(stdout: str, stderr: str = "") -> Output:
     )
 
 
+def options_said(summary: dict[str, Any]) -> dict[str, Any]:
+    """What a summary tells of the options, under their names."""
+    return {name: summary[name] for name in ("threads", "rate") if name in summary}
+
+
 def _lines_of(text: str) -> list[str]:
     reader = LineReader()
     return [*reader.feed(text.encode("utf-8", "replace")), *reader.close()]

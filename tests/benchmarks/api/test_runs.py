@@ -154,7 +154,7 @@ def test_a_bad_option_is_named_and_nothing_is_queued(runner, pool):
     [
         ({}, "target"),
         ({"target": "pool"}, "target"),
-        ({"target": {}, "engine": "sysbench"}, "engine"),
+        ({"target": {}, "engine": "warp"}, "engine"),
         ({"target": {}, "options": []}, "options"),
         ({"target": {}, "purpose": "import"}, "purpose"),
         ({"target": {}, "repeat": 0}, "repeat"),
