@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 PLAIN = ["/", "/clusters/", "/clusters/new/", "/poolers/", "/poolers/new/", "/pools/", "/pools/new/", "/tokens/"]
 PLAIN += ["/runs/", "/runs/new/", "/runs/new/?preset=worth", "/runs/import/", "/runs/compare/"]
-PLAIN += ["/datasets/", "/datasets/new/", "/events/", "/events/thresholds/"]
+PLAIN += ["/datasets/", "/datasets/new/", "/events/", "/events/thresholds/", "/scripts/", "/scripts/new/"]
 OF_POOL = ["clients/", "mode/", "console/pause/", "console/kill/", "monitoring/?range=live", "monitoring/?range=hour"]
 OF_POOLER = ["monitoring/", "settings/", "settings/users/", "settings/files/", "drift/"]
 OF_POOLER += ["revisions/", "revisions/1/", "revisions/1/rollback/"]
@@ -40,6 +40,9 @@ def pages(installation: Installation) -> list[str]:
     of_records = [address + word for address in (pool, pooler, cluster) for word in ("", "edit/", "delete/")]
     of_records += [pool + word for word in OF_POOL] + [pooler + word for word in OF_POOLER]
     of_records += [cluster + word for word in OF_CLUSTER] + [pgpool + word for word in OF_PGPOOL]
+    script = api.post("scripts/", {"name": "looked at", "text": "SELECT 1;\n"})
+    api.call("PATCH", f"scripts/{script['id']}/", {"text": "\\set n 2\nSELECT :n;\n"})
+    of_records += [f"/scripts/{script['id']}/{word}" for word in ("", "edit/", "delete/")]
     return [*PLAIN, *of_records, f"/runs/{runs[0]}/", f"/runs/compare/?run={runs[0]}&run={runs[1]}"]
 
 
