@@ -21,11 +21,11 @@ LOOKED_AT = 200
 
 
 def dispatch(run: Run, generator: str = "") -> bool:
-    """Send one run's id: to its generator, else to this one, else to whichever is free first.
+    """Send one run's id: to its generator (the first of several leads), else to this one, else to who is free first.
 
     False when the broker can't be reached, in which case a later look sends it.
     """
-    to = run.generator or generator
+    to = run.generator or generator or (run.wanted_generators[0] if run.is_spread else "")
     queue: dict[str, Any] = {"queue": queue_of(to)} if to else {}
     try:
         current_app.send_task(TASK, args=[str(run.pk)], retry=False, **queue)

@@ -141,8 +141,8 @@ class RunQuerySet(models.QuerySet["Run"]):
         run = self.due().filter(pk=run_id, cancel_requested_at=None).first()
         if run is None:
             return 0
-        if run.is_spread:
-            return self._start_with_parts(run)
+        if run.is_spread:  # led by one of them: the others may lack its engine
+            return self._start_with_parts(run) if generator in run.wanted_generators else 0
         busy = not run.alongside and Run.objects.filter(status__in=ACTIVE, generator=generator).exists()
         return 0 if busy or run.generator not in ("", generator) else self._start(run, generator)
 

@@ -100,7 +100,8 @@ def test_a_run_over_several_claims_all_its_generators_or_none():
     assert Run.objects.claim(str(run.pk), "east") is None
     assert set(run.parts.values_list("status", flat=True)) == {Status.QUEUED}
     busy.finish(Status.SUCCEEDED)
-    claimed = Run.objects.claim(str(run.pk), "far-away")
+    assert Run.objects.claim(str(run.pk), "far-away") is None
+    claimed = Run.objects.claim(str(run.pk), "west")
     assert (claimed.status, claimed.generator) == (Status.STARTING, "east, west")
     assert set(run.parts.values_list("status", "generator", "started_at")) == {
         (Status.STARTING, "east", None),
@@ -112,7 +113,7 @@ def test_a_run_over_several_claims_all_its_generators_or_none():
 
 def test_of_runs_over_generators_that_they_share_one_starts():
     runs = [a_spread_run("east", name, cluster=make_cluster(name)) for name in ("north", "south", "west")]
-    claims = at_once([lambda run=run: Run.objects.claim(str(run.pk), "any") for run in runs])
+    claims = at_once([lambda run=run: Run.objects.claim(str(run.pk), "east") for run in runs])
     assert len([claim for claim in claims if claim]) == 1
     started = Run.objects.exclude(parent=None).filter(status=Status.STARTING)
     assert started.count() == 2

@@ -92,6 +92,17 @@ def test_without_redis_nothing_is_sent(sent, settings):
     assert (dispatching.dispatch_due(), sent) == (0, [])
 
 
+def test_each_message_goes_to_the_queue_of_who_is_to_take_it(monkeypatch):
+    queues: list[str | None] = []
+    monkeypatch.setattr(
+        dispatching.current_app, "send_task", lambda *_, queue=None, **__: queues.append(queue), raising=False
+    )
+    for fields in ({}, {"generator": "north"}, {"wanted_generators": ["west", "east"]}):
+        dispatching.dispatch(Run.objects.enqueue(**fields))
+    dispatching.dispatch(Run.objects.enqueue(), "south")
+    assert queues == [None, "generator.north", "generator.west", "generator.south"]
+
+
 def test_a_broker_that_is_away_leaves_the_run_queued(monkeypatch):
     monkeypatch.setattr(celery_app.conf, "broker_write_url", f"redis://127.0.0.1:{free_port()}/0")
     run = Run.objects.enqueue()
