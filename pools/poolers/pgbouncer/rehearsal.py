@@ -3,7 +3,6 @@
 import os
 import pwd
 import re
-import shutil
 import socket
 import subprocess
 import tempfile
@@ -11,6 +10,8 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
+from pools.models import Pooler
+from pools.poolers import throwaway
 from pools.poolers.kind import Rejected
 from pools.poolers.pgbouncer import program, render
 from pools.poolers.pgbouncer.program import SETTINGS
@@ -22,13 +23,9 @@ PREFIX = ".pooldeck-rehearsal-"
 LOG_PREFIX = re.compile(r"^\S+ \S+ \S+ \[?\d+\]? ")
 
 
-def find(version_text: str) -> str | None:
+def find(pooler: Pooler, version_text: str) -> str | None:
     """The path of a pgbouncer on this host of exactly this release; None where there is none."""
-    path = shutil.which("pgbouncer", path=SEARCH_PATH)
-    if not path:
-        return None
-    printed = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=START_TIMEOUT_S, check=False)
-    return path if printed.stdout.startswith(version_text + "\n") else None
+    return throwaway.find(pooler, "pgbouncer", SEARCH_PATH, lambda printed: printed.startswith(f"{version_text}\n"))
 
 
 def start(path: str, texts: Mapping[str, str], config_dir: str, folder_there: str) -> None:

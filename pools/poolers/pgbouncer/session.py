@@ -5,6 +5,7 @@ from pathlib import PurePosixPath
 
 from pools.errors import PoolerUnreachable
 from pools.models import Pool, Pooler, PoolState, Standing
+from pools.poolers import throwaway
 from pools.poolers.kind import Draft, Files, Progress, Rejected
 from pools.poolers.pgbouncer import (
     certificate,
@@ -69,11 +70,13 @@ class PgBouncerSession:
         changed = [pool for pool, _ in drafted.asked]
         tried = logins.try_changed(changed, draft.moved)
         logins.try_encryption(draft.moved)
-        program_path = rehearsal.find(self.version_text)
+        program_path = rehearsal.find(self.pooler, self.version_text)
         if program_path:
             texts = {MAIN: drafted.main, **draft.texts}
             rehearsal.start(program_path, texts, self.pooler.config_dir, drafted.folder)
-        where = "a throwaway pooler started on the files" if program_path else f"no {self.version_text} here to try on"
+            where = f"a throwaway pooler started on the files ({program_path})"
+        else:
+            where = throwaway.not_found(self.pooler, self.version_text)
         if draft.settings_changed:
             self._call_witnesses(logins, draft, progress)
         progress.step("rehearsed", f"{tried} direct login{'s' if tried != 1 else ''} to the pools' databases; {where}")

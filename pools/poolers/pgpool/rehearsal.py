@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -12,6 +11,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from pools.models import Pooler
+from pools.poolers import throwaway
 from pools.poolers.catalogue import Version
 from pools.poolers.kind import Rejected
 from pools.poolers.pgpool import render
@@ -24,14 +25,10 @@ SIGNS = re.compile(r"\b(?:ERROR|FATAL|PANIC):\s*(.+)")
 COMMANDS = ("failover_command", "failback_command", "follow_primary_command", "ssl_passphrase_command")
 
 
-def find(version_text: str) -> str | None:
+def find(pooler: Pooler, version_text: str) -> str | None:
     """The path of a pgpool on this host of exactly this release; None where there is none."""
-    path = shutil.which("pgpool", path=SEARCH_PATH)
-    if not path:
-        return None
-    printed = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=START_TIMEOUT_S, check=False)
-    release = version_text.removeprefix("Pgpool-II ")
-    return path if re.search(rf"\b{re.escape(release)}\b", printed.stdout + printed.stderr) else None
+    release = re.compile(rf"\b{re.escape(version_text.removeprefix('Pgpool-II '))}\b")
+    return throwaway.find(pooler, "pgpool", SEARCH_PATH, lambda printed: release.search(printed) is not None)
 
 
 def start(program: str, version: Version, texts: Mapping[str, str], config_dir: str) -> None:

@@ -10,7 +10,7 @@ import psycopg
 
 from pools.errors import ClusterUnreachable, PoolerUnreachable
 from pools.models import Pool, Pooler
-from pools.poolers import reaching
+from pools.poolers import reaching, throwaway
 from pools.poolers.catalogue import Version
 from pools.poolers.kind import ClusterBusy, Draft, Files, Progress, Rejected
 from pools.poolers.pgbouncer.console import reason_of
@@ -52,10 +52,12 @@ class PgpoolSession:
         for pool in moved:
             progress.renew()
             self._log_in_directly(pool)
-        program = rehearsal.find(self.version_text)
+        program = rehearsal.find(self.pooler, self.version_text)
         if program:
             rehearsal.start(program, self.version, draft.texts, self.pooler.config_dir)
-        tried = "a throwaway Pgpool-II started on the files" if program else f"no {self.version_text} here to try them"
+            tried = f"a throwaway Pgpool-II started on the files ({program})"
+        else:
+            tried = throwaway.not_found(self.pooler, self.version_text)
         progress.step("rehearsed", f"{len(moved)} direct logins to the pools' databases; {tried}")
 
     def go_live(self, contents: Files, progress: Progress) -> None:

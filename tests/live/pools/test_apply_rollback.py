@@ -163,7 +163,7 @@ def test_without_a_pooler_to_rehearse_on_the_failed_reload_is_seen_and_said(
     monkeypatch: pytest.MonkeyPatch,
     log_in: LogIn,
 ) -> None:
-    monkeypatch.setattr(rehearsal, "find", lambda version_text: None)
+    monkeypatch.setattr(rehearsal, "find", lambda *_: None)
     sound = break_pgbouncer_ini(pgbouncer, line)
     fresh = make_pool("fresh")
     apply.apply_pooler(pooler)

@@ -135,7 +135,7 @@ def test_a_reload_that_was_half_applied_is_rolled_back(
     make_pool()
     apply.apply_pooler(pgpool_pooler)
     # as a release would whose catalogue is wrong about a range: the throwaway program is not there to tell
-    monkeypatch.setattr("pools.poolers.pgpool.rehearsal.find", lambda version: None)
+    monkeypatch.setattr("pools.poolers.pgpool.rehearsal.find", lambda *_: None)
     monkeypatch.setattr("pools.poolers.catalogue.problems", lambda *_: iter(()))
     wish(pgpool_pooler, log_statement="1", client_idle_limit=99_999_999_999, log_client_messages="1")
 

@@ -1,0 +1,88 @@
+"""The throwaway pooler is the very program that runs, also where no path leads to it."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from panel.quickstart.servers import PgBouncerServer, PgpoolServer, PostgresServer, binary, free_port
+from pools import apply
+from pools.models import Pooler, Revision
+from pools.poolers import running
+from pools.poolers.pgbouncer import rehearsal
+from pools.poolers.pgpool import rehearsal as pgpool_rehearsal
+from tests.live.conftest import APP_PASSWORD, APP_ROLE
+from tests.live.pools.conftest import MakePool
+
+pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def off_the_path() -> Iterator[Path]:
+    """Copies of both programs, in a folder that every account may enter."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        for program in ("pgbouncer", "pgpool"):
+            shutil.copy(Path(binary(program)).resolve(), folder / program)
+        yield folder
+
+
+@pytest.fixture
+def pgbouncer(off_the_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PgBouncerServer]:
+    """One that runs that copy."""
+    home = tmp_path_factory.mktemp("pgbouncer")
+    with PgBouncerServer(home, free_port(), "pooldeck", "console-password", str(off_the_path / "pgbouncer")) as server:
+        yield server
+
+
+@pytest.fixture
+def own_pgpool(
+    off_the_path: Path, postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[PgpoolServer]:
+    """One that runs that copy."""
+    passwords = {postgres.superuser: postgres.password, APP_ROLE: APP_PASSWORD}
+    home = tmp_path_factory.mktemp("pgpool")
+    with PgpoolServer(home, free_port(), free_port(), postgres, passwords, str(off_the_path / "pgpool")) as server:
+        yield server
+
+
+def rehearsed(revision: Revision) -> str:
+    """What the revision says of its rehearsal."""
+    return next(step["detail"] for step in revision.steps if step["step"] == "rehearsed").partition("; ")[2]
+
+
+def test_a_pgbouncer_off_the_path_is_rehearsed_on(
+    off_the_path: Path, make_pool: MakePool, pooler: Pooler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rehearsal, "SEARCH_PATH", "/nowhere")
+    make_pool()
+    program = off_the_path / "pgbouncer"
+    assert rehearsed(apply.apply_pooler(pooler)) == f"a throwaway pooler started on the files ({program})"
+
+
+def test_a_pgpool_off_the_path_is_rehearsed_on(
+    off_the_path: Path, make_pool: MakePool, pgpool_pooler: Pooler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pgpool_rehearsal, "SEARCH_PATH", "/nowhere")
+    make_pool(pooler=pgpool_pooler, mode="session")
+    found = rehearsed(apply.apply_pooler(pgpool_pooler))
+    assert found == f"a throwaway Pgpool-II started on the files ({off_the_path / 'pgpool'})"
+
+
+def test_a_program_that_may_not_be_read_is_said_so(
+    make_pool: MakePool, pooler: Pooler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rehearsal, "SEARCH_PATH", "/nowhere")
+    monkeypatch.setattr(running, "_sockets_of", lambda folder: set())  # as another account sees it
+    make_pool()
+    revision = apply.apply_pooler(pooler)
+    said = "it runs on this host, but this account can't read or start the program of its process"
+    assert rehearsed(revision) == f"no {pooler.server_version} here to try on: {said}"
+
+
+def test_one_that_is_on_no_process_of_this_host_is_not_called_here(pooler: Pooler) -> None:
+    away = Pooler(host="192.0.2.1", port=pooler.port, config_dir=pooler.config_dir)
+    assert list(running.programs(away, "pgbouncer")) == []
