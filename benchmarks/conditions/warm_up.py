@@ -10,7 +10,7 @@ from benchmarks.errors import Refused
 from benchmarks.process import QUEUED_EVENTS, Line, LoadProcess, drain
 
 LONGER_S = 30.0  # than asked for, connecting included: then something hangs
-WITHOUT = {"transactions": None, "percentiles": False, "report_per_command": False}
+WITHOUT = {"transactions": None, "events": None, "percentiles": False, "report_per_command": False}
 
 
 @contextmanager

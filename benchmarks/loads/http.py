@@ -3,6 +3,9 @@
 `python -m benchmarks.loads.http --target FILE --concurrency N --duration S [--timeout S] [--new-connections]
 [--log FILE]`. The file holds `{"url": …, "address": …}`: the address is connected to, whatever the name resolves to by
 then. Redirects are not followed.
+
+A request costs it 20 to 27 µs of one processor: measured with 22,000 answers of 500 bytes a second, 20 workers, Python
+3.11. `generator_cpu_percent` of the summary says how near it was to its limit.
 """
 
 import argparse

@@ -149,3 +149,11 @@ def test_all_that_was_printed_is_plain_text(staff):
 def test_an_unknown_run_is_not_found(staff):
     assert staff.get(f"/runs/{uuid4()}/").status_code == 404
     assert staff.post(f"/runs/{a_run().pk}/").status_code == 405
+
+
+def test_what_failed_is_told_by_kind(staff):
+    errors = {"status 500": 1234, "timeout": 2}
+    run = a_finished_run(engine="http", summary={"tps": 5.0, "transactions": 10, "failed": 1236, "errors": errors})
+    page = staff.get(f"/runs/{run.pk}/").content.decode()
+    for part in ("What failed", "status 500", "1,234", "timeout", "Requests", "From the HTTP load's own summary"):
+        assert part in page
