@@ -42,7 +42,7 @@ STATES = {
     "event_closed": StateWords("secondary", "It is over"),
     "valid": StateWords("green", "The figures passed every check", verified=True),
     "suspect": StateWords("orange", "A check of the figures failed: do not compare them"),
-    "gate_passed": StateWords("green", "Its valid figures reach all its thresholds", verified=True),
+    "gate_passed": StateWords("green", "Its valid figures reach all its thresholds"),
     "gate_failed": StateWords("red", "A threshold was not reached, or the figures are not valid"),
     "incomplete": StateWords("secondary", "It ended early: the figures are partial"),
 }
