@@ -15,8 +15,11 @@ ASIDE_S = 0.5  # programs tell their progress on the full second: a look then wo
 
 
 @contextmanager
-def each(name: str, look: Callable[[], None]) -> Iterator[None]:
-    """Has `look` called at once and then each second, in a thread of its own; a look that fails is the last."""
+def each(name: str, look: Callable[[], None], hang_up: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Has `look` called at once and then each second, in a thread of its own; a look that fails is the last.
+
+    One that lasts when the load is over is ended by `hang_up`.
+    """
     over = threading.Event()
     thread = threading.Thread(target=_go_on, args=(name, look, over), name=name, daemon=True)
     thread.start()
@@ -25,6 +28,9 @@ def each(name: str, look: Callable[[], None]) -> Iterator[None]:
     finally:
         over.set()
         thread.join(EVERY_S)
+        if thread.is_alive():
+            hang_up()
+            thread.join(EVERY_S)
 
 
 def _go_on(name: str, look: Callable[[], None], over: threading.Event) -> None:

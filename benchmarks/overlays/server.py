@@ -1,9 +1,11 @@
 """Looks at the server once a second: what its sessions wait for, their states, and what its counters say."""
 
 import logging
+import os
+import socket
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import psycopg
@@ -43,7 +45,7 @@ def watching(overlay: Overlay) -> Iterator[None]:
         return
     server = _Server(overlay, overlay.sight.session)
     try:
-        with seconds.each("the server", server.look):
+        with seconds.each("the server", server.look, server.hang_up):
             yield
     finally:
         server.leave()
@@ -67,8 +69,14 @@ class _Server:
         self.overlay.put(Seen(LookKind.SERVER, at, figures(self.before, row) | hidden))
         self.before = row
 
+    def hang_up(self) -> None:
+        """Cut the line to a server that does not answer: closing a session under the thread that waits is not safe."""
+        if self.session and not self.session.closed:
+            with suppress(OSError), socket.socket(fileno=os.dup(self.session.fileno())) as line:
+                line.shutdown(socket.SHUT_RDWR)
+
     def leave(self) -> None:
-        """Hang up, also on a server that has not answered yet."""
+        """End the session."""
         if self.session:
             self.session.close()
 

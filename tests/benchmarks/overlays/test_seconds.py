@@ -42,6 +42,18 @@ def test_a_watcher_that_fails_ends_by_itself_and_is_told(caplog):
     assert "the host is watched no longer" in caplog.text
 
 
+def test_a_look_that_lasts_when_the_load_is_over_is_hung_up_on():
+    begun, ended = threading.Event(), threading.Event()
+
+    def look() -> None:
+        begun.set()
+        ended.wait(5)
+
+    with seconds.each("it", look, ended.set):
+        assert begun.wait(5)
+    assert ended.is_set()
+
+
 def test_a_look_that_takes_long_is_not_made_up_for():
     times = []
 

@@ -1,6 +1,9 @@
 """What is seen of real servers of several versions while they work."""
 
+import os
+import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -149,6 +152,22 @@ def test_a_server_that_hung_up_is_asked_again(server: PostgresServer, run: Run, 
         ended = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = %s"
         assert admin.execute(ended, [sight.NAME]).fetchone() == (1,)
         assert "waits" in look()
+
+
+def test_a_server_that_hangs_holds_no_run_up(server: PostgresServer, run: Run) -> None:
+    with server.connect() as admin, ExitStack() as load:
+        look = load.enter_context(watched(run))
+        look()
+        of_watcher = "SELECT pid FROM pg_stat_activity WHERE application_name = %s"
+        (backend,) = admin.execute(of_watcher, [sight.NAME]).fetchone() or (0,)
+        os.kill(backend, signal.SIGSTOP)
+        try:
+            time.sleep(1.5)  # the next look waits for its answer
+            began = time.monotonic()
+            load.close()
+            assert time.monotonic() - began < 3
+        finally:
+            os.kill(backend, signal.SIGCONT)
 
 
 def test_a_server_that_can_not_be_reached_is_not_watched(server: PostgresServer, run: Run) -> None:
