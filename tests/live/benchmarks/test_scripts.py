@@ -12,7 +12,7 @@ from benchmarks import private_homes, runner, sandbox, script_library, submittin
 from benchmarks.engines.pgbench import binary, gate, options
 from benchmarks.engines.pgbench.command import build_command
 from benchmarks.errors import InvalidOptions, Refused
-from benchmarks.models import Run, Status, Validity
+from benchmarks.models import LookKind, Run, Status, Validity
 from benchmarks.process import Line, LoadProcess, drain
 from benchmarks.recording import Recorder
 from benchmarks.sandbox import bubblewrap, landlock
@@ -58,6 +58,8 @@ def test_a_script_runs_confined(ask, only, way):
     assert run.summary["transactions"] > 100
     assert run.summary["latency_p95_ms"] > 0, "its log is written in the sandbox and read outside"
     assert way.NAME.lower() not in " ".join(run.command).lower()
+    looks = run.looks.filter(kind=LookKind.GENERATOR)
+    assert max(look.figures["cpu_percent"] for look in looks) > 1, "pgbench is found under its sandbox"
 
 
 @WAYS
