@@ -11,7 +11,7 @@ from benchmarks.api.serializers import GeneratorSerializer
 from benchmarks.generators import listing
 from benchmarks.models import Generator
 
-NAME = OpenApiParameter("id", str, OpenApiParameter.PATH, description="The generator's name")
+NAME = OpenApiParameter("name", str, OpenApiParameter.PATH, description="The generator's name")
 
 
 class GeneratorViewSet(GenericViewSet[Generator]):
