@@ -63,9 +63,19 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str
     old, new = Wishes.of(before), Wishes.of(after)
     yield from (f"{new.pool(pk)['name']} is new" for pk in new.lines if pk not in old.lines)
     yield from (f"{old.pool(pk)['name']} is removed" for pk in old.lines if pk not in new.lines)
+    yield from pool_changes(old, new)
+    yield from other_changes(before, after)
+
+
+def pool_changes(old: Wishes, new: Wishes) -> Iterator[str]:
+    """What became different of the pools that are in both."""
     for pk, line in new.lines.items():
         if old.lines.get(pk, line) != line:
             yield from _pool_changes(old.pool(pk), new.pool(pk))
+
+
+def other_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    """What became different beside the pools."""
     yield from _value_changes("", before.get("settings", {}), after.get("settings", {}))
     yield from _value_changes("users: ", before.get("user_settings", {}), after.get("user_settings", {}))
     yield from _file_changes(before.get("files", {}), after.get("files", {}))

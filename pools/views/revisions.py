@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from panel.accounts.permissions import person
 from pools.models import Pooler, Revision, RevisionState
-from pools.revisions import folders, revision_diffs, rollbacks
+from pools.revisions import folders, outlooks, revision_diffs, rollbacks
 from pools.revisions.rollbacks import CannotRollBack
 from pools.views.access import staff_only
 
@@ -72,7 +72,10 @@ def pooler_rollback(request: HttpRequest, pk: UUID, number: int) -> HttpResponse
         else:
             messages.info(request, f"A worker brings {pooler} back to what it was at {revision}.")
             return redirect("pooler-revisions", pk)
-    context["diff"] = revision_diffs.of_revision(revision, live)
+    context |= {
+        "outlook": outlooks.of_rollback(pooler, revision) if revision.wishes else [],
+        "diff": revision_diffs.of_revision(revision, live),
+    }
     return render(request, "pools/revision_rollback.html", context, status=400 if "refused" in context else 200)
 
 

@@ -88,6 +88,15 @@ def test_the_way_back_shows_the_diff_first(staff: Client, pooler: Pooler) -> Non
     assert pooler.pools.get().state == PoolState.APPLIED
 
 
+def test_the_way_back_names_the_pools_above_the_diff(staff: Client, pooler: Pooler) -> None:
+    a_pool(pooler=pooler, name="newcomer", state=PoolState.APPLIED)
+    text = page(staff, "pooler-rollback", pooler.pk, 1)
+    told = text[text.index("What becomes of it") : text.index("pd-diff")]
+    assert ("Pools that it removes" in told, "<li>newcomer</li>" in told) == (True, True)
+    assert ("Pools that it changes" in told, "<li>orders: size 7 → 3</li>" in told) == (True, True)
+    assert "Pools that it brings back" not in told
+
+
 def test_the_way_back_is_taken_after_a_confirmation(staff: Client, pooler: Pooler, asked: Asked) -> None:
     answer = staff.post(reverse("pooler-rollback", args=[pooler.pk, 1]))
     assert answer.status_code == 302
