@@ -14,6 +14,7 @@ from benchmarks.conditions.idle import held_idle
 from benchmarks.conditions.ping import pinged
 from benchmarks.conditions.server_state import prepared
 from benchmarks.conditions.settings_profile import in_force
+from benchmarks.conditions.surroundings import recorded
 from benchmarks.conditions.warm_up import warmed
 from benchmarks.models import Purpose, Run
 
@@ -23,6 +24,7 @@ CONDITIONS: tuple[Callable[[Held], AbstractContextManager[None]], ...] = (
     held_idle,
     prepared,
     served,
+    recorded,
     warmed,
 )
 OF_PARTS = (pinged, served)
