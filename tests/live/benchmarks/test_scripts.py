@@ -2,13 +2,15 @@
 
 import signal
 import time
+from datetime import timedelta
 from pathlib import Path
 from queue import Queue
 from tempfile import TemporaryDirectory
 
 import pytest
+from django.utils import timezone
 
-from benchmarks import private_homes, runner, sandbox, script_library, submitting
+from benchmarks import private_homes, reaping, runner, sandbox, script_library, submitting
 from benchmarks.engines.pgbench import binary, gate, options
 from benchmarks.engines.pgbench.command import build_command
 from benchmarks.errors import InvalidOptions, Refused
@@ -18,7 +20,7 @@ from benchmarks.recording import Recorder
 from benchmarks.sandbox import bubblewrap, landlock
 from panel.quickstart.servers import PostgresServer, free_port
 from pools.endpoints import Endpoint
-from tests.live.benchmarks.conftest import QUICK, execute, has_samples, pgbenches, wait_for
+from tests.live.benchmarks.conftest import QUICK, execute, has_samples, homes_of, pgbenches, wait_for
 from tests.live.conftest import APP_ROLE
 
 ONE = {"text": "\\set n random(1, 10)\nSELECT :n;\n"}
@@ -294,7 +296,9 @@ def test_a_confined_load_dies_with_its_worker(worker, cluster, dataset):
     while pgbenches(run):
         assert time.monotonic() - killed_at < 1.0, "pgbench outlives its worker"
         time.sleep(0.01)
-    Run.objects.filter(pk=run.pk).update(status=Status.LOST)
+    Run.objects.filter(pk=run.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert [lost.pk for lost in reaping.reap()] == [run.pk]
+    assert homes_of(run) == []
 
 
 def test_which_pgbench_is_confined_is_the_one_that_runs():
