@@ -4,10 +4,10 @@ from typing import Any
 
 from django import forms
 
-from pools.poolers.catalogue import Setting, Type
+from pools.poolers.catalogue import SWITCHED, Setting, Type
 
 EMPTY = "empty_"  # before the names of the fields that say of a setting that it is empty on purpose
-ON_OFF = (("1", "on"), ("0", "off"))
+ON_OFF = tuple(SWITCHED.items())
 
 
 def field_of(setting: Setting) -> forms.CharField:

@@ -28,6 +28,18 @@ class Row:
     empty: BoundField | None = None  # says that there is none on purpose, where that may be
 
     @property
+    def now(self) -> str | None:
+        """What the pooler has, as people write it; None where that is not known."""
+        return (
+            None if self.live is None else catalogue.spoken(self.setting, catalogue.readable(self.setting, self.live))
+        )
+
+    @property
+    def default(self) -> str:
+        """What it has by itself, as people write it."""
+        return catalogue.spoken(self.setting, self.setting.default)
+
+    @property
     def is_changed(self) -> bool:
         """Whether the panel gives it."""
         return any(field.initial for field in (self.bound, self.empty) if field)

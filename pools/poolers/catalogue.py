@@ -7,6 +7,7 @@ from enum import StrEnum
 
 Version = tuple[int, int]
 NO_VERSION: Version = (0, 0)
+SWITCHED = {"1": "on", "0": "off"}
 Check = Callable[[str, Version], str]  # the content of a file and the release that reads it → what is wrong
 
 
@@ -40,6 +41,7 @@ class Setting:
     the panel does not, with the reason. `check` judges the content of a FILE, or a text further than its pattern, and a
     certificate's `key` is the setting of its private key. `agrees`: another FILE that the content refers to, and what
     is wrong between the two. `may_be_empty`: an empty text means something, and something else than the default.
+    `octal`: a file has it in octal digits, the program shows the number in decimal.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Setting:
     key: str = ""
     agrees: tuple[str, Callable[[str, str], str]] | None = None
     may_be_empty: bool = False
+    octal: bool = False
 
     @property
     def title(self) -> str:
@@ -121,6 +124,16 @@ def span(setting: Setting) -> str:
     if low is not None and high is not None and high < LARGEST:
         return f"{low:,.10g} to {high:,.10g}"
     return "" if low is None else f"at least {low:,.10g}"
+
+
+def readable(setting: Setting, live: str) -> str:
+    """What the program shows of it, as it would be written."""
+    return f"{int(live):04o}" if setting.octal and live.isdigit() else live
+
+
+def spoken(setting: Setting, written: str) -> str:
+    """A value as people say it: `on` where 1 is written."""
+    return SWITCHED.get(written, written) if setting.type == Type.BOOLEAN else written
 
 
 LARGEST = 2_147_483_647  # of a C int: a limit of the machine, not one worth telling

@@ -136,7 +136,7 @@ def restarts_needed(
         name, setting = str(row["key"]), _setting(str(row["key"]), version)
         if name not in wanted and name not in touched:
             continue
-        live = values.readable(setting, _text(row["value"]))
+        live = settings_of.readable(setting, _text(row["value"]))
         value = wanted.get(name, own.get(name, _text(row.get("default"))))
         if not values.same(setting, live, value):
             found.append({"name": name, "live": live, "wanted": value})
@@ -146,7 +146,7 @@ def restarts_needed(
 def _fault(row: Mapping[str, object] | None, setting: Setting, value: str) -> str:
     if row is None:
         return f"the pooler knows no setting {setting.name}"
-    live = values.readable(setting, _text(row["value"]))
+    live = settings_of.readable(setting, _text(row["value"]))
     if row.get("changeable") == "no" or values.same(setting, live, value):
         return ""
     return f"the pooler has {setting.name} {live or 'empty'}, not {value or 'empty'}"

@@ -10,13 +10,8 @@ def text_of(value: object) -> str:
     return str(int(value)) if isinstance(value, bool) else str(value).strip()
 
 
-def readable(setting: Setting, live: str) -> str:
-    """What SHOW says, as the value would be written: it shows the octal unix_socket_mode in decimal."""
-    return f"{int(live):04o}" if setting.name == "unix_socket_mode" and live.isdigit() else live
-
-
 def same(setting: Setting, live: str, wanted: str) -> bool:
-    """Whether SHOW says (made `readable`) what was written; both as text."""
+    """Whether SHOW says (made `catalogue.readable`) what was written; both as text."""
     if live == wanted:
         return True
     try:

@@ -8,6 +8,7 @@ from typing import Any
 
 from pools import pem
 from pools.poolers.catalogue import Scope, Setting, Type, Version
+from pools.poolers.pgpool import labels
 from pools.poolers.pgpool.hba import rules_fault
 
 OLDEST: Version = (4, 3)
@@ -21,7 +22,9 @@ FACILITIES = tuple(f"LOCAL{number}" for number in range(8))
 
 
 def _setting(group: str, name: str, type: Type, default: str, help: str, **more: Any) -> Setting:
-    return Setting(name, Scope.PROGRAM, type, default, help, group, **{"since": OLDEST} | more)
+    return Setting(
+        name, Scope.PROGRAM, type, default, help, group, **{"since": OLDEST, "label": labels.of(name)} | more
+    )
 
 
 def _flag(group: str, name: str, default: str, help: str, **more: Any) -> Setting:
@@ -251,7 +254,6 @@ CATALOGUE: tuple[Setting, ...] = (
         Type.FILE,
         "",
         "Further rules of pool_hba.conf, read after those of the pools: database, user, address and method",
-        label="Rules",
         check=rules_fault,
     ),
     _flag(LOG, "log_connections", "0", "Log each client that comes"),

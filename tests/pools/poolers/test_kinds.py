@@ -21,3 +21,17 @@ def test_every_kind_knows_what_an_apply_needs(kind: str, name: str) -> None:
     assert inspect.signature(getattr(type(KINDS[kind]), name)).parameters.keys() == (
         inspect.signature(getattr(Kind, name)).parameters.keys()
     )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_setting_has_a_label(kind: str) -> None:
+    bare = [one.name for one in KINDS[kind].catalogue if not one.label]
+    assert bare == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_two_settings_of_a_group_look_alike(kind: str) -> None:
+    named: dict[tuple[str, str, str], set[str]] = {}
+    for one in KINDS[kind].catalogue:
+        named.setdefault((one.scope, one.group, one.label), set()).add(one.name)
+    assert [names for names in named.values() if len(names) > 1] == []

@@ -1,5 +1,7 @@
 """The pages of a pooler's settings, limits and files."""
 
+import re
+
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
@@ -100,6 +102,18 @@ def test_live_values_stand_beside_the_fields(staff, pooler, monkeypatch):
     answer = staff.get(url_of(pooler))
     assert row_of(answer, "max_client_conn").live == "417"
     assert row_of(answer, "verbose").live is None
+
+
+def test_values_stand_there_as_people_write_them(staff, pooler, monkeypatch):
+    live = {"so_reuseport": "0", "tcp_keepalive": "1", "unix_socket_mode": "511", "max_client_conn": "1"}
+    monkeypatch.setattr("pools.pooler_settings.live_config", lambda pooler: live)
+    page = staff.get(f"/poolers/{pooler.pk}/settings/").content.decode()
+
+    def told(name: str) -> list[str]:
+        row = page[page.index(f'<code class="pd-flag">{name}</code>') :]
+        return re.findall(r"<dt>(?:Now|Default)</dt><dd>([^<]*)</dd>", row)[:2]
+
+    assert [told(name) for name in live] == [["off", "off"], ["on", "on"], ["0777", "0777"], ["1", "100"]]
 
 
 def test_what_is_typed_is_saved_and_asked_for(staff, pooler, asked):

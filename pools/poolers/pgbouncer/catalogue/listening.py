@@ -31,6 +31,7 @@ SETTINGS = of_group(
         "Four octal digits, such as 0770",
         pattern=r"0[0-7]{3}",
         restart=True,
+        octal=True,
     ),
     text(
         "unix_socket_group", "Group of its socket", "", "Which group owns it", pattern=r"[A-Za-z0-9_.-]+", restart=True
