@@ -25,5 +25,5 @@ def test_a_generators_name_is_a_word(monkeypatch: pytest.MonkeyPatch, name: str)
 @pytest.mark.parametrize("name", ["any", "two words", "a,b", "-x", "x" * 64, "é"])
 def test_another_name_stops_the_start_and_names_its_variable(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("POOLDECK_GENERATOR", name)
-    with pytest.raises(ImproperlyConfigured, match="POOLDECK_GENERATOR=.*use 1 to 63 letters"):
+    with pytest.raises(ImproperlyConfigured, match=r"POOLDECK_GENERATOR=.*use 1 to 63 letters"):
         env.read("POOLDECK_GENERATOR", "local", env.generator_name)
