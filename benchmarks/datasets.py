@@ -37,6 +37,10 @@ _SEQUENCES = """
     WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass
       AND d.refobjid IN (SELECT to_regclass(name) FROM unnest(%s::text[]) AS name)
 """
+_ANY_TABLE = """
+    SELECT tablename FROM pg_tables
+    WHERE schemaname <> 'information_schema' AND schemaname !~ '^pg_' ORDER BY 1 LIMIT 1
+"""
 _OWNER = "SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = current_database()"
 
 
@@ -179,11 +183,23 @@ def guard_prepare(cluster: Cluster, database: str, wanted: Tables, confirm: str 
             f"{wanted.of_size(wanted.size)} takes about {_mb(wanted.takes_bytes)} and {_mb(found.free_bytes or 0)} "
             f"are free on the disk of {cluster.name}: choose a smaller size or make room"
         )
+    if wanted.alone and not wanted.dropped:
+        _refuse_company(cluster, database, wanted)
     if confirm != database and (reason := _why_confirm(found, cluster)):
         raise Refused(f"{reason}: type the database's name, {database}, to go on")
     maker = found.table_owner or found.database_owner
     known = maker != cluster.admin_user and cluster.password_of(maker) is not None
     return Target(cluster, database, role=maker if known else "")
+
+
+def _refuse_company(cluster: Cluster, database: str, wanted: Tables) -> None:
+    with _session(cluster, database) as connection:
+        name = _one(connection, _ANY_TABLE)
+    if name is not None:
+        raise Refused(
+            f"{database} holds table {name}, and {wanted.called} are made in an empty database only: drop them there "
+            "first, or choose another database"
+        )
 
 
 def _why_confirm(found: DatasetFacts, cluster: Cluster) -> str:

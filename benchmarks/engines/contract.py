@@ -171,6 +171,7 @@ class Tables:
     sparing: str = ""  # what to choose instead, so that nothing is written
     needed_empty: bool = False  # a load begins with no rows in them
     dropped: bool = False  # this preparation removes them
+    alone: bool = False  # the preparation works only in a database that holds no table, not even these
     contended_below: int = 0  # the size below which the clients of this load wait for each other's rows
 
     @property

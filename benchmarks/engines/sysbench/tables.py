@@ -56,4 +56,5 @@ def _tpcc(options: dict[str, Any], purpose: str) -> Tables:
         writes="" if purpose == PREPARE else "tpcc",
         sparing="choose oltp_read_only",
         dropped=options.get("action") == DROP,
+        alone=True,  # it adds to tables that are there, and waits until the database holds as many as it makes
     )

@@ -202,6 +202,13 @@ def test_an_address_of_ones_own_is_loaded_and_its_errors_told_by_kind(
     assert run.validity == (Validity.INCOMPLETE if errors else Validity.VALID), run.reasons
 
 
+def test_a_warm_up_is_thrown_away(start: Start, filled: str) -> None:
+    run = start(connection="normal", concurrency=2, duration=2, warm_up=1)
+    assert (run.status, run.error) == (Status.SUCCEEDED, "")
+    assert run.conditions["warm_up"]["seconds"] >= 1
+    assert LatencyHistogram.objects.get(run=run).count == run.summary["transactions"]
+
+
 def test_new_connections_are_timed(start: Start, shop: str) -> None:
     run = start(url=shop, concurrency=1, duration=1, new_connections=True)
     assert 0 < run.summary["average_connection_ms"] < run.summary["latency_avg_ms"]

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest_django import Settings
 
 from benchmarks import datasets, submitting
 from benchmarks.engines.sysbench.tables import tables_of
@@ -152,3 +154,51 @@ def test_too_many_threads_fail_in_the_servers_words(start: Start, filled: str) -
     assert (run.status, run.validity) == (Status.FAILED, Validity.INCOMPLETE)
     assert re.search("connection slots are reserved|too many clients already", run.error)
     assert run.reasons[0].startswith("sysbench left with code 1: FATAL: ")
+
+
+TPCC = """require("tpcc_common")
+local kinds = {"customer", "district", "history", "item", "new_orders", "order_line", "orders", "stock", "warehouse"}
+local function each(text)
+   local con = sysbench.sql.driver():connect()
+   for number = 1, sysbench.opt.tables do
+      for _, kind in ipairs(kinds) do con:query(string.format(text, kind .. number)) end
+   end
+end
+function prepare()
+   assert(sysbench.opt.use_fk == 0)
+   each("CREATE TABLE %s AS SELECT generate_series(1, " .. sysbench.opt.scale .. ") AS w_id")
+end
+function cleanup() each("DROP TABLE %s") end
+function thread_init() con = sysbench.sql.driver():connect() end
+function event() con:query("UPDATE warehouse1 SET w_id = w_id WHERE w_id = 1") end
+"""
+TPCC_COMMON = 'sysbench.cmdline.options = { scale = {"Warehouses", 1}, tables = {"Sets", 1}, use_fk = {"Keys", 1} }'
+
+
+def test_scripts_of_a_folder_are_run_as_tpcc_in_a_database_of_their_own(
+    cluster: Cluster, postgres: PostgresServer, settings: Settings, tmp_path: Path, transactional_db: None
+) -> None:
+    """A stand-in of the same options and tables: Debian has no sysbench-tpcc."""
+    (tmp_path / "tpcc.lua").write_text(TPCC)
+    (tmp_path / "tpcc_common.lua").write_text(TPCC_COMMON)
+    for folder in (tmp_path, *tmp_path.parents[:-2]):
+        folder.chmod(0o755)
+    settings.SYSBENCH_SCRIPTS = str(tmp_path)
+    with postgres.connect() as session:
+        session.execute("DROP DATABASE IF EXISTS tpcc WITH (FORCE)")
+        session.execute("CREATE DATABASE tpcc OWNER app")
+
+    def start(purpose: str = "load", **options: Any) -> Run:
+        target = {"cluster": str(cluster.pk), "database": "tpcc"}
+        asked = {"target": target, "options": options, "author": None, "engine": "sysbench"}
+        return execute(submitting.submit(**asked, purpose=purpose))
+
+    made = start("prepare", kind="tpcc", scale=2)
+    assert (made.status, made.error) == (Status.SUCCEEDED, "")
+    with pytest.raises(Refused, match="tpcc holds table customer1, and the tpcc tables are made in an empty database"):
+        start("prepare", kind="tpcc", scale=2)
+    run = start(script="tpcc", scale=2, threads=1, duration=2)
+    assert (run.status, run.error) == (Status.SUCCEEDED, "")
+    assert run.summary["transactions"] > 0
+    assert start("prepare", kind="tpcc", action="drop", scale=2).status == Status.SUCCEEDED
+    assert rows(postgres, "tpcc", "pg_tables WHERE schemaname = 'public'") == 0
