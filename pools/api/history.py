@@ -18,7 +18,7 @@ from pools.monitoring.rates import FIGURES
 
 
 class FigureSerializer(serializers.Serializer[dict[str, Any]]):
-    """A figure over one step; null where nothing ended or nothing could be told."""
+    """A figure over one step; null where nothing ended, or where that kind of pooler does not count it."""
 
     avg = serializers.FloatField(allow_null=True)
     max = serializers.FloatField(allow_null=True)
@@ -69,7 +69,7 @@ class PoolHistoryView(APIView):
     @extend_schema(parameters=[RANGE], responses=HistorySerializer)
     def get(self, request: Request, pk: UUID) -> Response:
         """The averages and maxima of its figures."""
-        pool = get_object_or_404(Pool.objects.wanted(), pk=pk)
+        pool = get_object_or_404(Pool.objects.wanted().select_related("pooler"), pk=pk)
         return Response(HistorySerializer(history.of_pool(pool, range_of(request))).data)
 
 

@@ -18,8 +18,9 @@ from rest_framework.views import APIView
 
 from panel import streams
 from pools.models import Pool, Pooler
-from pools.monitoring import feed
+from pools.monitoring import feed, rates
 from pools.monitoring.rates import Reading
+from pools.poolers import KINDS
 from pools.watching import Look
 
 HEARTBEAT_S = 15.0
@@ -38,9 +39,9 @@ class PoolDoor(Door):
 
     @extend_schema(exclude=True)
     def get(self, request: Request, pk: UUID) -> Response:
-        """The caller's id, the pooler to look at, and the pool's name there; else 401, 403 or 404."""
-        pool = get_object_or_404(Pool.objects.only("pooler_id", "name"), pk=pk)
-        return Response((request.user.pk, pool.pooler_id, pool.name))
+        """The caller's id, the pooler to look at, its kind, and the pool's name there; else 401, 403 or 404."""
+        pool = get_object_or_404(Pool.objects.select_related("pooler").only("name", "pooler__kind"), pk=pk)
+        return Response((request.user.pk, pool.pooler_id, pool.pooler.kind, pool.name))
 
 
 class PoolerDoor(Door):
@@ -48,9 +49,9 @@ class PoolerDoor(Door):
 
     @extend_schema(exclude=True)
     def get(self, request: Request, pk: UUID) -> Response:
-        """The caller's id and the pooler; else 401, 403 or 404."""
-        get_object_or_404(Pooler.objects.only("pk"), pk=pk)
-        return Response((request.user.pk, pk, None))
+        """The caller's id, the pooler and its kind; else 401, 403 or 404."""
+        pooler = get_object_or_404(Pooler.objects.only("kind"), pk=pk)
+        return Response((request.user.pk, pk, pooler.kind, None))
 
 
 _doors = {"pool": PoolDoor.as_view(), "pooler": PoolerDoor.as_view()}
@@ -72,15 +73,17 @@ async def _answer(request: HttpRequest, pk: UUID, door: Callable[..., Any]) -> H
     answer = await streams.knock(door, request, pk=pk)
     if answer.status_code != 200:
         return answer
-    user_id, pooler_id, name = answer.data
+    user_id, pooler_id, kind, name = answer.data
 
     async def may_stay() -> bool:
         return (await streams.knock(door, request, pk=pk)).status_code == 200
 
-    return streams.serve(user_id, _stream(pooler_id, name, may_stay), instead="history/")
+    return streams.serve(user_id, _stream(pooler_id, kind, name, may_stay), instead="history/")
 
 
-async def _stream(pooler_id: UUID, name: str | None, may_stay: Callable[[], Any]) -> AsyncGenerator[bytes, None]:
+async def _stream(
+    pooler_id: UUID, kind: str, name: str | None, may_stay: Callable[[], Any]
+) -> AsyncGenerator[bytes, None]:
     """The wire's text, until the pooler is removed or the follower may follow no longer."""
     await streams.give_up_thread()
     yield b"retry: 2000\n\n"
@@ -90,13 +93,16 @@ async def _stream(pooler_id: UUID, name: str | None, may_stay: Callable[[], Any]
             told += 1
             if told % int(HEARTBEAT_S) == 0 and not await may_stay():
                 return
-            text = json.dumps(payload(look, name), allow_nan=False, separators=(",", ":"))
+            text = json.dumps(payload(look, kind, name), allow_nan=False, separators=(",", ":"))
             yield f"event: figures\ndata: {text}\n\n".encode()
 
 
-def payload(look: Look, name: str | None) -> dict[str, Any]:
-    """`{t, error, …every figure}` of a pool, or of all pools without a name; no figures where there is an error."""
+def payload(look: Look, kind: str, name: str | None) -> dict[str, Any]:
+    """`{t, error, …every figure}` of a pool, or of all pools without a name; no figures where there is an error.
+
+    A figure that the kind of pooler does not count is None.
+    """
     if look.error:
         return {"t": look.at, "error": look.error}
     reading: Reading = look.reading(name) if name is not None else look.whole()
-    return {"t": look.at, "error": "", **reading}
+    return {"t": look.at, "error": "", **rates.told(reading, KINDS[kind].uncounted)}

@@ -1,7 +1,7 @@
 """What a pool or a pooler did over an hour, a day or a week: minutes bundled by the database, gaps left as gaps."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -10,7 +10,9 @@ from django.db.models import F, FloatField, Max, Q, QuerySet, Sum, Value
 from django.db.models.functions import NullIf
 
 from pools.models import Pool, Pooler, PoolerMinute, PoolMinute
+from pools.monitoring import rates
 from pools.monitoring.rates import FIGURES, WEIGHTS
+from pools.poolers import KINDS
 
 Rows = QuerySet[PoolMinute] | QuerySet[PoolerMinute]
 
@@ -29,7 +31,7 @@ RANGES = {one.name: one for one in (Range("hour", 60, 1), Range("day", 24 * 60, 
 
 @dataclass(frozen=True)
 class Point:
-    """The averages and maxima of one step, which began at `at` (Unix, in s)."""
+    """The averages and maxima of one step, None for what can't be told; it began at `at` (Unix, in s)."""
 
     at: int
     looks: int
@@ -54,20 +56,20 @@ class History:
 
 def of_pool(pool: Pool, range_: Range) -> History:
     """A pool's own."""
-    return _history(PoolMinute.objects.filter(pool=pool), range_)
+    return _history(PoolMinute.objects.filter(pool=pool), range_, KINDS[pool.pooler.kind].uncounted)
 
 
 def of_pooler(pooler: Pooler, range_: Range) -> History:
     """All pools of a pooler together."""
-    return _history(PoolerMinute.objects.filter(pooler=pooler), range_)
+    return _history(PoolerMinute.objects.filter(pooler=pooler), range_, KINDS[pooler.kind].uncounted)
 
 
-def _history(rows: Rows, range_: Range) -> History:
+def _history(rows: Rows, range_: Range, uncounted: Collection[str]) -> History:
     now = int(time.time() // 60)
     first = (now - range_.minutes) // range_.step * range_.step  # whole steps, so that a point does not move
     found = rows.filter(minute__gte=first).order_by()
     bundled = found.annotate(begins=F("minute") - F("minute") % range_.step).values("begins")
-    points = [_point(row) for row in bundled.annotate(**dict(_aggregates())).order_by("begins")]
+    points = [_point(row, uncounted) for row in bundled.annotate(**dict(_aggregates())).order_by("begins")]
     return History(range_, first * 60, (now + 1) * 60, points)
 
 
@@ -82,10 +84,10 @@ def _aggregates() -> Iterator[tuple[str, Any]]:
         yield f"most_{name}", Max(f"{name}_max")
 
 
-def _point(row: Mapping[str, Any]) -> Point:
+def _point(row: Mapping[str, Any], uncounted: Collection[str]) -> Point:
     return Point(
         at=row["begins"] * 60,
         looks=row["all_looks"],
-        average={name: row[f"mean_{name}"] for name in FIGURES},
-        maximum={name: row[f"most_{name}"] for name in FIGURES},
+        average=rates.told({name: row[f"mean_{name}"] for name in FIGURES}, uncounted),
+        maximum=rates.told({name: row[f"most_{name}"] for name in FIGURES}, uncounted),
     )

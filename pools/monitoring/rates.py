@@ -1,6 +1,6 @@
 """What a pool does each second, from what its counters were and are; pure."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 
 from pools.poolers.kind import Counters, PoolFigures
@@ -53,6 +53,11 @@ def reading(figures: PoolFigures, rates: Rates | None) -> Reading:
     """All figures of a pool at one look; rates are None until there were two looks."""
     gauges: Reading = {name: getattr(figures, name) for name in GAUGES}
     return gauges | {name: getattr(rates, name, None) for name in (*RATES, *WEIGHTS)}
+
+
+def told(reading: Mapping[str, float | None], uncounted: Collection[str]) -> Reading:
+    """The same, None for what the kind of pooler does not count: nobody knows that it is 0."""
+    return {name: None if name in uncounted else value for name, value in reading.items()}
 
 
 def whole(readings: Iterable[Reading]) -> Reading:

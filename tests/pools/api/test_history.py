@@ -10,8 +10,9 @@ from django.utils import timezone
 
 from panel.accounts.models import ApiToken
 from pools import watching
-from pools.models import PoolerKind, PoolMinute
+from pools.models import Pooler, PoolerKind, PoolMinute
 from pools.monitoring import feed
+from pools.monitoring.rates import FIGURES
 from pools.poolers import KINDS
 from pools.poolers.kind import ConsoleSample, Counters, PoolFigures
 from tests.callers import anonymous, bearer, person, queries_of
@@ -30,6 +31,13 @@ def test_history_has_every_figure_of_each_step(admin, pool):
 
 def test_history_of_a_pooler_is_of_all_its_pools(admin, pool):
     assert admin.get(f"/api/v1/poolers/{pool.pooler_id}/history/").json()["points"] == []
+
+
+def test_history_of_a_pgpool_has_null_for_what_nobody_counts(admin, pool):
+    Pooler.objects.filter(pk=pool.pooler_id).update(kind=PoolerKind.PGPOOL)
+    a_minute(pool, 1, cl_active=3, cl_waiting=0)
+    (point,) = admin.get(f"/api/v1/pools/{pool.pk}/history/").json()["points"]
+    assert (point["cl_active"], point["cl_waiting"]) == ({"avg": 3, "max": 3}, {"avg": None, "max": None})
 
 
 def test_an_unknown_range_is_refused_by_name(admin, pool):
@@ -119,6 +127,16 @@ def test_a_pool_is_followed_with_its_rates(pool, console):
     assert (first["cl_active"], first["error"], first["queries_per_s"]) == (2, "", None)
     assert second["queries_per_s"] == pytest.approx(100 / (second["t"] - first["t"]), rel=0.01)
     assert feed._feeds == {}, "nobody looks once nobody follows"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("noun", ["pools", "poolers"])
+def test_a_pgpool_is_followed_with_null_for_what_nobody_counts(pool, console, monkeypatch, noun):
+    Pooler.objects.filter(pk=pool.pooler_id).update(kind=PoolerKind.PGPOOL)
+    monkeypatch.setattr(KINDS[PoolerKind.PGPOOL], "sample", KINDS[PoolerKind.PGBOUNCER].sample, raising=False)
+    (told,) = follow(f"/api/v1/{noun}/{pool.pk if noun == 'pools' else pool.pooler_id}/live/", 1)[0]
+    known = {name for name in FIGURES if told[name] is not None}
+    assert (told["cl_active"], known) == (2, {"cl_active", "sv_active", "sv_idle"})
 
 
 @pytest.mark.django_db(transaction=True)
