@@ -232,11 +232,10 @@ def _look_up(recorder: Recorder) -> None:
 def take(event: object, recorder: Recorder) -> None:
     """Write down what the program said or a watcher saw."""
     match event:
-        case Line("stderr", text, at):
-            recorder.line("stderr", text)
-            _take_line(text, at, recorder)
-        case Line(stream, text, _):
+        case Line(stream, text, at):
             recorder.line(stream, text)
+            if stream == engine(recorder.run.engine).WORDS.stream:
+                _take_line(text, at, recorder)
         case PoolLook():
             recorder.pool(event)
         case Seen():
@@ -312,4 +311,5 @@ def _why(run: Run, errors: list[str], exit_code: int) -> str:
     if errors:
         return errors[0] + (f" (the first of {len(errors)} such lines, see the log)" if len(errors) > 1 else "")
     ended = f"was ended by signal {-exit_code}" if exit_code < 0 else f"ended with exit code {exit_code}"
-    return f"{run.engine} {ended} and said no reason"
+    meaning = engine(run.engine).WORDS.silent_end if exit_code < 0 else ""
+    return f"{run.engine} {ended} and said no reason" + (f": {meaning}" if meaning else "")

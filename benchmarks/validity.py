@@ -161,7 +161,7 @@ def _nothing_done(run: Evidence) -> Iterator[str]:
 def _ended_early(run: Evidence) -> Iterator[str]:
     asked, elapsed = run.duration_s, run.elapsed_s
     # under -R the last start may lie before the end by some intervals of the schedule
-    slack = 0.1 + 5 / run.options["rate"] if run.options.get("rate") else 0.1
+    slack = run.words.slow_start_s + (0.1 + 5 / run.options["rate"] if run.options.get("rate") else 0.1)
     if asked and elapsed is not None and elapsed < asked * TIME_REACHED - slack:
         yield f"the load lasted {elapsed:,.1f} s of {asked:,} s"
 

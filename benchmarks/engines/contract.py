@@ -90,6 +90,7 @@ class Words:
     busier: str = "use more threads"  # the remedy where the program itself was the limit
     stream: str = "stderr"  # where it says what goes on, line by line
     starts_within_s: float = 0.0  # before its load begins, on a busy host
+    slow_start_s: float = 0.0  # of the load's own duration, before its first request
     silent_end: str = ""  # what it means where it is ended by a signal without a word
 
 

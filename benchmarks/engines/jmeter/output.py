@@ -11,6 +11,7 @@ WORDS = Words(
     busier="give it more memory or a host of its own",
     stream="stdout",
     starts_within_s=120.0,
+    slow_start_s=2.0,
 )
 
 

@@ -61,7 +61,7 @@ def test_both_ways_start_two_runs_of_one_group(staff: Client, pool: Pool) -> Non
 def test_a_database_without_dataset_is_told_before_and_refused_after(
     staff: Client, cluster: Cluster, empty: str
 ) -> None:
-    link = f"{PREPARE}?cluster={cluster.pk}&amp;database={empty}"
+    link = f"{PREPARE}?engine=pgbench&amp;cluster={cluster.pk}&amp;database={empty}"
     assert link in staff.get(FACTS, direct(cluster, empty, part="facts")).content.decode()
     answer = staff.post(CREATE, direct(cluster, empty))
     assert answer.context["form"].non_field_errors() == [f"{empty} lacks pgbench tables: prepare a dataset first"]

@@ -1,0 +1,25 @@
+"""What is read of the follower's lines, and how it is judged."""
+
+from typing import Any
+
+import pytest
+
+from benchmarks.engines.jmeter import read_output
+from benchmarks.models import Validity
+from benchmarks.validity import judge
+
+
+@pytest.mark.parametrize(("lasted_s", "verdict"), [(3.0, Validity.VALID), (1.0, Validity.INCOMPLETE)])
+def test_the_first_request_may_be_late(lasted_s: float, verdict: Validity) -> None:
+    summary: dict[str, Any] = {"tps": 100.0, "transactions": int(100 * lasted_s), "failed": 0, "clients": 2}
+    said = f'{{"summary": {summary}}}\n'.replace("'", '"')
+    output = read_output(said)
+    assert judge(output, options={"clients": 2, "duration": 4}, exit_code=0, progress=[])[0] == verdict
+
+
+def test_it_is_spoken_of_as_jmeter() -> None:
+    _, reasons = judge(read_output("error: no such plan\n"), options={}, exit_code=1)
+    assert reasons == [
+        "JMeter left with code 1: error: no such plan",
+        "JMeter printed no summary, only 0 interval lines",
+    ]
