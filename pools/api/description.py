@@ -4,9 +4,10 @@ from typing import Any
 
 LIVE = """What it does now as Server-Sent Events: one `figures` a second, as long as somebody listens.
 
-Its data is `{t, error}` with every figure of `history/`: counts now, rates since the look before, times in ms; null is what
-nobody can tell: a rate of the first look, and whatever a Pgpool-II does not count, such as the clients that wait. With
-an `error`, which says why the console has nothing to tell, there are no figures. There is no history in it, and no id."""
+Its data is `{t, error}` with every figure of `history/`: counts now, rates since the look before, times in ms; null is
+what nobody can tell: a rate at the first look, and what a Pgpool-II does not count, such as the clients that wait. With
+an `error`, which says why the console has nothing to tell, there are no figures. There is no history in it, and no
+id."""
 
 
 def describe_live(result: dict[str, Any], **_: Any) -> dict[str, Any]:

@@ -1,0 +1,94 @@
+"""The REST API of the bounds at which events open and close."""
+
+from typing import Any
+
+from django.http import Http404
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+
+from pools.api.known_fields import KnownFields
+from pools.models import Severity, Threshold
+from pools.monitoring import thresholds
+from pools.monitoring.hysteresis import Rule
+from pools.monitoring.thresholds import Bound
+
+MOST = 1e12  # beyond any count or time; keeps out what JSON has no number for
+NO_CHOICE = "there is nothing to choose: it holds or it does not; give `enabled` or `for_s`"
+
+
+class RuleSerializer(serializers.Serializer[Rule]):
+    """Bounds that nobody changed."""
+
+    opens_at = serializers.FloatField()
+    closes_at = serializers.FloatField()
+    for_s = serializers.IntegerField()
+
+
+class BoundSerializer(KnownFields):
+    """One kind of event: it opens when `measures` was at least `opens_at` for `for_s`, and closes below `closes_at`."""
+
+    kind = serializers.CharField(source="watch.kind", read_only=True, help_text="As events have it")
+    title = serializers.CharField(source="watch.kind.label", read_only=True)
+    severity = serializers.ChoiceField(Severity.choices, source="watch.severity", read_only=True)
+    measures = serializers.CharField(source="watch.measures", read_only=True)
+    unit = serializers.CharField(source="watch.unit", read_only=True)
+    has_bounds = serializers.BooleanField(
+        source="watch.counts", read_only=True, help_text="Whether opens_at and closes_at can be changed"
+    )
+    enabled = serializers.BooleanField(help_text="Whether it is looked after")
+    opens_at = serializers.FloatField(source="rule.opens_at", max_value=MOST)
+    closes_at = serializers.FloatField(source="rule.closes_at", max_value=MOST)
+    for_s = serializers.IntegerField(source="rule.for_s", min_value=0, max_value=thresholds.MOST_S)
+    usual = RuleSerializer(source="watch.rule", read_only=True)
+
+    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Refuse bounds of what has none."""
+        bound: Any = self.instance
+        chosen = {name for name in given.get("rule", {}) if name != "for_s"}
+        if chosen and not bound.watch.counts:
+            raise ValidationError({name: [NO_CHOICE] for name in sorted(chosen)})
+        return given
+
+
+class ThresholdViewSet(GenericViewSet[Threshold]):
+    """The bounds of every kind of event; those that nobody changed are the panel's usual ones."""
+
+    serializer_class = BoundSerializer
+    lookup_field = "kind"
+    filter_backends = ()
+
+    @extend_schema(responses=BoundSerializer(many=True))
+    def list(self, request: Request) -> Response:
+        """Of all kinds."""
+        page: Any = self.paginate_queryset(list(thresholds.bounds().values()))
+        return self.get_paginated_response(BoundSerializer(page, many=True).data)
+
+    def retrieve(self, request: Request, kind: str) -> Response:
+        """Of one kind."""
+        return Response(BoundSerializer(_bound(kind)).data)
+
+    def partial_update(self, request: Request, kind: str) -> Response:
+        """Change what is given, from the next look on; 400 where such bounds could never open or close."""
+        bound = _bound(kind)
+        asked = BoundSerializer(bound, data=request.data, partial=True)
+        asked.is_valid(raise_exception=True)
+        thresholds.change({bound.watch.kind: _changed(bound, asked.validated_data)})
+        return Response(BoundSerializer(_bound(kind)).data)
+
+
+def _bound(kind: str) -> Bound:
+    found = {str(one): bound for one, bound in thresholds.bounds().items()}
+    if kind not in found:
+        raise Http404(f"{kind} is none of {', '.join(found)}")
+    return found[kind]
+
+
+def _changed(bound: Bound, asked: dict[str, Any]) -> tuple[Rule, bool]:
+    rule = asked.get("rule", {})
+    names = ("opens_at", "closes_at", "for_s")
+    values = {name: rule.get(name, getattr(bound.rule, name)) for name in names}
+    return Rule(**values), asked.get("enabled", bound.enabled)
