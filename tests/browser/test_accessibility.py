@@ -16,6 +16,11 @@ pytestmark = pytest.mark.browser
 PLAIN = ["/", "/clusters/", "/clusters/new/", "/poolers/", "/poolers/new/", "/pools/", "/pools/new/", "/tokens/"]
 PLAIN += ["/runs/", "/runs/new/", "/runs/new/?preset=worth", "/runs/import/", "/runs/compare/"]
 PLAIN += ["/datasets/", "/datasets/new/", "/events/", "/events/thresholds/", "/scripts/", "/scripts/new/"]
+PLAIN += ["/generators/", "/ceilings/", "/settings-profiles/", "/settings-profiles/new/", "/settings-profiles/propose/"]
+PLAIN += [f"/runs/new/?engine={name}" for name in ("sysbench", "http", "jmeter")]
+PLAIN += ["/settings-profiles/propose/?memory_mb=8192&cpus=4&disk=ssd&max_connections=100", "/ceilings/new/"]
+PLAIN += ["/datasets/new/?engine=http"]
+LIMITS = [{"metric": "tps", "at_least": 1}, {"metric": "latency_p95_ms", "at_most": 0.001}]
 OF_POOL = ["clients/", "mode/", "console/pause/", "console/kill/", "monitoring/?range=live", "monitoring/?range=hour"]
 OF_POOLER = ["monitoring/", "settings/", "settings/users/", "settings/files/", "drift/"]
 OF_POOLER += ["revisions/", "revisions/1/", "revisions/1/rollback/"]
@@ -32,7 +37,9 @@ def pages(installation: Installation) -> list[str]:
     api = installation.api
     demo = next(pool for pool in api.get("pools/")["results"] if pool["name"] == "app")
     options = {"builtin": "tpcb-like", "clients": 2, "threads": 1, "duration": 2, "report_per_command": True}
-    runs = [api.post("runs/", {"target": {"pool": demo["id"]}, "options": options})["id"] for _ in range(2)]
+    options |= {"warm_up": 1, "idle_connections": 2}
+    asked = {"target": {"pool": demo["id"]}, "options": options, "thresholds": LIMITS}
+    runs = [api.post("runs/", asked)["id"] for _ in range(2)]
     for run in runs:
         api.wait(f"runs/{run}/", "status", {"succeeded"}, 60)
     pool, pooler, cluster = f"/pools/{demo['id']}/", f"/poolers/{demo['pooler']}/", f"/clusters/{demo['cluster']}/"
@@ -40,6 +47,9 @@ def pages(installation: Installation) -> list[str]:
     of_records = [address + word for address in (pool, pooler, cluster) for word in ("", "edit/", "delete/")]
     of_records += [pool + word for word in OF_POOL] + [pooler + word for word in OF_POOLER]
     of_records += [cluster + word for word in OF_CLUSTER] + [pgpool + word for word in OF_PGPOOL]
+    profile = api.post("settings-profiles/", {"name": "looked at", "values": {"work_mem": "16MB", "fsync": "off"}})
+    of_records += [f"/settings-profiles/{profile['id']}/{word}" for word in ("", "edit/", "delete/")]
+    of_records.append(f"/settings-profiles/{profile['id']}/?cluster={demo['cluster']}")
     script = api.post("scripts/", {"name": "looked at", "text": "SELECT 1;\n"})
     api.call("PATCH", f"scripts/{script['id']}/", {"text": "\\set n 2\nSELECT :n;\n"})
     of_records += [f"/scripts/{script['id']}/{word}" for word in ("", "edit/", "delete/")]
