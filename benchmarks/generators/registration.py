@@ -62,7 +62,7 @@ def engines_here() -> dict[str, str]:
 
 
 def round_trips(before: dict[str, Any]) -> dict[str, Any]:
-    """Cluster id → `{min_ms, avg_ms, max_ms, connect_ms}` or `{error}`; those that had no turn are kept as they were."""
+    """Cluster id → `{min_ms, avg_ms, max_ms, connect_ms}` or `{error}`; those without a turn keep theirs."""
     clusters = Cluster.objects.annotate(run_last=Max("runs__number")).order_by("-run_last", "name")
     until = time.monotonic() + MEASURING_S
     found = {}

@@ -34,7 +34,8 @@ def run_compare(request: HttpRequest) -> HttpResponse:
         "statements": statements.compare([run.statements for run in runs], comparable=all(map(_is_valid, runs))),
         "repeated": showing.repeated(runs),
         "courses": [
-            {"label": _label(run), "valid": _is_valid(run) or not run.is_final, **charting.progress(run)} for run in runs
+            {"label": _label(run), "valid": _is_valid(run) or not run.is_final, **charting.progress(run)}
+            for run in runs
         ],
     }
     return render(request, "benchmarks/run_compare.html", context)

@@ -38,7 +38,8 @@ FILLED = ("engine", "pool", "cluster", "database", "settings_profile")  # by the
 def run_list(request: HttpRequest) -> HttpResponse:
     """Runs by status, purpose, validity, target and text (`q`), the newest first."""
     query = request.GET.get("q", "").strip()
-    runs = RunFilter(request.GET, queryset=_found(query)).qs.select_related("cluster", "pool", "pool__pooler").prefetch_related("tags")
+    found = RunFilter(request.GET, queryset=_found(query)).qs
+    runs = found.select_related("cluster", "pool", "pool__pooler").prefetch_related("tags")
     page = Paginator(runs, PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
         "page": page,
@@ -91,7 +92,13 @@ def run_create(request: HttpRequest) -> HttpResponse:
 def _start(form: RunForm, author: Any) -> tuple[Run | None, int]:
     """Start what the form asks for: the run to show (the first of a pair), or None with the answer's status."""
     chosen = form.cleaned_data
-    named = {"engine": form.engine_name, "name": chosen["name"], "confirm": chosen["confirm"], "place": form.place, "thresholds": form.thresholds}
+    named = {
+        "engine": form.engine_name,
+        "name": chosen["name"],
+        "confirm": chosen["confirm"],
+        "place": form.place,
+        "thresholds": form.thresholds,
+    }
     try:
         if chosen["route"] == Route.BOTH:
             return submitting.submit_pair(chosen["pool"], chosen["options"], author, user=chosen["user"], **named)[

@@ -17,7 +17,7 @@ def two(seen):
 def refusals(names, engine="pgbench", purpose=Purpose.LOAD) -> list[str]:
     with pytest.raises(InvalidGenerators) as refused:
         checked(names, engine, purpose)
-    return refused.value.errors
+    return refused.value.errors["generators"]
 
 
 @pytest.mark.parametrize(("names", "kept"), [([], []), (["any"], []), ([""], []), ([" west "], ["west"])])
