@@ -167,7 +167,8 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "Pooldeck",
     "DESCRIPTION": (
         "Clusters, pools and benchmarks of PostgreSQL. Send `Authorization: Bearer TOKEN` with a token made at "
-        "/tokens/. Lists take `page`, `page_size` (at most 200), `ordering` and `search`. Reads carry a `version`: "
+        "/tokens/. Lists take `page`, `page_size` (at most 200), `ordering` and `search`. A body with a field that "
+        "there is not is refused with 400, naming those there are. Reads carry a `version`: "
         "send it with an edit, in the body or as `If-Match`, and the edit is refused with 409 when somebody else's "
         "came in between."
     ),

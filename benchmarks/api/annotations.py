@@ -1,7 +1,5 @@
 """What people say of a run, over the API: its name, note, tags, and whether others are measured by it."""
 
-from typing import Any
-
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
@@ -11,9 +9,10 @@ from rest_framework.viewsets import GenericViewSet
 
 from benchmarks import annotating
 from benchmarks.models import Run
+from pools.api.known_fields import KnownFields
 
 
-class AnnotationSerializer(serializers.Serializer[Any]):
+class AnnotationSerializer(KnownFields):
     """Any of them; what is left out stays."""
 
     name = serializers.CharField(required=False, allow_blank=True, max_length=200)

@@ -10,6 +10,7 @@ from rest_framework.viewsets import ModelViewSet
 from benchmarks.ceiling_forms import LIMITS, faults
 from benchmarks.models import Ceiling
 from panel.accounts.permissions import HasScope
+from pools.api.known_fields import KnownFields
 
 
 class SuperuserSets(BasePermission):
@@ -22,7 +23,7 @@ class SuperuserSets(BasePermission):
         return request.method in SAFE_METHODS or bool(request.user and request.user.is_superuser)
 
 
-class CeilingSerializer(serializers.ModelSerializer[Ceiling]):
+class CeilingSerializer(KnownFields, serializers.ModelSerializer[Ceiling]):
     """The most of each option; null: no limit but the program's. Without a cluster it holds for every one."""
 
     class Meta:

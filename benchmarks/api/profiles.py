@@ -15,10 +15,11 @@ from rest_framework.viewsets import ModelViewSet
 from benchmarks.models import SettingsProfile
 from benchmarks.profiles import checking, keeping, restarting
 from panel.accounts.permissions import person
+from pools.api.known_fields import KnownFields
 from pools.models import Cluster
 
 
-class ProfileSerializer(serializers.ModelSerializer[SettingsProfile]):
+class ProfileSerializer(KnownFields, serializers.ModelSerializer[SettingsProfile]):
     """A set of server settings: `values` is name → value as postgresql.conf takes it (`"4GB"`, `"off"`)."""
 
     values = serializers.DictField(child=serializers.CharField(allow_blank=True, trim_whitespace=False))

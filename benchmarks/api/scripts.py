@@ -18,9 +18,10 @@ from benchmarks.api.serializers import AskedTargetField, RunSerializer
 from benchmarks.models import Script, ScriptVersion
 from benchmarks.script_library import InvalidScript
 from panel.accounts.permissions import person
+from pools.api.known_fields import KnownFields
 
 
-class ScriptSerializer(serializers.ModelSerializer[Script]):
+class ScriptSerializer(KnownFields, serializers.ModelSerializer[Script]):
     """A script as its newest version has it; `version` is that one's number."""
 
     text = serializers.CharField(trim_whitespace=False)
@@ -46,7 +47,7 @@ class VersionSerializer(serializers.ModelSerializer[ScriptVersion]):
         read_only_fields = fields
 
 
-class DryRunSerializer(serializers.Serializer[Any]):
+class DryRunSerializer(KnownFields):
     """Where to try a script; the newest version where none is named."""
 
     target = AskedTargetField()

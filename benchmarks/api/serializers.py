@@ -9,6 +9,7 @@ from rest_framework import serializers
 from benchmarks import gates, live
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
 from benchmarks.models import Purpose, Run, RunOutput, Sample
+from pools.api.known_fields import KnownFields
 
 MOST_REPEATS = 20
 
@@ -164,7 +165,7 @@ class AskedTargetField(serializers.DictField):
     """The target as it was sent, so that an unknown key in it is told and not dropped."""
 
 
-class AskedRunSerializer(serializers.Serializer[Any]):
+class AskedRunSerializer(KnownFields):
     """What to run: the options are named after the program's own, and checked by its engine."""
 
     target = AskedTargetField()
@@ -213,7 +214,7 @@ class AskedRunSerializer(serializers.Serializer[Any]):
         return asked
 
 
-class ImportSerializer(serializers.Serializer[Any]):
+class ImportSerializer(KnownFields):
     """What a pgbench or sysbench printed anywhere, standard output and error together or apart."""
 
     text = serializers.CharField(trim_whitespace=False)

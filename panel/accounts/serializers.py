@@ -9,9 +9,10 @@ from rest_framework import serializers
 
 from panel.accounts.models import ApiToken, Scope
 from panel.accounts.permissions import grantable
+from pools.api.known_fields import KnownFields
 
 
-class TokenSerializer(serializers.ModelSerializer[ApiToken]):
+class TokenSerializer(KnownFields, serializers.ModelSerializer[ApiToken]):
     """A token without its secret."""
 
     user = serializers.CharField(source="user.username", read_only=True)

@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from panel.accounts.permissions import person
+from pools.api.known_fields import KnownFields
 from pools.holdings import auth_query
 from pools.holdings.auth_query import Finding
 from pools.models import Cluster
@@ -30,7 +31,7 @@ class LookUpSerializer(serializers.Serializer[Any]):
     databases = FindingSerializer(many=True)
 
 
-class NewLookUpSerializer(serializers.Serializer[Any]):
+class NewLookUpSerializer(KnownFields):
     """The name of the role to be made; without one the role there is, or the usual one."""
 
     role = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)

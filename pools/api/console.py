@@ -13,11 +13,12 @@ from rest_framework.viewsets import GenericViewSet
 
 from panel.accounts.permissions import person
 from pools import console_verbs
+from pools.api.known_fields import KnownFields
 from pools.console_verbs import DEADLINE_S, HOLD_S, LONGEST_DEADLINE_S, LONGEST_HOLD_S, Outcome
 from pools.models import Pool
 
 
-class PauseSerializer(serializers.Serializer[Any]):
+class PauseSerializer(KnownFields):
     """How long to wait for running transactions, and how long to hold the clients back."""
 
     deadline_s = serializers.IntegerField(
@@ -28,7 +29,7 @@ class PauseSerializer(serializers.Serializer[Any]):
     )
 
 
-class KillSerializer(serializers.Serializer[Any]):
+class KillSerializer(KnownFields):
     """The pool's name, typed, and how long new clients are held back afterwards."""
 
     confirm = serializers.CharField(trim_whitespace=False, help_text="The pool's name")

@@ -42,14 +42,14 @@ class DatabaseSerializer(serializers.Serializer[Database]):
     pools = LeadingPoolSerializer(many=True)
 
 
-class DatabaseChangeSerializer(serializers.Serializer[Any]):
+class DatabaseChangeSerializer(KnownFields):
     """What of a database can be changed."""
 
     owner = serializers.CharField(required=False, trim_whitespace=False)
     connection_limit = serializers.IntegerField(required=False, help_text=LIMIT_HELP)
 
 
-class NewDatabaseSerializer(KnownFields, DatabaseChangeSerializer):
+class NewDatabaseSerializer(DatabaseChangeSerializer):
     """A database to be made; without an owner it is the panel's login's."""
 
     name = serializers.CharField(trim_whitespace=False)

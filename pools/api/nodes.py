@@ -11,12 +11,13 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from panel.accounts.permissions import person
+from pools.api.known_fields import KnownFields
 from pools.api.serializers import NodeSerializer, password_field
 from pools.models import Cluster, ClusterNode
 from pools.servers import nodes
 
 
-class NewNodeSerializer(serializers.Serializer[Any]):
+class NewNodeSerializer(KnownFields):
     """A server to be added; the panel logs in there with the cluster's own login."""
 
     host = serializers.CharField(max_length=255)

@@ -11,6 +11,7 @@ from rest_framework.viewsets import GenericViewSet
 
 from panel.accounts.permissions import person
 from pools import pooler_nodes
+from pools.api.known_fields import KnownFields
 from pools.models import Pooler
 from pools.pooler_nodes import Node
 
@@ -30,7 +31,7 @@ class PoolerNodeSerializer(serializers.Serializer[Node]):
     changed_at = serializers.CharField(allow_blank=True)
 
 
-class AskedNodeSerializer(serializers.Serializer[Any]):
+class AskedNodeSerializer(KnownFields):
     """Which backend."""
 
     number = serializers.IntegerField(min_value=0, max_value=127)

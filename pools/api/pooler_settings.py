@@ -15,6 +15,7 @@ from rest_framework.viewsets import GenericViewSet
 
 from panel.accounts.permissions import person
 from pools import pooler_settings, settings_page, settings_rules
+from pools.api.known_fields import KnownFields
 from pools.api.serializers import PoolerSerializer
 from pools.errors import InvalidValues
 from pools.models import Pooler
@@ -62,13 +63,13 @@ class GivenFileSerializer(serializers.Serializer[Any]):
     updated_at = serializers.DateTimeField()
 
 
-class ContentSerializer(serializers.Serializer[Any]):
+class ContentSerializer(KnownFields):
     """The text of a file, going in only."""
 
     content = serializers.CharField(trim_whitespace=False, write_only=True)
 
 
-class ContentsSerializer(serializers.Serializer[Any]):
+class ContentsSerializer(KnownFields):
     """Several files at once, by setting, as a certificate and its key."""
 
     files = serializers.DictField(child=serializers.CharField(trim_whitespace=False), write_only=True)

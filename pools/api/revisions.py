@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from panel.accounts.permissions import person
+from pools.api.known_fields import KnownFields
 from pools.api.serializers import FileSerializer, RevisionSerializer
 from pools.models import Pooler, Revision
 from pools.revisions import revision_diffs, rollbacks
@@ -39,7 +40,7 @@ class RevisionDetailSerializer(RevisionSerializer):
         read_only_fields = fields
 
 
-class AskedRollbackSerializer(serializers.Serializer[Any]):
+class AskedRollbackSerializer(KnownFields):
     """The number of the applied revision to go back to."""
 
     revision = serializers.IntegerField(min_value=1)

@@ -47,7 +47,7 @@ class RoleSerializer(serializers.Serializer[Role]):
     pools = LeadingPoolSerializer(many=True)
 
 
-class RoleChangeSerializer(serializers.Serializer[Any]):
+class RoleChangeSerializer(KnownFields):
     """What of a role can be changed."""
 
     can_login = serializers.BooleanField(required=False)
@@ -55,7 +55,7 @@ class RoleChangeSerializer(serializers.Serializer[Any]):
     valid_until = serializers.DateTimeField(required=False, allow_null=True, help_text="Of its password; null: no end")
 
 
-class NewRoleSerializer(KnownFields, RoleChangeSerializer):
+class NewRoleSerializer(RoleChangeSerializer):
     """A role to be made, and what it may do in a database, tables to come included."""
 
     name = serializers.CharField(trim_whitespace=False)

@@ -8,6 +8,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from pools import budget, connection_strings, endpoints
+from pools.api.known_fields import KnownFields
 from pools.endpoints import Endpoint
 from pools.models import Cluster, ClusterNode, ClusterState, ClusterStatus, NodeRole, Pool, Pooler, Revision
 from pools.poolers import KINDS
@@ -97,7 +98,7 @@ def status_of(cluster: Cluster, given: budget.Budget) -> dict[str, Any]:
     }
 
 
-class ClusterSerializer(serializers.ModelSerializer[Cluster]):
+class ClusterSerializer(KnownFields, serializers.ModelSerializer[Cluster]):
     """A cluster; `version` is what an edit may carry so that nobody's is lost."""
 
     version = serializers.IntegerField(required=False, min_value=1)
@@ -158,7 +159,7 @@ class AdvisorySerializer(serializers.Serializer[Advisory]):
     packages = serializers.ListField(child=serializers.CharField(), help_text="Older ones that have it corrected")
 
 
-class PoolerSerializer(serializers.ModelSerializer[Pooler]):
+class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
     """A pooler with what its console last said."""
 
     version = serializers.IntegerField(required=False, min_value=1)
@@ -205,7 +206,7 @@ class PoolerSerializer(serializers.ModelSerializer[Pooler]):
         return AdvisorySerializer(found, many=True).data
 
 
-class AskedApplySerializer(serializers.Serializer[Any]):
+class AskedApplySerializer(KnownFields):
     """What is to become of changes that somebody made to the files by hand; without an order they stay."""
 
     drift = serializers.ChoiceField(["adopt", "overwrite"], required=False)
@@ -261,7 +262,7 @@ class EndpointSerializer(serializers.Serializer[Endpoint]):
         return connection_strings.render(endpoint, "uri", reveal=False)
 
 
-class PoolSerializer(serializers.ModelSerializer[Pool]):
+class PoolSerializer(KnownFields, serializers.ModelSerializer[Pool]):
     """A pool; an empty `user` is the inbound user, `state` says whether what is asked for is live."""
 
     version = serializers.IntegerField(required=False, min_value=1)
