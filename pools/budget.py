@@ -44,11 +44,11 @@ def of_cluster(cluster: Cluster, *, target: str = NodeRole.PRIMARY, without: Poo
     return _budget(cluster, status, _allocated([cluster.pk], target, without)[cluster.pk])
 
 
-def of_clusters(clusters: Iterable[Cluster]) -> dict[UUID, Budget]:
-    """The budgets of many clusters' primaries by their ids, in four queries whatever their number."""
+def of_clusters(clusters: Iterable[Cluster], *, target: str = NodeRole.PRIMARY) -> dict[UUID, Budget]:
+    """The budgets of many clusters' primaries, or of their standbys, by their ids, in four queries for any number."""
     listed = {cluster.pk: cluster for cluster in clusters}
     statuses = ClusterStatus.objects.in_bulk(list(listed))
-    allocated = _allocated(listed, NodeRole.PRIMARY)
+    allocated = _allocated(listed, target)
     return {pk: _budget(cluster, statuses.get(pk), allocated[pk]) for pk, cluster in listed.items()}
 
 

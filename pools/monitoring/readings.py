@@ -11,6 +11,7 @@ from pools.models import (
     Cluster,
     ClusterState,
     EventKind,
+    NodeRole,
     Pool,
     Pooler,
     PoolState,
@@ -66,9 +67,7 @@ def _of_pooler(pooler: Pooler, look: Look | None, drifted: bool) -> Iterator[Val
     subject = (SubjectType.POOLER, pooler.pk, pooler.name)
     if look:
         yield Value(EventKind.POOLER_DOWN, *subject, bool(look.error), look.error, pooler.pk)
-    refused: int = getattr(pooler, "refused", 0)
-    said = f"{refused} pools are not live: the reason is on their pages"
-    yield Value(EventKind.NOT_APPLIED, *subject, refused, said, pooler.pk)
+    yield _of_refusals(pooler, subject)
     is_adrift = drifted or pooler.settings_state == PoolState.DRIFTED or bool(pooler.drift)
     said = "it differs from what the panel applied: adopt or overwrite it"
     yield Value(EventKind.DRIFT, *subject, is_adrift, said, pooler.pk)
@@ -76,23 +75,41 @@ def _of_pooler(pooler: Pooler, look: Look | None, drifted: bool) -> Iterator[Val
     yield Value(EventKind.RESTART, *subject, bool(names), f"it reads {names} at its start only", pooler.pk)
 
 
+def _of_refusals(pooler: Pooler, subject: tuple[SubjectType, UUID, str]) -> Value:
+    """The settings count as one more than its pools."""
+    pools: int = getattr(pooler, "refused", 0)
+    settings = pooler.settings_state in REFUSED
+    whom = [f"{pools} pool{'s' if pools != 1 else ''}"] * bool(pools) + ["its settings"] * settings
+    said = f"not live: {' and '.join(whom)}; the reason is on their pages"
+    return Value(EventKind.NOT_APPLIED, *subject, pools + settings, said, pooler.pk)
+
+
 def _of_clusters() -> Iterator[Value]:
-    clusters = list(Cluster.objects.select_related("status").annotate(lag_s=Max("nodes__lag_s")))
+    figures = {"lag_s": Max("nodes__lag_s"), "nodes_count": Count("nodes")}
+    clusters = list(Cluster.objects.select_related("status").annotate(**figures))
     budgets = budget.of_clusters(clusters)
+    of_standbys = budget.of_clusters(
+        (cluster for cluster in clusters if getattr(cluster, "nodes_count", 0)), target=NodeRole.STANDBY
+    )
     for cluster in clusters:
         subject = (SubjectType.CLUSTER, cluster.pk, cluster.name)
         status = getattr(cluster, "status", None)
         if status:
             is_down = status.state == ClusterState.UNREACHABLE
             yield Value(EventKind.CLUSTER_DOWN, *subject, is_down, status.error)
-        yield from _of_budget(subject, budgets[cluster.pk])
+        yield from _of_budgets(subject, budgets[cluster.pk], of_standbys.get(cluster.pk))
         if (lag_s := getattr(cluster, "lag_s", None)) is not None:
             yield Value(EventKind.LAG, *subject, lag_s, f"a standby is {lag_s:.0f} s behind")
 
 
-def _of_budget(subject: tuple[SubjectType, UUID, str], found: budget.Budget) -> Iterable[Value]:
-    if not found.available:
+def _of_budgets(
+    subject: tuple[SubjectType, UUID, str], of_primary: budget.Budget, of_standbys: budget.Budget | None
+) -> Iterable[Value]:
+    """One value of a cluster, that of the servers of which the most is given; standbys are judged each alone."""
+    judged = [(of_primary, "connections"), (of_standbys, "connections of each standby")]
+    found = [(100 * one.allocated / one.available, one, what) for one, what in judged if one and one.available]
+    if not found:
         return []
-    percent = 100 * found.allocated / found.available
-    said = f"{found.allocated} of {found.available} connections are given to pools ({percent:.0f} %)"
+    percent, one, what = max(found, key=lambda it: it[0])
+    said = f"{one.allocated} of {one.available} {what} are given to pools ({percent:.0f} %)"
     return [Value(EventKind.BUDGET, *subject, percent, said)]

@@ -32,13 +32,23 @@ WATCHES = {
     for watch in (
         Watch(EventKind.WAITING, Severity.WARNING, Rule(5, 1, 30), "clients of a pool that wait", "clients"),
         Watch(EventKind.MAXWAIT, Severity.CRITICAL, Rule(5, 1, 10), "the longest wait in a pool's queue", "s"),
-        Watch(EventKind.BUDGET, Severity.WARNING, Rule(90, 85, 0), "a cluster's connections given to pools", "%"),
+        Watch(
+            EventKind.BUDGET,
+            Severity.WARNING,
+            Rule(90, 85, 0),
+            "connections of a cluster's primary or standbys given to pools",
+            "%",
+        ),
         Watch(
             EventKind.POOLER_DOWN, Severity.CRITICAL, Rule(1, 1, 30), "a pooler's console does not answer", "", False
         ),
         Watch(EventKind.CLUSTER_DOWN, Severity.CRITICAL, Rule(1, 1, 60), "a cluster does not answer", "", False),
         Watch(
-            EventKind.NOT_APPLIED, Severity.WARNING, Rule(1, 1, 60), "a pooler's pools that failed to apply", "pools"
+            EventKind.NOT_APPLIED,
+            Severity.WARNING,
+            Rule(1, 1, 60),
+            "a pooler's pools that failed to apply, its settings counted as one",
+            "pools",
         ),
         Watch(EventKind.DRIFT, Severity.WARNING, Rule(1, 1, 0), "a pooler differs from what was applied", "", False),
         Watch(EventKind.LAG, Severity.WARNING, Rule(60, 30, 60), "the age of what a standby replayed last", "s"),

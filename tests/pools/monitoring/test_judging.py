@@ -8,14 +8,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from pools.models import Event, EventKind, Notice, Severity, SubjectType
+from pools.models import Event, EventKind, NodeRole, Notice, PoolState, Severity, SubjectType
 from pools.monitoring import judging, readings, thresholds
 from pools.monitoring.hysteresis import Rule
 from pools.monitoring.readings import Value
 from pools.poolers.kind import PoolFigures
 from pools.watching import Look
 from tests.pools.monitoring.records import an_event
-from tests.pools.records import a_cluster, a_pool, checked
+from tests.pools.records import a_cluster, a_node, a_pool, a_pooler, checked
 
 pytestmark = pytest.mark.django_db
 AT_ONCE = Rule(5, 2, 0)
@@ -123,6 +123,35 @@ def test_everything_that_is_looked_after_has_its_value():
         ("cluster_down", "main"): False,
         ("budget", "main"): 75.0,
     }
+
+
+def of_kind(kind: EventKind) -> Value:
+    return next(value for value in readings.all_values({}) if value.kind == kind)
+
+
+def test_the_budget_is_that_of_the_servers_of_which_the_most_is_given():
+    cluster = a_cluster(name="main")
+    checked(cluster, max_connections=103)
+    a_node(cluster)
+    a_pool(cluster=cluster, size=30)
+    found = of_kind(EventKind.BUDGET)
+    assert (found.value, found.message) == (30, "30 of 100 connections are given to pools (30 %)")
+    a_pool(cluster=cluster, size=95, target=NodeRole.STANDBY)
+    found = of_kind(EventKind.BUDGET)
+    assert (found.value, found.message) == (95, "95 of 100 connections of each standby are given to pools (95 %)")
+    judging.judge_values([found], {EventKind.BUDGET: thresholds.bounds()[EventKind.BUDGET]})
+    judging.judge_values([found], {EventKind.BUDGET: thresholds.bounds()[EventKind.BUDGET]})
+    assert Event.objects.standing().get().message == found.message
+
+
+def test_settings_that_were_rolled_back_count_with_the_pools_that_were():
+    pooler = a_pooler(settings_state=PoolState.ROLLED_BACK)
+    found = of_kind(EventKind.NOT_APPLIED)
+    assert (found.value, found.message) == (1, "not live: its settings; the reason is on their pages")
+    for _ in range(2):
+        a_pool(pooler=pooler, state=PoolState.FAILED)
+    found = of_kind(EventKind.NOT_APPLIED)
+    assert (found.value, found.message) == (3, "not live: 2 pools and its settings; the reason is on their pages")
 
 
 def test_a_silent_console_is_down_and_says_nothing_of_its_pools():
