@@ -1,9 +1,9 @@
 """Pools that somebody changed behind the panel's back, on a real PgBouncer."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
+from pytest_django import Settings
 
 from panel.quickstart.servers import PgBouncerServer
 from pools import apply, tasks
@@ -87,7 +87,7 @@ def drift_of(pooler: Pooler) -> list[dict[str, str]]:
 
 
 def test_only_the_generator_whose_folder_it_is_clears_what_it_found_in_the_files(
-    orders: Pool, pooler: Pooler, pgbouncer: PgBouncerServer, settings: Any
+    orders: Pool, pooler: Pooler, pgbouncer: PgBouncerServer, settings: Settings
 ) -> None:
     Pooler.objects.filter(pk=pooler.pk).update(generator=settings.GENERATOR)
     ini = edit_by_hand(pgbouncer, "pool_size=3", "pool_size=40")
