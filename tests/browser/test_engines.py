@@ -65,4 +65,5 @@ def test_what_can_not_be_run_says_why(page: Page) -> None:
     expect(page.locator("#commands")).to_contain_text("name their hosts in POOLDECK_HTTP_ALLOW")
     missing = page.get_by_role("navigation", name="Load program").locator(".disabled")
     expect(missing).to_contain_text("jmeter")
-    assert "POOLDECK_JMETER" in (missing.get_attribute("title") or "")
+    why = missing.get_attribute("title") or ""  # what comes first of what a JMeter needs
+    assert "POOLDECK_JMETER" in why or "java" in why

@@ -17,6 +17,7 @@ from benchmarks.engines.pgbench import binary
 from benchmarks.private_homes import private_home
 from benchmarks.process import Line, LoadProcess, drain
 from benchmarks.sandbox import landlock, needs
+from tests.benchmarks.sandbox.ways import WAYS
 
 OWNER = "0123456789abcdef0123456789abcdef-1"
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
@@ -46,13 +47,13 @@ def carry_out(way, home, program, *words):
     return load.stop(), [event.text for event in drain(load.events) if isinstance(event, Line)]
 
 
-@pytest.mark.parametrize("way", sandbox.WAYS)
+@pytest.mark.parametrize("way", WAYS)
 def test_each_way_works_here(way):
     program = binary.find().path
     assert sandbox._why_not(way, needs.needs_of(program)) == ""
 
 
-@pytest.mark.parametrize("way", sandbox.WAYS)
+@pytest.mark.parametrize("way", WAYS)
 def test_a_program_reads_its_home_and_nothing_of_the_host(way, home):
     cat = shutil.which("cat")
     assert carry_out(way, home, cat, str(home / "pgpass")) == (0, ["*:*:*:*:secret"])
@@ -62,7 +63,7 @@ def test_a_program_reads_its_home_and_nothing_of_the_host(way, home):
         assert any(word in said[0] for word in ("No such file", "Permission denied"))
 
 
-@pytest.mark.parametrize("way", sandbox.WAYS)
+@pytest.mark.parametrize("way", WAYS)
 def test_a_program_writes_to_its_home_alone(way, home):
     touch = shutil.which("touch")
     assert carry_out(way, home, touch, str(home / "new"))[0] == 0
@@ -72,19 +73,19 @@ def test_a_program_writes_to_its_home_alone(way, home):
     assert not Path(f"{home}-beside").exists()
 
 
-@pytest.mark.parametrize("way", sandbox.WAYS)
+@pytest.mark.parametrize("way", WAYS)
 def test_a_program_resolves_names(way, home):
     assert carry_out(way, home, shutil.which("getent"), "hosts", "localhost")[0] == 0
 
 
-@pytest.mark.parametrize("way", sandbox.WAYS)
+@pytest.mark.parametrize("way", WAYS)
 def test_no_other_program_is_started(way, home):
     code, said = carry_out(way, home, shutil.which("env"), "/bin/sh", "-c", "echo reached")
     assert code in (126, 127)
     assert "reached" not in said
 
 
-@pytest.mark.parametrize("way", sandbox.WAYS)
+@pytest.mark.parametrize("way", WAYS)
 def test_exit_codes_and_signals_come_through(way, home):
     assert carry_out(way, home, shutil.which("sleep"), "wrong")[0] == 1
     sleep = shutil.which("sleep")
@@ -113,6 +114,8 @@ def test_a_container_without_user_namespaces_has_landlock():
         "print(sandbox.way_for(binary.find().path).NAME)"
     )
     inside = 'echo 0 > /proc/sys/user/max_user_namespaces; exec setpriv --bounding-set=-all --inh-caps=-all "$@"'
+    if subprocess.run(["unshare", "--user", "--map-root-user", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no user namespace can be made here")
     done = subprocess.run(
         ["unshare", "--user", "--map-root-user", "sh", "-c", inside, "sh", sys.executable, "-c", code],
         env={**os.environ, "DJANGO_SETTINGS_MODULE": "tests.settings"},

@@ -57,6 +57,13 @@ def postgres(net: Network, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 @pytest.fixture(scope="session")
+def bench(postgres: PostgresServer) -> str:
+    """The database for runs, on this folder's own server."""
+    postgres.create_owner_and_database(APP_ROLE, APP_PASSWORD, "loaded")
+    return "loaded"
+
+
+@pytest.fixture(scope="session")
 def redis_server(net: Network, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     """A Redis that the generators reach."""
     server = RedisServer(tmp_path_factory.mktemp("redis"), free_port(), password="redis-password")
