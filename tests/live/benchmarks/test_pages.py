@@ -41,6 +41,7 @@ def protect(cluster: Cluster) -> None:
     Cluster.objects.filter(pk=cluster.pk).update(protected=True)
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_the_form_starts_a_direct_run_as_the_role_named(staff: Client, cluster: Cluster, dataset: str) -> None:
     answer = staff.post(CREATE, direct(cluster, dataset, user=APP_ROLE, name="before tuning"))
     run = Run.objects.get(purpose=Purpose.LOAD)
