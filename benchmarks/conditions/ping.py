@@ -1,18 +1,16 @@
 """The round trip between generator and endpoint, measured before the load: what no server can be faster than."""
 
 import logging
-import os
-import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from statistics import mean
-from threading import Timer
 from typing import Any
 
 import psycopg
 
 from benchmarks.conditions.contract import Held
+from pools import answering
 from pools.endpoints import Endpoint
 from pools.errors import PoolsError
 from pools.servers import postgres
@@ -43,7 +41,7 @@ def round_trips(endpoint: Endpoint) -> dict[str, Any]:
         postgres.connect_endpoint(
             endpoint, application_name="pooldeck-ping", connect_timeout=ANSWER_WITHIN_S
         ) as connection,
-        _for_a_while(connection),
+        answering.within(connection, ANSWER_WITHIN_S),  # a pool that others have filled lets one wait for minutes
     ):
         connect_ms = _ms_since(began)
         connection.prepare_threshold = None  # behind a transaction pool the next transaction may be another server's
@@ -55,24 +53,6 @@ def round_trips(endpoint: Endpoint) -> dict[str, Any]:
         "max_ms": round(max(took), 3),
         "connect_ms": round(connect_ms, 3),
     }
-
-
-@contextmanager
-def _for_a_while(connection: postgres.Connection) -> Iterator[None]:
-    """Hang up on an endpoint that does not answer: a pool that others have filled lets one wait for minutes."""
-    with socket.socket(fileno=os.dup(connection.fileno())) as line:
-        timer = Timer(ANSWER_WITHIN_S, _hang_up, [line])
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-            timer.join()
-
-
-def _hang_up(line: socket.socket) -> None:
-    with suppress(OSError):  # the other end was quicker
-        line.shutdown(socket.SHUT_RDWR)
 
 
 def _round_trip_ms(connection: postgres.Connection) -> float:

@@ -1,11 +1,9 @@
 """Looks at the server once a second: what its sessions wait for, their states, and what its counters say."""
 
 import logging
-import os
-import socket
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
@@ -15,6 +13,7 @@ from benchmarks.models import LookKind
 from benchmarks.overlays import seconds, sight
 from benchmarks.overlays.contract import Overlay, Seen
 from benchmarks.overlays.server_statement import statement
+from pools import answering
 from pools.servers import postgres
 
 log = logging.getLogger(__name__)
@@ -70,10 +69,9 @@ class _Server:
         self.before = row
 
     def hang_up(self) -> None:
-        """Cut the line to a server that does not answer: closing a session under the thread that waits is not safe."""
-        if self.session and not self.session.closed:
-            with suppress(OSError), socket.socket(fileno=os.dup(self.session.fileno())) as line:
-                line.shutdown(socket.SHUT_RDWR)
+        """Cut the line to a server that does not answer."""
+        if self.session:
+            answering.hang_up(self.session)
 
     def leave(self) -> None:
         """End the session."""

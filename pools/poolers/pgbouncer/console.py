@@ -1,11 +1,8 @@
 """PgBouncer's admin console: SHOW with typed columns, RELOAD and other commands, and the login that all need."""
 
-import os
-import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from operator import itemgetter
-from threading import Event, Timer
 from typing import NamedTuple
 
 import psycopg
@@ -14,6 +11,7 @@ from psycopg.adapt import Loader
 from psycopg.rows import DictRow, dict_row, tuple_row
 
 from panel.crypto import SealBroken
+from pools import answering
 from pools.errors import ConsoleRefused, PoolerUnreachable
 from pools.models import Pooler
 from pools.poolers.kind import Rejected
@@ -159,22 +157,10 @@ def _ask(connection: Console, statement: str, within_s: float) -> psycopg.Cursor
 @contextmanager
 def _answering(connection: Console, within_s: float) -> Iterator[None]:
     """Hang up on a console that says nothing for that long; libpq itself would wait for ever."""
-    gave_up = Event()
-
-    def hang_up() -> None:
-        gave_up.set()
-        with suppress(OSError):  # the other end hung up first
-            line.shutdown(socket.SHUT_RDWR)
-
-    with socket.socket(fileno=os.dup(connection.fileno())) as line:
-        timer = Timer(within_s, hang_up)
-        timer.start()
+    with answering.within(connection, within_s) as gave_up:
         try:
             yield
         except psycopg.Error:
             if gave_up.is_set():
                 raise NoAnswer(f"the pooler's console said nothing for {within_s:g} s") from None
             raise
-        finally:
-            timer.cancel()
-            timer.join()
