@@ -4,11 +4,12 @@ import logging
 from typing import Any
 
 import psycopg
+from psycopg.rows import dict_row
 
 from benchmarks.conditions.contract import Held
 from pools.errors import PoolsError
 from pools.servers import insights, postgres, processes
-from pools.servers.processes import Measured, Session
+from pools.servers.processes import Measured
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +35,10 @@ def of_idle(held: Held, application_name: str, count: int) -> dict[str, Any]:
 def _measured(held: Held, application_name: str) -> Measured | processes.Why | None:
     if held.run.cluster is None:
         return None
-    with postgres.connect(held.run.cluster, application_name="pooldeck-conditions") as connection:
-        pid, user, database, port, _ = connection.execute(insights.SELF).fetchone() or (0, "", "", None, None)
-        pids = connection.execute(_PIDS, (application_name, insights.PROCESSES_MEASURED)).fetchall()
-        return processes.measure(Session(pid, user, database, port), [row[0] for row in pids])
+    with (
+        postgres.connect(held.run.cluster, application_name="pooldeck-conditions") as connection,
+        connection.cursor(row_factory=dict_row) as cursor,
+    ):
+        own, _ = insights.own_session(cursor)
+        found = cursor.execute(_PIDS, (application_name, insights.PROCESSES_MEASURED)).fetchall()
+        return processes.measure(own, [row["pid"] for row in found])

@@ -9,12 +9,11 @@ import psycopg
 from psycopg.rows import dict_row
 
 from benchmarks.models import Purpose, Run
-from benchmarks.overlays import local_pooler
 from panel.crypto import SealBroken
 from pools.errors import PoolsError
-from pools.servers import postgres, processes
-from pools.servers.insights import SELF
-from pools.servers.processes import Session
+from pools.models import Pooler, PoolerKind
+from pools.poolers import running
+from pools.servers import insights, postgres, processes
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +39,7 @@ def opened(run: Run) -> Iterator[Sight]:
     if run.purpose != Purpose.LOAD:
         yield Sight()
         return
-    pids = local_pooler.pids_of(run.pool.pooler) if run.pool else ()
+    pids = pgbouncers(run.pool.pooler) if run.pool else ()
     session = log_in(run) if run.parent_id is None else None  # the whole looks at the server, once for all parts
     try:
         is_here, hidden = _look_around(session) if session else (False, "")
@@ -48,6 +47,11 @@ def opened(run: Run) -> Iterator[Sight]:
     finally:
         if session:
             session.close()
+
+
+def pgbouncers(pooler: Pooler) -> tuple[int, ...]:
+    """The processes of a PgBouncer on this host, each of which works on one core at the most."""
+    return running.pids(pooler, "pgbouncer") if pooler.kind == PoolerKind.PGBOUNCER else ()
 
 
 def log_in(run: Run) -> postgres.Connection | None:
@@ -67,9 +71,8 @@ def _look_around(session: postgres.Connection) -> tuple[bool, str]:
     """Whether the server is on this host, and what is hidden from the session's role."""
     try:
         with session.cursor(row_factory=dict_row) as cursor:
-            own = cursor.execute(SELF).fetchone() or {}
+            own, sees_all = insights.own_session(cursor)
     except psycopg.Error as error:
         log.warning("the server said nothing of the session that watches it: %s", error)
         return False, ""
-    hidden = "" if own.pop("sees_all") else HIDDEN
-    return processes.is_here(Session(**own)), hidden
+    return processes.is_here(own), "" if sees_all else HIDDEN

@@ -18,15 +18,26 @@ Ip = IPv4Address | IPv6Address
 def programs(pooler: Pooler, name: str) -> Iterator[str]:
     """Paths to the programs whose names begin with `name` that listen where the pooler is.
 
-    Only as far as this account may read. One that was replaced or removed since it started is told by its process.
+    One that was replaced or removed since it started is told by its process.
     """
+    for pid, path in _found(pooler, name):
+        exe = PROC / str(pid) / "exe"
+        yield path if _is_same(path, exe) else str(exe)
+
+
+def pids(pooler: Pooler, name: str) -> tuple[int, ...]:
+    """The processes of those programs: several where they share the port."""
+    return tuple(sorted(pid for pid, _ in _found(pooler, name)))
+
+
+def _found(pooler: Pooler, name: str) -> Iterator[tuple[int, str]]:
+    """Process and program of those that hold a socket which listens there, as far as this account may read."""
     sockets = listening(pooler)
     for folder in PROC.iterdir() if sockets else ():
-        exe = folder / "exe"
         try:
-            path = str(exe.readlink()) if folder.name.isdecimal() else ""
+            path = str((folder / "exe").readlink()) if folder.name.isdecimal() else ""
             if Path(path).name.startswith(name) and sockets & _sockets_of(folder):
-                yield path if _is_same(path, exe) else str(exe)
+                yield int(folder.name), path
         except OSError:
             continue  # it ended, or is another account's
 

@@ -222,10 +222,15 @@ def of_place(place: Place) -> Insights:
         raise ClusterUnreachable(f"logged in, but the server could not be asked: {words}") from error
 
 
-def _look(place: Place, cursor: Cursor) -> Insights:
+def own_session(cursor: Cursor) -> tuple[Session, bool]:
+    """The cursor's session as the server tells it, and whether its role may see what others' sessions do."""
     own = cursor.execute(SELF).fetchone() or {}
-    sees_all = own.pop("sees_all")
-    session = Session(**own)
+    sees_all = bool(own.pop("sees_all"))
+    return Session(**own), sees_all
+
+
+def _look(place: Place, cursor: Cursor) -> Insights:
+    session, sees_all = own_session(cursor)
     states = _states(cursor.execute(TOTALS).fetchall())
     bars = _bars(cursor.execute(CONNECTIONS, {"shown": NAMES_SHOWN}).fetchall())
     return Insights(

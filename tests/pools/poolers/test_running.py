@@ -31,6 +31,12 @@ def test_a_name_is_resolved() -> None:
         assert len(running.listening(Pooler(host="localhost", port=server.getsockname()[1]))) == 1
 
 
+def test_a_client_of_the_port_does_not_listen_there(listener: tuple[str, int]) -> None:
+    before = running.listening(Pooler(host=listener[0], port=listener[1]))
+    with socket.create_connection(listener):
+        assert running.listening(Pooler(host=listener[0], port=listener[1])) == before
+
+
 @pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1", "no-such-host.invalid"])
 def test_another_host_is_never_taken_for_this_one(host: str, listener: tuple[str, int]) -> None:
     assert running.listening(Pooler(host=host, port=listener[1])) == set()
@@ -54,6 +60,7 @@ def test_only_a_program_of_that_name_counts(tmp_path: Path) -> None:
             try:
                 assert list(running.programs(pooler, "pgbouncer")) == [str(program)]
                 assert list(running.programs(pooler, "pgpool")) == []
+                assert (running.pids(pooler, "pgbouncer"), running.pids(pooler, "pgpool")) == ((child.pid,), ())
                 program.unlink()
                 assert list(running.programs(pooler, "pgbouncer")) == [f"/proc/{child.pid}/exe"]
             finally:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from benchmarks.models import Look, LookKind, Run, Status
-from benchmarks.overlays import local_pooler
+from benchmarks.overlays import sight
 from panel.quickstart.servers import PgBouncerServer
 from pools.models import Pool, Pooler
 from tests.live.benchmarks.conftest import Submit, execute
@@ -69,9 +69,9 @@ def test_looks_share_the_ids_of_a_runs_events(submit: Submit) -> None:
 def test_a_pgbouncer_of_this_host_is_found_by_the_socket_it_listens_on(
     pooler: Pooler, pgbouncer: PgBouncerServer
 ) -> None:
-    assert local_pooler.pids_of(pooler) == (pgbouncer.process.pid,)
+    assert sight.pgbouncers(pooler) == (pgbouncer.process.pid,)
 
 
 def test_another_port_is_no_pgbouncers(pooler: Pooler) -> None:
     pooler.port += 1
-    assert local_pooler.pids_of(pooler) == ()
+    assert sight.pgbouncers(pooler) == ()
