@@ -10,17 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
-
-from benchmarks.engines.contract import PASSFILE, Command
+from benchmarks.engines.contract import Command
+from benchmarks.engines.environments import of_libpq, of_python
 from benchmarks.engines.http.options import DROP, LOAD, PREPARE, aim_of, fields_for
 from benchmarks.engines.intervals import LOG
 from benchmarks.engines.programs import Program
 from pools.endpoints import Endpoint
 
-CONNECT_TIMEOUT_S = 10
 TARGET = "target.json"
-_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
 def find() -> Program:
@@ -40,7 +37,7 @@ def build_command(
     version: tuple[int, int],
 ) -> Command:
     """What starts it in the run's private home, which holds the password in `pgpass` and the target in a file."""
-    env = environment(home, endpoint, application_name) if purpose == PREPARE else _bare_environment(home)
+    env = environment(home, endpoint, application_name) if purpose == PREPARE else of_python(home)
     return Command(_arguments(options, purpose, binary), env)
 
 
@@ -59,15 +56,13 @@ def service_command(binary: str, home: Path, endpoint: Endpoint, application_nam
 def environment(home: Path, endpoint: Endpoint, application_name: str) -> dict[str, str]:
     """Of what logs in to PostgreSQL: libpq's variables, without the password."""
     encryption = {"PGSSLMODE": endpoint.sslmode, "PGSSLROOTCERT": endpoint.sslrootcert}
-    return _bare_environment(home) | {
+    return of_python(home) | {
         "PGHOST": endpoint.host,
         "PGPORT": str(endpoint.port),
         "PGUSER": endpoint.user,
         "PGDATABASE": endpoint.database,
         **{name: value for name, value in encryption.items() if value},
-        "PGAPPNAME": application_name,
-        "PGCONNECT_TIMEOUT": str(CONNECT_TIMEOUT_S),
-        "PGPASSFILE": str(home / PASSFILE),
+        **of_libpq(home, application_name),
     }
 
 
@@ -84,15 +79,3 @@ def _flags(options: dict[str, Any]) -> Iterator[str]:
         value = options.get(field.name)
         if field.flag and value is not None and value is not False:
             yield field.flag if value is True else f"{field.flag}={value:g}"
-
-
-def _bare_environment(home: Path) -> dict[str, str]:
-    """Built from nothing: what the worker's environment holds must not reach a load."""
-    return {
-        "PATH": _PATH,
-        "HOME": str(home),
-        "LC_ALL": "C.UTF-8",
-        "PYTHONPATH": str(settings.BASE_DIR),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONUNBUFFERED": "1",
-    }

@@ -9,18 +9,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from django.conf import settings
-
 from benchmarks.engines.contract import Command
+from benchmarks.engines.environments import CONNECT_TIMEOUT_S, of_python
 from benchmarks.engines.intervals import LOG
 from benchmarks.engines.jmeter.binary import DRIVER, JAR, java
 from benchmarks.engines.jmeter.options import LOAD, plan_to_start
 from pools.endpoints import Endpoint
 
 PLAN, PROPERTIES, HOSTS = "plan.jmx", "target.properties", "hosts"
-CONNECT_TIMEOUT_S = 10
 DEBIANS_DRIVER = Path("/usr/share/java/postgresql.jar")
-_PATH = "/usr/local/bin:/usr/bin:/bin"
 _RESULTS = {  # what the follower reads
     "jmeter.save.saveservice.output_format": "csv",
     "jmeter.save.saveservice.print_field_names": "true",
@@ -56,7 +53,7 @@ def build_command(
     follower = [sys.executable, "-m", "benchmarks.loads.jmeter", *log, "--"]
     argv = [*follower, *_java(options, binary, home), *_words(options)]
     properties = _properties(endpoint, application_name)
-    return Command(argv, _environment(home), {PLAN: plan.text, PROPERTIES: properties})
+    return Command(argv, of_python(home), {PLAN: plan.text, PROPERTIES: properties})
 
 
 def preview(options: dict[str, Any], endpoint: Endpoint, *, purpose: str = LOAD, binary: str = "jmeter") -> str:
@@ -102,15 +99,3 @@ def _escaped(value: str) -> str:
     units = value.encode("utf-16-be")
     codes = [int.from_bytes(units[at : at + 2], "big") for at in range(0, len(units), 2)]
     return "".join(chr(code) if chr(code).isalnum() and code < 128 else f"\\u{code:04x}" for code in codes)
-
-
-def _environment(home: Path) -> dict[str, str]:
-    """Built from nothing: what the worker's environment holds must not reach a load."""
-    return {
-        "PATH": _PATH,
-        "HOME": str(home),
-        "LC_ALL": "C.UTF-8",
-        "PYTHONPATH": str(settings.BASE_DIR),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONUNBUFFERED": "1",
-    }

@@ -11,16 +11,15 @@ from typing import Any
 
 from psycopg.conninfo import make_conninfo
 
-from benchmarks.engines.contract import PASSFILE, Command
+from benchmarks.engines.contract import Command
+from benchmarks.engines.environments import bare, of_libpq
 from benchmarks.engines.pgbench import scripts, variables
 from benchmarks.engines.pgbench.catalogue import LOAD, PREPARE
 from benchmarks.engines.pgbench.options import lacking, passed
 from benchmarks.errors import InvalidOptions
 from pools.endpoints import Endpoint
 
-CONNECT_TIMEOUT_S = 10
 _ROWS_OF_PROGRESS = 100  # pgbench -i prints one line for each 100,000 rows: one for each unit of scale
-_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
 def build_command(
@@ -42,7 +41,7 @@ def build_command(
     files = scripts.files(options)
     return Command(
         _arguments(options, purpose, binary, endpoint),
-        _environment(home, application_name),
+        bare(home) | {"PG_COLOR": "never"} | of_libpq(home, application_name),
         files,
         confined=bool(files),
         sockets=(endpoint.address,) if endpoint.is_socket else (),
@@ -93,19 +92,3 @@ def _connection_string(endpoint: Endpoint) -> str:
         sslmode=endpoint.sslmode or None,
         sslrootcert=endpoint.sslrootcert or None,
     )
-
-
-def _environment(home: Path, application_name: str) -> dict[str, str]:
-    """Built from nothing: what the worker's environment holds must not reach pgbench.
-
-    PGOPTIONS is left out since PgBouncer refuses it (`unsupported startup parameter: options`).
-    """
-    return {
-        "PATH": _PATH,
-        "HOME": str(home),
-        "LC_ALL": "C",
-        "PG_COLOR": "never",
-        "PGPASSFILE": str(home / PASSFILE),
-        "PGCONNECT_TIMEOUT": str(CONNECT_TIMEOUT_S),
-        "PGAPPNAME": application_name,
-    }

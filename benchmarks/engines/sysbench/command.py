@@ -11,14 +11,13 @@ from typing import Any
 
 from psycopg.conninfo import make_conninfo
 
-from benchmarks.engines.contract import PASSFILE, Command
+from benchmarks.engines.contract import Command
+from benchmarks.engines.environments import bare, of_libpq
 from benchmarks.engines.sysbench import binary as binaries
 from benchmarks.engines.sysbench.options import BULK, DROP, LOAD, PREPARE, fields_for, is_tpcc
 from pools.endpoints import Endpoint
 
-CONNECT_TIMEOUT_S = 10
 REMAKE = "remake.lua"
-_PATH = "/usr/local/bin:/usr/bin:/bin"
 _NOT_PASSED = frozenset({"script", "kind", "action"})
 
 
@@ -85,17 +84,9 @@ def _script(options: dict[str, Any], purpose: str) -> list[str]:
 
 
 def _environment(home: Path, application_name: str, options: dict[str, Any]) -> dict[str, str]:
-    """Built from nothing; LUA_PATH lets tpcc find the other files of its folder."""
+    """LUA_PATH lets tpcc find the other files of its folder."""
     beside = {"LUA_PATH": f"{binaries.tpcc_folder()}/?.lua;;"} if is_tpcc(options) else {}
-    return {
-        "PATH": _PATH,
-        "HOME": str(home),
-        "LC_ALL": "C",
-        "PGPASSFILE": str(home / PASSFILE),
-        "PGCONNECT_TIMEOUT": str(CONNECT_TIMEOUT_S),
-        "PGAPPNAME": application_name,
-        **beside,
-    }
+    return bare(home) | of_libpq(home, application_name) | beside
 
 
 def remake(options: dict[str, Any]) -> str:
