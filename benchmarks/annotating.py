@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from django.db import transaction
 
-from benchmarks.errors import BenchmarksError, IllegalTransition
+from benchmarks.errors import IllegalTransition, InvalidFields
 from benchmarks.models import Run, Tag, Validity
 from benchmarks.models.runs import RunQuerySet
 
@@ -12,12 +12,8 @@ NOTE_CHARACTERS = 10_000
 TAG_CHARACTERS, MOST_TAGS = 40, 20
 
 
-class InvalidNote(BenchmarksError):
-    """What was said can't be kept; `errors` holds messages by field."""
-
-    def __init__(self, errors: dict[str, list[str]]) -> None:
-        self.errors = errors
-        super().__init__("; ".join(f"{name}: {message}" for name, found in errors.items() for message in found))
+class InvalidNote(InvalidFields):
+    """What was said can't be kept."""
 
 
 def split(text: str) -> list[str]:

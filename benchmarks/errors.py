@@ -29,12 +29,16 @@ class Refused(BenchmarksError):
     """The target or its data forbid this without a typed confirmation."""
 
 
-class InvalidTarget(BenchmarksError):
-    """The target can't carry a run; `errors` maps the target's field to its messages."""
+class InvalidFields(BenchmarksError):
+    """What was given can't be taken; `errors` holds the messages by field, for forms and the API."""
 
     def __init__(self, errors: dict[str, list[str]]) -> None:
         super().__init__("; ".join(f"{field}: {message}" for field, found in errors.items() for message in found))
         self.errors = errors
+
+
+class InvalidTarget(InvalidFields):
+    """The target can't carry a run."""
 
 
 class InvalidGenerators(BenchmarksError):
@@ -45,9 +49,5 @@ class InvalidGenerators(BenchmarksError):
         self.errors = {"generators": messages}
 
 
-class InvalidOptions(BenchmarksError):
-    """Options that the program would refuse or the panel does not allow; `errors` holds messages by option."""
-
-    def __init__(self, errors: dict[str, list[str]]) -> None:
-        self.errors = errors
-        super().__init__("; ".join(f"{name}: {message}" for name, found in errors.items() for message in found))
+class InvalidOptions(InvalidFields):
+    """Options that the program would refuse or the panel does not allow, by their names."""

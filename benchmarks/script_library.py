@@ -8,18 +8,17 @@ from django.db.models import F, OuterRef, QuerySet, Subquery
 
 from benchmarks.engines.pgbench import gate
 from benchmarks.engines.pgbench.scripts import NAME_CHARACTERS
-from benchmarks.errors import BenchmarksError, InvalidOptions
+from benchmarks.errors import InvalidFields, InvalidOptions
 from benchmarks.models import Script, ScriptVersion
 
 DESCRIPTION_CHARACTERS = 500
 
 
-class InvalidScript(BenchmarksError):
-    """A script that can't be kept; `errors` holds messages by field, `line` is the one of the text that is meant."""
+class InvalidScript(InvalidFields):
+    """A script that can't be kept; `line` is the one of the text that is meant."""
 
     def __init__(self, errors: dict[str, list[str]], line: int | None = None) -> None:
-        super().__init__("; ".join(f"{field}: {message}" for field, found in errors.items() for message in found))
-        self.errors = errors
+        super().__init__(errors)
         self.line = line
 
 

@@ -1,6 +1,7 @@
 """A run's page as one file: everything inside it, nothing loaded, no script."""
 
 import shlex
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from benchmarks.charting import planned_seconds
 from benchmarks.conditions import words
 from benchmarks.exporting.drawing import Line, draw
 from benchmarks.models import PoolSample, Run, RunOutput, Sample
+from benchmarks.thinning import thinned
 
 LOG_LINES = 200
 DRAWN_AT_MOST = 2_000
@@ -48,8 +50,8 @@ def _style() -> str:
 
 
 def _drawings(run: Run) -> list[Any]:
-    samples = _thin(list(run.samples.order_by("attempt", "seq")))
-    pool = _thin(list(run.pool_samples.order_by("attempt", "seq")))
+    samples = list(run.samples.order_by("attempt", "seq"))
+    pool = list(run.pool_samples.order_by("attempt", "seq"))
     last = max([one.t for one in samples[-1:]] + [one.t for one in pool[-1:]] + [0.0])
     span = max(float(planned_seconds(run) or 0.0), last)
     charts = (
@@ -68,9 +70,7 @@ def _percentiles(samples: list[Sample]) -> list[Line]:
 
 
 def _line(label: str, rows: list[Sample] | list[PoolSample], name: str) -> Line:
-    return Line(label, [(row.t, getattr(row, name)) for row in rows])
-
-
-def _thin(rows: list[Any]) -> list[Any]:
-    step = -(-len(rows) // DRAWN_AT_MOST)
-    return rows[:: step or 1]
+    points = [(row.t, getattr(row, name)) for row in rows]
+    return Line(
+        label, [(t, value) for t, value in thinned(points, DRAWN_AT_MOST, t=itemgetter(0), value=itemgetter(1))]
+    )

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from benchmarks.errors import BenchmarksError, IllegalTransition
+from benchmarks.errors import IllegalTransition, InvalidFields
 from benchmarks.models import AppliedProfile, SettingsProfile
 from benchmarks.profiles import checking
 from benchmarks.profiles.text import MOST_SETTINGS
@@ -16,12 +16,8 @@ _SETTING = re.compile(r"[a-z_][a-z0-9_]*(?:\.[a-z_][a-z0-9_]*)?")
 VALUE_CHARACTERS = 500
 
 
-class InvalidProfile(BenchmarksError):
-    """What was given is no profile; `errors` holds messages by field."""
-
-    def __init__(self, errors: dict[str, list[str]]) -> None:
-        self.errors = errors
-        super().__init__("; ".join(f"{name}: {message}" for name, found in errors.items() for message in found))
+class InvalidProfile(InvalidFields):
+    """What was given is no profile."""
 
 
 def create(*, name: str, values: Mapping[str, str], description: str = "", author: Any = None) -> SettingsProfile:
