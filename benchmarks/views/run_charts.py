@@ -130,9 +130,10 @@ def tables_of(course: dict[str, Any]) -> Iterator[Table]:
 def _of_samples(run: Run) -> tuple[Chart, Chart]:
     words = engine(run.engine).WORDS
     source = f"{words.program}'s {words.interval}s"
+    logged = "; p50 to p99 from its log" if run.options.get("percentiles") else ""
     return (
         Chart("tps", "Throughput", f"{words.unit}s per second", source),
-        Chart("latency", "Latency", "ms, band: ± one standard deviation", source),
+        Chart("latency", "Latency", "ms, band: ± one standard deviation", source + logged),
     )
 
 
