@@ -1,12 +1,13 @@
 """Whole runs with everything around them watched, and what is kept of it."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from benchmarks.models import Look, LookKind, Run, Status
 from benchmarks.overlays import sight
-from panel.quickstart.servers import PgBouncerServer
+from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools.models import Pool, Pooler
 from tests.live.benchmarks.conftest import Submit, execute
 
@@ -22,6 +23,17 @@ def looks_of(run: Run, kind: LookKind) -> list[dict[str, Any]]:
     return [look.figures for look in run.looks.filter(kind=kind)]
 
 
+@pytest.fixture
+def sleeper(postgres: PostgresServer, bench: str) -> Iterator[None]:
+    """A session that is active and waits throughout: those of a load may be between two statements at every look."""
+    session = postgres.connect(bench)
+    session.pgconn.send_query(b"SELECT pg_sleep(60)")
+    yield
+    session.cancel()
+    session.close()
+
+
+@pytest.mark.usefixtures("sleeper")
 def test_a_pooled_run_keeps_what_pooler_server_host_and_generator_did(pool: Pool, submit: Submit) -> None:
     run = execute(submit(pool, clients=8, threads=2, duration=5, builtin="tpcb-like"))
     assert (run.status, run.error) == (Status.SUCCEEDED, "")
@@ -29,8 +41,8 @@ def test_a_pooled_run_keeps_what_pooler_server_host_and_generator_did(pool: Pool
     assert max(figures["wait_ms"] or 0 for figures in pooler) > 0
     assert max(figures["transactions_per_s"] or 0 for figures in pooler) > 10
     assert any(figures.get("commits_per_s") for figures in server)
-    assert any(figures["states"].get("active") for figures in server)
-    assert any(figures["waits"] for figures in server)
+    assert all(figures["states"]["active"] >= 1 and figures["waits"]["Timeout:PgSleep"] == 1 for figures in server)
+    assert max(sum(figures["states"].values()) for figures in server) >= 3  # the sleeper, and the pool's two
     assert all(0 <= figures["cpu_percent"] <= 100 and figures["memory_available_bytes"] > 0 for figures in host)
     assert max(figures["cpu_percent"] for figures in generator) > 0
     assert max(figures["pooler_cpu_percent"] for figures in generator) > 0
