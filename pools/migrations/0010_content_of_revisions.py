@@ -1,10 +1,9 @@
 import json
-import zlib
 
 import django.db.models.deletion
 from django.db import migrations, models
 
-FAST = 1
+from pools.packing import packed, unpacked
 
 
 def move_out(apps, schema_editor):
@@ -16,7 +15,7 @@ def move_out(apps, schema_editor):
             revision_id=one.pk,
             sealed_files=one.sealed_files,
             sealed_given=one.sealed_given,
-            packed_wishes=zlib.compress(text_of(one.wishes).encode(), FAST),
+            packed_wishes=packed(text_of(one.wishes)),
         )
 
 
@@ -24,7 +23,7 @@ def move_back(apps, schema_editor):
     """The reverse of `move_out`."""
     revisions = apps.get_model("pools", "Revision").objects
     for one in apps.get_model("pools", "RevisionContent").objects.order_by("pk").iterator(chunk_size=1):
-        wishes = wishes_of(zlib.decompress(one.packed_wishes).decode())
+        wishes = wishes_of(unpacked(bytes(one.packed_wishes)))
         kept = {"sealed_files": one.sealed_files, "sealed_given": one.sealed_given, "wishes": wishes}
         revisions.filter(pk=one.revision_id).update(**kept)
 

@@ -2,7 +2,6 @@
 
 import json
 import uuid
-import zlib
 from base64 import b64decode, b64encode, b85decode
 from collections.abc import Mapping
 from functools import cached_property
@@ -17,6 +16,7 @@ from panel import crypto
 from pools.errors import IllegalTransition
 from pools.models.poolers import Pooler
 from pools.models.wishes import Wishes
+from pools.packing import packed, unpacked
 
 
 class RevisionState(models.TextChoices):
@@ -28,8 +28,7 @@ class RevisionState(models.TextChoices):
     FAILED = "failed", "failed"
 
 
-PACKED = "zlib:"  # what was sealed in November 2026 has no such sign: plain JSON at first ("{"), then base 85
-FAST = 1  # of zlib's levels; ten times as quick as the usual one, and a fifth larger
+PACKED, PACKED_BEFORE = "packed:", "zlib:"  # what was sealed earlier has neither: JSON ("{"), then base 85
 
 FINAL = {RevisionState.APPLIED, RevisionState.ROLLED_BACK, RevisionState.FAILED}
 
@@ -142,7 +141,7 @@ class RevisionContent(models.Model):
             revision=revision,
             sealed_files=crypto.seal(_packed(files), revision.secret_owner),
             sealed_given=crypto.seal(_packed(given), revision.secret_owner) if given else "",
-            packed_wishes=zlib.compress(Wishes.of(wishes).text.encode(), FAST),
+            packed_wishes=packed(Wishes.of(wishes).text),
         )
 
     @cached_property
@@ -158,19 +157,17 @@ class RevisionContent(models.Model):
     @cached_property
     def wishes(self) -> Wishes:
         """See `Revision.wishes`."""
-        return Wishes.from_text(zlib.decompress(self.packed_wishes).decode())
+        return Wishes.from_text(unpacked(bytes(self.packed_wishes)))
 
     def _unsealed(self, sealed: str) -> dict[str, str]:
         text = crypto.unseal(sealed, self.revision.secret_owner)
-        plain: str | bytes = text
-        if text.startswith(PACKED):
-            plain = zlib.decompress(b64decode(text[len(PACKED) :]))
+        if text.startswith((PACKED, PACKED_BEFORE)):
+            text = unpacked(b64decode(text.partition(":")[2]))
         elif text and not text.startswith("{"):
-            plain = zlib.decompress(b85decode(text))
-        found: dict[str, str] = json.loads(plain or "{}")
+            text = unpacked(b85decode(text))
+        found: dict[str, str] = json.loads(text or "{}")
         return found
 
 
 def _packed(texts: dict[str, str]) -> str:
-    """A tenth of the size: ten thousand entries are much alike."""
-    return PACKED + b64encode(zlib.compress(json.dumps(texts).encode(), FAST)).decode()
+    return PACKED + b64encode(packed(json.dumps(texts))).decode()

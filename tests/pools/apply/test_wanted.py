@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from base64 import b85encode
+from base64 import b64encode, b85encode
 
 import pytest
 
@@ -65,7 +65,9 @@ def test_pools_to_standbys_do_not_wait_for_the_primary(live: Revision) -> None:
 
 def test_what_earlier_releases_sealed_can_still_be_read(live: Revision) -> None:
     texts = {"pooldeck.ini": "[databases]\n"}
-    for packed in (json.dumps(texts), b85encode(zlib.compress(json.dumps(texts).encode())).decode()):
+    plain = json.dumps(texts)
+    short = zlib.compress(plain.encode())
+    for packed in (plain, b85encode(short).decode(), f"zlib:{b64encode(short).decode()}"):
         old = Revision.objects.get(pk=live.pk)
         old.content.sealed_files = crypto.seal(packed, old.secret_owner)
         assert old.files == texts
