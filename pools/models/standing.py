@@ -1,8 +1,8 @@
 """The pools of one pooler as an apply finds them: nearly all of ten thousand are settled, and known by their keys."""
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any
 from uuid import UUID
 
 from django.db.models import TextField
@@ -11,13 +11,15 @@ from django.db.models.functions import Cast
 
 from pools.models.clusters import Cluster
 from pools.models.poolers import Pooler
-from pools.models.pools import Pool
+from pools.models.pools import Pool, PoolQuerySet
 from pools.models.states import PoolState
 
 SETTLED = (PoolState.APPLIED, PoolState.DRIFTED)
-OF_SETTLED = ("id", "name", "cluster_id")
-TIMES = ("created_at", "updated_at")  # nobody renders them, and to read them takes longest
-OF_OTHERS = tuple(field.attname for field in Pool._meta.concrete_fields if field.name not in TIMES)
+OF_SETTLED = ("id", "cluster_id", "name")
+UNREAD = frozenset({"pooler_id", "created_at", "updated_at", "state_reason", "paused_until"})  # nobody renders them
+OF_OTHERS = tuple(field.attname for field in Pool._meta.concrete_fields if field.attname not in UNREAD)
+LEADING = ("cluster_id", "through_id")
+AS_TEXT = frozenset({"id", "settings", *LEADING})  # what Django takes longest to make values of
 
 
 class Standing(Collection[Pool]):
@@ -34,19 +36,21 @@ class Standing(Collection[Pool]):
     @classmethod
     def of(cls, pooler: Pooler, known: Collection[str]) -> "Standing":
         """What stands in the records; of the settled pools those that are not `known` (keys) are read at once."""
+        if not known:
+            return cls.whole(pooler)
         order = _states(pooler, known)
         settled = {key: state for key, (state, leaves) in order.items() if state in SETTLED and not leaves}
         kept = {key: state for key, state in settled.items() if key in known}
         rows = Pool.objects.filter(pooler=pooler)
         if len(kept) == len(settled):  # as nearly always
             rows = rows.exclude(state__in=SETTLED, removal_requested_at=None)
-        read = {pool.key: pool for pool in _made(pooler, OF_OTHERS, rows.values_list(*OF_OTHERS))}
-        return cls(pooler, order, kept, [read[key] for key in order if key in read and key not in kept])
+        return cls(pooler, order, kept, [pool for pool in _read(pooler, rows, OF_OTHERS) if pool.key not in kept])
 
     @classmethod
     def whole(cls, pooler: Pooler) -> "Standing":
         """All of them read."""
-        return cls.of(pooler, ())
+        pools = _read(pooler, Pool.objects.filter(pooler=pooler), OF_OTHERS)
+        return cls(pooler, [pool.key for pool in pools], {}, pools)
 
     def items(self) -> Iterator[tuple[str, Pool | None]]:
         """Each key with its pool, by name; None for one that is settled."""
@@ -64,8 +68,8 @@ class Standing(Collection[Pool]):
 
     @cached_property
     def _all(self) -> list[Pool]:
-        rows = Pool.objects.filter(pooler=self.pooler).values_list(*OF_SETTLED) if self.settled else ()
-        read = {pool.key: pool for pool in _made(self.pooler, OF_SETTLED, rows) if pool.key in self.settled}
+        settled = _read(self.pooler, Pool.objects.filter(pooler=self.pooler), OF_SETTLED) if self.settled else ()
+        read = {pool.key: pool for pool in settled if pool.key in self.settled}
         for key, pool in read.items():  # as it was found then, whatever became of it since
             pool.state, pool.removal_requested_at = self.settled[key], None
         read |= {pool.key: pool for pool in self.others}
@@ -73,25 +77,31 @@ class Standing(Collection[Pool]):
 
 
 def _states(pooler: Pooler, known: Collection[str]) -> dict[str, tuple[str, bool]]:
-    """Key → state and whether it is to be removed, by name; ids are read as text, since an UUID takes long to make."""
+    """Key → state and whether it is to be removed, by name; an id or a time takes longer to make than its text."""
     keys = {key.replace("-", ""): key for key in known}
-    rows = Pool.objects.filter(pooler=pooler).annotate(text=Cast("id", TextField()))
+    rows = Pool.objects.filter(pooler=pooler)
+    texts = rows.annotate(text=Cast("id", TextField()), leaves=Cast("removal_requested_at", TextField()))
     return {
-        keys.get(text.replace("-", "")) or str(UUID(text)): (state, bool(at))
-        for text, state, at in rows.values_list("text", "state", "removal_requested_at")
+        keys.get(text.replace("-", "")) or str(UUID(text)): (state, leaves is not None)
+        for text, state, leaves in texts.values_list("text", "state", "leaves")
     }
 
 
-def _made(pooler: Pooler, names: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> list[Pool]:
-    """Pools of which the other fields are read when they are used.
+def _read(pooler: Pooler, rows: PoolQuerySet, names: tuple[str, ...]) -> list[Pool]:
+    """Pools by name, of which other fields than these are read when they are used.
 
     Made as Django unpickles a record: of ten thousand, `__init__` would take most of the time; and a join would make a
     cluster of its own for each.
     """
+    texts = {f"{name}_text": Cast(name, TextField()) for name in names if name in AS_TEXT}
+    columns = [f"{name}_text" if name in AS_TEXT else name for name in names]
+    shared: dict[object, UUID] = {}
     found = []
-    for row in rows:
+    for row in rows.annotate(**texts).values_list(*columns):
         pool = Pool.__new__(Pool)
-        pool.__dict__.update(zip(names, row, strict=True), pooler_id=pooler.pk)
+        fields = pool.__dict__
+        fields.update(zip(names, row, strict=True), pooler_id=pooler.pk)
+        _give_types(fields, shared)
         pool._state = ModelState()
         pool._state.adding, pool._state.db = False, pooler._state.db
         found.append(pool)
@@ -99,3 +109,15 @@ def _made(pooler: Pooler, names: tuple[str, ...], rows: Iterable[tuple[Any, ...]
     for pool in found:
         pool._state.fields_cache = {"cluster": clusters[pool.cluster_id], "pooler": pooler}
     return found
+
+
+def _give_types(fields: dict[str, object], shared: dict[object, UUID]) -> None:
+    """Make of what was read `AS_TEXT` what the fields hold; `shared` are the ids that many pools lead to."""
+    digits = str(fields["id"]).replace("-", "")
+    fields["id"] = UUID(int=int(digits, 16))
+    fields["key"] = f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+    for name in LEADING:
+        if text := fields.get(name):
+            fields[name] = shared.get(text) or shared.setdefault(text, UUID(str(text)))
+    if text := fields.get("settings"):
+        fields["settings"] = {} if text == "{}" else json.loads(str(text))
