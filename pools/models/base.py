@@ -1,6 +1,7 @@
 """What registered records share: a UUID, a version against lost updates, times; and the login of a server."""
 
 import uuid
+from functools import cached_property
 from typing import Any, Self
 
 from django.db import models
@@ -20,6 +21,11 @@ class Versioned(models.Model):
 
     class Meta:
         abstract = True
+
+    @cached_property
+    def key(self) -> str:
+        """Its id as text, by which files and revisions know it, and which is compared faster than an UUID."""
+        return str(self.pk)
 
     def edit(self, expected_version: int | None, **values: Any) -> Self:
         """Write `values` if nobody wrote since `expected_version` (None: whatever stands); raises `Stale`."""

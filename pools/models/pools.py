@@ -1,6 +1,5 @@
 """Pools: what clients connect to by name."""
 
-from functools import cached_property
 from uuid import UUID
 
 from django.db import models
@@ -70,11 +69,6 @@ class Pool(Versioned):
 
     def __str__(self) -> str:
         return self.name
-
-    @cached_property
-    def key(self) -> str:
-        """Its id as text, by which files and revisions know it, and which is compared faster than an UUID."""
-        return str(self.pk)
 
     @property
     def way(self) -> tuple[UUID, str]:

@@ -11,7 +11,6 @@ BOOKKEEPING = frozenset(
 ) | {"removal_requested_at"}
 WISHED = tuple(field for field in Pool._meta.concrete_fields if field.name not in BOOKKEEPING)
 COLUMNS = tuple(field.attname for field in WISHED)
-KEYS = tuple(field.attname for field in WISHED if field.is_relation)
 NOT_LIVE = frozenset({PoolState.ROLLED_BACK, PoolState.FAILED})  # what was asked for; something else is live
 LONGEST_SUMMARY = 300
 NOTHING = "nothing"
@@ -53,9 +52,11 @@ def live_wishes(pooler: Pooler) -> Wishes:
 
 def of_pool(pool: Pool) -> dict[str, Any]:
     """The wished fields of one pool by column, with its id and, for readers, its cluster's name."""
-    values = {name: getattr(pool, name) for name in COLUMNS}
-    keys = {name: str(values[name]) for name in KEYS if values[name]}
-    return {"id": pool.key, "cluster_name": pool.cluster.name, **values, **keys}
+    read = pool.__dict__  # else each field would be asked for through a descriptor
+    values = {name: read[name] if name in read else getattr(pool, name) for name in COLUMNS}
+    cluster, through = pool.cluster, values["through_id"]
+    values |= {"cluster_id": cluster.key, "through_id": str(through) if through else None}
+    return {"id": pool.key, "cluster_name": cluster.name, **values}
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
