@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from uuid import UUID
 
 from pools.models import Pool, Pooler, PoolState, Standing
@@ -52,8 +53,8 @@ class Drafting:
 
     @cached_property
     def entries(self) -> list[Entry]:
-        """Pending pools as they are asked for, all others as they are live; each name once."""
-        return [*self.staying, *(entry for _, entry in self.asked)]
+        """Pending pools as they are asked for, all others as they are live, by name; each name once."""
+        return sorted((*self.staying, *(entry for _, entry in self.asked)), key=attrgetter("name"))
 
     @cached_property
     def staying(self) -> list[Entry]:
@@ -107,6 +108,7 @@ class Drafting:
             found[SETTINGS] = self.wish.text
         found[USERLIST] = render.userlist(kept, self._secrets(render.users(kept)))
         found[DATABASES] = render.databases(self.entries, self.wish.users, self.reader.line)
+        self.reader.know(found[DATABASES], self.entries)
         included = render.with_include(self.main, self.folder)
         if SETTINGS in found:
             included = self._with_settings(included)

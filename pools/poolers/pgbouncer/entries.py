@@ -1,7 +1,7 @@
 """Entries of PgBouncer's [databases] section: from a pool, to a line, and back."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 from uuid import UUID
@@ -83,12 +83,31 @@ class Entry(NamedTuple):
         return f"; pool {self.pool}\n{self.name} = {where}{login}{look_up} {held}{others}"
 
 
+class Login(NamedTuple):
+    """How PgBouncer gets to a server for a pool: the fields of its entry between its name and its mode."""
+
+    host: str
+    port: int
+    database: str
+    user: str
+    password: str
+    auth_user: str
+
+
 class Found:
     """What is known of clusters, for one apply: each password and each address is read once, whatever the pools."""
 
     def __init__(self) -> None:
         self._passwords: dict[tuple[UUID, str], str] = {}
         self._addresses: dict[tuple[UUID, str], tuple[str, int, str]] = {}
+        self._logins: dict[tuple[object, ...], Login] = {}
+
+    def login(self, pool: Pool) -> Login:
+        """How servers are logged in to for it; raises `Rejected` where PgBouncer would misread that."""
+        key = (pool.cluster_id, pool.through_id, pool.target, pool.database, pool.user)
+        if key not in self._logins:
+            self._logins[key] = self._login(pool)
+        return self._logins[key]
 
     def password(self, pool: Pool, role: str) -> str:
         """The password of a role of the pool's cluster; raises `Rejected` where there is none to be used."""
@@ -111,25 +130,24 @@ class Found:
         hosts, port, _ = self.address(pool)
         return [(host, port) for host in hosts.split(",")]
 
+    def _login(self, pool: Pool) -> Login:
+        host, port, _ = self.address(pool)
+        return Login(
+            host=_sound(pool, "host", host),
+            port=port,
+            database=_sound(pool, "database", pool.database),
+            user=_sound(pool, "user", pool.user),
+            password=self.password(pool, pool.user) if pool.user else "",
+            auth_user="" if pool.user else _sound(pool, "user for look-ups", looked_up_by(pool)),
+        )
+
 
 def of_pool(pool: Pool, version: Version, known: Found) -> Entry:
     """The entry a pool asks for; raises `Rejected` where PgBouncer would misread it."""
     if problem := names.pool_name_problem(pool.name):
         raise Rejected(f"pool name {problem}", pool.pk)
-    host, port, _ = known.address(pool)
-    return Entry(
-        pool=pool.key,
-        name=pool.name,
-        host=_sound(pool, "host", host),
-        port=port,
-        database=_sound(pool, "database", pool.database),
-        user=_sound(pool, "user", pool.user),
-        password=known.password(pool, pool.user) if pool.user else "",
-        auth_user="" if pool.user else _sound(pool, "user for look-ups", looked_up_by(pool)),
-        mode=pool.mode,
-        size=pool.size,
-        settings=_settings_of(pool, version),
-    )
+    login = known.login(pool)
+    return Entry(pool.key, pool.name, *login, pool.mode, pool.size, _settings_of(pool, version))
 
 
 def looked_up_by(pool: Pool) -> str:
@@ -187,31 +205,38 @@ class Reader:
     def read(self, text: str) -> list[Entry]:
         """The entries of a file this module wrote; other lines are passed over."""
         if text not in self._texts:
-            self._texts[text] = list(self._found(text) if self._lines else map(self._of, LINES.findall(text)))
+            self._texts[text] = self._among_known(text) if self._lines else self._parsed(text)
         return list(self._texts[text])
+
+    def know(self, text: str, written: list[Entry]) -> None:
+        """These are the entries that a text was written of, so that it need not be taken apart."""
+        self._texts[text] = written
 
     def line(self, entry: Entry) -> str:
         """`Entry.line`, which is what was read where it was read."""
         return self._written.get(id(entry)) or entry.line()
 
-    def _found(self, text: str) -> Iterator[Entry]:
+    def _among_known(self, text: str) -> list[Entry]:
         """The entries of a text most of whose lines were read before: only the others are matched."""
-        known = self._lines
+        known, found = self._lines, []
         for line in text.removesuffix("\n").split(f"\n{START}"):
             if entry := known.get(line):
-                yield entry
+                found.append(entry)
             else:
-                yield from map(self._of, LINES.findall(START + line))
+                found += self._parsed(START + line)
+        return found
 
-    def _of(self, found: tuple[str, ...]) -> Entry:
-        line, pool, name, host, port, database, user, password, auth_user, size, mode, pairs = found
-        if pairs:
-            entry = _of_pairs(pool, name, pairs)
-        else:
-            entry = Entry(pool, name, host, int(port), database, user, password, auth_user, mode, int(size))
-            self._written[id(entry)] = START + line
-        self._lines[line] = entry
-        return entry
+    def _parsed(self, text: str) -> list[Entry]:
+        entries = []
+        for line, pool, name, host, port, database, user, password, auth_user, size, mode, pairs in LINES.findall(text):
+            if pairs:
+                entry = _of_pairs(pool, name, pairs)
+            else:
+                entry = Entry(pool, name, host, int(port), database, user, password, auth_user, mode, int(size))
+                self._written[id(entry)] = START + line
+            self._lines[line] = entry
+            entries.append(entry)
+        return entries
 
 
 def read(text: str) -> list[Entry]:
@@ -243,7 +268,9 @@ def _sound(pool: Pool, what: str, value: str) -> str:
     return value
 
 
-def _settings_of(pool: Pool, version: Version) -> dict[str, str]:
+def _settings_of(pool: Pool, version: Version) -> Mapping[str, str]:
+    if pool.user and not pool.settings:  # as most of ten thousand
+        return NO_SETTINGS
     for _, fault in catalogue.problems(CATALOGUE, Scope.POOL, pool.settings, version):
         raise Rejected(f"pool {pool}: {fault}", pool.pk)
     asked = {releases.key_in(name, version): values.text_of(value) for name, value in sorted(pool.settings.items())}

@@ -33,7 +33,8 @@ def secrets_of(
     secrets = {pooler.admin_user: pooler.admin_password, **kept}
     brought = {(entry.role, entry.password): entry for entry in staying}
     live = ((entry, before.get(role, secret or kept.get(role, ""))) for (role, secret), entry in brought.items())
-    for entry, secret in chain(live, ((entry, found.password(pool, entry.role)) for pool, entry in asked)):
+    now = ((entry, entry.password or found.password(pool, entry.role)) for pool, entry in asked)
+    for entry, secret in chain(live, now):
         role = entry.role
         if secrets.setdefault(role, secret) != secret:
             raise Rejected(

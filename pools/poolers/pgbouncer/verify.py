@@ -4,6 +4,7 @@ import select
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import closing
+from operator import attrgetter
 from uuid import UUID
 
 import psycopg
@@ -18,6 +19,7 @@ from pools.poolers.pgbouncer.entries import Entry
 LOGIN_TIMEOUT_S = 20
 SOON_S = 2
 COLUMNS = ("host", "port", "database", "force_user", "pool_size", "pool_mode", "max_connections")
+PLAIN = attrgetter("host", "port", "database", "user", "size", "mode", "size")  # the same of an entry without settings
 RESERVE_COLUMNS = {"reserve_pool": "reserve_pool_size", "reserve_pool_size": "reserve_pool"}  # renamed in 1.24
 
 
@@ -41,7 +43,7 @@ def faults(shown: console.Table, entries: Iterable[Entry]) -> dict[UUID, str]:
     found = {}
     for entry in entries:
         row = live.get(entry.name)
-        if row and not entry.settings and compared(row) == _values(entry):  # as most of ten thousand
+        if row and compared(row) == PLAIN(entry) and not entry.settings:  # as most of ten thousand
             continue
         if fault := _difference(shown.row(row) if row else None, entry):
             found[UUID(entry.pool)] = fault
