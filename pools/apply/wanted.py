@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cached_property
 from itertools import groupby
 from typing import Any, Self
 from uuid import UUID
@@ -16,7 +17,7 @@ from pools.poolers.kind import Way
 RETRY_UNREACHABLE_AFTER = timedelta(seconds=10)
 REST = timedelta(seconds=60)  # after a cluster let nobody in
 MOST_NAMED = 10
-ROWS_AT_ONCE = 500  # within what any database takes as parameters of one statement
+ROWS_AT_ONCE = 2000  # well within the 32,766 parameters that SQLite takes of one statement, and PostgreSQL 65,535
 REFUSED = (PoolState.ROLLED_BACK, PoolState.FAILED, PoolState.DRIFTED)
 ASKED = ("settings", "user_settings", "settings_state", "version", "wish_cause")
 
@@ -51,12 +52,12 @@ class Wanted:
         """Pools to be removed."""
         return self.pools.leaving
 
-    @property
+    @cached_property
     def pending(self) -> list[Pool]:
         """Pools to be rendered anew."""
         return [pool for pool in self.pools.others if pool.state == PoolState.PENDING]
 
-    @property
+    @cached_property
     def changed(self) -> list[Pool]:
         """Pools to be rendered anew or removed."""
         return [*self.pending, *self.leaving]
