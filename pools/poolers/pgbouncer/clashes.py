@@ -25,6 +25,11 @@ class FoundBy(Enum):
     ENTRY = "user="
 
 
+def possible(version: Version, wanted: Iterable[Entry]) -> bool:
+    """Whether any of the two can be, so that the pooler has to be asked what it has now."""
+    return version < TOLERANT or not all(entry.user for entry in wanted)
+
+
 def losing_their_user(forced: Forced, wanted: Iterable[Entry]) -> set[str]:
     """Names of entries that have a fixed user now and shall have none."""
     return {entry.name for entry in wanted if not entry.user and forced.get(entry.name)}

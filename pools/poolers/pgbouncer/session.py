@@ -142,6 +142,8 @@ class PgBouncerSession:
 
     def _leaving_first(self, wanted: list[Entry], contents: Files) -> set[str]:
         """Names of entries that one reload has to be without; raises `Rejected` where the operator's would have to."""
+        if not clashes.possible(self.version, wanted):
+            return set()
         shown = console.table(self.connection, "databases")
         name, user = (shown.columns.index(column) for column in ("name", "force_user"))
         forced = {row[name]: row[user] for row in shown.rows}
