@@ -7,7 +7,7 @@ from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 from rest_framework.viewsets import ModelViewSet
 
-from benchmarks.ceiling_forms import LIMITS, faults
+from benchmarks.forms.ceilings import LIMITS, faults
 from benchmarks.models import Ceiling
 from panel.accounts.permissions import HasScope
 from pools.api.known_fields import KnownFields

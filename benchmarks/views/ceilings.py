@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from benchmarks.ceiling_forms import CeilingForm
+from benchmarks.forms.ceilings import CeilingForm
 from benchmarks.models import Ceiling
 from pools.views.access import View
 

@@ -11,7 +11,7 @@ from benchmarks import submitting
 from benchmarks.engines import engine
 from benchmarks.engines.contract import Tables
 from benchmarks.errors import BenchmarksError, InvalidTarget, QueueDown
-from benchmarks.forms import DatasetForm
+from benchmarks.forms.runs import DatasetForm
 from benchmarks.models import Dataset, Purpose, Run
 from benchmarks.views.facts import facts_of
 from pools.errors import PoolsError

@@ -7,7 +7,7 @@ from benchmarks.datasets import DatasetFacts
 from benchmarks.engines import engine
 from benchmarks.engines.contract import Tables
 from benchmarks.errors import Refused
-from benchmarks.forms import DatasetForm, RunForm
+from benchmarks.forms.runs import DatasetForm, RunForm
 from benchmarks.models import Purpose
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster

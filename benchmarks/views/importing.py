@@ -5,7 +5,7 @@ from django.shortcuts import redirect, render
 
 from benchmarks import importing
 from benchmarks.errors import BenchmarksError
-from benchmarks.forms import ImportForm
+from benchmarks.forms.runs import ImportForm
 from panel.accounts.permissions import person
 from pools.views.access import staff_only
 

@@ -10,8 +10,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_safe
 
 from benchmarks.errors import IllegalTransition
+from benchmarks.forms.profiles import ProfileForm, ProposalForm, initial_of
 from benchmarks.models import AppliedProfile, SettingsProfile
-from benchmarks.profile_forms import ProfileForm, ProposalForm, initial_of
 from benchmarks.profiles import checking, keeping, restarting
 from benchmarks.profiles.keeping import InvalidProfile
 from benchmarks.profiles.proposing import propose

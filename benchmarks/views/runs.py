@@ -17,7 +17,7 @@ from benchmarks import sparklines, submitting
 from benchmarks.api.filters import RunFilter
 from benchmarks.engines import engine
 from benchmarks.errors import BenchmarksError, InvalidGenerators, InvalidOptions, InvalidTarget, QueueDown
-from benchmarks.forms import Route, RunForm, initial_of
+from benchmarks.forms.runs import Route, RunForm, initial_of
 from benchmarks.latencies import sampling
 from benchmarks.models import Purpose, Run, ScriptVersion, Status, Validity
 from benchmarks.models.runs import Gate, RunQuerySet

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks import dry_runs, script_library
 from benchmarks.errors import BenchmarksError, InvalidOptions, InvalidTarget, QueueDown
-from benchmarks.library_forms import DryRunForm, ScriptForm
+from benchmarks.forms.library import DryRunForm, ScriptForm
 from benchmarks.models import Run, RunOutput, Script, ScriptVersion
 from benchmarks.script_library import InvalidScript
 from benchmarks.views.ids import id_of

@@ -9,7 +9,7 @@ from benchmarks import engines
 from benchmarks.engines import pgbench
 from benchmarks.engines.contract import Field
 from benchmarks.errors import BenchmarksError
-from benchmarks.forms import RunForm
+from benchmarks.forms.runs import RunForm
 from tests.benchmarks.records import a_run
 from tests.callers import person
 

@@ -7,15 +7,16 @@ from django import forms
 from django.db.models import TextChoices
 from django.forms import BoundField
 
-from benchmarks import generator_fields, lacked_options, load_options, program_versions, threshold_fields
+from benchmarks import load_options, program_versions
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES, availability
 from benchmarks.engines.contract import Field
 from benchmarks.errors import InvalidOptions
-from benchmarks.generator_fields import WithGenerators
+from benchmarks.forms import generator_fields, lacked_options, threshold_fields
+from benchmarks.forms.generator_fields import WithGenerators
+from benchmarks.forms.profiles import offer_profiles
+from benchmarks.forms.script_fields import SHOWN_APART, WithScripts
+from benchmarks.forms.threshold_fields import WithThresholds
 from benchmarks.models import Purpose, Run
-from benchmarks.profile_forms import offer_profiles
-from benchmarks.script_forms import SHOWN_APART, WithScripts
-from benchmarks.threshold_fields import WithThresholds
 from pools.forms import Typed
 from pools.models import Cluster, Pool
 

@@ -3,8 +3,8 @@
 import pytest
 
 from benchmarks import script_library
-from benchmarks.forms import RunForm, initial_of
-from benchmarks.script_forms import read, written
+from benchmarks.forms.runs import RunForm, initial_of
+from benchmarks.forms.script_fields import read, written
 from tests.benchmarks.records import a_run, the_options
 
 pytestmark = pytest.mark.django_db

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from benchmarks.engines.pgbench import fields_for
-from benchmarks.lacked_options import parted, why
+from benchmarks.forms.lacked_options import parted, why
 from benchmarks.models import Generator
 from tests.callers import bearer, person
 from tests.pools.records import a_cluster
