@@ -94,14 +94,14 @@ class ConsoleSample:
 class Draft:
     """A configuration ready to go live; `texts` go into the revision, `before` is what a rollback puts back.
 
-    `changed` pools are asked for anew; of these, `moved` ones lead to other servers, or by another login.
+    `changed` pools (keys) are asked for anew; of these, `moved` ones lead to other servers, or by another login.
     `settings_changed`: the pooler's own settings, users or files are rendered anew. `gone` files are to be removed.
     """
 
     texts: dict[str, str] = field(repr=False)
     before: Files = field(repr=False)
-    changed: frozenset[UUID]
-    moved: frozenset[UUID]
+    changed: frozenset[str]
+    moved: frozenset[str]
     settings_changed: bool = False
     gone: frozenset[str] = frozenset()
 

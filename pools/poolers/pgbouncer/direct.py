@@ -25,13 +25,13 @@ class Direct:
         self.away: dict[Way, str] = {}  # why nobody is let in there, and nothing is tried there twice
         self.there: set[Way] = set()
 
-    def try_changed(self, changed: Collection[Pool], moved: Collection[UUID]) -> int:
+    def try_changed(self, changed: Collection[Pool], moved: Collection[str]) -> int:
         """Log in as each of the moved pools, and once to where the others lead; the number of logins of the first.
 
         Raises `Rejected` for all pools whose login failed, and first `ClusterBusy` for all ways that lead nowhere. All
         are tried, so that many bad pools cost one attempt and not one each.
         """
-        ways = {_login(pool): pool for pool in changed if pool.pk in moved}
+        ways = {_login(pool): pool for pool in changed if pool.key in moved}
         reasons: dict[UUID, str] = {}
         for pool in ways.values():
             if pool.way in self.away:
@@ -44,7 +44,7 @@ class Direct:
             except ClusterBusy as fault:
                 self.away |= fault.reasons
             except ClusterUnreachable as error:
-                blamed = [one.pk for one in changed if one.pk in moved and _login(one) == _login(pool)]
+                blamed = [one.pk for one in changed if one.key in moved and _login(one) == _login(pool)]
                 reasons |= dict.fromkeys(blamed, f"pool {pool} was not tried: {error}")
         for pool in {pool.way: pool for pool in changed}.values():
             self.silence_of(pool)
@@ -66,7 +66,7 @@ class Direct:
             self.away |= {pool.way: words} if words else {}
         return self.away.get(pool.way, "")
 
-    def try_encryption(self, moved: Collection[UUID]) -> None:
+    def try_encryption(self, moved: Collection[str]) -> None:
         """Log in to each cluster concerned as encrypted as PgBouncer is going to be; raises `Rejected`.
 
         Where the encryption changes these are all clusters, and the settings are to blame; else those of `moved`.
@@ -83,9 +83,9 @@ class Direct:
             if fault is None:
                 continue
             if before == after:
-                alike = [one.pk for one in pools if one.pk in moved and _cluster(one) == _cluster(pool)]
+                alike = [one.pk for one in pools if one.key in moved and _cluster(one) == _cluster(pool)]
                 raise Rejected(f"pool {pool} was not tried: {_told(after, pool, fault)}", *alike)
-            if pool.pk not in moved and not before.unread and self._shut_out(pool, before):
+            if pool.key not in moved and not before.unread and self._shut_out(pool, before):
                 self.progress.step("noted", f"before these settings too: {_told(after, pool, fault)}")
                 continue
             raise Rejected(f"nothing was written: {_told(after, pool, fault)}", settings=True)
@@ -157,9 +157,9 @@ def role_of(pool: Pool) -> str:
     return pool.user or entries.looked_up_by(pool)
 
 
-def _one_each(pools: Collection[Pool], moved: Collection[UUID], *, only_moved: bool) -> list[Pool]:
+def _one_each(pools: Collection[Pool], moved: Collection[str], *, only_moved: bool) -> list[Pool]:
     """One pool of each way that is asked for anew, and one that is live of each other cluster."""
-    found = {_cluster(pool): pool for pool in pools if pool.pk in moved}
+    found = {_cluster(pool): pool for pool in pools if pool.key in moved}
     if not only_moved:
         known = {cluster for cluster, *_ in found}
         live = [one for one in pools if one.state == PoolState.APPLIED and one.cluster_id not in known]

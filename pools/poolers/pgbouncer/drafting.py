@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
-from uuid import UUID
 
 from pools.models import Pool, Pooler, PoolState, Standing
 from pools.poolers.catalogue import Version
@@ -132,14 +131,14 @@ class Drafting:
         return dict(sorted(old.items(), key=lambda one: one[1] is None))
 
     @property
-    def changed(self) -> frozenset[UUID]:
-        """The pools that are asked for anew."""
-        return frozenset(pool.pk for pool, _ in self.asked)
+    def changed(self) -> frozenset[str]:
+        """The keys of the pools that are asked for anew."""
+        return frozenset(entry.pool for _, entry in self.asked)
 
     @cached_property
-    def moved(self) -> frozenset[UUID]:
+    def moved(self) -> frozenset[str]:
         """Of these the ones that lead elsewhere than what is live, or whose role has another password."""
-        return frozenset(pool.pk for pool, entry in self.asked if self._moved(entry))
+        return frozenset(entry.pool for _, entry in self.asked if self._moved(entry))
 
     def notes(self) -> Iterator[str]:
         """What has to be said of the pools that are asked for anew, once each."""

@@ -117,7 +117,7 @@ class PgBouncerSession:
         """Each changed pool must let its user through to the server, and after new settings the others still too."""
         changed = [pool for pool, _ in self._drafted.asked]
         for pool in changed[:MOST_LOGINS]:
-            self._prove(pool, progress, moved=pool.pk in draft.moved)
+            self._prove(pool, progress, moved=pool.key in draft.moved)
         if len(changed) > MOST_LOGINS:
             progress.step("read back only", f"{len(changed) - MOST_LOGINS} more changed pools were not logged in to")
         for pool in self.witnesses:
@@ -173,7 +173,7 @@ class PgBouncerSession:
 
     def _call_witnesses(self, logins: Direct, draft: Draft, progress: Progress) -> None:
         """Find one unchanged pool of each cluster that lets its user through now, and so must with new settings."""
-        live = [pool for pool in self._drafted.standing if pool.pk not in draft.changed]
+        live = [pool for pool in self._drafted.standing if pool.key not in draft.changed]
         one_each = {pool.cluster_id: pool for pool in live if pool.state == PoolState.APPLIED}
         self.witnesses = []
         for pool in list(one_each.values())[:MOST_WITNESSES]:

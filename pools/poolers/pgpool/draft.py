@@ -48,7 +48,7 @@ class Drafting:
         }
         texts = {name: render.file(self._kept(name), text) for name, text in below.items()} | self._given_files()
         changed = [pool for pool in self.pools.values() if pool.state == PoolState.PENDING]
-        moved = [pool.pk for pool in changed if _moved(pool, before, texts, settled)]
+        moved = [pool.key for pool in changed if _moved(pool, before, texts, settled)]
         gone = frozenset(name for name in GIVEN if name in settled and name not in texts)
         old = {name: self._before(name, trust_disk) for name in (*texts, *gone)}
         # the panel's login at the PCP port stays, or nobody could have the old files read
@@ -57,7 +57,7 @@ class Drafting:
             texts=texts,
             before=old | back,
             gone=gone,
-            changed=frozenset(pool.pk for pool in changed),
+            changed=frozenset(pool.key for pool in changed),
             moved=frozenset(moved),
             settings_changed=self.pooler.settings_state == PoolState.PENDING,
         )

@@ -48,7 +48,7 @@ class PgpoolSession:
         if self.pooler.pcp_port is None:
             raise Rejected(f"pooler {self.pooler} can't be reloaded: give it its PCP port (pcp_port in {MAIN})")
         self._refuse_another_primary(draft)
-        moved = [pool for pool in self.pools.values() if pool.pk in draft.moved]
+        moved = [pool for pool in self.pools.values() if pool.key in draft.moved]
         for pool in moved:
             progress.renew()
             self._log_in_directly(pool)
@@ -86,7 +86,7 @@ class PgpoolSession:
 
     def log_in(self, draft: Draft, progress: Progress) -> None:
         """Each changed pool must let its user through to the server."""
-        changed = [self.pools[pk] for pk in self.pools if pk in draft.changed]
+        changed = [pool for pool in self.pools.values() if pool.key in draft.changed]
         for pool in changed[:MOST_LOGINS]:
             progress.renew()
             self._log_in(pool)
