@@ -18,8 +18,7 @@ SETTLED = (PoolState.APPLIED, PoolState.DRIFTED)
 OF_SETTLED = ("id", "cluster_id", "name")
 UNREAD = frozenset({"pooler_id", "created_at", "updated_at", "state_reason", "paused_until"})  # nobody renders them
 OF_OTHERS = tuple(field.attname for field in Pool._meta.concrete_fields if field.attname not in UNREAD)
-LEADING = ("cluster_id", "through_id")
-AS_TEXT = frozenset({"id", "settings", *LEADING})  # what Django takes longest to make values of
+AS_TEXT = frozenset({"id", "cluster_id", "through_id", "settings"})  # what Django takes longest to make values of
 
 
 class Standing(Collection[Pool]):
@@ -95,29 +94,36 @@ def _read(pooler: Pooler, rows: PoolQuerySet, names: tuple[str, ...]) -> list[Po
     """
     texts = {f"{name}_text": Cast(name, TextField()) for name in names if name in AS_TEXT}
     columns = [f"{name}_text" if name in AS_TEXT else name for name in names]
-    shared: dict[object, UUID] = {}
+    records = list(rows.annotate(**texts).values_list(*columns))
+    at = names.index("cluster_id")
+    clusters = _clusters({record[at] for record in records})
     found = []
-    for row in rows.annotate(**texts).values_list(*columns):
+    for record in records:
         pool = Pool.__new__(Pool)
         fields = pool.__dict__
-        fields.update(zip(names, row, strict=True), pooler_id=pooler.pk)
-        _give_types(fields, shared)
-        pool._state = ModelState()
-        pool._state.adding, pool._state.db = False, pooler._state.db
+        fields.update(zip(names, record, strict=True), pooler_id=pooler.pk)
+        cluster_id, cluster = clusters[record[at]]
+        _give_types(fields, cluster_id)
+        pool._state = state = ModelState()
+        state.adding, state.db, state.fields_cache = False, pooler._state.db, {"cluster": cluster, "pooler": pooler}
         found.append(pool)
-    clusters = Cluster.objects.in_bulk({pool.cluster_id for pool in found})
-    for pool in found:
-        pool._state.fields_cache = {"cluster": clusters[pool.cluster_id], "pooler": pooler}
     return found
 
 
-def _give_types(fields: dict[str, object], shared: dict[object, UUID]) -> None:
-    """Make of what was read `AS_TEXT` what the fields hold; `shared` are the ids that many pools lead to."""
+def _clusters(texts: Iterable[str]) -> dict[str, tuple[UUID, Cluster]]:
+    """Those with these ids."""
+    ids = {text: UUID(text) for text in texts}
+    found = Cluster.objects.in_bulk(ids.values())
+    return {text: (pk, found[pk]) for text, pk in ids.items()}
+
+
+def _give_types(fields: dict[str, object], cluster_id: UUID) -> None:
+    """Make of what was read `AS_TEXT` what the fields hold, and the pool's `key`."""
     digits = str(fields["id"]).replace("-", "")
     fields["id"] = UUID(int=int(digits, 16))
     fields["key"] = f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
-    for name in LEADING:
-        if text := fields.get(name):
-            fields[name] = shared.get(text) or shared.setdefault(text, UUID(str(text)))
+    fields["cluster_id"] = cluster_id
+    if text := fields.get("through_id"):
+        fields["through_id"] = UUID(str(text))
     if text := fields.get("settings"):
         fields["settings"] = {} if text == "{}" else json.loads(str(text))
