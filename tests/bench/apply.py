@@ -4,8 +4,9 @@
 
 The goal: its share (render, keep, write, SHOW, compare, record) takes no longer than the pooler's own reload. The
 work of other programs is printed beside it: RELOAD is PgBouncer's; the rehearsal is the start of a second PgBouncer on
-the same files, and the logins wait for PgBouncer and PostgreSQL, 200 of them at the most. Of one changed pool the
-quickest of some rounds is told, since another program's minute on the same processor is nobody's share.
+the same files, and the logins (through 200 pools at the most, and twice to the console) wait for PgBouncer and
+PostgreSQL. Of one changed pool the quickest of some rounds is told, since another program's minute on the same
+processor is nobody's share.
 
 `DATABASE_URL` chooses where the records are; without it they are in a SQLite file.
 """
@@ -80,6 +81,7 @@ def watch(stopwatch: Stopwatch) -> None:
         (files, "replace", "write"),
         (files, "read", "write"),
         (console, "reload", POOLER),
+        (console, "open", "log in"),
         (console, "table", "SHOW"),
         (PgBouncerSession, "read_back", "compare"),
         (PgBouncerSession, "restarts_needed", "compare"),
