@@ -10,7 +10,7 @@ from psycopg import sql
 
 from benchmarks.errors import Refused
 from benchmarks.models import Run
-from benchmarks.targets import Target
+from benchmarks.servers.targets import Target
 from pools.models import Cluster
 from pools.servers import postgres
 

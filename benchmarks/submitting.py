@@ -11,14 +11,15 @@ from django.db import transaction
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from benchmarks import ceilings, datasets, dispatching, load_options, program_versions, script_rights, targets
+from benchmarks import ceilings, dispatching, load_options, program_versions, script_rights
 from benchmarks.conditions import guarding
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
 from benchmarks.errors import InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.models import Purpose, Run
 from benchmarks.placing import ANYWHERE, Placement
+from benchmarks.servers import datasets, targets
+from benchmarks.servers.targets import Target
 from benchmarks.spread import parting
-from benchmarks.targets import Target
 from pools.errors import ClusterUnreachable
 from pools.models import Pool
 from pools.servers.login_failures import Cause

@@ -3,9 +3,10 @@
 from celery import shared_task
 from django.conf import settings
 
-from benchmarks import dispatching, reaping, retention, runner
+from benchmarks import dispatching, retention
 from benchmarks.generators import registration
 from benchmarks.models import Run
+from benchmarks.running import reaping, runner
 from benchmarks.spread import leading
 
 

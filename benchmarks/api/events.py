@@ -15,8 +15,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from benchmarks import live
 from benchmarks.models import Run
+from benchmarks.running import live
 from panel import streams
 
 HEARTBEAT_S = 15.0

@@ -13,7 +13,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from benchmarks import cancelling, importing, submitting, targets, waiting
+from benchmarks import importing, submitting, waiting
 from benchmarks.api.annotations import AnnotationsOfRun
 from benchmarks.api.exports import ExportsOfRun
 from benchmarks.api.filters import RunFilter
@@ -31,6 +31,8 @@ from benchmarks.errors import IllegalTransition, InvalidGenerators, InvalidOptio
 from benchmarks.models import Run, RunOutput, Sample, Status
 from benchmarks.models.runs import RunQuerySet
 from benchmarks.placing import Placement
+from benchmarks.running import cancelling
+from benchmarks.servers import targets
 from panel.accounts.permissions import person
 
 

@@ -6,9 +6,10 @@ from uuid import UUID
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from benchmarks import gates, live
+from benchmarks import gates
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
 from benchmarks.models import Purpose, Run, RunOutput, Sample
+from benchmarks.running import live
 from pools.api.known_fields import KnownFields
 
 MOST_REPEATS = 20
@@ -150,7 +151,7 @@ class RunSerializer(serializers.ModelSerializer[Run]):
 
 
 class AskedTargetSerializer(serializers.Serializer[Any]):
-    """`{cluster, database, user}` or `{pool, user}`, as the description tells it; benchmarks.targets checks it."""
+    """`{cluster, database, user}` or `{pool, user}`, as the description tells; benchmarks.servers.targets checks it."""
 
     cluster = serializers.UUIDField(required=False)
     database = serializers.CharField(required=False)

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.engines.contract import Command
 from benchmarks.models import Run
-from benchmarks.recording import Recorder
+from benchmarks.running.recording import Recorder
 from pools.endpoints import Endpoint
 
 LOOK_UP_S = 0.4  # how long a condition may work without calling `check`

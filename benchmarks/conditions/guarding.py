@@ -5,7 +5,7 @@ from typing import Any
 from benchmarks.errors import InvalidOptions, Refused
 from benchmarks.models import SettingsProfile
 from benchmarks.profiles import checking, restarting
-from benchmarks.targets import Target
+from benchmarks.servers.targets import Target
 
 
 def guard(target: Target, options: dict[str, Any], confirm: str = "") -> None:

@@ -7,7 +7,7 @@ from queue import Queue
 
 from benchmarks.conditions.contract import LOOK_UP_S, Held
 from benchmarks.errors import Refused
-from benchmarks.process import QUEUED_EVENTS, Line, LoadProcess, drain
+from benchmarks.processes.load_process import QUEUED_EVENTS, Line, LoadProcess, drain
 
 LONGER_S = 30.0  # than asked for, connecting included: then something hangs
 WITHOUT = {"transactions": None, "events": None, "percentiles": False, "report_per_command": False}

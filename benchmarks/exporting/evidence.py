@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from benchmarks import gates, live
+from benchmarks import gates
 from benchmarks.models import LatencyHistogram, Run, RunOutput
+from benchmarks.running import live
 
 FORMAT = "pooldeck run 1"
 

@@ -5,8 +5,8 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
-from benchmarks import live
 from benchmarks.models import Run
+from benchmarks.running import live
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 CHUNK = 500

@@ -13,8 +13,8 @@ from types import ModuleType
 
 from benchmarks.engines.contract import Command
 from benchmarks.errors import BenchmarksError
-from benchmarks.private_homes import private_home
-from benchmarks.process import wrapped
+from benchmarks.processes.load_process import wrapped
+from benchmarks.processes.private_homes import private_home
 from benchmarks.sandbox import bubblewrap, landlock
 from benchmarks.sandbox.needs import Needs, NotConfinable, needs_of
 

@@ -8,7 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-from benchmarks.load_account import drops_root, is_reachable
+from benchmarks.processes.load_account import drops_root, is_reachable
 from benchmarks.sandbox.needs import Needs, NotConfinable
 
 NAME = "Landlock"

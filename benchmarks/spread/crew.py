@@ -7,11 +7,13 @@ from uuid import UUID
 from django.db.models import Q
 from django.utils import timezone
 
-from benchmarks import dispatching, live, reaping, versions
+from benchmarks import dispatching
 from benchmarks.engines.contract import Progress
 from benchmarks.models import FINAL, Run, Sample, Status
-from benchmarks.recording import Recorder
-from benchmarks.runner import Stopped
+from benchmarks.running import live, reaping
+from benchmarks.running.recording import Recorder
+from benchmarks.running.runner import Stopped
+from benchmarks.servers import versions
 from benchmarks.spread import marks, seconds
 from benchmarks.spread.merging import Merger
 

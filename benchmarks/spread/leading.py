@@ -10,15 +10,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from queue import Queue
 
-from benchmarks import conditions, overlays, runner
+from benchmarks import conditions, overlays
 from benchmarks.conditions.contract import Held
 from benchmarks.errors import Fenced
 from benchmarks.models import Run
 from benchmarks.overlays import sight
 from benchmarks.overlays.contract import Overlay
-from benchmarks.process import QUEUED_EVENTS, drain
-from benchmarks.recording import Recorder
-from benchmarks.runner import DeadlinePassed, Ending, Stopped
+from benchmarks.processes.load_process import QUEUED_EVENTS, drain
+from benchmarks.running import runner
+from benchmarks.running.recording import Recorder
+from benchmarks.running.runner import DeadlinePassed, Ending, Stopped
 from benchmarks.spread import outcome
 from benchmarks.spread.crew import Crew
 

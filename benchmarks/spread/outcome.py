@@ -4,8 +4,8 @@ from typing import Any
 
 from benchmarks.latencies import histogram
 from benchmarks.models import LatencyHistogram, Run, Status, Validity
-from benchmarks.recording import Recorder
-from benchmarks.runner import Ending, Stopped, incomplete
+from benchmarks.running.recording import Recorder
+from benchmarks.running.runner import Ending, Stopped, incomplete
 from benchmarks.spread import summaries
 
 APART_MS = 250.0  # beyond which the first or last second of the merged figures is not of all generators

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 from django.utils import timezone
 
-from benchmarks import targets
 from benchmarks.models import Run
-from benchmarks.recording import Recorder
+from benchmarks.running.recording import Recorder
+from benchmarks.servers import targets
 from benchmarks.spread import marks
 from pools.servers import postgres
 

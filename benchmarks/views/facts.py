@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from benchmarks import datasets
-from benchmarks.datasets import DatasetFacts
 from benchmarks.engines import engine
 from benchmarks.engines.contract import Tables
 from benchmarks.errors import Refused
 from benchmarks.forms.runs import DatasetForm, RunForm
 from benchmarks.models import Purpose
+from benchmarks.servers import datasets
+from benchmarks.servers.datasets import DatasetFacts
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster
 

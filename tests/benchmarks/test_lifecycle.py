@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from benchmarks import cancelling, reaping
 from benchmarks.errors import Fenced
 from benchmarks.models import ACTIVE, FINAL, Run, Status
-from benchmarks.recording import Recorder
+from benchmarks.running import cancelling, reaping
+from benchmarks.running.recording import Recorder
 from benchmarks.spread import parting
 from panel.quickstart.ports import free_port
 from tests.benchmarks.records import the_options

@@ -16,11 +16,11 @@ from datetime import timedelta  # noqa: E402
 
 from django.utils import timezone  # noqa: E402
 
-from benchmarks import live  # noqa: E402
 from benchmarks.engines.contract import Progress  # noqa: E402
 from benchmarks.engines.pgbench import options  # noqa: E402
 from benchmarks.models import Run, Status, Validity  # noqa: E402
-from benchmarks.recording import Recorder  # noqa: E402
+from benchmarks.running import live  # noqa: E402
+from benchmarks.running.recording import Recorder  # noqa: E402
 
 
 def main(count: int, every_s: float) -> None:

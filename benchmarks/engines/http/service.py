@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from queue import Empty, Queue
 from typing import TYPE_CHECKING
 
-from benchmarks import private_homes
 from benchmarks.engines.http import addresses
 from benchmarks.engines.http.command import TARGET, service_command
 from benchmarks.engines.http.options import aim_of
 from benchmarks.errors import Refused
-from benchmarks.process import QUEUED_EVENTS, Line, LoadProcess
+from benchmarks.processes import private_homes
+from benchmarks.processes.load_process import QUEUED_EVENTS, Line, LoadProcess
 
 if TYPE_CHECKING:  # conditions import engines
     from benchmarks.conditions.contract import Held

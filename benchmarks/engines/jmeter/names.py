@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from benchmarks import private_homes
 from benchmarks.engines.http import addresses
 from benchmarks.engines.jmeter.command import HOSTS
 from benchmarks.engines.jmeter.options import plan_to_start
 from benchmarks.errors import Refused
+from benchmarks.processes import private_homes
 
 if TYPE_CHECKING:  # conditions import engines
     from benchmarks.conditions.contract import Held

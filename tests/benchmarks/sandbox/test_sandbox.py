@@ -14,8 +14,8 @@ import pytest
 from benchmarks import sandbox
 from benchmarks.engines.contract import Command
 from benchmarks.engines.pgbench import binary
-from benchmarks.private_homes import private_home
-from benchmarks.process import Line, LoadProcess, drain
+from benchmarks.processes.load_process import Line, LoadProcess, drain
+from benchmarks.processes.private_homes import private_home
 from benchmarks.sandbox import landlock, needs
 from tests.benchmarks.sandbox.ways import WAYS
 

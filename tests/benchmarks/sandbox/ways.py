@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from benchmarks.load_account import drops_root, setpriv_words
+from benchmarks.processes.load_account import drops_root, setpriv_words
 from benchmarks.sandbox import bubblewrap, landlock
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from benchmarks.latencies.histogram import Histogram
 from benchmarks.models import LatencyHistogram, Run, Status, Validity
-from benchmarks.recording import Recorder
-from benchmarks.runner import Cancelled
+from benchmarks.running.recording import Recorder
+from benchmarks.running.runner import Cancelled
 from benchmarks.spread import outcome
 
 pytestmark = pytest.mark.django_db

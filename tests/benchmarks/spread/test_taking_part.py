@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from benchmarks.models import Run, Status
-from benchmarks.recording import Recorder
+from benchmarks.running.recording import Recorder
 from benchmarks.spread import marks, taking_part
 from benchmarks.spread.marks import Clock
 from panel.quickstart.ports import free_port

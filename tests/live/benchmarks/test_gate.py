@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from benchmarks.engines.pgbench import binary, gate
-from benchmarks.load_account import LOAD_UID
+from benchmarks.processes.load_account import LOAD_UID
 from panel.quickstart.servers import PostgresServer
 from tests.live.benchmarks.gate_cases import KNOWN_REFUSALS, ORDINARY, TOUCH, TRICKS, mutated
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE

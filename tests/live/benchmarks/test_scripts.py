@@ -10,13 +10,15 @@ from tempfile import TemporaryDirectory
 import pytest
 from django.utils import timezone
 
-from benchmarks import private_homes, reaping, runner, sandbox, script_library, submitting
+from benchmarks import sandbox, script_library, submitting
 from benchmarks.engines.pgbench import binary, gate, options
 from benchmarks.engines.pgbench.command import build_command
 from benchmarks.errors import InvalidOptions, Refused
 from benchmarks.models import LookKind, Run, Status, Validity
-from benchmarks.process import Line, LoadProcess, drain
-from benchmarks.recording import Recorder
+from benchmarks.processes import private_homes
+from benchmarks.processes.load_process import Line, LoadProcess, drain
+from benchmarks.running import reaping, runner
+from benchmarks.running.recording import Recorder
 from benchmarks.sandbox import bubblewrap, landlock
 from panel.quickstart.servers import PostgresServer, free_port
 from pools.endpoints import Endpoint

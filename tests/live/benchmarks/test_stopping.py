@@ -11,9 +11,10 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.db import connections
 
-from benchmarks import cancelling, live, load_account, runner
 from benchmarks.errors import Refused
 from benchmarks.models import Run, Status, Validity
+from benchmarks.processes import load_account
+from benchmarks.running import cancelling, live, runner
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools.models import Pool
 from tests.live.benchmarks.conftest import Submit, ended, execute, has_samples, homes_of, pgbenches, wait_for

@@ -12,8 +12,8 @@ from urllib.request import Request, urlopen
 import pytest
 from asgiref.sync import async_to_sync
 
-from benchmarks import live
 from benchmarks.models import Run
+from benchmarks.running import live
 from panel.accounts.models import ApiToken
 from panel.quickstart.ports import LOOPBACK
 from panel.quickstart.servers import RedisServer

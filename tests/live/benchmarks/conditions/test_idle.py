@@ -2,8 +2,8 @@
 
 import pytest
 
-from benchmarks import cancelling, runner
 from benchmarks.models import Run, Status
+from benchmarks.running import cancelling, runner
 from panel.quickstart.servers import PostgresServer
 from tests.live.benchmarks.conftest import execute, has_samples, wait_for
 

@@ -7,9 +7,9 @@ from contextlib import ExitStack
 import psycopg
 import pytest
 
-from benchmarks import targets
 from benchmarks.conditions import ping
 from benchmarks.models import Run, Status
+from benchmarks.servers import targets
 from panel.quickstart.servers import free_port
 from pools import endpoints
 from pools.models import Cluster, Pool

@@ -8,11 +8,11 @@ from tempfile import TemporaryDirectory
 import pytest
 from pytest_django import Settings
 
-from benchmarks import reaping, runner
 from benchmarks.errors import InvalidOptions, Refused
 from benchmarks.models import AppliedProfile, Run, SettingsProfile, Status
 from benchmarks.models.runs import LEASE
 from benchmarks.profiles import applying, restarting
+from benchmarks.running import reaping, runner
 from panel.quickstart.servers import PostgresServer, free_port
 from pools.models import Cluster
 from pools.servers import postgres as servers

@@ -1,7 +1,7 @@
 """Ending a run before its time."""
 
-from benchmarks import live
 from benchmarks.models import FINAL, Run
+from benchmarks.running import live
 
 
 def cancel(run: Run) -> None:

@@ -14,7 +14,7 @@ from benchmarks.engines import DEFAULT_ENGINE, engine
 from benchmarks.engines.contract import Tables
 from benchmarks.errors import Refused
 from benchmarks.models import FINAL, Dataset, Purpose, Run, Status
-from benchmarks.targets import Target
+from benchmarks.servers.targets import Target
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster, Pool
 from pools.servers import postgres

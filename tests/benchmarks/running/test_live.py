@@ -9,9 +9,9 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.db import connections
 
-from benchmarks import live
-from benchmarks.live import Event
 from benchmarks.models import Run, Sample, Status
+from benchmarks.running import live
+from benchmarks.running.live import Event
 from panel.quickstart.ports import free_port
 from tests.benchmarks.records import a_finished_run, look_at_pool
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from benchmarks import runner, targets
 from benchmarks.models import Purpose, Run, Status, Validity
+from benchmarks.running import runner
+from benchmarks.servers import targets
 from panel.quickstart.ports import free_port
 from pools.models import ClusterStatus
 from tests.benchmarks.records import the_options

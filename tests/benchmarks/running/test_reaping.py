@@ -7,8 +7,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from benchmarks import private_homes, reaping
 from benchmarks.models import Run, Sample, Status, Validity
+from benchmarks.processes import private_homes
+from benchmarks.running import reaping
 from panel.quickstart.ports import free_port
 from tests.pools.api.conftest import make_cluster
 

@@ -11,9 +11,9 @@ from queue import Queue
 
 import pytest
 
-from benchmarks import process
-from benchmarks.private_homes import left_homes, private_home, remove_home
-from benchmarks.process import Ended, Line, LoadProcess, drain
+from benchmarks.processes import load_process
+from benchmarks.processes.load_process import Ended, Line, LoadProcess, drain
+from benchmarks.processes.private_homes import left_homes, private_home, remove_home
 
 OWNER = "0123456789abcdef0123456789abcdef-1"
 
@@ -128,11 +128,11 @@ def test_a_program_that_is_not_there_says_so(started):
 def test_it_dies_with_the_process_that_started_it():
     script = (
         "import django, os, queue, pathlib, time; django.setup();"
-        "from benchmarks.process import LoadProcess; home = pathlib.Path('/');"
+        "from benchmarks.processes.load_process import LoadProcess; home = pathlib.Path('/');"
         "load = LoadProcess(['/bin/sleep', '60'], {'PATH': os.environ['PATH']}, home, queue.Queue());"
         "print(load.pid, flush=True); time.sleep(60)"
     )
-    root = Path(process.__file__).parents[1]
+    root = Path(load_process.__file__).parents[2]
     environment = os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings"}
     parent = subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=root, env=environment

@@ -10,19 +10,7 @@ from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
 
-from benchmarks import (
-    conditions,
-    datasets,
-    live,
-    overlays,
-    private_homes,
-    sandbox,
-    script_rights,
-    sessions,
-    targets,
-    validity,
-    versions,
-)
+from benchmarks import conditions, overlays, sandbox, script_rights, validity
 from benchmarks.conditions.contract import Held
 from benchmarks.engines import engine
 from benchmarks.engines.contract import ROOT_CERTIFICATE, Command
@@ -32,8 +20,11 @@ from benchmarks.models import Purpose, Run, Status, Validity
 from benchmarks.overlays import sight
 from benchmarks.overlays.contract import Overlay, Seen
 from benchmarks.overlays.pool import PoolLook
-from benchmarks.process import QUEUED_EVENTS, Ended, Line, LoadProcess, drain
-from benchmarks.recording import Recorder
+from benchmarks.processes import private_homes
+from benchmarks.processes.load_process import QUEUED_EVENTS, Ended, Line, LoadProcess, drain
+from benchmarks.running import live
+from benchmarks.running.recording import Recorder
+from benchmarks.servers import datasets, sessions, targets, versions
 from benchmarks.spread import taking_part
 from panel.crypto import SealBroken
 from pools.endpoints import Endpoint

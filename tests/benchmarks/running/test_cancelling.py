@@ -2,8 +2,8 @@
 
 import pytest
 
-from benchmarks import cancelling, live
 from benchmarks.models import Run, Status
+from benchmarks.running import cancelling, live
 
 pytestmark = pytest.mark.django_db
 

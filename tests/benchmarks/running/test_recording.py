@@ -4,13 +4,13 @@ import time
 
 import pytest
 
-from benchmarks import recording
 from benchmarks.engines.contract import Progress
 from benchmarks.errors import Fenced
 from benchmarks.models import Look, LookKind, PoolSample, Run, RunOutput, Sample, Status
 from benchmarks.overlays.contract import Seen
 from benchmarks.overlays.pool import PoolLook
-from benchmarks.recording import Output, Recorder
+from benchmarks.running import recording
+from benchmarks.running.recording import Output, Recorder
 from panel.quickstart.ports import free_port
 
 pytestmark = pytest.mark.django_db

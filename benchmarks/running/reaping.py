@@ -5,9 +5,11 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from benchmarks import cancelling, live, private_homes, sessions
 from benchmarks.models import FINAL, AppliedProfile, Run, Validity
+from benchmarks.processes import private_homes
 from benchmarks.profiles import applying
+from benchmarks.running import cancelling, live
+from benchmarks.servers import sessions
 
 log = logging.getLogger(__name__)
 

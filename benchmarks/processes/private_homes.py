@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.engines.contract import PASSFILE, ROOT_CERTIFICATE
-from benchmarks.load_account import LOAD_UID, drops_root
+from benchmarks.processes.load_account import LOAD_UID, drops_root
 
 PREFIX = "pooldeck-run-"
 

@@ -12,7 +12,6 @@ from django.db.models import F, Model, Q, TextField, Value
 from django.db.models.functions import Concat
 from django.utils import timezone
 
-from benchmarks import live
 from benchmarks.engines.contract import Progress
 from benchmarks.latencies.following import Follower
 from benchmarks.models import FINAL, Look, PoolSample, Run, RunOutput, Sample
@@ -20,6 +19,7 @@ from benchmarks.models.runs import LEASE
 from benchmarks.overlays.contract import Seen
 from benchmarks.overlays.pool import PoolLook
 from benchmarks.overlays.tally import Tally
+from benchmarks.running import live
 from benchmarks.spread import seconds
 from benchmarks.spread.seconds import Latencies
 

@@ -14,7 +14,7 @@ from queue import Empty, Full, Queue
 from typing import IO
 
 from benchmarks.engines.line_reader import LineReader
-from benchmarks.load_account import drops_root, is_reachable, setpriv_words
+from benchmarks.processes.load_account import drops_root, is_reachable, setpriv_words
 
 log = logging.getLogger(__name__)
 
