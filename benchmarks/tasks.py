@@ -3,11 +3,12 @@
 from celery import shared_task
 from django.conf import settings
 
-from benchmarks import dispatching, retention
+from benchmarks import retention
 from benchmarks.generators import registration
 from benchmarks.models import Run
 from benchmarks.running import reaping, runner
 from benchmarks.spread import leading
+from benchmarks.submission import dispatching
 
 
 @shared_task

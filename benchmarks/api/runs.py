@@ -13,7 +13,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from benchmarks import importing, submitting, waiting
+from benchmarks import importing
 from benchmarks.api.annotations import AnnotationsOfRun
 from benchmarks.api.exports import ExportsOfRun
 from benchmarks.api.filters import RunFilter
@@ -30,9 +30,10 @@ from benchmarks.api.serializers import (
 from benchmarks.errors import IllegalTransition, InvalidGenerators, InvalidOptions, InvalidTarget
 from benchmarks.models import Run, RunOutput, Sample, Status
 from benchmarks.models.runs import RunQuerySet
-from benchmarks.placing import Placement
 from benchmarks.running import cancelling
 from benchmarks.servers import targets
+from benchmarks.submission import submitting, waiting
+from benchmarks.submission.placing import Placement
 from panel.accounts.permissions import person
 
 

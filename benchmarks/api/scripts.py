@@ -12,11 +12,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from benchmarks import dry_runs, script_library
 from benchmarks.api.runs import field_errors
 from benchmarks.api.serializers import AskedTargetField, RunSerializer
 from benchmarks.models import Script, ScriptVersion
-from benchmarks.script_library import InvalidScript
+from benchmarks.scripts import library
+from benchmarks.scripts.library import InvalidScript
+from benchmarks.submission import dry_runs
 from panel.accounts.permissions import person
 from pools.api.known_fields import KnownFields
 
@@ -75,7 +76,7 @@ class ScriptViewSet(
 ):
     """pgbench scripts by name, every version kept."""
 
-    queryset = script_library.with_newest(Script.objects.all())
+    queryset = library.with_newest(Script.objects.all())
     serializer_class = ScriptSerializer
     lookup_value_converter = "uuid"
     write_scope = "run"
@@ -85,13 +86,13 @@ class ScriptViewSet(
     def perform_create(self, serializer: Any) -> None:
         """Keep a new script; a text that pgbench must not be given is refused, naming its line."""
         with script_errors():
-            made = script_library.create(**serializer.validated_data, author=person(self.request.user))
+            made = library.create(**serializer.validated_data, author=person(self.request.user))
         serializer.instance = self.get_queryset().get(pk=made.pk)
 
     def perform_update(self, serializer: Any) -> None:
         """Change a script; another text becomes its next version."""
         with script_errors():
-            script_library.change(serializer.instance, **serializer.validated_data, author=person(self.request.user))
+            library.change(serializer.instance, **serializer.validated_data, author=person(self.request.user))
         serializer.instance = self.get_queryset().get(pk=serializer.instance.pk)
 
     @extend_schema(responses=VersionSerializer(many=True), filters=False)

@@ -8,7 +8,7 @@ from django.utils.functional import cached_property
 from benchmarks.generators import listing
 from benchmarks.generators.listing import Known
 from benchmarks.models import Run
-from benchmarks.placing import Placement
+from benchmarks.submission.placing import Placement
 
 
 class Names(forms.MultipleChoiceField):

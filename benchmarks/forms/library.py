@@ -7,7 +7,7 @@ from django import forms
 from benchmarks.engines.pgbench.scripts import NAME_CHARACTERS
 from benchmarks.forms.runs import offer
 from benchmarks.forms.script_fields import lines_field, read, script_text_field
-from benchmarks.script_library import DESCRIPTION_CHARACTERS
+from benchmarks.scripts.library import DESCRIPTION_CHARACTERS
 from pools.forms import Typed
 from pools.models import Cluster, Pool, PoolState
 

@@ -7,7 +7,6 @@ from django import forms
 from django.db.models import TextChoices
 from django.forms import BoundField
 
-from benchmarks import load_options, program_versions
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES, availability
 from benchmarks.engines.contract import Field
 from benchmarks.errors import InvalidOptions
@@ -17,6 +16,7 @@ from benchmarks.forms.profiles import offer_profiles
 from benchmarks.forms.script_fields import SHOWN_APART, WithScripts
 from benchmarks.forms.threshold_fields import WithThresholds
 from benchmarks.models import Purpose, Run
+from benchmarks.submission import load_options, program_versions
 from pools.forms import Typed
 from pools.models import Cluster, Pool
 

@@ -7,10 +7,10 @@ from typing import Any
 from django import forms
 from django.forms import BoundField
 
-from benchmarks import script_library
 from benchmarks.engines.contract import Field
 from benchmarks.engines.pgbench import gate
 from benchmarks.models import ScriptVersion
+from benchmarks.scripts import library
 from pools.forms import Typed
 
 SHOWN_APART = frozenset({"scripts", "variables"})  # kinds of options that this part shows
@@ -61,7 +61,7 @@ class WithScripts(Typed):
 
     def _choices(self, chosen: list[dict[str, Any]]) -> list[Any]:
         names = next(one.choices for one in self.option_fields if one.name == "builtin")
-        newest = list(script_library.newest_versions()[:SCRIPTS_SHOWN])
+        newest = list(library.newest_versions()[:SCRIPTS_SHOWN])
         values = [one.get("value", "") for one in chosen] + [str(value) for value in self.data.values()]
         more = {value.removeprefix("version:") for value in values if re.fullmatch(r"version:[0-9]{1,18}", value)}
         further = ScriptVersion.objects.select_related("script").filter(pk__in=more - {str(one.pk) for one in newest})

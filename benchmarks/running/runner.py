@@ -10,7 +10,7 @@ from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
 
-from benchmarks import conditions, overlays, sandbox, script_rights, validity
+from benchmarks import conditions, overlays, sandbox, validity
 from benchmarks.conditions.contract import Held
 from benchmarks.engines import engine
 from benchmarks.engines.contract import ROOT_CERTIFICATE, Command
@@ -24,6 +24,7 @@ from benchmarks.processes import private_homes
 from benchmarks.processes.load_process import QUEUED_EVENTS, Ended, Line, LoadProcess, drain
 from benchmarks.running import live
 from benchmarks.running.recording import Recorder
+from benchmarks.scripts import rights
 from benchmarks.servers import datasets, sessions, targets, versions
 from benchmarks.spread import taking_part
 from panel.crypto import SealBroken
@@ -112,7 +113,7 @@ def prepared(run: Run, recorder: Recorder) -> Iterator[Held]:
     if recorder.cancel_requested():
         raise Cancelled("cancelled before it started")
     recorder.state(status=Status.STARTING)
-    script_rights.guard_started(run)
+    rights.guard_started(run)
     program_engine = engine(run.engine)
     program = program_engine.find()
     endpoint = targets.endpoint_of(run)

@@ -7,7 +7,6 @@ from uuid import UUID
 from django.db.models import Q
 from django.utils import timezone
 
-from benchmarks import dispatching
 from benchmarks.engines.contract import Progress
 from benchmarks.models import FINAL, Run, Sample, Status
 from benchmarks.running import live, reaping
@@ -16,6 +15,7 @@ from benchmarks.running.runner import Stopped
 from benchmarks.servers import versions
 from benchmarks.spread import marks, seconds
 from benchmarks.spread.merging import Merger
+from benchmarks.submission import dispatching
 
 AHEAD_S = 1.5  # of the mark: all parts have to see it in time
 CALL_AGAIN_S = 3.0

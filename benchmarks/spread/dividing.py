@@ -5,9 +5,9 @@ So it is with other distributed load programs, and so the same options make the 
 
 from typing import Any
 
-from benchmarks import load_options
 from benchmarks.errors import InvalidOptions
 from benchmarks.models import Purpose
+from benchmarks.submission import load_options
 
 # What a program calls its clients: whole numbers; where they don't divide, the first generators get one more.
 COUNTED = ("clients", "concurrency", "threads")

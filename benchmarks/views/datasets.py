@@ -7,12 +7,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
-from benchmarks import submitting
 from benchmarks.engines import engine
 from benchmarks.engines.contract import Tables
 from benchmarks.errors import BenchmarksError, InvalidTarget, QueueDown
 from benchmarks.forms.runs import DatasetForm
 from benchmarks.models import Dataset, Purpose, Run
+from benchmarks.submission import submitting
 from benchmarks.views.facts import facts_of
 from pools.errors import PoolsError
 from pools.views.access import staff_only

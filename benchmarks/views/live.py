@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from benchmarks import annotating, charting, comparing, gates, waiting
+from benchmarks import annotating, charting, comparing, gates
 from benchmarks.conditions import words
 from benchmarks.engines import engine
 from benchmarks.latencies import showing
@@ -17,6 +17,7 @@ from benchmarks.models import Purpose, Run, RunOutput
 from benchmarks.overlays import words as meanwhile
 from benchmarks.running import cancelling
 from benchmarks.servers import datasets
+from benchmarks.submission import waiting
 from benchmarks.views import run_charts
 from pools.views.access import staff_only
 

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from benchmarks import sparklines, submitting
+from benchmarks import sparklines
 from benchmarks.api.filters import RunFilter
 from benchmarks.engines import engine
 from benchmarks.errors import BenchmarksError, InvalidGenerators, InvalidOptions, InvalidTarget, QueueDown
@@ -21,7 +21,8 @@ from benchmarks.forms.runs import Route, RunForm, initial_of
 from benchmarks.latencies import sampling
 from benchmarks.models import Purpose, Run, ScriptVersion, Status, Validity
 from benchmarks.models.runs import Gate, RunQuerySet
-from benchmarks.placing import Placement
+from benchmarks.submission import submitting
+from benchmarks.submission.placing import Placement
 from benchmarks.views.facts import facts_of
 from benchmarks.views.ids import id_of
 from pools import endpoints

@@ -11,11 +11,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from benchmarks import dry_runs, script_library
 from benchmarks.errors import BenchmarksError, InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.forms.library import DryRunForm, ScriptForm
 from benchmarks.models import Run, RunOutput, Script, ScriptVersion
-from benchmarks.script_library import InvalidScript
+from benchmarks.scripts import library
+from benchmarks.scripts.library import InvalidScript
+from benchmarks.submission import dry_runs
 from benchmarks.views.ids import id_of
 from panel.accounts.permissions import person
 from pools.errors import PoolsError
@@ -30,7 +31,7 @@ VERSIONS_SHOWN = 50
 def script_list(request: HttpRequest) -> HttpResponse:
     """Scripts by name, those whose name, description or newest text holds the words looked for (`q`)."""
     query = request.GET.get("q", "").strip().replace("\0", "")
-    scripts = script_library.with_newest(Script.objects.all())
+    scripts = library.with_newest(Script.objects.all())
     if query:
         scripts = scripts.filter(Q(name__icontains=query) | Q(description__icontains=query) | Q(text__icontains=query))
     page = Paginator(scripts, PAGE_SIZE).get_page(request.GET.get("page"))
@@ -87,7 +88,7 @@ def script_create(request: HttpRequest) -> HttpResponse:
     form = ScriptForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            script = script_library.create(**form.cleaned_data, author=person(request.user))
+            script = library.create(**form.cleaned_data, author=person(request.user))
         except InvalidScript as error:
             form.take(error.errors)
         else:
@@ -99,12 +100,12 @@ def script_create(request: HttpRequest) -> HttpResponse:
 def script_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The editor of a script: another text becomes its next version."""
     script = get_object_or_404(Script, pk=pk)
-    last = script_library.newest(script)
+    last = library.newest(script)
     initial = {"name": script.name, "description": script.description, "text": last.text}
     form = ScriptForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         try:
-            script_library.change(script, **form.cleaned_data, author=person(request.user))
+            library.change(script, **form.cleaned_data, author=person(request.user))
         except InvalidScript as error:
             form.take(error.errors)
         else:

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from django.contrib.auth.models import User
 from django.db import models
 
-from benchmarks import submitting
 from benchmarks.models import Dataset, Purpose, Run, Status
+from benchmarks.submission import submitting
 from panel.quickstart.backing import DEMO_ROLE, Backing
 from panel.quickstart.home import Home
 from panel.quickstart.programs import ProgramFailed

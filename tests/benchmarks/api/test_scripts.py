@@ -2,8 +2,9 @@
 
 import pytest
 
-from benchmarks import dispatching, script_library, script_rights, submitting
 from benchmarks.models import Run, Script
+from benchmarks.scripts import library, rights
+from benchmarks.submission import dispatching, submitting
 from tests.callers import anonymous, bearer, queries_of
 
 pytestmark = pytest.mark.django_db
@@ -13,7 +14,7 @@ REFUSED = "SELECT 1;\nSELECT 1 \\shell echo"
 
 @pytest.fixture
 def script():
-    return script_library.create(name="orders", text="SELECT 1;", description="of the shop")
+    return library.create(name="orders", text="SELECT 1;", description="of the shop")
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def accepted(monkeypatch):
     """Runs are taken without a queue, and without a look at the server."""
     monkeypatch.setattr(submitting, "_require_queue", lambda: None)
     monkeypatch.setattr(dispatching, "dispatch", lambda run: True)
-    monkeypatch.setattr(script_rights, "refuse_reaching", lambda cluster, login: None)
+    monkeypatch.setattr(rights, "refuse_reaching", lambda cluster, login: None)
 
 
 def sent(client, method, address, body):
@@ -29,7 +30,7 @@ def sent(client, method, address, body):
 
 
 def test_scripts_are_listed_searched_and_ordered(runner, script):
-    script_library.create(name="alpha", text="SELECT now();")
+    library.create(name="alpha", text="SELECT now();")
     names = lambda query: [one["name"] for one in runner.get(f"/api/v1/scripts/{query}").json()["results"]]  # noqa: E731
     assert names("") == ["alpha", "orders"]
     assert names("?ordering=-name") == ["orders", "alpha"]
@@ -38,7 +39,7 @@ def test_scripts_are_listed_searched_and_ordered(runner, script):
 
 def test_the_list_costs_the_same_with_one_and_three_rows(runner, script):
     once = queries_of(runner, "/api/v1/scripts/")
-    script_library.create(name="a", text="SELECT 1;"), script_library.create(name="b", text="SELECT 1;")
+    library.create(name="a", text="SELECT 1;"), library.create(name="b", text="SELECT 1;")
     assert queries_of(runner, "/api/v1/scripts/") == once
 
 
@@ -67,7 +68,7 @@ def test_a_refused_script_names_its_line(runner, script, method):
     answer = sent(runner, method, "" if method == "post" else f"{script.pk}/", {"name": "new", "text": REFUSED})
     assert answer.status_code == 400
     assert answer.json()["text"][0].startswith("line 2 ('SELECT 1 \\shell echo'): this backslash is not allowed")
-    assert script_library.newest(script).number == 1
+    assert library.newest(script).number == 1
 
 
 @pytest.mark.parametrize(

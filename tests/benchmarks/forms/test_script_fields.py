@@ -2,9 +2,9 @@
 
 import pytest
 
-from benchmarks import script_library
 from benchmarks.forms.runs import RunForm, initial_of
 from benchmarks.forms.script_fields import read, written
+from benchmarks.scripts import library
 from tests.benchmarks.records import a_run, the_options
 
 pytestmark = pytest.mark.django_db
@@ -13,7 +13,7 @@ TYPED = {"route": "direct", "clients": "2", "threads": "1", "duration": "5"}
 
 @pytest.fixture
 def version():
-    return script_library.newest(script_library.create(name="orders", text="SELECT 1;"))
+    return library.newest(library.create(name="orders", text="SELECT 1;"))
 
 
 def chosen(**typed):

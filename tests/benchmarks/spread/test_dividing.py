@@ -2,9 +2,9 @@
 
 import pytest
 
-from benchmarks import load_options
 from benchmarks.errors import InvalidOptions
 from benchmarks.spread.dividing import even, shares
+from benchmarks.submission import load_options
 from tests.benchmarks.records import the_options
 
 

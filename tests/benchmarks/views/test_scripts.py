@@ -2,8 +2,9 @@
 
 import pytest
 
-from benchmarks import dispatching, script_library, script_rights, submitting
 from benchmarks.models import Run, RunOutput, Script, Status
+from benchmarks.scripts import library, rights
+from benchmarks.submission import dispatching, submitting
 from tests.benchmarks.records import a_finished_run
 from tests.callers import queries_of
 from tests.pools.records import a_cluster
@@ -12,7 +13,7 @@ REFUSED = "SELECT 1;\nSELECT 1 \\shell echo"
 
 
 def a_script(name="orders", text="SELECT 1;\n"):
-    return script_library.create(name=name, text=text, description=f"what {name} does")
+    return library.create(name=name, text=text, description=f"what {name} does")
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def accepted(monkeypatch):
     """Runs are taken without a queue, and without a look at the server."""
     monkeypatch.setattr(submitting, "_require_queue", lambda: None)
     monkeypatch.setattr(dispatching, "dispatch", lambda run: True)
-    monkeypatch.setattr(script_rights, "refuse_reaching", lambda cluster, login: None)
+    monkeypatch.setattr(rights, "refuse_reaching", lambda cluster, login: None)
 
 
 def test_the_list_is_searched_by_name_description_and_text(staff):
@@ -40,10 +41,10 @@ def test_the_list_costs_the_same_with_one_and_three_rows(staff):
 
 def test_a_script_costs_the_same_with_one_and_three_versions(staff):
     script = a_script()
-    script_library.change(script, text="SELECT 2;", author=None)
+    library.change(script, text="SELECT 2;", author=None)
     once = queries_of(staff, f"/scripts/{script.pk}/")
-    script_library.change(script, text="SELECT 3;", author=None)
-    script_library.change(script, text="SELECT 4;", author=None)
+    library.change(script, text="SELECT 3;", author=None)
+    library.change(script, text="SELECT 4;", author=None)
     assert queries_of(staff, f"/scripts/{script.pk}/") == once
 
 
@@ -65,13 +66,13 @@ def test_a_refused_script_names_its_line_beside_the_editor_and_stays(staff, addr
     assert form.errors["text"][0].startswith("line 2 ('SELECT 1 \\shell echo'): this backslash is not allowed")
     assert (form["text"].value(), form["name"].value()) == (REFUSED, "new")
     assert Script.objects.get() == kept
-    assert script_library.newest(kept).number == 1
+    assert library.newest(kept).number == 1
 
 
 def test_versions_are_read_and_compared(staff):
     script = a_script(text="SELECT 1;\nSELECT 2;\n")
-    script_library.change(script, text="SELECT 1;\nSELECT 3;\n", author=None)
-    script_library.change(script, text="SELECT 1;\n", author=None)
+    library.change(script, text="SELECT 1;\nSELECT 3;\n", author=None)
+    library.change(script, text="SELECT 1;\n", author=None)
     newest = staff.get(f"/scripts/{script.pk}/").context
     assert (newest["version"].number, newest["against"].number) == (3, 2)
     older = staff.get(f"/scripts/{script.pk}/?version=2&against=3").context
@@ -161,7 +162,7 @@ def test_wrong_methods_and_unknown_scripts(staff):
 def test_the_form_of_a_run_begins_with_the_script_that_was_chosen(staff):
     script = a_script()
     form = staff.get(f"/runs/new/?script={script.pk}").context["form"]
-    assert form["builtin"].value() == f"version:{script_library.newest(script).pk}"
+    assert form["builtin"].value() == f"version:{library.newest(script).pk}"
     assert staff.get("/runs/new/?script=nonsense").status_code == 200
 
 

@@ -14,11 +14,11 @@ from django.conf import settings as django_settings
 from django.db import connection
 from pytest_django import Settings
 
-from benchmarks import dispatching, submitting
 from benchmarks.models import FINAL, Run, Status
 from benchmarks.processes import private_homes
 from benchmarks.running import live, runner
 from benchmarks.servers import datasets
+from benchmarks.submission import dispatching, submitting
 from panel import celery_app
 from panel.quickstart.panel_programs import Beat, Web, Worker
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, RedisServer, free_port

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks import submitting
 from benchmarks.errors import InvalidTarget
 from benchmarks.models import Status
+from benchmarks.submission import submitting
 from pools import apply, connection_box, connection_strings, endpoints
 from pools.connection_box import Shown
 from pools.holdings import auth_query

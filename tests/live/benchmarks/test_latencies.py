@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks import submitting
 from benchmarks.latencies import keeping
 from benchmarks.latencies.histogram import Histogram
 from benchmarks.models import LatencyHistogram, Run, Status
+from benchmarks.submission import submitting
 from pools.models import Cluster, Pool
 from tests.live.benchmarks.conftest import QUICK, Submit, execute
 from tests.live.conftest import APP_ROLE

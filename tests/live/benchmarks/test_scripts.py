@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from django.utils import timezone
 
-from benchmarks import sandbox, script_library, submitting
+from benchmarks import sandbox
 from benchmarks.engines.pgbench import binary, gate, options
 from benchmarks.engines.pgbench.command import build_command
 from benchmarks.errors import InvalidOptions, Refused
@@ -20,6 +20,8 @@ from benchmarks.processes.load_process import Line, LoadProcess, drain
 from benchmarks.running import reaping, runner
 from benchmarks.running.recording import Recorder
 from benchmarks.sandbox import bubblewrap, landlock
+from benchmarks.scripts import library
+from benchmarks.submission import submitting
 from panel.quickstart.servers import PostgresServer, free_port
 from pools.endpoints import Endpoint
 from tests.benchmarks.sandbox.ways import NO_BUBBLEWRAP, WAYS
@@ -136,7 +138,7 @@ def test_where_no_sandbox_works_scripts_are_refused_and_built_in_ones_run(ask, o
 
 
 def test_scripts_are_mixed_by_weight_and_reported_each(ask):
-    script = script_library.create(name="counting", text="SELECT count(*) FROM pgbench_branches;\n")
+    script = library.create(name="counting", text="SELECT count(*) FROM pgbench_branches;\n")
     given = [{"script": "counting", "weight": 3}, ONE]
     run = execute(ask(builtin=["select-only@6"], scripts=given, warm_up=1))
     assert (run.status, run.validity) == (Status.SUCCEEDED, Validity.VALID), run.reasons

@@ -1,8 +1,8 @@
 """A run with thresholds on a real server, and the evidence that is kept of it."""
 
-from benchmarks import submitting
 from benchmarks.exporting import evidence
 from benchmarks.models import Status
+from benchmarks.submission import submitting
 from tests.live.benchmarks.conftest import QUICK, execute
 
 

@@ -12,10 +12,10 @@ import redis
 from asgiref.sync import async_to_sync
 from django.utils import timezone
 
-from benchmarks import dispatching, submitting
 from benchmarks.errors import QueueDown
 from benchmarks.models import Run, Status, Validity
 from benchmarks.running import live, reaping
+from benchmarks.submission import dispatching, submitting
 from panel.quickstart.servers import PostgresServer, RedisServer
 from pools.models import Cluster, Pool
 from tests.live.benchmarks.conftest import (

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from benchmarks import submitting
 from benchmarks.engines.sysbench.tables import tables_of
 from benchmarks.errors import Refused
 from benchmarks.models import Dataset, Run, Status, Validity
 from benchmarks.servers import datasets
+from benchmarks.submission import submitting
 from panel.quickstart.servers import PostgresServer
 from pools.models import Cluster, Pool
 from tests.live.benchmarks.conftest import execute, homes_of

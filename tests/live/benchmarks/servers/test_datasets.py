@@ -6,11 +6,11 @@ import threading
 import pytest
 from django.db import connections
 
-from benchmarks import submitting
 from benchmarks.engines.pgbench.initialize import estimated_bytes
 from benchmarks.errors import InvalidTarget, Refused
 from benchmarks.models import Dataset, Run, Status
 from benchmarks.servers import datasets
+from benchmarks.submission import submitting
 from panel.quickstart.servers import PostgresServer
 from pools.models import Cluster
 from tests.live.benchmarks.conftest import QUICK, execute, prepare, wait_for

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import submitting
 from benchmarks.generators import listing
 from benchmarks.models import Run
-from benchmarks.placing import Placement
+from benchmarks.submission import submitting
+from benchmarks.submission.placing import Placement
 from panel.quickstart.servers import PostgresServer, RedisServer, free_port
 from pools.models import Cluster
 from tests.live.benchmarks.conftest import QUICK, TestWorker

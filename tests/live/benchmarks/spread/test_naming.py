@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from benchmarks import dispatching
 from benchmarks.generators import listing
 from benchmarks.models import Run, Status
+from benchmarks.submission import dispatching
 from panel.quickstart.servers import PostgresServer
 from pools.models import Cluster
 from tests.callers import bearer

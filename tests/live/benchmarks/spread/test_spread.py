@@ -9,9 +9,9 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.utils import timezone
 
-from benchmarks import dispatching
 from benchmarks.models import ACTIVE, FINAL, Run, Status, Validity
 from benchmarks.running import cancelling, live, reaping
+from benchmarks.submission import dispatching
 from panel.quickstart.servers import PostgresServer
 from tests.live.benchmarks.conftest import ended, has_samples, homes_of, pgbenches, wait_for
 from tests.live.benchmarks.spread.conftest import NAMES, FarWorker

@@ -11,15 +11,16 @@ from django.db import transaction
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from benchmarks import ceilings, dispatching, load_options, program_versions, script_rights
 from benchmarks.conditions import guarding
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
 from benchmarks.errors import InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.models import Purpose, Run
-from benchmarks.placing import ANYWHERE, Placement
+from benchmarks.scripts import rights
 from benchmarks.servers import datasets, targets
 from benchmarks.servers.targets import Target
 from benchmarks.spread import parting
+from benchmarks.submission import ceilings, dispatching, load_options, program_versions
+from benchmarks.submission.placing import ANYWHERE, Placement
 from pools.errors import ClusterUnreachable
 from pools.models import Pool
 from pools.servers.login_failures import Cause
@@ -123,7 +124,7 @@ def _checked(
     program_versions.check(engine, checked, place.generators)
     wanted = ENGINES[engine].tables_of(checked, purpose=purpose)
     try:
-        script_rights.guard(aim, checked, confirm)
+        rights.guard(aim, checked, confirm)
         if wanted is not None and purpose == Purpose.PREPARE:
             return datasets.guard_prepare(aim.cluster, aim.database, wanted, confirm), checked
         if wanted is not None:

@@ -2,11 +2,11 @@
 
 import pytest
 
-from benchmarks import program_versions
 from benchmarks.engines.pgbench import binary
 from benchmarks.errors import InvalidOptions, QueueDown
 from benchmarks.generators import heartbeats
 from benchmarks.models import Generator
+from benchmarks.submission import program_versions
 
 pytestmark = pytest.mark.django_db
 

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from benchmarks import waiting
 from benchmarks.models import Run, Status
+from benchmarks.submission import waiting
 from pools.models import Cluster
 
 pytestmark = pytest.mark.django_db

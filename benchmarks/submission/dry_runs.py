@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from benchmarks import submitting
 from benchmarks.models import Run, ScriptVersion
+from benchmarks.submission import submitting
 
 ONCE = {"clients": 1, "threads": 1, "transactions": 1, "percentiles": False}
 

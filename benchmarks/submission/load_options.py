@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from benchmarks import script_library
 from benchmarks.conditions import options as conditions
 from benchmarks.engines import engine
 from benchmarks.engines.contract import Field
 from benchmarks.errors import InvalidOptions
 from benchmarks.models import Purpose
+from benchmarks.scripts import library
 
 
 def fields_for(engine_name: str, purpose: str) -> tuple[Field, ...]:
@@ -18,7 +18,7 @@ def fields_for(engine_name: str, purpose: str) -> tuple[Field, ...]:
 
 def validate(engine_name: str, raw: dict[str, Any], *, purpose: str) -> dict[str, Any]:
     """All options, typed and filled with defaults; raises `InvalidOptions` with every fault found."""
-    raw = script_library.filled(raw)
+    raw = library.filled(raw)
     own = {name: value for name, value in raw.items() if purpose == Purpose.LOAD and name in conditions.NAMES}
     checked: dict[str, Any] = {}
     errors: dict[str, list[str]] = {}

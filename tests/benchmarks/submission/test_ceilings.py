@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from benchmarks import ceilings, submitting
 from benchmarks.errors import InvalidOptions
 from benchmarks.models import Ceiling, Holder, Run
+from benchmarks.submission import ceilings, submitting
 from pools.models import Cluster
 from tests.benchmarks.records import the_options
 from tests.pools.records import a_cluster

@@ -4,10 +4,10 @@ import uuid
 
 import pytest
 
-from benchmarks import submitting
 from benchmarks.errors import InvalidOptions, InvalidTarget
 from benchmarks.models import Run
 from benchmarks.servers import targets
+from benchmarks.submission import submitting
 from pools.errors import ClusterUnreachable
 from pools.models import Pool, PoolState
 from tests.pools.api.conftest import make_cluster, make_pool, make_pooler

@@ -2,8 +2,8 @@
 
 import pytest
 
-from benchmarks import load_options
 from benchmarks.errors import InvalidOptions
+from benchmarks.submission import load_options
 
 
 def test_the_panels_own_stand_beside_the_engines():

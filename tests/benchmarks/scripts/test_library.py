@@ -2,10 +2,11 @@
 
 import pytest
 
-from benchmarks import load_options, script_library
 from benchmarks.errors import InvalidOptions
 from benchmarks.models import Script, ScriptVersion
-from benchmarks.script_library import InvalidScript
+from benchmarks.scripts import library
+from benchmarks.scripts.library import InvalidScript
+from benchmarks.submission import load_options
 from tests.callers import person
 
 pytestmark = pytest.mark.django_db
@@ -18,12 +19,12 @@ def versions_of(script):
 
 def test_another_text_is_the_next_version_and_the_same_is_none():
     author = person()
-    script = script_library.create(name="orders", text="SELECT 1;", author=author)
-    script_library.change(script, text="SELECT 2;", author=author)
-    script_library.change(script, text="SELECT 2;", name="orders v2", description="of the shop", author=author)
+    script = library.create(name="orders", text="SELECT 1;", author=author)
+    library.change(script, text="SELECT 2;", author=author)
+    library.change(script, text="SELECT 2;", name="orders v2", description="of the shop", author=author)
     assert versions_of(script) == [(1, "SELECT 1;"), (2, "SELECT 2;")]
     assert (script.name, script.description) == ("orders v2", "of the shop")
-    assert script_library.newest(script).author == author
+    assert library.newest(script).author == author
 
 
 @pytest.mark.parametrize(
@@ -36,25 +37,25 @@ def test_another_text_is_the_next_version_and_the_same_is_none():
     ],
 )
 def test_what_can_not_be_kept_is_refused_with_nothing_saved(given, field, message):
-    script_library.create(name="taken", text="SELECT 1;")
+    library.create(name="taken", text="SELECT 1;")
     with pytest.raises(InvalidScript) as refused:
-        script_library.create(**{"name": "new", "text": "SELECT 1;"} | given)
+        library.create(**{"name": "new", "text": "SELECT 1;"} | given)
     assert refused.value.errors == {field: [message]}
     assert Script.objects.count() == 1
 
 
 def test_a_refused_text_names_its_line_and_leaves_the_script_as_it_was():
-    script = script_library.create(name="orders", text="SELECT 1;")
+    script = library.create(name="orders", text="SELECT 1;")
     with pytest.raises(InvalidScript, match=r"line 2 .*: this backslash is not allowed") as refused:
-        script_library.change(script, text=REFUSED, name="renamed", author=None)
+        library.change(script, text=REFUSED, name="renamed", author=None)
     assert refused.value.line == 2
     assert versions_of(script) == [(1, "SELECT 1;")]
     assert Script.objects.get().name == "orders"
 
 
 def test_a_run_carries_the_text_of_the_version_it_names():
-    script = script_library.create(name="orders", text="SELECT 1;")
-    script_library.change(script, text="SELECT 2;", author=None)
+    script = library.create(name="orders", text="SELECT 1;")
+    library.change(script, text="SELECT 2;", author=None)
     first = script.versions.get(number=1)
     ways = [
         {"script": "orders"},
@@ -91,7 +92,7 @@ def test_a_run_carries_the_text_of_the_version_it_names():
     ],
 )
 def test_what_the_library_does_not_hold_is_named(given, message):
-    script_library.create(name="orders", text="SELECT 1;")
+    library.create(name="orders", text="SELECT 1;")
     with pytest.raises(InvalidOptions) as refused:
         load_options.validate("pgbench", {"scripts": [given]}, purpose="load")
     assert refused.value.errors == {"scripts": [message]}
@@ -99,7 +100,7 @@ def test_what_the_library_does_not_hold_is_named(given, message):
 
 def test_the_newest_version_of_each_is_listed_by_name():
     for name in ("b", "a"):
-        script = script_library.create(name=name, text="SELECT 1;")
-        script_library.change(script, text="SELECT 2;", author=None)
-    assert [str(one) for one in script_library.newest_versions()] == ["a version 2", "b version 2"]
+        script = library.create(name=name, text="SELECT 1;")
+        library.change(script, text="SELECT 2;", author=None)
+    assert [str(one) for one in library.newest_versions()] == ["a version 2", "b version 2"]
     assert ScriptVersion.objects.count() == 4

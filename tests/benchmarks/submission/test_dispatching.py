@@ -2,8 +2,8 @@
 
 import pytest
 
-from benchmarks import dispatching
 from benchmarks.models import Run, Status
+from benchmarks.submission import dispatching
 from panel import celery_app
 from panel.quickstart.ports import free_port
 from tests.pools.api.conftest import make_cluster
