@@ -3,8 +3,8 @@
 from celery import shared_task
 from django.conf import settings
 
-from benchmarks import retention
 from benchmarks.generators import registration
+from benchmarks.history import retention
 from benchmarks.models import Run
 from benchmarks.running import reaping, runner
 from benchmarks.spread import leading

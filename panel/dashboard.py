@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
 from django.views.decorators.http import require_safe
 
-from benchmarks import sparklines
+from benchmarks.charts import sparklines
 from benchmarks.models import Purpose, Run, Status
 from pools import budget
 from pools.models import Cluster, ClusterState, Event, EventKind, Pool, Pooler, PoolerState, PoolState

@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from benchmarks import annotating
+from benchmarks.history import annotating
 from benchmarks.models import Run
 from pools.api.known_fields import KnownFields
 

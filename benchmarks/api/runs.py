@@ -13,7 +13,6 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from benchmarks import importing
 from benchmarks.api.annotations import AnnotationsOfRun
 from benchmarks.api.exports import ExportsOfRun
 from benchmarks.api.filters import RunFilter
@@ -28,6 +27,7 @@ from benchmarks.api.serializers import (
     WaitingSerializer,
 )
 from benchmarks.errors import IllegalTransition, InvalidGenerators, InvalidOptions, InvalidTarget
+from benchmarks.history import importing
 from benchmarks.models import Run, RunOutput, Sample, Status
 from benchmarks.models.runs import RunQuerySet
 from benchmarks.running import cancelling

@@ -6,8 +6,8 @@ from uuid import UUID
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from benchmarks import gates
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
+from benchmarks.judging import gates
 from benchmarks.models import Purpose, Run, RunOutput, Sample
 from benchmarks.running import live
 from pools.api.known_fields import KnownFields
@@ -63,7 +63,7 @@ class ThresholdSerializer(serializers.Serializer[Any]):
 
 @extend_schema_field(ThresholdSerializer(many=True))
 class ThresholdsField(serializers.ListField):
-    """Thresholds as they were sent; benchmarks.gates checks them."""
+    """Thresholds as they were sent; benchmarks.judging.gates checks them."""
 
     def to_internal_value(self, raw: Any) -> Any:
         """The thresholds, every fault named by its place."""

@@ -1,8 +1,8 @@
 """The load programs that a run can use; a new one is a folder here and a line below.
 
 An engine is a package with `fields_for(purpose)` and `validate` (its options), `find` (the program), `build_command`
-and `preview`, `hear` (what a line of it says while it runs) and `read_output` (all that it printed,
-by which `benchmarks.validity` judges), and `tables_of` (what it loads or makes in the database, None where that is
+and `preview`, `hear` (what a line of it says while it runs) and `read_output` (all that it printed, by which
+`benchmarks.judging.validity` judges), and `tables_of` (what it loads or makes in the database, None where that is
 nothing). One that logs single transactions has `log_files` too, one whose versions differ in options `lacking`. The
 shapes they share stand in `benchmarks.engines.contract` and `benchmarks.latencies.contract`.
 """

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from benchmarks import gates
+from benchmarks.judging import gates
 from benchmarks.models import LatencyHistogram, Run, RunOutput
 from benchmarks.running import live
 

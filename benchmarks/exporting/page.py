@@ -8,12 +8,12 @@ from typing import Any
 from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
 
-from benchmarks import comparing, gates
-from benchmarks.charting import planned_seconds
+from benchmarks.charts.charting import planned_seconds
+from benchmarks.charts.thinning import thinned
 from benchmarks.conditions import words
 from benchmarks.exporting.drawing import Line, draw
+from benchmarks.judging import comparing, gates
 from benchmarks.models import PoolSample, Run, RunOutput, Sample
-from benchmarks.thinning import thinned
 
 LOG_LINES = 200
 DRAWN_AT_MOST = 2_000

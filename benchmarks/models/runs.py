@@ -9,8 +9,8 @@ from django.db import IntegrityError, models, transaction
 from django.db.models import Exists, Max, OuterRef, Q
 from django.utils import timezone
 
-from benchmarks import gates
 from benchmarks.errors import Fenced, IllegalTransition
+from benchmarks.judging import gates
 from pools.models import Cluster, Pool
 
 LEASE = timedelta(seconds=15)

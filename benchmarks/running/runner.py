@@ -10,11 +10,12 @@ from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
 
-from benchmarks import conditions, overlays, sandbox, validity
+from benchmarks import conditions, overlays, sandbox
 from benchmarks.conditions.contract import Held
 from benchmarks.engines import engine
 from benchmarks.engines.contract import ROOT_CERTIFICATE, Command
 from benchmarks.errors import BenchmarksError, Fenced
+from benchmarks.judging import validity
 from benchmarks.latencies import keeping
 from benchmarks.models import Purpose, Run, Status, Validity
 from benchmarks.overlays import sight

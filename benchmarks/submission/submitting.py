@@ -27,7 +27,7 @@ from pools.servers.login_failures import Cause
 
 PING_S = 1.0
 NAME_CAP = 200
-Thresholds = Sequence[dict[str, Any]]  # as benchmarks.gates reads them
+Thresholds = Sequence[dict[str, Any]]  # as benchmarks.judging.gates reads them
 
 
 def submit(

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import template
 
-from benchmarks import sparklines
+from benchmarks.charts import sparklines
 from benchmarks.engines.pgbench import scripts
 
 register = template.Library()

@@ -6,8 +6,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from benchmarks import charting, comparing, statements
-from benchmarks.comparing import Subject
+from benchmarks.charts import charting
+from benchmarks.judging import comparing, statements
+from benchmarks.judging.comparing import Subject
 from benchmarks.latencies import showing
 from benchmarks.models import Purpose, Run, Validity
 from benchmarks.views.ids import id_of

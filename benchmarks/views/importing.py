@@ -3,9 +3,9 @@
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from benchmarks import importing
 from benchmarks.errors import BenchmarksError
 from benchmarks.forms.runs import ImportForm
+from benchmarks.history import importing
 from panel.accounts.permissions import person
 from pools.views.access import staff_only
 

@@ -8,9 +8,9 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from benchmarks import annotating
 from benchmarks.errors import BenchmarksError
 from benchmarks.exporting import files
+from benchmarks.history import annotating
 from benchmarks.models import Run
 from pools.views.access import staff_only
 

@@ -9,9 +9,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from benchmarks import annotating, charting, comparing, gates
+from benchmarks.charts import charting
 from benchmarks.conditions import words
 from benchmarks.engines import engine
+from benchmarks.history import annotating
+from benchmarks.judging import comparing, gates
 from benchmarks.latencies import showing
 from benchmarks.models import Purpose, Run, RunOutput
 from benchmarks.overlays import words as meanwhile

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.charting import few
+from benchmarks.charts.charting import few
 from benchmarks.engines import engine
 from benchmarks.models import LookKind, Run
 

@@ -13,8 +13,8 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from benchmarks import sparklines
 from benchmarks.api.filters import RunFilter
+from benchmarks.charts import sparklines
 from benchmarks.engines import engine
 from benchmarks.errors import BenchmarksError, InvalidGenerators, InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.forms.runs import Route, RunForm, initial_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks import charting
+from benchmarks.charts import charting
 from benchmarks.models import Look, Run, Status
 from benchmarks.views.run_charts import charts_of, tables_of
 from tests.benchmarks.records import a_finished_run, a_run, look_at_pool

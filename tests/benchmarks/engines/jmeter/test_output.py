@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from benchmarks.engines.jmeter import read_output
+from benchmarks.judging.validity import judge
 from benchmarks.models import Validity
-from benchmarks.validity import judge
 
 
 @pytest.mark.parametrize(("lasted_s", "verdict"), [(3.0, Validity.VALID), (1.0, Validity.INCOMPLETE)])

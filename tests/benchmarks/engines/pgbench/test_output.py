@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from benchmarks.engines.pgbench.lines import Unknown, read_line
 from benchmarks.engines.pgbench.output import Output, read_output
+from benchmarks.judging.validity import judge
 from benchmarks.models import Purpose, Validity
-from benchmarks.validity import judge
 from tests.benchmarks.engines.pgbench import captured
 
 PATHS = captured.paths()

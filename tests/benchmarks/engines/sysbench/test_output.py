@@ -7,8 +7,8 @@ import pytest
 
 from benchmarks.engines.contract import Heard, Progress
 from benchmarks.engines.sysbench.output import hear, read_output
+from benchmarks.judging.validity import judge
 from benchmarks.models import Purpose, Validity
-from benchmarks.validity import judge
 from tests.benchmarks.engines.pgbench import captured
 
 OUTPUTS = sorted((Path(__file__).parent / "outputs").glob("*.txt"))

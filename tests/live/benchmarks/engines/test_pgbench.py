@@ -18,9 +18,9 @@ from benchmarks.engines.pgbench import build_command, validate
 from benchmarks.engines.pgbench.binary import Binary, ask
 from benchmarks.engines.pgbench.initialize import estimated_bytes
 from benchmarks.engines.pgbench.output import Output, read_output
+from benchmarks.judging.validity import judge
 from benchmarks.models import Purpose, Validity
 from benchmarks.processes.private_homes import passfile_text
-from benchmarks.validity import judge
 from panel.quickstart import account
 from panel.quickstart.servers import PostgresServer, free_port
 from pools.endpoints import Endpoint

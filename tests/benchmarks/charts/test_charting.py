@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks import charting
+from benchmarks.charts import charting
 from benchmarks.models import Look, PoolSample, Run, Sample
 
 

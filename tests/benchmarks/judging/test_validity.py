@@ -8,8 +8,8 @@ import pytest
 
 from benchmarks.engines.pgbench.lines import Aborted, Progress, read_line
 from benchmarks.engines.pgbench.output import Output, read_output
+from benchmarks.judging.validity import judge
 from benchmarks.models import Purpose, Validity
-from benchmarks.validity import judge
 from tests.benchmarks.engines.pgbench import captured
 
 OPTIONS = {"clients": 4, "threads": 2, "duration": 10, "progress": 1, "connect": False, "rate": None}

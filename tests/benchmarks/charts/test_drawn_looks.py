@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks import drawn_looks
+from benchmarks.charts import drawn_looks
 from benchmarks.models import Look, Run
 
 pytestmark = pytest.mark.django_db

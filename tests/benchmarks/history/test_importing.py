@@ -7,7 +7,7 @@ import pytest
 from django.conf import LazySettings
 from django.contrib.auth.models import User
 
-from benchmarks.importing import NotImportable, import_output
+from benchmarks.history.importing import NotImportable, import_output
 from benchmarks.models import Purpose, Run, RunOutput, Status, Validity
 from tests.benchmarks.engines.pgbench import captured
 
@@ -170,7 +170,7 @@ def test_numbers_go_on_from_the_last_run() -> None:
 
 
 def test_an_output_of_sysbench_is_known_as_one() -> None:
-    printed = captured.read(Path(__file__).parent / "engines" / "sysbench" / "outputs" / "read-only.txt").stdout
+    printed = captured.read(Path(__file__).parents[1] / "engines" / "sysbench" / "outputs" / "read-only.txt").stdout
     run = import_output(printed)
     assert (run.engine, run.status, run.options) == ("sysbench", Status.SUCCEEDED, {"threads": 2})
     assert (run.client_version, run.server_version) == ("1.0.20", "")

@@ -7,10 +7,10 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.utils import timezone
 
-from benchmarks import validity
 from benchmarks.engines import ENGINES, engine
 from benchmarks.engines.contract import Output, Progress
 from benchmarks.errors import BenchmarksError
+from benchmarks.judging import validity
 from benchmarks.models import Purpose, Run, RunOutput, Sample, Status
 
 NAME_CHARACTERS = 200

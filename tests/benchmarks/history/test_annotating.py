@@ -2,9 +2,9 @@
 
 import pytest
 
-from benchmarks import annotating
-from benchmarks.annotating import InvalidNote
 from benchmarks.errors import IllegalTransition
+from benchmarks.history import annotating
+from benchmarks.history.annotating import InvalidNote
 from benchmarks.models import Run, Tag
 from tests.pools.records import a_cluster
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.db.models import Avg, Count, F, Q, Sum
 
-from benchmarks import drawn_looks
+from benchmarks.charts import drawn_looks
+from benchmarks.charts.thinning import Row, thinned
 from benchmarks.models import Look, PoolSample, Run, Sample
-from benchmarks.thinning import Row, thinned
 
 DRAWN_AT_MOST = 20_000  # rows of one kind sent to a browser; longer runs are thinned, never cut
 FIGURES = ("tps", "latency_ms", "stddev_ms", "failed", "latency_p50_ms", "latency_p95_ms", "latency_p99_ms")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks import sparklines
+from benchmarks.charts import sparklines
 from benchmarks.models import Run, Sample
 
 pytestmark = pytest.mark.django_db

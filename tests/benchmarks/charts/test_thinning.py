@@ -5,7 +5,7 @@ from operator import itemgetter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.thinning import thinned
+from benchmarks.charts.thinning import thinned
 
 SERIES = st.lists(st.floats(-1e6, 1e6) | st.none(), max_size=300)
 

@@ -7,8 +7,8 @@ from typing import Any
 from django.db.models import Count, Q
 from django.db.models.functions import Floor, Mod
 
+from benchmarks.charts.thinning import Row, thinned
 from benchmarks.models import Look, LookKind, Run
-from benchmarks.thinning import Row, thinned
 
 DRAWN_AT_MOST = 4_000  # rows of one kind sent to a browser: some for each pixel
 READ_AT_MOST = 12_000  # rows of one kind read for it: beyond, only those of each so many seconds are

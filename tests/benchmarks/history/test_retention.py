@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from benchmarks import retention
+from benchmarks.history import retention
 from benchmarks.models import Run, Sample
 
 pytestmark = pytest.mark.django_db

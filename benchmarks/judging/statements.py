@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.comparing import Direction, Tone, tone_of
+from benchmarks.judging.comparing import Direction, Tone, tone_of
 
 Key = tuple[int, str, int]  # script, statement, and the how manieth time it stands there
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from benchmarks.comparing import Tone
-from benchmarks.statements import StatementCell, StatementRow, compare
+from benchmarks.judging.comparing import Tone
+from benchmarks.judging.statements import StatementCell, StatementRow, compare
 
 
 def row(statement: str, latency_ms: float | None, script: int = 1, **counts: int) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.gates import InvalidThresholds, judge, passes, read
+from benchmarks.judging.gates import InvalidThresholds, judge, passes, read
 
 SUMMARY = {"tps": 812.4, "latency_p95_ms": 12.0, "transactions": 990, "failed": 10, "latency_avg_ms": None}
 

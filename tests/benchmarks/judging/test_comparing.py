@@ -1,7 +1,7 @@
 """What a comparison says of single runs."""
 
-from benchmarks import comparing
-from benchmarks.comparing import Cell, Difference, Direction, Subject, Tone
+from benchmarks.judging import comparing
+from benchmarks.judging.comparing import Cell, Difference, Direction, Subject, Tone
 
 
 def subject(label, valid=True, options=None, **summary):

@@ -1,0 +1,1 @@
+"""The series of a run as its charts and sparklines draw them."""

@@ -1,0 +1,1 @@
+"""Runs once they are over: noted, brought in from outside, forgotten."""
