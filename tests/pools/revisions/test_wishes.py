@@ -1,10 +1,12 @@
 """What a revision is rendered from, and what is told of its changes."""
 
+import json
+
 import pytest
 
 from pools.models import PoolState, Revision, RevisionState
 from pools.revisions import wishes
-from tests.pools.records import a_pool, a_pooler
+from tests.pools.records import a_cluster, a_pool, a_pooler
 
 pytestmark = pytest.mark.django_db
 
@@ -26,6 +28,21 @@ def test_a_snapshot_holds_pools_settings_and_users() -> None:
         str(pool.cluster_id),
         pool.cluster.name,
     )
+
+
+def test_each_line_is_the_json_of_its_pool_however_alike_they_are() -> None:
+    first = a_pool(name="orders", size=3)
+    more = [
+        {"size": 3},
+        {"size": 4},
+        {"size": 3, "user": 'a "quoted" rôle'},
+        {"size": 3, "settings": {"reserve_pool": 1}},
+    ]
+    pools = [first, *(a_pool(pooler=first.pooler, name=f"more{at}", **values) for at, values in enumerate(more))]
+    pools.append(a_pool(pooler=first.pooler, name="other", size=3, cluster=a_cluster(name="second")))
+    lines = wishes.snapshot(first.pooler).lines
+    assert lines == {pool.key: json.dumps(wishes.of_pool(pool)) for pool in pools}
+    assert len(lines) == 6
 
 
 def test_a_pool_to_be_removed_is_not_part_of_it() -> None:
