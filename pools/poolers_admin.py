@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from pools import names
+from pools import keepers, names
 from pools.errors import IllegalTransition, InvalidValues, PoolerUnreachable
 from pools.models import Pooler, PoolerKind, PoolerState, PoolState
 from pools.poolers import KINDS
@@ -26,10 +25,13 @@ CHECKS_AT_ONCE = 16
 
 @dataclass(frozen=True)
 class Look:
-    """What a look at a console found: its version (empty when unreachable), what is wrong, and `Kind.facts`."""
+    """What a look at a console found: its version (empty when unreachable), what is wrong, and `Kind.facts`.
+
+    `reason` is None where the console is well and the folder is another generator's to look at.
+    """
 
     version: str = ""
-    reason: str = ""
+    reason: str | None = ""
     facts: dict[str, int] = field(default_factory=dict)
 
 
@@ -67,11 +69,15 @@ def change(
     if password:
         moved.admin_password = password
         fields["sealed_admin_password"] = moved.sealed_admin_password
+    generator = pooler.generator
     elsewhere = any(fields[name] != getattr(pooler, name) for name in ("host", "port", "config_dir"))
     with _names_kept_apart(fields["name"]):
         pooler.edit(expected_version, **fields)
         if elsewhere:
             pooler.pools.filter(state=PoolState.APPLIED).update(state=PoolState.PENDING)
+            keepers.forget(pooler)
+    if elsewhere or moved.generator != generator:
+        pooler.error = ""  # it may be of the folder that was
     logger.info("pooler %s (%s) changed by %s", pooler.pk, pooler, author)
     return pooler, check(pooler)
 
@@ -87,16 +93,18 @@ def remove(pooler: Pooler) -> None:
 
 def check(pooler: Pooler) -> str:
     """Look at the console and the folder and record what was found; the reason it can't be used, or nothing."""
-    look = _look(pooler)
+    look = _look(pooler, keepers.of(pooler))
     _record(pooler, look)
-    return look.reason
+    return pooler.error
 
 
 def check_all(poolers: Iterable[Pooler] | None = None) -> None:
     """Check poolers at once; one that is down delays no other."""
     asked = list(poolers if poolers is not None else Pooler.objects.all())
     with ThreadPoolExecutor(CHECKS_AT_ONCE, thread_name_prefix="check") as threads:
-        for pooler, look in zip(asked, threads.map(_look, asked), strict=True):
+        kept = keepers.of_all(asked)
+        looks = threads.map(_look, asked, [kept.get(pooler.pk, keepers.Keeper()) for pooler in asked])
+        for pooler, look in zip(asked, looks, strict=True):
             _record(pooler, look)
 
 
@@ -119,13 +127,15 @@ def _taken(name: str) -> str:
     return f"a pooler named {name!r} is registered already: choose another name"
 
 
-def _look(pooler: Pooler) -> Look:
+def _look(pooler: Pooler, keeper: keepers.Keeper) -> Look:
     """Ask its console and look at its folder; touches no record, so that threads may call it."""
     kind, version, facts = KINDS[pooler.kind], "", {}
     try:
         version = kind.check(pooler)
         facts = kind.facts(pooler)
-        if pooler.config_dir and pooler.generator in ("", settings.GENERATOR):
+        if pooler.config_dir and not keeper.is_here:
+            return Look(version, None, facts)
+        if pooler.config_dir:
             files.refuse_unsafe(pooler.config_dir)
     except PoolerUnreachable as error:
         return Look(reason=str(error))
@@ -136,7 +146,10 @@ def _look(pooler: Pooler) -> Look:
 
 def _record(pooler: Pooler, look: Look) -> None:
     """Write down what was found; a pool whose size is not its own has that of its pooler."""
-    pooler.mark(PoolerState.ONLINE if look.version else PoolerState.UNREACHABLE, look.version, look.reason, look.facts)
+    reason = look.reason
+    if reason is None:  # what was found wrong with an online pooler's folder stays its generator's word
+        reason = pooler.error if pooler.state == PoolerState.ONLINE else ""
+    pooler.mark(PoolerState.ONLINE if look.version else PoolerState.UNREACHABLE, look.version, reason, look.facts)
     if look.version and (size := KINDS[pooler.kind].usual_size(pooler)):
         pooler.pools.exclude(size=size).update(size=size)
 

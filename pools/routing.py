@@ -5,6 +5,7 @@ from typing import Any
 
 from django.conf import settings
 
+from pools import keepers
 from pools.models import Pooler
 
 OF_FOLDERS = frozenset({"pools.tasks.apply_pooler", "pools.tasks.overwrite_drift", "pools.tasks.look_at_pooler"})
@@ -12,7 +13,7 @@ OF_FOLDERS = frozenset({"pools.tasks.apply_pooler", "pools.tasks.overwrite_drift
 
 def is_ours(pooler: Pooler) -> bool:
     """Whether this process is where the pooler's folder is."""
-    return pooler.generator in ("", settings.GENERATOR)
+    return keepers.of(pooler).worker in ("", settings.GENERATOR)
 
 
 def queue_of(generator: str) -> str:
@@ -21,8 +22,9 @@ def queue_of(generator: str) -> str:
 
 
 def route(name: str, args: Sequence[Any], *_: Any, **__: Any) -> dict[str, str] | None:
-    """Celery's router (its manual, "Routing Tasks"): the queue of the pooler's generator; None: any worker's."""
+    """Celery's router (its manual, "Routing Tasks"): the queue of the folder's generator; None: any worker's."""
     if name not in OF_FOLDERS or not args:
         return None
-    generator = Pooler.objects.filter(pk=args[0]).values_list("generator", flat=True).first()
+    pooler = Pooler.objects.filter(pk=args[0]).only("pk").first()
+    generator = keepers.of(pooler).worker if pooler else ""
     return {"queue": queue_of(generator)} if generator else None

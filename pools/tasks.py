@@ -6,7 +6,7 @@ from celery import shared_task
 from django.contrib.auth import get_user_model
 from django.db import models
 
-from pools import apply, console_verbs, poolers_admin, routing
+from pools import apply, console_verbs, keepers, poolers_admin, routing
 from pools.models import Pooler
 from pools.monitoring import recording, telling
 from pools.revisions import drift
@@ -55,10 +55,11 @@ def look_for_drift() -> None:
     Apart from the checks, which dead servers hold up.
     """
     for pooler in drift.comparable():
-        if routing.is_ours(pooler):
-            drift.look(pooler)
-        else:
+        is_ours = routing.is_ours(pooler)
+        if not is_ours:
             look_at_pooler.apply_async((str(pooler.pk),), expires=NEXT_LOOK_S)
+        if is_ours or keepers.of(pooler).is_silent:  # its console can be asked from anywhere
+            drift.look(pooler)
 
 
 @shared_task

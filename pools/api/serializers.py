@@ -192,11 +192,20 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
             "state",
             "server_version",
             "checked_at",
+            "files_looked_at",
             "error",
             "created_at",
             "updated_at",
         ]
-        read_only_fields = ["settings_state", "settings_reason", "state", "server_version", "checked_at", "error"]
+        read_only_fields = [
+            "settings_state",
+            "settings_reason",
+            "state",
+            "server_version",
+            "checked_at",
+            "files_looked_at",
+            "error",
+        ]
         extra_kwargs: dict[str, Any] = {"name": {"validators": []}}  # pools.poolers_admin says which names are taken
 
     @extend_schema_field(AdvisorySerializer(many=True))
@@ -222,10 +231,16 @@ class FileSerializer(serializers.Serializer[dict[str, str]]):
 class ConfigSerializer(serializers.Serializer[dict[str, Any]]):
     """What is live on a pooler: the revision's number and its files."""
 
-    state = serializers.CharField()
+    state = serializers.CharField(
+        help_text="in sync, drifted, not applied yet, unreadable, or not looked at (by the worker that has the files)"
+    )
     revision = serializers.IntegerField(allow_null=True)
     files = FileSerializer(many=True)
-    error = serializers.CharField(default="", help_text="Why the files can't be read")
+    error = serializers.CharField(default="", help_text="Why the files can't be read, or are not looked at")
+    generator = serializers.CharField(
+        required=False, help_text="Whose worker has the files, where that is elsewhere: they are shown as applied"
+    )
+    looked_at = serializers.DateTimeField(required=False, help_text="When that worker last saw them")
 
 
 class StepSerializer(serializers.Serializer[dict[str, str]]):

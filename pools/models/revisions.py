@@ -48,7 +48,7 @@ class RevisionQuerySet(models.QuerySet["Revision"]):
         """The next revision, its files sealed (they hold secrets); `told`: `wishes`, cause, summary, `given`."""
         number = (self.filter(pooler=pooler).aggregate(last=Max("number"))["last"] or 0) + 1
         wishes, given = told.pop("wishes", {}), told.pop("given", {})
-        revision = Revision(pooler=pooler, number=number, author=author, **told)
+        revision = Revision(pooler=pooler, number=number, author=author, generator=settings.GENERATOR, **told)
         with transaction.atomic():
             revision.save(force_insert=True)
             RevisionContent.of(revision, files, given, wishes).save(force_insert=True)
@@ -67,6 +67,7 @@ class Revision(models.Model):
     cause = models.CharField(max_length=100, default="")  # such as "rollback to 12"; empty: a change
     summary = models.CharField(max_length=300, default="")  # what it changes, in one line without secrets
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
+    generator = models.CharField(max_length=63, default="")  # whose worker made it; of a live one: has its files
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)
 

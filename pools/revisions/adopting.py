@@ -7,7 +7,7 @@ from typing import Any
 from django.db import models, transaction
 from django.utils import timezone
 
-from pools import apply_requests, budget, pool_rules, settings_rules
+from pools import apply_requests, budget, keepers, pool_rules, settings_rules
 from pools.errors import InvalidValues
 from pools.models import Cluster, Pool, Pooler, PoolerFile, PoolState, RolePassword
 from pools.poolers import KINDS
@@ -26,6 +26,12 @@ class CannotAdopt(InvalidValues):
 
 def look(pooler: Pooler) -> Adoption:
     """What the files that lie on the pooler ask for beyond the last applied revision; raises `UnsafeFolder`."""
+    keeper = keepers.of(pooler)
+    if not keeper.is_here:
+        raise files.UnsafeFolder(
+            f"its files lie where generator {keeper.generator} is and can't be read from here: overwrite them, or "
+            "make the changes in the panel"
+        )
     return KINDS[pooler.kind].adoption(folders.settled_texts(pooler), folders.on_disk(pooler))
 
 

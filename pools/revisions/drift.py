@@ -1,13 +1,14 @@
 """Finds what is no longer as it was applied: files changed by hand, an older file, a SET, a restart elsewhere."""
 
 import logging
-from collections.abc import Iterator
+from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.conf import settings
+from django.db.models import QuerySet
 from django.utils import timezone
 
-from pools import routing
+from pools import keepers
 from pools.errors import PoolerUnreachable
 from pools.models import Pool, Pooler, PoolerState, PoolState, Revision, RevisionState
 from pools.poolers import KINDS
@@ -16,55 +17,90 @@ from pools.revisions import files, folders
 logger = logging.getLogger(__name__)
 
 PROVED = (PoolState.APPLIED, PoolState.DRIFTED)
-LIVE = "live"  # where a difference is that stands in no file
+LIVE = folders.LIVE
 MOST_KEPT = 50
 Finding = dict[str, str]  # {"where": a file's name or LIVE, "what": sentence}
 
 
 def comparable() -> QuerySet[Pooler]:
-    """Every pooler that is online and has something applied."""
+    """Every pooler that has something applied."""
     applied = Revision.objects.filter(state=RevisionState.APPLIED).values("pooler")
-    something = Q(pools__state__in=PROVED) | Q(settings_state__in=PROVED)
-    return Pooler.objects.filter(something, state=PoolerState.ONLINE, pk__in=applied).distinct()
+    return Pooler.objects.filter(pk__in=applied)
+
+
+@dataclass(frozen=True)
+class _Live:
+    """What the console says otherwise than was applied, and the settings that still wait for a restart."""
+
+    pools: dict[UUID, str]
+    program: list[str]
+    restarts: list[dict[str, str]]
 
 
 def look(pooler: Pooler) -> None:
     """Call drifted what the pooler or its folder has otherwise, and applied again what is right once more.
 
-    Of the files of another generator's pooler, what that one found last stays.
+    What this worker can't tell stays as it was found last: the files of a folder that another generator has, and what
+    a console that does not answer would say.
     """
     at, last = _moment(pooler), folders.last_applied(pooler)
     if last is None or at is None:
         return
-    kind, texts = KINDS[pooler.kind], last.files
+    changed, live = _look_at_files(pooler, last), _look_at_console(pooler, last.files)
+    if _moment(pooler) != at:  # an apply came between, and what was seen is no drift
+        return
+    if live:
+        _record_pools(pooler, live.pools)
+        _record_program(pooler, live)
+    if changed is not None:
+        _record_reach(pooler, changed)
+    _record(pooler, changed, live)
+
+
+def _look_at_files(pooler: Pooler, last: Revision) -> list[Finding] | None:
+    """What is otherwise in its folder; None where this worker is not the one to say.
+
+    Where no generator is named, that is the one that applied last. Once it is silent another may take over that finds
+    everything as it was applied: what else it finds may be a folder of the same name on its own machine.
+    """
+    keeper = keepers.of(pooler)
+    if keeper.generator == settings.GENERATOR:
+        return list(_changed_files(pooler, last))
+    if keeper.is_named or (keeper.generator and not keeper.is_silent):
+        return None
     try:
-        pools, program = kind.compare(pooler, texts), kind.compare_program(pooler, texts)
-        restarts = _restarts_left(pooler)
+        texts = folders.on_disk(pooler)
+    except files.UnsafeFolder:
+        return None
+    changed = folders.differences(pooler, texts, last)
+    if changed if keeper.generator else not folders.holds_ours(pooler, texts):
+        return None
+    keepers.take_over(last, keeper)
+    return _findings(changed)
+
+
+def _look_at_console(pooler: Pooler, texts: dict[str, str]) -> _Live | None:
+    """None where it does not answer; one that the last check found down is not waited for."""
+    if pooler.state == PoolerState.UNREACHABLE:
+        return None
+    kind = KINDS[pooler.kind]
+    try:
+        return _Live(kind.compare(pooler, texts), list(kind.compare_program(pooler, texts)), _restarts_left(pooler))
     except PoolerUnreachable as error:
         logger.info("pooler %s was not compared: %s", pooler.pk, error)
-        return
-    changed = _changed_files(pooler, last) if routing.is_ours(pooler) else _found_by_its_generator(pooler)
-    found = [*changed, *({"where": LIVE, "what": what} for what in [*pools.values(), *program])]
-    if _moment(pooler) == at:  # else an apply came between, and what was seen is no drift
-        _record_pools(pooler, pools)
-        _record(pooler, found, program, restarts)
+        return None
 
 
-def _changed_files(pooler: Pooler, last: Revision) -> Iterator[Finding]:
-    if not KINDS[pooler.kind].files:
-        return
+def _changed_files(pooler: Pooler, last: Revision) -> list[Finding]:
     try:
         texts = folders.on_disk(pooler)
     except files.UnsafeFolder as error:
-        yield {"where": pooler.config_dir, "what": str(error)}
-        return
-    for name, what in folders.differences(pooler, texts, last).items():
-        yield {"where": name, "what": what}
+        return [{"where": pooler.config_dir, "what": str(error)}]
+    return _findings(folders.differences(pooler, texts, last))
 
 
-def _found_by_its_generator(pooler: Pooler) -> list[Finding]:
-    """Only a worker that can read the folder can say anything of it, also that it is right again."""
-    return [finding for finding in pooler.drift if finding["where"] != LIVE]
+def _findings(changed: dict[str, str]) -> list[Finding]:
+    return [{"where": name, "what": what} for name, what in changed.items()]
 
 
 def _restarts_left(pooler: Pooler) -> list[dict[str, str]]:
@@ -84,20 +120,38 @@ def _record_pools(pooler: Pooler, faults: dict[UUID, str]) -> None:
             same.update(state=state, state_reason=reason)
 
 
-def _record(pooler: Pooler, found: list[Finding], program: list[str], restarts: list[dict[str, str]]) -> None:
-    """`drift_seen_at` stays for as long as anything is otherwise."""
-    seen_at = (pooler.drift_seen_at or timezone.now()) if found else None
-    if (pooler.drift, pooler.needs_restart) != (found[:MOST_KEPT], restarts):
-        logger.warning("pooler %s: %d differences from what was applied", pooler.pk, len(found))
+def _record_reach(pooler: Pooler, changed: list[Finding]) -> None:
+    """Whoever reads the folder knows better than a check what is wrong with it."""
     same = Pooler.objects.filter(pk=pooler.pk)
-    same.update(drift=found[:MOST_KEPT], drift_seen_at=seen_at, needs_restart=restarts)
-    state = PoolState.DRIFTED if program else PoolState.APPLIED
-    same.filter(settings_state__in=PROVED).update(settings_state=state, settings_reason="; ".join(program))
+    same.update(files_looked_at=timezone.now())
+    if all(one["where"] != pooler.config_dir for one in changed):
+        same.filter(state=PoolerState.ONLINE).exclude(error="").update(error="")
+
+
+def _record_program(pooler: Pooler, live: _Live) -> None:
+    state = PoolState.DRIFTED if live.program else PoolState.APPLIED
+    proved = Pooler.objects.filter(pk=pooler.pk, settings_state__in=PROVED)
+    proved.update(settings_state=state, settings_reason="; ".join(live.program))
+
+
+def _record(pooler: Pooler, changed: list[Finding] | None, live: _Live | None) -> None:
+    """`drift_seen_at` stays for as long as anything is otherwise."""
+    if changed is None:
+        changed = folders.found_in_files(pooler)
+    said = [one for one in pooler.drift if one["where"] == LIVE]
+    if live:
+        said = [{"where": LIVE, "what": what} for what in [*live.pools.values(), *live.program]]
+    found, restarts = [*changed, *said][:MOST_KEPT], live.restarts if live else pooler.needs_restart
+    if (pooler.drift, pooler.needs_restart) == (found, restarts):
+        return
+    logger.warning("pooler %s: %d differences from what was applied", pooler.pk, len(found))
+    seen_at = (pooler.drift_seen_at or timezone.now()) if found else None
+    Pooler.objects.filter(pk=pooler.pk).update(drift=found, drift_seen_at=seen_at, needs_restart=restarts)
 
 
 def _moment(pooler: Pooler) -> tuple[object, ...] | None:
     """What changes with every apply; None while one is at work."""
-    names = ["apply_token", "apply_lease_until", "drift", "drift_seen_at", "needs_restart"]
+    names = ["apply_token", "apply_lease_until", "drift", "drift_seen_at", "needs_restart", "state"]
     pooler.refresh_from_db(fields=names)
     if pooler.apply_lease_until and pooler.apply_lease_until > timezone.now():
         return None

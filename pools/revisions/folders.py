@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 
+from pools import keepers
 from pools.models import Pooler, Revision
 from pools.poolers import KINDS
 from pools.revisions import files
+
+LIVE = "live"  # where a difference is that stands in no file
 
 
 def last_applied(pooler: Pooler) -> Revision | None:
@@ -27,21 +30,48 @@ def on_disk(pooler: Pooler) -> dict[str, str]:
 def live_files(pooler: Pooler) -> dict[str, object]:
     """`{state, revision, files: [{name, content}]}` as they lie in config_dir, secrets masked.
 
-    `state` is `in sync`, `drifted`, `not applied yet` or `unreadable` (with `error`); `revision` is the number
-    of the last applied one or None.
+    `state` is `in sync`, `drifted`, `not applied yet`, `unreadable` or, of files that another generator has and nobody
+    looks at now, `not looked at` (both with `error`); `revision` is the number of the last applied one or None.
     """
-    kind, last = KINDS[pooler.kind], last_applied(pooler)
+    last, keeper = last_applied(pooler), keepers.of(pooler)
+    if not keeper.is_here:
+        return _as_found_there(pooler, last, keeper)
     try:
         texts = on_disk(pooler)
     except files.UnsafeFolder as error:
         return {"state": "unreadable", "error": str(error), "revision": last and last.number, "files": []}
     state = "not applied yet" if last is None else "drifted" if changed_by_hand(pooler, texts) else "in sync"
-    shown = kind.masked(texts).items()
-    return {
-        "state": state,
+    return {"state": state, "revision": last and last.number, "files": _masked(pooler, texts)}
+
+
+def _as_found_there(pooler: Pooler, last: Revision | None, keeper: keepers.Keeper) -> dict[str, object]:
+    """The files as they were applied, and what the worker that has them found last: this process can't read them."""
+    found: dict[str, object] = {
+        "generator": keeper.generator,
+        "looked_at": keeper.looked_at,
         "revision": last and last.number,
-        "files": [{"name": name, "content": content} for name, content in shown],
     }
+    if last is None:
+        return {"state": "not applied yet", "files": [], **found}
+    found["files"] = _masked(pooler, last.files)
+    if keeper.is_silent:
+        return {"state": "not looked at", "error": keeper.reason, **found}
+    return {"state": "drifted" if found_in_files(pooler) else "in sync", **found}
+
+
+def _masked(pooler: Pooler, texts: Mapping[str, str]) -> list[dict[str, str]]:
+    shown = KINDS[pooler.kind].masked(texts).items()
+    return [{"name": name, "content": content} for name, content in shown]
+
+
+def found_in_files(pooler: Pooler) -> list[dict[str, str]]:
+    """What the last look at its folder found otherwise than was applied."""
+    return [one for one in pooler.drift if one["where"] != LIVE]
+
+
+def holds_ours(pooler: Pooler, texts: Mapping[str, str]) -> bool:
+    """Whether anything that the panel wrote is among these files."""
+    return any(KINDS[pooler.kind].ours(name, text) for name, text in texts.items())
 
 
 def changed_by_hand(pooler: Pooler, texts: Mapping[str, str]) -> list[str]:

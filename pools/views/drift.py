@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods
 
 from panel.accounts.permissions import person
-from pools import apply, apply_requests
+from pools import apply, apply_requests, keepers
 from pools.errors import QueueDown
 from pools.models import Pooler
 from pools.revisions import adopting, drift, files, folders, revision_diffs
@@ -48,9 +48,13 @@ def _chosen(request: HttpRequest, pooler: Pooler) -> HttpResponse:
 def _found(pooler: Pooler) -> dict[str, Any]:
     last = folders.last_applied(pooler)
     live = [one["what"] for one in pooler.drift if one["where"] == drift.LIVE]
-    context = {"last": last, "live_differences": live, "seen_at": pooler.drift_seen_at}
+    keeper = keepers.of(pooler)
+    context = {"last": last, "live_differences": live, "seen_at": pooler.drift_seen_at, "keeper": keeper}
     if last is None:
         return context
+    if not keeper.is_here:
+        found = [{"name": one["where"], "what": one["what"]} for one in folders.found_in_files(pooler)]
+        return context | {"is_elsewhere": True, "changed": found}
     try:
         texts = folders.on_disk(pooler)
     except files.UnsafeFolder as error:

@@ -1,9 +1,11 @@
 """What needs a pooler's folder goes to the worker that has it."""
 
 import uuid
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from panel.celery import app
 from pools import tasks
@@ -24,6 +26,27 @@ def test_what_needs_the_folder_goes_to_the_poolers_generator(task: Any) -> None:
 def test_any_worker_may_apply_a_pooler_without_a_generator() -> None:
     assert route(tasks.apply_pooler.name, [str(a_pooler().pk)]) is None
     assert route(tasks.apply_pooler.name, [str(uuid.uuid4())]) is None
+
+
+def test_without_a_named_generator_they_go_to_the_one_that_applied_last_while_it_lives() -> None:
+    pooler = a_pooler()
+    pooler.revisions.create(number=1, state=RevisionState.APPLIED, generator="rack-2", finished_at=timezone.now())
+    assert route(tasks.apply_pooler.name, [str(pooler.pk)]) == {"queue": "generator.rack-2"}
+    pooler.revisions.update(finished_at=timezone.now() - timedelta(hours=1))
+    assert route(tasks.apply_pooler.name, [str(pooler.pk)]) is None
+
+
+def test_the_console_of_a_pooler_whose_generator_is_silent_is_compared_by_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pooler = a_pooler(generator="rack-2", state=PoolerState.ONLINE)
+    pooler.revisions.create(number=1, state=RevisionState.APPLIED, finished_at=timezone.now() - timedelta(hours=1))
+    sent: list[Any] = []
+    looked: list[Any] = []
+    monkeypatch.setattr(tasks.look_at_pooler, "apply_async", lambda args, expires: sent.append(args))
+    monkeypatch.setattr(drift, "look", lambda pooler: looked.append(pooler.pk))
+    tasks.look_for_drift()
+    assert (sent, looked) == ([(str(pooler.pk),)], [pooler.pk])
 
 
 def test_other_tasks_are_any_workers() -> None:

@@ -2,12 +2,14 @@
 
 import psycopg
 import pytest
+from pytest_django import Settings
 
 from panel.quickstart.servers import PgBouncerServer, PgpoolServer
 from pools import apply, poolers_admin
 from pools.models import Pooler, PoolerState
 from pools.poolers.kind import PoolFigures, Rejected
 from pools.poolers.pgbouncer import console
+from pools.revisions import drift
 from tests.live.pools.conftest import MakePool
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
@@ -36,6 +38,28 @@ def test_a_folder_that_can_not_be_written_is_told_of_a_pooler_that_is_online(pgb
     pooler, reason = poolers_admin.register(values_of(pgbouncer) | {"config_dir": "/nowhere/at/all"})
     assert (pooler.state, pooler.error) == (PoolerState.ONLINE, reason)
     assert reason == "config_dir /nowhere/at/all can't be opened: No such file or directory"
+
+
+def test_what_is_wrong_with_a_folder_stays_the_word_of_the_generator_that_has_it(
+    pooler: Pooler, settings: Settings
+) -> None:
+    wrong = {"config_dir": "/nowhere", "generator": settings.GENERATOR}
+    _, reason = poolers_admin.change(pooler, wrong)
+    settings.GENERATOR = "elsewhere"
+    poolers_admin.check_all()
+    pooler.refresh_from_db()
+    assert (pooler.state, pooler.error) == (PoolerState.ONLINE, reason)
+    assert poolers_admin.check(pooler) == reason
+    assert poolers_admin.change(pooler, {"generator": "rack-2"})[1] == ""
+
+
+def test_a_folder_that_is_right_again_is_told_by_the_look_for_drift(make_pool: MakePool, pooler: Pooler) -> None:
+    make_pool()
+    apply.apply_pooler(pooler)
+    Pooler.objects.update(error="config_dir can't be opened")
+    drift.look(pooler)
+    pooler.refresh_from_db()
+    assert (pooler.state, pooler.error) == (PoolerState.ONLINE, "")
 
 
 def test_a_pgpool_is_online_with_its_version(pgpool: PgpoolServer) -> None:

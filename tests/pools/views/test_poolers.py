@@ -1,9 +1,11 @@
 """The pages of poolers."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.contrib.auth import get_user
+from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from pools import poolers_admin, tasks
@@ -172,6 +174,44 @@ def test_known_weaknesses_of_the_release_are_told_with_what_corrects_them(staff)
     assert "1.26.1 has them all" in page
     assert "Debian 12&#x27;s 1.18.0-1+deb12u1" in page
     assert "known weakness" not in staff.get(f"/poolers/{a_pooler().pk}/").content.decode()
+
+
+def silent(**fields):
+    """Applied and last looked at an hour ago, on a machine that is not this one."""
+    pooler = a_pooler(**fields)
+    hour_ago = timezone.now() - timedelta(hours=1)
+    Revision.objects.draft(pooler, {"pooldeck.ini": "orders = host=db"})
+    pooler.revisions.update(state="applied", generator="rack-2", finished_at=hour_ago)
+    return pooler
+
+
+def test_the_page_says_since_when_nobody_looked_at_its_files_and_whose_worker_is_missed(staff):
+    pooler = silent(generator="rack-2")
+    page = staff.get(f"/poolers/{pooler.pk}/").content.decode()
+    assert "Its files were not looked at since" in page
+    assert "no worker of generator rack-2 takes the look that is asked for twice a minute" in page
+    assert "orders = host=db" in page  # as it was applied: the folder of this machine is not read
+    Pooler.objects.update(files_looked_at=timezone.now())
+    page = staff.get(f"/poolers/{pooler.pk}/").content.decode()
+    assert "not looked at since" not in page
+    assert "in sync" in page
+
+
+def test_the_page_says_who_looks_where_nobody_was_named(staff):
+    pooler = silent()
+    Pooler.objects.update(files_looked_at=timezone.now())
+    assert "rack-2 applied last and looks for drift" in staff.get(f"/poolers/{pooler.pk}/").content.decode()
+
+
+def test_the_drift_of_files_elsewhere_is_told_without_a_diff_and_can_only_be_overwritten(staff):
+    pooler = silent(drift=[{"where": "pooldeck.ini", "what": "it was changed by hand"}])
+    page = staff.get(f"/poolers/{pooler.pk}/drift/").content.decode()
+    assert "not looked at since" in page
+    assert "<code>pooldeck.ini</code>: it was changed by hand" in page
+    assert ('value="overwrite"' in page, 'value="adopt"' in page) == (True, False)
+    answer = staff.post(f"/poolers/{pooler.pk}/drift/", {"drift": "adopt"})
+    assert answer.status_code == 400
+    assert "its files lie where generator rack-2 is" in answer.content.decode()
 
 
 def test_settings_that_are_refused_or_wait_for_a_restart_are_told(staff):

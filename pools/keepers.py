@@ -1,0 +1,91 @@
+"""Which generator has a pooler's folder, and when its worker looked there last: nobody else can tell of the files."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import OuterRef, Subquery
+from django.utils import timezone
+
+from pools.models import Pooler, Revision
+
+SILENT_AFTER = timedelta(minutes=2)  # four looks that were asked for and did not come
+
+
+@dataclass(frozen=True)
+class Keeper:
+    """The generator that a pooler names, else the one that applied last (empty: nobody did, or it is not known).
+
+    `looked_at` is None before the first apply.
+    """
+
+    generator: str = ""
+    is_named: bool = False
+    looked_at: datetime | None = None
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this process is where the folder is, as far as is known."""
+        return self.generator in ("", settings.GENERATOR)
+
+    @property
+    def silence_s(self) -> float:
+        """How long nobody has looked, in seconds."""
+        return (timezone.now() - self.looked_at).total_seconds() if self.looked_at else 0.0
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the looks that are asked for don't come."""
+        return self.silence_s > SILENT_AFTER.total_seconds()
+
+    @property
+    def worker(self) -> str:
+        """The generator that is given work on the folder; empty: any, as one that nobody named may be gone for good."""
+        return "" if self.is_silent and not self.is_named else self.generator
+
+    @property
+    def reason(self) -> str:
+        """Why nobody looked, where it is silent."""
+        whose = f"no worker of generator {self.generator}" if self.generator else "no worker that has its folder"
+        return f"{whose} takes the look that is asked for twice a minute: see whether it runs"
+
+
+def of(pooler: Pooler) -> Keeper:
+    """The keeper of one pooler's folder."""
+    return of_all([pooler]).get(pooler.pk, Keeper())
+
+
+def of_all(poolers: Iterable[Pooler]) -> dict[UUID, Keeper]:
+    """The keepers of all these, in one query."""
+    last = Revision.objects.applied().filter(pooler=OuterRef("pk"))
+    rows = Pooler.objects.filter(pk__in=[pooler.pk for pooler in poolers]).annotate(
+        applied_on=Subquery(last.values("generator")[:1]), applied_at=Subquery(last.values("finished_at")[:1])
+    )
+    columns = ("pk", "generator", "applied_on", "applied_at", "files_looked_at", "apply_lease_until")
+    return {pk: _keeper(*found) for pk, *found in rows.values_list(*columns)}
+
+
+def take_over(revision: Revision, keeper: Keeper) -> None:
+    """This generator has the folder of what was applied last; the first to say so holds."""
+    Revision.objects.filter(pk=revision.pk, generator=keeper.generator).update(generator=settings.GENERATOR)
+
+
+def forget(pooler: Pooler) -> None:
+    """Its folder or address is another one, so whoever applied last may not have it."""
+    pooler.revisions.exclude(generator="").update(generator="")
+
+
+def _keeper(
+    named: str,
+    applied_on: str | None,
+    applied_at: datetime | None,
+    looked_at: datetime | None,
+    lease_until: datetime | None,
+) -> Keeper:
+    now = timezone.now()
+    times = [time for time in (applied_at, looked_at) if time]
+    if times and lease_until and lease_until > now:  # while it is applied nobody looks
+        times.append(now)
+    return Keeper(named or applied_on or "", bool(named), max(times, default=None))
