@@ -18,6 +18,7 @@ class EventKind(models.TextChoices):
     CLUSTER_DOWN = "cluster_down", "cluster down"
     NOT_APPLIED = "not_applied", "pools not live"
     DRIFT = "drift", "configuration drifted"
+    UNSEEN = "unseen", "drift not looked for"
     LAG = "lag", "standby lags"
     RESTART = "restart", "restart needed"
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db.models import Count, Max, Q
 
-from pools import budget
+from pools import budget, keepers
 from pools.models import (
     Cluster,
     ClusterState,
@@ -42,8 +42,10 @@ def all_values(looks: Mapping[UUID, Look]) -> Iterator[Value]:
     """Everything that can be told now, in a handful of queries; a pool whose console is silent has no value."""
     poolers = list(Pooler.objects.annotate(refused=Count("pools", filter=Q(pools__state__in=REFUSED))))
     drifted = set(Pooler.objects.filter(pools__state=PoolState.DRIFTED).values_list("pk", flat=True))
+    kept = keepers.of_all(poolers)
     for pooler in poolers:
         yield from _of_pooler(pooler, looks.get(pooler.pk), pooler.pk in drifted)
+        yield from _of_keeper(pooler, kept.get(pooler.pk))
     for pool in Pool.objects.wanted().select_related("pooler"):
         if (look := looks.get(pool.pooler_id)) and not look.error:
             yield from _of_pool(pool, look)
@@ -73,6 +75,14 @@ def _of_pooler(pooler: Pooler, look: Look | None, drifted: bool) -> Iterator[Val
     yield Value(EventKind.DRIFT, *subject, is_adrift, said, pooler.pk)
     names = ", ".join(str(one.get("name")) for one in pooler.needs_restart)
     yield Value(EventKind.RESTART, *subject, bool(names), f"it reads {names} at its start only", pooler.pk)
+
+
+def _of_keeper(pooler: Pooler, keeper: keepers.Keeper | None) -> Iterator[Value]:
+    """How long nobody can have told of its files, once something was applied."""
+    if keeper and keeper.looked_at:
+        subject = (SubjectType.POOLER, pooler.pk, pooler.name)
+        said = f"its files were not looked at for {keeper.silence_s:.0f} s: {keeper.reason}"
+        yield Value(EventKind.UNSEEN, *subject, keeper.silence_s, said, pooler.pk)
 
 
 def _of_refusals(pooler: Pooler, subject: tuple[SubjectType, UUID, str]) -> Value:

@@ -144,6 +144,22 @@ def test_the_budget_is_that_of_the_servers_of_which_the_most_is_given():
     assert Event.objects.standing().get().message == found.message
 
 
+def test_files_that_nobody_looks_at_open_an_event_that_names_whose_worker_is_missed():
+    pooler = a_pooler(generator="rack-2")
+    assert EventKind.UNSEEN not in {value.kind for value in readings.all_values({})}  # nothing was applied yet
+    pooler.revisions.create(number=1, state="applied", finished_at=timezone.now() - timedelta(seconds=600))
+    found = of_kind(EventKind.UNSEEN)
+    assert found.message == (
+        "its files were not looked at for 600 s: no worker of generator rack-2 takes the look that is asked for twice "
+        "a minute: see whether it runs"
+    )
+    judging.judge_values([found], thresholds.bounds())
+    assert Event.objects.standing().get().kind == EventKind.UNSEEN
+    type(pooler).objects.filter(pk=pooler.pk).update(files_looked_at=timezone.now())
+    judging.judge_values([of_kind(EventKind.UNSEEN)], thresholds.bounds())
+    assert not Event.objects.standing().exists()
+
+
 def test_settings_that_were_rolled_back_count_with_the_pools_that_were():
     pooler = a_pooler(settings_state=PoolState.ROLLED_BACK)
     found = of_kind(EventKind.NOT_APPLIED)
