@@ -13,7 +13,7 @@ from panel.crypto import SealBroken
 from pools import pem, settings_rules
 from pools.models import Pool, Pooler, PoolerFile
 from pools.poolers import KINDS, catalogue
-from pools.poolers.catalogue import NO_VERSION, Scope, Setting, Type
+from pools.poolers.catalogue import Scope, Setting, Type
 from pools.setting_fields import EMPTY
 
 
@@ -26,6 +26,7 @@ class Row:
     live: str | None
     waits: bool
     empty: BoundField | None = None  # says that there is none on purpose, where that may be
+    since: str = ""  # the release that brought it, where an older one is supported
 
     @property
     def now(self) -> str | None:
@@ -48,11 +49,6 @@ class Row:
     def span(self) -> str:
         """The numbers it takes."""
         return catalogue.span(self.setting)
-
-    @property
-    def since(self) -> str:
-        """The release that brought it, where that is not the oldest supported."""
-        return "" if self.setting.since == NO_VERSION else ".".join(map(str, self.setting.since))
 
     @property
     def words(self) -> str:
@@ -99,9 +95,16 @@ def groups(pooler: Pooler, form: forms.Form, live: Mapping[str, str]) -> list[Gr
     found_groups: dict[str, Group] = {}
     for one in settings:
         field, empty = (form[name] if name in form.fields else None for name in (one.name, EMPTY + one.name))
-        row = Row(one, field, live.get(one.name), one.name in waiting, empty)
+        row = Row(one, field, live.get(one.name), one.name in waiting, empty, _since(pooler, one))
         found_groups.setdefault(one.group, Group(one.group, [])).rows.append(row)
     return list(found_groups.values())
+
+
+def _since(pooler: Pooler, setting: Setting) -> str:
+    """Empty of what every supported release knows, as nearly all is: there it would tell nobody anything."""
+    kind = KINDS[pooler.kind]
+    first = catalogue.first_release(kind.catalogue, setting)
+    return ".".join(map(str, first)) if first > kind.version_of("") else ""
 
 
 def given_files(pooler: Pooler) -> list[Given]:

@@ -84,6 +84,12 @@ def offered(catalogue: Iterable[Setting], scope: Scope, version: Version) -> tup
     return tuple(setting for setting in shown(catalogue, scope, version) if not setting.fixed)
 
 
+def first_release(settings: Iterable[Setting], setting: Setting) -> Version:
+    """The release that brought a setting, whatever became of its default or its unit later."""
+    alike = [one.since for one in settings if (one.name, one.scope) == (setting.name, setting.scope)]
+    return min(alike, default=setting.since)
+
+
 def shown(catalogue: Iterable[Setting], scope: Scope, version: Version) -> tuple[Setting, ...]:
     """All settings of a scope that a release knows, those that the panel does not give among them."""
     return tuple(setting for setting in catalogue if setting.scope == scope and setting.known_to(version))

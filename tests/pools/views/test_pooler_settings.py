@@ -40,6 +40,26 @@ def test_only_what_the_release_knows_is_offered(staff, pooler):
     assert "All that PgBouncer 1.24.1 takes" in page
 
 
+@pytest.mark.parametrize(
+    ("version", "since"),
+    [
+        (
+            "PgBouncer 1.25.0",
+            {"default_pool_size": "", "max_prepared_statements": "1.21", "query_wait_notify": "1.25"},
+        ),
+        ("Pgpool-II 4.6.0", {"num_init_children": "", "process_management_mode": "4.4", "log_line_prefix": ""}),
+    ],
+)
+def test_since_stands_only_where_an_older_release_is_supported_that_does_not_know_it(staff, version, since):
+    kind = "pgpool" if "Pgpool" in version else "pgbouncer"
+    answer = staff.get(url_of(a_pooler(kind=kind, server_version=version)))
+    assert {name: row_of(answer, name).since for name in since} == since
+    shown = [row for group in answer.context["groups"] for row in group.rows]
+    assert sum(bool(row.since) for row in shown) < len(shown) / 4
+    page = answer.content.decode()
+    assert page.count("<dt>Since</dt>") == sum(bool(row.since) for row in shown)
+
+
 def test_what_belongs_to_the_installation_is_shown_with_the_reason(staff, pooler):
     answer = staff.get(url_of(pooler))
     assert row_of(answer, "listen_port").bound is None
