@@ -9,8 +9,9 @@ from django.conf import settings
 from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 
-from pools.models import Pooler, Revision
+from pools.models import Pooler, PoolState, Revision
 
+TAKEN_UP_WITHIN = timedelta(minutes=1)
 SILENT_AFTER = timedelta(minutes=2)  # four looks that were asked for and did not come
 
 
@@ -75,6 +76,18 @@ def take_over(revision: Revision, keeper: Keeper) -> None:
 def forget(pooler: Pooler) -> None:
     """Its folder or address is another one, so whoever applied last may not have it."""
     pooler.revisions.exclude(generator="").update(generator="")
+
+
+def tell_who_is_missed(pooler: Pooler) -> None:
+    """Say of what waits for a worker of one generator that none took it up; an apply says what becomes of it."""
+    now = timezone.now()
+    lately = now - TAKEN_UP_WITHIN
+    if Pooler.objects.filter(pk=pooler.pk, apply_lease_until__gt=now).exists():
+        return
+    reason = f"no worker of generator {of(pooler).generator} has taken it up: see whether it runs"
+    pooler.pools.unsettled().filter(state_reason="", updated_at__lt=lately).update(state_reason=reason)
+    settings_wait = Pooler.objects.filter(pk=pooler.pk, settings_state=PoolState.PENDING, settings_reason="")
+    settings_wait.filter(updated_at__lt=lately).update(settings_reason=reason)
 
 
 def _keeper(

@@ -39,6 +39,7 @@ def apply_what_waits() -> None:
             apply.apply_pooler(pooler)
         else:
             apply_pooler.apply_async((str(pooler.pk),), expires=NEXT_APPLY_S)
+            keepers.tell_who_is_missed(pooler)
 
 
 @shared_task

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from panel.celery import app
 from pools import tasks
-from pools.models import PoolerState, PoolState, RevisionState
+from pools.models import Pool, Pooler, PoolerState, PoolState, RevisionState
 from pools.revisions import drift
 from pools.routing import route
 from tests.pools.records import a_pool, a_pooler
@@ -66,6 +66,24 @@ def test_beat_leaves_a_pooler_of_another_generator_to_it(monkeypatch: pytest.Mon
     tasks.apply_what_waits()
     pool.refresh_from_db()
     assert (sent, pool.state_reason) == ([(str(pool.pooler_id),)], "")
+
+
+def test_what_no_worker_of_its_generator_takes_up_says_so_after_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks.apply_pooler, "apply_async", lambda args, expires: None)
+    minutes_ago = timezone.now() - timedelta(minutes=2)
+    pooler = a_pooler(generator="rack-2", settings_state=PoolState.PENDING)
+    old, fresh, told = a_pool(pooler=pooler), a_pool(pooler=pooler), a_pool(pooler=pooler, state_reason="full")
+    Pool.objects.filter(pk__in=[old.pk, told.pk]).update(updated_at=minutes_ago)
+    Pooler.objects.update(updated_at=minutes_ago, apply_lease_until=timezone.now() + timedelta(minutes=1))
+    tasks.apply_what_waits()
+    assert set(Pool.objects.values_list("state_reason", flat=True)) == {"", "full"}  # while it is applied
+    Pooler.objects.update(apply_lease_until=None)
+    tasks.apply_what_waits()
+    missed = "no worker of generator rack-2 has taken it up: see whether it runs"
+    found = dict(Pool.objects.values_list("pk", "state_reason"))
+    assert found == {old.pk: missed, fresh.pk: "", told.pk: "full"}
+    pooler.refresh_from_db()
+    assert pooler.settings_reason == missed
 
 
 def test_beat_has_drift_looked_for_where_the_folder_is(monkeypatch: pytest.MonkeyPatch) -> None:
