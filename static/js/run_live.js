@@ -50,13 +50,15 @@ const chartOf = new Map();
 function buildCharts() {
   stack.marks.push(...course.checkpoints.map(([t, ...causes]) => ({ t, label: checkpointLabel(...causes) })));
   for (const key of charts ? Object.keys(CHARTS) : []) {
-    if (AT_ONCE.includes(key) || CHARTS[key].series.some(hasValue)) build(key);
+    if ((AT_ONCE.includes(key) && !course.final) || CHARTS[key].series.some(hasCourse)) build(key);
   }
   for (const key of chartOf.keys()) due.add(key);
   draw();
 }
 
-const hasValue = (series) => series.rows.some((row) => (series.value(row) ?? null) !== null);
+/** Whether it has a value to draw; of a run that is over a single look, at its start, tells nothing. */
+const hasCourse = ({ rows: all, value }) =>
+  all.some((row) => (value(row) ?? null) !== null) && !(course.final && all.length === 1 && all[0].t < 1);
 
 /** Show a chart, from the first value that it has. */
 function build(key) {
@@ -70,7 +72,7 @@ function build(key) {
 /** Draw the charts that are due, or all where the axis grew: each costs milliseconds while the load has the cores. */
 function draw() {
   const reached = lastT();
-  if (charts) charts.hidden = !reached && status() !== "starting" && status() !== "running";
+  if (charts) charts.hidden = !chartOf.size || (!reached && status() !== "starting" && status() !== "running");
   stack.reached = reached;
   const grown = stack.extend(course.span || course.final ? reached : reached * OPEN_END);
   for (const key of grown ? AT_ONCE : due) {

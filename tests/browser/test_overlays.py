@@ -91,6 +91,18 @@ def test_waits_are_named_with_their_types_and_can_be_hidden(
     expect(visitor.locator('[data-chart="states"] .chart-legend').get_by_text("hidden")).to_be_hidden()
 
 
+def test_a_run_that_failed_before_its_first_figure_has_no_empty_charts(
+    visitor: Page, installation: Installation
+) -> None:
+    log_in(visitor, installation)
+    broken = [{"text": "SELECT * FROM no_such_table;", "weight": 1}]
+    made = start(installation, builtin=None, scripts=broken, progress=5)
+    installation.api.wait(f"runs/{made}/", "status", {"failed"}, 60)
+    visitor.goto(f"/runs/{made}/")
+    expect(visitor.locator("#run-result")).to_contain_text("no transaction was processed")
+    assert {"tps", "latency"} & set(shown(visitor)) == set()
+
+
 @pytest.mark.parametrize("width", [1440, 390])
 def test_legends_cover_no_titles(visit: Callable[..., Page], installation: Installation, run: str, width: int) -> None:
     page = visit(viewport={"width": width, "height": 900})
