@@ -67,3 +67,4 @@ def test_what_can_not_be_run_says_why(page: Page) -> None:
     expect(missing).to_contain_text("jmeter")
     why = missing.get_attribute("title") or ""  # what comes first of what a JMeter needs
     assert "POOLDECK_JMETER" in why or "java" in why
+    expect(page.get_by_text(f"jmeter can't be chosen: {why}")).to_be_visible()
