@@ -14,6 +14,7 @@ class Part:
 
     heading: str
     whom: list[str]
+    hurts: bool = False  # clients lose what they connect to
 
     @property
     def named(self) -> list[str]:
@@ -30,7 +31,7 @@ def of_rollback(pooler: Pooler, revision: Revision) -> list[Part]:
     """What it removes, brings back and changes, the worst first; empty where it changes nothing."""
     now, then = Wishes.of(wishes.snapshot(pooler)), Wishes.of(revision.wishes)
     parts = (
-        Part("Pools that it removes", [now.pool(pk)["name"] for pk in now.lines if pk not in then.lines]),
+        Part("Pools that it removes", [now.pool(pk)["name"] for pk in now.lines if pk not in then.lines], hurts=True),
         Part("Pools that it brings back", [then.pool(pk)["name"] for pk in then.lines if pk not in now.lines]),
         Part("Pools that it changes", list(wishes.pool_changes(now, then))),
         Part("Settings and files that it changes", list(wishes.other_changes(now, then)) if "settings" in then else []),

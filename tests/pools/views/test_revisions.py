@@ -97,6 +97,13 @@ def test_the_way_back_names_the_pools_above_the_diff(staff: Client, pooler: Pool
     assert "Pools that it brings back" not in told
 
 
+def test_the_way_back_is_red_where_it_removes_a_pool(staff: Client, pooler: Pooler) -> None:
+    harmless = page(staff, "pooler-rollback", pooler.pk, 1)
+    a_pool(pooler=pooler, name="newcomer", state=PoolState.APPLIED)
+    harmful = page(staff, "pooler-rollback", pooler.pk, 1)
+    assert ("btn-danger" in harmless, "btn-danger" in harmful) == (False, True)
+
+
 def test_the_way_back_is_taken_after_a_confirmation(staff: Client, pooler: Pooler, asked: Asked) -> None:
     answer = staff.post(reverse("pooler-rollback", args=[pooler.pk, 1]))
     assert answer.status_code == 302
