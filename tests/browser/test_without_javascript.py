@@ -1,11 +1,12 @@
 """What changes and what can't be taken back, in a browser that runs no script."""
 
+import re
 from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.visiting import forget_pool, log_in, make_pool
+from tests.browser.visiting import fill_pool_form, forget_pool, log_in, make_pool
 from tests.installation import Installation
 
 pytestmark = pytest.mark.browser
@@ -72,3 +73,25 @@ def test_a_role_is_made_and_dropped(page: Page, installation: Installation) -> N
     page.get_by_label("Type passing to confirm").fill("passing")
     page.get_by_role("button", name="Drop it").click()
     expect(page.get_by_role("status").first).to_contain_text("Role passing was dropped.")
+
+
+def test_a_pool_is_made_copied_and_measured(page: Page, installation: Installation) -> None:
+    page.goto("/pools/new/")
+    fill_pool_form(page, "by-hand", 3)
+    page.get_by_role("button", name="Make the pool").click()
+    pool_id = page.url.rstrip("/").rpartition("/")[2]
+    installation.api.wait(f"pools/{pool_id}/", "state", {"applied"}, 30)
+    page.reload()
+    expect(page.locator("#connection")).to_contain_text(re.compile("postgresql://app@.*/by-hand"))
+    page.get_by_role("button", name="Show password").click()
+    expect(page.locator("#connection")).to_contain_text(re.compile("postgresql://app:[^@]+@.*/by-hand"))
+    expect(page.get_by_role("navigation", name="Pool by-hand").locator("[aria-current]")).to_have_text("Overview")
+    page.get_by_role("link", name="Run a benchmark").first.click()
+    page.locator("[name=duration]").fill("2")
+    page.get_by_role("button", name="Start the run").click()
+    run_id = page.url.rstrip("/").rpartition("/")[2]
+    installation.api.wait(f"runs/{run_id}/", "status", {"succeeded"}, 60)
+    page.reload()
+    expect(page.locator("#run-result")).to_contain_text("Throughput")
+    expect(page.get_by_role("heading", name="Samples")).to_be_visible()
+    forget_pool(installation, pool_id)
