@@ -1,5 +1,6 @@
 """What the pages of runs write beside the panel's own filters: ratios, sparklines."""
 
+from decimal import Decimal
 from typing import Any
 
 from django import template
@@ -12,9 +13,11 @@ register = template.Library()
 
 @register.filter
 def ratio(value: float | None) -> str:
-    """A ratio as people write it: ×0.56, ×12.7; a dash where there is none."""
+    """A ratio as people write it: ×0.0092, ×0.56, ×12.7; a dash where there is none."""
     if value is None:
         return "–"
+    if 0 < value < 0.1:
+        return f"×{Decimal(f'{value:.2g}'):f}"
     return f"×{value:.2f}" if value < 10 else f"×{value:.1f}"
 
 

@@ -85,3 +85,10 @@ def test_a_run_that_goes_on_is_not_judged_and_the_page_follows_it(staff):
     assert 'hx-trigger="every 3s"' in text
     done = staff.get(COMPARE, {"run": [first.pk, a_finished_run().pk]}).content.decode()
     assert 'hx-trigger="every 3s"' not in done
+
+
+def test_many_differences_are_folded_under_their_count(staff):
+    options = {"clients": 9, "threads": 3, "duration": 9, "progress": 3, "protocol": "extended", "rate": 7}
+    one, other = a_finished_run(), a_finished_run(options=options)
+    text = staff.get(COMPARE, {"run": [one.pk, other.pk]}).content.decode()
+    assert re.search(r"<summary[^>]*>Not the same in all: \d+ options", text)
