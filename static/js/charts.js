@@ -14,6 +14,7 @@ const TICK_WIDTH = 88; // px for a label and its distance to the next
 const STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400]; // s
 const EDGE = { hidden: false, pointRadius: 0, borderWidth: 0 };
 const NEAR = "150px"; // of the window: a chart so near to it is drawn as if it were in sight
+const COUNTED = ["connections", "sessions", "clients", "servers"]; // no halves on their axes
 const UNSEEN = 5000; // ms after which a chart out of sight is drawn again
 
 /**
@@ -106,7 +107,8 @@ export class ChartStack {
  */
 class TimeChart {
   constructor(stack, root, title, series, { stacked = false, marksNamed = false, most }) {
-    Object.assign(this, { stack, root, title, stacked, marksNamed, most, series: [], legend: [], lines: [] });
+    const counts = series.length > 0 && series.every(({ unit }) => COUNTED.includes(unit));
+    Object.assign(this, { stack, root, title, stacked, marksNamed, most, counts, series: [], legend: [], lines: [] });
     this.inSight = true; // until the browser says otherwise
     this.drawnAt = -UNSEEN;
     this.canvas = root.querySelector("canvas");
@@ -243,7 +245,7 @@ function configuration(owner) {
           stacked: owner.stacked,
           grace: "5%",
           afterFit: (scale) => Object.assign(scale, { width: AXIS_WIDTH }),
-          ticks: { maxTicksLimit: 5, callback: tick },
+          ticks: { maxTicksLimit: 5, callback: tick, precision: owner.counts ? 0 : undefined },
         },
       },
     },
@@ -271,7 +273,7 @@ function buildLegend(owner) {
     const value = document.createElement("output");
     const key = document.createElement("i");
     key.style.background = mixed(one.colour, one.shade ?? "100%");
-    Object.assign(button, { type: "button", className: "chart-key", title: "show or hide" });
+    Object.assign(button, { type: "button", className: "chart-key", title: "Show or hide; the figure is the last one, or that at the cursor" });
     button.append(key, ` ${one.label} `, value);
     button.setAttribute("aria-pressed", String(!owner.lines[index][0].hidden));
     button.addEventListener("click", () => button.setAttribute("aria-pressed", String(owner.toggle(index))));
