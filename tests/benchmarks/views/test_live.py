@@ -5,6 +5,7 @@ import re
 from datetime import timedelta
 from uuid import uuid4
 
+import pytest
 from django.utils import timezone
 
 from benchmarks.models import Purpose, Run, Status, Validity
@@ -111,6 +112,13 @@ def test_a_pair_leads_to_its_comparison_in_order(staff):
     first, second = a_finished_run(group=group), a_finished_run(group=group)
     for run in (first, second):
         assert f"/runs/compare/?run={first.pk}&amp;run={second.pk}" in page(staff, run)
+
+
+@pytest.mark.parametrize(("count", "called"), [(2, "Compare the pair"), (3, "Compare all 3")])
+def test_runs_of_one_group_are_called_what_they_are(staff, count, called):
+    group = uuid4()
+    runs = [a_finished_run(group=group) for _ in range(count)]
+    assert called in page(staff, runs[0])
 
 
 def test_a_dataset_being_prepared_has_a_progress_bar_and_no_charts(staff):
