@@ -8,11 +8,13 @@ import psycopg
 import pytest
 
 from panel.quickstart.servers import PgBouncerServer
-from pools.models import Cluster, Pool, Pooler
+from pools import apply
+from pools.models import Cluster, Pool, Pooler, PoolState
 
 MakePool = Callable[..., Pool]
 LogIn = Callable[..., str]
 Live = Callable[[], dict[str, tuple[object, ...]]]
+ConfigBytes = Callable[[], dict[str, bytes]]
 TRIXIE = os.environ.get("POOLDECK_TEST_TRIXIE", "")
 
 
@@ -55,6 +57,21 @@ def log_in(pooler: Pooler) -> LogIn:
 
 
 @pytest.fixture
+def orders(make_pool: MakePool, pooler: Pooler) -> Pool:
+    """An applied pool of the fixed user `app`."""
+    pool = make_pool()
+    apply.apply_pooler(pooler)
+    assert state_of(pool) == (PoolState.APPLIED, "")
+    return pool
+
+
+def state_of(pool: Pool) -> tuple[str, str]:
+    """Its state and the reason, as they stand in its record now."""
+    pool.refresh_from_db()
+    return pool.state, pool.state_reason
+
+
+@pytest.fixture
 def live(pgbouncer: PgBouncerServer) -> Live:
     """Reads name → (database, forced user, size, mode, most connections) out of SHOW DATABASES."""
     columns = ("database", "force_user", "pool_size", "pool_mode", "max_connections")
@@ -70,7 +87,7 @@ def live(pgbouncer: PgBouncerServer) -> Live:
 
 
 @pytest.fixture
-def config_bytes(pgbouncer: PgBouncerServer) -> Callable[[], dict[str, bytes]]:
+def config_bytes(pgbouncer: PgBouncerServer) -> ConfigBytes:
     """Reads every file of the configuration folder."""
 
     def read() -> dict[str, bytes]:

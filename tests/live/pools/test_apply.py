@@ -15,16 +15,6 @@ from tests.live.pools.conftest import Live, LogIn, MakePool
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 
 
-@pytest.fixture
-def orders(make_pool: MakePool, pooler: Pooler) -> Pool:
-    """An applied pool of the fixed user `app`."""
-    pool = make_pool()
-    apply.apply_pooler(pooler)
-    pool.refresh_from_db()
-    assert pool.state == PoolState.APPLIED, pool.state_reason
-    return pool
-
-
 def test_a_new_pool_goes_live_and_lets_its_user_through(
     make_pool: MakePool, pooler: Pooler, live: Live, log_in: LogIn
 ) -> None:

@@ -13,7 +13,7 @@ from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
 from pools.poolers.pgbouncer import verify
 from pools.poolers.pgbouncer.session import PgBouncerSession
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE, FAST, SUPERUSER_PASSWORD
-from tests.live.pools.conftest import Live, LogIn, MakePool
+from tests.live.pools.conftest import Live, LogIn, MakePool, state_of
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 
@@ -44,11 +44,6 @@ def registered(name: str, port: int, like: Cluster) -> Cluster:
     made.admin_password = like.admin_password
     made.save()
     return made
-
-
-def state_of(pool: Pool) -> tuple[str, str]:
-    pool.refresh_from_db()
-    return pool.state, pool.state_reason
 
 
 def reason_at(server: PostgresServer) -> str:

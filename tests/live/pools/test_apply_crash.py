@@ -17,11 +17,9 @@ from pools.models import Pool, Pooler, PoolState, Revision, RevisionState
 from pools.poolers.pgbouncer import console, rehearsal, verify
 from pools.poolers.pgbouncer.session import PgBouncerSession
 from pools.revisions import files, swaps
-from tests.live.pools.conftest import Live, LogIn, MakePool
+from tests.live.pools.conftest import ConfigBytes, Live, LogIn, MakePool
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
-
-ConfigBytes = Callable[[], dict[str, bytes]]
 
 
 class WorkerDied(BaseException):
@@ -54,15 +52,6 @@ STEPS = [
     (verify, "log_in"),
     (Revision, "finish"),
 ]
-
-
-@pytest.fixture
-def orders(make_pool: MakePool, pooler: Pooler) -> Pool:
-    """An applied pool."""
-    pool = make_pool()
-    apply.apply_pooler(pooler)
-    pool.refresh_from_db()
-    return pool
 
 
 @pytest.mark.parametrize("dying", [before_it, after_it])

@@ -12,7 +12,7 @@ from panel.quickstart import account
 from panel.quickstart.servers import PgBouncerServer, free_port
 from pools import apply
 from pools.models import Pool, Pooler, PoolState, RevisionState
-from tests.live.pools.conftest import Live, LogIn, MakePool
+from tests.live.pools.conftest import Live, LogIn, MakePool, state_of
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 
@@ -46,11 +46,6 @@ def tiny(pooler: Pooler, tmp_path_factory: pytest.TempPathFactory) -> Iterator[P
             yield server.config_dir
     finally:
         subprocess.run(["umount", "--lazy", server.config_dir], check=False)
-
-
-def state_of(pool: Pool) -> tuple[str, str]:
-    pool.refresh_from_db()
-    return pool.state, pool.state_reason
 
 
 def test_a_full_disk_leaves_the_old_configuration_live(

@@ -9,18 +9,9 @@ from panel.quickstart.servers import PgBouncerServer
 from pools import apply, tasks
 from pools.models import Pool, Pooler, PoolState, RevisionState
 from pools.revisions import drift
-from tests.live.pools.conftest import Live, MakePool
+from tests.live.pools.conftest import Live, state_of
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
-
-
-@pytest.fixture
-def orders(make_pool: MakePool, pooler: Pooler) -> Pool:
-    """An applied pool."""
-    pool = make_pool()
-    apply.apply_pooler(pooler)
-    pool.refresh_from_db()
-    return pool
 
 
 def edit_by_hand(server: PgBouncerServer, old: str, new: str) -> Path:
@@ -29,11 +20,6 @@ def edit_by_hand(server: PgBouncerServer, old: str, new: str) -> Path:
     with server.connect() as console:
         console.execute(b"RELOAD")
     return ini
-
-
-def state_of(pool: Pool) -> tuple[str, str]:
-    pool.refresh_from_db()
-    return pool.state, pool.state_reason
 
 
 def test_a_pool_that_is_live_as_proved_stays_applied(orders: Pool) -> None:

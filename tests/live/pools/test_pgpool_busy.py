@@ -12,6 +12,7 @@ from pools import apply
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
 from pools.poolers.pgpool import session
 from pools.poolers.pgpool.session import PgpoolSession
+from tests.live.pools.conftest import state_of
 from tests.live.pools.test_apply_attempts import full
 from tests.live.pools.test_pgpool_apply import log_in
 
@@ -23,11 +24,6 @@ def pool(cluster: Cluster, pgpool_pooler: Pooler) -> Pool:
     """A pending pool of database `app` and user `app`."""
     values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": 32}
     return Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **values)
-
-
-def state_of(pool: Pool) -> tuple[str, str]:
-    pool.refresh_from_db()
-    return pool.state, pool.state_reason
 
 
 def files_of(server: PgpoolServer) -> dict[str, bytes]:
