@@ -4,6 +4,7 @@ Counts and rates are added, times weighted by transactions; a percentile of part
 to the merged histograms. What is neither is kept where all parts say the same.
 """
 
+from collections import Counter
 from typing import Any
 
 from benchmarks.spread.merging import pooled_stddev, weighted_mean
@@ -27,12 +28,19 @@ ADDED = frozenset(
         "clients",
         "threads",
         "effective_clients",
-        "requests",
-        "errors",
         "bytes",
+        "megabytes_per_second",
+        "reads",
+        "writes",
+        "other_queries",
+        "queries",
+        "queries_per_second",
+        "reconnects",
+        "latency_sum_ms",
     }
 )
-LARGEST = frozenset({"initial_connection_ms", "lag_max_ms", "latency_max_ms", "duration_s"})
+COUNTED_BY_KIND = frozenset({"errors"})
+LARGEST = frozenset({"initial_connection_ms", "lag_max_ms", "latency_max_ms", "duration_s", "elapsed_s"})
 SMALLEST = frozenset({"latency_min_ms"})
 WEIGHTED = frozenset({"latency_avg_ms", "lag_avg_ms", "average_connection_ms"})
 SHARES = {f"{name}_percent": name for name in ("failed", "retried", "skipped")}  # of all that were to be done
@@ -53,6 +61,8 @@ def _figure(name: str, summaries: list[Summary]) -> Any:
         return None
     if name in ADDED:
         return _tidy(sum(values))
+    if name in COUNTED_BY_KIND:
+        return _added_by_kind(values)
     if name in LARGEST | SMALLEST:
         return max(values) if name in LARGEST else min(values)
     weights = [float(one.get("transactions") or 0) for one in summaries]
@@ -65,6 +75,14 @@ def _figure(name: str, summaries: list[Summary]) -> Any:
         return _percent(SHARES[name], summaries)
     is_figure = name.endswith(("_ms", "_percent"))
     return None if is_figure or any(value != values[0] for value in values) else values[0]
+
+
+def _added_by_kind(counts: list[dict[str, int]]) -> dict[str, int]:
+    """Kind → how often, the most frequent first."""
+    whole: Counter[str] = Counter()
+    for one in counts:
+        whole.update(one)
+    return dict(whole.most_common())
 
 
 def _percent(name: str, summaries: list[Summary]) -> float | None:

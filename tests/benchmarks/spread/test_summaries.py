@@ -27,6 +27,26 @@ def test_what_a_part_did_not_tell_is_not_told_of_the_whole():
     assert merged([]) == {}
 
 
+def test_errors_are_counted_by_their_kinds():
+    east = {"transactions": 10, "errors": {"timeout": 2, "HTTP 500": 1}}
+    west = {"transactions": 10, "errors": {"HTTP 500": 4}}
+    assert merged([east, west])["errors"] == {"HTTP 500": 5, "timeout": 2}
+    assert merged([east | {"errors": {}}, west | {"errors": {}}])["errors"] == {}
+
+
+def test_counts_of_every_program_are_added_though_all_parts_say_the_same():
+    part = {
+        "transactions": 500, "reads": 7000, "writes": 2000, "other_queries": 1000, "queries": 10000,
+        "queries_per_second": 900.5, "reconnects": 0, "latency_sum_ms": 11.5, "elapsed_s": 6.01,
+        "bytes": 4096, "megabytes_per_second": 1.5,
+    }  # fmt: skip
+    assert merged([part, part | {"elapsed_s": 6.02}]) == {
+        "transactions": 1000, "reads": 14000, "writes": 4000, "other_queries": 2000, "queries": 20000,
+        "queries_per_second": 1801.0, "reconnects": 0, "latency_sum_ms": 23.0, "elapsed_s": 6.02,
+        "bytes": 8192, "megabytes_per_second": 3.0,
+    }  # fmt: skip
+
+
 def test_statements_are_merged_where_all_parts_ran_the_same():
     east = [{"script": 1, "statement": "SELECT 1", "latency_ms": 1.0, "failures": 1, "retries": None}]
     west = [{"script": 1, "statement": "SELECT 1", "latency_ms": 5.0, "failures": 2, "retries": None}]
