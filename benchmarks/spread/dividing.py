@@ -1,8 +1,9 @@
-"""Sharing a load out: a run's clients and rate are those of the whole, all else holds for each generator; pure.
+"""Sharing a load out: a run's clients, rate and events are those of the whole, all else holds for each; pure.
 
 So it is with other distributed load programs, and so the same options make the same load from one generator or many.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.errors import InvalidOptions
@@ -11,6 +12,7 @@ from benchmarks.submission import load_options
 
 # What a program calls its clients: whole numbers; where they don't divide, the first generators get one more.
 COUNTED = ("clients", "concurrency", "threads")
+TOTALS = ("events",)  # what all clients do together; pgbench's transactions are each client's
 PACED = ("rate",)  # follow the clients, so that each client keeps its pace
 
 
@@ -20,13 +22,26 @@ def shares(engine: str, options: dict[str, Any], count: int) -> list[dict[str, A
     if counted is None:
         whole = ", ".join(COUNTED)
         raise InvalidOptions({"generators": [f"{engine} has no {whole} to share out: name one generator"]})
-    total = int(options[counted])
-    if total < count:
-        raise InvalidOptions({counted: [f"{total} can't be shared by {count} generators: use at least {count}"]})
-    sizes = even(total, count)
+    _check_enough(options, (counted, *TOTALS), count)
+    sizes = even(int(options[counted]), count)
     found = [_share(options, counted, sizes, at) for at in range(count)]
+    _check_paces(options, found)
     _check(engine, found[-1], counted)
     return found
+
+
+def _check_enough(options: dict[str, Any], names: Sequence[str], count: int) -> None:
+    for name in names:
+        if (total := options.get(name)) and total < count:
+            raise InvalidOptions({name: [f"{total} can't be shared by {count} generators: use at least {count}"]})
+
+
+def _check_paces(options: dict[str, Any], found: list[dict[str, Any]]) -> None:
+    """A rate of 0 would be none at all, so that one generator would load without end."""
+    for name in PACED:
+        if options.get(name) and not all(share[name] for share in found):
+            why = f"a {name} of {options[name]:g} leaves one of {len(found)} generators without any"
+            raise InvalidOptions({name: [f"{why}: raise it, or name fewer generators"]})
 
 
 def even(total: int, count: int) -> list[int]:
@@ -37,6 +52,7 @@ def even(total: int, count: int) -> list[int]:
 
 def _share(options: dict[str, Any], counted: str, sizes: list[int], at: int) -> dict[str, Any]:
     share = options | {counted: sizes[at]}
+    share |= {name: even(int(options[name]), len(sizes))[at] for name in TOTALS if options.get(name)}
     share |= {name: _pace(options[name], sizes, at) for name in PACED if options.get(name)}
     if options.get("random_seed") is not None:  # the same seed would have all parts touch the same rows at one time
         share["random_seed"] = options["random_seed"] + at

@@ -28,6 +28,29 @@ def test_a_rate_in_whole_numbers_stays_one():
     assert [(share["threads"], share["rate"]) for share in found] == [(2, 5), (1, 2), (1, 3)]
 
 
+@pytest.mark.parametrize(("threads", "rate", "count"), [(4, 1, 2), (5, 2, 3)])
+def test_a_rate_that_leaves_a_generator_none_is_refused_for_none_is_no_limit(threads, rate, count):
+    options = load_options.validate("sysbench", {"threads": threads, "rate": rate}, purpose="load")
+    with pytest.raises(InvalidOptions) as refused:
+        shares("sysbench", options, count)
+    why = f"a rate of {rate} leaves one of {count} generators without any: raise it, or name fewer generators"
+    assert refused.value.errors == {"rate": [why]}
+
+
+def test_events_are_those_of_all_and_shared_out():
+    options = load_options.validate("sysbench", {"threads": 4, "events": 501}, purpose="load")
+    assert [share["events"] for share in shares("sysbench", options, 2)] == [251, 250]
+    options = load_options.validate("sysbench", {"threads": 4, "events": 1}, purpose="load")
+    with pytest.raises(InvalidOptions) as refused:
+        shares("sysbench", options, 2)
+    assert refused.value.errors == {"events": ["1 can't be shared by 2 generators: use at least 2"]}
+
+
+def test_transactions_are_those_of_each_client_and_stay():
+    options = the_options(clients=4, transactions=50)
+    assert [share["transactions"] for share in shares("pgbench", options, 2)] == [50, 50]
+
+
 def test_all_else_holds_for_each_generator():
     options = the_options(clients=4, threads=2, duration=7, builtin="simple-update", max_tries=3)
     assert shares("pgbench", options, 2) == [options | {"clients": 2}] * 2
