@@ -7,6 +7,7 @@ from typing import Any
 
 from benchmarks.engines.pgbench import scripts
 
+PROGRAM = "load program"
 NOISE = 0.08  # what bare pgbench varies by from run to run on one machine
 NOISE_STATEMENT = (
     "On one machine bare pgbench varies about ±8 % from run to run: "
@@ -80,6 +81,7 @@ class Subject:
     summary: Mapping[str, float | None]
     options: Mapping[str, Any]
     server_version: str = ""
+    engine: str = ""
 
 
 @dataclass(frozen=True)
@@ -133,9 +135,12 @@ def tone_of(ratio: float | None, direction: Direction) -> Tone:
 
 
 def differences(subjects: Sequence[Subject]) -> tuple[Difference, ...]:
-    """Options and server versions that are not the same in all runs, by name."""
-    described = [{**_in_words(subject.options), "server version": subject.server_version} for subject in subjects]
-    names = sorted({name for one in described for name in one})
+    """The load program first, then options and server versions that are not the same in all runs, by name."""
+    described = [
+        {**_in_words(subject.options), PROGRAM: subject.engine, "server version": subject.server_version}
+        for subject in subjects
+    ]
+    names = sorted({name for one in described for name in one}, key=lambda name: (name != PROGRAM, name))
     every = (Difference(name, tuple(_text(one.get(name)) for one in described)) for name in names)
     return tuple(difference for difference in every if len(set(difference.values)) > 1)
 

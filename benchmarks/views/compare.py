@@ -51,7 +51,8 @@ def _chosen(ids: list[str]) -> list[Run]:
 
 def _subject(run: Run) -> Subject:
     summary = run.summary or charting.partial_summary(run)
-    return Subject(_label(run), _is_valid(run) if run.is_final else None, summary, run.options, run.server_version)
+    valid = _is_valid(run) if run.is_final else None
+    return Subject(_label(run), valid, summary, run.options, run.server_version, run.engine)
 
 
 def _is_valid(run: Run) -> bool:

@@ -71,6 +71,18 @@ def test_settings_that_differ_are_named():
     )
 
 
+def test_another_load_program_is_the_first_difference():
+    runs = [
+        Subject("a", True, {}, {"clients": 9}, "15.18", "pgbench"),
+        Subject("b", True, {}, {"threads": 9}, "15.18", "sysbench"),
+    ]
+    assert comparing.differences(runs) == (
+        Difference("load program", ("pgbench", "sysbench")),
+        Difference("clients", ("9", "–")),
+        Difference("threads", ("–", "9")),
+    )
+
+
 def test_scripts_that_differ_are_named_without_their_texts():
     one = {"text": "SELECT 1;", "weight": 1, "name": "orders", "version": 1}
     runs = [

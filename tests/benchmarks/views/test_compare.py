@@ -54,6 +54,11 @@ def test_settings_that_differ_are_named(staff):
     assert "clients (10, 50)" in staff.get(COMPARE, {"run": [first.pk, second.pk]}).content.decode()
 
 
+def test_another_load_program_is_named(staff):
+    first, second = a_finished_run(options={"threads": 2}), a_finished_run(options={"threads": 2}, engine="sysbench")
+    assert "load program (pgbench, sysbench)" in staff.get(COMPARE, {"run": [first.pk, second.pk]}).content.decode()
+
+
 def test_too_few_runs_lead_to_a_choice(staff):
     run = a_finished_run(name="lonely")
     for asked in ([], [run.pk], [run.pk, uuid4()], ["x", run.pk]):
