@@ -30,6 +30,19 @@ def validate(engine_name: str, raw: dict[str, Any], *, purpose: str) -> dict[str
             checked |= check()
         except InvalidOptions as error:
             errors |= error.errors
+    if not errors and (reason := _why_no_warm_up(engine_name, checked, purpose)):
+        errors["warm_up"] = [reason]
     if errors:
         raise InvalidOptions(errors)
     return checked
+
+
+def _why_no_warm_up(engine_name: str, options: dict[str, Any], purpose: str) -> str:
+    """Why the load can't be warmed up for; empty where it can, or need not."""
+    tables = engine(engine_name).tables_of(options, purpose=purpose) if options.get("warm_up") else None
+    if tables is None or not tables.needed_empty:
+        return ""
+    return (
+        f"{tables.writes} needs {tables.called} empty, and a warm-up of {options['warm_up']} s would fill them before "
+        "the load begins: leave it out"
+    )

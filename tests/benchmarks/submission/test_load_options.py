@@ -23,3 +23,16 @@ def test_a_dataset_is_prepared_without_conditions():
     with pytest.raises(InvalidOptions) as caught:
         load_options.validate("pgbench", {"warm_up": 5}, purpose="prepare")
     assert list(caught.value.errors) == ["warm_up"]
+
+
+def test_what_fills_empty_tables_is_not_warmed_up_for():
+    with pytest.raises(InvalidOptions) as caught:
+        load_options.validate("sysbench", {"script": "bulk_insert", "warm_up": 5}, purpose="load")
+    assert caught.value.errors == {
+        "warm_up": [
+            "bulk_insert needs the sysbench tables empty, and a warm-up of 5 s would fill them before the load begins: "
+            "leave it out"
+        ]
+    }
+    assert load_options.validate("sysbench", {"script": "oltp_insert", "warm_up": 5}, purpose="load")["warm_up"] == 5
+    assert "warm_up" not in load_options.validate("sysbench", {"script": "bulk_insert"}, purpose="load")

@@ -9,7 +9,7 @@ import pytest
 from pytest_django import Settings
 
 from benchmarks.engines.sysbench.tables import tables_of
-from benchmarks.errors import Refused
+from benchmarks.errors import InvalidOptions, Refused
 from benchmarks.models import Dataset, Run, Status, Validity
 from benchmarks.servers import datasets
 from benchmarks.submission import submitting
@@ -131,6 +131,8 @@ def test_bulk_insert_fills_tables_of_its_own_once(start: Start, filled: str, clu
     with pytest.raises(Refused, match="holds rows in its sysbench tables, which this load fills from the start"):
         start(script="bulk_insert", threads=2, duration=1)
     assert start("prepare", kind="bulk_insert", tables=2).status == Status.SUCCEEDED
+    with pytest.raises(InvalidOptions, match="a warm-up of 2 s would fill them before the load begins"):
+        start(script="bulk_insert", threads=2, duration=2, warm_up=2)
     run = start(script="bulk_insert", threads=2, duration=2)
     assert (run.status, run.error) == (Status.SUCCEEDED, "")
     assert run.summary["transactions"] > 1_000
