@@ -10,7 +10,7 @@ from django.db.models import Model
 from psycopg import errors, sql
 from psycopg.rows import class_row
 
-from pools import names
+from pools import names, twins
 from pools.errors import IllegalTransition, InvalidValues, NotThere
 from pools.holdings import obstacles, ownership, statements
 from pools.holdings.obstacles import InTheWay, Obstacle
@@ -146,7 +146,7 @@ def change(cluster: Cluster, name: str, values: dict[str, Any], author: Model | 
 
 def in_the_way(cluster: Cluster, name: str) -> list[Obstacle]:
     """What a drop would be refused for: the pools that lead there, then who is logged in."""
-    pools = cluster.pools.filter(database=name).select_related("pooler")
+    pools = twins.pools_of(cluster).filter(database=name)
     with changing(cluster) as connection:
         return [*obstacles.of_pools(pools, "leads there"), *obstacles.in_database(cluster, connection, name)]
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 from psycopg import sql
 from psycopg.rows import class_row
 
-from pools import apply_requests, names, pool_changes
+from pools import apply_requests, names, pool_changes, twins
 from pools.errors import IllegalTransition, InvalidValues, NotThere
 from pools.holdings import databases, grants, obstacles, ownership, passwords
 from pools.holdings.grants import Access
@@ -162,7 +162,7 @@ def reset_password(cluster: Cluster, name: str, author: Model | None = None) -> 
 
 def in_the_way(cluster: Cluster, name: str) -> list[Obstacle]:
     """What a drop would be refused for: pools, sessions, and what the role owns, by database."""
-    pools = pools_of(cluster, name, with_leaving=True)
+    pools = twins.pools_of(cluster).filter(user=name)
     with changing(cluster) as connection:
         held = obstacles.of_role(cluster, connection, name)
         owned = ownership.counted(connection).get(name, ())
@@ -210,10 +210,9 @@ def refuse_guarded(cluster: Cluster, role: Role, verb: str) -> None:
         raise IllegalTransition(f"{reason}: it can't be {verb} here, use psql")
 
 
-def pools_of(cluster: Cluster, role: str, *, with_leaving: bool = False) -> QuerySet[Pool]:
+def pools_of(cluster: Cluster, role: str) -> QuerySet[Pool]:
     """The pools of the cluster that log in as this role."""
-    pools = Pool.objects.all() if with_leaving else Pool.objects.wanted()
-    return pools.filter(cluster=cluster, user=role).select_related("pooler", "cluster")
+    return Pool.objects.wanted().filter(cluster=cluster, user=role).select_related("pooler", "cluster")
 
 
 def _rendered_with(cluster: Cluster, role: str) -> QuerySet[Pool]:

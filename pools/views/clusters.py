@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from panel.accounts.permissions import person
-from pools import budget, clusters, connection_box
+from pools import budget, clusters, connection_box, twins
 from pools.connection_box import Shown
 from pools.errors import IllegalTransition
 from pools.forms import ClusterForm
@@ -70,6 +70,7 @@ def _detail(request: HttpRequest, cluster: Cluster, shown: Shown) -> HttpRespons
         "standbys_budget": budget.of_cluster(cluster, target=NodeRole.STANDBY) if cluster.nodes.exists() else None,
         "box": connection_box.of_cluster(cluster, shown),
         "pools": cluster.pools.wanted().select_related("pooler"),
+        "twins": twins.of_cluster(cluster),
         "runs": cluster.runs.filter(parent=None).select_related("pool")[:RUNS_SHOWN],
     }
     return render(request, "pools/cluster_detail.html", context)

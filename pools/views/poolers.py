@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from panel.accounts.permissions import person
-from pools import apply, apply_requests, keepers, poolers_admin, routing
+from pools import apply, apply_requests, keepers, poolers_admin, routing, twins
 from pools.errors import IllegalTransition, QueueDown
 from pools.forms import PoolerForm
 from pools.models import Pooler, PoolerState, PoolState
@@ -57,6 +57,7 @@ def pooler_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
         "refused": [pool for pool in pools if pool.state in (PoolState.ROLLED_BACK, PoolState.FAILED)],
         "live": apply.live_files(pooler),
         "keeper": keepers.of(pooler),
+        "twins": twins.of_pooler(pooler),
         "revisions": pooler.revisions.select_related("author")[:REVISIONS_SHOWN],
         "advisories": KINDS[pooler.kind].advisories(pooler.server_version),
         **console_rows(pooler),

@@ -48,6 +48,17 @@ def test_idle_server_connections_of_the_panel_s_own_pooler_are_named_as_such(
         assert "RECONNECT" in found[texts.index(kept)].remedy
 
 
+def test_pools_of_another_record_of_the_server_stand_in_the_way_too(cluster: Cluster, till: str) -> None:
+    address = {name: getattr(cluster, name) for name in ("host", "port", "admin_user", "sslmode")}
+    twin = Cluster(name="again", **address)
+    twin.admin_password = cluster.admin_password
+    twin.save(force_insert=True)
+    with pytest.raises(InTheWay, match="pool till on pooler live-pgbouncer leads there"):
+        databases.drop(twin, "shop")
+    with pytest.raises(InTheWay, match="pool till on pooler live-pgbouncer logs in with it"):
+        roles.drop(twin, "till")
+
+
 def test_a_removed_pool_lets_its_database_and_its_role_go(
     cluster: Cluster, till: str, pooler: Pooler, log_in: LogIn
 ) -> None:

@@ -65,6 +65,16 @@ def test_an_empty_list_says_the_next_step(staff):
     assert reverse("cluster-create") in page
 
 
+def test_a_server_that_is_registered_twice_is_told_on_both_pages(staff):
+    first, second = a_cluster(name="main", port=1), a_cluster(name="again", port=1)
+    for cluster, twin in ((first, second), (second, first)):
+        page = staff.get(f"/clusters/{cluster.pk}/").content.decode()
+        assert "It is registered twice" in page
+        assert f'<a href="/clusters/{twin.pk}/">{twin}</a>' in page
+    second.delete()
+    assert "registered twice" not in staff.get(f"/clusters/{first.pk}/").content.decode()
+
+
 def test_a_failed_login_saves_nothing_and_keeps_what_was_typed(staff):
     answer = staff.post("/clusters/new/", TYPED)
     assert answer.status_code == 200

@@ -214,6 +214,13 @@ def test_the_drift_of_files_elsewhere_is_told_without_a_diff_and_can_only_be_ove
     assert "its files lie where generator rack-2 is" in answer.content.decode()
 
 
+def test_a_pooler_that_is_registered_twice_is_told(staff):
+    first, second = a_pooler(port=1), a_pooler(port=1)
+    page = staff.get(f"/poolers/{first.pk}/").content.decode()
+    assert f'<a href="/poolers/{second.pk}/">{second}</a>' in page
+    assert "reads one folder" in page
+
+
 def test_settings_that_are_refused_or_wait_for_a_restart_are_told(staff):
     pooler = a_pooler(settings_state=PoolState.ROLLED_BACK, settings_reason="the pooler said no")
     pooler.needs_restart = [{"name": "listen_backlog", "live": "128", "wanted": "256"}]
