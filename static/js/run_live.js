@@ -51,6 +51,7 @@ function buildCharts() {
   stack.marks.push(...course.checkpoints.map(([t, ...causes]) => ({ t, label: checkpointLabel(...causes) })));
   for (const key of charts ? Object.keys(CHARTS) : []) {
     if ((AT_ONCE.includes(key) && !course.final) || CHARTS[key].series.some(hasCourse)) build(key);
+    else charts.querySelector(`[data-chart="${key}"]`)?.setAttribute("hidden", "");
   }
   for (const key of chartOf.keys()) due.add(key);
   draw();
