@@ -118,6 +118,7 @@ class Output:
     prepared_rows: int | None = None
     recognised: int = 0  # lines that are this program's beyond doubt
     executions: int = 0  # more than one: the text holds several
+    latencies: list[tuple[float, int]] = field(default_factory=list)  # (ms, how many), where it printed a histogram
 
     @property
     def has_summary(self) -> bool:
@@ -168,6 +169,7 @@ class Tables:
     rows_each: int = 1
     sized: str = "scale {:,}"
     takes_bytes: int = 0
+    tablespaces: tuple[str, ...] = ()  # where they are made; empty: the database's own
     writes: str = ""  # what writes to them; empty: they are only read
     sparing: str = ""  # what to choose instead, so that nothing is written
     needed_empty: bool = False  # a load begins with no rows in them

@@ -23,12 +23,17 @@ LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS = 2_000, 15_000
 
 _FOUND = """
     SELECT c.oid, c.relname, pg_get_userbyid(c.relowner), obj_description(c.oid, 'pg_class'),
-           pg_total_relation_size(c.oid)
+           pg_total_relation_size(c.oid) + coalesce(partitions.size, 0)
     FROM unnest(%s::text[]) AS wanted JOIN pg_class c ON c.oid = to_regclass(wanted)
+    LEFT JOIN LATERAL (
+        SELECT sum(pg_total_relation_size(inhrelid))::bigint AS size FROM pg_inherits WHERE inhparent = c.oid
+    ) partitions ON true
 """
 _DEPENDENTS = """
     SELECT DISTINCT conrelid::regclass::text FROM pg_constraint
-    WHERE contype = 'f' AND confrelid = ANY(%s) AND NOT conrelid = ANY(%s) ORDER BY 1
+    WHERE contype = 'f' AND confrelid = ANY(%(tables)s) AND NOT conrelid = ANY(%(tables)s)
+      AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhrelid = conrelid AND inhparent = ANY(%(tables)s))
+    ORDER BY 1
 """
 # serial columns draw their numbers from sequences that belong to them
 _SEQUENCES = """
@@ -40,6 +45,13 @@ _SEQUENCES = """
 _ANY_TABLE = """
     SELECT tablename FROM pg_tables
     WHERE schemaname <> 'information_schema' AND schemaname !~ '^pg_' ORDER BY 1 LIMIT 1
+"""
+# in the database's own tablespace anybody may make tables who may make them at all
+_TABLESPACES = """
+    SELECT name, spcname IS NOT NULL AND name <> 'pg_global',
+           t.oid = d.dattablespace OR has_tablespace_privilege(%s, t.oid, 'CREATE')
+    FROM unnest(%s::text[]) AS name LEFT JOIN pg_tablespace t ON spcname = name
+    JOIN pg_database d ON datname = current_database()
 """
 _OWNER = "SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = current_database()"
 
@@ -128,7 +140,7 @@ def _with_tables(
         ours=_ours(cluster, known.database, wanted.engine, comments.get(wanted.marked), rows=bool(scale)),
         scale=scale,
         size_bytes=sum(row[4] for row in found),
-        dependents=tuple(row[0] for row in connection.execute(_DEPENDENTS, (oids, oids))),
+        dependents=tuple(row[0] for row in connection.execute(_DEPENDENTS, {"tables": oids})),
     )
 
 
@@ -189,7 +201,20 @@ def guard_prepare(cluster: Cluster, database: str, wanted: Tables, confirm: str 
         raise Refused(f"{reason}: type the database's name, {database}, to go on")
     maker = found.table_owner or found.database_owner
     known = maker != cluster.admin_user and cluster.password_of(maker) is not None
+    _refuse_tablespaces(cluster, database, wanted, maker if known else cluster.admin_user)
     return Target(cluster, database, role=maker if known else "")
+
+
+def _refuse_tablespaces(cluster: Cluster, database: str, wanted: Tables, maker: str) -> None:
+    """The program would find out only when it has dropped the tables that were there."""
+    if not wanted.tablespaces:
+        return
+    with _session(cluster, database) as connection:
+        for name, exists, may in connection.execute(_TABLESPACES, (maker, list(wanted.tablespaces))):
+            if not exists:
+                raise Refused(f"{cluster.name} has no tablespace {name} for tables: choose another, or leave it out")
+            if not may:
+                raise Refused(f"role {maker} may not make tables in tablespace {name}: GRANT it CREATE there")
 
 
 def _refuse_company(cluster: Cluster, database: str, wanted: Tables) -> None:

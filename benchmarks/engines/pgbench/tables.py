@@ -25,6 +25,7 @@ def tables_of(options: dict[str, Any], *, purpose: str) -> Tables | None:
         size=scale if purpose == PREPARE else 1,
         rows_each=ACCOUNTS_PER_SCALE,
         takes_bytes=estimated_bytes(scale, options.get("fillfactor")),
+        tablespaces=tuple(options[name] for name in ("tablespace", "index_tablespace") if options.get(name)),
         writes=next((name for name in builtins if name in scripts.WRITING_BUILTINS), ""),
         sparing="choose select-only",
         # each transaction updates one of as many branches as the scale (the manual's good practices)

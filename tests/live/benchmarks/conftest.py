@@ -182,10 +182,10 @@ def dataset(bench: str, cluster: Cluster, queue: RedisServer, transactional_db: 
     return bench
 
 
-def prepare(cluster: Cluster, database: str, scale: int = 1, confirm: str = "") -> Run:
-    """A queued preparation."""
-    target = {"cluster": str(cluster.pk), "database": database}
-    return submitting.submit(target=target, options={"scale": scale}, author=None, purpose="prepare", confirm=confirm)
+def prepare(cluster: Cluster, database: str, scale: int = 1, confirm: str = "", **more: object) -> Run:
+    """A queued preparation, with more options of pgbench's."""
+    target, options = {"cluster": str(cluster.pk), "database": database}, {"scale": scale, **more}
+    return submitting.submit(target=target, options=options, author=None, purpose="prepare", confirm=confirm)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import itertools
 import threading
+from collections.abc import Iterator
 
 import pytest
 from django.db import connections
@@ -11,6 +12,7 @@ from benchmarks.errors import InvalidTarget, Refused
 from benchmarks.models import Dataset, Run, Status
 from benchmarks.servers import datasets
 from benchmarks.submission import submitting
+from panel.quickstart import account
 from panel.quickstart.servers import PostgresServer
 from pools.models import Cluster
 from tests.live.benchmarks.conftest import QUICK, execute, prepare, wait_for
@@ -30,6 +32,18 @@ def database(postgres: PostgresServer) -> str:
     name = f"dataset_{next(_numbers)}"
     postgres.create_owner_and_database(APP_ROLE, APP_PASSWORD, name)
     return name
+
+
+@pytest.fixture
+def tablespace(postgres: PostgresServer, database: str) -> Iterator[str]:
+    """One that only superusers may use; its folder lies with the data."""
+    name, place = f"apart_{database}", postgres.home / f"apart_{database}"
+    account.make_folder(place)
+    with postgres.connect() as session:
+        session.execute(f"CREATE TABLESPACE {name} LOCATION '{place}'")
+        yield name
+        session.execute(f"DROP DATABASE {database} WITH (FORCE)")
+        session.execute(f"DROP TABLESPACE {name}")
 
 
 def test_a_dataset_is_made_by_the_databases_owner_marked_and_remembered(
@@ -81,6 +95,32 @@ def test_tables_that_others_refer_to_are_never_dropped(
         session.execute("CREATE TABLE mine (aid int REFERENCES pgbench_accounts)")
     with pytest.raises(Refused, match="mine refer to the pgbench tables"):
         prepare(cluster, database, confirm=database)
+
+
+def test_our_own_partitions_refer_to_nothing_of_others_and_count_with_their_table(
+    cluster: Cluster, database: str
+) -> None:
+    options = {"partitions": 2, "foreign_keys": True}
+    execute(prepare(cluster, database, **options))
+    assert execute(prepare(cluster, database, scale=2, **options)).status == Status.SUCCEEDED
+    assert datasets.facts(cluster, database).dependents == ()
+    assert 0.95 < datasets.facts(cluster, database).size_bytes / estimated_bytes(2) < 1.05
+
+
+def test_a_tablespace_that_can_not_take_the_tables_costs_none_of_those_there(
+    cluster: Cluster, postgres: PostgresServer, database: str, tablespace: str
+) -> None:
+    execute(prepare(cluster, database))
+    for name in ("nonesuch", "pg_global"):
+        with pytest.raises(Refused, match=f"live has no tablespace {name} for tables: choose another"):
+            prepare(cluster, database, tablespace=name)
+    with pytest.raises(Refused, match=f"role app may not make tables in tablespace {tablespace}: GRANT it CREATE"):
+        prepare(cluster, database, index_tablespace=tablespace)
+    assert Run.objects.count() == 1
+    with postgres.connect() as session:
+        session.execute(f"GRANT CREATE ON TABLESPACE {tablespace} TO {APP_ROLE}")
+    options = {"tablespace": "pg_default", "index_tablespace": tablespace}
+    assert execute(prepare(cluster, database, **options)).status == Status.SUCCEEDED
 
 
 def test_what_would_not_fit_on_the_disk_is_refused_with_both_figures(cluster: Cluster, database: str) -> None:
