@@ -18,6 +18,20 @@ MOST_STATEMENTS = 5000  # pg_stat_statements.max by default
 TEXT_LENGTH = 2000
 HIDDEN = "<insufficient privilege>"
 STATEMENTS, ACTIVITY = "pg_stat_statements", "pg_stat_activity"
+# of a session outside a transaction only what is the session's own is left; the key as PostgreSQL's manual splits it
+LOCKS = """
+    SELECT 'SELECT pg_advisory_lock(' || CASE WHEN objsubid = 1 THEN (classid::bigint << 32 | objid::bigint)::text
+                                              ELSE classid || ', ' || objid END || ')', 0
+      FROM pg_locks JOIN pg_stat_activity USING (pid)
+     WHERE locktype = 'advisory' AND granted AND state = 'idle' AND datname = current_database()
+       AND application_name NOT LIKE 'pooldeck%%' AND (%(user)s = '' OR usename = %(user)s) LIMIT %(most)s
+"""
+TABLES = """
+    SELECT 'CREATE TEMPORARY TABLE ' || relname, 0 FROM pg_class JOIN pg_roles owner ON owner.oid = relowner
+     WHERE relpersistence = 't' AND relkind IN ('r', 'p') AND (%(user)s = '' OR rolname = %(user)s) LIMIT %(most)s
+"""
+HELD_WORDS = "the advisory locks and temporary tables that sessions hold now"
+HELD = {"pg_locks": LOCKS, "pg_class": TABLES}
 
 
 @dataclass(frozen=True)
@@ -41,15 +55,16 @@ def look(wish: Pool) -> Report:
         with postgres.connect(wish.cluster, database=wish.database) as connection:
             counted, why_not = _counted(connection, wish.user)
             running = _running(connection, wish.user)
+            held = list(_held(connection, wish.user))
     except (ClusterUnreachable, psycopg.Error) as error:
         return Report(limits=[f"the cluster could not be asked what runs there: {error}", *limits])
-    statements = [*counted, *running]
+    statements = [*counted, *running, *held]
     hidden = sum(statement.text == HIDDEN for statement in statements)
     if hidden:
         why_not.append(f"{hidden} statements of other roles are hidden: grant pg_read_all_stats to see them")
     return Report(
         findings=mode_habits.find(statements, wish.mode),
-        looked=[*([_counted_words(len(counted))] if counted else []), _running_words(len(running))],
+        looked=[*([_counted_words(len(counted))] if counted else []), _running_words(len(running)), HELD_WORDS],
         limits=[*why_not, *limits],
     )
 
@@ -98,6 +113,12 @@ def _running(connection: postgres.Connection, user: str) -> list[Statement]:
     )
     values = {"length": TEXT_LENGTH, "user": user, "most": MOST_STATEMENTS}
     return list(_statements(connection.execute(query, values), ACTIVITY))
+
+
+def _held(connection: postgres.Connection, user: str) -> Iterator[Statement]:
+    """What sessions hold now by a statement that may not be their last one, as that statement."""
+    for source, query in HELD.items():
+        yield from _statements(connection.execute(query, {"user": user, "most": MOST_STATEMENTS}), source)
 
 
 def _statements(cursor: "psycopg.Cursor[tuple[object, ...]]", source: str) -> Iterator[Statement]:

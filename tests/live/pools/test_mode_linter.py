@@ -59,6 +59,30 @@ def test_it_finds_what_the_role_did_and_how_often(wish: Pool, counting: Postgres
     ]
 
 
+@pytest.mark.parametrize("key", ["7", "-1", "4, 5"])
+def test_what_idle_sessions_hold_is_found_whatever_they_ran_last(
+    cluster: Cluster, postgres: PostgresServer, key: str
+) -> None:
+    wish = a_pool_of(cluster, a_pooler(server_version="PgBouncer 1.24.1"))
+    login = {"user": APP_ROLE, "password": APP_PASSWORD, "dbname": APP_DATABASE}
+    with psycopg.connect(host=postgres.host, port=postgres.port, autocommit=True, **login) as session:
+        for statement in (f"SELECT pg_advisory_lock({key})", "CREATE TEMP TABLE basket (id int)", "SELECT 1"):
+            session.execute(statement)
+        found = {finding.habit.name: (finding.sample, finding.sources) for finding in mode_linter.look(wish).findings}
+        assert found == {
+            "session advisory lock": (f"SELECT pg_advisory_lock({key})", ("pg_locks",)),
+            "temporary table": ("CREATE TEMPORARY TABLE basket", ("pg_class",)),
+        }
+        wish.user = postgres.superuser
+        assert mode_linter.look(wish).findings == []
+    with psycopg.connect(host=postgres.host, port=postgres.port, **login) as session:
+        session.execute("SELECT pg_advisory_xact_lock(7)")
+        session.execute("CREATE TEMP TABLE basket (id int) ON COMMIT DROP")
+        session.execute("SELECT 1")
+        wish.user = APP_ROLE
+        assert "session advisory lock" not in {one.habit.name for one in mode_linter.look(wish).findings}
+
+
 def test_another_roles_habits_are_not_this_pools(wish: Pool, counting: PostgresServer) -> None:
     run(counting, "LISTEN jobs")
     wish.user = counting.superuser
@@ -79,7 +103,7 @@ def test_without_the_extension_it_looks_at_what_runs_and_says_so(cluster: Cluste
         report = mode_linter.look(wish)
     assert [finding.habit.name for finding in report.findings] == ["session advisory lock"]
     assert report.limits[0].startswith(DEAF)
-    assert report.looked == ["the last statement of 1 session in pg_stat_activity"]
+    assert report.looked == ["the last statement of 1 session in pg_stat_activity", mode_linter.HELD_WORDS]
 
 
 def test_an_unreachable_cluster_is_a_limit_and_no_error(wish: Pool) -> None:
