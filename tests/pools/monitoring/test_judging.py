@@ -154,6 +154,9 @@ def test_files_that_nobody_looks_at_open_an_event_that_names_whose_worker_is_mis
         "a minute: see whether it runs"
     )
     judging.judge_values([found], thresholds.bounds())
+    assert not Event.objects.standing().exists()  # a panel that was off looks within half a minute
+    Event.objects.update(crossed_at=timezone.now() - timedelta(seconds=61))
+    judging.judge_values([found], thresholds.bounds())
     assert Event.objects.standing().get().kind == EventKind.UNSEEN
     type(pooler).objects.filter(pk=pooler.pk).update(files_looked_at=timezone.now())
     judging.judge_values([of_kind(EventKind.UNSEEN)], thresholds.bounds())
