@@ -11,6 +11,7 @@ from benchmarks.engines import ENGINES, engine
 from benchmarks.engines.contract import Output, Progress
 from benchmarks.errors import BenchmarksError
 from benchmarks.judging import validity
+from benchmarks.latencies import keeping
 from benchmarks.models import Purpose, Run, RunOutput, Sample, Status
 
 NAME_CHARACTERS = 200
@@ -53,6 +54,8 @@ def import_output(text: str, name: str = "", author: AbstractBaseUser | None = N
             client_version=output.client_version,
             server_version=output.server_number,
         )
+        run.summary = keeping.keep_printed(run, output.latencies) | run.summary
+        run.save(update_fields=["summary"])
         RunOutput.objects.create(run=run, stdout=text)
         Sample.objects.bulk_create(
             (_sample(run, seq, sample) for seq, sample in enumerate(output.samples, 1)), batch_size=500

@@ -39,6 +39,11 @@ class Histogram:
         if len(self._counted) > UNRECORDED:
             self._record()
 
+    def add_counted(self, latencies_ms: Iterable[tuple[float, int]]) -> None:
+        """Count latencies in milliseconds, each so many times; one beyond the longest counts as that."""
+        for latency_ms, times in latencies_ms:
+            self._counted[min(LONGEST_US, max(1, round(latency_ms * 1000)))] += times
+
     def _record(self) -> None:
         for latency_us, times in self._counted.items():
             self._recorded.record_value(latency_us, times)

@@ -1,5 +1,6 @@
 """Has the log of a load followed, and keeps what it told: histogram, percentiles, intervals that late lines changed."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from django.db import transaction
 from benchmarks import engines
 from benchmarks.latencies import sampling
 from benchmarks.latencies.following import Follower, can_punch_holes
+from benchmarks.latencies.histogram import Histogram
 from benchmarks.latencies.intervals import Intervals
 from benchmarks.models import LatencyHistogram, Run, Sample
 
@@ -52,10 +54,25 @@ def keep(run: Run, follower: Follower, seqs: list[int]) -> dict[str, Any]:
     return figures_of(intervals, scheduled=follower.files.scheduled)
 
 
+def keep_printed(run: Run, latencies: Sequence[tuple[float, int]]) -> dict[str, Any]:
+    """Write the histogram (ms, how many) that a program printed itself; the figures for the summary."""
+    whole = Histogram()
+    whole.add_counted(latencies)
+    if not whole.count:
+        return {}
+    values = {"encoded": whole.encoded(), "count": whole.count, "sampling_rate": 1.0}
+    LatencyHistogram.objects.update_or_create(run=run, defaults=values)
+    return _percentiles_of(whole)
+
+
+def _percentiles_of(whole: Histogram) -> dict[str, Any]:
+    figures: dict[str, Any] = {f"latency_{name}_ms": ms for name, ms in whole.percentiles_ms().items()}
+    return figures | {"latency_samples": whole.count}
+
+
 def figures_of(intervals: Intervals, *, scheduled: bool) -> dict[str, Any]:
     """`latency_p50_ms latency_p90_ms … latency_p99_9_ms latency_samples`; under a rate `service_p50_ms …` too."""
-    figures: dict[str, Any] = {f"latency_{name}_ms": ms for name, ms in intervals.whole.percentiles_ms().items()}
-    figures["latency_samples"] = intervals.whole.count
+    figures = _percentiles_of(intervals.whole)
     if scheduled:
         service = intervals.service.percentiles_ms()
         figures |= {f"service_{name}_ms": service[name] for name in SERVICE}

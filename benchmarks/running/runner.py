@@ -273,6 +273,9 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
     if recorder.log_follower:
         spread = keeping.keep(run, recorder.log_follower, recorder.sample_seqs)
         found["summary"] = output.summary and found["summary"] | spread  # none of a load that was broken off
+    if output.latencies:
+        run.write()  # raises where the attempt is another's by now
+        found["summary"] = keeping.keep_printed(run, output.latencies) | found["summary"]
     if stop is not None:
         return incomplete(stop.status, _with_remains(run, str(stop)), **found)
     judged, reasons = validity.judge(

@@ -176,3 +176,5 @@ def test_an_output_of_sysbench_is_known_as_one() -> None:
     assert (run.client_version, run.server_version) == ("1.0.20", "")
     assert [sample.t for sample in run.samples.all()] == [1.0, 2.0, 3.0]
     assert all(sample.latency_p95_ms for sample in run.samples.all())
+    assert run.latency_histogram.count == run.summary["latency_samples"] == run.summary["transactions"]
+    assert run.summary["latency_p50_ms"] <= run.summary["latency_p90_ms"] <= run.summary["latency_p95_ms"]

@@ -86,3 +86,17 @@ def test_an_attempt_that_ended_elsewhere_keeps_nothing(tmp_path: Path):
     with pytest.raises(Fenced):
         keeping.keep(run, follower, [])
     assert not LatencyHistogram.objects.exists()
+
+
+def test_a_histogram_that_a_program_printed_is_kept_as_one_of_the_panels():
+    run = a_run()
+    figures = keeping.keep_printed(run, [(0.5, 98), (2.0, 1), (1e12, 1)])
+    kept = LatencyHistogram.objects.get(run=run)
+    assert (kept.count, kept.sampling_rate) == (100, 1.0)
+    assert (figures["latency_p50_ms"], figures["latency_p99_ms"], figures["latency_samples"]) == (0.5, 2.0, 100)
+
+
+def test_of_a_program_that_printed_none_nothing_is_kept():
+    run = a_run()
+    assert keeping.keep_printed(run, []) == {}
+    assert not LatencyHistogram.objects.filter(run=run).exists()
