@@ -6,24 +6,42 @@ from contextlib import contextmanager
 from queue import Queue
 
 from benchmarks.conditions.contract import LOOK_UP_S, Held
+from benchmarks.conditions.engines_own import served
+from benchmarks.engines.contract import Command
 from benchmarks.errors import Refused
+from benchmarks.processes import private_homes
 from benchmarks.processes.load_process import QUEUED_EVENTS, Line, LoadProcess, drain
 
 LONGER_S = 30.0  # than asked for, connecting included: then something hangs
-WITHOUT = {"transactions": None, "events": None, "percentiles": False, "report_per_command": False}
+UNCOUNTED = {"percentiles": False, "sampling_rate": None, "report_per_command": False}
+WITHOUT = {"transactions": None, "events": None} | UNCOUNTED
 
 
 @contextmanager
 def warmed(held: Held) -> Iterator[None]:
-    """Runs it where it was asked for; raises `Refused` in the program's own words where it fails."""
+    """Runs it where it was asked for; raises `Refused` in the program's own words where it fails.
+
+    Over several generators the one that leads does it for all, with what only parts have otherwise.
+    """
     if seconds := held.run.options.get("warm_up"):
-        _run(held, seconds)
+        _of_whole(held, seconds) if held.run.is_spread else _run(held, _command(held, seconds), seconds)
     yield
 
 
-def _run(held: Held, seconds: int) -> None:
+def _command(held: Held, seconds: int) -> Command:
+    return held.command(held.run.options | WITHOUT | {"duration": seconds})
+
+
+def _of_whole(held: Held, seconds: int) -> None:
+    command = _command(held, seconds)
+    for name, text in command.files.items():
+        private_homes.put(held.home / name, text)
+    with served(held):
+        _run(held, command, seconds)
+
+
+def _run(held: Held, command: Command, seconds: int) -> None:
     held.tell(f"warming up for {seconds} s")
-    command = held.command(held.run.options | WITHOUT | {"duration": seconds})
     began = time.monotonic()
     load = LoadProcess(command.argv, command.env, held.home, Queue(QUEUED_EVENTS))
     said: list[str] = []
