@@ -47,10 +47,15 @@ class Keeper:
         return "" if self.is_silent and not self.is_named else self.generator
 
     @property
-    def reason(self) -> str:
-        """Why nobody looked, where it is silent."""
+    def missed(self) -> str:
+        """Who does not look, where it is silent."""
         whose = f"no worker of generator {self.generator}" if self.generator else "no worker that has its folder"
-        return f"{whose} takes the look that is asked for twice a minute: see whether it runs"
+        return f"{whose} takes the look that is asked for twice a minute"
+
+    @property
+    def reason(self) -> str:
+        """Why nobody looked, and what to do about it."""
+        return f"{self.missed}: see whether it runs"
 
 
 def of(pooler: Pooler) -> Keeper:
