@@ -5,7 +5,7 @@ from typing import Any
 from benchmarks.models import Run, ScriptVersion
 from benchmarks.submission import submitting
 
-ONCE = {"clients": 1, "threads": 1, "transactions": 1, "percentiles": False}
+ONCE = {"clients": 1, "threads": 1, "transactions": 1, "scale": 1, "percentiles": False}
 
 
 def start(

@@ -13,6 +13,7 @@ from benchmarks.engines.contract import Field
 LOAD, PREPARE = "load", "prepare"
 INITIALIZE_STEPS = "dtgGvpf"
 MOST_PARTITIONS = 10_000
+MOST_SCALE = 99_999
 
 FIELDS = (
     Field(
@@ -39,6 +40,16 @@ FIELDS = (
         "variables",
         group="Scripts",
         help="A line each: rows = 10, or city = 'Oslo'; a script writes :city without quotes",
+    ),
+    Field(
+        "scale",
+        "-s",
+        "Scale of the tables",
+        "int",
+        minimum=1,
+        maximum=MOST_SCALE,
+        group="Scripts",
+        help="What :scale is in scripts of your own; with a script of pgbench's beside them it counts that itself",
     ),
     Field("clients", "-c", "Clients", "int", default=10, minimum=1, maximum=10_000, help="Sessions that work at once"),
     Field(
@@ -213,7 +224,7 @@ FIELDS = (
         "int",
         default=10,
         minimum=1,
-        maximum=99_999,
+        maximum=MOST_SCALE,
         group="Dataset",
         purpose=PREPARE,
         help="100,000 accounts and about 16 MB each; at least the number of clients for scripts that write",

@@ -65,6 +65,7 @@ def _contradictions(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "sampling_rate", "nothing is logged without percentiles: ask for them, or leave the share empty"
     if options.get("partition_method") and not options.get("partitions"):
         yield "partition_method", "there are no partitions: set their number, or leave the method empty"
+    yield from scripts.contradictions(options)
     yield from variables.contradictions(options)
 
 

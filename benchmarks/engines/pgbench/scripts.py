@@ -20,6 +20,8 @@ NAME_CHARACTERS = 100
 KEYS = ("text", "weight", "name", "version")
 FILE_NAME_CHARACTERS = BEGINNING_CHARACTERS = 40
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9_]+")
+_READS_SCALE = re.compile(r"(?<!:):scale(?![A-Za-z0-9_])")
+_MAY_SET_SCALE = re.compile(r"\\set[ \t]+scale[ \t]|\\[ga]set")
 _WEIGHED = re.compile(r"(?P<name>[a-z-]+)(?:@(?P<weight>[0-9]{1,7}))?")
 
 
@@ -137,6 +139,23 @@ def _told(one: Weighed) -> str:
         return one.label
     mark = sha256(one.text.encode()).hexdigest()[:8]
     return f"{one.label} [{' '.join(one.text.split())[:BEGINNING_CHARACTERS]}… {mark}]"
+
+
+def contradictions(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """A scale that pgbench would not use, and one that it would take for 1 unasked (its manual, `-s`)."""
+    counted, scale = builtin_names(options), options.get("scale")
+    if counted and scale:
+        yield (
+            "scale",
+            f"pgbench counts the scale itself for {counted[0]}, for other scripts beside it too: leave it out",
+        )
+    if counted or scale:
+        return
+    for one in _of_users(options):
+        text = one.text or ""
+        if _READS_SCALE.search(text) and not _MAY_SET_SCALE.search(text):
+            yield "scale", f"{one.label} reads :scale, which would be 1: give the scale of the tables it works on"
+            return
 
 
 def refused_by(options: dict[str, Any], major: int) -> list[str]:

@@ -309,3 +309,13 @@ def test_a_confined_load_dies_with_its_worker(worker, cluster, dataset):
 
 def test_which_pgbench_is_confined_is_the_one_that_runs():
     assert sandbox.way_for(binary.find().path) in (bubblewrap, landlock)
+
+
+def test_a_script_reads_the_scale_that_the_run_gives_and_pgbench_counts_it_beside_its_own(ask):
+    text = "SELECT 1 / (CASE WHEN :scale = {} THEN 1 ELSE 0 END);\n"
+    with pytest.raises(InvalidOptions, match="script 1 reads :scale, which would be 1: give the scale of the tables"):
+        ask(scripts=[{"text": text.format(7)}])
+    run = execute(ask(scripts=[{"text": text.format(7)}], scale=7))
+    assert (run.status, run.error, run.summary["scale"]) == (Status.SUCCEEDED, "", 7)
+    beside = execute(ask(scripts=[{"text": text.format(1)}], builtin="select-only"))  # `dataset` is of scale 1
+    assert (beside.status, beside.error) == (Status.SUCCEEDED, "")

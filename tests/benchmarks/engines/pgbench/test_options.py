@@ -17,6 +17,7 @@ DEFAULTS = {
     "variables": None,
     "clients": 10,
     "threads": 2,
+    "scale": None,
     "duration": 30,
     "transactions": None,
     "progress": 1,
@@ -125,12 +126,42 @@ def test_a_default_of_threads_never_exceeds_the_clients() -> None:
         ),
         (
             {"scale": 5},
-            {"scale": ["scale is set when a dataset is prepared; a run uses the tables as they are: leave it out"]},
+            {
+                "scale": [
+                    "pgbench counts the scale itself for select-only, for other scripts beside it too: leave it out"
+                ]
+            },
+        ),
+        (
+            {"scripts": [{"text": "\\set aid random(1, 100000 * :scale)\nSELECT :aid;"}]},
+            {"scale": ["script 1 reads :scale, which would be 1: give the scale of the tables it works on"]},
+        ),
+        (
+            {"fillfactor": 90},
+            {
+                "fillfactor": [
+                    "fillfactor is set when a dataset is prepared; a run uses the tables as they are: leave it out"
+                ]
+            },
         ),
     ],
 )
 def test_what_can_not_be_is_refused_with_the_value_and_the_remedy(raw: dict[str, Any], errors: dict[str, Any]) -> None:
     assert errors_of(raw) == errors
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\\set scale 5\nSELECT :scale;", "SELECT 5 AS scale \\gset\nSELECT :scale;", "SELECT 1::scale, :scaled;"],
+)
+def test_a_script_that_sets_the_scale_or_never_reads_it_needs_none(text: str) -> None:
+    assert validate({"scripts": [{"text": text}]})["scale"] is None
+
+
+def test_the_scale_is_given_to_scripts_of_users_alone() -> None:
+    reading = [{"text": "SELECT :scale;"}]
+    assert validate({"scripts": reading, "scale": 5})["scale"] == 5
+    assert validate({"scripts": reading, "builtin": "select-only"})["scale"] is None  # counted from the tables
 
 
 def test_every_fault_is_told_at_once() -> None:
@@ -140,8 +171,8 @@ def test_every_fault_is_told_at_once() -> None:
 
 def test_an_unknown_option_names_those_there_are() -> None:
     assert errors_of({"file": "/etc/passwd"})["file"] == [
-        "'file' is not an option here; use builtin, scripts, variables, clients, threads, duration, transactions, "
-        "progress, connect, protocol, rate, latency_limit, max_tries, failures_detailed, verbose_errors, "
+        "'file' is not an option here; use builtin, scripts, variables, scale, clients, threads, duration, "
+        "transactions, progress, connect, protocol, rate, latency_limit, max_tries, failures_detailed, verbose_errors, "
         "exit_on_abort, continue_on_error, percentiles, sampling_rate, report_per_command, random_seed"
     ]
 
@@ -211,7 +242,7 @@ def test_the_error_in_one_line_names_the_options() -> None:
 
 def test_the_catalogue_can_be_shown() -> None:
     assert [field.name for field in FIELDS if not (field.label and field.help and field.flag.startswith("-"))] == []
-    assert len({field.flag for field in FIELDS}) == len(FIELDS)
+    assert len({(field.purpose, field.flag) for field in FIELDS}) == len(FIELDS)
     for purpose in (LOAD, PREPARE):
         defaults = {field.name: field.default for field in fields_for(purpose) if field.name != "transactions"}
         assert validate(defaults, purpose=purpose) == validate({}, purpose=purpose)
