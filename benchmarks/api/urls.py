@@ -4,6 +4,7 @@ from django.urls import URLPattern, URLResolver, path
 from rest_framework.routers import SimpleRouter
 
 from benchmarks.api.ceilings import CeilingViewSet
+from benchmarks.api.engines import EngineViewSet
 from benchmarks.api.events import run_events
 from benchmarks.api.generators import GeneratorViewSet
 from benchmarks.api.profiles import ProfileViewSet
@@ -15,6 +16,7 @@ router.register("runs", RunViewSet, basename="api-run")
 router.register("scripts", ScriptViewSet, basename="api-script")
 router.register("settings-profiles", ProfileViewSet, basename="api-settings-profile")
 router.register("ceilings", CeilingViewSet, basename="api-ceiling")
+router.register("engines", EngineViewSet, basename="api-engine")
 router.register("generators", GeneratorViewSet, basename="api-generator")
 urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/<uuid:pk>/events/", run_events, name="api-run-events"),

@@ -1,8 +1,8 @@
-"""Which engines can be run on this host, and why the others can't."""
+"""Why an engine can't be run on this host."""
 
 import time
 
-from benchmarks.engines import ENGINES, engine
+from benchmarks.engines import engine
 from benchmarks.errors import BenchmarksError
 
 ASKED_AGAIN_AFTER_S = 60.0
@@ -17,11 +17,6 @@ def missing(name: str) -> str:
         reason = _ask(name)
         _answers[name] = (now, reason)
     return reason
-
-
-def links(purpose: str) -> list[tuple[str, str]]:
-    """The engines that have something of this purpose to set, each with why it can't be chosen here."""
-    return [(name, missing(name)) for name, one in ENGINES.items() if one.fields_for(purpose)]
 
 
 def _ask(name: str) -> str:

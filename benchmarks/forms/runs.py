@@ -6,8 +6,9 @@ from typing import Any
 from django import forms
 from django.db.models import TextChoices
 from django.forms import BoundField
+from django.utils.functional import cached_property
 
-from benchmarks.engines import DEFAULT_ENGINE, ENGINES, availability
+from benchmarks.engines import DEFAULT_ENGINE, ENGINES
 from benchmarks.engines.contract import Field
 from benchmarks.errors import InvalidOptions
 from benchmarks.forms import generator_fields, lacked_options, threshold_fields
@@ -15,6 +16,8 @@ from benchmarks.forms.generator_fields import WithGenerators
 from benchmarks.forms.profiles import offer_profiles
 from benchmarks.forms.script_fields import SHOWN_APART, WithScripts
 from benchmarks.forms.threshold_fields import WithThresholds
+from benchmarks.generators import offering
+from benchmarks.generators.offering import Offer
 from benchmarks.models import Purpose, Run
 from benchmarks.submission import load_options, program_versions
 from pools.forms import Typed
@@ -75,10 +78,15 @@ class OptionsForm(Typed):
         name = str(self["engine"].value())
         return name if name in ENGINES else DEFAULT_ENGINE
 
+    @cached_property
+    def engine_offers(self) -> list[Offer]:
+        """The engines for this purpose, each with the generators that have it or why it can't be chosen."""
+        return offering.offers_for(self.purpose)
+
     @property
-    def engine_links(self) -> list[tuple[str, str]]:
-        """The engines for this purpose, each with why it can't be chosen here, empty where it can."""
-        return availability.links(self.purpose)
+    def chosen_offer(self) -> Offer | None:
+        """That of the engine whose options these are."""
+        return next((one for one in self.engine_offers if one.name == self.engine_name), None)
 
     def clean(self) -> dict[str, Any]:
         """Let the engine judge the options as they were typed."""

@@ -1,11 +1,14 @@
-"""Generators as they would have been seen, without Redis."""
+"""Generators as they would have been seen, without Redis, and an engine that is missing."""
 
 from collections.abc import Callable
 from datetime import timedelta
+from types import ModuleType
 
 import pytest
 from django.utils import timezone
 
+from benchmarks.engines import ENGINES, availability, pgbench
+from benchmarks.engines.programs import Program, ProgramMissing
 from benchmarks.generators import heartbeats
 from benchmarks.generators.heartbeats import Heartbeat
 from benchmarks.models import Generator
@@ -28,3 +31,20 @@ def seen(db: None, monkeypatch: pytest.MonkeyPatch) -> Seen:
         return Generator.objects.create(name=name, host=f"{name}.example", cores=8, engines=engines, last_seen_at=at)
 
     return be_seen
+
+
+@pytest.fixture
+def warp(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """An engine whose program is missing here; `asked` counts how often it was sought."""
+    warp = ModuleType("warp")
+    warp.asked = 0  # type: ignore[attr-defined]
+
+    def find() -> Program:
+        warp.asked += 1  # type: ignore[attr-defined]
+        raise ProgramMissing("no warp here: install it")
+
+    warp.find = find  # type: ignore[attr-defined]
+    warp.fields_for = lambda purpose: pgbench.fields_for(purpose) if purpose == "load" else ()  # type: ignore[attr-defined]
+    monkeypatch.setitem(ENGINES, "warp", warp)
+    monkeypatch.setattr(availability, "_answers", {})  # nothing is remembered from other tests
+    return warp

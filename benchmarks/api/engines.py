@@ -1,0 +1,36 @@
+"""The REST API of engines: the load programs, who has each of them, and why one can't be chosen."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+
+from benchmarks.generators import offering
+from benchmarks.models import Generator
+
+
+class EngineSerializer(serializers.Serializer[Any]):
+    """An engine; a run can have it where `missing` is empty."""
+
+    name = serializers.CharField()
+    generators = serializers.DictField(
+        child=serializers.CharField(), help_text="Of those that live: name → version of the program there"
+    )
+    missing = serializers.CharField(allow_blank=True, help_text="Why it can't be chosen; empty: it can")
+
+
+class EngineViewSet(GenericViewSet[Generator]):
+    """The load programs that runs can use."""
+
+    serializer_class = EngineSerializer
+    filter_backends = []
+    queryset = Generator.objects.none()
+
+    @extend_schema(responses=EngineSerializer(many=True))
+    def list(self, request: Request) -> Response:
+        """All of them, each with the generators that have it."""
+        page = self.paginate_queryset(offering.offers())
+        return self.get_paginated_response(self.get_serializer(page, many=True).data)
