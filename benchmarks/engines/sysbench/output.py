@@ -139,7 +139,8 @@ def _number(printed: str) -> float | int:
 
 def _buckets(texts: list[str]) -> list[tuple[float, int]]:
     """The histogram: latency in ms and how many transactions took it, each within 1.8 % (1,024 steps to 100 s)."""
-    return [(float(found["value"]), int(found["count"])) for text in texts if (found := _BUCKET.fullmatch(text.strip()))]
+    matches = (_BUCKET.fullmatch(text.strip()) for text in texts)
+    return [(float(found["value"]), int(found["count"])) for found in matches if found]
 
 
 def _percentiles(buckets: list[tuple[float, int]]) -> dict[str, float]:
