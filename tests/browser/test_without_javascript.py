@@ -87,6 +87,7 @@ def test_a_pool_is_made_copied_and_measured(page: Page, installation: Installati
     expect(page.locator("#connection")).to_contain_text(re.compile("postgresql://app:[^@]+@.*/by-hand"))
     expect(page.get_by_role("navigation", name="Pool by-hand").locator("[aria-current]")).to_have_text("Overview")
     page.get_by_role("link", name="Run a benchmark").first.click()
+    expect(page.get_by_text("Choose a target").locator("visible=true")).to_have_count(0)
     page.locator("[name=duration]").fill("2")
     page.get_by_role("button", name="Start the run").click()
     run_id = page.url.rstrip("/").rpartition("/")[2]
