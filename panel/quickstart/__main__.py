@@ -15,7 +15,7 @@ from panel import env
 from panel.quickstart import backing, page_files
 from panel.quickstart.account import AccountMissing
 from panel.quickstart.home import AlreadyRunning, Home
-from panel.quickstart.panel_programs import Web, Worker, choose_port
+from panel.quickstart.panel_programs import Web, Worker, take_port
 from panel.quickstart.ports import NoFreePort
 from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.steps import Steps
@@ -61,14 +61,15 @@ def arguments(words: list[str]) -> argparse.Namespace:
 
 def start(home: Home, supervisor: Supervisor, steps: Steps, options: argparse.Namespace) -> int:
     """The exit code of a start that ended by itself."""
-    port = choose_port(options.port, steps)
+    listener = take_port(options.port, steps)
+    port: int = listener.getsockname()[1]
     home.tell_holder(f"http://127.0.0.1:{port}")
     home.make_keys()
     servers = backing.start(home, supervisor, steps)
     page_files.collect(home, steps)
     # both take seconds to import, and neither is asked anything before the migrations below are done
     steps.say("starting web and worker")
-    web = supervisor.start(Web(home.path, port))
+    web = supervisor.start(Web(home.path, port, listener))
     supervisor.start(Worker(home.path))
     set_up_django(home)
     from panel.quickstart.serving import Serving  # imports models, which need Django set up

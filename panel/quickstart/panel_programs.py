@@ -2,13 +2,14 @@
 
 import os
 import signal
+import socket
 import sys
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
 from panel.env import BASE_DIR
-from panel.quickstart.ports import LOOPBACK, free_port, is_free
+from panel.quickstart.ports import LOOPBACK, free_port, listen
 from panel.quickstart.programs import Program, ProgramFailed
 from panel.quickstart.steps import Steps
 
@@ -16,14 +17,20 @@ DEFAULT_PORT = 8000
 STREAMS_END_WITHIN_S = 2
 
 
-def choose_port(asked: int | None, steps: Steps) -> int:
-    """The port asked for, else 8000, else a free one; raises `ProgramFailed` where the one asked for is taken."""
-    if asked is not None and not is_free(asked):
-        raise ProgramFailed(f"port {asked} of {LOOPBACK} is taken, or not yours to listen on: choose another --port")
-    if asked is None and not is_free(DEFAULT_PORT):
-        asked = free_port()
-        steps.say(f"port {DEFAULT_PORT} is taken, so the panel goes to {asked}")
-    return asked or DEFAULT_PORT
+def take_port(asked: int | None, steps: Steps) -> socket.socket:
+    """A listener on the port asked for, else 8000, else a free one, so that nobody takes it before the panel serves.
+
+    Raises `ProgramFailed` where the one asked for is taken.
+    """
+    try:
+        return listen(DEFAULT_PORT if asked is None else asked)
+    except OSError as error:
+        if asked is not None:
+            reason = f"port {asked} of {LOOPBACK} is taken, or not yours to listen on: choose another --port"
+            raise ProgramFailed(reason) from error
+    port = free_port()
+    steps.say(f"port {DEFAULT_PORT} is taken, so the panel goes to {port}")
+    return listen(port)
 
 
 class PanelProgram(Program):
@@ -39,14 +46,22 @@ class PanelProgram(Program):
 
 
 class Web(PanelProgram):
-    """uvicorn on the loopback address."""
+    """uvicorn on the loopback address, by a listener that is open already where one is handed over."""
 
     name = "web"
 
-    def __init__(self, home: Path, port: int) -> None:
+    def __init__(self, home: Path, port: int, listener: socket.socket | None = None) -> None:
         super().__init__(home)
-        self.port = port
+        self.port, self.listener = port, listener
         self.last_answer = ""
+
+    def spawn(self) -> None:
+        """Start it; from then on the port is its alone."""
+        if self.listener is None:
+            return super().spawn()
+        with self.listener:
+            self.handed_over = (self.listener.fileno(),)
+            super().spawn()
 
     @property
     def url(self) -> str:
@@ -56,7 +71,9 @@ class Web(PanelProgram):
     @property
     def argv(self) -> list[str]:
         """Open event streams are cut at the end; browsers come back by themselves."""
-        words = ["--host", LOOPBACK, "--port", str(self.port), "--no-access-log", "--lifespan", "off"]
+        address = ["--host", LOOPBACK, "--port", str(self.port)]
+        where = ["--fd", str(self.handed_over[0])] if self.handed_over else address
+        words = [*where, "--no-access-log", "--lifespan", "off"]
         words += ["--timeout-graceful-shutdown", str(STREAMS_END_WITHIN_S)]
         return [sys.executable, "-m", "uvicorn", "panel.asgi:application", *words]
 

@@ -8,6 +8,7 @@ LOOPBACK = "127.0.0.1"
 # Below the range that Linux takes outgoing connections from (ip_local_port_range), so that a kept port stays free.
 LOWEST, HIGHEST = 15000, 32000
 FREE_WITHIN_S = 5
+BACKLOG = 2048  # uvicorn's own
 
 
 class NoFreePort(Exception):
@@ -23,6 +24,13 @@ def is_free(port: int, host: str = LOOPBACK) -> bool:
         except OSError:
             return False
     return True
+
+
+def listen(port: int, host: str = LOOPBACK) -> socket.socket:
+    """A listener there, whose connections send at once what they are given; raises OSError where it can't be."""
+    listener = socket.create_server((host, port), backlog=BACKLOG)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 def free_port() -> int:

@@ -29,6 +29,7 @@ class Program:
     stop_within_s = 10.0
     ready_within_s = 30.0
     drops = False
+    handed_over: tuple[int, ...] = ()  # open files that it gets, by their numbers
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -67,6 +68,7 @@ class Program:
                 env=self.environment,
                 cwd=self.working_folder,
                 start_new_session=True,
+                pass_fds=self.handed_over,
             )
 
     def _wrapped_argv(self) -> list[str]:

@@ -1,12 +1,13 @@
 """Ports are kept where they can be, and never shared."""
 
 import socket
+import sys
 from pathlib import Path
 
 import pytest
 
 from panel.quickstart import ports
-from panel.quickstart.panel_programs import DEFAULT_PORT, choose_port
+from panel.quickstart.panel_programs import Web, take_port
 from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.steps import Steps
 
@@ -40,13 +41,48 @@ def test_free_ports_lie_below_those_of_outgoing_connections() -> None:
 def test_a_port_that_was_asked_for_and_is_taken_is_refused_with_its_number(taken: socket.socket) -> None:
     port = taken.getsockname()[1]
     with pytest.raises(ProgramFailed, match=f"port {port} of 127.0.0.1 is taken"):
-        choose_port(port, Steps())
+        take_port(port, Steps())
 
 
 def test_a_taken_default_port_is_replaced_and_that_is_said(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    taken: socket.socket, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("panel.quickstart.panel_programs.is_free", lambda port: False)
-    port = choose_port(None, Steps())
-    assert port != DEFAULT_PORT
-    assert f"port {DEFAULT_PORT} is taken, so the panel goes to {port}" in capsys.readouterr().out
+    usual = taken.getsockname()[1]
+    monkeypatch.setattr("panel.quickstart.panel_programs.DEFAULT_PORT", usual)
+    with take_port(None, Steps()) as listener:
+        port = listener.getsockname()[1]
+    assert port != usual
+    assert f"port {usual} is taken, so the panel goes to {port}" in capsys.readouterr().out
+
+
+def test_nobody_gets_a_port_that_was_taken_for_the_panel() -> None:
+    with take_port(ports.free_port(), Steps()) as listener:
+        port = listener.getsockname()[1]
+        with pytest.raises(OSError, match="in use"):
+            socket.create_server((ports.LOOPBACK, port))
+
+
+def test_the_panel_is_handed_the_listener_and_this_process_lets_go_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The real process gets it: a Python that accepts one connection in uvicorn's place."""
+    listener = take_port(ports.free_port(), Steps())
+    web = Web(tmp_path, listener.getsockname()[1], listener)
+    number = listener.fileno()
+    accept = f"import socket; socket.socket(fileno={number}).accept()[0].sendall(b'served')"
+    monkeypatch.setattr(Web, "argv", [sys.executable, "-c", accept])
+    web.spawn()
+    try:
+        assert listener.fileno() == -1
+        with socket.create_connection((ports.LOOPBACK, web.port), timeout=10) as client:
+            assert client.recv(10) == b"served"
+    finally:
+        web.stop()
+
+
+def test_the_panel_listens_by_what_it_was_handed(tmp_path: Path) -> None:
+    web = Web(tmp_path, 8000)
+    assert web.argv[6:8] == ["--port", "8000"]
+    web.handed_over = (7,)
+    assert web.argv[4:6] == ["--fd", "7"]
+    assert "--port" not in web.argv
