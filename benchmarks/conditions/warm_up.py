@@ -1,17 +1,23 @@
-"""The same load for a while before the one that counts, its figures thrown away."""
+"""The same load for a while before the one that counts, its figures thrown away but for what it reached.
+
+That tells how much of the load to log (`benchmarks.latencies.sampling`).
+"""
 
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from queue import Queue
 
 from benchmarks.conditions.contract import LOOK_UP_S, Held
 from benchmarks.conditions.engines_own import served
+from benchmarks.engines import engine
 from benchmarks.engines.contract import Command
 from benchmarks.errors import Refused
 from benchmarks.processes import private_homes
 from benchmarks.processes.load_process import QUEUED_EVENTS, Line, LoadProcess, drain
 
+LAST_LINES = 500  # a summary with its histogram is shorter
 LONGER_S = 30.0  # than asked for, connecting included: then something hangs
 UNCOUNTED = {"percentiles": False, "sampling_rate": None, "report_per_command": False}
 WITHOUT = {"transactions": None, "events": None} | UNCOUNTED
@@ -45,24 +51,31 @@ def _run(held: Held, command: Command, seconds: int) -> None:
     began = time.monotonic()
     load = LoadProcess(command.argv, command.env, held.home, Queue(QUEUED_EVENTS))
     said: list[str] = []
+    printed: deque[str] = deque(maxlen=LAST_LINES)
     try:
         while load.exit_code() is None:
             held.check()
-            _keep_errors(load, said)
+            _hear(load, said, printed)
             if time.monotonic() - began > seconds * 1.1 + LONGER_S:
                 raise Refused(f"the warm-up did not end in its {seconds} s: the server or the pooler hangs")
             time.sleep(LOOK_UP_S / 2)
     finally:
         exit_code = load.stop()
         load.join()
-    _keep_errors(load, said)
+    _hear(load, said, printed)
     if exit_code:
         raise Refused(f"the warm-up ended with code {exit_code}: {said[0] if said else 'no reason was given'}")
-    held.note("warm_up", {"seconds": round(time.monotonic() - began, 1)})
+    tps = engine(held.run.engine).read_output("\n".join(printed), "").summary.get("tps")
+    reached = {"tps": tps} if tps else {}
+    held.note("warm_up", {"seconds": round(time.monotonic() - began, 1), **reached})
 
 
-def _keep_errors(load: LoadProcess, said: list[str]) -> None:
-    """The first lines that speak of an error; all else is thrown away."""
+def _hear(load: LoadProcess, said: list[str], printed: deque[str]) -> None:
+    """Keep the first lines that speak of an error and the last of stdout, where the summary is."""
     for event in drain(load.events):
-        if isinstance(event, Line) and "error" in event.text.lower() and len(said) < 5:
+        if not isinstance(event, Line):
+            continue
+        if "error" in event.text.lower() and len(said) < 5:
             said.append(event.text.strip())
+        if event.stream == "stdout":
+            printed.append(event.text)

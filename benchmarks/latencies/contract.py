@@ -31,3 +31,4 @@ class LogFiles:
     reader: Callable[[], LogReader]
     scheduled: bool = False  # whether the lines tell how late a transaction began
     sampling_rate: float = 1.0  # the share of the transactions that is logged
+    statements: float = 1.0  # of a transaction on average, at least: each is a round trip

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from benchmarks import engines
 from benchmarks.models import FINAL, Run
 
 WANTED = 200_000  # logged transactions in all; a p99 of theirs has 2,000 above it
@@ -9,8 +10,10 @@ LINES_A_SECOND = 2_000  # reading them takes a quarter of a hundredth of a proce
 LEAST = 0.0001
 LOOKED_AT = 20  # earlier runs of the target
 # Of a target that was never loaded, guessed high: a rate that is too low costs samples, one too high processor time.
-UNKNOWN_TPS = 50_000.0
+UNKNOWN_STATEMENTS = 50_000.0  # a second
 UNKNOWN_RECONNECTING_TPS = 10_000.0
+LINES_OF_A_GUESS = 5_000  # reading these takes under a hundredth of a processor, were the guess ever right
+BEYOND_PING = 8  # how much faster than the panel's own first login and SELECT 1 a load may log in and ask
 ALIKE = ("builtin", "scripts", "connect")
 
 
@@ -18,24 +21,45 @@ def options_of(run: Run) -> dict[str, Any]:
     """The run's options with the share to log, where it logs and none was chosen."""
     options: dict[str, Any] = run.options
     if options.get("percentiles") and not options.get("sampling_rate"):
-        share = rate(options, expected_tps(run))
+        known = known_tps(run)
+        share = rate(options, guessed_tps(run), LINES_OF_A_GUESS) if known is None else rate(options, known)
         return options | ({"sampling_rate": share} if share < 1 else {})
     return options
 
 
-def rate(options: dict[str, Any], tps: float) -> float:
+def rate(options: dict[str, Any], tps: float, lines_a_second: int = LINES_A_SECOND) -> float:
     """The share of the transactions to log where so many a second are expected; pure."""
     per_client, duration_s = options.get("transactions"), options.get("duration")
     expected = per_client * (options.get("clients") or 1) if per_client else tps * (duration_s or 1)
-    share = min(1.0, WANTED / expected, LINES_A_SECOND / tps)
+    share = min(1.0, WANTED / expected, lines_a_second / tps)
     return max(LEAST, round(share, 4))
 
 
-def expected_tps(run: Run) -> float:
-    """What the last comparable run of that target reached, were it to grow with the clients; a rate is never passed."""
-    reached = _last_reached(run) or (UNKNOWN_RECONNECTING_TPS if run.options.get("connect") else UNKNOWN_TPS)
+def known_tps(run: Run) -> float | None:
+    """What its warm-up reached, or the last comparable run of that target, were that to grow with the clients.
+
+    A rate is never passed. None where neither was.
+    """
+    reached = run.conditions.get("warm_up", {}).get("tps") or _last_reached(run)
+    return _within_rate(run, reached) if reached else None
+
+
+def guessed_tps(run: Run) -> float:
+    """What it will hardly pass: every client waits for each of its statements, and there is an end to any server."""
+    files = engines.log_files(run.engine, run.options)
+    statements, reconnects = files.statements if files else 1.0, bool(run.options.get("connect"))
+    most = min(UNKNOWN_STATEMENTS / statements, UNKNOWN_RECONNECTING_TPS if reconnects else UNKNOWN_STATEMENTS)
+    ping = run.conditions.get("ping")
+    if ping is None:
+        return _within_rate(run, most)
+    least_ms = (statements * ping["min_ms"] + (ping["connect_ms"] if reconnects else 0.0)) / BEYOND_PING
+    clients = run.options.get("clients") or 1
+    return _within_rate(run, min(most, clients * 1000 / max(least_ms, 0.001)))
+
+
+def _within_rate(run: Run, tps: float) -> float:
     asked = run.options.get("rate")
-    return max(1.0, min(reached, asked) if asked else reached)
+    return max(1.0, min(tps, asked) if asked else tps)
 
 
 def _last_reached(run: Run) -> float | None:

@@ -99,12 +99,12 @@ def incomplete(status: Status, error: str, **found: Any) -> Ending:
 def _conduct(run: Run, recorder: Recorder) -> Ending:
     """Run the program to its end; raises before it starts when it can't or must not."""
     with prepared(run, recorder) as held:
-        options, recorder.log_follower = keeping.planned(run, held.home)
-        command = held.command(options)
-        for name, text in command.files.items():
+        for name, text in held.command(run.options).files.items():
             private_homes.put(held.home / name, text)
         with conditions.held(held):
-            exit_code, stop = _load(run, recorder, command, held)
+            # what ping and warm-up found tells how much of the load to log
+            options, recorder.log_follower = keeping.planned(run, held.home)
+            exit_code, stop = _load(run, recorder, held.command(options), held)
     return _ending(run, recorder, exit_code, stop)
 
 

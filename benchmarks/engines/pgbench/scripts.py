@@ -15,6 +15,7 @@ from benchmarks.engines.pgbench import gate
 
 WRITING_BUILTINS = frozenset({"tpcb-like", "simple-update"})
 CONTENDING_BUILTIN = "tpcb-like"
+STATEMENTS = {"select-only": 1, "simple-update": 5, "tpcb-like": 7}
 MOST_WEIGHT = 1_000_000
 NAME_CHARACTERS = 100
 KEYS = ("text", "weight", "name", "version")
@@ -139,6 +140,12 @@ def _told(one: Weighed) -> str:
         return one.label
     mark = sha256(one.text.encode()).hexdigest()[:8]
     return f"{one.label} [{' '.join(one.text.split())[:BEGINNING_CHARACTERS]}… {mark}]"
+
+
+def statements(options: dict[str, Any]) -> float:
+    """How many a transaction sends on average; a script of a user counts for one, whatever its branches do."""
+    given = [(one.weight, STATEMENTS[one.label] if one.text is None else 1) for one in weighed(options)]
+    return sum(weight * count for weight, count in given) / sum(weight for weight, _ in given) if given else 1.0
 
 
 def contradictions(options: dict[str, Any]) -> Iterator[tuple[str, str]]:

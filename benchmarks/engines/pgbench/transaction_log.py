@@ -8,6 +8,7 @@ are logged with a time of 0, as pgbench counts them in its own average too (seen
 import re
 from typing import Any
 
+from benchmarks.engines.pgbench import scripts
 from benchmarks.latencies.contract import LogFiles, Logged
 
 PATTERN = "pgbench_log.*"  # .PID, and .PID.THREAD of all threads but the first
@@ -22,7 +23,8 @@ def log_files(options: dict[str, Any]) -> LogFiles | None:
     if not options.get("percentiles"):
         return None
     scheduled, retries = bool(options.get("rate")), options.get("max_tries") not in (None, 1)
-    return LogFiles(PATTERN, lambda: TransactionLog(scheduled, retries), scheduled, options.get("sampling_rate") or 1.0)
+    share, statements = options.get("sampling_rate") or 1.0, scripts.statements(options)
+    return LogFiles(PATTERN, lambda: TransactionLog(scheduled, retries), scheduled, share, statements)
 
 
 class TransactionLog:

@@ -29,7 +29,7 @@ def follower_of(run: Run, home: Path) -> Follower:
 def test_a_run_with_percentiles_is_started_with_its_share_and_followed(tmp_path: Path):
     options, follower = keeping.planned(running(), tmp_path)
     assert follower is not None
-    assert (options["sampling_rate"], follower.files.sampling_rate) == (0.04, 0.04)
+    assert (options["sampling_rate"], follower.files.sampling_rate) == (0.1, 0.1)
 
 
 def test_a_run_without_them_is_not(tmp_path: Path):

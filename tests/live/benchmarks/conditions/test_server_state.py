@@ -25,6 +25,14 @@ def test_a_warm_up_is_not_counted(submit, in_this_process):
     assert "-T 2" in " ".join(done.command)
 
 
+def test_a_warm_up_tells_a_first_run_how_much_to_log(submit, in_this_process):
+    done = execute(submit(warm_up=2))
+    reached = done.conditions["warm_up"]["tps"]
+    assert 0.2 < reached / done.summary["tps"] < 5
+    share = f"--sampling-rate={round(2_000 / reached, 4)}"
+    assert share in done.command if reached > 2_000 else not any("sampling" in word for word in done.command)
+
+
 def test_a_warm_up_that_fails_ends_the_run_in_the_programs_words(submit, in_this_process, monkeypatch):
     run = submit(warm_up=2)
     run.options["clients"] = 150
