@@ -14,6 +14,7 @@ from rest_framework.viewsets import GenericViewSet
 
 from benchmarks.api.runs import field_errors
 from benchmarks.api.serializers import AskedTargetField, RunSerializer
+from benchmarks.engines.pgbench.catalogue import PROTOCOLS
 from benchmarks.models import Script, ScriptVersion
 from benchmarks.scripts import library
 from benchmarks.scripts.library import InvalidScript
@@ -54,6 +55,7 @@ class DryRunSerializer(KnownFields):
     target = AskedTargetField()
     version = serializers.IntegerField(required=False, min_value=1)
     variables = serializers.DictField(required=False)
+    protocol = serializers.ChoiceField(choices=PROTOCOLS, required=False)
     confirm = serializers.CharField(default="", allow_blank=True)
 
 

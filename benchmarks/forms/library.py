@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 
+from benchmarks.engines.pgbench.catalogue import PROTOCOLS
 from benchmarks.engines.pgbench.scripts import NAME_CHARACTERS
 from benchmarks.forms.runs import offer
 from benchmarks.forms.script_fields import lines_field, read, script_text_field
@@ -42,6 +43,12 @@ class DryRunForm(Typed):
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
     variables = lines_field("Variables", "A line each: rows = 10, or city = 'Oslo'")
+    protocol = forms.ChoiceField(
+        label="Protocol",
+        choices=[(name, name) for name in PROTOCOLS],
+        required=False,
+        help_text="Text of more than one plain word needs extended or prepared",
+    )
     confirm = forms.CharField(
         label="Type the database's name to allow this",
         required=False,

@@ -9,9 +9,19 @@ ONCE = {"clients": 1, "threads": 1, "transactions": 1, "scale": 1, "percentiles"
 
 
 def start(
-    version: ScriptVersion, *, target: dict[str, Any], author: Any, variables: Any = None, confirm: str = ""
+    version: ScriptVersion,
+    *,
+    target: dict[str, Any],
+    author: Any,
+    variables: Any = None,
+    protocol: str | None = None,
+    confirm: str = "",
 ) -> Run:
-    """A queued run of one transaction; raises as `submitting.submit` does."""
-    options = ONCE | {"scripts": [{"script_version": version.pk}], "variables": variables}
+    """A queued run of one transaction; raises as `submitting.submit` does.
+
+    Text of several words needs another protocol than the simple one (`benchmarks.engines.pgbench.variables`).
+    """
+    scripts = [{"script_version": version.pk}]
+    options = ONCE | {"scripts": scripts, "variables": variables, "protocol": protocol}
     name = f"Dry run of {version}"
     return submitting.submit(target=target, options=options, author=author, name=name, confirm=confirm)

@@ -142,7 +142,7 @@ def script_try(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
 
 def _start(form: DryRunForm, version: ScriptVersion, author: Any) -> tuple[Run | None, int]:
     chosen = form.cleaned_data
-    terms = {"variables": chosen["variables"] or None, "confirm": chosen["confirm"]}
+    terms = {"variables": chosen["variables"] or None, "protocol": chosen["protocol"], "confirm": chosen["confirm"]}
     try:
         return dry_runs.start(version, target=form.target(), author=author, **terms), 200
     except (InvalidTarget, InvalidOptions) as error:

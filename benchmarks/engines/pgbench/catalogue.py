@@ -14,6 +14,7 @@ LOAD, PREPARE = "load", "prepare"
 INITIALIZE_STEPS = "dtgGvpf"
 MOST_PARTITIONS = 10_000
 MOST_SCALE = 99_999
+PROTOCOLS = ("simple", "extended", "prepared")
 
 FIELDS = (
     Field(
@@ -101,7 +102,7 @@ FIELDS = (
         "Protocol",
         "choice",
         default="simple",
-        choices=("simple", "extended", "prepared"),
+        choices=PROTOCOLS,
         group="Connections",
         help="prepared through a pool in transaction mode needs PgBouncer 1.21 with max_prepared_statements",
     ),

@@ -90,11 +90,14 @@ def test_a_bad_body_is_named_by_field(runner, script, body, field):
 
 def test_a_dry_run_is_queued(runner, script, cluster, accepted):
     target = {"cluster": str(cluster.pk), "database": "app"}
-    body = {"target": target, "variables": {"n": 5}, "confirm": "app"}
+    body = {"target": target, "variables": {"n": 5}, "protocol": "prepared", "confirm": "app"}
     answer = sent(runner, "post", f"{script.pk}/dry-run/", body)
     assert answer.status_code == 201, answer.json()
     run = Run.objects.get()
     assert (answer.json()["id"], run.options["transactions"], run.options["variables"]) == (str(run.pk), 1, {"n": 5})
+    assert run.options["protocol"] == "prepared"
+    unknown = sent(runner, "post", f"{script.pk}/dry-run/", {"target": target, "protocol": "copy"})
+    assert list(unknown.json()) == ["protocol"]
     wrong = sent(runner, "post", f"{script.pk}/dry-run/", {"target": target, "variables": {"scale": 5}})
     assert wrong.json() == {"options": {"variables": ["pgbench sets scale itself: choose another name"]}}
     assert sent(runner, "post", f"{script.pk}/dry-run/", {"target": target, "version": 9}).status_code == 404

@@ -107,6 +107,15 @@ def test_a_dry_run_is_one_transaction_by_one_client(staff, accepted):
     assert run.name == "Dry run of orders version 1"
 
 
+def test_text_of_several_words_is_tried_by_another_protocol(staff, accepted):
+    script, cluster = a_script(), a_cluster(protected=False)
+    typed = {"cluster": str(cluster.pk), "database": "shop", "variables": "city = 'New York'"}
+    refused = staff.post(f"/scripts/{script.pk}/1/dry-run/", typed | {"protocol": "simple"}).content.decode()
+    assert "use the extended or prepared protocol" in refused
+    assert staff.post(f"/scripts/{script.pk}/1/dry-run/", typed | {"protocol": "extended"}).status_code == 302
+    assert Run.objects.get().options["protocol"] == "extended"
+
+
 @pytest.mark.parametrize(
     ("typed", "message"),
     [
