@@ -19,6 +19,7 @@ BUSIER = 1.10  # than there are clients can't be; published runs of pgbench 9.6 
 # Below this share of the clients something else held them up. With 5 clients a thread 0.97 and more is usual; with 10
 # a thread 0.87 was measured and with 50 a thread 0.74 (15.18 and 18.4 on two busy cores): there the threads are late.
 BUSY_SHARE, BUSY_SHARE_OF_CROWDED_THREADS, CROWDED = 0.85, 0.70, 5
+FEW = 10  # transactions of a client
 OVERRUN_SHARE, OVERRUN_S = 1.10, 1.0
 LATENCY_STEP_MS = 0.001  # what pgbench rounds a latency to
 FAILED_SHARE = SKIPPED_SHARE = 0.01
@@ -218,8 +219,11 @@ def _idle_clients(run: Evidence) -> Iterator[str]:
     """The same law from below, where a client has nothing else to do than its next transaction.
 
     Under -R it waits for its start, under -C for its turn (a thread makes one connection at a time); what the time
-    of failed transactions or of aborted clients was, no program says.
+    of failed transactions or of aborted clients was, no program says. In a run of a few transactions its beginning
+    and end are most of the time.
     """
+    if (counted := run.options.get("transactions") or run.figure("transactions_per_client")) and counted < FEW:
+        return
     busy, clients = run.figure("effective_clients"), run.clients
     reconnects = run.options.get("connect") or run.figure("average_connection_ms") is not None
     scheduled = run.figure("lag_avg_ms") is not None or bool(run.options.get("rate"))

@@ -190,6 +190,12 @@ def test_littles_law_finds_clients_that_did_nothing() -> None:
     )
 
 
+def test_a_few_transactions_say_nothing_of_clients_at_work() -> None:
+    few = {"transactions_per_client": 1, "effective_clients": 2.0}
+    assert judge(output(**few), options={}, exit_code=0) == (Validity.VALID, [])
+    assert judge(output(**few | {"transactions_per_client": 10}), options={}, exit_code=0)[0] == Validity.SUSPECT
+
+
 def test_crowded_threads_may_be_late_with_their_clients() -> None:
     crowded = {"clients": 100, "effective_clients": 73.5}
     assert judge(output(**crowded), options=OPTIONS | {"clients": 100}, exit_code=0)[0] == Validity.VALID
