@@ -97,6 +97,10 @@ class ScriptViewSet(
             library.change(serializer.instance, **serializer.validated_data, author=person(self.request.user))
         serializer.instance = self.get_queryset().get(pk=serializer.instance.pk)
 
+    def perform_destroy(self, instance: Script) -> None:
+        """Delete a script with its versions; runs of it keep what they ran."""
+        library.remove(instance, author=person(self.request.user))
+
     @extend_schema(responses=VersionSerializer(many=True), filters=False)
     @action(detail=True)
     def versions(self, request: Request, pk: str) -> Response:

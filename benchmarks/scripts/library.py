@@ -1,5 +1,9 @@
-"""The library of scripts: kept by name, every text of them a version that stays; each passes the gate first."""
+"""The library of scripts: kept by name, every text of them a version that stays; each passes the gate first.
 
+A version says who wrote it when; the log says that too, and of what leaves no version: other names, and deletions.
+"""
+
+import logging
 from typing import Any
 from uuid import UUID
 
@@ -10,6 +14,8 @@ from benchmarks.engines.pgbench import gate
 from benchmarks.engines.pgbench.scripts import NAME_CHARACTERS
 from benchmarks.errors import InvalidFields, InvalidOptions
 from benchmarks.models import Script, ScriptVersion
+
+log = logging.getLogger(__name__)
 
 DESCRIPTION_CHARACTERS = 500
 
@@ -26,19 +32,33 @@ def create(*, name: str, text: str, description: str = "", author: Any = None) -
     """A new script with its first version; raises `InvalidScript` with nothing saved."""
     script = Script(name=name, description=description)
     _check(script, text)
-    return _save(script, text, author)
+    made = _save(script, text, author)
+    log.info("script %s: version 1 of %r was written by %s", script.pk, script.name, author)
+    return made
 
 
 def change(
     script: Script, *, name: str | None = None, text: str | None = None, description: str | None = None, author: Any
 ) -> Script:
     """Change what is given; another text becomes the next version. Raises `InvalidScript` with nothing saved."""
+    before, last = (script.name, script.description), newest(script)
     script.name = script.name if name is None else name
     script.description = script.description if description is None else description
-    last = newest(script).text
-    text = last if text is None else text
+    text = last.text if text is None else text
     _check(script, text)
-    return _save(script, text if text != last else None, author)
+    changed = _save(script, text if text != last.text else None, author)
+    if text != last.text:
+        log.info("script %s: version %d of %r was written by %s", script.pk, last.number + 1, script.name, author)
+    if before != (script.name, script.description):
+        log.info("script %s: %r, now %r, was renamed or described by %s", script.pk, before[0], script.name, author)
+    return changed
+
+
+def remove(script: Script, *, author: Any) -> None:
+    """Delete it with all its versions; runs of it keep the text they ran."""
+    key, last = script.pk, newest(script).number
+    script.delete()
+    log.info("script %s: %r with its %d versions was deleted by %s", key, script.name, last, author)
 
 
 def _check(script: Script, text: str) -> None:

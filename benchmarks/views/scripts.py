@@ -119,7 +119,7 @@ def script_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     script = get_object_or_404(Script, pk=pk)
     typed = request.POST.get("name")
     if request.method == "POST" and typed == script.name:
-        script.delete()
+        library.remove(script, author=person(request.user))
         messages.success(request, f"Script {typed} is deleted; runs of it keep their text.")
         return redirect("script-list")
     return render(request, "benchmarks/script_delete.html", {"script": script, "typed": typed})

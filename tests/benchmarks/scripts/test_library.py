@@ -27,6 +27,24 @@ def test_another_text_is_the_next_version_and_the_same_is_none():
     assert library.newest(script).author == author
 
 
+def test_the_log_says_who_did_what_to_a_script(caplog):
+    author = person()
+    with caplog.at_level("INFO", "benchmarks.scripts.library"):
+        script = library.create(name="orders", text="SELECT 1;", author=author)
+        library.change(script, text="SELECT 2;", author=author)
+        library.change(script, name="sales", author=author)
+        library.change(script, text="SELECT 2;", author=author)
+        key = script.pk
+        library.remove(script, author=author)
+    assert not Script.objects.exists()
+    assert [record.getMessage() for record in caplog.records] == [
+        f"script {key}: version 1 of 'orders' was written by {author}",
+        f"script {key}: version 2 of 'orders' was written by {author}",
+        f"script {key}: 'orders', now 'sales', was renamed or described by {author}",
+        f"script {key}: 'sales' with its 2 versions was deleted by {author}",
+    ]
+
+
 @pytest.mark.parametrize(
     ("given", "field", "message"),
     [
