@@ -51,7 +51,7 @@ WATCHES = {
             "pools",
         ),
         Watch(EventKind.DRIFT, Severity.WARNING, Rule(1, 1, 0), "a pooler differs from what was applied", "", False),
-        Watch(EventKind.UNSEEN, Severity.WARNING, Rule(120, 120, 60), "the time nobody looked at a pooler's files", "s"),
+        Watch(EventKind.UNSEEN, Severity.WARNING, Rule(120, 120, 60), "how long nobody saw a pooler's files", "s"),
         Watch(EventKind.LAG, Severity.WARNING, Rule(60, 30, 60), "the age of what a standby replayed last", "s"),
         Watch(EventKind.RESTART, Severity.WARNING, Rule(1, 1, 0), "a pooler's settings wait for a restart", "", False),
     )
