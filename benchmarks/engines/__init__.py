@@ -3,8 +3,9 @@
 An engine is a package with `fields_for(purpose)` and `validate` (its options), `find` (the program), `build_command`
 and `preview`, `hear` (what a line of it says while it runs) and `read_output` (all that it printed, by which
 `benchmarks.judging.validity` judges), and `tables_of` (what it loads or makes in the database, None where that is
-nothing). One that logs single transactions has `log_files` too, one whose versions differ in options `lacking`. The
-shapes they share stand in `benchmarks.engines.contract` and `benchmarks.latencies.contract`.
+nothing). One that logs single transactions has `log_files` too, one whose versions differ in options `lacking`, one
+with loads that several generators can't share `alone`. The shapes they share stand in `benchmarks.engines.contract` and
+`benchmarks.latencies.contract`.
 """
 
 from types import ModuleType
@@ -41,4 +42,11 @@ def lacking(name: str, options: dict[str, Any], version: tuple[int, int]) -> dic
     """Why this version of the program can't do some of the options, by name; empty where it knows all of them."""
     tells = getattr(engine(name), "lacking", None)
     found: dict[str, list[str]] = tells(options, version) if tells else {}
+    return found
+
+
+def alone(name: str, options: dict[str, Any]) -> dict[str, list[str]]:
+    """Why several generators can't share this load, by the option that keeps them from it; empty where they can."""
+    tells = getattr(engine(name), "alone", None)
+    found: dict[str, list[str]] = tells(options) if tells else {}
     return found

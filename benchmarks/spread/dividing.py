@@ -6,6 +6,7 @@ So it is with other distributed load programs, and so the same options make the 
 from collections.abc import Sequence
 from typing import Any
 
+from benchmarks import engines
 from benchmarks.errors import InvalidOptions
 from benchmarks.models import Purpose
 from benchmarks.submission import load_options
@@ -18,6 +19,8 @@ PACED = ("rate",)  # follow the clients, so that each client keeps its pace
 
 def shares(engine: str, options: dict[str, Any], count: int) -> list[dict[str, Any]]:
     """The checked options of each of `count` parts; raises `InvalidOptions` where a share can't be run."""
+    if errors := engines.alone(engine, options):
+        raise InvalidOptions(errors)
     counted = next((name for name in COUNTED if options.get(name)), None)
     if counted is None:
         whole = ", ".join(COUNTED)

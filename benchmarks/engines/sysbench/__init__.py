@@ -2,12 +2,13 @@
 
 from benchmarks.engines.sysbench.binary import find
 from benchmarks.engines.sysbench.command import build_command, preview
-from benchmarks.engines.sysbench.options import fields_for, validate
+from benchmarks.engines.sysbench.options import alone, fields_for, validate
 from benchmarks.engines.sysbench.output import WORDS, hear, options_said, read_output
 from benchmarks.engines.sysbench.tables import tables_of
 
 __all__ = [
     "WORDS",
+    "alone",
     "build_command",
     "fields_for",
     "find",

@@ -154,6 +154,13 @@ def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
     return filled
 
 
+def alone(options: dict[str, Any]) -> dict[str, list[str]]:
+    """Each thread of bulk_insert counts its keys from 1 in the table of its number, as do those of other processes."""
+    if options.get("script") != BULK:
+        return {}
+    return {"script": [f"{BULK} of several generators would insert the same keys: name one generator"]}
+
+
 def is_tpcc(options: dict[str, Any]) -> bool:
     """Whether it works on tpcc's tables."""
     return TPCC in (options.get("script"), options.get("kind"))

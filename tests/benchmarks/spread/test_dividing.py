@@ -46,6 +46,14 @@ def test_events_are_those_of_all_and_shared_out():
     assert refused.value.errors == {"events": ["1 can't be shared by 2 generators: use at least 2"]}
 
 
+def test_a_load_whose_processes_would_collide_goes_to_one_generator():
+    options = load_options.validate("sysbench", {"script": "bulk_insert", "threads": 4}, purpose="load")
+    with pytest.raises(InvalidOptions) as refused:
+        shares("sysbench", options, 2)
+    why = "bulk_insert of several generators would insert the same keys: name one generator"
+    assert refused.value.errors == {"script": [why]}
+
+
 def test_transactions_are_those_of_each_client_and_stay():
     options = the_options(clients=4, transactions=50)
     assert [share["transactions"] for share in shares("pgbench", options, 2)] == [50, 50]
