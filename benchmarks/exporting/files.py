@@ -29,6 +29,14 @@ def _html(run: Run) -> Iterable[str]:
 
 
 def _log(run: Run) -> Iterable[str]:
+    """What was printed; of a run over several generators that of each part too, below its name."""
+    yield from _printed(run)
+    for part in run.parts.order_by("number"):
+        yield f"\n--- generator {part.generator}, {part}\n"
+        yield from _printed(part)
+
+
+def _printed(run: Run) -> Iterable[str]:
     output = RunOutput.objects.filter(run=run).first()
     return [output.stderr, output.stdout] if output else []
 

@@ -6,7 +6,8 @@ import uuid
 
 import pytest
 
-from benchmarks.models import Look
+from benchmarks.models import Look, RunOutput
+from tests.benchmarks.api.conftest import make_run
 from tests.callers import anonymous, bearer
 
 pytestmark = pytest.mark.django_db
@@ -59,6 +60,17 @@ def test_the_page_loads_nothing_and_believes_nobody(runner, run):
 
 def test_what_was_printed(runner, run):
     assert export(runner, run, "log")[1] == "progress: 1.0 stps = 101.5"
+
+
+def test_what_was_printed_on_each_generator(runner, run, cluster):
+    for name in ("east", "west"):
+        part = make_run(cluster, parent=run, generator=name)
+        RunOutput.objects.create(run=part, stdout=f"tps of {name}\n")
+    numbers = list(run.parts.order_by("number").values_list("number", flat=True))
+    assert export(runner, run, "log")[1] == (
+        "progress: 1.0 stps = 101.5"
+        f"\n--- generator east, run {numbers[0]}\ntps of east\n\n--- generator west, run {numbers[1]}\ntps of west\n"
+    )
 
 
 def test_another_kind_is_refused_by_name(runner, run):
