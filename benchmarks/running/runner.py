@@ -35,6 +35,7 @@ from pools.errors import PoolsError
 log = logging.getLogger(__name__)
 
 CHECK_S = 0.4  # how late a cancel may be seen
+VERSION_CHARACTERS = 200
 HELD_PIPES_S = 5.0  # after the program's end, for what still holds its pipes
 TRANSACTIONS_CEILING_S = 6 * 3600.0
 PREPARING_S, PREPARED_BYTES_A_SECOND = 600.0, 1_600_000  # a slow disk's, keys and vacuum included
@@ -117,6 +118,8 @@ def prepared(run: Run, recorder: Recorder) -> Iterator[Held]:
     rights.guard_started(run)
     program_engine = engine(run.engine)
     program = program_engine.find()
+    named = program.version_text.removeprefix(f"{program_engine.WORDS.program} ")
+    recorder.state(client_version=named[:VERSION_CHARACTERS])
     endpoint = targets.endpoint_of(run)
     with private_homes.private_home(f"{run.pk.hex}-{run.attempt}", endpoint.password or "", _pem(endpoint)) as home:
 
@@ -266,7 +269,7 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
         "exit_code": exit_code,
         "summary": output.summary | ({"scripts": output.scripts} if len(output.scripts) > 1 else {}),
         "statements": output.statements,
-        "client_version": output.client_version,
+        "client_version": output.client_version or run.client_version,  # not every program prints it
         "server_version": run.server_version or output.server_version,
         "conditions": {**run.conditions, "meanwhile": recorder.tally.found()},
     }

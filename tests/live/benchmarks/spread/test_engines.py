@@ -106,6 +106,7 @@ def test_http_adds_up_with_a_service_beside_each_load(start: Start) -> None:
     assert_seconds_add_up(run)
     assert_figures_add_up(run)
     assert run.summary["errors"] == {}
+    assert run.client_version.startswith("Python 3.")
     spread_out = list(run.samples.values_list("latency_p50_ms", "latency_p95_ms", "latency_p99_ms"))
     assert all(p50 and p50 <= p95 <= p99 for p50, p95, p99 in spread_out), spread_out
 
