@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from benchmarks.conditions.contract import Held
 from benchmarks.errors import Refused
 from benchmarks.models import SettingsProfile
-from benchmarks.profiles import applying
+from benchmarks.profiles import applying, checking
 
 
 @contextmanager
@@ -20,9 +20,11 @@ def in_force(held: Held) -> Iterator[None]:
     if profile is None or held.run.cluster is None:
         raise Refused(f"there is no settings profile {name!r} any more: choose another one")
     held.tell(f"putting the settings profile {name} in force")
+    warnings = checking.check(held.run.cluster, profile.values).warnings
     row = applying.put_in_force(held.run, held.run.cluster, profile.values)
     try:
-        held.note("settings_profile", {"name": name, "values": profile.values, "before": row.before})
+        noted = {"name": name, "values": profile.values, "before": row.before}
+        held.note("settings_profile", noted | ({"warnings": warnings} if warnings else {}))
         yield
     finally:
         applying.take_back(row)

@@ -29,6 +29,11 @@ def test_every_condition_has_its_sentence():
     ]
 
 
+def test_a_dangerous_profile_carries_its_warning():
+    noted = {"name": "fast", "values": {"fsync": "off"}, "before": {}, "warnings": ["fsync = off: never where data is"]}
+    assert in_words({"settings_profile": noted})[0][1] == "fast: fsync = off; fsync = off: never where data is"
+
+
 def test_an_estimate_and_a_pool_say_so():
     low = {"memory": "estimated", "memory_low_bytes": 5 * 1024**3, "memory_high_bytes": 10 * 1024**3}
     assert in_words({"idle": IDLE | low})[0][1].endswith("about 5.0 GB to 10.0 GB in all, estimated")

@@ -56,6 +56,15 @@ def test_it_is_in_force_while_the_load_is_on_and_gone_afterwards(submit, worker,
     assert applying.standing_on(done.cluster) is None
 
 
+def test_a_run_under_a_dangerous_setting_says_so(submit, in_this_process, profile):
+    profile.values = {"autovacuum": "no"}
+    profile.save(update_fields=["values"])
+    done = execute(submit(settings_profile="tuned"))
+    assert done.conditions["settings_profile"]["warnings"] == [
+        "autovacuum = no: dead rows stay, tables grow and statistics age while it is off"
+    ]
+
+
 def test_what_alter_system_had_set_before_comes_back(submit, in_this_process, profile, postgres, server_says):
     with postgres.connect() as session:
         session.execute("ALTER SYSTEM SET work_mem = '5MB'")
