@@ -36,12 +36,16 @@ def rate(options: dict[str, Any], tps: float, lines_a_second: int = LINES_A_SECO
 
 
 def known_tps(run: Run) -> float | None:
-    """What its warm-up reached, or the last comparable run of that target, were that to grow with the clients.
+    """What its warm-up reached, or the last comparable run of that target; a rate is never passed. None without both.
 
-    A rate is never passed. None where neither was.
+    More clients are taken to do more, up to what is hardly passed by any.
     """
-    reached = run.conditions.get("warm_up", {}).get("tps") or _last_reached(run)
-    return _within_rate(run, reached) if reached else None
+    if warm := run.conditions.get("warm_up", {}).get("tps"):
+        return _within_rate(run, warm)
+    if (last := _last_reached(run)) is None:
+        return None
+    reached, more_clients = last
+    return _within_rate(run, min(reached * max(1.0, more_clients), max(reached, guessed_tps(run))))
 
 
 def guessed_tps(run: Run) -> float:
@@ -62,13 +66,13 @@ def _within_rate(run: Run, tps: float) -> float:
     return max(1.0, min(tps, asked) if asked else tps)
 
 
-def _last_reached(run: Run) -> float | None:
+def _last_reached(run: Run) -> tuple[float, float] | None:
+    """Its rate, and how many times its clients this run has."""
     same = Run.objects.filter(
         engine=run.engine, cluster=run.cluster_id, database=run.database, pool=run.pool_id, status__in=FINAL
     )
     for options, summary in same.order_by("-number").values_list("options", "summary")[:LOOKED_AT]:
         alike = all(options.get(name) == run.options.get(name) for name in ALIKE)
         if alike and not options.get("rate") and (tps := summary.get("tps")):
-            more = (run.options.get("clients") or 1) / (options.get("clients") or 1)
-            return float(tps) * max(1.0, more)
+            return float(tps), (run.options.get("clients") or 1) / (options.get("clients") or 1)
     return None

@@ -79,6 +79,13 @@ def test_more_clients_are_expected_to_do_more_and_fewer_not_less():
     assert known_tps(run_of(clients=2)) == 500.0
 
 
+def test_what_more_clients_would_do_has_an_end_where_what_was_reached_has_none():
+    done(7_500.0, clients=4, builtin="simple-update")
+    assert known_tps(run_of(clients=30, builtin="simple-update")) == 10_000.0
+    done(90_000.0, clients=10)
+    assert known_tps(run_of(clients=20)) == 90_000.0
+
+
 def test_a_rate_bounds_what_is_expected_and_says_nothing_of_what_is_reached():
     assert guessed_tps(run_of(rate=200.0)) == 200.0
     done(200.0, rate=200.0)
