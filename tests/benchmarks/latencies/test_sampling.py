@@ -18,6 +18,8 @@ pytestmark = pytest.mark.django_db
         ({"duration": 86_400}, 90_000.0, 0.0001),
         ({"transactions": 1_000, "clients": 10}, 1_000.0, 1.0),
         ({"transactions": 100_000, "clients": 10}, 1_000.0, 0.2),
+        ({"transactions": 5, "clients": 3}, 50_000.0, 1.0),  # 10,000 are soon read
+        ({"transactions": 10_000, "clients": 10}, 50_000.0, 0.1),
     ],
 )
 def test_the_share_keeps_to_200_000_in_all_and_2_000_a_second(options: dict[str, int], tps: float, share: float):
