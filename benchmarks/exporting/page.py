@@ -11,8 +11,10 @@ from django.template.loader import render_to_string
 from benchmarks.charts.charting import planned_seconds
 from benchmarks.charts.thinning import thinned
 from benchmarks.conditions import words
+from benchmarks.exporting import meanwhile
 from benchmarks.exporting.drawing import Line, draw
 from benchmarks.judging import comparing, gates
+from benchmarks.latencies import showing
 from benchmarks.models import PoolSample, Run, RunOutput, Sample
 
 LOG_LINES = 200
@@ -23,6 +25,7 @@ def of(run: Run) -> str:
     """The HTML text."""
     summary = run.summary
     output = RunOutput.objects.filter(run=run).first()
+    spread = showing.of_run(run)
     context: dict[str, Any] = {
         "run": run,
         "tags": run.tags.all(),
@@ -31,6 +34,9 @@ def of(run: Run) -> str:
         ],
         "judged": gates.judge(run.thresholds, summary),
         "drawings": _drawings(run),
+        "spread": spread,
+        "columns": showing.columns(spread) if spread else [],
+        "parts": run.parts.order_by("number"),
         "conditions": words.in_words(run.conditions),
         "server": run.evidence.get("server", {}),
         "pooler": run.evidence.get("pooler"),
@@ -59,7 +65,8 @@ def _drawings(run: Run) -> list[Any]:
         ("Latency", "ms", [_line("average", samples, "latency_ms"), *_percentiles(samples)]),
         ("The pool", "connections", [_line(label, pool, name) for label, name in _POOL]),
     )
-    return [one for title, unit, lines in charts if (one := draw(title, unit, lines, span))]
+    drawn = [one for title, unit, lines in charts if (one := draw(title, unit, lines, span))]
+    return [*drawn, *meanwhile.drawings(run, span)]
 
 
 _POOL = (("clients waiting", "cl_waiting"), ("clients active", "cl_active"), ("servers active", "sv_active"))

@@ -6,6 +6,7 @@ import uuid
 
 import pytest
 
+from benchmarks.latencies import keeping
 from benchmarks.models import Look, RunOutput
 from tests.benchmarks.api.conftest import make_run
 from tests.callers import anonymous, bearer
@@ -56,6 +57,22 @@ def test_the_page_loads_nothing_and_believes_nobody(runner, run):
     assert not re.search(r"<[^>]*\b(?:src|href)=|@import|url\(", text)
     assert text.count("<svg") == 2  # throughput and latency
     assert "default-src 'none'" in text
+
+
+def test_the_page_has_what_happened_meanwhile_the_latencies_and_each_generator(runner, run, cluster):
+    for t in (1.0, 2.0):
+        waits = {"waits": {"IO:DataFileRead": 3, "CPU": 1}, "commits_per_s": 50.0}
+        for seq, (kind, figures) in enumerate((("server", waits), ("generator", {"cpu_percent": 12.0})), int(10 * t)):
+            Look.objects.create(run=run, attempt=1, seq=seq, t=t, kind=kind, figures=figures)
+    keeping.keep_printed(run, [(1.0, 90), (20.0, 10)])
+    make_run(cluster, parent=run, generator="east", summary={"tps": 812.5, "latency_avg_ms": 1.25})
+    _, text = export(runner, run, "html")
+    for words in ("Wait events, sessions", "IO:DataFileRead", "Transactions on the server", "Generator: processors"):
+        assert words in text
+    assert "Server&#x27;s host" not in text  # nothing was seen of it
+    assert "From 100 transactions that were logged" in text
+    assert "<td>east</td>" in text
+    assert text.count("<svg") == 2 + 3 + 1
 
 
 def test_what_was_printed(runner, run):

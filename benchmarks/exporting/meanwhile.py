@@ -1,0 +1,98 @@
+"""What happened around a load, as the charts of the run's file: pooler, server, host and generator."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from operator import itemgetter
+from typing import Any
+
+from benchmarks.charts.thinning import thinned
+from benchmarks.exporting.drawing import Drawing, Line, draw
+from benchmarks.models import LookKind, Run
+
+DRAWN_AT_MOST = 2_000
+WAITS_DRAWN = 3  # of those that most sessions were in
+MB = 1e6
+Looks = list[tuple[float, dict[str, Any]]]
+Value = Callable[[dict[str, Any]], float | None]
+
+
+def drawings(run: Run, span: float) -> Iterator[Drawing]:
+    """Those of which something was seen, over `span` seconds."""
+    seen: dict[str, Looks] = {}
+    for kind, t, figures in run.looks.order_by("attempt", "seq").values_list("kind", "t", "figures"):
+        seen.setdefault(kind, []).append((t, figures))
+    for title, unit, kind, lines in (*_CHARTS, _waits(seen.get(LookKind.SERVER, []))):
+        looks = seen.get(kind, [])
+        if found := draw(title, unit, [_line(label, looks, value) for label, value in lines], span):
+            yield found
+
+
+def _line(label: str, looks: Looks, value: Value) -> Line:
+    points = thinned([(t, value(figures)) for t, figures in looks], DRAWN_AT_MOST, t=itemgetter(0), value=itemgetter(1))
+    return Line(label, [(t, drawn) for t, drawn in points])
+
+
+def _named(name: str, by: float = 1.0) -> Value:
+    def value(figures: dict[str, Any]) -> float | None:
+        found = figures.get(name)
+        return None if found is None else found / by
+
+    return value
+
+
+def _waiting(name: str) -> Value:
+    return lambda figures: figures["waits"].get(name, 0) if "waits" in figures else None
+
+
+def _waits(looks: Looks) -> tuple[str, str, str, list[tuple[str, Value]]]:
+    whole: Counter[str] = Counter()
+    for _, figures in looks:
+        whole.update(figures.get("waits", {}))
+    common = [name for name, _ in whole.most_common(WAITS_DRAWN)]
+    return "Wait events", "sessions", LookKind.SERVER, [(name, _waiting(name)) for name in common]
+
+
+_CHARTS: tuple[tuple[str, str, str, list[tuple[str, Value]]], ...] = (
+    (
+        "Queue and service",
+        "ms of a transaction",
+        LookKind.POOLER,
+        [("service", _named("service_ms")), ("queue", _named("wait_ms"))],
+    ),
+    (
+        "Transactions on the server",
+        "per second",
+        LookKind.SERVER,
+        [("commits", _named("commits_per_s")), ("rollbacks", _named("rollbacks_per_s"))],
+    ),
+    (
+        "Data blocks",
+        "per second",
+        LookKind.SERVER,
+        [("in shared buffers", _named("blocks_hit_per_s")), ("read", _named("blocks_read_per_s"))],
+    ),
+    (
+        "WAL and temporary files",
+        "MB/s",
+        LookKind.SERVER,
+        [("WAL", _named("wal_bytes_per_s", MB)), ("temporary files", _named("temp_bytes_per_s", MB))],
+    ),
+    (
+        "Server's host: processors",
+        "percent of all cores",
+        LookKind.HOST,
+        [("busy", _named("cpu_percent")), ("waiting for disks", _named("waiting_percent"))],
+    ),
+    (
+        "Server's host: disks",
+        "MB/s",
+        LookKind.HOST,
+        [("read", _named("read_bytes_per_s", MB)), ("written", _named("written_bytes_per_s", MB))],
+    ),
+    (
+        "Generator: processors",
+        "percent of one core",
+        LookKind.GENERATOR,
+        [("the load", _named("cpu_percent")), ("the pooler", _named("pooler_cpu_percent"))],
+    ),
+)
