@@ -41,12 +41,18 @@ def of(run: Run) -> str:
         "server": run.evidence.get("server", {}),
         "pooler": run.evidence.get("pooler"),
         "generator": run.evidence.get("generator"),
-        "command": shlex.join(run.command),
+        "commands": _commands(run),
         "log": output.stderr.splitlines()[-LOG_LINES:] if output else [],
         "stdout": output.stdout if output else "",
         "style": _style(),
     }
     return render_to_string("benchmarks/run_export.html", context)
+
+
+def _commands(run: Run) -> list[tuple[str, str]]:
+    """What was started, by where it was where there are several."""
+    parts = [(f"Command on {part.generator}", shlex.join(part.command)) for part in run.parts.order_by("number")]
+    return parts or [("Command", shlex.join(run.command))]
 
 
 def _style() -> str:

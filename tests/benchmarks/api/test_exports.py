@@ -65,13 +65,14 @@ def test_the_page_has_what_happened_meanwhile_the_latencies_and_each_generator(r
         for seq, (kind, figures) in enumerate((("server", waits), ("generator", {"cpu_percent": 12.0})), int(10 * t)):
             Look.objects.create(run=run, attempt=1, seq=seq, t=t, kind=kind, figures=figures)
     keeping.keep_printed(run, [(1.0, 90), (20.0, 10)])
-    make_run(cluster, parent=run, generator="east", summary={"tps": 812.5, "latency_avg_ms": 1.25})
+    make_run(cluster, parent=run, generator="east", command=["pgbench", "-c 3"], summary={"tps": 812.5})
     _, text = export(runner, run, "html")
     for words in ("Wait events, sessions", "IO:DataFileRead", "Transactions on the server", "Generator: processors"):
         assert words in text
     assert "Server&#x27;s host" not in text  # nothing was seen of it
     assert "From 100 transactions that were logged" in text
     assert "<td>east</td>" in text
+    assert "<dt>Command on east</dt><dd><code>pgbench &#x27;-c 3&#x27;</code></dd>" in text
     assert text.count("<svg") == 2 + 3 + 1
 
 
