@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
 
 from pools import clusters, settings_rules
 from pools.models import Cluster, Mode, NodeRole, Pool, Pooler, PoolerKind
@@ -28,12 +29,22 @@ class Typed(forms.Form):
             field.error_messages["invalid_choice"] = f"this {label} is not there (any more): choose one of the list"
             if isinstance(field, forms.IntegerField):
                 field.error_messages["invalid"] = f"{label} is a whole number, such as 10"
+            field.validators = [_with_remedy(validator) for validator in field.validators]
 
     def take(self, errors: dict[str, list[str]]) -> None:
         """Show a verb's errors: beside the field where there is one, else above the form."""
         for name, messages in errors.items():
             for message in messages:
                 self.add_error(name if name in self.fields else None, message)
+
+
+def _with_remedy(validator: Any) -> Any:
+    """The same bound, in words that carry the value."""
+    if type(validator) is MinValueValidator:
+        return MinValueValidator(validator.limit_value, "%(show_value)s is too little: use at least %(limit_value)s")
+    if type(validator) is MaxValueValidator:
+        return MaxValueValidator(validator.limit_value, "%(show_value)s is too much: use at most %(limit_value)s")
+    return validator
 
 
 def password_field(label: str, help_text: str) -> forms.CharField:

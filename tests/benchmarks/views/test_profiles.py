@@ -111,3 +111,13 @@ def test_an_unknown_one_is_not_found(staff):
     profile = a_profile()
     profile.delete()
     assert staff.get("/settings-profiles/00000000-0000-0000-0000-000000000000/").status_code == 404
+
+
+def test_a_machine_that_can_not_be_is_refused_with_its_figures(staff):
+    machine = {"memory_mb": "64", "cpus": "5000", "disk": "tape", "max_connections": "many"}
+    assert staff.get(PROPOSE, machine).context["form"].errors == {
+        "memory_mb": ["64 is too little: use at least 128"],
+        "cpus": ["5000 is too much: use at most 4096"],
+        "disk": ["this disk is not there (any more): choose one of the list"],
+        "max_connections": ["connections is a whole number, such as 10"],
+    }
