@@ -9,6 +9,7 @@ from benchmarks.models import FINAL, Run
 WANTED = 200_000  # logged transactions in all; a p99 of theirs has 2,000 above it
 LINES_A_SECOND = 2_000  # reading them takes a quarter of a hundredth of a processor (tests.bench.latencies)
 LEAST = 0.0001
+FEW = 1_000  # transactions of a client that one counted
 LOOKED_AT = 20  # earlier runs of the target
 # Of a target that was never loaded, guessed high: a rate that is too low costs samples, one too high processor time.
 UNKNOWN_STATEMENTS = 50_000.0  # a second
@@ -75,6 +76,8 @@ def _last_reached(run: Run) -> tuple[float, float] | None:
     )
     for options, summary in same.order_by("-number").values_list("options", "summary")[:LOOKED_AT]:
         alike = all(options.get(name) == run.options.get(name) for name in ALIKE)
+        if (options.get("transactions") or FEW) < FEW:
+            continue  # its beginning and end were most of its time
         if alike and not options.get("rate") and (tps := summary.get("tps")):
             return float(tps), (run.options.get("clients") or 1) / (options.get("clients") or 1)
     return None

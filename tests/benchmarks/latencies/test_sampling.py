@@ -81,6 +81,12 @@ def test_more_clients_are_expected_to_do_more_and_fewer_not_less():
     assert known_tps(run_of(clients=2)) == 500.0
 
 
+def test_a_handful_of_transactions_tells_nothing():
+    done(9_000.0, clients=10)
+    done(100.0, clients=10, transactions=5, duration=None)
+    assert known_tps(run_of(clients=10)) == 9_000.0
+
+
 def test_what_more_clients_would_do_has_an_end_where_what_was_reached_has_none():
     done(7_500.0, clients=4, builtin="simple-update")
     assert known_tps(run_of(clients=30, builtin="simple-update")) == 10_000.0
