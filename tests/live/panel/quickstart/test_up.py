@@ -141,7 +141,7 @@ def test_a_program_that_dies_ends_the_rest(tmp_path: Path) -> None:
 def test_once_prints_its_table_and_succeeds_only_if_every_arm_is_valid(tmp_path: Path) -> None:
     done = subprocess.run(
         [ROOT / "script" / "up", "--once", "--port", str(free_port())],
-        env={**os.environ, "POOLDECK_HOME": str(tmp_path)},
+        env={**os.environ, "POOLDECK_HOME": str(tmp_path), "DJANGO_SETTINGS_MODULE": "another.project"},
         capture_output=True,
         text=True,
         timeout=200,
