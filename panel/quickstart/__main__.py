@@ -15,7 +15,7 @@ from panel import env
 from panel.quickstart import backing, page_files
 from panel.quickstart.account import AccountMissing
 from panel.quickstart.home import AlreadyRunning, Home
-from panel.quickstart.panel_programs import Web, Worker, take_port
+from panel.quickstart.panel_programs import Web, Worker, take_port, tell_address
 from panel.quickstart.ports import NoFreePort
 from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.steps import Steps
@@ -64,6 +64,7 @@ def start(home: Home, supervisor: Supervisor, steps: Steps, options: argparse.Na
     listener = take_port(options.port, steps)
     port: int = listener.getsockname()[1]
     home.tell_holder(f"http://127.0.0.1:{port}")
+    tell_address(port)
     home.make_keys()
     servers = backing.start(home, supervisor, steps)
     page_files.collect(home, steps)

@@ -33,6 +33,12 @@ def take_port(asked: int | None, steps: Steps) -> socket.socket:
     return listen(port)
 
 
+def tell_address(port: int) -> None:
+    """Let the panel's programs know where people reach it, unless somebody said so."""
+    if not os.environ.get("POOLDECK_PUBLIC_URL"):
+        os.environ["POOLDECK_PUBLIC_URL"] = f"http://{LOOPBACK}:{port}"
+
+
 class PanelProgram(Program):
     """A Python program of this checkout, with this process's environment and account."""
 

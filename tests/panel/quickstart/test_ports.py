@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from panel.quickstart import ports
-from panel.quickstart.panel_programs import Web, take_port
+from panel.quickstart.panel_programs import Web, take_port, tell_address
 from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.steps import Steps
 
@@ -86,3 +86,14 @@ def test_the_panel_listens_by_what_it_was_handed(tmp_path: Path) -> None:
     web.handed_over = (7,)
     assert web.argv[4:6] == ["--fd", "7"]
     assert "--port" not in web.argv
+
+
+@pytest.mark.parametrize(
+    ("said", "told"), [("", "http://127.0.0.1:8123"), ("https://deck.example", "https://deck.example")]
+)
+def test_the_panel_knows_its_address_unless_another_was_given(
+    said: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POOLDECK_PUBLIC_URL", said)
+    tell_address(8123)
+    assert Web(tmp_path, 8123).environment["POOLDECK_PUBLIC_URL"] == told
