@@ -30,7 +30,8 @@ FIELDS = (
         "choice",
         default="pooled",
         choices=("new", "normal", "pooled"),
-        help="new: one for each request; normal: one is kept, the rest opened and closed; pooled: 50 to 90 are kept",
+        help="new: one for each request; normal: one is kept, the rest opened and closed; pooled: 50 to 90 are kept; "
+        "each of several generators has a service of its own",
     ),
     Field(
         "concurrency",
