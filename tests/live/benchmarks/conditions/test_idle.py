@@ -28,7 +28,7 @@ def test_they_stand_through_the_load_and_are_closed_after_it(submit, worker, ses
     idle = done.conditions["idle"]
     assert (idle["connections"], idle["closed_by_others"], idle["memory"]) == (20, 0, "measured")
     assert idle["opened_in_s"] > 0
-    assert 1_000_000 < idle["memory_bytes_each"] < 50_000_000
+    assert 1_000_000 < idle["memory_bytes_each"] < 30_000_000  # 37 million with LLVM loaded
     assert idle["memory_bytes"] == 20 * idle["memory_bytes_each"]
 
 
