@@ -3,6 +3,7 @@
 from django.core.management import call_command
 from django.db import DatabaseError
 
+from benchmarks.submission import dispatching
 from panel.quickstart import admin, once
 from panel.quickstart.backing import Backing
 from panel.quickstart.demo import Demo
@@ -40,6 +41,7 @@ class Serving:
         self.token = logins["token"]
         demo = Demo(self.home, backing, user)
         backing.wait_until_ready()
+        dispatching.ask_generators()  # a worker that was ready before the migrations could not write itself down
         self._show_demo(demo)
         self._wait_for_web()
         self.home.write_quickstart({"url": self.web.url, **logins})
