@@ -205,7 +205,7 @@ def _change(name: str, now: int, wanted: int, needs_restart: bool, why: str) -> 
 
 
 def _shared_reason(budget: MemoryBudget) -> str:
-    return f"{budget.shared_share * 100:.1f} % of the memory now; 25 to 40 % is usual"
+    return f"{budget.shared_percent or 0:.1f} % of the memory now; 25 to 40 % is usual"
 
 
 def _rounded(sessions: int) -> int:
