@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from operator import attrgetter
 from typing import Any
 
@@ -16,6 +17,7 @@ COLUMNS = tuple(field.attname for field in WISHED)
 SHARED = attrgetter(*(name for name in COLUMNS if name not in ("name", "settings")))
 NOT_LIVE = frozenset({PoolState.ROLLED_BACK, PoolState.FAILED})  # what was asked for; something else is live
 LONGEST_SUMMARY = 300
+MOST_TOLD = 50  # of pools that came or went: more never fit, each takes nine characters at least
 NOTHING = "nothing"
 
 
@@ -79,11 +81,12 @@ class Alike:
         return f'{{"id": "{pool.key}", "name": {json.dumps(pool.name)}, {self._rest[key]}'
 
 
-def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    """What became different, one sentence each: `orders: size 3 → 7`."""
+def changes(before: Mapping[str, Any], after: Mapping[str, Any], most: int | None = None) -> Iterator[str]:
+    """What became different, one sentence each: `orders: size 3 → 7`; of pools that came or went the first `most`."""
     old, new = Wishes.of(before), Wishes.of(after)
-    yield from (f"{new.pool(pk)['name']} is new" for pk in new.lines if pk not in old.lines)
-    yield from (f"{old.pool(pk)['name']} is removed" for pk in old.lines if pk not in new.lines)
+    came, went = new.lines.keys() - old.lines.keys(), old.lines.keys() - new.lines.keys()
+    yield from (f"{new.pool(pk)['name']} is new" for pk in islice((pk for pk in new.lines if pk in came), most))
+    yield from (f"{old.pool(pk)['name']} is removed" for pk in islice((pk for pk in old.lines if pk in went), most))
     yield from pool_changes(old, new)
     yield from other_changes(before, after)
 
@@ -104,11 +107,14 @@ def other_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterat
 
 def summary(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     """The changes in one line of at most `LONGEST_SUMMARY` characters."""
+    old, new = Wishes.of(before), Wishes.of(after)
     told, left = "", 0
-    for change in changes(before, after):
+    for change in changes(old, new, most=MOST_TOLD):
         longer = f"{told} · {change}" if told else change
         fits = not left and len(longer) <= LONGEST_SUMMARY - len(" · 100000 more changes")
         told, left = (longer, left) if fits else (told, left + 1)
+    for one, other in ((new, old), (old, new)):
+        left += max(0, len(one.lines.keys() - other.lines.keys()) - MOST_TOLD)
     return f"{told or 'much'} · {left} more changes" if left else told or NOTHING
 
 

@@ -95,5 +95,6 @@ def test_the_summary_of_many_changes_stays_one_line() -> None:
     told = wishes.summary({}, after)
     assert len(told) <= wishes.LONGEST_SUMMARY
     assert told.startswith("pool0 is new · pool1 is new")
-    assert told.endswith(" more changes")
+    assert told.endswith(f" · {10_000 - told.count(' is new')} more changes")
+    assert wishes.summary(after, {"pools": []}).endswith(" more changes")
     assert wishes.summary(after, after) == "nothing"
