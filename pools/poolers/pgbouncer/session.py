@@ -40,6 +40,7 @@ class PgBouncerSession:
         self.version = releases.version_of(self.version_text)
         self.drafting: Drafting | None = None
         self.reader = entries.Reader()
+        self.trust_disk = False
         self.names: set[str] = set()  # of entries that the panel has or had in pooldeck.ini
         self.witnesses: list[Pool] = []  # pools that are not changed and let their users through before
         self.written: Files = {}
@@ -53,7 +54,7 @@ class PgBouncerSession:
         drafting = Drafting(self.pooler, self.version, pools, disk, settled, folder, known_users, config)
         drafting.reader = self.reader
         self._remember_names(drafting, trust_disk)
-        self.drafting = drafting
+        self.drafting, self.trust_disk = drafting, trust_disk
         return Draft(
             texts=drafting.texts,
             before=drafting.old(trust_disk=trust_disk),
@@ -142,7 +143,7 @@ class PgBouncerSession:
 
     def _leaving_first(self, wanted: list[Entry], contents: Files) -> set[str]:
         """Names of entries that one reload has to be without; raises `Rejected` where the operator's would have to."""
-        if not clashes.possible(self.version, wanted):
+        if not clashes.possible(self.version, wanted) or self._finds_users_as_before(contents):
             return set()
         shown = console.table(self.connection, "databases")
         name, user = (shown.columns.index(column) for column in ("name", "force_user"))
@@ -150,8 +151,7 @@ class PgBouncerSession:
         pools, listed = (console.rows(self.connection, word) for word in ("pools", "users"))
         leaving = clashes.losing_their_user(forced, wanted)
         known = {str(row["name"]) for row in listed}
-        known_after = {*render.users(text_of(contents, USERLIST)), *limits.read(text_of(contents, DATABASES))}
-        deadly = clashes.deadly(self.version, pools, forced, wanted, known, known_after)
+        deadly = clashes.deadly(self.version, pools, forced, wanted, known, _listed(contents))
         own = deadly & render.own_keys(text_of(contents, MAIN), "databases").keys()
         if own:
             raise Rejected(
@@ -159,6 +159,19 @@ class PgBouncerSession:
                 "users were looked up and would now stand in userlist.txt: restart it right before the next try"
             )
         return leaving | deadly
+
+    def _finds_users_as_before(self, contents: Files) -> bool:
+        """Whether no entry is new, has another fixed user or another list of users than what was proved last.
+
+        That is what PgBouncer runs where it still lies on the disk: no need to have ten thousand entries listed.
+        """
+        drafted = self._drafted
+        if not self.trust_disk or text_of(drafted.disk, DATABASES) != drafted.settled.get(DATABASES):
+            return False
+        before = ((drafted.before.get(entry.pool), entry) for _, entry in drafted.asked)
+        same = all(old and (old.name, old.user) == (entry.name, entry.user) for old, entry in before)
+        settled = {name: drafted.settled.get(name, "").encode() for name in (USERLIST, DATABASES)}
+        return same and _listed(contents) <= _listed(settled)
 
     def _read_back_program(self, contents: Files) -> None:
         wanted = program.written(text_of(contents, SETTINGS))
@@ -216,16 +229,20 @@ class PgBouncerSession:
     def _remember_names(self, drafting: Drafting, trust_disk: bool) -> None:
         """Keep the names that an apply may make disappear; pools of somebody else are none of them."""
         on_disk = self.reader.read(text_of(drafting.disk, DATABASES))
-        asked = {key for key, _ in drafting.standing.items()}
-        unasked = {entry.pool: entry.name for entry in on_disk if entry.pool not in asked}
-        known = {*drafting.before, *(pool.key for pool in self.pooler.pools.filter(pk__in=list(unasked)).only("pk"))}
-        strangers = sorted(name for key, name in unasked.items() if key not in known)
+        unknown = {entry.pool: entry.name for entry in on_disk if entry.pool not in drafting.before}
+        ours = {pool.key for pool in self.pooler.pools.filter(pk__in=list(unknown)).only("pk")}
+        strangers = sorted(name for key, name in unknown.items() if key not in ours)
         if strangers and trust_disk:
             raise Rejected(
                 f"{self.pooler.config_dir}/{DATABASES} holds pools that this panel doesn't know: "
                 f"{', '.join(strangers)}; move it away if nobody needs them, or register the pooler's own folder"
             )
         self.names |= {entry.name for entry in (*on_disk, *drafting.before.values())}
+
+
+def _listed(contents: Files) -> set[str]:
+    """Users that PgBouncer knows without looking them up."""
+    return {*render.users(text_of(contents, USERLIST)), *limits.read(text_of(contents, DATABASES))}
 
 
 def _server_tls(contents: Files) -> dict[str, object]:
