@@ -10,6 +10,7 @@ from django.utils import timezone
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools import apply
 from pools.models import Cluster, Pool, Pooler, PoolerState, PoolState, RevisionState
+from pools.poolers.pgbouncer import console
 from tests.live.pools.conftest import Live, LogIn, MakePool
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
@@ -56,6 +57,38 @@ def test_size_and_mode_change_in_place_while_a_client_stays(
         assert client.execute(b"SELECT 2").fetchone() == (2,)
     orders.refresh_from_db()
     assert (orders.state, live()) == (PoolState.APPLIED, {"orders": ("app", "app", 7, "session", 7)})
+
+
+@pytest.mark.parametrize(
+    ("changed", "asked"), [({"size": 7}, 1), ({"name": "renamed"}, 2), ({"user": ""}, 2), ({"user": "postgres"}, 2)]
+)
+def test_the_entries_are_listed_before_a_reload_only_where_users_may_be_found_otherwise(
+    orders: Pool,
+    pooler: Pooler,
+    cluster: Cluster,
+    monkeypatch: pytest.MonkeyPatch,
+    changed: dict[str, object],
+    asked: int,
+) -> None:
+    words: list[str] = []
+    show = console.table
+    monkeypatch.setattr(console, "table", lambda connection, word: words.append(word) or show(connection, word))
+    orders.edit(None, state=PoolState.PENDING, **changed)
+    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert words.count("databases") == asked
+
+
+def test_files_edited_by_hand_have_the_entries_listed_before_a_reload(
+    orders: Pool, pooler: Pooler, pgbouncer: PgBouncerServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ini = pgbouncer.config_dir / "pooldeck.ini"
+    ini.write_text(ini.read_text().replace("pool_size=3", "pool_size=4"))
+    words: list[str] = []
+    show = console.table
+    monkeypatch.setattr(console, "table", lambda connection, word: words.append(word) or show(connection, word))
+    orders.edit(None, size=7, state=PoolState.PENDING)
+    assert apply.apply_pooler(pooler, overwrite=True).state == RevisionState.APPLIED
+    assert words.count("databases") == 2
 
 
 def test_a_pool_that_is_full_can_be_changed(orders: Pool, pooler: Pooler, live: Live) -> None:
