@@ -1,5 +1,6 @@
 """One apply onto a PgBouncer, over one console login that stays valid whatever the new files do to logins."""
 
+import time
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
@@ -29,6 +30,7 @@ from pools.revisions import files
 
 MOST_LOGINS = 200
 MOST_WITNESSES = 20
+PGPOOL_RELOADS_S = 1.0  # each child of a Pgpool-II between reads new passwords when it comes to it (seen on 4.3)
 
 
 class PgBouncerSession:
@@ -214,7 +216,13 @@ class PgBouncerSession:
     def _through(self, pool: Pool, *, moved: bool) -> str:
         role = direct.role_of(pool)
         password = self._drafted.found.password(pool, role)
-        return verify.log_in(self.pooler, pool, role, password, moved=moved)
+        try:
+            return verify.log_in(self.pooler, pool, role, password, moved=moved)
+        except Rejected:
+            if not pool.through_id:
+                raise
+            time.sleep(PGPOOL_RELOADS_S)
+            return verify.log_in(self.pooler, pool, role, password, moved=moved)
 
     def _folder_as_pgbouncer_sees_it(self, disk: Files, config: Mapping[str, str]) -> str:
         """Where the pooler itself finds config_dir (a container may see another path); raises `Rejected`."""
