@@ -124,6 +124,7 @@ def test_a_start_with_nohup_outlives_its_terminal() -> None:
 def test_programs_die_with_a_supervisor_that_is_killed(tmp_path: Path) -> None:
     script = f"""
 import signal
+import time
 from pathlib import Path
 from panel.quickstart.home import Home
 from panel.quickstart.supervise import Supervisor
@@ -131,6 +132,8 @@ from tests.panel.quickstart.test_supervise import Shell
 home = Home(Path({str(tmp_path)!r}))
 home.open()
 program = Supervisor(home).start(Shell(home.path, "orphan", "exec sleep 60"))
+while Path(f"/proc/{{program.process.pid}}/comm").read_text() != "sleep\\n":  # the kernel is asked before that
+    time.sleep(0.01)
 print(program.process.pid, flush=True)
 signal.pause()
 """
