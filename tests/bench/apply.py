@@ -25,6 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.bench import processes
+
 PANEL = ("read the pools", "snapshot", "summary", "render", "keep the revision", "write", "SHOW", "compare", "record")
 POOLER, OTHERS = "RELOAD", ("rehearse", "log in")
 
@@ -200,6 +202,7 @@ def run(count: int, rounds: int) -> bool:
 
 def main() -> int:
     """Exit code 0 when the goal is met."""
+    processes.end_all_on_sigterm()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pools", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=3)

@@ -133,6 +133,7 @@ def begin_alike(environment: dict[str, str]) -> None:
 
 def main() -> None:
     """Start an installation and measure both scripts."""
+    processes.end_all_on_sigterm()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--seconds", type=int, default=8)

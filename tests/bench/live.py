@@ -18,6 +18,7 @@ from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 
+from tests.bench import processes
 from tests.installation import Installation
 
 RELAY = """#!{python}
@@ -80,6 +81,7 @@ def log_in(page: Page, quickstart: dict[str, Any]) -> None:
 
 def main() -> None:
     """Start an installation with the relay in pgbench's place and print the delays."""
+    processes.end_all_on_sigterm()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=int, default=30)
     parser.add_argument("--runs", type=int, default=3)

@@ -82,6 +82,7 @@ def overlap_s(runs: list[dict[str, Any]]) -> float:
 
 def main() -> None:
     """Start an installation and measure."""
+    processes.end_all_on_sigterm()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--seconds", type=int, default=20)
