@@ -228,7 +228,11 @@ class Run(models.Model):
 
     class Meta:
         ordering = ["-number"]
-        indexes = [models.Index(fields=["status", "lease_until"])]
+        indexes = [
+            models.Index(fields=["status", "lease_until"]),
+            models.Index(fields=["parent", "number"], name="runs_in_order"),  # the list: wholes, the newest first
+            models.Index(fields=["parent", "status", "number"], name="runs_of_a_status"),
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["cluster"],

@@ -3,6 +3,7 @@
 import uuid
 
 import pytest
+from django.db import connection
 
 from benchmarks.models import Purpose, Run, Sample, Status
 from tests.benchmarks.api.conftest import make_run
@@ -225,3 +226,13 @@ def test_the_number_of_queries_does_not_grow_with_the_runs(runner, cluster, pool
     make_run(cluster, pool=pool)
     make_run()
     assert queries_of(runner, URL) == one
+
+
+@pytest.mark.parametrize("found", [{}, {"status": Status.SUCCEEDED}])
+def test_the_list_is_read_in_its_order_and_never_sorted(cluster, found):
+    if connection.vendor != "sqlite":
+        pytest.skip("PostgreSQL reads a table of so few rows as a whole")
+    make_run(cluster)
+    plan = Run.objects.wholes().filter(**found)[:50].explain()
+    assert "USING INDEX runs_" in plan
+    assert "ORDER BY" not in plan
