@@ -50,11 +50,13 @@ def _conditions_of(run: Run) -> Sequence[Callable[[Held], AbstractContextManager
 
 def doubts(found: dict[str, Any]) -> list[str]:
     """Why the figures of a run are not to be relied on, from what its conditions noted."""
-    idle = found.get("idle", {})
+    said, idle = [], found.get("idle", {})
     if closed := idle.get("closed_by_others"):
         were = "was" if closed == 1 else "were"
-        return [
+        said.append(
             f"{closed:,} of {idle['connections']:,} idle connections {were} closed by the server or the pooler before "
             "the load ended"
-        ]
-    return []
+        )
+    if refused := found.get("service", {}).get("refused"):
+        said.append(f"the service's pool was refused connections, so it was smaller than asked for: {refused}")
+    return said

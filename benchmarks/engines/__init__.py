@@ -4,7 +4,8 @@ An engine is a package with `fields_for(purpose)` and `validate` (its options), 
 and `preview`, `hear` (what a line of it says while it runs) and `read_output` (all that it printed, by which
 `benchmarks.judging.validity` judges), and `tables_of` (what it loads or makes in the database, None where that is
 nothing). One that logs single transactions has `log_files` too, one whose versions differ in options `lacking`, one
-with loads that several generators can't share `alone`. The shapes they share stand in `benchmarks.engines.contract` and
+with loads that several generators can't share `alone`, one that keeps connections open beside its clients' `kept_open`.
+The shapes they share stand in `benchmarks.engines.contract` and
 `benchmarks.latencies.contract`.
 """
 
@@ -45,8 +46,22 @@ def lacking(name: str, options: dict[str, Any], version: tuple[int, int]) -> dic
     return found
 
 
+def server_refuses(name: str, options: dict[str, Any], version: tuple[int, int], server: int) -> dict[str, list[str]]:
+    """Why a server of this major version would not take what this version makes, by option; empty where it would."""
+    tells = getattr(engine(name), "server_refuses", None)
+    found: dict[str, list[str]] = tells(options, version, server) if tells else {}
+    return found
+
+
 def alone(name: str, options: dict[str, Any]) -> dict[str, list[str]]:
     """Why several generators can't share this load, by the option that keeps them from it; empty where they can."""
     tells = getattr(engine(name), "alone", None)
     found: dict[str, list[str]] = tells(options) if tells else {}
+    return found
+
+
+def kept_open(name: str, options: dict[str, Any]) -> dict[str, int]:
+    """The connections that something of the engine's own keeps open through a run, by the option that bounds them."""
+    tells = getattr(engine(name), "kept_open", None)
+    found: dict[str, int] = tells(options) if tells else {}
     return found

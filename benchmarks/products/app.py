@@ -1,9 +1,11 @@
 """The products service: `/products/new`, `/products/normal` and `/products/pooled` answer 1,000 products as JSON.
 
-`python -m benchmarks.products.app` listens on a free port of 127.0.0.1 and says `listening on PORT`; where it logs in
-to stands in libpq's variables, the password in PGPASSFILE. It works in one process, so on one processor.
+`python -m benchmarks.products.app [--pool-size N]` listens on a free port of 127.0.0.1 and says `listening on PORT`;
+where it logs in to stands in libpq's variables, the password in PGPASSFILE. It works in one process, so on one
+processor.
 """
 
+import argparse
 import asyncio
 import json
 import socket
@@ -14,7 +16,7 @@ import psycopg
 import uvicorn
 from psycopg_pool import PoolTimeout
 
-from benchmarks.products.connections import WAYS, Source
+from benchmarks.products.connections import MOST_OPEN, ways
 
 ROWS = 1_000
 QUERY = f"SELECT id, name, price::float8, description FROM products ORDER BY id LIMIT {ROWS}"  # noqa: S608 a constant
@@ -27,8 +29,8 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 class Products:
     """The ASGI application."""
 
-    def __init__(self) -> None:
-        self.sources: dict[str, Source] = {name: way() for name, way in WAYS.items()}
+    def __init__(self, pool_size: int) -> None:
+        self.sources = ways(pool_size)
 
     async def __call__(self, scope: dict[str, Any], receive: Callable[[], Awaitable[Any]], send: Send) -> None:
         """Answer one request."""
@@ -57,9 +59,9 @@ async def _answer(send: Send, status: int, body: bytes) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-async def serve() -> None:
+async def serve(pool_size: int) -> None:
     """Until the process is ended."""
-    app = Products()
+    app = Products(pool_size)
     listening = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
     config = uvicorn.Config(app, lifespan="off", log_level="error", access_log=False, backlog=BACKLOG)
     print(f"listening on {listening.getsockname()[1]}", flush=True)  # noqa: T201 who started it waits for this line
@@ -69,5 +71,12 @@ async def serve() -> None:
         await app.close()
 
 
+def main() -> None:
+    """Read the words and serve."""
+    words = argparse.ArgumentParser(description=__doc__)
+    words.add_argument("--pool-size", type=int, default=MOST_OPEN)
+    asyncio.run(serve(words.parse_args().pool_size))
+
+
 if __name__ == "__main__":
-    asyncio.run(serve())
+    main()

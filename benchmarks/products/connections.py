@@ -67,12 +67,12 @@ class Normal:
 
 
 class Pooled:
-    """A pool inside the application."""
+    """A pool inside the application of `size` connections at the most, as large a share of them kept idle as there."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: int = MOST_OPEN) -> None:
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
-            min_size=KEPT_IDLE,
-            max_size=MOST_OPEN,
+            min_size=max(1, size * KEPT_IDLE // MOST_OPEN),
+            max_size=size,
             max_lifetime=LIFETIME_S,
             timeout=WAIT_S,
             open=False,
@@ -94,4 +94,6 @@ class Pooled:
         await self._pool.close()
 
 
-WAYS: dict[str, type[New] | type[Normal] | type[Pooled]] = {"new": New, "normal": Normal, "pooled": Pooled}
+def ways(pool_size: int) -> dict[str, Source]:
+    """Each by its name, none connected yet."""
+    return {"new": New(), "normal": Normal(), "pooled": Pooled(pool_size)}

@@ -1,4 +1,4 @@
-"""Sharing a load out: a run's clients, rate and events are those of the whole, all else holds for each; pure.
+"""Sharing a load out: a run's clients, rate, events and pool are those of the whole, all else for each; pure.
 
 So it is with other distributed load programs, and so the same options make the same load from one generator or many.
 """
@@ -13,7 +13,8 @@ from benchmarks.submission import load_options
 
 # What a program calls its clients: whole numbers; where they don't divide, the first generators get one more.
 COUNTED = ("clients", "concurrency", "threads")
-TOTALS = ("events",)  # what all clients do together; pgbench's transactions are each client's
+# What is done or held by all together; pgbench's transactions are each client's.
+TOTALS = ("events", "pool_size")
 PACED = ("rate",)  # follow the clients, so that each client keeps its pace
 
 

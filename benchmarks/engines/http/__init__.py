@@ -1,7 +1,7 @@
 """HTTP as an engine: a closed loop of requests against the products service or an address of the user's own."""
 
 from benchmarks.engines.http.command import build_command, find, preview
-from benchmarks.engines.http.options import fields_for, validate
+from benchmarks.engines.http.options import fields_for, kept_open, validate
 from benchmarks.engines.http.output import WORDS, read_output
 from benchmarks.engines.http.service import around
 from benchmarks.engines.http.tables import tables_of
@@ -14,6 +14,7 @@ __all__ = [
     "fields_for",
     "find",
     "hear",
+    "kept_open",
     "log_files",
     "preview",
     "read_output",

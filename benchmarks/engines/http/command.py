@@ -47,9 +47,12 @@ def preview(options: dict[str, Any], endpoint: Endpoint, *, purpose: str = LOAD,
     return f"{line}  # {TARGET}: {aim_of(options)}" if purpose == LOAD else line
 
 
-def service_command(binary: str, home: Path, endpoint: Endpoint, application_name: str) -> Command:
+def service_command(
+    options: dict[str, Any], *, binary: str, home: Path, endpoint: Endpoint, application_name: str
+) -> Command:
     """The products service, which logs in to that endpoint."""
-    argv = [binary, "-m", "benchmarks.products.app"]
+    pool = [f"--pool-size={options['pool_size']}"] if options.get("pool_size") else []
+    argv = [binary, "-m", "benchmarks.products.app", *pool]
     return Command(argv, environment(home, endpoint, application_name))
 
 

@@ -6,11 +6,13 @@ from benchmarks.engines import typed
 from benchmarks.engines.contract import Field
 from benchmarks.engines.http import addresses
 from benchmarks.errors import InvalidOptions
+from benchmarks.products.connections import MOST_OPEN
 
 LOAD, PREPARE = "load", "prepare"
 FILL, DROP = "fill", "drop"
 PRODUCTS = "products"
 LONGEST_URL = 2_000
+POOLED = "pooled"
 
 FIELDS = (
     Field(
@@ -28,10 +30,21 @@ FIELDS = (
         "",
         "The service's connections",
         "choice",
-        default="pooled",
-        choices=("new", "normal", "pooled"),
-        help="new: one for each request; normal: one is kept, the rest opened and closed; pooled: 50 to 90 are kept; "
-        "each of several generators has a service of its own",
+        default=POOLED,
+        choices=("new", "normal", POOLED),
+        help="new: one for each request; normal: one is kept, the rest opened and closed; pooled: the service has a "
+        "pool of them; each of several generators has a service of its own",
+    ),
+    Field(
+        "pool_size",
+        "",
+        "Connections of the service's pool",
+        "int",
+        default=MOST_OPEN,
+        minimum=1,
+        maximum=5_000,
+        help="Where they are pooled: the most that it opens, of which it keeps five ninths when it has nothing to do; "
+        "those of a whole run, shared out over several generators",
     ),
     Field(
         "concurrency",
@@ -106,7 +119,7 @@ def fields_for(purpose: str) -> tuple[Field, ...]:
 def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
     """All options of this purpose, typed and filled; with a `url` there is no `workload` nor `connection`.
 
-    Raises `InvalidOptions` with every fault found.
+    There is a `pool_size` only where the service has a pool. Raises `InvalidOptions` with every fault found.
     """
     fields = {field.name: field for field in fields_for(purpose)}
     options, errors = typed.read(fields.values(), raw, {"url": _url})
@@ -115,13 +128,23 @@ def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
     if errors:
         raise InvalidOptions(errors)
     filled = {name: options.get(name, field.default) for name, field in fields.items()}
-    return filled | ({"workload": None, "connection": None} if filled.get("url") else {})
+    if filled.get("url"):
+        filled |= {"workload": None, "connection": None}
+    return filled | ({} if filled.get("connection") == POOLED or purpose == PREPARE else {"pool_size": None})
 
 
 def _url(field: Field, value: Any) -> str:
     if not isinstance(value, str) or len(value) > LONGEST_URL:
         raise ValueError(f"{typed.shown(value)} is no address: use at most {LONGEST_URL:,} characters")
     return addresses.allowed(value.strip())
+
+
+def kept_open(options: dict[str, Any]) -> dict[str, int]:
+    """The connections that the services of a run keep open together, by the option that bounds them.
+
+    Empty without a pool: what `new` and `normal` open and are refused are failed requests, which the run counts.
+    """
+    return {"pool_size": int(options["pool_size"])} if options.get("pool_size") else {}
 
 
 def aim_of(options: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from benchmarks.engines.http.command import TARGET, service_command
 from benchmarks.engines.http.options import aim_of
 from benchmarks.errors import Refused
 from benchmarks.processes import private_homes
-from benchmarks.processes.load_process import QUEUED_EVENTS, Line, LoadProcess
+from benchmarks.processes.load_process import QUEUED_EVENTS, Line, LoadProcess, drain
 
 if TYPE_CHECKING:  # conditions import engines
     from benchmarks.conditions.contract import Held
@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # conditions import engines
 LISTENS_WITHIN_S = 30.0
 LOOK_UP_S = 0.2
 _LISTENING = re.compile(r"listening on ([0-9]{1,5})")
+_REFUSED = re.compile(r"error connecting in '[^']*': (.+)")  # psycopg_pool's own words; it goes on with what it has
 
 
 @contextmanager
@@ -34,18 +35,33 @@ def around(held: "Held") -> Iterator[None]:
         _aim(held, url, addresses.resolved(url))
         yield
         return
-    words = service_command(sys.executable, held.home, held.endpoint, held.run.application_name)
+    words = service_command(
+        held.run.options,
+        binary=sys.executable,
+        home=held.home,
+        endpoint=held.endpoint,
+        application_name=held.run.application_name,
+    )
     service = LoadProcess(words.argv, words.env, held.home, Queue(QUEUED_EVENTS))
     try:
         port = _port(held, service)
         _aim(held, f"http://127.0.0.1:{port}{aim_of(held.run.options)}", "127.0.0.1")
         yield
+        _note_refused(held, service)
     finally:
         service.stop()
 
 
 def _aim(held: "Held", url: str, address: str) -> None:
     private_homes.put(held.home / TARGET, json.dumps({"url": url, "address": address}))
+
+
+def _note_refused(held: "Held", service: LoadProcess) -> None:
+    """Keep why the pool is smaller than it was asked for, which no request shows: they share what there is."""
+    said = [event.text for event in drain(service.events) if isinstance(event, Line)]
+    refused = [found[1] for text in said if (found := _REFUSED.match(text))]
+    if refused:
+        held.note("service", {"connections": held.run.options.get("pool_size"), "refused": refused[0]})
 
 
 def _port(held: "Held", service: LoadProcess) -> int:

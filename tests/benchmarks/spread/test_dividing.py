@@ -46,6 +46,16 @@ def test_events_are_those_of_all_and_shared_out():
     assert refused.value.errors == {"events": ["1 can't be shared by 2 generators: use at least 2"]}
 
 
+def test_the_pools_of_all_services_are_as_large_as_the_one_asked_for():
+    options = load_options.validate("http", {"concurrency": 7, "pool_size": 10}, purpose="load")
+    found = shares("http", options, 3)
+    assert [(share["concurrency"], share["pool_size"]) for share in found] == [(3, 4), (2, 3), (2, 3)]
+    options |= {"pool_size": 2}
+    with pytest.raises(InvalidOptions) as refused:
+        shares("http", options, 3)
+    assert refused.value.errors == {"pool_size": ["2 can't be shared by 3 generators: use at least 3"]}
+
+
 def test_a_load_whose_processes_would_collide_goes_to_one_generator():
     options = load_options.validate("sysbench", {"script": "bulk_insert", "threads": 4}, purpose="load")
     with pytest.raises(InvalidOptions) as refused:

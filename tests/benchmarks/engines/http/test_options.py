@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest_django import Settings
 
-from benchmarks.engines.http import build_command, find, log_files, preview, tables_of, validate
+from benchmarks.engines.http import build_command, find, kept_open, log_files, preview, tables_of, validate
 from benchmarks.engines.http.command import service_command
 from benchmarks.errors import InvalidOptions
 from pools.endpoints import Endpoint
@@ -25,6 +26,7 @@ def test_left_out_is_filled() -> None:
     assert validate({}) == {
         "workload": "products",
         "connection": "pooled",
+        "pool_size": 90,
         "concurrency": 20,
         "duration": 30,
         "url": None,
@@ -34,11 +36,20 @@ def test_left_out_is_filled() -> None:
     assert validate({}, purpose="prepare") == {"action": "fill", "rows": 20_000}
 
 
+@pytest.mark.parametrize("raw", [{"connection": "new"}, {"connection": "normal"}, {"url": "http://shop.example/"}])
+def test_only_a_service_with_a_pool_keeps_one(raw: dict[str, Any], settings: Settings) -> None:
+    settings.HTTP_ALLOW = ["shop.example"]
+    options = validate(raw | {"pool_size": 40})
+    assert (options["pool_size"], kept_open(options)) == (None, {})
+    assert kept_open(validate({"pool_size": 40})) == {"pool_size": 40}
+
+
 @pytest.mark.parametrize(
     ("raw", "purpose", "wrong"),
     [
         ({"concurrency": 0}, "load", "concurrency"),
         ({"connection": "spare"}, "load", "connection"),
+        ({"pool_size": 0}, "load", "pool_size"),
         ({"workload": "orders"}, "load", "workload"),
         ({"clients": 3}, "load", "clients"),
         ({"url": 5}, "load", "url"),
@@ -70,8 +81,10 @@ def test_a_preparation_fills_or_drops_the_table() -> None:
 
 
 def test_the_service_logs_in_by_its_environment_without_a_password() -> None:
-    command = service_command("python", HOME, ENDPOINT, "pooldeck-1")
-    assert command.argv == ["python", "-m", "benchmarks.products.app"]
+    common: dict[str, Any] = {"binary": "python", "home": HOME, "endpoint": ENDPOINT, "application_name": "pooldeck-1"}
+    command = service_command(validate({"pool_size": 7}), **common)
+    assert command.argv == ["python", "-m", "benchmarks.products.app", "--pool-size=7"]
+    assert service_command(validate({"connection": "new"}), **common).argv == command.argv[:3]
     assert {name: value for name, value in command.env.items() if name.startswith("PG")} == {
         "PGHOST": "db.example",
         "PGPORT": "5432",

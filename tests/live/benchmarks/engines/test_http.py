@@ -15,13 +15,13 @@ import pytest
 from pytest_django import Settings
 
 from benchmarks.engines.http.tables import tables_of
-from benchmarks.errors import Refused
+from benchmarks.errors import InvalidOptions, Refused
 from benchmarks.models import Dataset, LatencyHistogram, Run, Status, Validity
 from benchmarks.submission import submitting
 from panel.quickstart.servers import PostgresServer
 from pools.models import Cluster, Pool
 from tests.live.benchmarks.conftest import execute, homes_of, wait_for
-from tests.live.conftest import APP_PASSWORD
+from tests.live.conftest import APP_PASSWORD, APP_ROLE
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("queue", "in_this_process")]
 
@@ -32,8 +32,10 @@ Start = Callable[..., Run]
 def start(cluster: Cluster, bench: str, transactional_db: None) -> Start:
     """Carries an HTTP run out that stands on the database `loaded`, or on a pool of it."""
 
-    def start_run(purpose: str = "load", pool: Pool | None = None, confirm: str = "", **options: Any) -> Run:
-        target = {"pool": str(pool.pk)} if pool else {"cluster": str(cluster.pk), "database": bench}
+    def start_run(
+        purpose: str = "load", pool: Pool | None = None, confirm: str = "", user: str = "", **options: Any
+    ) -> Run:
+        target = {"pool": str(pool.pk)} if pool else {"cluster": str(cluster.pk), "database": bench, "user": user}
         asked = {"target": target, "options": options, "author": None, "engine": "http"}
         return execute(submitting.submit(**asked, purpose=purpose, confirm=confirm))
 
@@ -104,6 +106,34 @@ def test_too_many_connections_are_errors_by_kind_in_the_servers_words(start: Sta
     assert "requests failed" in run.reasons[0]
     output = run.output.stdout
     assert "connection slots are reserved" in output or "too many clients already" in output
+
+
+def test_a_pool_that_the_server_has_no_room_for_is_refused_before_anything_is_queued(start: Start, filled: str) -> None:
+    with pytest.raises(InvalidOptions) as refused:
+        start(connection="pooled", pool_size=90, idle_connections=10, concurrency=2, duration=1)
+    why = (
+        "90 connections and 10 idle ones beside them are more than the 97 that live has for logins (max_connections "
+        "100, 3 of them reserved): use at most 87, or run it through a pool"
+    )
+    assert refused.value.errors == {"pool_size": [why]}
+    assert not Run.objects.filter(purpose="load").exists()
+
+
+def test_a_pool_that_is_refused_connections_makes_the_figures_doubtful(
+    start: Start, filled: str, postgres: PostgresServer
+) -> None:
+    with postgres.connect() as session:
+        session.execute(f"ALTER DATABASE {filled} CONNECTION LIMIT 10")
+        try:
+            run = start(connection="pooled", pool_size=90, concurrency=4, duration=3, user=APP_ROLE)
+        finally:
+            session.execute(f"ALTER DATABASE {filled} CONNECTION LIMIT -1")
+    assert (run.status, run.summary["failed"], run.validity) == (Status.SUCCEEDED, 0, Validity.SUSPECT), run.error
+    words = "the service's pool was refused connections, so it was smaller than asked for: "
+    doubts = [reason for reason in run.reasons if reason.startswith(words)]
+    assert len(doubts) == 1
+    assert f'too many connections for database "{filled}"' in doubts[0]
+    assert run.conditions["service"]["connections"] == 90
 
 
 def services_of(run: Run) -> list[int]:
