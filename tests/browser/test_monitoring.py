@@ -40,7 +40,7 @@ def seen(page: Page) -> int:
 
 
 def wait_until_seen(page: Page, count: int) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while seen(page) < count:
         assert time.monotonic() < deadline, f"{seen(page)} figures came, not {count}"
         page.wait_for_timeout(100)
@@ -56,7 +56,7 @@ def test_the_charts_of_a_pool_move_each_second_and_tell_its_load(page: Page, dem
     wait_until_seen(page, 2)
     first, began = picture(page, "rates"), time.monotonic()
     wait_until_seen(page, 6)
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 16
     assert picture(page, "rates") != first
     tile = page.locator("[data-figure=queries_per_s]")
     assert 100 < float((tile.locator("span").text_content() or "0").replace(",", "")) < 400

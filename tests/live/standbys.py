@@ -12,7 +12,7 @@ from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.servers import PostgresServer
 from pools.models import Cluster
 
-WITHIN_S = 20
+WITHIN_S = 60
 
 
 class StandbyServer(PostgresServer):

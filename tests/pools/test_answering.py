@@ -40,7 +40,7 @@ def test_who_waits_too_long_is_woken_and_told_why(pair):
     with answering.within(session, 0.1) as gave_up:
         assert session.line.recv(1) == b""
     assert gave_up.is_set()
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 30
 
 
 def test_another_thread_is_hung_up_on(pair):
@@ -49,7 +49,7 @@ def test_another_thread_is_hung_up_on(pair):
     waiting = threading.Thread(target=lambda: heard.append(session.line.recv(1)))
     waiting.start()
     answering.hang_up(session)
-    waiting.join(3)
+    waiting.join(30)
     assert heard == [b""]
     session.closed = True
     answering.hang_up(session)  # a closed one is left alone

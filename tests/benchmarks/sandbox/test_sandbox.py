@@ -40,7 +40,7 @@ def home():
 def carry_out(way, home, program, *words):
     """Exit code and lines of a program in one sandbox."""
     load = LoadProcess([*way.words(needs.needs_of(program), home), program, *words], ENVIRONMENT, home, Queue())
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while load.exit_code() is None and time.monotonic() < deadline:
         time.sleep(0.01)
     load.join()

@@ -13,7 +13,7 @@ def _why_no_bubblewrap() -> str:
     account = ["setpriv", *setpriv_words(), "--"] if drops_root() else []
     words = [*account, "bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"]
     try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=10)
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
     except OSError as error:
         return str(error)
     return done.stderr.strip() if done.returncode else ""

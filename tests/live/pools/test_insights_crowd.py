@@ -26,7 +26,7 @@ MOST = 2_000
 EACH_KB = 6_000  # of memory, a session that idles
 SPARE_FILES = 500
 DATABASES, APPLICATIONS = 4, 50
-PAGE_WITHIN_S = 5.0  # on two cores that others use too; most of it is the kernel's walk through page tables
+PAGE_WITHIN_S = 20.0  # on two cores that others use too; most of it is the kernel's walk through page tables
 PAGE_AT_MOST = 200_000  # characters
 
 

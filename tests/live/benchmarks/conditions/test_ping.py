@@ -44,7 +44,7 @@ def test_a_pool_that_others_have_filled_is_given_up_soon(pool: Pool, monkeypatch
         began = time.monotonic()
         with pytest.raises(psycopg.Error):
             ping.round_trips(endpoints.of_pool(pool))
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 30
 
 
 def test_a_run_whose_endpoint_can_not_be_pinged_says_in_its_programs_words_why(

@@ -165,7 +165,7 @@ def test_a_server_that_hangs_holds_no_run_up(server: PostgresServer, run: Run) -
             time.sleep(1.5)  # the next look waits for its answer
             began = time.monotonic()
             load.close()
-            assert time.monotonic() - began < 3
+            assert time.monotonic() - began < 20
         finally:
             os.kill(backend, signal.SIGCONT)
 

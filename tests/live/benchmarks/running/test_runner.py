@@ -37,7 +37,7 @@ def test_a_direct_run_succeeds_with_samples_summary_and_output(submit: Submit, p
     assert "tps = " in output.stdout
     assert output.stderr.count("progress: ") == len(samples)
     assert run.load_began_at is not None
-    assert abs((run.finished_at - run.load_began_at).total_seconds() - 3) < 2
+    assert 2 < (run.finished_at - run.load_began_at).total_seconds() < 20
 
 
 def test_a_pooled_run_carries_what_the_pool_did(pool: Pool, submit: Submit, postgres: PostgresServer) -> None:

@@ -155,7 +155,7 @@ def test_a_part_killed_alone_ends_the_others_at_once(spread: Spread, postgres: P
     os.kill(pgbenches(victim)[0], signal.SIGKILL)
     killed_at = time.monotonic()
     failed = wait_for(run, ended)
-    assert time.monotonic() - killed_at < 8
+    assert time.monotonic() - killed_at < 30
     assert (failed.status, failed.validity) == (Status.FAILED, Validity.INCOMPLETE)
     assert failed.error.startswith("generator north: its part was failed")
     assert_no_load_is_left(failed, postgres)

@@ -15,7 +15,7 @@ from panel.quickstart.ports import free_port
 from tests.installation import ROOT, Installation
 
 pytestmark = pytest.mark.live
-GONE_WITHIN_S = 5
+GONE_WITHIN_S = 20
 
 
 @pytest.fixture(scope="module")

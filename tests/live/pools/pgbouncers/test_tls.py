@@ -156,7 +156,7 @@ def test_settings_that_would_shut_a_live_pool_out_are_refused_at_once_and_nothin
     wish(settings={"server_tls_sslmode": "verify-ca"})
     started = time.monotonic()
     apply.apply_pooler(pooler)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 15  # a rollback would take 20 and more
     state, reason = outcome(pooler)
     assert (state, files_of(pooler)) == (PoolState.ROLLED_BACK, before)
     assert reason.startswith("nothing was written: with server_tls_sslmode=verify-ca live lets no pool in: the cert")
