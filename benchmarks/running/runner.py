@@ -120,6 +120,8 @@ def prepared(run: Run, recorder: Recorder) -> Iterator[Held]:
     program = program_engine.find()
     named = program.version_text.removeprefix(f"{program_engine.WORDS.program} ")
     recorder.state(client_version=named[:VERSION_CHARACTERS])
+    if run.purpose == Purpose.PREPARE and run.cluster is not None:
+        versions.refuse_unmakeable(run.cluster, run.engine, run.options, program.version)
     endpoint = targets.endpoint_of(run)
     with private_homes.private_home(f"{run.pk.hex}-{run.attempt}", endpoint.password or "", _pem(endpoint)) as home:
 

@@ -1,11 +1,15 @@
-"""Which PostgreSQL a run loads, in the server's own words."""
+"""Which PostgreSQL a run loads, in the server's own words, and what such a one would not take."""
+
+from typing import Any
 
 import psycopg
 
+from benchmarks.engines import server_refuses
+from benchmarks.errors import InvalidOptions
 from benchmarks.models import Run
 from panel.crypto import SealBroken
 from pools.errors import PoolsError
-from pools.models import ClusterStatus
+from pools.models import Cluster, ClusterStatus
 from pools.servers import postgres
 
 ANSWER_WITHIN_S = 2
@@ -26,3 +30,14 @@ def of_server(run: Run) -> str:
         status = ClusterStatus.objects.filter(cluster=run.cluster).first()
         said = status.server_version if status else ""
     return said.partition(" ")[0]  # Debian's goes on with its package's version
+
+
+def refuse_unmakeable(cluster: Cluster, engine: str, options: dict[str, Any], program: tuple[int, int]) -> None:
+    """Refuse to prepare what this version of the program would fail to make there.
+
+    Raises `InvalidOptions`, and `ClusterUnreachable` (of the pools app).
+    """
+    with postgres.connect(cluster) as connection:
+        major = connection.info.server_version // 10_000
+    if errors := server_refuses(engine, options, program, major):
+        raise InvalidOptions(errors)

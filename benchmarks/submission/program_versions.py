@@ -18,11 +18,12 @@ def known(engine_name: str, generators: Sequence[str] = ()) -> Version | None:
     return _of_generators(engine_name, generators) or _here(engine_name)
 
 
-def check(engine_name: str, options: dict[str, Any], generators: Sequence[str] = ()) -> None:
-    """Refuse options that the program lacks, by name; raises `InvalidOptions`."""
+def check(engine_name: str, options: dict[str, Any], generators: Sequence[str] = ()) -> Version | None:
+    """Refuse options that the program lacks, by name; its version where that is `known`. Raises `InvalidOptions`."""
     version = known(engine_name, generators)
     if version and (errors := lacking(engine_name, options, version)):
         raise InvalidOptions(errors)
+    return version
 
 
 def _of_generators(engine_name: str, generators: Sequence[str]) -> Version | None:

@@ -16,7 +16,7 @@ from benchmarks.engines import DEFAULT_ENGINE, ENGINES
 from benchmarks.errors import InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.models import Purpose, Run
 from benchmarks.scripts import rights
-from benchmarks.servers import datasets, targets
+from benchmarks.servers import datasets, targets, versions
 from benchmarks.servers.targets import Target
 from benchmarks.spread import parting
 from benchmarks.submission import ceilings, dispatching, load_options, program_versions
@@ -121,10 +121,12 @@ def _checked(
     aim = targets.find(target, purpose=purpose)
     checked = load_options.validate(engine, options, purpose=purpose)
     ceilings.check(author, aim.cluster, checked)
-    program_versions.check(engine, checked, place.generators)
+    program = program_versions.check(engine, checked, place.generators)
     wanted = ENGINES[engine].tables_of(checked, purpose=purpose)
     try:
         rights.guard(aim, checked, confirm)
+        if program and purpose == Purpose.PREPARE:
+            versions.refuse_unmakeable(aim.cluster, engine, checked, program)
         if wanted is not None and purpose == Purpose.PREPARE:
             return datasets.guard_prepare(aim.cluster, aim.database, wanted, confirm), checked
         if wanted is not None:

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from benchmarks.engines import engine
 from benchmarks.engines.contract import Tables
-from benchmarks.errors import BenchmarksError, InvalidTarget, QueueDown
+from benchmarks.errors import BenchmarksError, InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.forms.runs import DatasetForm
 from benchmarks.models import Dataset, Purpose, Run
 from benchmarks.submission import submitting
@@ -63,7 +63,7 @@ def _prepare(form: DatasetForm, author: Any) -> tuple[Run | None, int]:
     try:
         terms = {"engine": form.engine_name, "purpose": Purpose.PREPARE, "confirm": chosen["confirm"]}
         return submitting.submit(target=form.target(), options=chosen["options"], author=author, **terms), 200
-    except InvalidTarget as error:
+    except (InvalidTarget, InvalidOptions) as error:
         form.take(error.errors)
     except (BenchmarksError, PoolsError) as error:
         form.add_error(None, str(error))

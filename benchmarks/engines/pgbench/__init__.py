@@ -3,7 +3,7 @@
 from benchmarks.engines.pgbench.binary import find
 from benchmarks.engines.pgbench.command import build_command, preview
 from benchmarks.engines.pgbench.hearing import hear
-from benchmarks.engines.pgbench.options import fields_for, lacking, validate
+from benchmarks.engines.pgbench.options import fields_for, lacking, server_refuses, validate
 from benchmarks.engines.pgbench.output import WORDS, read_output
 from benchmarks.engines.pgbench.said import options_said
 from benchmarks.engines.pgbench.tables import tables_of
@@ -20,6 +20,7 @@ __all__ = [
     "options_said",
     "preview",
     "read_output",
+    "server_refuses",
     "tables_of",
     "validate",
 ]

@@ -13,6 +13,8 @@ from benchmarks.engines.pgbench.catalogue import FIELDS, INITIALIZE_STEPS, LOAD,
 from benchmarks.errors import InvalidOptions
 
 IDENTIFIER_BYTES = 63  # NAMEDATALEN - 1
+# PostgreSQL 18's release notes; until 17 pgbench makes the partitioned table unlogged too, from 18 its partitions alone
+REFUSES_UNLOGGED_PARTITIONED = SPARES_UNLOGGED_PARTITIONED = 18
 
 
 def fields_for(purpose: str) -> tuple[Field, ...]:
@@ -82,6 +84,22 @@ def lacking(options: dict[str, Any], version: tuple[int, int]) -> dict[str, list
     if refused := scripts.refused_by(options, version[0]):
         errors["scripts"] = refused
     return errors
+
+
+def server_refuses(options: dict[str, Any], version: tuple[int, int], server: int) -> dict[str, list[str]]:
+    """Why a server of this major version would not take what this pgbench makes, by option.
+
+    pgbench would hear of it only when it has dropped the tables that were there (ran with 15.18 and 16.14 on 18.4).
+    """
+    both = options.get("unlogged_tables") and options.get("partitions")
+    if not both or server < REFUSES_UNLOGGED_PARTITIONED or version[0] >= SPARES_UNLOGGED_PARTITIONED:
+        return {}
+    reason = (
+        f"unlogged tables and {options['partitions']:,} partitions exclude each other: PostgreSQL {server} has no "
+        f"unlogged partitioned tables, for which pgbench {version[0]}.{version[1]} asks; leave one of the two out, or "
+        f"use pgbench {SPARES_UNLOGGED_PARTITIONED} or newer"
+    )
+    return {"unlogged_tables": [reason]}
 
 
 def passed(options: dict[str, Any]) -> Iterator[tuple[Field, Any]]:

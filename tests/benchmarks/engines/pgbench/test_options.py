@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.engines.pgbench.catalogue import FIELDS, LOAD, PREPARE
-from benchmarks.engines.pgbench.options import fields_for, lacking, validate
+from benchmarks.engines.pgbench.options import fields_for, lacking, server_refuses, validate
 from benchmarks.errors import InvalidOptions
 
 DEFAULTS = {
@@ -234,6 +234,24 @@ def test_an_option_younger_than_the_program_is_named(
 ) -> None:
     found = {name: messages[0].partition(" or newer")[0] for name, messages in lacking(options, version).items()}
     assert found == names
+
+
+@pytest.mark.parametrize(
+    ("options", "version", "server", "refused"),
+    [
+        ({"unlogged_tables": True, "partitions": 4}, (15, 18), 18, True),
+        ({"unlogged_tables": True, "partitions": 4}, (17, 2), 19, True),
+        ({"unlogged_tables": True, "partitions": 4}, (17, 2), 17, False),
+        ({"unlogged_tables": True, "partitions": 4}, (18, 0), 18, False),
+        ({"unlogged_tables": True, "partitions": 0}, (15, 18), 18, False),
+        ({"unlogged_tables": True}, (15, 18), 18, False),
+        ({"unlogged_tables": False, "partitions": 4}, (15, 18), 18, False),
+    ],
+)
+def test_unlogged_partitions_are_refused_where_pgbench_would_drop_tables_and_fail(
+    options: dict[str, Any], version: tuple[int, int], server: int, refused: bool
+) -> None:
+    assert bool(server_refuses(validate(options, purpose=PREPARE), version, server)) is refused
 
 
 def test_the_error_in_one_line_names_the_options() -> None:

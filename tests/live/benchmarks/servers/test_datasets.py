@@ -6,17 +6,19 @@ from collections.abc import Iterator
 
 import pytest
 from django.db import connections
+from pytest_django import Settings
 
 from benchmarks.engines.pgbench.initialize import estimated_bytes
-from benchmarks.errors import InvalidTarget, Refused
+from benchmarks.errors import InvalidOptions, InvalidTarget, Refused
 from benchmarks.models import Dataset, Run, Status
 from benchmarks.servers import datasets
 from benchmarks.submission import submitting
 from panel.quickstart import account
-from panel.quickstart.servers import PostgresServer
+from panel.quickstart.servers import PostgresServer, free_port
 from pools.models import Cluster
 from tests.live.benchmarks.conftest import QUICK, execute, prepare, wait_for
-from tests.live.conftest import APP_PASSWORD, APP_ROLE
+from tests.live.conftest import APP_PASSWORD, APP_ROLE, FAST
+from tests.postgresqls import bindirs
 
 pytestmark = [
     pytest.mark.live,
@@ -121,6 +123,45 @@ def test_a_tablespace_that_can_not_take_the_tables_costs_none_of_those_there(
         session.execute(f"GRANT CREATE ON TABLESPACE {tablespace} TO {APP_ROLE}")
     options = {"tablespace": "pg_default", "index_tablespace": tablespace}
     assert execute(prepare(cluster, database, **options)).status == Status.SUCCEEDED
+
+
+@pytest.fixture
+def cluster_18(tmp_path_factory: pytest.TempPathFactory, cluster: Cluster) -> Iterator[Cluster]:
+    """A PostgreSQL 18 registered, beside `cluster`."""
+    home, settings = tmp_path_factory.mktemp("eighteen"), FAST
+    with PostgresServer(home, free_port(), password="secret", bindir=bindirs()["18"], settings=settings) as server:
+        made = Cluster(name="eighteen", host=server.host, port=server.port, admin_user=server.superuser)
+        made.sslmode, made.protected, made.admin_password = "disable", False, server.password
+        made.save(force_insert=True)
+        yield made
+
+
+@pytest.mark.parametrize("version", [version for version in bindirs() if int(version) < 18])
+def test_unlogged_partitions_cost_no_table_of_a_postgresql_18(
+    cluster_18: Cluster, settings: Settings, version: str
+) -> None:
+    settings.PGBENCH = str(bindirs()[version] / "pgbench")
+    assert execute(prepare(cluster_18, "postgres")).status == Status.SUCCEEDED
+    options = {"unlogged_tables": True, "partitions": 2}
+    with pytest.raises(InvalidOptions) as refusal:
+        prepare(cluster_18, "postgres", **options)
+    assert list(refusal.value.errors) == ["unlogged_tables"]
+    reason = "unlogged tables and 2 partitions exclude each other: PostgreSQL 18 has no unlogged partitioned tables"
+    assert refusal.value.errors["unlogged_tables"][0].startswith(reason)
+    taken_later = prepare(cluster_18, "postgres")
+    Run.objects.filter(pk=taken_later.pk).update(options=taken_later.options | options)
+    failed = execute(taken_later)
+    assert (failed.status, failed.command) == (Status.FAILED, [])
+    assert failed.error == f"unlogged_tables: {refusal.value.errors['unlogged_tables'][0]}"
+    assert datasets.facts(cluster_18, "postgres").scale == 1
+
+
+def test_a_pgbench_18_leaves_the_partitioned_table_of_unlogged_partitions_logged(
+    cluster_18: Cluster, settings: Settings
+) -> None:
+    settings.PGBENCH = str(bindirs()["18"] / "pgbench")
+    done = execute(prepare(cluster_18, "postgres", unlogged_tables=True, partitions=2))
+    assert (done.status, done.error) == (Status.SUCCEEDED, "")
 
 
 def test_what_would_not_fit_on_the_disk_is_refused_with_both_figures(cluster: Cluster, database: str) -> None:
