@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
+from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db.models import Prefetch
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import mixins, status
 from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
@@ -32,9 +34,22 @@ from benchmarks.models import Run, RunOutput, Sample, Status
 from benchmarks.models.runs import RunQuerySet
 from benchmarks.running import cancelling
 from benchmarks.servers import targets
-from benchmarks.submission import submitting, waiting
+from benchmarks.submission import once, submitting, waiting
 from benchmarks.submission.placing import Placement
 from panel.accounts.permissions import person
+
+REPEATED = {"Idempotent-Replayed": "true"}
+REPLAYED = OpenApiResponse(
+    RunSerializer, "The run that an earlier request with this key started, as it is now; `Idempotent-Replayed: true`"
+)
+KEY = OpenApiParameter(
+    once.HEADER,
+    location=OpenApiParameter.HEADER,
+    pattern=r"^[ -~]{1,200}$",
+    description="1 to 200 printable ASCII characters of your choice, yours alone and kept for 24 hours. The same body "
+    "again: 200 and the run that it started; another body: 422; while the first request is at work: 409. What is "
+    "refused starts nothing and leaves its key free",
+)
 
 
 @contextmanager
@@ -52,9 +67,10 @@ def field_errors() -> Iterator[None]:
         raise ValidationError({"text": [str(error)]}) from error
 
 
-def submit(asked: dict[str, Any], author: User) -> Run:
-    """Queue what was asked for; the first run of it."""
-    common = {name: asked[name] for name in ("options", "engine", "name", "confirm", "thresholds")} | {"author": author}
+def submit(asked: dict[str, Any], author: User, run_id: UUID | None = None) -> Run:
+    """Queue what was asked for; the first run of it, under that id where one is given."""
+    common = {name: asked[name] for name in ("options", "engine", "name", "confirm", "thresholds")}
+    common |= {"author": author, "run_id": run_id}
     common["place"] = Placement(asked["generators"], asked["alongside"])
     target = asked["target"]
     if asked["pair"]:
@@ -89,14 +105,16 @@ class RunViewSet(
         found: RunQuerySet = runs
         return found.wholes() if self.action == "list" and not self.request.query_params.get("parent") else found
 
-    @extend_schema(request=AskedRunSerializer, responses={201: RunSerializer})
+    @extend_schema(request=AskedRunSerializer, parameters=[KEY], responses={201: RunSerializer, 200: REPLAYED})
     def create(self, request: Request) -> Response:
         """Queue a run. With `pair` or `repeat` several are queued, done one after the other; the first is answered,
-        `runs/?group=` lists them all."""
+        `runs/?group=` lists them all. With an `Idempotency-Key` a request that is sent again starts nothing more."""
         asked = AskedRunSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
+        body, author, key = asked.validated_data, person(request.user), request.headers.get(once.HEADER)
         with field_errors():
-            return self._created(submit(asked.validated_data, person(request.user)))
+            run, replayed = once.start(key, author, body, partial(submit, body, author))
+        return Response(self.get_serializer(run).data, headers=REPEATED) if replayed else self._created(run)
 
     @extend_schema(request=ImportSerializer, responses={201: RunSerializer})
     @action(detail=False, methods=["post"], url_path="import")

@@ -16,7 +16,7 @@ from benchmarks.engines import DEFAULT_ENGINE, ENGINES
 from benchmarks.errors import InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.models import Purpose, Run
 from benchmarks.scripts import rights
-from benchmarks.servers import datasets, targets, versions
+from benchmarks.servers import datasets, room, targets, versions
 from benchmarks.servers.targets import Target
 from benchmarks.spread import parting
 from benchmarks.submission import ceilings, dispatching, load_options, program_versions
@@ -42,16 +42,18 @@ def submit(
     confirm: str = "",
     place: Placement = ANYWHERE,
     thresholds: Thresholds = (),
+    run_id: uuid.UUID | None = None,
 ) -> Run:
     """A queued run against `{"pool": id, "user": role?}` or `{"cluster": id, "database": name, "user": role?}`.
 
-    `confirm` is the database's name where it had to be typed. Raises, with nothing saved: `InvalidTarget`,
-    `InvalidOptions`, `InvalidGenerators`, `Refused`, `ClusterUnreachable` (of the pools app) and `QueueDown`.
+    `confirm` is the database's name where it had to be typed; `run_id` is the id of the run (of several: of the
+    first) where it is known before. Raises, with nothing saved: `InvalidTarget`, `InvalidOptions`,
+    `InvalidGenerators`, `Refused`, `ClusterUnreachable` (of the pools app) and `QueueDown`.
     """
     aim, checked = _checked(target, options, engine, purpose, confirm, author=author, place=place)
     _require_queue()
     shared: dict[str, Any] = {"author": author, "purpose": purpose, "name": name, "group": group, "engine": engine}
-    return _enqueue(aim, checked, **shared, **place.fields(engine, purpose), thresholds=list(thresholds))
+    return _enqueue(aim, checked, run_id, **shared, **place.fields(engine, purpose), thresholds=list(thresholds))
 
 
 def submit_series(
@@ -66,6 +68,7 @@ def submit_series(
     confirm: str = "",
     place: Placement = ANYWHERE,
     thresholds: Thresholds = (),
+    run_id: uuid.UUID | None = None,
 ) -> list[Run]:
     """The same run `count` times, one after the other, as one group. Raises as `submit` does, for all or none."""
     aim, checked = _checked(target, options, engine, purpose, confirm, author=author, place=place)
@@ -73,7 +76,7 @@ def submit_series(
     shared: dict[str, Any] = {"author": author, "purpose": purpose, "name": name, "engine": engine}
     shared |= {"group": uuid.uuid4(), "thresholds": list(thresholds)} | place.fields(engine, purpose)
     with transaction.atomic():
-        return [_enqueue(aim, checked, **shared) for _ in range(count)]
+        return [_enqueue(aim, checked, None if at else run_id, **shared) for at in range(count)]
 
 
 def submit_pair(
@@ -87,6 +90,7 @@ def submit_pair(
     confirm: str = "",
     place: Placement = ANYWHERE,
     thresholds: Thresholds = (),
+    run_id: uuid.UUID | None = None,
 ) -> tuple[Run, Run]:
     """Two runs of one group that follow each other: the pool's database directly, then through the pool.
 
@@ -101,7 +105,7 @@ def submit_pair(
     shared: dict[str, Any] = {"author": author, "purpose": Purpose.LOAD, "name": name, "engine": engine}
     shared |= {"group": uuid.uuid4(), "thresholds": list(thresholds)} | place.fields(engine, Purpose.LOAD)
     with transaction.atomic():
-        return _enqueue(direct, checked, **shared), _enqueue(pooled, checked, **shared)
+        return _enqueue(direct, checked, run_id, **shared), _enqueue(pooled, checked, **shared)
 
 
 def _checked(
@@ -129,6 +133,7 @@ def _checked(
             versions.refuse_unmakeable(aim.cluster, engine, checked, program)
         if wanted is not None and purpose == Purpose.PREPARE:
             return datasets.guard_prepare(aim.cluster, aim.database, wanted, confirm), checked
+        room.guard(aim, engine, checked)
         if wanted is not None:
             datasets.guard_load(aim, wanted, confirm)
         guarding.guard(aim, checked, confirm)
@@ -139,7 +144,8 @@ def _checked(
     return aim, checked
 
 
-def _enqueue(aim: Target, options: dict[str, Any], *, name: str, **fields: Any) -> Run:
+def _enqueue(aim: Target, options: dict[str, Any], run_id: uuid.UUID | None = None, *, name: str, **fields: Any) -> Run:
+    fields |= {"pk": run_id} if run_id else {}
     with transaction.atomic():
         run = Run.objects.enqueue(**aim.fields(), options=options, name=name[:NAME_CAP], **fields)
         if run.is_spread:

@@ -236,3 +236,48 @@ def test_the_list_is_read_in_its_order_and_never_sorted(cluster, found):
     plan = Run.objects.wholes().filter(**found)[:50].explain()
     assert "USING INDEX runs_" in plan
     assert "ORDER BY" not in plan
+
+
+@pytest.fixture
+def started(monkeypatch, cluster):
+    """The bodies of which runs were started, under the ids given to them, without a server."""
+    bodies = []
+
+    def submit(body, author, run_id=None):
+        bodies.append(body)
+        return make_run(cluster, status=Status.QUEUED, **({"pk": run_id} if run_id else {}))
+
+    monkeypatch.setattr("benchmarks.api.runs.submit", submit)
+    return bodies
+
+
+def asked_with(runner, key, **body):
+    target = {"pool": "00000000-0000-0000-0000-000000000000"}
+    return runner.post(URL, {"target": target} | body, HTTP_IDEMPOTENCY_KEY=key)
+
+
+def test_a_key_sent_again_answers_the_run_that_it_started(runner, started):
+    key = uuid.uuid4().hex
+    first, again = asked_with(runner, key), asked_with(runner, key)
+    assert (first.status_code, first.headers.get("Idempotent-Replayed")) == (201, None)
+    assert (again.status_code, again.headers["Idempotent-Replayed"]) == (200, "true")
+    assert again.json() == first.json()
+    assert len(started) == 1
+
+
+def test_a_key_for_another_body_and_one_that_is_none_are_refused(runner, started):
+    key = uuid.uuid4().hex
+    asked_with(runner, key)
+    other = asked_with(runner, key, name="another")
+    assert other.status_code == 422
+    assert other.json()["detail"].startswith("this Idempotency-Key came with another body before")
+    none = asked_with(runner, "x" * 201)
+    assert (none.status_code, list(none.json())) == (400, ["Idempotency-Key"])
+    assert len(started) == 1
+
+
+def test_the_description_tells_of_the_key(runner):
+    described = runner.get("/api/schema/?format=json").json()["paths"]["/api/v1/runs/"]["post"]
+    key = next(one for one in described["parameters"] if one["name"] == "Idempotency-Key")
+    assert (key["in"], key.get("required", False), key["schema"]["pattern"]) == ("header", False, "^[ -~]{1,200}$")
+    assert {"200", "201"} <= described["responses"].keys()

@@ -1,6 +1,7 @@
 """The path of a script through the REST API alone, with real servers and a worker."""
 
 import time
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -204,6 +205,16 @@ def test_generators_are_seen_by_their_heartbeats(script: Script, worker: TestWor
     assert [(row["alive"], row["run"]) for row in found if row["name"] == "local"] == [(True, None)]
     ready = script.client.get("/healthz/ready")
     assert (ready.status_code, ready.json()["down"]) == (200, [])
+
+
+def test_a_request_sent_twice_with_its_key_starts_one_run(script: Script, cluster: Cluster, dataset: str) -> None:
+    asked = {"target": {"cluster": str(cluster.pk), "database": dataset}, "options": QUICK, "repeat": 2}
+    key = {"HTTP_IDEMPOTENCY_KEY": uuid.uuid4().hex}
+    first = script.client.post(f"{API}/runs/", asked, **key)
+    again = script.client.post(f"{API}/runs/", asked, **key)
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert again.json()["id"] == first.json()["id"]
+    assert script.get("/runs/", group=first.json()["group"])["count"] == 2
 
 
 def test_a_queue_that_is_down_saves_nothing(script: Script, cluster: Cluster, dataset: str, settings: Any) -> None:
