@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from panel.quickstart.servers import RedisServer, free_port
 from tests.installation import Installation
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PASSWORD = "browser-tests-only"
+WAIT_MS = 60_000  # far above what a page needs: only a fault waits so long, on a busy machine too
+expect.set_options(timeout=WAIT_MS)
 # What htmx says of a poll that ends because the visitor leaves the page; a refused one is "Failed to load resource".
 LEFT_WHILE_ASKING = ("htmx:afterRequest", "htmx:sendError", "htmx:sendAbort")
 MAKE_ADMIN = f"""
@@ -67,7 +69,7 @@ class Web:
 
     def _answers(self) -> bool:
         try:
-            with urllib.request.urlopen(f"{self.url}/healthz/live", timeout=5) as answer:
+            with urllib.request.urlopen(f"{self.url}/healthz/live", timeout=30) as answer:
                 return answer.status == 200
         except OSError:
             return False
@@ -130,7 +132,7 @@ def visit(chromium: Browser, installation: Installation) -> Iterator[Callable[..
         viewport = {"width": 1440, "height": 900}
         contexts.append(chromium.new_context(**{"base_url": installation.url, "viewport": viewport, **words}))
         page = contexts[-1].new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(WAIT_MS)
         return page
 
     yield open_page

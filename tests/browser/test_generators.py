@@ -37,8 +37,8 @@ def test_a_run_over_three_generators_is_watched_as_one(
     wait_for_points(visitor, 3)
     parts = visitor.locator("#parts tbody tr")
     expect(parts).to_have_count(3)
-    expect(parts.first).to_contain_text(re.compile("running|succeeded"), timeout=20_000)
-    expect(visitor.locator("#result-title")).to_be_visible(timeout=40_000)
+    expect(parts.first).to_contain_text(re.compile("running|succeeded"))
+    expect(visitor.locator("#result-title")).to_be_visible()
     expect(visitor.locator("#run-head")).to_contain_text("succeeded")
     expect(visitor.locator("#parts")).to_contain_text("started within")
     assert [parts.nth(at).locator("td").nth(2).inner_text() for at in range(3)] == ["3", "2", "2"]

@@ -55,7 +55,7 @@ def make_the_pool(page: Page, database: str, user: str) -> None:
     page.locator("[name=user]").select_option(user)
     page.get_by_label("Size", exact=True).fill("2")
     page.get_by_role("button", name="Make the pool").click()
-    expect(page.locator("#pool-state")).to_have_text("applied", timeout=30_000)
+    expect(page.locator("#pool-state")).to_have_text("applied")
 
 
 def drop(page: Page, cluster: str, noun: str, name: str) -> None:

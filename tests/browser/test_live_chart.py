@@ -59,7 +59,7 @@ def test_points_arrive_and_the_end_shows_the_result_where_one_is(page, web):
         wait_for_points(page, 10)
         expect(page.locator("#run-head")).to_contain_text("running")
         expect(page.locator("#result-title")).to_have_count(0)
-        expect(page.locator("#result-title")).to_be_visible(timeout=15_000)
+        expect(page.locator("#result-title")).to_be_visible()
     assert times(page) == all_times(40)
     expect(page.locator("#run-head")).to_contain_text("succeeded")
     expect(page.locator("#run-result")).to_contain_text("1,23")
@@ -74,8 +74,8 @@ def test_a_restarted_web_process_leaves_neither_hole_nor_double(page, web):
         expect(page.locator("[data-link-state]")).to_have_text("reconnecting…")
         time.sleep(0.5)
         web.start()  # on a busy machine the run may end before this is done: the end has to arrive all the same
-        expect(page.locator("[data-link-state]")).not_to_have_text("reconnecting…", timeout=20_000)
-        expect(page.locator("#result-title")).to_be_visible(timeout=20_000)
+        expect(page.locator("[data-link-state]")).not_to_have_text("reconnecting…")
+        expect(page.locator("#result-title")).to_be_visible()
     assert times(page) == all_times(90)
     assert page.evaluate("window.untouched")
 
@@ -85,7 +85,7 @@ def test_a_reload_goes_on_where_it_was(page, web):
         watch(page, web, run_id)
         wait_for_points(page, 10)
         page.reload()
-        expect(page.locator("#result-title")).to_be_visible(timeout=15_000)
+        expect(page.locator("#result-title")).to_be_visible()
         assert times(page) == all_times(40)
     page.reload()
     wait_for_points(page, 40)
@@ -103,7 +103,7 @@ def test_a_sample_is_told_once_it_stands_in_the_chart(page, web):
                  window.pooldeckRun.stack.charts[0].chart.data.datasets[0].data.at(-1).x]));
             }"""
         )
-        expect(page.locator("#result-title")).to_be_visible(timeout=15_000)
+        expect(page.locator("#result-title")).to_be_visible()
     told = page.evaluate("window.told")
     assert len(told) > 15
     assert all(drawn >= t and points >= round(t / EVERY_S) for t, _, points, drawn in told)
@@ -113,7 +113,7 @@ def test_a_sample_is_told_once_it_stands_in_the_chart(page, web):
 def test_single_points_are_dots_until_a_line_shows_them(page, web):
     with talking(web, 8) as run_id:
         watch(page, web, run_id)
-        expect(page.locator("#result-title")).to_be_visible(timeout=15_000)
+        expect(page.locator("#result-title")).to_be_visible()
     radii = "window.pooldeckRun.stack.charts[0].chart.getDatasetMeta(0).data.map((point) => point.options.radius)"
     assert page.evaluate(radii) == [0] * 8
 
@@ -121,7 +121,7 @@ def test_single_points_are_dots_until_a_line_shows_them(page, web):
 def test_the_log_is_filtered(page, web):
     with talking(web, 20) as run_id:
         watch(page, web, run_id)
-        expect(page.locator("#result-title")).to_be_visible(timeout=15_000)
+        expect(page.locator("#result-title")).to_be_visible()
     expect(page.locator("[data-log]")).to_contain_text("line 20")
     page.fill("[data-log-filter]", "line 20")
     expect(page.locator("[data-log]")).to_have_text("line 20")
@@ -132,7 +132,7 @@ def test_the_log_is_filtered(page, web):
 def test_dragging_zooms_all_charts_and_undo_brings_them_back(page, web):
     with talking(web, 40) as run_id:
         watch(page, web, run_id)
-        expect(page.locator("#result-title")).to_be_visible(timeout=15_000)
+        expect(page.locator("#result-title")).to_be_visible()
     box = page.locator('[data-chart="tps"] canvas').bounding_box()
     page.locator('[data-chart="tps"] canvas').scroll_into_view_if_needed()
     box = page.locator('[data-chart="tps"] canvas').bounding_box()
@@ -151,6 +151,6 @@ def test_dragging_zooms_all_charts_and_undo_brings_them_back(page, web):
 def test_the_time_axes_of_all_charts_line_up(page, web):
     with talking(web, 5) as run_id:
         watch(page, web, run_id)
-        expect(page.locator("#result-title")).to_be_visible(timeout=15_000)
+        expect(page.locator("#result-title")).to_be_visible()
     edges = page.evaluate("window.pooldeckRun.stack.charts.map(({ chart: { chartArea: a } }) => [a.left, a.right])")
     assert edges[0] == edges[1]

@@ -53,7 +53,7 @@ def test_each_chart_comes_up_with_points_while_the_load_is_on(visitor: Page, ins
     log_in(visitor, installation)
     made = start(installation, duration=10)
     visitor.goto(f"/runs/{made}/")
-    expect(visitor.locator("#result-title")).to_be_visible(timeout=40_000)
+    expect(visitor.locator("#result-title")).to_be_visible()
     finished(installation, made)
     for key in shown(visitor):
         visitor.locator(f'[data-chart="{key}"]').scroll_into_view_if_needed()

@@ -41,7 +41,7 @@ def test_a_changed_setting_is_found_saved_and_seen_live(page: Page, pooler: dict
     page.locator("[name=max_client_conn]").fill("437")
     page.locator("[name=listen_backlog]").evaluate("field => { field.value = '512' }")
     page.get_by_role("button", name="Save and apply").click()
-    expect(page.get_by_text("1 setting waits for a restart of the program")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("1 setting waits for a restart of the program")).to_be_visible()
     expect(page.get_by_text("systemctl restart pgbouncer")).to_be_visible()
     page.reload()
     row = page.locator(".pd-setting", has=page.locator("[name=max_client_conn]"))
@@ -85,7 +85,7 @@ def test_a_certificate_and_its_key_are_uploaded_together(page: Page, pooler: dic
     page.get_by_role("button", name="Save and apply").click()
     expect(page.get_by_text("pooler.example").first).to_be_visible()
     expect(page.get_by_text("SHA-256 of its public half")).to_be_visible()
-    expect(page.locator("#settings-state .alert")).to_have_count(0, timeout=30_000)
+    expect(page.locator("#settings-state .alert")).to_have_count(0)
     assert "PRIVATE KEY" not in page.content()
 
 
@@ -95,7 +95,7 @@ def test_a_reloadable_setting_is_pending_and_then_live_on_the_console(page: Page
     with page.expect_response(lambda answer: answer.url.endswith("/settings/") and answer.ok) as shown:
         page.get_by_role("button", name="Save and apply").click()
     assert "Saved, and not live yet" in shown.value.text()
-    expect(page.locator("#settings-state .alert")).to_have_count(0, timeout=30_000)
+    expect(page.locator("#settings-state .alert")).to_have_count(0)
     page.goto(f"/poolers/{pooler['id']}/console/config/?q=query_wait_timeout")
     expect(page.locator("#console-table").get_by_role("row").nth(1)).to_contain_text("77")
 
@@ -116,7 +116,7 @@ def test_a_pool_takes_further_settings_of_its_pooler(page: Page, installation: I
     page.get_by_text("Further settings").click()
     page.locator("[name=further_reserve_pool]").fill("2")
     page.get_by_role("button", name="Save and apply").click()
-    expect(page.locator("#pool-state")).to_have_text("applied", timeout=30_000)
+    expect(page.locator("#pool-state")).to_have_text("applied")
     expect(page.locator(".pd-facts dd", has_text="reserve_pool")).to_contain_text("2")
     page.goto(f"/poolers/{pool['pooler']}/console/databases/?q=furthered")
     expect(page.locator("#console-table").get_by_role("columnheader", name="reserve_pool")).to_be_visible()

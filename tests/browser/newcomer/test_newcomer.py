@@ -28,7 +28,7 @@ def make_pool(page: Page, name: str) -> None:
     expect(page.locator("[data-budget-line]")).to_contain_text("free")
     page.get_by_role("button", name="Make the pool").click()
     expect(page.get_by_role("heading", name=re.compile(name))).to_be_visible()
-    expect(page.locator("main")).to_contain_text("applied", timeout=30_000)
+    expect(page.locator("main")).to_contain_text("applied")
 
 
 def copied_uri(page: Page) -> str:
@@ -65,12 +65,12 @@ def test_a_newcomer_makes_a_pool_uses_it_and_measures_it(page: Page, installatio
     assert (done.stdout, done.stderr) == ("app|app\n", ""), uri.rpartition("@")[2]
 
     start_both(page)
-    page.wait_for_function("() => Number(document.querySelector('[data-run-id]').dataset.points) >= 2", timeout=30_000)
+    page.wait_for_function("() => Number(document.querySelector('[data-run-id]').dataset.points) >= 2")
     seen = points(page)
     page.wait_for_function(f"() => Number(document.querySelector('[data-run-id]').dataset.points) > {seen}")
     compare = page.get_by_role("link", name="Compare the pair")
-    expect(compare).to_be_visible(timeout=30_000)
-    expect(page.locator("#run-head")).to_have_attribute("data-run-status", "succeeded", timeout=30_000)
+    expect(compare).to_be_visible()
+    expect(page.locator("#run-head")).to_have_attribute("data-run-status", "succeeded")
 
     compare.click()
     page.wait_for_load_state()

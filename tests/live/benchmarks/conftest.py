@@ -216,7 +216,7 @@ def execute(run: Run) -> Run:
     return wait_for(run, ended)
 
 
-def wait_for(run: Run, condition: Callable[[Run], bool], seconds: float = 15.0) -> Run:
+def wait_for(run: Run, condition: Callable[[Run], bool], seconds: float = 60.0) -> Run:
     """The run once it meets the condition; fails at the deadline with what it was."""
     deadline = time.monotonic() + seconds
     while not condition(found := Run.objects.get(pk=run.pk)):

@@ -31,7 +31,7 @@ def test_a_direct_run_succeeds_with_samples_summary_and_output(submit: Submit, p
     assert run.client_version.startswith("15")
     assert run.server_version == version_of(postgres)
     samples = list(run.samples.all())
-    assert 2 <= len(samples) <= 3
+    assert 1 <= len(samples) <= 3
     assert all(sample.tps > 100 and sample.latency_ms > 0 for sample in samples)
     output = RunOutput.objects.get(run=run)
     assert "tps = " in output.stdout

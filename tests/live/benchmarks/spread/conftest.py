@@ -98,7 +98,7 @@ def three(
             worker.log_path.unlink()
             worker.start()
     begun = {name: len(worker.log) for name, worker in lasting_three.items()}
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while {one.name for one in listing.alive()} < set(NAMES):
         assert time.monotonic() < deadline, "not all generators were heard"
         time.sleep(0.1)
