@@ -20,7 +20,8 @@ end was seen. All `t` are seconds since the load began; a figure that was not to
   - `host`, where the server runs on the generator's own host: `cpu_percent waiting_percent` (100: all cores),
     `memory_free_bytes memory_available_bytes page_cache_bytes`, `read_bytes_per_s written_bytes_per_s` of its disks.
   - `generator`: `cpu_percent` of the load's processes (100: one core), `busy_percent` of what their `threads` can use,
-    `pooler_cpu_percent` of a PgBouncer on the same host, `host_cpu_percent` (100: all cores).
+    `pooler_cpu_percent` of a PgBouncer on the same host, `service_cpu_percent` of the products service of an HTTP run,
+    `host_cpu_percent` (100: all cores).
 - `state`, `log`, `end`: where the run is, what its program says, and how it ended."""
 
 

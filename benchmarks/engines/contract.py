@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Value = int | float | bool | str
-PASSFILE, ROOT_CERTIFICATE = "pgpass", "root.crt"  # in the private home of a run
+# In the private home of a run; the last names the process of what an engine runs beside its load.
+PASSFILE, ROOT_CERTIFICATE, SERVICE_PID = "pgpass", "root.crt", "service.pid"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,7 @@ class Words:
     worker: str = "client"
     interval: str = "progress line"
     busier: str = "use more threads"  # the remedy where the program itself was the limit
+    service: str = ""  # what an engine runs beside its load
     stream: str = "stderr"  # where it says what goes on, line by line
     starts_within_s: float = 0.0  # before its load begins, on a busy host
     slow_start_s: float = 0.0  # of the load's own duration, before its first request

@@ -93,6 +93,10 @@ _CHARTS: tuple[tuple[str, str, str, list[tuple[str, Value]]], ...] = (
         "Generator: processors",
         "percent of one core",
         LookKind.GENERATOR,
-        [("the load", _named("cpu_percent")), ("the pooler", _named("pooler_cpu_percent"))],
+        [
+            ("the load", _named("cpu_percent")),
+            ("the pooler", _named("pooler_cpu_percent")),
+            ("the service", _named("service_cpu_percent")),
+        ],
     ),
 )

@@ -1,11 +1,16 @@
-"""Looks once a second at what the load itself takes of the processors, and the PgBouncer it goes through, if here."""
+"""Looks once a second at what the load itself takes of the processors, and what is here of what it goes through.
+
+That is the PgBouncer of the run, and a service that the engine runs beside its load.
+"""
 
 import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from benchmarks.engines.contract import SERVICE_PID
 from benchmarks.models import LookKind
 from benchmarks.overlays import proc, seconds
 from benchmarks.overlays.contract import Overlay, Seen
@@ -25,6 +30,7 @@ class Reading:
     threads: int
     host: HostTimes
     poolers: dict[int, float] = field(default_factory=dict)
+    service: dict[int, float] = field(default_factory=dict)
 
 
 @contextmanager
@@ -41,6 +47,7 @@ class _Generator:
     def __init__(self, overlay: Overlay) -> None:
         self.overlay, self.cores = overlay, os.cpu_count() or 1
         self.pids: tuple[int, ...] = ()
+        self.service = _pid_in(overlay.home / SERVICE_PID)
         self.listed_at, self.looks = 0.0, 0
         self.before: Reading | None = None
 
@@ -63,6 +70,7 @@ class _Generator:
             sum(threads for _, threads in load.values()),
             proc.host_times((PROC / "stat").read_text()),
             {pid: used for pid, (used, _) in _times(self.overlay.sight.pooler_pids)},
+            {pid: used for pid, (used, _) in _times(self.service)},
         )
 
 
@@ -70,7 +78,8 @@ def figures(before: Reading, now: Reading, cores: int) -> Figures:
     """What was taken between two readings, in percent of one core.
 
     `cpu_percent` is the load's, `busy_percent` its share of what its threads can use of the cores that there are,
-    `pooler_cpu_percent` that of the busiest PgBouncer process; of `host_cpu_percent` 100 is all cores of the host.
+    `pooler_cpu_percent` that of the busiest PgBouncer process, `service_cpu_percent` that of what the engine runs
+    beside its load; of `host_cpu_percent` 100 is all cores of the host.
     """
     elapsed_s = now.at - before.at
     load = sum(_taken(before.load, now.load).values())
@@ -84,12 +93,22 @@ def figures(before: Reading, now: Reading, cores: int) -> Figures:
     }
     if poolers := _taken(before.poolers, now.poolers):
         found["pooler_cpu_percent"] = round(100 * max(poolers.values()) / elapsed_s, 1)
+    if service := _taken(before.service, now.service):
+        found["service_cpu_percent"] = round(100 * sum(service.values()) / elapsed_s, 1)
     return found
 
 
 def _taken(before: dict[int, float], now: dict[int, float]) -> dict[int, float]:
     """Seconds by process that lives; one that came meanwhile took all of its own."""
     return {pid: used - before.get(pid, 0.0) for pid, used in now.items()}
+
+
+def _pid_in(path: Path) -> tuple[int, ...]:
+    """The process that a file names; none without one."""
+    try:
+        return (int(path.read_text()),)
+    except OSError:
+        return ()
 
 
 def _times(pids: Iterable[int]) -> Iterator[tuple[int, tuple[float, int]]]:

@@ -7,6 +7,7 @@ from benchmarks.engines import engine
 from benchmarks.models import Look, LookKind, Run
 
 FULL_PERCENT = 80.0  # of a core: beyond it the program itself holds the load up
+SERVICE_FULL_PERCENT = 90.0  # of the one core of a service: it answers one request after the other
 SETTLED_S = 1.0  # looks before are of the start, when clients connect
 
 
@@ -46,7 +47,7 @@ class Tally:
             for name, figure in (("queue_ms", "wait_ms"), ("service_ms", "service_ms")):
                 self._mean(name).take(figures.get(figure), figures.get("transactions_per_s") or 0.0)
         if look.kind == LookKind.GENERATOR:
-            for name in ("cpu_percent", "busy_percent", "pooler_cpu_percent"):
+            for name in ("cpu_percent", "busy_percent", "pooler_cpu_percent", "service_cpu_percent"):
                 self._mean(name).take(figures.get(name))
 
     def _mean(self, name: str) -> _Mean:
@@ -71,5 +72,11 @@ class Tally:
             said.append(
                 f"PgBouncer took {taken:.0f} % of the one core that a process of it can use: it may be the limit, "
                 "not the server; let several share its port (so_reuseport)"
+            )
+        if (taken := found.get("service_cpu_percent", 0.0)) > SERVICE_FULL_PERCENT:
+            said.append(
+                f"{words.service} took {taken:.0f} % of the one core that its process can use: it may be the limit, "
+                "not the server; compare its kinds of connection with each other, or use several generators, each of "
+                "which has a service of its own"
             )
         return said

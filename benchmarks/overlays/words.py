@@ -29,6 +29,8 @@ def _processors(found: dict[str, Any]) -> Iterator[Told]:
         yield "Processors taken by the load", sentence
     if "pooler_cpu_percent" in found:
         yield "Processor taken by PgBouncer", f"{found['pooler_cpu_percent']:.0f} % of the one core a process can use"
+    if "service_cpu_percent" in found:
+        yield "Processor taken by the service", f"{found['service_cpu_percent']:.0f} % of the one core it can use"
 
 
 def _checkpoints(found: dict[str, Any]) -> Iterator[Told]:

@@ -8,6 +8,7 @@ from benchmarks.running.recording import Recorder
 from benchmarks.running.runner import Ending, Stopped, incomplete
 from benchmarks.spread import summaries
 
+WORST_FIRST = (Validity.INCOMPLETE, Validity.SUSPECT, Validity.VALID)
 APART_MS = 250.0  # beyond which the first or last second of the merged figures is not of all generators
 
 
@@ -43,15 +44,18 @@ def start_of(parts: list[Run]) -> dict[str, Any]:
 
 
 def verdict(run: Run, parts: list[Run]) -> tuple[Validity, list[str]]:
-    """The least valid of the parts decides, each with its reasons; so does a start that was none."""
+    """The least valid of the parts decides, each with its reasons; so does a start that was none.
+
+    What limited the load of a valid part is among its reasons, and leaves it valid.
+    """
     reasons = [f"{part.generator}: {reason}" for part in parts for reason in part.reasons]
+    validities = {Validity(part.validity) for part in parts}
     spread_ms = start_of(parts).get("spread_ms")
     if spread_ms is None or spread_ms > APART_MS:
+        validities.add(Validity.SUSPECT)
         apart = "at times unknown" if spread_ms is None else f"{spread_ms:,.0f} ms apart"
         reasons.append(f"the loads began {apart}, so the first and last seconds are not of all generators")
-    if any(part.validity == Validity.INCOMPLETE for part in parts):
-        return Validity.INCOMPLETE, reasons
-    return (Validity.SUSPECT if reasons else Validity.VALID), reasons
+    return next(least for least in WORST_FIRST if least in validities), reasons
 
 
 def summary(run: Run, parts: list[Run]) -> dict[str, Any]:

@@ -146,6 +146,7 @@ export function chartsOf(rows) {
         cores("the load", "--chart-1", "cpu_percent"),
         cores("of what its threads can use", "--chart-4", "busy_percent", { dashed: true }),
         cores("PgBouncer", "--chart-3", "pooler_cpu_percent", optional),
+        cores("the products service", "--chart-2", "service_cpu_percent", optional),
         cores("the whole host, of all cores", OTHER, "host_cpu_percent"),
       ],
     },

@@ -9,6 +9,7 @@ WORDS = Words(
     worker="worker",
     interval="interval line",
     busier="run it from several generators",
+    service="the products service",
     stream="stdout",
     starts_within_s=20.0,
 )

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from queue import Empty, Queue
 from typing import TYPE_CHECKING
 
+from benchmarks.engines.contract import SERVICE_PID
 from benchmarks.engines.http import addresses
 from benchmarks.engines.http.command import TARGET, service_command
 from benchmarks.engines.http.options import aim_of
@@ -44,6 +45,7 @@ def around(held: "Held") -> Iterator[None]:
     )
     service = LoadProcess(words.argv, words.env, held.home, Queue(QUEUED_EVENTS))
     try:
+        private_homes.put(held.home / SERVICE_PID, str(service.pid))
         port = _port(held, service)
         _aim(held, f"http://127.0.0.1:{port}{aim_of(held.run.options)}", "127.0.0.1")
         yield

@@ -27,7 +27,13 @@ def test_a_process_that_came_meanwhile_took_all_of_its_own():
     assert figures(BEFORE, now, cores=2)["cpu_percent"] == 50.0
 
 
+def test_a_service_beside_the_load_is_told_apart_from_it():
+    before = Reading(10.0, {7: 1.0}, 1, BEFORE.host, service={8: 3.0})
+    found = figures(before, Reading(12.0, {7: 1.5}, 1, BEFORE.host, service={8: 4.9}), cores=2)
+    assert (found["cpu_percent"], found["service_cpu_percent"]) == (25.0, 95.0)
+
+
 def test_a_load_without_a_pooler_here_tells_none():
     found = figures(BEFORE, Reading(11.0, {7: 1.5}, 2, BEFORE.host), cores=2)
-    assert "pooler_cpu_percent" not in found
+    assert not {"pooler_cpu_percent", "service_cpu_percent"} & set(found)
     assert found["host_cpu_percent"] is None

@@ -55,3 +55,22 @@ def test_a_program_that_is_the_limit_is_named(busy, pooler, said):
     figures = {"cpu_percent": busy, "busy_percent": busy, "pooler_cpu_percent": pooler}
     warnings = tallied((LookKind.GENERATOR, 2.0, figures)).warnings(Run(engine="pgbench"))
     assert [text[: len(start)] for text, start in zip(warnings, said, strict=True)] == said
+
+
+@pytest.mark.parametrize(
+    ("taken", "said"),
+    [
+        (90.0, []),
+        (
+            97.4,
+            [
+                "the products service took 97 % of the one core that its process can use: it may be the limit, not the "
+                "server; compare its kinds of connection with each other, or use several generators, each of which has "
+                "a service of its own"
+            ],
+        ),
+    ],
+)
+def test_a_service_that_is_the_limit_is_named(taken, said):
+    tally = tallied((LookKind.GENERATOR, 2.0, {"service_cpu_percent": taken}))
+    assert (tally.found(), tally.warnings(Run(engine="http"))) == ({"service_cpu_percent": taken}, said)

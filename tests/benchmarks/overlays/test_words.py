@@ -10,6 +10,7 @@ def test_all_that_was_seen_is_told():
         "cpu_percent": 93.2,
         "busy_percent": 46.6,
         "pooler_cpu_percent": 71.0,
+        "service_cpu_percent": 97.4,
         "checkpoints_timed": 0,
         "checkpoints_requested": 2,
         "hidden": "wait events: grant pg_monitor",
@@ -22,6 +23,7 @@ def test_all_that_was_seen_is_told():
         ),
         ("Processors taken by the load", "93 % of a core, 47 % of what its threads can use"),
         ("Processor taken by PgBouncer", "71 % of the one core a process can use"),
+        ("Processor taken by the service", "97 % of the one core it can use"),
         ("Checkpoints that began", "2 requested"),
         ("Hidden from the panel", "wait events: grant pg_monitor"),
     ]

@@ -53,6 +53,12 @@ def test_the_least_valid_part_decides_with_its_reasons(whole):
     assert end(whole, doubtful, broken).values["validity"] == Validity.INCOMPLETE
 
 
+def test_what_limited_a_valid_part_is_told_and_leaves_the_whole_valid(whole):
+    limited = a_part(whole, "west", reasons=["pgbench itself took 92 %"])
+    found = end(whole, a_part(whole, "east"), limited)
+    assert (found.values["validity"], found.values["reasons"]) == (Validity.VALID, ["west: pgbench itself took 92 %"])
+
+
 @pytest.mark.parametrize(
     ("start", "words"),
     [
