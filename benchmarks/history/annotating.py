@@ -21,6 +21,13 @@ def split(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
+def check_tags(tags: Iterable[str]) -> list[str]:
+    """The tags without blanks and each once; raises `InvalidNote` where they can't be kept."""
+    wanted = list(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
+    _check(None, wanted)
+    return wanted
+
+
 def annotate(run: Run, *, note: str | None = None, tags: Iterable[str] | None = None, name: str | None = None) -> None:
     """Write what is given and leave the rest; raises `InvalidNote` with nothing written."""
     wanted = None if tags is None else list(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
@@ -58,7 +65,10 @@ def baseline_of(run: Run) -> Run | None:
 
 
 def _same_target(run: Run) -> RunQuerySet:
-    return Run.objects.filter(cluster=run.cluster_id, database=run.database, pool=run.pool_id, engine=run.engine)
+    """The runs on what it was aimed at; once that is removed, on what was called so: nothing else tells it apart."""
+    there = {"cluster": run.cluster_id, "pool": run.pool_id, "pooled": run.pooled, "database": run.database}
+    called = {"target_label": run.target_label} if run.removed else {}
+    return Run.objects.filter(**there, **called, engine=run.engine)
 
 
 def _check(note: str | None, tags: list[str] | None) -> None:

@@ -260,6 +260,26 @@ class Run(models.Model):
         return len(self.wanted_generators) > 1
 
     @property
+    def went_through_pool(self) -> bool:
+        """Whether its load went through a pool, which may be gone by now."""
+        return self.pooled or self.pool_id is not None
+
+    @property
+    def way(self) -> str:
+        """How its figures came about, in one word."""
+        return "imported" if self.purpose == Purpose.IMPORT else "pooled" if self.went_through_pool else "direct"
+
+    @property
+    def removed(self) -> str:
+        """What it was aimed at and is there no longer, by its name then; empty where all is."""
+        if self.purpose == Purpose.IMPORT or not self.target_label:
+            return ""
+        if self.pooled and self.pool_id is None:
+            return f"pool {self.target_label}"
+        gone = self.cluster_id is None and self.pool_id is None
+        return f"cluster {self.target_label.removesuffix(f'/{self.database}')}" if gone else ""
+
+    @property
     def waits_to_be_taken_up(self) -> bool:
         """Whether it is a part whose generator has not come for it yet."""
         return self.parent_id is not None and self.status == Status.STARTING and self.started_at is None

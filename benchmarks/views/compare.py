@@ -60,5 +60,4 @@ def _is_valid(run: Run) -> bool:
 
 
 def _label(run: Run) -> str:
-    way = "imported" if run.purpose == Purpose.IMPORT else "pooled" if run.pool_id else "direct"
-    return f"run {run.number} ({way})"
+    return f"run {run.number} ({run.way})"

@@ -112,7 +112,7 @@ _OF_LOOKS = (
 def charts_of(run: Run, course: dict[str, Any]) -> list[Chart]:
     """The charts that a run has or, while it goes on, may come to have."""
     kinds = {"", *course["looks"]} if run.is_final else {"", *LookKind.values}
-    if run.pool_id or course["pool"]["rows"]:
+    if run.went_through_pool or course["pool"]["rows"]:
         kinds.add(POOL)
     else:
         kinds.discard(LookKind.POOLER)

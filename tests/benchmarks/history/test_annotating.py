@@ -6,7 +6,7 @@ from benchmarks.errors import IllegalTransition
 from benchmarks.history import annotating
 from benchmarks.history.annotating import InvalidNote
 from benchmarks.models import Run, Tag
-from tests.pools.records import a_cluster
+from tests.pools.records import a_cluster, a_pool
 
 pytestmark = pytest.mark.django_db
 
@@ -65,3 +65,23 @@ def test_one_baseline_of_a_target(cluster):
 def test_doubtful_figures_are_no_baseline(cluster):
     with pytest.raises(IllegalTransition, match="is not valid: its figures are nothing to measure others by"):
         annotating.pin(a_run(cluster, validity="suspect"))
+
+
+def test_the_baseline_of_a_pool_that_is_gone_is_not_that_of_its_cluster():
+    pool = a_pool()
+    pooled = a_run(pool.cluster, pool=pool, pooled=True, target_label="web on front")
+    direct = a_run(pool.cluster, target_label="demo/shop")
+    annotating.pin(pooled)
+    pool.delete()
+    assert annotating.baseline_of(direct) is None
+    annotating.pin(direct)
+    assert Run.objects.filter(is_baseline=True).count() == 2
+
+
+def test_runs_whose_clusters_are_gone_are_told_apart_by_name():
+    first, second = a_run(None, target_label="north/shop"), a_run(None, target_label="south/shop")
+    again = a_run(None, target_label="north/shop")
+    for run in (first, second):
+        annotating.pin(run)
+    assert annotating.baseline_of(again) == first
+    assert Run.objects.filter(is_baseline=True).count() == 2

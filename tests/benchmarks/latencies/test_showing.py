@@ -41,6 +41,7 @@ def test_repeats_are_the_valid_runs_of_the_group_that_did_the_same():
     a_finished_run(group=group, validity=Validity.INCOMPLETE)
     a_finished_run(group=group, options=the_options(clients=3))
     a_finished_run(group=group, database="other")
+    a_finished_run(group=group, pooled=True)  # its pool was removed
     a_finished_run()
     assert repeats_of(alike[0]) == alike
 
