@@ -46,6 +46,7 @@ class SettingFindingSerializer(serializers.Serializer[Any]):
 class ProfileVerdictSerializer(serializers.Serializer[Any]):
     """A profile before a server."""
 
+    refusal = serializers.CharField(help_text="Why the panel's role could put none in force; empty: it could")
     findings = SettingFindingSerializer(many=True)
     warnings = serializers.ListField(child=serializers.CharField(), help_text="The memory budget's among them")
     to_restart = serializers.ListField(child=serializers.CharField(), help_text="What takes a restart")
@@ -88,5 +89,5 @@ class ProfileViewSet(ModelViewSet[SettingsProfile]):
         cluster = get_object_or_404(Cluster, pk=asked)
         verdict = checking.check(cluster, self.get_object().values)
         may_restart = restarting.command_for(cluster) is not None
-        found = {name: getattr(verdict, name) for name in ("findings", "warnings", "to_restart")}
+        found = {name: getattr(verdict, name) for name in ("refusal", "findings", "warnings", "to_restart")}
         return Response(ProfileVerdictSerializer(found | {"may_restart": may_restart}).data)

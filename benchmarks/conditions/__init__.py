@@ -50,7 +50,8 @@ def _conditions_of(run: Run) -> Sequence[Callable[[Held], AbstractContextManager
 
 def doubts(found: dict[str, Any]) -> list[str]:
     """Why the figures of a run are not to be relied on, from what its conditions noted."""
-    said, idle = [], found.get("idle", {})
+    said: list[str] = [*found.get("settings_profile", {}).get("left", [])]
+    idle = found.get("idle", {})
     if closed := idle.get("closed_by_others"):
         were = "was" if closed == 1 else "were"
         said.append(

@@ -22,9 +22,9 @@ def guard(target: Target, options: dict[str, Any], confirm: str = "") -> None:
             f"cluster {target.cluster.name} is protected, and the settings profile {name} changes it for the time of "
             f"the run: type the database's name, {target.database}, to go on"
         )
-    verdict = checking.check(target.cluster, profile.values)
+    verdict = checking.check(target.cluster, profile.values, role=target.login, database=target.database)
     if verdict.problems:
-        raise InvalidOptions({"settings_profile": [f"{name}: {problem}" for problem in verdict.problems.values()]})
+        raise InvalidOptions({"settings_profile": [f"{name}: {problem}" for problem in verdict.problems]})
     if verdict.to_restart and restarting.command_for(target.cluster) is None:
         raise InvalidOptions({"settings_profile": [_why_no_restart(name, verdict, target)]})
 

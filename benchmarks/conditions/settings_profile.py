@@ -28,3 +28,5 @@ def in_force(held: Held) -> Iterator[None]:
         yield
     finally:
         applying.take_back(row)
+        if row.error:
+            held.tell(row.error)

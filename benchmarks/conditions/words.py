@@ -20,7 +20,7 @@ def _ping(found: dict[str, Any]) -> str:
 
 def _profile(found: dict[str, Any]) -> str:
     values = ", ".join(f"{name} = {value}" for name, value in found["values"].items())
-    return "; ".join([f"{found['name']}: {values}", *found.get("warnings", [])])
+    return "; ".join([f"{found['name']}: {values}", *found.get("warnings", []), *found.get("left", [])])
 
 
 def _idle(found: dict[str, Any]) -> str:

@@ -29,7 +29,8 @@ class SettingsProfile(models.Model):
 class AppliedProfile(models.Model):
     """A profile that a run put in force; written before the server is touched, and closed once all is as it was.
 
-    `before` holds what ALTER SYSTEM had set for each name (None: nothing), which is what has to come back.
+    `before` holds what ALTER SYSTEM had set for each name (None: nothing), which is what has to come back. `error` says
+    why it has not yet; once it has, what was left as it is because somebody else had changed it meanwhile.
     """
 
     run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="applied_profile", primary_key=True)

@@ -5,8 +5,10 @@ What ALTER SYSTEM had set before stands in the database before the server is tou
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from datetime import datetime
+from typing import TypeVar
 
 import psycopg
 from django.utils import timezone
@@ -14,13 +16,16 @@ from psycopg import sql
 
 from benchmarks.errors import Refused
 from benchmarks.models import AppliedProfile, Run
-from benchmarks.profiles import checking, restarting
-from benchmarks.profiles.values import Known, read
+from benchmarks.profiles import allowed, checking, overriding, restarting
+from benchmarks.profiles.values import read
+from benchmarks.servers.targets import Target
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster
 from pools.servers import postgres
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
+Wanted = Mapping[str, str | None]  # what ALTER SYSTEM is to hold by name; None: nothing
 
 APPLICATION_NAME = "pooldeck-profiles"
 IN_FORCE_WITHIN_S = 10.0
@@ -43,9 +48,10 @@ def put_in_force(run: Run, cluster: Cluster, values: Mapping[str, str]) -> Appli
 
     The row that it answers is closed by `take_back`.
     """
-    verdict = checking.check(cluster, values)
+    login = Target(cluster, run.database, pool=run.pool, role=run.role).login
+    verdict = checking.check(cluster, values, role=login, database=run.database)
     if verdict.problems:
-        raise Refused("; ".join(verdict.problems.values()))
+        raise Refused("; ".join(verdict.problems))
     if other := standing_on(cluster):
         raise Refused(f"the settings profile of {other.run} is still in force on {cluster.name}: wait until it is not")
     if verdict.to_restart and restarting.command_for(cluster) is None:
@@ -57,7 +63,10 @@ def put_in_force(run: Run, cluster: Cluster, values: Mapping[str, str]) -> Appli
         before = _in_auto_conf(connection, list(values))
     row = AppliedProfile.objects.create(run=run, cluster=cluster, values=dict(values), before=before)
     try:
-        _bring(cluster, values, restart=bool(verdict.to_restart))
+        told_at = _tell(cluster, values)
+        if verdict.to_restart:
+            _restart(cluster, values)
+        _verify(cluster, values, told_at, UP_WITHIN_S if verdict.to_restart else IN_FORCE_WITHIN_S)
     except BaseException:
         take_back(row)
         raise
@@ -65,11 +74,14 @@ def put_in_force(run: Run, cluster: Cluster, values: Mapping[str, str]) -> Appli
 
 
 def take_back(row: AppliedProfile) -> bool:
-    """Bring back what was before; whether it is now. A failure stands in the row, and a later look tries again."""
+    """Bring back what was before; whether it is now. A failure stands in the row, and a later look tries again.
+
+    What somebody else changed meanwhile stays theirs: row and run say so.
+    """
     if row.cluster is None:
-        return _close(row)
+        return _close(row, [])
     try:
-        _bring(row.cluster, row.before, restart=_restart_undoes(row))
+        left = _bring_back(row, row.cluster)
     except (Refused, ClusterUnreachable, psycopg.Error) as error:
         said = f"settings of {row.cluster} are not back as they were: {str(error).splitlines()[0]}"
         if said != row.error:
@@ -77,40 +89,59 @@ def take_back(row: AppliedProfile) -> bool:
         AppliedProfile.objects.filter(pk=row.pk).update(error=said)
         row.error = said
         return False
-    return _close(row)
+    return _close(row, left)
 
 
-def _close(row: AppliedProfile) -> bool:
-    row.restored_at, row.error = timezone.now(), ""
+def _close(row: AppliedProfile, left: list[str]) -> bool:
+    row.restored_at, row.error = timezone.now(), "; ".join(left)
     row.save(update_fields=["restored_at", "error"])
+    if left:
+        log.warning("run %s: %s", row.run_id, row.error)
+        _note(row, left)
     return True
 
 
-def _restart_undoes(row: AppliedProfile) -> bool:
-    """Whether a setting of it came into force by a restart: then only another one takes it back."""
-    if row.cluster is None:
-        return False
-    with _session(row.cluster) as connection:
-        known = checking.known_settings(connection, list(row.values))
-    return any(one.needs_restart and not one.pending_restart and _stands(one, row.values) for one in known.values())
+def _note(row: AppliedProfile, left: list[str]) -> None:
+    """Let the run tell it among its conditions, those of one that has ended too."""
+    run = row.run
+    named = {"name": run.options.get("settings_profile", ""), "values": row.values, "before": row.before}
+    noted = run.conditions.get("settings_profile", named) | {"left": left}
+    run.conditions = run.conditions | {"settings_profile": noted}
+    Run.objects.filter(pk=run.pk).update(conditions=run.conditions)
 
 
-def _stands(known: Known, values: Mapping[str, str]) -> bool:
-    return read(known, values[known.name]) == known.setting
+def _bring_back(row: AppliedProfile, cluster: Cluster) -> list[str]:
+    """Have the server as it was, but for what is not the panel's any more: that in sentences."""
+    with _session(cluster) as connection:
+        now = _in_auto_conf(connection, list(row.before))
+        wanted = overriding.to_bring_back(row.values, row.before, now)
+        waiting = _waiting_for_restart(connection, wanted)
+    if wanted:
+        told_at = _tell(cluster, wanted)
+        # a setting that came into force by a restart waits for another one now, and did not before
+        restart = _once_loaded(cluster, told_at, lambda session: _waiting_for_restart(session, wanted)) - waiting
+        if restart:
+            _restart(cluster, wanted)
+        _verify(cluster, wanted, told_at, UP_WITHIN_S if restart else IN_FORCE_WITHIN_S)
+    return overriding.left_as_they_are(row.values, row.before, now)
 
 
-def _bring(cluster: Cluster, wanted: Mapping[str, str | None], *, restart: bool) -> None:
-    """Let ALTER SYSTEM hold these (None: nothing) and the server follow; raises `Refused` where it does not."""
+def _waiting_for_restart(connection: postgres.Connection, names: Iterable[str]) -> set[str]:
+    known = checking.known_settings(connection, list(names))
+    return {one.name for one in known.values() if one.pending_restart}
+
+
+def _tell(cluster: Cluster, wanted: Wanted) -> datetime:
+    """Let ALTER SYSTEM hold these and the server read its files; the server's time before it was told to."""
     with _session(cluster) as connection:
         for name, value in wanted.items():
             _alter(cluster, connection, name, value)
-        connection.execute("SELECT pg_reload_conf()")
-    if restart:
-        _restart(cluster, wanted)
-    _wait_in_force(cluster, wanted, restarted=restart)
+        row = connection.execute("SELECT clock_timestamp(), pg_reload_conf()").fetchone()
+    told_at: datetime = row[0] if row else timezone.now()
+    return told_at
 
 
-def _restart(cluster: Cluster, wanted: Mapping[str, str | None]) -> None:
+def _restart(cluster: Cluster, wanted: Wanted) -> None:
     """A server that does not start can't be asked to forget a setting: then people have to help, and are told how."""
     try:
         restarting.restart(cluster)
@@ -133,30 +164,49 @@ def _alter(cluster: Cluster, connection: postgres.Connection, name: str, value: 
         raise Refused(f"{cluster} refused to change {name}: {str(error).splitlines()[0]}") from None
 
 
-def _wait_in_force(cluster: Cluster, wanted: Mapping[str, str | None], *, restarted: bool) -> None:
-    """Until a new session says what is wanted; raises `Refused` naming what does not."""
-    deadline = time.monotonic() + (UP_WITHIN_S if restarted else IN_FORCE_WITHIN_S)
-    lacking = "it can't be asked"
+def _once_loaded(
+    cluster: Cluster,
+    told_at: datetime,
+    look: Callable[[postgres.Connection], T],
+    within_s: float = IN_FORCE_WITHIN_S,
+) -> T:
+    """What is found in a new session of a server that has read its files since then; raises `Refused` at the end.
+
+    A session begins with what the server itself loaded last: then all that is to come of a reload has come.
+    """
+    deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
-        with suppress(ClusterUnreachable, psycopg.OperationalError):
-            with _session(cluster) as connection:
-                lacking = _lacking(connection, wanted)
-            if not lacking:
-                return
+        with suppress(ClusterUnreachable, psycopg.OperationalError), _session(cluster) as connection:
+            row = connection.execute("SELECT pg_conf_load_time() >= %s", (told_at,)).fetchone()
+            if row and row[0]:
+                return look(connection)
         time.sleep(LOOK_S)
-    raise Refused(f"{cluster} does not follow: {lacking}")
+    raise Refused(
+        f"{cluster} did not read its configuration files within {within_s:g} s: see whether it answers, and what "
+        "pg_file_settings.error says"
+    )
 
 
-def _lacking(connection: postgres.Connection, wanted: Mapping[str, str | None]) -> str:
-    """What ALTER SYSTEM or the running server does not hold yet, in words; empty where all is as wanted."""
+def _verify(cluster: Cluster, wanted: Wanted, told_at: datetime, within_s: float) -> None:
+    """Raises `Refused` naming what is not as wanted once the server has loaded it."""
+    if lacking := _once_loaded(cluster, told_at, lambda session: _lacking(session, wanted), within_s):
+        raise Refused(f"{cluster} does not follow: {lacking}")
+
+
+def _lacking(connection: postgres.Connection, wanted: Wanted) -> str:
+    """What ALTER SYSTEM or the running server does not hold, in words; empty where all is as wanted."""
     if _in_auto_conf(connection, list(wanted)) != dict(wanted):
         return "postgresql.auto.conf holds other values"
     for name, known in checking.known_settings(connection, list(wanted)).items():
         value = wanted[name]
         if known.pending_restart:
             return f"{name} waits for a restart"
+        if value is None or read(known, value) == known.setting:
+            continue
+        if known.source == "command line":
+            return f"{name} has no effect, since the server's command line gives it"
         # a role's or a database's own value hides the server's from this session
-        if value is not None and known.source == "configuration file" and read(known, value) != known.setting:
+        if known.source == "configuration file":
             return f"{name} is {known.shown} instead of {value}"
     return ""
 
@@ -166,10 +216,7 @@ def _in_auto_conf(connection: postgres.Connection, names: list[str]) -> dict[str
     try:
         found: dict[str, str] = dict(connection.execute(_AUTO, (names,)).fetchall())
     except psycopg.errors.InsufficientPrivilege:
-        raise Refused(
-            "the panel's role may not read pg_file_settings, so what was set before could not be brought back: "
-            "use a superuser"
-        ) from None
+        raise Refused(allowed.UNREADABLE) from None
     return {name: found.get(name) for name in names}
 
 

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from benchmarks.profiles import allowed, overriding
+from benchmarks.profiles.overriding import Own
 from benchmarks.profiles.values import Known, read
 from pools.models import Cluster
 from pools.servers import memory, postgres
@@ -24,6 +26,7 @@ WARNINGS = {
     ("full_page_writes", "off"): "a crash of the host may leave torn pages, and so destroy data",
     ("autovacuum", "off"): "dead rows stay, tables grow and statistics age while it is off",
 }
+OWN_TOLD = 3  # roles and databases with a value of their own, told of each setting
 BUDGET = ("max_connections", "work_mem", "shared_buffers", "temp_buffers", "maintenance_work_mem")
 
 
@@ -42,15 +45,21 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """All settings of a profile before a server, and its memory budget with them (None: not known)."""
+    """All settings of a profile before a server, its memory budget with them (None: not known), and why the panel's
+    role could not put any of them in force (empty: it could)."""
 
     findings: tuple[Finding, ...]
     budget: MemoryBudget | None = None
+    refusal: str = ""
 
     @property
-    def problems(self) -> dict[str, str]:
-        """Name → why the server would not take it."""
-        return {one.name: one.problem for one in self.findings if one.problem}
+    def problems(self) -> list[str]:
+        """Why it would not do, in sentences."""
+        return [self.refusal, *self._of_settings] if self.refusal else self._of_settings
+
+    @property
+    def _of_settings(self) -> list[str]:
+        return [one.problem for one in self.findings if one.problem]
 
     @property
     def to_restart(self) -> list[str]:
@@ -75,12 +84,46 @@ def _known(row: tuple[Any, ...]) -> Known:
     return Known(name, setting, unit, context, vartype, tuple(choices), minimum, maximum, source, pending_restart)
 
 
-def check(cluster: Cluster, values: Mapping[str, str]) -> Verdict:
-    """The verdict of the cluster's primary; raises `ClusterUnreachable`."""
+def check(cluster: Cluster, values: Mapping[str, str], *, role: str = "", database: str = "") -> Verdict:
+    """The verdict of the cluster's primary on a load of that role in that database; raises `ClusterUnreachable`.
+
+    Without them it is on nobody's load, and warns of what roles and databases have of their own.
+    """
     with postgres.connect(cluster, application_name="pooldeck-profiles") as connection:
         known = known_settings(connection, [*values, *BUDGET])
-    findings = tuple(judge(known.get(name), name, value) for name, value in values.items())
-    return Verdict(findings, _budget(cluster, known, values))
+        own = overriding.own_values(connection, values)
+        refusal = allowed.why_not(connection, values)
+    findings = (judge(known.get(name), name, value) for name, value in values.items())
+    seen = tuple(_beside(one, known.get(one.name), own, role, database) for one in findings)
+    return Verdict(seen, _budget(cluster, known, values), refusal)
+
+
+def _beside(finding: Finding, known: Known | None, own: list[Own], role: str, database: str) -> Finding:
+    """The finding with what hides the setting from sessions: a problem for a load that is known, else a warning."""
+    if known is None or finding.problem:
+        return finding
+    others = [one for one in own if one.name == finding.name]
+    if role:
+        first = next((one for one in others if one.holds_for(role, database)), None)
+        hidden = first is not None and _differ(known, first.value, finding.value)
+        return replace(finding, problem=_without_effect(first)) if first and hidden else finding
+    differing = [one for one in others if _differ(known, one.value, finding.value)]
+    told = [f"{one.whose} has {one.value} of its own, so it has no effect there" for one in differing[:OWN_TOLD]]
+    return replace(finding, warning="; ".join(filter(None, [finding.warning, *told])))
+
+
+def _differ(known: Known, first: str, second: str) -> bool:
+    try:
+        return read(known, first) != read(known, second)
+    except ValueError:
+        return first != second
+
+
+def _without_effect(own: Own) -> str:
+    return (
+        f"{own.name} would have no effect on the load, for {own.whose} has {own.value} of its own: "
+        f"leave it out, or {own.reset}"
+    )
 
 
 def judge(known: Known | None, name: str, value: str) -> Finding:

@@ -184,6 +184,41 @@ def test_a_restart_level_setting_is_put_in_force_and_taken_back_by_restarts(rest
     assert (show(restartable, "max_connections"), show(restartable, "work_mem")) == ("100", "4MB")
 
 
+def alter(cluster: Cluster, name: str, value: str) -> None:
+    """Somebody else's ALTER SYSTEM."""
+    with servers.connect(cluster) as session:
+        session.execute(f"ALTER SYSTEM SET {name} = '{value}'")
+        session.execute("SELECT pg_reload_conf()")
+
+
+def test_a_restart_level_setting_that_somebody_else_changed_waits_for_their_restart(restartable):
+    run = Run.objects.enqueue(cluster=restartable, database="app")
+    row = applying.put_in_force(run, restartable, {"max_connections": "55", "work_mem": "9MB"})
+    alter(restartable, "max_connections", "77")
+    assert applying.take_back(row)
+    assert (show(restartable, "max_connections"), show(restartable, "work_mem")) == ("55", "4MB")
+    assert row.error == "max_connections was changed to 77 by somebody else while the profile was in force: left so"
+    restarting.restart(restartable)
+    assert show(restartable, "max_connections") == "77"
+
+
+def test_a_restart_that_failed_once_is_not_tried_again_by_itself(restartable, monkeypatch):
+    run = Run.objects.enqueue(cluster=restartable, database="app")
+    row = applying.put_in_force(run, restartable, {"max_connections": "55"})
+    tried: list[Cluster] = []
+
+    def fail(cluster: Cluster) -> None:
+        tried.append(cluster)
+        raise Refused("it does not")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(restarting, "restart", fail)
+        assert (applying.take_back(row), applying.take_back(row), len(tried)) == (False, False, 1)
+        assert row.error.endswith("does not follow: max_connections waits for a restart")
+    restarting.restart(restartable)
+    assert (applying.take_back(row), show(restartable, "max_connections")) == (True, "100")
+
+
 def test_a_server_that_does_not_start_with_it_leaves_the_profile_open_and_says_what_to_do(restartable):
     run = Run.objects.enqueue(cluster=restartable, database="app")
     auto = restartable_folder(restartable) / "postgresql.auto.conf"
