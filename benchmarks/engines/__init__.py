@@ -4,9 +4,9 @@ An engine is a package with `fields_for(purpose)` and `validate` (its options), 
 and `preview`, `hear` (what a line of it says while it runs) and `read_output` (all that it printed, by which
 `benchmarks.judging.validity` judges), and `tables_of` (what it loads or makes in the database, None where that is
 nothing). One that logs single transactions has `log_files` too, one whose versions differ in options `lacking`, one
-with loads that several generators can't share `alone`, one that keeps connections open beside its clients' `kept_open`.
-The shapes they share stand in `benchmarks.engines.contract` and
-`benchmarks.latencies.contract`.
+with loads that several generators can't share `alone`, one that keeps connections open beside its clients' `kept_open`,
+one whose runs need a file of their generator's host `file_needed` and `host_files`. The shapes they share stand in
+`benchmarks.engines.contract` and `benchmarks.latencies.contract`.
 """
 
 from types import ModuleType

@@ -14,7 +14,10 @@ from benchmarks.models import ACTIVE, Generator, Run, Status
 
 @dataclass(frozen=True)
 class Known:
-    """A generator; `alive` is None while Redis can't be asked, `engines` is None until it has described itself."""
+    """A generator.
+
+    `alive` is None while Redis can't be asked, `engines` and `files` are None until it has told of them.
+    """
 
     name: str
     last_seen_at: datetime
@@ -22,6 +25,7 @@ class Known:
     host: str = ""
     cores: int | None = None
     engines: dict[str, str] | None = None
+    files: dict[str, dict[str, str]] | None = None
     round_trips: dict[str, Any] = field(default_factory=dict)
     started_at: datetime | None = None
     runs: tuple[Run, ...] = ()
@@ -87,7 +91,7 @@ def _joined(beats: dict[str, heartbeats.Heartbeat], *, heard: bool) -> list[Know
 
 
 def _described(row: Generator | None) -> dict[str, Any]:
-    names = ("host", "cores", "engines", "round_trips", "started_at")
+    names = ("host", "cores", "engines", "files", "round_trips", "started_at")
     return {name: getattr(row, name) for name in names} if row else {}
 
 

@@ -1,4 +1,4 @@
-"""What a worker writes down of itself: its host, its engines, and how far it is to each cluster."""
+"""What a worker writes down of itself: its host, its engines and their files, and how far it is to each cluster."""
 
 import logging
 import os
@@ -14,6 +14,7 @@ from django.utils import timezone
 from benchmarks.conditions import ping
 from benchmarks.engines import ENGINES
 from benchmarks.errors import BenchmarksError
+from benchmarks.generators import host_files
 from benchmarks.models import Generator
 from panel.crypto import SealBroken
 from pools import endpoints
@@ -41,6 +42,7 @@ def describe() -> Generator:
         "host": socket.gethostname(),
         "cores": len(os.sched_getaffinity(0)),
         "engines": engines_here(),
+        "files": host_files.here(),
         "round_trips": round_trips(known.round_trips if known else {}),
         "last_seen_at": timezone.now(),
     }

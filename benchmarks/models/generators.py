@@ -7,7 +7,8 @@ from django.utils import timezone
 class Generator(models.Model):
     """A worker by the name of its POOLDECK_GENERATOR.
 
-    `engines` is name → version of each program found there; `round_trips` is cluster id →
+    `engines` is name → version of each program found there; `files` is engine → file of that host that a run may name
+    → why it can't be used (empty: it can), None where it has not told; `round_trips` is cluster id →
     `{min_ms, avg_ms, max_ms, connect_ms}` or `{error}`.
     """
 
@@ -15,6 +16,7 @@ class Generator(models.Model):
     host = models.CharField(max_length=255, default="")
     cores = models.PositiveIntegerField(default=0)
     engines = models.JSONField(default=dict)
+    files = models.JSONField(null=True, default=None)
     round_trips = models.JSONField(default=dict)
     started_at = models.DateTimeField(default=timezone.now)
     last_seen_at = models.DateTimeField(default=timezone.now, db_index=True)

@@ -7,7 +7,7 @@ from celery import current_app
 from kombu.exceptions import OperationalError
 
 from benchmarks.errors import QueueDown
-from benchmarks.generators import listing
+from benchmarks.generators import host_files, listing
 from benchmarks.generators.listing import Known
 from benchmarks.models import Run
 from pools.routing import queue_of
@@ -33,6 +33,12 @@ def dispatch(run: Run, generator: str = "") -> bool:
         log.warning("run %s can't be sent to a worker yet, it stays queued: %s", run.pk, error)
         return False
     return True
+
+
+def dispatch_new(run: Run) -> bool:
+    """Send a run that was just made: where any may take it, to those alone that have its engine and its file."""
+    alive = [] if run.generator or run.is_spread else _alive() or []
+    return dispatch(run) if _able(run, alive) == alive else _send(run, alive)
 
 
 def dispatch_due() -> int:
@@ -63,9 +69,15 @@ def _send(run: Run, alive: list[Known]) -> bool:
         return wanted <= {one.name for one in alive} and dispatch(run)
     if not alive:  # a Redis that lost its memory has not heard the one that looks here yet
         return dispatch(run)
-    able = [one for one in alive if not one.lacks(run.engine)]
+    able = _able(run, alive)
     idle = sorted(able, key=lambda one: len(one.runs))[:1] if run.alongside else [one for one in able if not one.runs]
     return dispatch(run, idle[0].name) if idle else False
+
+
+def _able(run: Run, alive: list[Known]) -> list[Known]:
+    """Those that have what a run needs, as far as they have told."""
+    need = host_files.needed(run.engine, run.options)
+    return [one for one in alive if host_files.can_carry(one, run.engine, need)]
 
 
 def ask_generators() -> int:

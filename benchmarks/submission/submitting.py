@@ -19,7 +19,7 @@ from benchmarks.scripts import rights
 from benchmarks.servers import datasets, room, targets, versions
 from benchmarks.servers.targets import Target
 from benchmarks.spread import parting
-from benchmarks.submission import ceilings, dispatching, load_options, program_versions
+from benchmarks.submission import ceilings, dispatching, load_options, needed_files, program_versions
 from benchmarks.submission.placing import ANYWHERE, Placement
 from pools.errors import ClusterUnreachable
 from pools.models import Pool
@@ -126,6 +126,7 @@ def _checked(
     checked = load_options.validate(engine, options, purpose=purpose)
     ceilings.check(author, aim.cluster, checked)
     program = program_versions.check(engine, checked, place.generators)
+    needed_files.check(engine, checked, place.generators)
     wanted = ENGINES[engine].tables_of(checked, purpose=purpose)
     try:
         rights.guard(aim, checked, confirm)
@@ -150,7 +151,7 @@ def _enqueue(aim: Target, options: dict[str, Any], run_id: uuid.UUID | None = No
         run = Run.objects.enqueue(**aim.fields(), options=options, name=name[:NAME_CAP], **fields)
         if run.is_spread:
             parting.make_parts(run)
-        transaction.on_commit(partial(dispatching.dispatch, run))
+        transaction.on_commit(partial(dispatching.dispatch_new, run))
     return run
 
 

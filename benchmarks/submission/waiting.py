@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from benchmarks.generators import listing
+from benchmarks.generators import host_files, listing
 from benchmarks.generators.choosing import seen_ago
 from benchmarks.generators.listing import Known
 from benchmarks.models import ACTIVE, FINAL, Run, Status
@@ -63,7 +63,8 @@ def _before(run: Run, known: list[Known]) -> Iterator[tuple[Run, str]]:
     for name in run.wanted_generators:
         carried = next((one.runs for one in known if one.name == name), ())
         yield from ((one, f"on generator {name}") for one in carried[:1])
-    able = [one for one in known if one.alive and not one.lacks(run.engine)]
+    need = host_files.needed(run.engine, run.options)
+    able = [one for one in known if one.alive and host_files.can_carry(one, run.engine, need)]
     if not run.wanted_generators and able and all(one.runs for one in able):
         soonest = min((one for one in able), key=lambda one: left_s(one.runs[0]) or float("inf"))
         yield soonest.runs[0], f"on generator {soonest.name}" + (", as all are busy" if len(able) > 1 else "")
@@ -82,11 +83,20 @@ def _missing(run: Run, known: list[Known]) -> Iterator[str]:
             yield f"its generator {name} is not known any more"
         elif not found.alive:
             yield f"its generator {name} was last seen {seen_ago(found.last_seen_at)} ago"
-    alive = [one for one in known if one.alive]
-    if not run.wanted_generators and not alive:
+    if not run.wanted_generators:
+        yield from _why_nobody(run, [one for one in known if one.alive])
+
+
+def _why_nobody(run: Run, alive: list[Known]) -> Iterator[str]:
+    """Why none of those that live can take a run that any may take; nothing where one can."""
+    having = [one for one in alive if not one.lacks(run.engine)]
+    faults = [host_files.wrong_with(one, host_files.needed(run.engine, run.options)) for one in having]
+    if not alive:
         yield "no generator is alive: start a worker"
-    elif not run.wanted_generators and all(one.lacks(run.engine) for one in alive):
+    elif not having:
         yield f"no generator that is alive has {run.engine}"
+    elif all(faults):
+        yield from faults
 
 
 def left_s(run: Run) -> float | None:

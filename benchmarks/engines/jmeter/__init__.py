@@ -4,7 +4,7 @@ from benchmarks.engines.intervals import hear, log_files
 from benchmarks.engines.jmeter.binary import find
 from benchmarks.engines.jmeter.command import build_command, preview
 from benchmarks.engines.jmeter.names import around
-from benchmarks.engines.jmeter.options import fields_for, tables_of, validate
+from benchmarks.engines.jmeter.options import fields_for, file_needed, host_files, tables_of, validate
 from benchmarks.engines.jmeter.output import WORDS, read_output
 
 __all__ = [
@@ -12,8 +12,10 @@ __all__ = [
     "around",
     "build_command",
     "fields_for",
+    "file_needed",
     "find",
     "hear",
+    "host_files",
     "log_files",
     "preview",
     "read_output",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from benchmarks.engines.jmeter.plans import MOST_BYTES
 from benchmarks.engines.programs import Program, ProgramMissing, on_path
 
 OLDEST = (5, 0)
@@ -63,14 +64,15 @@ def _version(jar: Path) -> tuple[str, tuple[int, int]]:
 
 
 def plan_names() -> list[str]:
-    """The plans that may be run."""
+    """The plans in the folder of this host."""
     return sorted(path.name for path in Path(settings.JMETER_PLANS).glob("*.jmx")) if settings.JMETER_PLANS else []
 
 
 def plan_text(name: str) -> str:
-    """A plan of the folder; raises ValueError where it is none."""
+    """A plan of this host's folder, at most one character more than may be run; raises ValueError where it is none."""
     if name not in plan_names():
         raise ValueError(
             f"there is no plan {name} in POOLDECK_JMETER_PLANS: use one of {', '.join(plan_names()) or '-'}"
         )
-    return (Path(settings.JMETER_PLANS) / name).read_text(encoding="utf-8", errors="strict")
+    with (Path(settings.JMETER_PLANS) / name).open(encoding="utf-8", errors="strict") as file:
+        return file.read(MOST_BYTES + 1)

@@ -1,6 +1,6 @@
 """The options of a JMeter run, and the one place that checks them and its plan."""
 
-from dataclasses import replace
+import re
 from typing import Any
 
 from benchmarks.engines import typed
@@ -10,14 +10,17 @@ from benchmarks.engines.jmeter import binary, plans
 from benchmarks.errors import InvalidOptions, Refused
 
 LOAD, PREPARE = "load", "prepare"
+PLAN = "host_file"  # the kind of an option that names a file of the generator
+MOST_PLANS = 200  # that a generator tells of
+_NAME = re.compile(r"[^/\x00]{1,196}\.jmx")
 
 FIELDS = (
     Field(
         "plan",
         "-t",
         "Plan",
-        "choice",
-        help="Of the folder POOLDECK_JMETER_PLANS; its JDBC goes to ${__P(jdbc_url)} as ${__P(user)} with "
+        PLAN,
+        help="Of the generator's folder POOLDECK_JMETER_PLANS; its JDBC goes to ${__P(jdbc_url)} as ${__P(user)} with "
         "${__P(password)}, its HTTP to hosts of POOLDECK_HTTP_ALLOW",
     ),
     Field(
@@ -58,22 +61,22 @@ FIELDS = (
 
 def fields_for(purpose: str) -> tuple[Field, ...]:
     """The options that a run may carry; a preparation is none of JMeter's."""
-    if purpose != LOAD:
-        return ()
-    names = tuple(binary.plan_names())
-    return tuple(replace(field, choices=names) if field.name == "plan" else field for field in FIELDS)
+    return FIELDS if purpose == LOAD else ()
 
 
 def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
-    """All options, typed and filled; the plan is read and checked. Raises `InvalidOptions` with every fault found."""
+    """All options, typed and filled; raises `InvalidOptions` with every fault found.
+
+    Whether there is such a plan, and what it does, is for the generator to say that will run it.
+    """
     fields = {field.name: field for field in fields_for(purpose)}
-    options, errors = typed.read(fields.values(), raw)
+    options, errors = typed.read(fields.values(), raw, {PLAN: _plan_name})
     unknown = [name for name, value in raw.items() if name not in fields and typed.is_given(value)]
     errors |= {name: [f"{name!r} is not an option here; use {', '.join(fields) or 'none'}"] for name in unknown}
     if purpose != LOAD:
         errors |= {"purpose": ["JMeter prepares nothing: prepare with another engine"]}
-    elif "plan" not in errors:
-        errors |= _faults_of_plan(options.get("plan") or "")
+    elif "plan" not in options and "plan" not in errors:
+        errors |= {"plan": ["choose a plan: one that a generator has in its POOLDECK_JMETER_PLANS"]}
     if errors:
         raise InvalidOptions(errors)
     return {name: options.get(name, field.default) for name, field in fields.items()}
@@ -84,10 +87,18 @@ def tables_of(options: dict[str, Any], *, purpose: str) -> Tables | None:
     return None
 
 
+def file_needed(options: dict[str, Any]) -> tuple[str, str] | None:
+    """The option by which a run needs a file of its generator, and that file."""
+    return ("plan", options["plan"]) if options.get("plan") else None
+
+
+def host_files() -> dict[str, str]:
+    """The plans of this host, and why each can't be run (empty: it can)."""
+    return {name: _fault_of(name) for name in binary.plan_names()[:MOST_PLANS]}
+
+
 def plan_of(name: str) -> plans.Plan:
-    """A plan that may be run; raises ValueError."""
-    if not name:
-        raise ValueError(f"choose a plan: one of {', '.join(binary.plan_names()) or '(the folder is empty)'}")
+    """A plan of this host that may be run; raises ValueError."""
     plan = plans.checked(binary.plan_text(name))
     for url in plan.urls:
         addresses.allowed(url)
@@ -99,12 +110,18 @@ def plan_to_start(name: str) -> plans.Plan:
     try:
         return plan_of(name)
     except (ValueError, OSError) as error:
-        raise Refused(f"plan {name} can't be run any more: {error}") from None
+        raise Refused(f"plan {name} can't be run on this generator: {error}") from None
 
 
-def _faults_of_plan(name: str) -> dict[str, list[str]]:
+def _fault_of(name: str) -> str:
     try:
         plan_of(name)
     except (ValueError, OSError) as error:
-        return {"plan": [str(error)]}
-    return {}
+        return str(error)
+    return ""
+
+
+def _plan_name(field: Field, value: Any) -> str:
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise ValueError(f"{typed.shown(value)} is no name of a plan: use that of a .jmx file, without a folder")
+    return value

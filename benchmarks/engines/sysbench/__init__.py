@@ -1,8 +1,8 @@
 """sysbench as an engine: its OLTP scripts, and tpcc where the folder of its scripts is given."""
 
-from benchmarks.engines.sysbench.binary import find
+from benchmarks.engines.sysbench.binary import find, host_files
 from benchmarks.engines.sysbench.command import build_command, preview
-from benchmarks.engines.sysbench.options import alone, fields_for, validate
+from benchmarks.engines.sysbench.options import alone, fields_for, file_needed, validate
 from benchmarks.engines.sysbench.output import WORDS, hear, options_said, read_output
 from benchmarks.engines.sysbench.tables import tables_of
 
@@ -11,8 +11,10 @@ __all__ = [
     "alone",
     "build_command",
     "fields_for",
+    "file_needed",
     "find",
     "hear",
+    "host_files",
     "options_said",
     "preview",
     "read_output",

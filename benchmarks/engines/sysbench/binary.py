@@ -5,6 +5,7 @@ from pathlib import Path
 from django.conf import settings
 
 from benchmarks.engines.programs import Program, ask, on_path
+from benchmarks.errors import Refused
 
 TPCC_SCRIPT = "tpcc.lua"
 
@@ -16,15 +17,24 @@ def find() -> Program:
 
 
 def tpcc_folder() -> Path:
-    """POOLDECK_SYSBENCH_SCRIPTS; raises ValueError where tpcc can't be run from it."""
+    """POOLDECK_SYSBENCH_SCRIPTS; raises `Refused` where tpcc can't be run from it."""
     if not settings.SYSBENCH_SCRIPTS:
-        raise ValueError(
+        raise Refused(
             "tpcc needs its scripts, which Debian does not have: put sysbench-tpcc in a folder and name that in "
             "POOLDECK_SYSBENCH_SCRIPTS"
         )
     folder = Path(settings.SYSBENCH_SCRIPTS)
     if not (folder / TPCC_SCRIPT).is_file():
-        raise ValueError(
+        raise Refused(
             f"there is no {TPCC_SCRIPT} in POOLDECK_SYSBENCH_SCRIPTS={folder}: name the folder of sysbench-tpcc"
         )
     return folder
+
+
+def host_files() -> dict[str, str]:
+    """tpcc's script, and why it can't be run here (empty: it can)."""
+    try:
+        tpcc_folder()
+    except Refused as error:
+        return {TPCC_SCRIPT: str(error)}
+    return {TPCC_SCRIPT: ""}

@@ -31,21 +31,27 @@ def build_command(
     application_name: str,
     version: tuple[int, int],
 ) -> Command:
-    """What starts it in the run's private home, which holds the password in `pgpass`."""
-    argv = _arguments(options, purpose, binary, endpoint)
+    """What starts it in the run's private home, which holds the password in `pgpass`.
+
+    Raises `Refused` where tpcc's scripts are missing on this host.
+    """
+    folder = binaries.tpcc_folder() if is_tpcc(options) else None
+    argv = _arguments(options, purpose, binary, endpoint, folder)
     files = {REMAKE: remake(options)} if purpose == PREPARE and not is_tpcc(options) else {}
-    return Command(argv, _environment(home, application_name, options), files)
+    return Command(argv, _environment(home, application_name, folder), files)
 
 
 def preview(options: dict[str, Any], endpoint: Endpoint, *, purpose: str = LOAD, binary: str = "sysbench") -> str:
-    """The same arguments quoted for a shell."""
-    return shlex.join(_arguments(options, purpose, binary, endpoint))
+    """The same arguments quoted for a shell; where a generator has tpcc's folder is its own matter."""
+    return shlex.join(_arguments(options, purpose, binary, endpoint, None))
 
 
-def _arguments(options: dict[str, Any], purpose: str, binary: str, endpoint: Endpoint) -> list[str]:
+def _arguments(
+    options: dict[str, Any], purpose: str, binary: str, endpoint: Endpoint, folder: Path | None
+) -> list[str]:
     report = ["--report-interval=1", "--histogram=on"] if purpose == LOAD else []
     words = [binary, "--db-driver=pgsql", *_connection(endpoint), *report, *_flags(options, purpose)]
-    return [*words, *_script(options, purpose)]
+    return [*words, *_script(options, purpose, folder)]
 
 
 def _connection(endpoint: Endpoint) -> Iterator[str]:
@@ -73,9 +79,9 @@ def _flags(options: dict[str, Any], purpose: str) -> Iterator[str]:
         yield "--use-fk=0"
 
 
-def _script(options: dict[str, Any], purpose: str) -> list[str]:
+def _script(options: dict[str, Any], purpose: str, folder: Path | None) -> list[str]:
     if is_tpcc(options):
-        script = str(binaries.tpcc_folder() / binaries.TPCC_SCRIPT)
+        script = str((folder or Path()) / binaries.TPCC_SCRIPT)
     else:
         script = f"./{REMAKE}" if purpose == PREPARE else options["script"]
     if purpose == LOAD:
@@ -83,9 +89,9 @@ def _script(options: dict[str, Any], purpose: str) -> list[str]:
     return [script, "cleanup" if options.get("action") == DROP and is_tpcc(options) else "prepare"]
 
 
-def _environment(home: Path, application_name: str, options: dict[str, Any]) -> dict[str, str]:
+def _environment(home: Path, application_name: str, folder: Path | None) -> dict[str, str]:
     """LUA_PATH lets tpcc find the other files of its folder."""
-    beside = {"LUA_PATH": f"{binaries.tpcc_folder()}/?.lua;;"} if is_tpcc(options) else {}
+    beside = {"LUA_PATH": f"{folder}/?.lua;;"} if folder else {}
     return bare(home) | of_libpq(home, application_name) | beside
 
 

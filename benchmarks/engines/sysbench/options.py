@@ -5,7 +5,7 @@ from typing import Any
 
 from benchmarks.engines import typed
 from benchmarks.engines.contract import Field
-from benchmarks.engines.sysbench import binary
+from benchmarks.engines.sysbench.binary import TPCC_SCRIPT
 from benchmarks.errors import InvalidOptions
 
 LOAD, PREPARE = "load", "prepare"
@@ -166,20 +166,16 @@ def is_tpcc(options: dict[str, Any]) -> bool:
     return TPCC in (options.get("script"), options.get("kind"))
 
 
+def file_needed(options: dict[str, Any]) -> tuple[str, str] | None:
+    """The option by which a run needs a file of its generator, and that file."""
+    return ("script" if "script" in options else "kind", TPCC_SCRIPT) if is_tpcc(options) else None
+
+
 def _contradictions(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if options.get("events") and options.get("duration"):
         yield (
             "events",
             f"{options['events']} events and a duration of {options['duration']} s exclude each other: leave one empty",
         )
-    if is_tpcc(options):
-        yield from _of_tpcc("script" if "script" in options else "kind")
-    elif options.get("scale"):
+    if options.get("scale") and not is_tpcc(options):
         yield "scale", "warehouses are tpcc's: leave this out"
-
-
-def _of_tpcc(name: str) -> Iterator[tuple[str, str]]:
-    try:
-        binary.tpcc_folder()
-    except ValueError as error:
-        yield name, str(error)

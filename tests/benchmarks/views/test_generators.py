@@ -20,14 +20,16 @@ def test_an_empty_list_says_how_to_start_one(staff, seen):
 
 def test_the_list_shows_what_each_has_and_does(staff, seen):
     cluster = a_cluster(name="demo")
-    near = seen("near", engines={"pgbench": "15.18", "jmeter": "5.6"})
+    files = {"jmeter": {"a.jmx": "", "b.jmx": "it holds a listener"}}
+    near = seen("near", engines={"pgbench": "15.18", "jmeter": "5.6"}, files=files)
     near.round_trips = {str(cluster.pk): {"min_ms": 0.1, "avg_ms": 0.25, "max_ms": 0.5, "connect_ms": 9.0}}
     near.save(update_fields=["round_trips"])
     run = Run.objects.enqueue(cluster=cluster, status=Status.RUNNING, generator="near")
     Run.objects.enqueue(cluster=cluster, generator="near", wanted_generators=["near"])
     seen("far", ago_s=60)
     text = staff.get(LIST).content.decode()
-    for part in ("near.example", "8 cores", "pgbench", "15.18", "jmeter", "demo", "0.25", "alive", "gone", "Forget"):
+    parts = ("near.example", "8 cores", "pgbench", "15.18", "jmeter", "demo", "0.25", "alive", "gone", "Forget")
+    for part in (*parts, "2 plans of JMeter", "it holds a listener"):
         assert part in text
     assert f'href="/runs/{run.pk}/"' in text
     assert 'href="/runs/?status=queued">1<' in text

@@ -67,7 +67,7 @@ def shared_environment(redis_url: str) -> dict[str, str]:
 @pytest.fixture
 def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """No message leaves, so that no worker takes what the test carries out itself."""
-    monkeypatch.setattr(dispatching, "dispatch", lambda run: True)
+    monkeypatch.setattr(dispatching, "dispatch", lambda run, generator="": True)
 
 
 class TestWeb(Web):

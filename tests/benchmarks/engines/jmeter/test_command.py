@@ -62,33 +62,49 @@ def test_without_java_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
         binary.java()
 
 
-def test_the_form_offers_the_plans_of_the_folder() -> None:
-    fields = jmeter.fields_for("load")
-    assert (fields[0].name, fields[0].choices) == ("plan", ("http.jmx", "jdbc.jmx"))
+def test_a_host_tells_its_plans_and_why_some_can_not_be_run(settings: Settings, plans: Path) -> None:
+    (plans / "bad.jmx").write_text("<jmeterTestPlan><hashTree><SystemSampler/></hashTree></jmeterTestPlan>")
+    (plans / "big.jmx").write_text(" " * 3_000_000)
+    (plans / "folder.jmx").mkdir()
+    (plans / "latin.jmx").write_bytes(b"\xe9")
+    told = jmeter.host_files()
+    assert [name for name, fault in told.items() if not fault] == ["jdbc.jmx"]
+    faults = {name: fault.partition(":")[0] for name, fault in told.items() if fault}
+    assert faults == {
+        "bad.jmx": "element SystemSampler is not allowed",
+        "big.jmx": "the plan has more than 1,000,000 bytes",
+        "folder.jmx": "[Errno 21] Is a directory",
+        "http.jmx": "addresses of your own are off",
+        "latin.jmx": "'utf-8' codec can't decode byte 0xe9 in position 0",
+    }
+    settings.JMETER_PLANS = ""
+    assert jmeter.host_files() == {}
+
+
+def test_a_load_alone_has_options_and_needs_its_plan_of_its_generator() -> None:
     assert jmeter.fields_for("prepare") == ()
     assert jmeter.tables_of({}, purpose="load") is None
+    assert jmeter.file_needed({"plan": "jdbc.jmx"}) == ("plan", "jdbc.jmx")
 
 
-def test_left_out_is_filled() -> None:
-    assert validate({"plan": "jdbc.jmx"}) == {"plan": "jdbc.jmx", "clients": 10, "duration": 30, "memory_mb": 512}
+def test_left_out_is_filled_and_a_plan_may_be_one_of_another_host() -> None:
+    assert validate({"plan": "far.jmx"}) == {"plan": "far.jmx", "clients": 10, "duration": 30, "memory_mb": 512}
 
 
 @pytest.mark.parametrize(
     ("raw", "purpose", "wrong", "reason"),
     [
-        ({}, "load", "plan", "choose a plan: one of bad.jmx, http.jmx, jdbc.jmx"),
-        ({"plan": "../jdbc.jmx"}, "load", "plan", "is no plan here"),
-        ({"plan": "http.jmx"}, "load", "plan", "addresses of your own are off"),
-        ({"plan": "bad.jmx"}, "load", "plan", "element SystemSampler is not allowed"),
+        ({}, "load", "plan", "choose a plan: one that a generator has in its POOLDECK_JMETER_PLANS"),
+        ({"plan": "../jdbc.jmx"}, "load", "plan", "'../jdbc.jmx' is no name of a plan: use that of a .jmx file"),
+        ({"plan": "jdbc.xml"}, "load", "plan", "is no name of a plan"),
+        ({"plan": ["jdbc.jmx"]}, "load", "plan", "is no name of a plan"),
+        ({"plan": "a\x00.jmx"}, "load", "plan", "is no name of a plan"),
         ({"plan": "jdbc.jmx", "clients": 0}, "load", "clients", "out of range"),
         ({"plan": "jdbc.jmx", "threads": 5}, "load", "threads", "is not an option here"),
         ({}, "prepare", "purpose", "JMeter prepares nothing"),
     ],
 )
-def test_what_can_not_be_is_refused_by_name(
-    raw: dict[str, Any], purpose: str, wrong: str, reason: str, plans: Path
-) -> None:
-    (plans / "bad.jmx").write_text("<jmeterTestPlan><hashTree><SystemSampler/></hashTree></jmeterTestPlan>")
+def test_what_can_not_be_is_refused_by_name(raw: dict[str, Any], purpose: str, wrong: str, reason: str) -> None:
     with pytest.raises(InvalidOptions) as refused:
         validate(raw, purpose=purpose)
     assert list(refused.value.errors) == [wrong]
@@ -132,9 +148,11 @@ def test_properties_read_back_as_they_were() -> None:
     assert read["jmeterengine.nongui.port"] == "0"
 
 
-def test_a_plan_that_was_changed_meanwhile_is_checked_again(plans: Path) -> None:
+def test_the_host_that_starts_it_checks_its_own_plan(plans: Path) -> None:
+    with pytest.raises(Refused, match=r"plan far\.jmx can't be run on this generator: there is no plan far\.jmx"):
+        built(plan="far.jmx")
     (plans / "jdbc.jmx").write_text("<jmeterTestPlan><SystemSampler/></jmeterTestPlan>")
-    with pytest.raises(Refused, match=r"plan jdbc\.jmx can't be run any more: element SystemSampler"):
+    with pytest.raises(Refused, match=r"plan jdbc\.jmx can't be run on this generator: element SystemSampler"):
         built()
 
 

@@ -8,6 +8,7 @@ from pytest_django import Settings
 
 from benchmarks.engines.contract import Command
 from benchmarks.engines.sysbench import build_command, preview, tables_of, validate
+from benchmarks.errors import Refused
 from pools.endpoints import Endpoint
 
 ENDPOINT = Endpoint("db.example", 5432, "a 'b' host=x", "-app", "secret", "verify-full", "/run/root.crt")
@@ -99,6 +100,13 @@ def test_tpcc_comes_from_its_folder(settings: Settings, tmp_path: Path) -> None:
     assert built({"kind": "tpcc", "action": "drop"}, "prepare").argv[-1] == "cleanup"
     names = tables_of({"script": "tpcc", "tables": 2}, purpose="load").names
     assert (len(names), names[0], names[-1]) == (18, "customer1", "warehouse2")
+
+
+def test_tpcc_is_refused_by_the_host_that_lacks_it_and_shown_by_any(settings: Settings) -> None:
+    settings.SYSBENCH_SCRIPTS = ""
+    with pytest.raises(Refused, match="tpcc needs its scripts"):
+        built({"script": "tpcc", "scale": 3})
+    assert preview(validate({"script": "tpcc", "scale": 3}), ENDPOINT).endswith(" tpcc.lua run")
 
 
 def test_the_preview_is_what_a_shell_takes() -> None:

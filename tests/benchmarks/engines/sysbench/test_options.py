@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from benchmarks.engines.sysbench import fields_for, validate
+from benchmarks.engines.sysbench import fields_for, file_needed, host_files, validate
 from benchmarks.errors import InvalidOptions
 
 
@@ -65,17 +65,22 @@ def test_what_can_not_be_is_refused_by_name(raw: dict[str, Any], purpose: str, e
 
 
 @pytest.mark.parametrize(("raw", "purpose"), [({"script": "tpcc"}, "load"), ({"kind": "tpcc"}, "prepare")])
-def test_tpcc_needs_the_folder_of_its_scripts(
-    raw: dict[str, Any], purpose: str, settings: Settings, tmp_path: Path
+def test_tpcc_needs_its_script_of_the_generator_whatever_this_host_has(
+    raw: dict[str, Any], purpose: str, settings: Settings
 ) -> None:
     settings.SYSBENCH_SCRIPTS = ""
-    with pytest.raises(InvalidOptions, match="name that in POOLDECK_SYSBENCH_SCRIPTS"):
-        validate(raw, purpose=purpose)
+    checked = validate(raw | {"scale": 2}, purpose=purpose)
+    assert (checked["scale"], file_needed(checked)) == (2, (next(iter(raw)), "tpcc.lua"))
+    assert file_needed(validate({}, purpose=purpose)) is None
+
+
+def test_a_host_tells_whether_it_can_run_tpcc(settings: Settings, tmp_path: Path) -> None:
+    settings.SYSBENCH_SCRIPTS = ""
+    assert "name that in POOLDECK_SYSBENCH_SCRIPTS" in host_files()["tpcc.lua"]
     settings.SYSBENCH_SCRIPTS = str(tmp_path)
-    with pytest.raises(InvalidOptions, match=r"there is no tpcc\.lua in POOLDECK_SYSBENCH_SCRIPTS="):
-        validate(raw, purpose=purpose)
+    assert host_files()["tpcc.lua"].startswith("there is no tpcc.lua in POOLDECK_SYSBENCH_SCRIPTS=")
     (tmp_path / "tpcc.lua").touch()
-    assert validate(raw | {"scale": 2}, purpose=purpose)["scale"] == 2
+    assert host_files() == {"tpcc.lua": ""}
 
 
 def test_every_field_has_a_label_and_a_purpose() -> None:

@@ -10,6 +10,7 @@ from pytest_django import Settings
 
 from benchmarks.engines.sysbench.tables import tables_of
 from benchmarks.errors import InvalidOptions, Refused
+from benchmarks.generators import heartbeats
 from benchmarks.models import Dataset, Run, Status, Validity
 from benchmarks.servers import datasets
 from benchmarks.submission import submitting
@@ -182,7 +183,12 @@ TPCC_COMMON = 'sysbench.cmdline.options = { scale = {"Warehouses", 1}, tables = 
 
 
 def test_scripts_of_a_folder_are_run_as_tpcc_in_a_database_of_their_own(
-    cluster: Cluster, postgres: PostgresServer, settings: Settings, tmp_path: Path, transactional_db: None
+    cluster: Cluster,
+    postgres: PostgresServer,
+    settings: Settings,
+    tmp_path: Path,
+    transactional_db: None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A stand-in of the same options and tables: Debian has no sysbench-tpcc."""
     (tmp_path / "tpcc.lua").write_text(TPCC)
@@ -190,6 +196,7 @@ def test_scripts_of_a_folder_are_run_as_tpcc_in_a_database_of_their_own(
     for folder in (tmp_path, *tmp_path.parents[:-2]):
         folder.chmod(0o755)
     settings.SYSBENCH_SCRIPTS = str(tmp_path)
+    monkeypatch.setattr(heartbeats, "seen", list)  # generators of other tests have no such scripts
     with postgres.connect() as session:
         session.execute("DROP DATABASE IF EXISTS tpcc WITH (FORCE)")
         session.execute("CREATE DATABASE tpcc OWNER app")

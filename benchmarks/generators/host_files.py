@@ -1,0 +1,86 @@
+"""The files of a generator's own host that runs need there: plans of JMeter, the scripts of tpcc."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.engines import ENGINES
+from benchmarks.generators import listing
+from benchmarks.generators.listing import Known
+
+Told = dict[str, str]  # file → why runs can't use it (empty: they can)
+REMEDIES = {
+    "jmeter": "put it there into the folder POOLDECK_JMETER_PLANS",
+    "sysbench": "name the folder of sysbench-tpcc there in POOLDECK_SYSBENCH_SCRIPTS",
+}
+
+
+@dataclass(frozen=True)
+class Needed:
+    """A file that a run of this engine needs, by this option."""
+
+    engine: str
+    option: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Offered:
+    """A file that can be chosen: who has it, and why none of them can use it (empty: one can)."""
+
+    name: str
+    generators: tuple[str, ...]
+    fault: str = ""
+
+
+def here() -> dict[str, Told]:
+    """What this host has, by engine, as a generator writes it down."""
+    return {name: tells() for name, one in ENGINES.items() if (tells := getattr(one, "host_files", None))}
+
+
+def needed(engine: str, options: dict[str, Any]) -> Needed | None:
+    """The file that a run with these options needs; None where it needs none."""
+    tells = getattr(ENGINES.get(engine), "file_needed", None)
+    found = tells(options) if tells else None
+    return Needed(engine, *found) if found else None
+
+
+def told_by(generator: Known, engine: str) -> Told | None:
+    """What a generator has for an engine; None where it has not told of it."""
+    return None if generator.files is None else generator.files.get(engine)
+
+
+def wrong_with(generator: Known, need: Needed | None) -> str:
+    """Why a generator can't give a run the file; empty where it can, or has not told."""
+    told = told_by(generator, need.engine) if need else None
+    if need is None or told is None:
+        return ""
+    if need.name in told:
+        fault = told[need.name]
+        return f"{need.name} of generator {generator.name!r} can't be used: {fault}" if fault else ""
+    usable = ", ".join(name for name, fault in told.items() if not fault)
+    instead = f"use {usable}, or " if usable else ""
+    remedy = f"{instead}{REMEDIES[need.engine]}, which it tells of every 3 minutes"
+    return f"generator {generator.name!r} has no {need.name}: {remedy}"
+
+
+def can_carry(generator: Known, engine: str, need: Needed | None) -> bool:
+    """Whether it has the engine and the file, as far as it has told."""
+    return not generator.lacks(engine) and not wrong_with(generator, need)
+
+
+def offered(engine: str, names: Iterable[str]) -> list[Offered]:
+    """What those named all have, or any that lives and has the engine; where none has told, what this host has."""
+    wanted = set(names)
+    able = [one for one in listing.known_or_remembered()[0] if one.alive is not False and not one.lacks(engine)]
+    aimed = [one for one in able if not wanted or one.name in wanted]
+    told = {one.name: files for one in aimed if (files := told_by(one, engine)) is not None}
+    if not told:
+        return [Offered(name, (), fault) for name, fault in here().get(engine, {}).items()]
+    found = (_offered(name, told) for name in sorted(set().union(*told.values())))
+    return [one for one in found if not wanted or len(one.generators) == len(told)]
+
+
+def _offered(name: str, told: dict[str, Told]) -> Offered:
+    having = {generator: files[name] for generator, files in told.items() if name in files}
+    return Offered(name, tuple(having), min(having.values()))
