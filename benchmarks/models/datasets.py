@@ -5,7 +5,7 @@ import uuid
 from django.db import models
 from django.utils import timezone
 
-from benchmarks.models.runs import Run
+from benchmarks.models.runs import Run, Status
 from pools.models import Cluster
 
 
@@ -33,3 +33,13 @@ class Dataset(models.Model):
     def marker(self) -> str:
         """The comment by which the panel knows its own tables."""
         return f"pooldeck dataset {self.pk}"
+
+    @property
+    def unfinished_marker(self) -> str:
+        """The comment by which it knows those that a broken-off preparation left."""
+        return f"{self.marker}, unfinished"
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether the preparation that last touched it broke off."""
+        return self.run is not None and self.run.is_final and self.run.status != Status.SUCCEEDED

@@ -5,11 +5,11 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from benchmarks.models import FINAL, AppliedProfile, Run, Validity
+from benchmarks.models import FINAL, AppliedProfile, Purpose, Run, Validity
 from benchmarks.processes import private_homes
 from benchmarks.profiles import applying
 from benchmarks.running import cancelling, live
-from benchmarks.servers import sessions
+from benchmarks.servers import remains, sessions
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +24,7 @@ def reap() -> list[Run]:
         log.warning("run %s: %s", run.pk, run.error)
         live.publish_end(run)
         sessions.terminate(run)
+        _tell_remains(run)
     remove_left_homes()
     take_settings_back()
     return lost
@@ -41,6 +42,13 @@ def _lose(run: Run) -> bool:
         "more (killed, or cut off from the panel's database); figures are those until then"
     )
     return run.lose(error=error, **lost)
+
+
+def _tell_remains(run: Run) -> None:
+    """Let the error of a lost preparation say what it left, which is marked as the panel's."""
+    if run.purpose == Purpose.PREPARE and (left := remains.leave(run)):
+        run.error = f"{run.error}; {left}"
+        run.save(update_fields=["error"])
 
 
 def remove_left_homes() -> None:

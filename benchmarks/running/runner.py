@@ -26,7 +26,7 @@ from benchmarks.processes.load_process import QUEUED_EVENTS, Ended, Line, LoadPr
 from benchmarks.running import live
 from benchmarks.running.recording import Recorder
 from benchmarks.scripts import rights
-from benchmarks.servers import datasets, sessions, targets, versions
+from benchmarks.servers import datasets, remains, sessions, targets, versions
 from benchmarks.spread import taking_part
 from panel.crypto import SealBroken
 from pools.endpoints import Endpoint
@@ -81,9 +81,9 @@ def bring_to_its_end(run: Run, conduct: Callable[[Run, Recorder], Ending]) -> No
         log.warning("run %s: %s; its load was ended and nothing more is written", run.pk, error)
         return
     except Stopped as stop:
-        ending = incomplete(stop.status, str(stop))
+        ending = incomplete(stop.status, _with_remains(run, str(stop)))
     except (BenchmarksError, PoolsError, SealBroken, OSError) as error:
-        ending = incomplete(Status.FAILED, str(error))
+        ending = incomplete(Status.FAILED, _with_remains(run, str(error)))
     except Exception as error:
         log.exception("run %s ended by an error of the panel", run.pk)
         ending = incomplete(Status.FAILED, f"the panel failed ({type(error).__name__}): see the worker's log")
@@ -102,6 +102,8 @@ def _conduct(run: Run, recorder: Recorder) -> Ending:
     with prepared(run, recorder) as held:
         for name, text in held.command(run.options).files.items():
             private_homes.put(held.home / name, text)
+        if run.purpose == Purpose.PREPARE:
+            held.note(remains.BEFORE, remains.before(run))
         with conditions.held(held):
             # what ping and warm-up found tells how much of the load to log
             options, recorder.log_follower = keeping.planned(run, held.home)
@@ -303,8 +305,8 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
 
 def _with_remains(run: Run, error: str) -> str:
     """The error of a broken-off preparation tells what it left of the tables."""
-    remains = datasets.remains(run) if run.purpose == Purpose.PREPARE else ""
-    return f"{error}; {remains}" if remains else error
+    left = remains.leave(run) if run.purpose == Purpose.PREPARE else ""
+    return f"{error}; {left}" if left else error
 
 
 def _why(run: Run, errors: list[str], exit_code: int) -> str:

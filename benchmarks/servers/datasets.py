@@ -15,7 +15,6 @@ from benchmarks.engines.contract import Tables
 from benchmarks.errors import Refused
 from benchmarks.models import FINAL, Dataset, Purpose, Run, Status
 from benchmarks.servers.targets import Target
-from pools.errors import ClusterUnreachable
 from pools.models import Cluster, Pool
 from pools.servers import postgres
 
@@ -60,7 +59,8 @@ _OWNER = "SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = curren
 class DatasetFacts:
     """What a database holds of the wanted tables; sizes in bytes, `free_bytes` None where it can't be known.
 
-    `scale` is their size in the engine's own measure, None where they can't tell.
+    `scale` is their size in the engine's own measure, None where they can't tell. `unfinished` is whether they are
+    what a broken-off preparation left; `oids` are in the order of `tables`.
     """
 
     database: str
@@ -68,8 +68,10 @@ class DatasetFacts:
     database_owner: str
     wanted: Tables
     tables: tuple[str, ...] = ()
+    oids: tuple[int, ...] = ()
     table_owner: str = ""
     ours: bool = False
+    unfinished: bool = False
     scale: int | None = None
     size_bytes: int = 0
     free_bytes: int | None = None
@@ -82,8 +84,9 @@ class DatasetFacts:
 
     @property
     def complete(self) -> bool:
-        """Whether all of them are there, with rows unless they are needed empty."""
-        return len(self.tables) == len(self.wanted.names) and bool(self.scale) != self.wanted.needed_empty
+        """Whether all of them are there and finished, with rows unless they are needed empty."""
+        whole = len(self.tables) == len(self.wanted.names) and not self.unfinished
+        return whole and bool(self.scale) != self.wanted.needed_empty
 
     @property
     def rows(self) -> int:
@@ -133,11 +136,14 @@ def _with_tables(
     comments = {row[1]: row[3] for row in found}
     wanted = known.wanted
     scale = _one(connection, wanted.size_query) if wanted.counted in comments else None
+    finished, unfinished = _marked(cluster, known, comments)
     return replace(
         known,
         tables=tuple(row[1] for row in found),
+        oids=tuple(oids),
         table_owner=found[0][2],
-        ours=_ours(cluster, known.database, wanted.engine, comments.get(wanted.marked), rows=bool(scale)),
+        ours=finished or unfinished or _left_empty(cluster, known, connection, comments),
+        unfinished=unfinished,
         scale=scale,
         size_bytes=sum(row[4] for row in found),
         dependents=tuple(row[0] for row in connection.execute(_DEPENDENTS, {"tables": oids})),
@@ -149,14 +155,28 @@ def _one(connection: postgres.Connection, query: str, *parameters: object) -> An
     return row[0] if row else None
 
 
-def _ours(cluster: Cluster, database: str, engine_name: str, comment: str | None, *, rows: bool) -> bool:
-    """Whether the panel made the tables: by its comment, or empty ones that a broken-off preparation left."""
-    here = {"cluster": cluster, "database": database, "engine": engine_name}
-    dataset = Dataset.objects.filter(**here).first()
-    if dataset is not None and comment == dataset.marker:
-        return True
+def _marked(cluster: Cluster, known: DatasetFacts, comments: dict[str, str | None]) -> tuple[bool, bool]:
+    """Whether the panel finished these tables, and whether all that are there were left by one that broke off."""
+    dataset = Dataset.objects.filter(cluster=cluster, database=known.database, engine=known.wanted.engine).first()
+    if dataset is None:
+        return False, False
+    left = set(comments.values()) == {dataset.unfinished_marker}
+    return comments.get(known.wanted.marked) == dataset.marker, left
+
+
+def _left_empty(
+    cluster: Cluster, known: DatasetFacts, connection: postgres.Connection, comments: dict[str, str | None]
+) -> bool:
+    """Whether they are without a mark and without a row after a preparation that broke off.
+
+    So they are where the server could not be asked to mark them any more.
+    """
+    here = {"cluster": cluster, "database": known.database, "engine": known.wanted.engine}
     last = Run.objects.filter(**here, purpose=Purpose.PREPARE, status__in=FINAL).first()
-    return not rows and not comment and last is not None and last.status != Status.SUCCEEDED
+    if last is None or last.status == Status.SUCCEEDED or any(comments.values()):
+        return False
+    has_rows = (sql.SQL("SELECT EXISTS (SELECT FROM {})").format(sql.Identifier(name)) for name in comments)
+    return not any(row[0] for query in has_rows for row in connection.execute(query))
 
 
 def _free_bytes(cluster: Cluster, connection: postgres.Connection) -> int | None:
@@ -253,6 +273,8 @@ def guard_load(target: Target, wanted: Tables, confirm: str = "") -> None:
 def _fault(found: DatasetFacts) -> str:
     """What keeps a load from these tables; empty where nothing does."""
     wanted, plain = found.wanted, found.wanted.called.removeprefix("the ")
+    if found.unfinished:
+        return f"holds {plain} that a broken-off preparation left: prepare again"
     if len(found.tables) < len(wanted.names):
         return f"lacks {plain}: prepare a dataset first"
     if wanted.needed_empty:
@@ -310,9 +332,8 @@ def keep(run: Run) -> None:
         known.delete()
         return
     dataset = known.first() or Dataset(cluster=cluster, database=database, engine=run.engine)
+    mark(cluster, database, run.role, [made.marked], dataset.marker)
     with _as_owner(cluster, database, run.role) as connection:
-        comment = sql.SQL("COMMENT ON TABLE {} IS {}")
-        connection.execute(comment.format(sql.Identifier(made.marked), sql.Literal(dataset.marker)))
         owner = _one(connection, _OWNER)
         roles = _one(connection, "SELECT array_agg(rolname::text) FROM pg_roles") or []
     users = set(Pool.objects.wanted().filter(cluster=cluster, database=database).values_list("user", flat=True))
@@ -321,19 +342,15 @@ def keep(run: Run) -> None:
     dataset.save()
 
 
+def mark(cluster: Cluster, database: str, owner: str, tables: Iterable[str], comment: str) -> None:
+    """Let these tables carry a comment of the panel's; raises `Refused`."""
+    with _as_owner(cluster, database, owner) as connection:
+        for name in tables:
+            command = sql.SQL("COMMENT ON TABLE {} IS {}")
+            connection.execute(command.format(sql.Identifier(name), sql.Literal(comment)))
+
+
 def tables_made(run: Run) -> Tables:
     """What a preparation makes or drops."""
     made: Tables = engine(run.engine).tables_of(run.options, purpose=Purpose.PREPARE)
     return made
-
-
-def remains(run: Run) -> str:
-    """What a broken-off preparation left, in words; empty where that can't be asked."""
-    try:
-        found = facts(run.cluster, run.database, tables_made(run)) if run.cluster else None
-    except (ClusterUnreachable, Refused):
-        return ""
-    if found is None or found.complete:
-        return ""
-    left = "empty" if found.tables_exist else "gone"
-    return f"{found.wanted.called} of {run.database} are {left} now: prepare again"

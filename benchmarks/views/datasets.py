@@ -1,6 +1,7 @@
 """The pages of datasets: those that the panel made, and the form that prepares one."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
@@ -25,7 +26,7 @@ def dataset_list(request: HttpRequest) -> HttpResponse:
     """All datasets by cluster and database."""
     page = Paginator(Dataset.objects.select_related("cluster", "run"), PAGE_SIZE).get_page(request.GET.get("page"))
     tables = [(dataset, _tables_of(dataset)) for dataset in page]
-    rows = [(dataset, made, made.of_size(dataset.scale)) for dataset, made in tables]
+    rows = [(dataset, made, made.of_size(dataset.scale), _dropping(dataset)) for dataset, made in tables]
     return render(request, "benchmarks/dataset_list.html", {"page": page, "rows": rows})
 
 
@@ -34,6 +35,11 @@ def _tables_of(dataset: Dataset) -> Tables:
     options = dataset.run.options if dataset.run else {"scale": dataset.scale}
     tables: Tables = engine(dataset.engine).tables_of(options, purpose=Purpose.PREPARE)
     return tables
+
+
+def _dropping(dataset: Dataset) -> str:
+    """What fills the form so that it drops the tables; empty where the engine can't."""
+    return urlencode(getattr(engine(dataset.engine), "DROPPING", {}))
 
 
 @staff_only

@@ -11,7 +11,7 @@ nothing.
 from benchmarks.engines.contract import Field
 
 LOAD, PREPARE = "load", "prepare"
-INITIALIZE_STEPS = "dtgGvpf"
+INITIALIZE_STEPS, DROP_STEP = "dtgGvpf", "d"
 MOST_PARTITIONS = 10_000
 MOST_SCALE = 99_999
 PROTOCOLS = ("simple", "extended", "prepared")
@@ -239,7 +239,8 @@ FIELDS = (
         group="Dataset",
         purpose=PREPARE,
         since=11,
-        help="d drop, t create tables, g generate here or G at the server, v vacuum, p primary keys, f foreign keys",
+        help="d drop (alone: nothing is made anew), t create tables, g generate here or G at the server, v vacuum, "
+        "p primary keys, f foreign keys",
     ),
     Field(
         "fillfactor",

@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.engines import typed
 from benchmarks.engines.contract import Field
 from benchmarks.engines.pgbench import scripts, variables
-from benchmarks.engines.pgbench.catalogue import FIELDS, INITIALIZE_STEPS, LOAD, PREPARE
+from benchmarks.engines.pgbench.catalogue import DROP_STEP, FIELDS, INITIALIZE_STEPS, LOAD, PREPARE
 from benchmarks.errors import InvalidOptions
 
 IDENTIFIER_BYTES = 63  # NAMEDATALEN - 1
@@ -123,8 +123,12 @@ def _why_unknown(name: str, purpose: str) -> str:
 def _steps(field: Field, value: Any) -> str:
     if not isinstance(value, str) or not set(value) <= set(INITIALIZE_STEPS) or len(set(value)) != len(value):
         raise ValueError(f"{typed.shown(value)} are no steps: use letters of {INITIALIZE_STEPS}, each once")
+    if value == DROP_STEP:
+        return value
     if "t" not in value or not {"g", "G"} & set(value) or {"g", "G"} <= set(value):
-        raise ValueError(f"{typed.shown(value)} makes no dataset: t and one of g and G belong to it")
+        raise ValueError(
+            f"{typed.shown(value)} makes no dataset: t and one of g and G belong to it, and d alone drops one"
+        )
     return value
 
 
@@ -139,6 +143,7 @@ def _identifier(_field: Field, value: Any) -> str:
     return str(value)
 
 
+DROPPING = {"initialize_steps": DROP_STEP}  # a preparation with these removes the tables
 _READERS: dict[str, typed.Reader] = {
     "steps": _steps,
     "identifier": _identifier,

@@ -4,7 +4,7 @@ from typing import Any
 
 from benchmarks.engines.contract import Tables
 from benchmarks.engines.pgbench import scripts
-from benchmarks.engines.pgbench.catalogue import PREPARE
+from benchmarks.engines.pgbench.catalogue import DROP_STEP, PREPARE
 from benchmarks.engines.pgbench.initialize import ACCOUNTS_PER_SCALE, estimated_bytes
 
 NAMES = ("pgbench_accounts", "pgbench_branches", "pgbench_history", "pgbench_tellers")
@@ -28,6 +28,7 @@ def tables_of(options: dict[str, Any], *, purpose: str) -> Tables | None:
         tablespaces=tuple(options[name] for name in ("tablespace", "index_tablespace") if options.get(name)),
         writes=next((name for name in builtins if name in scripts.WRITING_BUILTINS), ""),
         sparing="choose select-only",
+        dropped=options.get("initialize_steps") == DROP_STEP,
         # each transaction updates one of as many branches as the scale (the manual's good practices)
         contended_below=int(options.get("clients") or 0) if scripts.CONTENDING_BUILTIN in builtins else 0,
     )

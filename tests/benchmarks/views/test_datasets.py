@@ -1,6 +1,7 @@
 """The pages of datasets."""
 
-from benchmarks.models import Dataset, Run
+from benchmarks.models import Dataset, Run, Status
+from tests.benchmarks.records import a_run
 from tests.callers import queries_of
 from tests.pools.records import a_cluster
 
@@ -18,6 +19,19 @@ def test_the_list_shows_what_it_is_for_and_its_size(staff):
     text = staff.get(LIST).content.decode()
     for part in ("demo", "shop", "pgbench", "scale 10", "1,000,000", "150 MB"):
         assert part in text
+
+
+def test_the_list_says_what_a_preparation_left_unfinished_and_offers_to_replace_or_drop_it(staff):
+    broken = a_run(purpose="prepare", status=Status.CANCELLED, options={"scale": 10})
+    cluster = a_cluster()
+    Dataset.objects.create(cluster=cluster, database="shop", scale=10, run=broken)
+    text = staff.get(LIST).content.decode()
+    assert f'unfinished: <a href="/runs/{broken.pk}/">run {broken.number}</a> broke off' in text
+    at = f"{CREATE}?engine=pgbench&amp;cluster={cluster.pk}&amp;database=shop"
+    assert f'href="{at}&amp;scale=10"' in text
+    assert f'href="{at}&amp;initialize_steps=d"' in text
+    assert "/runs/new/?engine=pgbench" not in text
+    assert "scale 10" not in text
 
 
 def test_the_list_takes_the_same_queries_for_one_and_three(staff):

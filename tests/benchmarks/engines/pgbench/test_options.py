@@ -193,11 +193,11 @@ def test_an_unknown_option_names_those_there_are() -> None:
         ),
         (
             {"initialize_steps": "dtgG"},
-            {"initialize_steps": ["'dtgG' makes no dataset: t and one of g and G belong to it"]},
+            {"initialize_steps": ["'dtgG' makes no dataset: t and one of g and G belong to it, and d alone drops one"]},
         ),
         (
-            {"initialize_steps": "d"},
-            {"initialize_steps": ["'d' makes no dataset: t and one of g and G belong to it"]},
+            {"initialize_steps": "dv"},
+            {"initialize_steps": ["'dv' makes no dataset: t and one of g and G belong to it, and d alone drops one"]},
         ),
         (
             {"partition_method": "hash"},

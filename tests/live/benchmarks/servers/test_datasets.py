@@ -3,15 +3,18 @@
 import itertools
 import threading
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 from django.db import connections
+from django.utils import timezone
 from pytest_django import Settings
 
 from benchmarks.engines.pgbench.initialize import estimated_bytes
 from benchmarks.errors import InvalidOptions, InvalidTarget, Refused
-from benchmarks.models import Dataset, Run, Status
-from benchmarks.servers import datasets
+from benchmarks.models import Dataset, Run, Status, Validity
+from benchmarks.running import reaping
+from benchmarks.servers import datasets, remains
 from benchmarks.submission import submitting
 from panel.quickstart import account
 from panel.quickstart.servers import PostgresServer, free_port
@@ -183,7 +186,7 @@ def test_a_failed_preparation_says_what_it_left(cluster: Cluster, postgres: Post
     failed = execute(run)
     assert failed.status == Status.FAILED
     assert "read-only transaction" in failed.error
-    assert failed.error.endswith(f"the pgbench tables of {database} are gone now: prepare again")
+    assert failed.error.endswith(f"the pgbench tables of {database} are not there: prepare again")
     assert not datasets.facts(cluster, database).tables_exist
 
 
@@ -203,7 +206,82 @@ def test_a_cancelled_preparation_says_what_it_left_and_may_be_repeated(cluster: 
     assert done.error.endswith(f"the pgbench tables of {database} are empty now: prepare again")
     assert 5 < done.progress_percent < 80
     assert datasets.facts(cluster, database).ours
+    assert Dataset.objects.get().is_unfinished
     assert execute(prepare(cluster, database)).status == Status.SUCCEEDED
+    assert not Dataset.objects.get().is_unfinished
+
+
+def without_keys(postgres: PostgresServer, database: str, *, forbidden: bool) -> None:
+    """Let the server refuse the keys, with which a preparation ends: the rows are there by then."""
+    with postgres.connect(database) as session:
+        session.execute("DROP EVENT TRIGGER IF EXISTS no_keys")
+        if forbidden:
+            body = "BEGIN RAISE 'no keys today'; END"
+            session.execute(
+                f"CREATE OR REPLACE FUNCTION no_keys() RETURNS event_trigger LANGUAGE plpgsql AS $${body}$$"
+            )
+            trigger = "CREATE EVENT TRIGGER no_keys ON ddl_command_start WHEN TAG IN ('ALTER TABLE')"
+            session.execute(f"{trigger} EXECUTE FUNCTION no_keys()".encode())
+
+
+def test_full_tables_of_a_preparation_that_broke_off_are_known_and_loaded_by_nobody(
+    cluster: Cluster, postgres: PostgresServer, database: str
+) -> None:
+    without_keys(postgres, database, forbidden=True)
+    failed = execute(prepare(cluster, database))
+    assert failed.status == Status.FAILED
+    assert "no keys today" in failed.error
+    assert failed.error.endswith(f"the pgbench tables of {database} are unfinished now: prepare again")
+    found = datasets.facts(cluster, database)
+    assert (found.ours, found.unfinished, found.complete, found.scale) == (True, True, False, 1)
+    with pytest.raises(Refused, match=f"{database} holds pgbench tables that a broken-off preparation left: prepare"):
+        load(cluster, database)
+    without_keys(postgres, database, forbidden=False)
+    assert execute(prepare(cluster, database)).status == Status.SUCCEEDED
+    assert datasets.facts(cluster, database).complete
+
+
+def test_what_a_lost_worker_left_is_marked_by_the_reaper_and_may_be_dropped(
+    cluster: Cluster, postgres: PostgresServer, database: str
+) -> None:
+    run = Run.objects.claim(str(prepare(cluster, database).pk), "local")
+    assert run is not None
+    run.write(status=Status.RUNNING, conditions={remains.BEFORE: remains.before(run)})
+    with postgres.connect(database) as session:
+        session.execute("CREATE TABLE pgbench_branches (bid int); INSERT INTO pgbench_branches VALUES (1)")
+    Run.objects.filter(pk=run.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert [lost.pk for lost in reaping.reap()] == [run.pk]
+    run.refresh_from_db()
+    assert run.error.endswith(f"the pgbench tables of {database} are unfinished now: prepare again")
+    assert datasets.facts(cluster, database).ours
+    dropped = execute(prepare(cluster, database, initialize_steps="d"))
+    assert (dropped.status, dropped.error, dropped.validity) == (Status.SUCCEEDED, "", Validity.VALID)
+    assert not datasets.facts(cluster, database).tables_exist
+    assert not Dataset.objects.exists()
+
+
+def test_tables_of_others_that_a_broken_off_preparation_never_touched_stay_theirs(
+    cluster: Cluster, postgres: PostgresServer, database: str
+) -> None:
+    with postgres.connect(database) as session:
+        session.execute("CREATE TABLE pgbench_accounts (precious int); INSERT INTO pgbench_accounts VALUES (1)")
+        session.execute(f"ALTER DATABASE {database} SET default_transaction_read_only = on")
+    failed = execute(prepare(cluster, database, confirm=database))
+    assert (failed.status, "prepare again" in failed.error) == (Status.FAILED, False)
+    assert not datasets.facts(cluster, database).ours
+    with pytest.raises(Refused, match="pgbench_accounts that this panel did not make"):
+        prepare(cluster, database)
+
+
+def test_tables_that_others_made_after_a_broken_off_preparation_are_theirs(
+    cluster: Cluster, postgres: PostgresServer, database: str
+) -> None:
+    without_keys(postgres, database, forbidden=True)
+    execute(prepare(cluster, database))
+    with postgres.connect(database) as session:
+        session.execute("DROP TABLE pgbench_accounts; CREATE TABLE pgbench_accounts (precious int)")
+    with pytest.raises(Refused, match=r"pgbench_accounts.* that this panel did not make"):
+        prepare(cluster, database)
 
 
 def test_a_run_without_its_tables_is_refused_with_the_remedy(cluster: Cluster, database: str) -> None:
