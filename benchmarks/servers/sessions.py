@@ -1,6 +1,7 @@
-"""The sessions that a run has on the server: ended when their program was stopped or lost."""
+"""The sessions that a run has on the server: what they are at, and their end when the program was stopped or lost."""
 
 import logging
+from dataclasses import dataclass
 
 import psycopg
 
@@ -17,6 +18,33 @@ _TERMINATE = """
     SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
     WHERE application_name = %s AND pid <> pg_backend_pid() AND (state <> 'idle' OR NOT %s)
 """
+
+_AT_WORK = """
+    SELECT query, extract(epoch FROM clock_timestamp() - query_start)::float, (pg_blocking_pids(pid))[1]
+    FROM pg_stat_activity WHERE application_name = %s AND pid <> pg_backend_pid() AND state = 'active'
+    ORDER BY query_start
+"""
+
+
+@dataclass(frozen=True)
+class Work:
+    """A statement that a session is at, for how long, and the process id of the session that it waits for."""
+
+    statement: str
+    seconds: float
+    blocked_by: int | None
+
+
+def at_work(run: Run) -> list[Work] | None:
+    """What the sessions of this attempt are at on the cluster, the longest first; None when it can't be asked."""
+    if run.cluster is None:
+        return None
+    try:
+        with postgres.connect(run.cluster, application_name="pooldeck-reaper") as connection:
+            return [Work(*row) for row in connection.execute(_AT_WORK, (run.application_name,))]
+    except (PoolsError, SealBroken, psycopg.Error) as error:
+        log.warning("run %s: what its sessions are at could not be asked: %s", run.pk, error)
+        return None
 
 
 def terminate(run: Run) -> int | None:

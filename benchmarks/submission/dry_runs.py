@@ -3,9 +3,8 @@
 from typing import Any
 
 from benchmarks.models import Run, ScriptVersion
+from benchmarks.scripts import once
 from benchmarks.submission import submitting
-
-ONCE = {"clients": 1, "threads": 1, "transactions": 1, "scale": 1, "percentiles": False}
 
 
 def start(
@@ -22,6 +21,6 @@ def start(
     Text of several words needs another protocol than the simple one (`benchmarks.engines.pgbench.variables`).
     """
     scripts = [{"script_version": version.pk}]
-    options = ONCE | {"scripts": scripts, "variables": variables, "protocol": protocol}
+    options = once.ONCE | {"scale": 1, "scripts": scripts, "variables": variables, "protocol": protocol}
     name = f"Dry run of {version}"
     return submitting.submit(target=target, options=options, author=author, name=name, confirm=confirm)
