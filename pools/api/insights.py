@@ -64,7 +64,7 @@ class WaitSerializer(serializers.Serializer[dict[str, Any]]):
 
 
 class IdleMemorySerializer(serializers.Serializer[IdleMemory]):
-    """What idle connections take; not measured: a published range, and `basis` says so."""
+    """What idle connections take; not measured: a range, and `basis` says which."""
 
     connections = serializers.IntegerField()
     measured = serializers.SerializerMethodField()

@@ -22,11 +22,21 @@ class Why(StrEnum):
 
 @dataclass(frozen=True)
 class Measured:
-    """Means over some processes, in bytes: what ends with a session (private), and with its share of what is shared."""
+    """Means over some processes, in bytes: a session's own memory, and that with its share of what is shared.
+
+    `own` is smaps_rollup's Pss_Anon (proc(5); Linux 5.3): what ends with the session, without the shared buffers that
+    it touched, which count as private for whoever touched them alone. Where the kernel does not tell it, `own` is the
+    whole Pss.
+    """
 
     processes: int
-    private: int
+    own: int
     proportional: int
+
+    @property
+    def counts_shared(self) -> bool:
+        """Whether `own` holds a share of the shared memory too: that share is never 0, code is shared as well."""
+        return self.own == self.proportional
 
 
 @dataclass(frozen=True)
@@ -64,8 +74,8 @@ def measure(session: Session, pids: Iterable[int]) -> Measured | Why:
         return Why.FORBIDDEN
     if not found:
         return Why.NONE_IDLE
-    private, proportional = (sum(column) // len(found) for column in zip(*found, strict=True))
-    return Measured(len(found), private, proportional)
+    own, proportional = (sum(column) // len(found) for column in zip(*found, strict=True))
+    return Measured(len(found), own, proportional)
 
 
 def memory_of_host() -> int | None:
@@ -75,15 +85,13 @@ def memory_of_host() -> int | None:
 
 
 def _rollup(pid: int) -> tuple[int, int] | None:
-    """Private and proportional bytes (proc(5), smaps_rollup); None for a process that ended meanwhile."""
+    """Its own and proportional bytes, as `Measured` has them; None for a process that ended meanwhile."""
     try:
         text = (PROC / str(pid) / "smaps_rollup").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return None
     sizes = {name: int(size) * KB for name, size in ROLLUP.findall(text)}
-    if "Pss" not in sizes:
-        return None
-    return sizes.get("Private_Clean", 0) + sizes.get("Private_Dirty", 0), sizes["Pss"]
+    return (sizes.get("Pss_Anon", sizes["Pss"]), sizes["Pss"]) if "Pss" in sizes else None
 
 
 def _parent(pid: int) -> int | None:

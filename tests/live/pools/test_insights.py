@@ -136,9 +136,9 @@ def test_idle_connections_are_measured_where_they_run_here(cluster: Cluster, ser
         found = seen(cluster, 4).idle
     assert isinstance(found.measured, Measured), found.why_not
     assert (found.connections, found.measured.processes, found.why_not) == (4, 4, None)
-    assert 0.5 * MB < found.measured.private < 20 * MB
-    assert found.measured.private < found.measured.proportional < 40 * MB
-    assert found.total == (4 * found.measured.private,) * 2
+    assert 0.5 * MB < found.measured.own < 20 * MB
+    assert found.measured.own < found.measured.proportional < 40 * MB
+    assert found.total == (4 * found.measured.own,) * 2
 
 
 def test_a_process_of_that_number_that_is_another_is_not_taken_for_the_servers(
@@ -148,7 +148,7 @@ def test_a_process_of_that_number_that_is_another_is_not_taken_for_the_servers(
     with client(server, "web"):
         found = seen(cluster, 1)
     assert found.idle == IdleMemory(1, None, Why.ELSEWHERE)
-    assert found.idle.total == (5 * MB, 10 * MB)
+    assert found.idle.total == (1 * MB, 15 * MB)
     assert (found.memory.memory, found.memory.fits) == (None, None)
 
 

@@ -60,7 +60,7 @@ def test_connections_waits_and_measured_memory_are_shown(page) -> None:
     shown = page()
     for words in ("longest 1 min 15 s", 'aria-label="1 active, 2 idle"', "2 more", "relation", ">measured<", "6.0 MB"):
         assert words in shown
-    assert "the mean private memory of 2 of 2 idle sessions" in shown
+    assert "the mean own memory of 2 of 2 idle sessions" in shown
 
 
 def test_a_broken_budget_is_warned_of_with_what_to_change(page) -> None:
@@ -75,7 +75,7 @@ def test_an_estimate_is_never_shown_as_measured(page) -> None:
     shown = page(idle=IdleMemory(2, None, Why.FORBIDDEN))
     assert ">measured<" not in shown
     assert ">estimate<" in shown
-    assert "5.0 MB – 10.0 MB" in shown
+    assert "1.0 MB – 15.0 MB" in shown
     assert "whose account may not read the memory of its processes" in shown
 
 
