@@ -29,6 +29,7 @@ STARTING_A_LINE = {
 ENDING_A_STATEMENT = {"gset": 12, "aset": 13}
 NEWEST = 10**6
 
+_BYTE_ORDER_MARK = "\ufeff"  # pgbench would send it as a part of the first statement
 _LINE_END = re.compile(r"[\n\r]")
 # pgbench takes any of C's white space as a blank; here only those that a reader can tell
 _META_LINE = re.compile(rf"[ \t]*\\(?P<word>{'|'.join(STARTING_A_LINE)})(?![^ \t])[^\\]*")
@@ -75,6 +76,8 @@ def _check_whole(text: str) -> None:
         raise ScriptRefused(
             "a NUL ends the script for pgbench: leave it out", text.count("\n", 0, text.index("\0")) + 1
         )
+    if text.startswith(_BYTE_ORDER_MARK):
+        raise ScriptRefused("a byte order mark begins it, which is no SQL: leave it out", 1)
     if not text.strip():
         raise ScriptRefused("the script says nothing: write a statement, such as SELECT 1;")
 
@@ -91,6 +94,8 @@ def _why_not(line: str, major: int) -> str:
         return ""
     if ending := _RESULT_END.fullmatch(backslash + after):
         return _too_new(ending["word"], ENDING_A_STATEMENT, major)
+    if line.endswith("\\") and ("\\" not in line[:-1] or _META_LINE.fullmatch(line[:-1])):
+        return "the backslash at its end would let it go on in the next line: write it on one line"
     return _why_refused(statement, after)
 
 

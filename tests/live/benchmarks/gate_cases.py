@@ -46,6 +46,34 @@ TRICKS = [
     "\ufeff\\shell CANARY",
     "\u2028\\shell CANARY",
     "\x85\\shell CANARY",
+    "\x0b\\shell CANARY",
+    "\\shell\x0cCANARY",
+    "\\if 0\n\\else\n\\shell CANARY\n\\endif",
+    "\\if 1\n\\if 1\n\\shell CANARY\n\\endif\n\\endif",
+    "\\;\\;\\shell CANARY",
+    "SELECT $q$ \\set x 1\n$q$ \\shell CANARY",
+    "SELECT $é$ '$é$ \\shell CANARY",
+    "SELECT 'a' -- c\n'b' \\shell CANARY",
+    "SELECT U&'d\\0061' \\shell CANARY",
+    "SELECT N'x' \\shell CANARY",
+    "SELECT :{?x}\\shell CANARY",
+    "-- \\\n\\shell CANARY",
+    "SELECT 1 -- x\r\\shell CANARY",
+    "\\SET x 1\n\\shell CANARY",
+    "\\\n\\shell CANARY",
+    "\\shell \\\r\nCANARY",
+    "\\set x 1 \\\r\n+1\n\\shell CANARY",
+    "\\set x `CANARY`\nSELECT :x;",
+    "\\! CANARY",
+    "\\g |CANARY",
+    "\\copy (SELECT 1) to program 'CANARY'",
+]
+
+# Tried as they stand: two of them together would be more than a script may have.
+LONG = [
+    " " * 60_000 + "\\shell CANARY",
+    "-- " + "x" * 60_000 + "\n\\shell CANARY",
+    "SELECT '" + "x" * 60_000 + "' \\shell CANARY",
 ]
 
 # What people write for pgbench, from its manual and from benchmarks that were published.

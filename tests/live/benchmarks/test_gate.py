@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from benchmarks.engines.pgbench import binary, gate
 from benchmarks.processes.load_account import LOAD_UID
 from panel.quickstart.servers import PostgresServer
-from tests.live.benchmarks.gate_cases import KNOWN_REFUSALS, ORDINARY, TOUCH, TRICKS, mutated
+from tests.live.benchmarks.gate_cases import KNOWN_REFUSALS, LONG, ORDINARY, TOUCH, TRICKS, mutated
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE
 
 pytestmark = [pytest.mark.live]
@@ -93,7 +93,7 @@ def test_the_trial_can_fail(trial: Trial) -> None:
 
 
 def test_every_known_trick_is_refused(trial: Trial) -> None:
-    told = Counter(trial.judge(text) for text in TRICKS)
+    told = Counter(trial.judge(text) for text in TRICKS + LONG)
     print(f"\nknown tricks: {dict(told)}")
     assert "touched, passed" not in told
     assert told["touched, refused"] >= 12
