@@ -13,11 +13,13 @@ from benchmarks.engines.contract import Field
 from benchmarks.errors import InvalidOptions
 from benchmarks.forms import generator_fields, lacked_options, threshold_fields
 from benchmarks.forms.generator_fields import WithGenerators
+from benchmarks.forms.host_file_field import WithHostFile
 from benchmarks.forms.profiles import offer_profiles
 from benchmarks.forms.script_fields import SHOWN_APART, WithScripts
 from benchmarks.forms.threshold_fields import WithThresholds
 from benchmarks.generators import offering
 from benchmarks.generators.offering import Offer
+from benchmarks.history import annotating
 from benchmarks.models import Purpose, Run
 from benchmarks.submission import load_options, program_versions
 from pools.forms import Typed
@@ -134,7 +136,7 @@ class OptionsForm(Typed):
         return any(field.errors or field.value() not in (one.default, None, "") for one, field in self.advanced)
 
 
-class RunForm(WithScripts, WithThresholds, WithGenerators, OptionsForm):
+class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, OptionsForm):
     """A run against a pool, a cluster, or both in turn; only the target of the chosen route is required."""
 
     use_required_attribute = False
@@ -151,6 +153,7 @@ class RunForm(WithScripts, WithThresholds, WithGenerators, OptionsForm):
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
     name = forms.CharField(label="Name", max_length=200, required=False, help_text="To find it by; the number stays")
+    tags = forms.CharField(label="Tags", required=False, help_text="Words to find it by, with commas between them")
     confirm = forms.CharField(
         label="Type the database's name to allow this",
         required=False,
@@ -168,6 +171,13 @@ class RunForm(WithScripts, WithThresholds, WithGenerators, OptionsForm):
         offer(self, "cluster", Cluster.objects.all(), str)
         offer_profiles(self)
 
+    def clean_tags(self) -> list[str]:
+        """Each tag once."""
+        try:
+            return annotating.check_tags(annotating.split(self.cleaned_data["tags"]))
+        except annotating.InvalidNote as error:
+            raise forms.ValidationError(error.errors["tags"]) from None
+
     def typed_options(self) -> dict[str, Any]:
         """With the scripts of the rows and of the library."""
         return super().typed_options() | self.typed_scripts()
@@ -176,6 +186,16 @@ class RunForm(WithScripts, WithThresholds, WithGenerators, OptionsForm):
     def wrong_options(self) -> list[BoundField]:
         """The options that the engine would refuse."""
         return [self[one.name] for one in self.option_fields if one.name in self.errors]
+
+    @property
+    def unfilled(self) -> list[BoundField]:
+        """Those of them that only wait to be filled in."""
+        return [field for field in self.wrong_options if field.value() in (None, "")]
+
+    @property
+    def mistyped(self) -> list[BoundField]:
+        """Those of them that hold what can't be."""
+        return [field for field in self.wrong_options if field.value() not in (None, "")]
 
     @property
     def routes(self) -> Iterator[tuple[Any, str]]:
@@ -255,10 +275,11 @@ class ImportForm(Typed):
 
 def initial_of(run: Run) -> dict[str, Any]:
     """The form's values that would start this run again."""
-    route = Route.POOLED if run.pool_id else Route.DIRECT
+    route = Route.POOLED if run.went_through_pool else Route.DIRECT
     target = {"route": route, "pool": run.pool_id, "cluster": run.cluster_id, "database": run.database}
     target["user"] = run.role
-    named = {"name": run.name, "engine": run.engine, **generator_fields.initial_of(run)}
+    tags = ", ".join(tag.name for tag in run.tags.all())
+    named = {"name": run.name, "tags": tags, "engine": run.engine, **generator_fields.initial_of(run)}
     return {**target, **named, **run.options, **threshold_fields.initial_of(run.thresholds)}
 
 

@@ -1,4 +1,4 @@
-"""The thresholds of a run in its form: one field for each figure that usually is one."""
+"""The thresholds of a run in its form: a field for each figure that usually is one, and for what a clone has more."""
 
 from typing import Any
 
@@ -13,12 +13,19 @@ PREFIX = "threshold_"
 WORDS = {gates.AT_LEAST: "at least", gates.AT_MOST: "at most"}
 
 
-def _field(metric: str) -> forms.FloatField:
+def _field(metric: str, bound: str = "") -> forms.FloatField:
     gauge = GAUGES[metric]
     widget = forms.NumberInput(attrs={"step": "any", "min": "0"})
-    return forms.FloatField(
-        label=f"{gauge.label} {WORDS[gauge.usual]}", required=False, min_value=0, max_value=1e14, widget=widget
-    )
+    label = f"{gauge.label} {WORDS[bound or gauge.usual]}"
+    return forms.FloatField(label=label, required=False, min_value=0, max_value=1e14, widget=widget)
+
+
+def _name(metric: str, bound: str) -> str:
+    usual = metric in OFFERED and bound == GAUGES[metric].usual
+    return PREFIX + metric if usual else f"{PREFIX}{metric}_{bound}"
+
+
+BY_NAME = {_name(metric, bound): (metric, bound) for metric in (*OFFERED, *GAUGES) for bound in WORDS}
 
 
 class WithThresholds(forms.Form):
@@ -29,22 +36,35 @@ class WithThresholds(forms.Form):
     threshold_failed_percent = _field("failed_percent")
     threshold_lag_avg_ms = _field("lag_avg_ms")
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        given = self.data if self.is_bound else self.initial
+        for name, (metric, bound) in BY_NAME.items():
+            if name in given and name not in self.fields:
+                self.fields[name] = _field(metric, bound)
+
     @property
     def thresholds(self) -> list[dict[str, Any]]:
         """Those that were filled in."""
-        given = {metric: self.cleaned_data.get(PREFIX + metric) for metric in OFFERED}
-        return [{"metric": metric, GAUGES[metric].usual: limit} for metric, limit in given.items() if limit is not None]
+        given = ((BY_NAME[name], self.cleaned_data.get(name)) for name in BY_NAME if name in self.fields)
+        return [{"metric": metric, bound: limit} for (metric, bound), limit in given if limit is not None]
 
     @property
     def threshold_fields(self) -> list[tuple[BoundField, str]]:
         """Each field with its unit."""
-        return [(self[PREFIX + metric], GAUGES[metric].unit) for metric in OFFERED]
+        return [(self[name], GAUGES[metric].unit) for name, (metric, _) in BY_NAME.items() if name in self.fields]
+
+    @property
+    def thresholds_are_open(self) -> bool:
+        """Whether one is filled in, or wrong."""
+        return any(field.value() not in (None, "") or field.errors for field, _ in self.threshold_fields)
 
 
 def initial_of(thresholds: list[dict[str, Any]]) -> dict[str, Any]:
     """The form's values of the thresholds that a run had."""
     return {
-        PREFIX + one["metric"]: one[GAUGES[one["metric"]].usual]
+        _name(one["metric"], bound): one[bound]
         for one in thresholds
-        if one["metric"] in OFFERED and GAUGES[one["metric"]].usual in one
+        for bound in WORDS
+        if bound in one and one["metric"] in GAUGES
     }

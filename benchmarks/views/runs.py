@@ -18,6 +18,7 @@ from benchmarks.charts import sparklines
 from benchmarks.engines import engine
 from benchmarks.errors import BenchmarksError, InvalidGenerators, InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.forms.runs import Route, RunForm, initial_of
+from benchmarks.history import annotating
 from benchmarks.latencies import sampling
 from benchmarks.models import Purpose, Run, ScriptVersion, Status, Validity
 from benchmarks.models.runs import Gate, RunQuerySet
@@ -101,11 +102,7 @@ def _start(form: RunForm, author: Any) -> tuple[Run | None, int]:
         "thresholds": form.thresholds,
     }
     try:
-        if chosen["route"] == Route.BOTH:
-            return submitting.submit_pair(chosen["pool"], chosen["options"], author, user=chosen["user"], **named)[
-                0
-            ], 200
-        return submitting.submit(target=form.target(), options=chosen["options"], author=author, **named), 200
+        return _submitted(form, author, named), 200
     except (InvalidTarget, InvalidOptions, InvalidGenerators) as error:
         form.take(error.errors)
     except (BenchmarksError, PoolsError) as error:
@@ -114,11 +111,27 @@ def _start(form: RunForm, author: Any) -> tuple[Run | None, int]:
     return None, 200
 
 
+def _submitted(form: RunForm, author: Any, named: dict[str, Any]) -> Run:
+    """The run that was asked for, or the first of a pair, with the tags that were typed."""
+    chosen = form.cleaned_data
+    runs: tuple[Run, ...]
+    if chosen["route"] == Route.BOTH:
+        runs = submitting.submit_pair(chosen["pool"], chosen["options"], author, user=chosen["user"], **named)
+    else:
+        runs = (submitting.submit(target=form.target(), options=chosen["options"], author=author, **named),)
+    for run in runs:
+        annotating.annotate(run, tags=chosen["tags"])
+    return runs[0]
+
+
 def _initial(request: HttpRequest) -> dict[str, Any]:
     """What the address says of the run to be: clone, pool, cluster and database, or a preset."""
     asked = request.GET
     if asked.get("clone"):
-        return initial_of(get_object_or_404(Run, pk=id_of(asked["clone"])))
+        run = get_object_or_404(Run, pk=id_of(asked["clone"]))
+        if run.removed:
+            messages.warning(request, f"{_gone(run)}: choose what to load in its place.")
+        return initial_of(run)
     given: dict[str, Any] = {name: asked[name] for name in FILLED if asked.get(name)}
     if asked.get("script"):
         given["builtin"] = _script_named(asked["script"], asked.get("version", ""))
@@ -180,6 +193,10 @@ def _command(form: RunForm, endpoint: Endpoint, pool: Pool | None) -> str:
     return str(engine(form.engine_name).preview(sampling.options_of(run), endpoint))
 
 
+def _gone(run: Run) -> str:
+    return f"Run {run.number} can't be started again: {run.removed} was removed since"
+
+
 @require_POST
 @staff_only
 def run_again(request: HttpRequest, pk: UUID) -> HttpResponse:
@@ -187,10 +204,13 @@ def run_again(request: HttpRequest, pk: UUID) -> HttpResponse:
     old = get_object_or_404(Run, pk=pk)
     direct = {"cluster": str(old.cluster_id), "database": old.database, "user": old.role}
     target = {"pool": str(old.pool_id), "user": old.role} if old.pool_id else direct
+    if old.removed:
+        return redirect(f"{reverse('run-create')}?{urlencode({'clone': str(pk)})}")
     try:
         again = {"options": old.options, "engine": old.engine, "name": old.name, "thresholds": old.thresholds}
         place = Placement(old.wanted_generators, old.alongside)
         run = submitting.submit(target=target, author=request.user, place=place, **again)
+        annotating.annotate(run, tags=[tag.name for tag in old.tags.all()])
     except (BenchmarksError, PoolsError) as error:
         messages.error(request, f"Run {old.number} was not started again: {error}")
         return redirect(f"{reverse('run-create')}?{urlencode({'clone': str(pk)})}")

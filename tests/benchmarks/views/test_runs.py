@@ -6,11 +6,14 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from benchmarks.history import annotating
 from benchmarks.models import Purpose, Run, Status
+from benchmarks.submission import submitting
+from benchmarks.submission.placing import Placement
 from pools.models import PoolState
 from tests.benchmarks.records import a_finished_run, a_run
 from tests.callers import queries_of
-from tests.pools.records import a_cluster, a_pool, checked
+from tests.pools.records import a_cluster, a_pool, a_pooler, checked
 
 LIST, CREATE, PREVIEW = "/runs/", "/runs/new/", "/runs/new/preview/"
 
@@ -211,6 +214,85 @@ def test_run_again_that_is_refused_leads_to_the_form_with_the_reason(staff):
     assert answer.redirect_chain == [(f"{CREATE}?clone={run.pk}", 302)]
     assert f"Run {run.number} was not started again: connection refused" in answer.content.decode()
     assert answer.context["form"]["database"].value() == "shop"
+
+
+@pytest.fixture
+def accepted(monkeypatch):
+    """What the form asked for, without a server."""
+    asked = []
+
+    def submit(**said):
+        asked.append(said)
+        return a_run(name=said["name"])
+
+    monkeypatch.setattr(submitting, "submit", submit)
+    return asked
+
+
+def test_tags_are_given_where_the_run_is_started(staff, accepted):
+    typed_in = typed(route="direct", cluster=a_cluster().pk, database="shop", tags="nightly, pg16, nightly")
+    assert staff.post(CREATE, typed_in).status_code == 302
+    assert [tag.name for tag in Run.objects.get().tags.all()] == ["nightly", "pg16"]
+
+
+def test_run_again_asks_for_all_that_the_first_asked_for_but_its_note(staff, accepted):
+    cluster, limits = a_cluster(), [{"metric": "tps", "at_least": 5.0}]
+    named = {"name": "nightly", "role": "app", "wanted_generators": ["east", "west"], "alongside": True}
+    first = a_finished_run(cluster=cluster, thresholds=limits, **named)
+    annotating.annotate(first, note="before the upgrade", tags=["pg16"])
+    staff.post(f"/runs/{first.pk}/again/")
+    [asked] = accepted
+    assert asked["target"] == {"cluster": str(cluster.pk), "database": "shop", "user": "app"}
+    assert asked["place"] == Placement(["east", "west"], alongside=True)
+    assert (asked["options"], asked["thresholds"], asked["name"]) == (first.options, limits, "nightly")
+    again = Run.objects.exclude(pk=first.pk).get()
+    assert ([tag.name for tag in again.tags.all()], again.note) == (["pg16"], "")
+
+
+@pytest.fixture(params=["pool", "cluster"])
+def orphan(request):
+    """A pooled run whose pool was removed, or with it the cluster; and what is told of it."""
+    pool = a_pool(name="web", pooler=a_pooler(name="front"))
+    values = {"cluster": pool.cluster, "pool": pool, "pooled": True, "target_label": "web on front"}
+    made = a_finished_run(**values)
+    pool.delete()
+    if request.param == "cluster":
+        pool.cluster.delete()
+    made.refresh_from_db()
+    return made
+
+
+def test_a_removed_pool_is_named_wherever_the_run_is_shown(staff, orphan):
+    direct = a_finished_run(cluster=orphan.cluster)
+    page = staff.get(f"/runs/{orphan.pk}/").content.decode()
+    assert "pool web on front, removed since" in page
+    assert f"/runs/{orphan.pk}/again/" not in page
+    assert "pooled, removed since" in staff.get(LIST).content.decode()
+    assert (
+        f"run {orphan.number} (pooled)" in staff.get(f"/runs/compare/?run={orphan.pk}&run={direct.pk}").content.decode()
+    )
+    for kind in ("csv", "json", "html", "log"):
+        text = b"".join(staff.get(f"/runs/{orphan.pk}/export/{kind}/").streaming_content).decode()
+        assert ("pool web on front" in text) == (kind in ("json", "html"))
+
+
+def test_a_run_whose_pool_is_gone_is_not_started_past_it(staff, orphan, accepted):
+    for answer in (
+        staff.post(f"/runs/{orphan.pk}/again/", follow=True),
+        staff.get(CREATE, {"clone": orphan.pk}),
+    ):
+        told = (
+            f"Run {orphan.number} can&#x27;t be started again: pool web on front was removed since: choose what to load"
+        )
+        assert told in answer.content.decode()
+        assert answer.context["form"]["route"].value() == "pooled"
+    assert accepted == []
+
+
+def test_a_removed_cluster_is_named_too(staff):
+    run = a_finished_run(target_label="db7/shop")
+    assert "cluster db7, removed since" in staff.get(f"/runs/{run.pk}/").content.decode()
+    assert "cluster db7 was removed since" in staff.get(CREATE, {"clone": run.pk}).content.decode()
 
 
 @pytest.mark.parametrize("act", ["cancel", "again"])
