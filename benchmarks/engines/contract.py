@@ -72,10 +72,12 @@ class Progress:
 class Heard:
     """What one line says while the program runs: a sample, or how far a preparation is (0 to 100), or neither.
 
-    `worth_telling` is whether people should read it among the messages.
+    `late_s` is how long before the line the sample's interval ended; `worth_telling` is whether people should read it
+    among the messages.
     """
 
     sample: Progress | None = None
+    late_s: float = 0.0
     percent: float | None = None
     worth_telling: bool = True
 

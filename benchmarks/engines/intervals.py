@@ -18,7 +18,8 @@ _LOGGED = re.compile(rb"([0-9]{1,18}) ([0-9]{1,15})")
 def hear(text: str, options: dict[str, Any]) -> Heard:
     """The sample or the percentage in one line, and whether it is a message to people; never raises."""
     if sample := _interval(text):
-        return Heard(sample=sample, worth_telling=False)
+        late_s = _number(_figures(text, "interval").get("late_s")) or 0.0
+        return Heard(sample=sample, late_s=max(0.0, late_s), worth_telling=False)
     if (filled := _FILLED.fullmatch(text)) and int(filled["all"]):
         return Heard(percent=min(100.0, 100 * int(filled["done"]) / int(filled["all"])), worth_telling=False)
     return Heard(worth_telling=not text.startswith("{"))

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -17,6 +18,7 @@ from benchmarks.loads.tally import INTERVAL_S, Tally
 
 RESULTS, PRINTED, OWN_LOG = Path("results.jtl"), Path("jmeter.out"), Path("jmeter.log")
 LOOK_S = 0.1
+WRITTEN_WITHIN_S = 0.1  # of a request's end its row stands in the file
 TOLD = 3  # lines of errors where nothing else says why
 _NOT_HTTP = "Non HTTP response code: "
 
@@ -47,7 +49,10 @@ class Results:
 
 
 class Following:
-    """Counts the rows that came; the load began with the first request."""
+    """Counts the rows that came, each in the second in which its request ended; the load began with the first request.
+
+    A row tells when its request began (`sampleresult.timestamp.start`), by the clock of this host.
+    """
 
     def __init__(self, log: Path | None) -> None:
         self.tally: Tally | None = None
@@ -61,33 +66,41 @@ class Following:
     def look(self) -> None:
         """Take what was written since the last time, and say the intervals that are over.
 
-        An empty one is said once something follows: after the last request Java takes its time to end.
+        An empty one is said once a request follows it: after the last one Java takes its time to end.
         """
         if self._file is None and RESULTS.exists():
             self._file = RESULTS.open(encoding="utf-8", errors="replace", newline="")
-        rows = list(self._results.feed(self._file.read())) if self._file else []
-        while self.tally and time.perf_counter() >= self._due and (rows or not self.tally.interval.is_empty):
-            self.tally.end_interval(self._due)
-            self._due += INTERVAL_S
-        for row in rows:
-            self._count(row)
+        rows = self._results.feed(self._file.read()) if self._file else iter(())
+        requests = [request for row in rows if (request := _request(row))]
+        if requests and self.tally is None:
+            self._begin(min(one.started for one in requests))
+        if self.tally:
+            self._take(self.tally, requests)
 
-    def _count(self, row: dict[str, str]) -> None:
-        try:
-            started_s, latency_s = int(row["timeStamp"]) / 1000, int(row["elapsed"]) / 1000
-            size, threads = int(row.get("bytes") or 0), int(row.get("allThreads") or 1)
-        except (KeyError, ValueError):
-            return
-        offset = time.perf_counter() - time.time()
-        if self.tally is None:
-            self.tally = Tally(self._log, began=started_s + offset)
-            self._due = self.tally.began + INTERVAL_S
-        self._ended = max(self._ended, started_s + latency_s + offset)
-        self.clients = max(self.clients, threads)
-        if row.get("success") == "true":
-            self.tally.answered(started_s + latency_s + offset, latency_s, size)
+    def _begin(self, at: float) -> None:
+        self.tally = Tally(self._log, began=at)
+        self._due = at + INTERVAL_S
+        self._ended = at
+
+    def _take(self, tally: Tally, requests: "list[_Request]") -> None:
+        for request in requests:
+            self._count(tally, request)
+        while not tally.interval.is_empty and time.perf_counter() >= self._due + WRITTEN_WITHIN_S:
+            self._end_interval(tally)
+
+    def _end_interval(self, tally: Tally) -> None:
+        tally.end_interval(self._due)
+        self._due += INTERVAL_S
+
+    def _count(self, tally: Tally, request: "_Request") -> None:
+        while request.ended >= self._due <= time.perf_counter():  # a clock that was set may be ahead
+            self._end_interval(tally)
+        self._ended = max(self._ended, request.ended)
+        self.clients = max(self.clients, request.threads)
+        if request.failure is None:
+            tally.answered(request.ended, request.ended - request.started, request.size_bytes)
         else:
-            self.tally.failed(*kind(row))
+            tally.failed(*request.failure)
 
     def end(self) -> None:
         """Say the summary, where there was any request."""
@@ -96,6 +109,28 @@ class Following:
             self._file.close()
         if self.tally:
             self.tally.end(self.clients, ended=self._ended)
+
+
+@dataclass(frozen=True)
+class _Request:
+    """One row; times are those of `time.perf_counter`, `failure` is its kind and words."""
+
+    started: float
+    ended: float
+    size_bytes: int
+    threads: int
+    failure: tuple[str, str] | None
+
+
+def _request(row: dict[str, str]) -> _Request | None:
+    """What a row says; None where that is no request."""
+    try:
+        started_s, latency_s = int(row["timeStamp"]) / 1000, int(row["elapsed"]) / 1000
+        size, threads = int(row.get("bytes") or 0), int(row.get("allThreads") or 1)
+    except (KeyError, ValueError):
+        return None
+    started = started_s + time.perf_counter() - time.time()
+    return _Request(started, started + latency_s, size, threads, None if row.get("success") == "true" else kind(row))
 
 
 def kind(row: dict[str, str]) -> tuple[str, str]:

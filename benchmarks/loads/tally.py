@@ -1,8 +1,8 @@
 """What a load program of the panel's own counts, and the lines in which it says it.
 
-An interval is a line `{"interval": {…}}` each second, an error of a kind that was not seen before is a line of plain
-text, and the end is one `{"summary": {…}}`. Each answered request is a line of the log, `END_US LATENCY_US`, so that
-its percentiles are found as those of every other engine.
+An interval is a line `{"interval": {…}}` each second, with `late_s` where it ended that long before the line. An error
+of a kind that was not seen before is a line of plain text, and the end is one `{"summary": {…}}`. Each answered request
+is a line of the log, `END_US LATENCY_US`, so that its percentiles are found as those of every other engine.
 """
 
 import json
@@ -49,12 +49,14 @@ class Tally:
 
     def end_interval(self, at: float | None = None) -> None:
         """Say what happened since the last one, which ended then, by default now."""
-        now = time.perf_counter() if at is None else at
+        said_at = time.perf_counter()
+        now = said_at if at is None else at
         interval, self.interval = self.interval, Counts(now)
         interval_s = now - interval.began
         if self._log:
             self._log.flush()
-        _say_json("interval", {"t": round(now - self.began, 3), **interval.figures(interval_s)})
+        late = {} if at is None else {"late_s": round(max(0.0, said_at - at), 3)}
+        _say_json("interval", {"t": round(now - self.began, 3), **late, **interval.figures(interval_s)})
         self.whole.take(interval)
 
     def end(self, clients: int, ended: float | None = None) -> None:

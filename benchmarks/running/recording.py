@@ -12,6 +12,7 @@ from django.db.models import F, Model, Q, TextField, Value
 from django.db.models.functions import Concat
 from django.utils import timezone
 
+from benchmarks.engines import engine
 from benchmarks.engines.contract import Progress
 from benchmarks.latencies.following import Follower
 from benchmarks.models import FINAL, Look, PoolSample, Run, RunOutput, Sample
@@ -82,6 +83,8 @@ class Recorder:
         self._state_told_at = 0.0
         self._log_second, self._log_lines = 0, 0
         self._looks: list[Seen] = []
+        # those of the time before a load that its program takes seconds to begin; None once it began
+        self._early: list[PoolLook | Seen] | None = [] if engine(run.engine).WORDS.slow_start_s else None
         self.tally = Tally()
 
     def t(self, at: float) -> float:
@@ -123,9 +126,20 @@ class Recorder:
             seconds.tell(self.run.pk, self.run.attempt, row.seq, known)
         self._write(values, row)
         self._send("sample", row.seq, live.sample_payload(row))
+        self._take_early()
+
+    def _take_early(self) -> None:
+        """Keep what was seen since the load began, which its first sample tells."""
+        early, self._early = self._early or [], None
+        for seen in early:
+            if seen.at >= self.began:
+                self.pool(seen) if isinstance(seen, PoolLook) else self.look(seen)
 
     def pool(self, look: PoolLook) -> None:
         """One look at the pool."""
+        if self._early is not None:
+            self._early.append(look)
+            return
         row = PoolSample(
             run=self.run, attempt=self.run.attempt, seq=self._next_seq(), t=self.t(look.at), **look.figures
         )
@@ -134,7 +148,7 @@ class Recorder:
 
     def look(self, seen: Seen) -> None:
         """One look at what happened around the load; those of a second are written together, by `keep` or `flush`."""
-        self._looks.append(seen)
+        (self._looks if self._early is None else self._early).append(seen)
 
     def _keep_looks(self) -> None:
         if not self._looks:

@@ -255,7 +255,7 @@ def take(event: object, recorder: Recorder) -> None:
 def _take_line(text: str, at: float, recorder: Recorder) -> None:
     heard = engine(recorder.run.engine).hear(text, recorder.run.options)
     if heard.sample is not None:
-        recorder.sample(heard.sample, at)
+        recorder.sample(heard.sample, at - heard.late_s)
     if heard.percent is not None:
         recorder.progress(heard.percent)
     if heard.worth_telling:

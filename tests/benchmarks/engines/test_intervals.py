@@ -18,6 +18,8 @@ SUMMARY = '{"summary": {"tps": 376.8, "transactions": 1523, "failed": 0, "client
 
 def test_an_interval_is_a_sample() -> None:
     assert hear(INTERVAL, {}) == Heard(sample=Progress(2.001, 431.5, 47.5, 6.5, failed=3), worth_telling=False)
+    late = hear(INTERVAL.replace('"t": ', '"late_s": 1.5, "t": '), {})
+    assert (late.sample, late.late_s) == (hear(INTERVAL, {}).sample, 1.5)
 
 
 @pytest.mark.parametrize("cut", range(len(INTERVAL)))

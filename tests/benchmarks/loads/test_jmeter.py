@@ -60,29 +60,78 @@ def test_a_results_file_is_counted_whole(
     assert len(Path("log").read_text().splitlines()) == 124
 
 
+class Clock:
+    """The time that the follower sees, in place of both its clocks."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        monkeypatch.setattr(jmeter.time, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(jmeter.time, "time", lambda: self.now)
+
+
 def test_empty_intervals_are_said_only_where_something_follows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     following = Following(None)
-
-    def write(text: str) -> None:
-        with Path("results.jtl").open("a") as file:
-            file.write(text)
-
-    clock = 1_000.0
-    monkeypatch.setattr(jmeter.time, "perf_counter", lambda: clock)
-    monkeypatch.setattr(jmeter.time, "time", lambda: clock)
-    write("timeStamp,elapsed,responseCode,success,bytes,allThreads\n1000000,100,200,true,10,1\n")
+    clock = Clock(monkeypatch)
+    written("timeStamp,elapsed,responseCode,success,bytes,allThreads\n1000000,100,200,true,10,1\n")
     for step in (0.0, 0.5, 1.1, 1.2, 3.5):
-        clock = 1_000.0 + step
+        clock.now = 1_000.0 + step
         following.look()
     assert [_t(line) for line in capsys.readouterr().out.splitlines()] == [1.0]
-    write("1003400,100,200,true,10,1\n")
+    written("1003400,100,200,true,10,1\n")
     following.look()
-    clock += 10
+    clock.now += 10
     following.end()
     assert [_t(line) for line in capsys.readouterr().out.splitlines()] == [2.0, 3.0, 4.0, None]
+
+
+def written(text: str) -> None:
+    with Path("results.jtl").open("a") as file:
+        file.write(text)
+
+
+@pytest.mark.parametrize("look_s", [0.1, 0.37, 2.5, 60.0])
+def test_each_request_counts_in_the_second_in_which_it_ended_however_late_it_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], look_s: float
+) -> None:
+    """The rows of a JMeter whose first requests took 3.3 s, each written when it ended, 5 s after Java was started."""
+    heading, *rows = (RESULTS / "products.jtl").read_text().splitlines(keepends=True)
+    times = [(int(row.split(",")[0]) / 1000, int(row.split(",")[1]) / 1000) for row in rows]
+    began = min(started for started, _ in times)
+    ends = [round(started + elapsed - began, 3) for started, elapsed in times]
+    monkeypatch.chdir(tmp_path)
+    clock, following = Clock(monkeypatch), Following(None)
+    clock.now = began - 5.0
+    written(heading)
+    while rows:
+        clock.now += look_s
+        over = sum(end <= clock.now - began for end in ends[len(times) - len(rows) :])
+        written("".join(rows[:over]))
+        del rows[:over]
+        following.look()
+        assert following.tally or clock.now < began + ends[0], "the load begins with the first request"
+    following.end()
+    *said, summary = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    counted = {one["interval"]["t"]: one["interval"]["tps"] for one in said}
+    assert counted == {t: sum(t - 1 <= end < t for end in ends) for t in counted}
+    assert {1.0: 0.0, 2.0: 0.0, 3.0: 0.0}.items() <= counted.items()
+    assert [one["interval"]["late_s"] for one in said][:3] >= [2.0, 1.0, 0.0]
+    assert (summary["summary"]["transactions"], summary["summary"]["elapsed_s"]) == (124, max(ends))
+
+
+def test_a_clock_that_is_ahead_makes_no_intervals_of_the_future(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    clock, following = Clock(monkeypatch), Following(None)
+    clock.now = 1_000.5
+    written("timeStamp,elapsed,responseCode,success,bytes,allThreads\n1000000,100,200,true,10,1\n")
+    written("9000000,100,200,true,10,1\n")
+    following.look()
+    assert capsys.readouterr().out == ""
+    following.end()
 
 
 def _t(line: str) -> float | None:

@@ -137,3 +137,19 @@ def test_a_cancel_is_seen(recorder):
     assert recorder.cancel_requested() is False
     Run.objects.get(pk=recorder.run.pk).request_cancel()
     assert recorder.cancel_requested() is True
+
+
+def test_what_was_seen_before_a_program_that_starts_slowly_made_its_first_request_is_of_no_load(settings, told):
+    settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
+    recorder = Recorder(Run.objects.claim(str(Run.objects.enqueue(engine="jmeter").pk), "local"))
+    recorder.begin(started := time.monotonic() - 10.0)
+    for second in range(4):
+        recorder.pool(PoolLook(started + second, FIGURES))
+        recorder.look(Seen(LookKind.HOST, started + second + 0.5, {"cpu_percent": 40.0}))
+    recorder.flush()
+    assert (PoolSample.objects.count(), Look.objects.count()) == (0, 0)
+    recorder.sample(Progress(t=1.0, tps=10.0, latency_ms=1.0, stddev_ms=None), started + 3.0)  # it began after 2 s
+    recorder.pool(PoolLook(started + 4.0, FIGURES))
+    recorder.flush()
+    assert [look.t for look in PoolSample.objects.order_by("seq")] == [0.0, 1.0, 2.0]
+    assert [look.t for look in Look.objects.order_by("seq")] == [0.5, 1.5]

@@ -76,7 +76,9 @@ def test_a_jdbc_plan_has_samples_a_summary_and_a_histogram(start: Start) -> None
 def test_a_jdbc_plan_goes_through_the_pool(start: Start, pool: Pool) -> None:
     run = start(pool=pool, plan="jdbc.jmx", clients=3, duration=5)
     assert (run.status, run.summary["failed"]) == (Status.SUCCEEDED, 0)
-    assert max(look.cl_active for look in run.pool_samples.all()) >= 1
+    looks = list(run.pool_samples.order_by("seq"))
+    assert max(look.cl_active for look in looks) >= 1
+    assert [look.t for look in looks] == sorted(look.t for look in looks), "all on the clock of the first request"
 
 
 class Shop(http.server.BaseHTTPRequestHandler):
