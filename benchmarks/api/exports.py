@@ -6,10 +6,9 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
-from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from benchmarks.exporting import evidence, files
+from benchmarks.exporting import files
 from benchmarks.models import Run
 
 AS = OpenApiParameter("as", str, enum=list(files.MAKERS), description="What kind of file; `json` where left out")
@@ -20,9 +19,9 @@ class ExportsOfRun(GenericViewSet[Run]):
 
     @extend_schema(responses=OpenApiTypes.OBJECT, filters=False)
     @action(detail=True)
-    def evidence(self, request: Request, pk: str) -> Response:
+    def evidence(self, request: Request, pk: str) -> HttpResponseBase:
         """All that is known of the run in one document: command, versions, settings, revision, hardware, samples."""
-        return Response(evidence.of(self.get_object()))
+        return files.stream(self.get_object(), "json", request._request)
 
     @extend_schema(responses={(200, "*/*"): OpenApiTypes.BINARY}, parameters=[AS], filters=False)
     @action(detail=True)
@@ -31,4 +30,4 @@ class ExportsOfRun(GenericViewSet[Run]):
         kind = request.query_params.get("as", "json")
         if kind not in files.MAKERS:
             raise ValidationError({"as": [f"{kind!r} is no kind of file here: use one of {', '.join(files.MAKERS)}"]})
-        return files.answer(self.get_object(), kind)
+        return files.answer(self.get_object(), kind, request._request)

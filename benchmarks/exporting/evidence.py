@@ -1,32 +1,68 @@
 """All that is known of a run in one document, by which somebody else can judge its figures or repeat it."""
 
+import json
+from collections.abc import Iterator
 from typing import Any
 
+from benchmarks.exporting.rows import in_blocks
 from benchmarks.judging import gates
-from benchmarks.models import LatencyHistogram, Run, RunOutput
+from benchmarks.models import LatencyHistogram, Look, PoolSample, Run, RunOutput, Sample
 from benchmarks.running import live
 
 FORMAT = "pooldeck run 1"
 
 
-def of(run: Run) -> dict[str, Any]:
+def of(run: Run) -> Iterator[str]:
     """Command, options, versions, settings, pooler revision, hardware, conditions, figures, samples and looks.
 
-    No password is in it: the command holds none, and secrets among the settings are told to be set only.
+    The text of one JSON document in pieces, a row a line: that of a day has a hundred megabytes. No password is in
+    it: the command holds none, and secrets among the settings are told to be set only.
     """
-    return {
-        "format": FORMAT,
-        "run": _itself(run),
-        "result": _result(run),
-        "conditions": run.conditions,
-        "surroundings": run.evidence,
-        "samples": [live.sample_payload(row) for row in run.samples.order_by("attempt", "seq")],
-        "pool_samples": [live.pool_payload(row) for row in run.pool_samples.order_by("attempt", "seq")],
-        "looks": [{"kind": row.kind, "t": row.t, **row.figures} for row in run.looks.order_by("attempt", "seq")],
-        "latency_histogram": _histogram(run),
-        "output": _output(run),
-        "parts": [of(part) for part in run.parts.order_by("number")],
-    }
+    yield "{\n"
+    yield from _members(
+        format=FORMAT,
+        run=_itself(run),
+        result=_result(run),
+        conditions=run.conditions,
+        surroundings=run.evidence,
+    )
+    yield from _rows("samples", map(_samples, in_blocks(run.samples.all())))
+    yield from _rows("pool_samples", map(_pool_samples, in_blocks(run.pool_samples.all())))
+    yield from _rows("looks", map(_looks, in_blocks(run.looks.all())))
+    yield from _members(latency_histogram=_histogram(run), output=_output(run))
+    yield '"parts": ['
+    for at, part in enumerate(run.parts.order_by("number")):
+        yield ",\n" if at else "\n"
+        yield from of(part)
+    yield "]\n}\n"
+
+
+def _members(**members: Any) -> Iterator[str]:
+    for name, value in members.items():
+        yield f'"{name}": {_text(value)},\n'
+
+
+def _rows(name: str, blocks: Iterator[list[dict[str, Any]]]) -> Iterator[str]:
+    yield f'"{name}": ['
+    for at, block in enumerate(blocks):
+        yield (",\n" if at else "\n") + ",\n".join(_text(row) for row in block)
+    yield "],\n"
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, allow_nan=False)
+
+
+def _samples(block: list[Sample]) -> list[dict[str, Any]]:
+    return [live.sample_payload(row) for row in block]
+
+
+def _pool_samples(block: list[PoolSample]) -> list[dict[str, Any]]:
+    return [live.pool_payload(row) for row in block]
+
+
+def _looks(block: list[Look]) -> list[dict[str, Any]]:
+    return [{"kind": row.kind, "t": row.t, **row.figures} for row in block]
 
 
 def _itself(run: Run) -> dict[str, Any]:

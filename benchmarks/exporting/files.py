@@ -1,10 +1,12 @@
 """A run as a file of some kind, ready to be sent to a browser."""
 
-import json
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
-from django.http import StreamingHttpResponse
+from asgiref.sync import sync_to_async
+from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
 from benchmarks.exporting import evidence, page, tables
@@ -18,10 +20,6 @@ class Kind:
     media_type: str
     ending: str
     make: Callable[[Run], Iterable[str]]
-
-
-def _json(run: Run) -> Iterable[str]:
-    return [json.dumps(evidence.of(run), allow_nan=False, indent=1)]
 
 
 def _html(run: Run) -> Iterable[str]:
@@ -43,15 +41,28 @@ def _printed(run: Run) -> Iterable[str]:
 
 MAKERS = {
     "csv": Kind("text/csv; charset=utf-8", "csv", tables.samples),
-    "json": Kind("application/json", "json", _json),
+    "json": Kind("application/json", "json", evidence.of),
     "html": Kind("text/html; charset=utf-8", "html", _html),
     "log": Kind("text/plain; charset=utf-8", "log", _log),
 }
 
 
-def answer(run: Run, kind: str) -> HttpResponseBase:
+def answer(run: Run, kind: str, request: HttpRequest) -> HttpResponseBase:
     """The file, to be saved under a name of ours: nothing typed gets into the header."""
-    made = MAKERS[kind]
-    response = StreamingHttpResponse(made.make(run), content_type=made.media_type)
-    response["Content-Disposition"] = f'attachment; filename="pooldeck-run-{run.number}.{made.ending}"'
+    response = stream(run, kind, request)
+    response["Content-Disposition"] = f'attachment; filename="pooldeck-run-{run.number}.{MAKERS[kind].ending}"'
     return response
+
+
+def stream(run: Run, kind: str, request: HttpRequest) -> StreamingHttpResponse:
+    """The text as it is made: under ASGI Django would gather all of a synchronous iterator before it sends any."""
+    made = MAKERS[kind]
+    text = iter(made.make(run))
+    pieces = _one_by_one(text) if isinstance(request, ASGIRequest) else text
+    return StreamingHttpResponse(pieces, content_type=made.media_type)
+
+
+async def _one_by_one(text: Iterator[str]) -> AsyncIterator[str]:
+    """Each piece made in the thread that this request's database connection belongs to."""
+    while (piece := await sync_to_async(partial(next, text, None))()) is not None:
+        yield piece

@@ -1,9 +1,11 @@
 """What happened around a load, as the charts of the run's file: pooler, server, host and generator."""
 
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
+from math import isnan, nan
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeAlias
 
 from benchmarks.charts.thinning import thinned
 from benchmarks.exporting.drawing import Drawing, Line, draw
@@ -12,24 +14,39 @@ from benchmarks.models import LookKind, Run
 DRAWN_AT_MOST = 2_000
 WAITS_DRAWN = 3  # of those that most sessions were in
 MB = 1e6
-Looks = list[tuple[float, dict[str, Any]]]
+AT_ONCE = 1_000
+Course: TypeAlias = "array[float]"  # nan where nothing was seen
 Value = Callable[[dict[str, Any]], float | None]
 
 
 def drawings(run: Run, span: float) -> Iterator[Drawing]:
     """Those of which something was seen, over `span` seconds."""
-    seen: dict[str, Looks] = {}
-    for kind, t, figures in run.looks.order_by("attempt", "seq").values_list("kind", "t", "figures"):
-        seen.setdefault(kind, []).append((t, figures))
-    for title, unit, kind, lines in (*_CHARTS, _waits(seen.get(LookKind.SERVER, []))):
-        looks = seen.get(kind, [])
-        if found := draw(title, unit, [_line(label, looks, value) for label, value in lines], span):
+    charts = (*_CHARTS, _waits(run))
+    times, courses = _courses(run, {value: kind for _, _, kind, lines in charts for _, value in lines})
+    for title, unit, kind, lines in charts:
+        drawn = [_line(label, times[kind], courses[value]) for label, value in lines]
+        if found := draw(title, unit, drawn, span):
             yield found
 
 
-def _line(label: str, looks: Looks, value: Value) -> Line:
-    points = thinned([(t, value(figures)) for t, figures in looks], DRAWN_AT_MOST, t=itemgetter(0), value=itemgetter(1))
-    return Line(label, [(t, drawn) for t, drawn in points])
+def _courses(run: Run, kinds: dict[Value, str]) -> tuple[dict[str, Course], dict[Value, Course]]:
+    """When each kind was looked at, and what each value was then: numbers alone, since a day has 345,600 looks."""
+    times: dict[str, Course] = {kind: array("d") for kind in LookKind}
+    courses: dict[Value, Course] = {value: array("d") for value in kinds}
+    of_kind = {kind: [value for value, its in kinds.items() if its == kind] for kind in LookKind}
+    looks = run.looks.order_by("attempt", "seq").values_list("kind", "t", "figures")
+    for kind, t, figures in looks.iterator(chunk_size=AT_ONCE):
+        times[kind].append(t)
+        for value in of_kind[LookKind(kind)]:
+            found = value(figures)
+            courses[value].append(nan if found is None else found)
+    return times, courses
+
+
+def _line(label: str, times: Course, course: Course) -> Line:
+    points = [(t, None if isnan(value) else value) for t, value in zip(times, course, strict=True)]
+    kept = thinned(points, DRAWN_AT_MOST, t=itemgetter(0), value=itemgetter(1))
+    return Line(label, [(t, drawn) for t, drawn in kept])
 
 
 def _named(name: str, by: float = 1.0) -> Value:
@@ -44,9 +61,10 @@ def _waiting(name: str) -> Value:
     return lambda figures: figures["waits"].get(name, 0) if "waits" in figures else None
 
 
-def _waits(looks: Looks) -> tuple[str, str, str, list[tuple[str, Value]]]:
+def _waits(run: Run) -> tuple[str, str, str, list[tuple[str, Value]]]:
     whole: Counter[str] = Counter()
-    for _, figures in looks:
+    looks = run.looks.filter(kind=LookKind.SERVER).order_by().values_list("figures", flat=True)
+    for figures in looks.iterator(chunk_size=AT_ONCE):
         whole.update(figures.get("waits", {}))
     common = [name for name, _ in whole.most_common(WAITS_DRAWN)]
     return "Wait events", "sessions", LookKind.SERVER, [(name, _waiting(name)) for name in common]

@@ -15,10 +15,11 @@ from benchmarks.exporting import meanwhile
 from benchmarks.exporting.drawing import Line, draw
 from benchmarks.judging import comparing, gates
 from benchmarks.latencies import showing
-from benchmarks.models import PoolSample, Run, RunOutput, Sample
+from benchmarks.models import Run, RunOutput
 
 LOG_LINES = 200
 DRAWN_AT_MOST = 2_000
+Rows = list[tuple[Any, ...]]
 
 
 def of(run: Run) -> str:
@@ -62,28 +63,31 @@ def _style() -> str:
 
 
 def _drawings(run: Run) -> list[Any]:
-    samples = list(run.samples.order_by("attempt", "seq"))
-    pool = list(run.pool_samples.order_by("attempt", "seq"))
-    last = max([one.t for one in samples[-1:]] + [one.t for one in pool[-1:]] + [0.0])
+    samples: Rows = list(run.samples.order_by("attempt", "seq").values_list("t", *_SAMPLED))
+    pool: Rows = list(run.pool_samples.order_by("attempt", "seq").values_list("t", *_POOLED))
+    last = max([t for t, *_ in samples[-1:]] + [t for t, *_ in pool[-1:]] + [0.0])
     span = max(float(planned_seconds(run) or 0.0), last)
     charts = (
-        ("Throughput", "transactions per second", [_line("tps", samples, "tps")]),
-        ("Latency", "ms", [_line("average", samples, "latency_ms"), *_percentiles(samples)]),
-        ("The pool", "connections", [_line(label, pool, name) for label, name in _POOL]),
+        ("Throughput", "transactions per second", _lines({"tps": "tps"}, samples, _SAMPLED)),
+        ("Latency", "ms", _lines(_LATENCIES, samples, _SAMPLED)),
+        ("The pool", "connections", _lines(_POOL, pool, _POOLED)),
     )
     drawn = [one for title, unit, lines in charts if (one := draw(title, unit, lines, span))]
     return [*drawn, *meanwhile.drawings(run, span)]
 
 
-_POOL = (("clients waiting", "cl_waiting"), ("clients active", "cl_active"), ("servers active", "sv_active"))
+_LATENCIES = {"average": "latency_ms", "p95": "latency_p95_ms", "p99": "latency_p99_ms"}
+_POOL = {"clients waiting": "cl_waiting", "clients active": "cl_active", "servers active": "sv_active"}
+_SAMPLED = ("tps", *_LATENCIES.values())
+_POOLED = tuple(_POOL.values())
 
 
-def _percentiles(samples: list[Sample]) -> list[Line]:
-    return [_line(label, samples, f"latency_{label}_ms") for label in ("p95", "p99")]
+def _lines(names: dict[str, str], rows: Rows, columns: tuple[str, ...]) -> list[Line]:
+    """A line for each name by its label; `rows` are (t, one value a column)."""
+    return [_line(label, rows, 1 + columns.index(name)) for label, name in names.items()]
 
 
-def _line(label: str, rows: list[Sample] | list[PoolSample], name: str) -> Line:
-    points = [(row.t, getattr(row, name)) for row in rows]
-    return Line(
-        label, [(t, value) for t, value in thinned(points, DRAWN_AT_MOST, t=itemgetter(0), value=itemgetter(1))]
-    )
+def _line(label: str, rows: Rows, place: int) -> Line:
+    points = [(row[0], row[place]) for row in rows]
+    kept = thinned(points, DRAWN_AT_MOST, t=itemgetter(0), value=itemgetter(1))
+    return Line(label, [(t, value) for t, value in kept])

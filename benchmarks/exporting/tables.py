@@ -5,19 +5,18 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
+from benchmarks.exporting.rows import in_blocks
 from benchmarks.models import Run
 from benchmarks.running import live
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-CHUNK = 500
 
 
 def samples(run: Run) -> Iterator[str]:
-    """The header, then one line a progress interval; a figure that was not printed is left empty."""
+    """The header, then one line a progress interval, a block of them at a time; what was not printed is left empty."""
     yield line(live.SAMPLE_FIELDS)
-    rows = run.samples.order_by("attempt", "seq").values_list(*live.SAMPLE_FIELDS)
-    for row in rows.iterator(chunk_size=CHUNK):
-        yield line(row)
+    for block in in_blocks(run.samples.all()):
+        yield "".join(line(getattr(row, name) for name in live.SAMPLE_FIELDS) for row in block)
 
 
 def line(cells: Any) -> str:

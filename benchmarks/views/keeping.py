@@ -50,4 +50,4 @@ def run_export(request: HttpRequest, pk: UUID, kind: str) -> HttpResponseBase:
     """The run as a file; 404 for a kind that there is not."""
     if kind not in files.MAKERS:
         raise Http404(f"{kind!r} is no kind of file here")
-    return files.answer(get_object_or_404(Run, pk=pk), kind)
+    return files.answer(get_object_or_404(Run, pk=pk), kind, request)

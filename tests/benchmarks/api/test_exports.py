@@ -5,11 +5,15 @@ import re
 import uuid
 
 import pytest
+from asgiref.sync import async_to_sync
+from django.test import AsyncClient
 
+from benchmarks.exporting import rows
 from benchmarks.latencies import keeping
-from benchmarks.models import Look, RunOutput
+from benchmarks.models import Look, RunOutput, Sample
+from panel.accounts.models import ApiToken
 from tests.benchmarks.api.conftest import make_run
-from tests.callers import anonymous, bearer
+from tests.callers import anonymous, bearer, person
 
 pytestmark = pytest.mark.django_db
 URL = "/api/v1/runs/"
@@ -37,13 +41,51 @@ def test_all_that_is_known_in_one_document(runner, run):
     answer, text = export(runner, run, "json")
     found = json.loads(text)
     assert answer["Content-Type"] == "application/json"
-    assert found == runner.get(f"{URL}{run.pk}/evidence/").json()
+    told = runner.get(f"{URL}{run.pk}/evidence/")
+    assert (told["Content-Type"], told.get("Content-Disposition")) == ("application/json", None)
+    assert b"".join(told.streaming_content).decode() == text
     assert (found["format"], found["run"]["command"]) == ("pooldeck run 1", ["pgbench", "-c", "2"])
     assert [one["tps"] for one in found["samples"]] == [101.0, 102.0, 103.0]
     assert found["looks"] == [{"kind": "server", "t": 1.0, "commits": 3}]
     assert found["result"]["thresholds"] == [{"metric": "tps", "at_least": 10.0, "value": 99.5, "passed": True}]
     assert found["output"]["stdout"] == "tps = 101.5"
     assert found["surroundings"]["server"]["version"] == "PostgreSQL 15.18"
+
+
+def test_the_document_holds_the_parts_and_what_there_is_none_of(runner, cluster):
+    run = make_run(cluster)
+    for name in ("east", "west"):
+        make_run(cluster, parent=run, generator=name, samples=1)
+    found = json.loads(export(runner, run, "json")[1])
+    assert [(part["run"]["generator"], len(part["samples"])) for part in found["parts"]] == [("east", 1), ("west", 1)]
+    names = ("samples", "pool_samples", "looks", "latency_histogram", "output")
+    assert [found[name] for name in names] == [[], [], [], None, None]
+
+
+def test_a_long_run_is_told_in_order_however_many_blocks_it_takes(runner, run, monkeypatch):
+    monkeypatch.setattr(rows, "BLOCK", 2)
+    for seq in (7, 5, 6):
+        Sample.objects.create(run=run, attempt=2, seq=seq, t=float(seq), tps=200.0 + seq)
+    wanted = [101.0, 102.0, 103.0, 205.0, 206.0, 207.0]
+    assert [one["tps"] for one in json.loads(export(runner, run, "json")[1])["samples"]] == wanted
+    assert [float(line.split(",")[1]) for line in export(runner, run, "csv")[1].splitlines()[1:]] == wanted
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("kind", ["csv", "json", "html", "log"])
+def test_a_file_is_sent_as_it_is_made(run, monkeypatch, kind):
+    monkeypatch.setattr(rows, "BLOCK", 2)
+    token = ApiToken.objects.issue(person(), "test", ["read"])
+    headers = {"authorization": f"Bearer {token}"}
+
+    async def read():
+        answer = await AsyncClient().get(f"{URL}{run.pk}/export/", {"as": kind}, headers=headers)
+        return answer.is_async, [piece async for piece in answer.streaming_content]
+
+    is_async, pieces = async_to_sync(read)()
+    assert is_async  # else Django gathers all of it before it sends any
+    assert b"".join(pieces).decode() == export(bearer("read"), run, kind)[1]
+    assert (len(pieces) > 1) == (kind != "html")
 
 
 def test_the_page_loads_nothing_and_believes_nobody(runner, run):

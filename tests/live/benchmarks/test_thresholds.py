@@ -1,5 +1,7 @@
 """A run with thresholds on a real server, and the evidence that is kept of it."""
 
+import json
+
 from benchmarks.exporting import evidence
 from benchmarks.models import Status
 from benchmarks.submission import submitting
@@ -38,7 +40,7 @@ def test_the_evidence_holds_settings_hardware_and_the_poolers_revision(in_this_p
     asked = {"target": {"pool": str(pool.pk)}, "options": QUICK, "author": None}
     done = execute(submitting.submit(**asked))
     assert done.status == Status.SUCCEEDED, done.error
-    found = evidence.of(done)
+    found = json.loads("".join(evidence.of(done)))
     around = found["surroundings"]
     assert around["server"]["version"].startswith("PostgreSQL ")
     assert around["server"]["settings"]["fsync"] == {"value": "off", "unit": "", "source": "command line"}
