@@ -33,6 +33,7 @@ RATES = (
     "written_bytes",
 )
 COUNTS = ("checkpoints_timed", "checkpoints_requested")
+DONE = ("checkpoints_work", "checkpoints_done")  # of which one grows with a checkpoint that is not skipped
 Row = Mapping[str, Any]
 
 
@@ -106,7 +107,8 @@ class _Server:
 def figures(before: Row | None, now: Row) -> dict[str, object]:
     """`waits` and `states` as sessions by name, and of two looks also rates by the second and counted checkpoints.
 
-    A rate is None where a counter shrank: the statistics were reset, or the server was started anew.
+    A rate is None where a counter shrank: the statistics were reset, or the server was started anew. A checkpoint that
+    the server skips, since nothing was written after the last one, is counted by it but not here.
     """
     found: dict[str, object] = {"waits": _largest(now["waits"]), "states": dict(now["states"])}
     if before is None or (elapsed_s := now["at_s"] - before["at_s"]) <= 0:
@@ -114,7 +116,8 @@ def figures(before: Row | None, now: Row) -> dict[str, object]:
     for name in filter(now.__contains__, RATES):
         grown = _grown(before, now, name)
         found[f"{name}_per_s"] = None if grown is None else round(grown / elapsed_s, 1)
-    return found | {name: int(_grown(before, now, name) or 0) for name in COUNTS}
+    done = any(_grown(before, now, name) for name in DONE)
+    return found | {name: int(_grown(before, now, name) or 0) if done else 0 for name in COUNTS}
 
 
 def _grown(before: Row, now: Row, name: str) -> float | None:

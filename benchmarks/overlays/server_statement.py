@@ -25,12 +25,17 @@ _OF_ALL: LiteralString = """
         (SELECT coalesce(jsonb_object_agg(state, sessions), '{}') FROM states) AS states,
         xact_commit AS commits, xact_rollback AS rollbacks, blks_read AS blocks_read, blks_hit AS blocks_hit,
         temp_files, temp_bytes"""
+# beside the checkpoints that were begun, what only those did that were not skipped for want of anything to write
 _CHECKPOINTS: LiteralString = """
         (SELECT checkpoints_timed FROM pg_stat_bgwriter) AS checkpoints_timed,
-        (SELECT checkpoints_req FROM pg_stat_bgwriter) AS checkpoints_requested"""
+        (SELECT checkpoints_req FROM pg_stat_bgwriter) AS checkpoints_requested,
+        (SELECT buffers_checkpoint + checkpoint_write_time + checkpoint_sync_time
+           FROM pg_stat_bgwriter)::float8 AS checkpoints_work"""
 _CHECKPOINTS_17: LiteralString = """
         (SELECT num_timed FROM pg_stat_checkpointer) AS checkpoints_timed,
-        (SELECT num_requested FROM pg_stat_checkpointer) AS checkpoints_requested"""
+        (SELECT num_requested FROM pg_stat_checkpointer) AS checkpoints_requested,
+        (SELECT buffers_written + write_time + sync_time FROM pg_stat_checkpointer)::float8 AS checkpoints_work"""
+_DONE_18: LiteralString = "(SELECT num_done FROM pg_stat_checkpointer) AS checkpoints_done"
 _WAL: LiteralString = """
         CASE WHEN pg_is_in_recovery() THEN NULL ELSE pg_current_wal_lsn() - '0/0'::pg_lsn END::float8 AS wal_bytes"""
 _WAL_14: LiteralString = "(SELECT wal_bytes FROM pg_stat_wal)::float8 AS wal_bytes"
@@ -56,4 +61,6 @@ def statement(version: int) -> LiteralString:
     ]
     if version >= 160_000:
         columns.append(_IO_18 if version >= 180_000 else _IO_16)
+    if version >= 180_000:
+        columns.append(_DONE_18)
     return f"WITH {_SESSIONS} SELECT {', '.join(columns)} FROM pg_stat_database WHERE datname = %(database)s"  # noqa: S608
