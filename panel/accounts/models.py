@@ -18,7 +18,7 @@ class Scope(models.TextChoices):
     """What a token may do; `admin` includes the others."""
 
     READ = "read", "read everything but passwords"
-    RUN = "run", "start and cancel runs"
+    RUN = "run", "start and cancel runs (to follow them: read too)"
     APPLY = "apply", "change and apply pools"
     ADMIN = "admin", "everything, passwords and tokens included"
 

@@ -40,13 +40,16 @@ class HasScope(BasePermission):
     `reveal=1`, which puts a password into an answer, asks for `admin` everywhere.
     """
 
-    message = "this token or user lacks the scope for that"
-
     def has_permission(self, request: Request, view: "APIView") -> bool:
         """Whether the caller is logged in and holds the scope of the action."""
         if not request.user or not request.user.is_authenticated:
             return False
-        return holds(request.user, request.auth, self.scope_of(request, view))
+        scope = self.scope_of(request, view)
+        if not user_holds(request.user, scope):
+            self.message = f"this asks for the scope {scope}, which {request.user} does not hold: ask an admin"
+        else:
+            self.message = f"this asks for the scope {scope}, which the token lacks: make one with it at /tokens/"
+        return holds(request.user, request.auth, scope)
 
     @staticmethod
     def scope_of(request: Request, view: "APIView") -> str:
