@@ -6,6 +6,7 @@ from typing import Any
 
 from benchmarks.judging.comparing import Direction, Tone, tone_of
 
+ROUNDED_MS = 0.0005  # pgbench prints three digits of a millisecond
 Key = tuple[int, str, int]  # script, statement, and the how manieth time it stands there
 
 
@@ -60,4 +61,12 @@ def _cell(row: Mapping[str, Any] | None, base_ms: float | None, comparable: bool
     more_ms = None if base_ms is None or latency_ms is None else round(latency_ms - base_ms, 3)
     ratio = latency_ms / base_ms if base_ms and latency_ms is not None else None
     tone = tone_of(ratio, Direction.DOWN) if comparable else Tone.NONE
+    if tone in (Tone.BETTER, Tone.WORSE) and _may_be_rounding(base_ms or 0.0, latency_ms or 0.0):
+        tone = Tone.NOISE
     return StatementCell(latency_ms, more_ms, ratio, tone, row.get("failures"), row.get("retries"))
+
+
+def _may_be_rounding(base_ms: float, latency_ms: float) -> bool:
+    """Whether what was rounded away could be all of the difference: \\set rows take a few thousandths of a ms."""
+    low, high = sorted((base_ms, latency_ms))
+    return tone_of((high - ROUNDED_MS) / (low + ROUNDED_MS), Direction.DOWN) is not Tone.WORSE

@@ -196,7 +196,8 @@ def _overloaded(run: Evidence) -> Iterator[str]:
     if rate and tps is not None:
         starts = rate * (run.duration_s or run.elapsed_s or 1)
         if tps < rate * (RATE_KEPT - 3 / starts**0.5):  # starts are drawn at random: three deviations aside
-            yield f"overloaded: {tps:,.1f} of {rate:,.1f} {run.words.unit}s/s were reached, so latency grew with time"
+            outcome = "and what was late was skipped" if run.figure("skipped") else "so latency grew with time"
+            yield f"overloaded: {tps:,.1f} of {rate:,.1f} {run.words.unit}s/s were reached, {outcome}"
             return
     if lag_ms is not None and lag_ms > LATE_MS:
         yield f"overloaded: {run.words.unit}s started {lag_ms / 1000:,.1f} s late on average, so latency grew with time"

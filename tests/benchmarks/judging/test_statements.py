@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from benchmarks.judging.comparing import Tone
 from benchmarks.judging.statements import StatementCell, StatementRow, compare
 
@@ -24,6 +26,22 @@ def test_differences_are_to_the_first_run():
             ),
         ),
     ]
+
+
+@pytest.mark.parametrize(
+    ("first_ms", "second_ms", "tone"),
+    [
+        (0.001, 0.002, Tone.NOISE),
+        (0.003, 0.002, Tone.NOISE),
+        (0.010, 0.011, Tone.NOISE),
+        (0.001, 0.010, Tone.WORSE),
+        (0.010, 0.002, Tone.BETTER),
+        (0.100, 0.110, Tone.WORSE),
+    ],
+)
+def test_a_difference_that_rounding_may_have_made_is_noise(first_ms: float, second_ms: float, tone: Tone):
+    [found] = compare([[row("A;", first_ms)], [row("A;", second_ms)]], comparable=True)
+    assert found.cells[1].tone is tone
 
 
 def test_a_statement_that_stands_twice_meets_itself_in_order():

@@ -169,6 +169,16 @@ def test_a_rate_that_was_not_kept_is_overload_not_slowness() -> None:
     )
 
 
+def test_where_late_transactions_were_skipped_latency_did_not_grow() -> None:
+    assert judge(output(skipped=1000, lag_avg_ms=1.0), options=OPTIONS | {"rate": 1000.0}, exit_code=0) == (
+        Validity.SUSPECT,
+        [
+            "1,000 transactions (20.0%) were skipped as too late: the rate is beyond what was reached",
+            "overloaded: 400.0 of 1,000.0 transactions/s were reached, and what was late was skipped",
+        ],
+    )
+
+
 def test_chance_in_a_short_schedule_is_no_overload() -> None:
     assert judge(output(lag_avg_ms=1.0), options=OPTIONS | {"rate": 415.0}, exit_code=0)[0] == Validity.VALID
 
