@@ -1,0 +1,67 @@
+"""The form offers the plans that generators have, and tells what is missing only once it was sent."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from tests.callers import person
+from tests.pools.records import a_cluster
+
+pytestmark = pytest.mark.django_db
+CREATE, PREVIEW = "/runs/new/", "/runs/new/preview/"
+ENGINES = {"jmeter": "5.6"}
+
+
+@pytest.fixture
+def staff(client: Client) -> Client:
+    client.force_login(person())
+    return client
+
+
+@pytest.fixture
+def two(seen) -> None:
+    seen("east", engines=ENGINES, files={"jmeter": {"both.jmx": "", "east.jmx": ""}})
+    seen("west", engines=ENGINES, files={"jmeter": {"both.jmx": "", "bad.jmx": "a listener"}})
+
+
+def typed(**more: Any) -> dict[str, Any]:
+    cluster = a_cluster()
+    return {"engine": "jmeter", "route": "direct", "cluster": cluster.pk, "database": "shop", "clients": "1", **more}
+
+
+def choices(form: Any) -> list[str]:
+    return [label for _, label in form.fields["plan"].choices]
+
+
+def test_any_may_choose_what_one_has_and_several_what_all_have(two: None, staff: Client) -> None:
+    form = staff.get(CREATE, {"engine": "jmeter"}).context["form"]
+    assert choices(form) == ["Choose…", "bad.jmx (can't be used)", "both.jmx", "east.jmx (on east)"]
+    form = staff.post(CREATE, typed(generators=["east", "west"], plan="east.jmx")).context["form"]
+    assert choices(form) == ["Choose…", "both.jmx", "east.jmx"]
+
+
+def test_what_the_ticked_generator_can_not_use_stands_beside_the_plan(two: None, staff: Client) -> None:
+    for generator, plan, said in (
+        ("west", "east.jmx", "generator 'west' has no east.jmx: use both.jmx, or put it there"),
+        ("west", "bad.jmx", "bad.jmx of generator 'west' can't be used: a listener"),
+        ("east", "bad.jmx", "generator 'east' has no bad.jmx: use both.jmx, east.jmx, or put it there"),
+    ):
+        form = staff.post(CREATE, typed(generators=[generator], plan=plan)).context["form"]
+        assert form.errors["plan"][0].startswith(said)
+
+
+def test_a_plan_that_was_not_chosen_yet_is_no_error_before_the_form_is_sent(two: None, staff: Client) -> None:
+    page = staff.get(CREATE, {"engine": "jmeter"}).content.decode()
+    assert "choose a plan" not in page
+    preview = staff.post(PREVIEW, typed()).content.decode()
+    assert "Not filled in yet: plan." in preview
+    assert "errorlist" not in preview
+    assert "choose a plan" in staff.post(CREATE, typed()).content.decode()
+
+
+def test_the_preview_still_names_what_was_typed_wrong(two: None, staff: Client) -> None:
+    preview = staff.post(PREVIEW, typed(memory_mb="1")).content.decode()
+    assert "Memory of Java: 1 is out of range" in preview
+    assert "Not filled in yet: plan." in preview
+    assert "jmeter -n -t plan.jmx" in staff.post(PREVIEW, typed(plan="both.jmx")).content.decode()
