@@ -19,6 +19,7 @@ HEADER = "Idempotency-Key"
 KEY_CHARACTERS = 200
 KEPT_S = 24 * 3600
 WORKED_ON_S = 120  # longer than a request takes: what has no run by then died with its web process
+WAITED_S, LOOK_EVERY_S = 3.0, 0.1
 TRIES = 3
 
 Begin = Callable[[uuid.UUID | None], Run]
@@ -57,11 +58,23 @@ def start(key: str | None, author: Any, body: Any, begin: Begin) -> tuple[Run, b
     if held.digest != mine.digest:
         raise KeyReused("this Idempotency-Key came with another body before: use a new key for another run")
     if held.run_id != mine.run_id:
-        if earlier := Run.objects.filter(pk=held.run_id).first():
+        if earlier := _awaited(held.run_id):
             return earlier, True
         if mine.since - held.since < WORKED_ON_S:
             raise IllegalTransition("the first request with this Idempotency-Key is at work: ask again in a second")
     return _begin(name, held.run_id, begin)
+
+
+def _awaited(run_id: uuid.UUID) -> Run | None:
+    """The run of the first request, which may be at work this very moment; None where it takes longer."""
+    deadline = time.monotonic() + WAITED_S
+    while (run := Run.objects.filter(pk=run_id).first()) is None and time.monotonic() < deadline:
+        _pause()
+    return run
+
+
+def _pause() -> None:
+    time.sleep(LOOK_EVERY_S)
 
 
 def _begin(name: str, run_id: uuid.UUID, begin: Begin) -> tuple[Run, bool]:

@@ -47,6 +47,7 @@ def abandoned(author, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         start(author, begin=die)
     monkeypatch.setattr(once, "WORKED_ON_S", 0)
+    monkeypatch.setattr(once, "WAITED_S", 0)
     return chosen[0]
 
 
@@ -80,7 +81,9 @@ def test_what_was_refused_leaves_the_key_free(author):
     assert start(author, body={"mended": True})[1] is False
 
 
-def test_while_the_first_is_at_work_the_second_is_told_to_ask_again(author):
+def test_while_the_first_is_at_work_the_second_is_told_to_ask_again(author, monkeypatch):
+    monkeypatch.setattr(once, "WAITED_S", 0)
+
     def twice(run_id):
         with pytest.raises(IllegalTransition, match="at work: ask again"):
             start(author)
@@ -146,6 +149,18 @@ def outcome(author):
     except IllegalTransition:
         return None
     return run.pk, replayed
+
+
+def test_one_that_comes_while_the_first_is_at_work_is_answered_its_run(author, monkeypatch):
+    saved = []
+
+    def first(run_id):
+        """Saves its run between two looks of a second request."""
+        monkeypatch.setattr(once, "_pause", lambda: saved.append(begin(run_id)))
+        assert start(author) == (saved[0], True)
+        return saved[0]
+
+    assert start(author, begin=first) == (Run.objects.get(), False)
 
 
 @pytest.mark.django_db(transaction=True)
