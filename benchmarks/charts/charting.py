@@ -9,6 +9,7 @@ from django.db.models import Avg, Count, F, Q, Sum
 from benchmarks.charts import drawn_looks
 from benchmarks.charts.thinning import Row, thinned
 from benchmarks.models import Look, PoolSample, Run, Sample
+from pools.poolers import KINDS
 
 DRAWN_AT_MOST = 20_000  # rows of one kind sent to a browser; longer runs are thinned, never cut
 FIGURES = ("tps", "latency_ms", "stddev_ms", "failed", "latency_p50_ms", "latency_p95_ms", "latency_p99_ms")
@@ -24,13 +25,16 @@ Place = tuple[int, int]
 def course(run: Run) -> dict[str, Any]:
     """All that is drawn of a run: `samples`, `pool` and, by kind, `looks` as `{columns, rows}`, and `checkpoints`.
 
-    `span` is planned, in seconds, or None. `after` is the id up to which all is complete: the place in the run's events
-    where a watcher goes on.
+    `uncounted` names what the pool's kind of pooler does not count. `span` is planned, in seconds, or None. `after` is
+    the id up to which all is complete: the place in the run's events where a watcher goes on.
     """
     upto = max(_last_place(model, run) for model in (Sample, PoolSample, Look))
+    pool = _rows(PoolSample, POOL_COLUMNS, run, upto)
+    uncounted = _uncounted(run, pool)
     return progress(run, upto) | {
         "after": f"{upto[0]}-{upto[1]}",
-        "pool": _table(POOL_COLUMNS, _rows(PoolSample, POOL_COLUMNS, run, upto), "cl_waiting"),
+        "pool": _table(POOL_COLUMNS, pool, "cl_active" if "cl_waiting" in uncounted else "cl_waiting"),
+        "uncounted": uncounted,
         "looks": drawn_looks.tables(run, upto),
         "checkpoints": drawn_looks.checkpoints(run, upto),
     }
@@ -84,6 +88,13 @@ def _last_place(model: type[Sample] | type[PoolSample] | type[Look], run: Run) -
 def _rows(model: type[Sample] | type[PoolSample], columns: tuple[str, ...], run: Run, upto: Place) -> list[Row]:
     """Rows up to a place: what is written between two queries comes by the run's events, once."""
     return [row for row in model.objects.filter(run=run).values_list(*columns) if row[:2] <= upto]
+
+
+def _uncounted(run: Run, pool: list[Row]) -> list[str]:
+    """Columns of the pool that have no value; before its first look, those that its kind of pooler will not give."""
+    if pool:
+        return [name for at, name in enumerate(POOL_COLUMNS) if all(row[at] is None for row in pool)]
+    return sorted(KINDS[run.pool.pooler.kind].uncounted & set(POOL_COLUMNS)) if run.pool else []
 
 
 def _table(columns: tuple[str, ...], rows: list[Row], followed: str) -> dict[str, Any]:

@@ -38,14 +38,14 @@ class Sample(Event):
 
 
 class PoolSample(Event):
-    """One look at the pool in the pooler's console (SHOW POOLS), on the clock of the load."""
+    """One look at the pool in the pooler's console, on the clock of the load; null is what its kind does not count."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="pool_samples")
     cl_active = models.PositiveIntegerField()
-    cl_waiting = models.PositiveIntegerField()
+    cl_waiting = models.PositiveIntegerField(null=True)
     sv_active = models.PositiveIntegerField()
     sv_idle = models.PositiveIntegerField()
-    maxwait_ms = models.FloatField()
+    maxwait_ms = models.FloatField(null=True)
 
     class Meta:
         ordering = ["attempt", "seq"]

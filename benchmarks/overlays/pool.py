@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -11,6 +11,8 @@ from benchmarks.overlays import seconds
 from benchmarks.overlays.contract import Overlay, Seen
 from pools import watching as consoles
 from pools.models import Pool
+from pools.monitoring.rates import told
+from pools.poolers import KINDS
 from pools.watching import Look
 
 log = logging.getLogger(__name__)
@@ -21,10 +23,11 @@ OF_ALL = ("cl_active", "cl_waiting", "sv_active", "maxwait_ms")
 
 @dataclass(frozen=True)
 class PoolLook:
-    """The pool's figures (`cl_active cl_waiting sv_active sv_idle maxwait_ms`) at a monotonic time."""
+    """The pool's figures (`cl_active cl_waiting sv_active sv_idle maxwait_ms`) at a monotonic time; None for what its
+    kind of pooler does not count."""
 
     at: float
-    figures: dict[str, float]
+    figures: dict[str, float | None]
 
 
 @contextmanager
@@ -44,6 +47,7 @@ class _Console:
 
     def __init__(self, overlay: Overlay, pool: Pool) -> None:
         self.overlay, self.pool, self.seen = overlay, pool, Look()
+        self.uncounted = KINDS[pool.pooler.kind].uncounted
         self.looks = 0
 
     def look(self) -> None:
@@ -58,17 +62,18 @@ class _Console:
     def _put(self, look: Look, at: float) -> None:
         found = look.figures.get(self.pool.name)
         if found is not None:
-            self.overlay.put(PoolLook(at, {name: getattr(found, name) for name in FIGURES}))
+            self.overlay.put(PoolLook(at, told({name: getattr(found, name) for name in FIGURES}, self.uncounted)))
         self.looks += 1
         if self.looks > 1:  # the rates of the first one are of the time before the load
-            self.overlay.put(Seen(LookKind.POOLER, at, figures(look, self.pool.name)))
+            by = {"uncounted_by": self.pool.pooler.get_kind_display()} if self.uncounted and self.looks == 2 else {}
+            self.overlay.put(Seen(LookKind.POOLER, at, figures(look, self.pool.name, self.uncounted) | by))
 
 
-def figures(look: Look, name: str) -> dict[str, object]:
+def figures(look: Look, name: str, uncounted: Collection[str] = ()) -> dict[str, object]:
     """The pool's `wait_ms` (clients' wait for a server connection, shared out over the transactions), `service_ms` (the
     time with one) and `transactions_per_s`; `all_…` of the whole pooler where other pools are in use too.
 
-    PgBouncer counts the time of a transaction from when it came, the wait included.
+    PgBouncer counts the time of a transaction from when it came, the wait included. What is `uncounted` is None.
     """
     rates = look.rates.get(name)
     wait_ms, whole_ms = (rates.wait_ms, rates.transaction_ms) if rates else (None, None)
@@ -78,7 +83,7 @@ def figures(look: Look, name: str) -> dict[str, object]:
         "transactions_per_s": _rounded(rates.transactions_per_s if rates else None),
     }
     if len(look.figures) > 1:
-        whole = look.whole()
+        whole = told(look.whole(), uncounted)
         found |= {f"all_{figure}": whole[figure] for figure in OF_ALL}
     return found
 

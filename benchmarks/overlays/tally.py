@@ -33,11 +33,13 @@ class Tally:
     means: dict[str, _Mean] = field(default_factory=dict)
     checkpoints: dict[str, int] = field(default_factory=dict)
     hidden: str = ""
+    uncounted_by: str = ""
 
     def take(self, look: Look) -> None:
         """One more look."""
         figures = look.figures
         self.hidden = figures.get("hidden", self.hidden)
+        self.uncounted_by = figures.get("uncounted_by", self.uncounted_by)
         if look.kind == LookKind.SERVER and "checkpoints_timed" in figures:
             for name in ("checkpoints_timed", "checkpoints_requested"):
                 self.checkpoints[name] = self.checkpoints.get(name, 0) + figures[name]
@@ -56,9 +58,10 @@ class Tally:
     def found(self) -> dict[str, Any]:
         """`queue_ms` and `service_ms` of a transaction on average; the processors' means in percent of one core
         (`busy_percent`: of what the load's threads can use); checkpoints that began; what the panel's role could not
-        see of the server (`hidden`). What was not seen is left out."""
+        see of the server (`hidden`); who counts no queue (`uncounted_by`). What was not seen is left out."""
         means = {name: round(mean.value, 3) for name, mean in self.means.items() if mean.value is not None}
-        return means | self.checkpoints | ({"hidden": self.hidden} if self.hidden else {})
+        told = {"hidden": self.hidden, "uncounted_by": self.uncounted_by}
+        return means | self.checkpoints | {name: said for name, said in told.items() if said}
 
     def warnings(self, run: Run) -> list[str]:
         """What limited the load beside the server, in sentences; the figures stay true, for these limits."""

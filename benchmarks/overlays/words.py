@@ -12,6 +12,8 @@ def in_words(found: dict[str, Any]) -> list[Told]:
 
 
 def _latency(found: dict[str, Any]) -> Iterator[Told]:
+    if by := found.get("uncounted_by"):
+        yield "Queue at the pooler", f"not counted by {by}: clients that wait stand in the kernel's queue"
     if "queue_ms" in found and "service_ms" in found:
         queue, service = found["queue_ms"], found["service_ms"]
         whole = queue + service

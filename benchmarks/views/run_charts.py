@@ -1,7 +1,7 @@
 """The charts of a run's page: what each is called, its unit, and where its numbers come from."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.charts.charting import few
@@ -11,6 +11,7 @@ from benchmarks.models import LookKind, Run
 ROWS_WITHOUT_SCRIPT = 30  # of each kind of look, in the tables for browsers without JavaScript
 POOL = "pool"
 CONSOLE = "on the pooler's console, read while the load was on"
+OTHER_CONSOLE = "SHOW POOL_POOLS, read while the load was on, the panel's own sessions left out"
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,17 @@ def charts_of(run: Run, course: dict[str, Any]) -> list[Chart]:
         kinds.add(POOL)
     else:
         kinds.discard(LookKind.POOLER)
-    return [chart for chart in (*_of_samples(run), *_OF_LOOKS) if chart.kind in kinds]
+    charts = (chart for chart in (*_of_samples(run), *_OF_LOOKS) if chart.kind in kinds)
+    return [_as_counted(chart, run) for chart in charts] if course["uncounted"] else list(charts)
+
+
+def _as_counted(chart: Chart, run: Run) -> Chart:
+    """The chart of a pool whose pooler counts no queue says so."""
+    if chart.key != POOL:
+        return chart
+    meanwhile = run.conditions.get("meanwhile", {})
+    by = run.pool.pooler.get_kind_display() if run.pool else meanwhile.get("uncounted_by", "the pooler")
+    return replace(chart, source=f"{OTHER_CONSOLE}; who waits, and for how long, is not counted by {by}")
 
 
 def tables_of(course: dict[str, Any]) -> Iterator[Table]:

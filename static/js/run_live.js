@@ -30,7 +30,7 @@ const drawnAt = new Map(); // key of a chart → when it was drawn last
 let failed = samples.reduce((total, sample) => total + (sample.failed || 0), 0);
 let timing = { left: course.left_s, at: performance.now() };
 
-const CHARTS = chartsOf(rows);
+const CHARTS = chartsOf(rows, course.uncounted);
 const AT_ONCE = ["tps", "latency"];
 const KEYS = {
   pool: ["pool", "maxwait"],

@@ -30,9 +30,9 @@ const on = (rows, unit) => (label, colour, value, more) => ({
 
 /**
  * `{key: {title, rows, series, options?}}` in the page's order; `rows` by kind: samples, pool, pooler, server, host,
- * generator. A chart is shown once a series of it has a value.
+ * generator. A chart is shown once a series of it has a value; what the pooler leaves `uncounted` is not named.
  */
-export function chartsOf(rows) {
+export function chartsOf(rows, uncounted = []) {
   const { samples, pool, pooler, server, host, generator } = rows;
   const ms = on(samples, "ms");
   const queue = on(pooler, "ms");
@@ -48,6 +48,7 @@ export function chartsOf(rows) {
   const MB = 1e6;
   const GB = 1e9;
   const optional = { optional: true };
+  const waiting = { optional: uncounted.includes("cl_waiting") };
   return {
     tps: { title: "Throughput", series: [on(samples, "tps")("tps", "--chart-1", "tps")] },
     latency: {
@@ -67,7 +68,7 @@ export function chartsOf(rows) {
     pool: {
       title: "Pool",
       series: [
-        clients("clients waiting", "--chart-4", "cl_waiting"),
+        clients("clients waiting", "--chart-4", "cl_waiting", waiting),
         clients("clients active", "--chart-3", "cl_active"),
         clients("servers active", "--chart-5", "sv_active"),
       ],
@@ -76,7 +77,7 @@ export function chartsOf(rows) {
     pooler: {
       title: "The whole pooler",
       series: [
-        all("clients waiting", "--chart-4", "all_cl_waiting"),
+        all("clients waiting", "--chart-4", "all_cl_waiting", waiting),
         all("clients active", "--chart-3", "all_cl_active"),
         all("servers active", "--chart-5", "all_sv_active"),
       ],

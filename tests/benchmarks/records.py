@@ -44,7 +44,7 @@ def a_finished_run(points: int = 3, **fields: Any) -> Run:
     return run
 
 
-def look_at_pool(run: Run, seq: int, t: float, **figures: int) -> PoolSample:
+def look_at_pool(run: Run, seq: int, t: float, **figures: int | None) -> PoolSample:
     """One look at the pool of a run."""
     values = {"cl_active": 4, "cl_waiting": 6, "sv_active": 4, "sv_idle": 0, "maxwait_ms": 2.5} | figures
     return PoolSample.objects.create(run=run, attempt=1, seq=seq, t=t, **values)

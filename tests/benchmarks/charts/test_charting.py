@@ -4,6 +4,8 @@ import pytest
 
 from benchmarks.charts import charting
 from benchmarks.models import Look, PoolSample, Run, Sample
+from tests.benchmarks.records import look_at_pool
+from tests.pools.records import a_pool, a_pooler
 
 
 @pytest.mark.django_db
@@ -27,6 +29,7 @@ def test_a_course_holds_all_samples_in_order_with_their_ids():
             ],
         },
         "pool": {"columns": charting.POOL_COLUMNS, "rows": [(1, 3, 1.1, 4, 6, 4, 0, 2.5)]},
+        "uncounted": [],
         "looks": {"host": {"columns": ("t", "cpu_percent"), "rows": [(1.5, 40.0)]}},
         "checkpoints": [],
     }
@@ -67,3 +70,14 @@ def test_a_run_without_samples_has_no_figures():
     run = Run.objects.enqueue()
     assert charting.partial_summary(run) == {}
     assert charting.failed_so_far(run) == 0
+
+
+@pytest.mark.django_db
+def test_a_course_names_what_its_pooler_does_not_count():
+    run = Run.objects.enqueue(pool=a_pool(pooler=a_pooler(kind="pgpool")))
+    assert charting.course(run)["uncounted"] == ["cl_waiting", "maxwait_ms"]
+    look_at_pool(run, 1, 1.0, cl_waiting=None, maxwait_ms=None)
+    Run.objects.filter(pk=run.pk).update(pool=None)
+    course = charting.course(Run.objects.get(pk=run.pk))
+    assert course["uncounted"] == ["cl_waiting", "maxwait_ms"]
+    assert course["pool"]["rows"] == [(1, 1, 1.0, 4, None, 4, 0, None)]

@@ -2,6 +2,7 @@
 
 from benchmarks.overlays.pool import figures
 from pools.monitoring.rates import Rates
+from pools.poolers import KINDS
 from pools.poolers.kind import PoolFigures
 from pools.watching import Look
 
@@ -31,4 +32,17 @@ def test_a_pool_beside_others_is_told_with_the_whole_pooler():
         "all_cl_waiting": 1,
         "all_sv_active": 4,
         "all_maxwait_ms": 90,
+    }
+
+
+def test_what_pgpool_does_not_count_is_unknown_not_none():
+    look = Look(figures={"shop": PoolFigures(cl_active=3), "other": PoolFigures(cl_active=2)})
+    assert figures(look, "shop", KINDS["pgpool"].uncounted) == {
+        "wait_ms": None,
+        "service_ms": None,
+        "transactions_per_s": None,
+        "all_cl_active": 5,
+        "all_cl_waiting": None,
+        "all_sv_active": 0,
+        "all_maxwait_ms": None,
     }

@@ -74,3 +74,9 @@ def test_a_program_that_is_the_limit_is_named(busy, pooler, said):
 def test_a_service_that_is_the_limit_is_named(taken, said):
     tally = tallied((LookKind.GENERATOR, 2.0, {"service_cpu_percent": taken}))
     assert (tally.found(), tally.warnings(Run(engine="http"))) == ({"service_cpu_percent": taken}, said)
+
+
+def test_who_counts_no_queue_is_remembered():
+    nothing = {"wait_ms": None, "service_ms": None, "transactions_per_s": None}
+    first = (LookKind.POOLER, 1.5, nothing | {"uncounted_by": "Pgpool-II"})
+    assert tallied(first, (LookKind.POOLER, 2.5, nothing)).found() == {"uncounted_by": "Pgpool-II"}

@@ -33,3 +33,9 @@ def test_what_was_not_seen_is_not_told():
     assert in_words({}) == []
     assert in_words({"checkpoints_timed": 0, "checkpoints_requested": 0}) == [("Checkpoints that began", "none")]
     assert in_words({"queue_ms": 0.0, "service_ms": 0.0})[0][1].startswith("0 ms in the queue for a server connection,")
+
+
+def test_a_queue_that_nobody_counts_is_said_not_to_be_counted():
+    assert in_words({"uncounted_by": "Pgpool-II"}) == [
+        ("Queue at the pooler", "not counted by Pgpool-II: clients that wait stand in the kernel's queue")
+    ]

@@ -6,6 +6,7 @@ from benchmarks.charts import charting
 from benchmarks.models import Look, Run, Status
 from benchmarks.views.run_charts import charts_of, tables_of
 from tests.benchmarks.records import a_finished_run, a_run, look_at_pool
+from tests.pools.records import a_pool, a_pooler
 
 pytestmark = pytest.mark.django_db
 OF_SERVER = ["waits", "states", "transactions", "blocks", "io"]
@@ -33,6 +34,19 @@ def test_a_run_whose_pool_is_gone_keeps_the_pools_charts():
     look_at_pool(run, seq=20, t=1.0)
     Look.objects.create(run=run, attempt=1, seq=21, t=1.0, kind="pooler", figures={"wait_ms": 1.0})
     assert keys(run) == ["tps", "latency", "split", "pool", "maxwait", "pooler"]
+
+
+def test_the_chart_of_a_pool_says_what_its_pooler_does_not_count():
+    run = a_run(status=Status.RUNNING, attempt=1, pool=a_pool(pooler=a_pooler(kind="pgpool")), pooled=True)
+    sources = {chart.key: chart.source for chart in charts_of(run, charting.course(run))}
+    assert sources["pool"] == (
+        "SHOW POOL_POOLS, read while the load was on, the panel's own sessions left out; "
+        "who waits, and for how long, is not counted by Pgpool-II"
+    )
+    look_at_pool(run, seq=20, t=1.0, cl_waiting=None, maxwait_ms=None)
+    Run.objects.filter(pk=run.pk).update(pool=None, conditions={"meanwhile": {"uncounted_by": "Pgpool-II"}})
+    run = Run.objects.get(pk=run.pk)
+    assert {chart.key: chart.source for chart in charts_of(run, charting.course(run))}["pool"] == sources["pool"]
 
 
 def test_every_chart_says_where_its_numbers_come_from():
