@@ -38,10 +38,11 @@ def _lose(run: Run) -> bool:
     who = "the worker that led it" if run.is_spread else f"its worker on generator {run.generator or '?'}"
     since = f"{run.lease_until:%H:%M:%S %Z}" if run.lease_until else "its start"
     error = (
-        f"{who} was lost: it renewed its lease until {since} and then no "
-        "more (killed, or cut off from the panel's database); figures are those until then"
+        f"{who} was lost: it renewed its lease until {since} and then no more (killed, or cut off from the panel's "
+        "database)"
     )
-    return run.lose(error=error, **lost)
+    figures = "" if run.purpose == Purpose.PREPARE else "; figures are those until then"
+    return run.lose(error=error + figures, **lost)
 
 
 def _tell_remains(run: Run) -> None:

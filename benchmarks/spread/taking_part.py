@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from django.utils import timezone
 
-from benchmarks.models import Run
+from benchmarks.models import Purpose, Run
 from benchmarks.running.recording import Recorder
 from benchmarks.servers import targets
 from benchmarks.spread import marks
@@ -53,5 +53,5 @@ def why_ended(run: Run) -> str:
     """What a run says that somebody ended; a part tells whether that was about it."""
     whole = Run.objects.filter(pk=run.parent_id, cancel_requested_at=None).first() if run.parent_id else None
     if whole is None:
-        return "cancelled; figures are those until then"
+        return "cancelled" if run.purpose == Purpose.PREPARE else "cancelled; figures are those until then"
     return f"ended together with {whole}, which could not go on; figures are those until then"

@@ -39,7 +39,17 @@ def _tables_of(dataset: Dataset) -> Tables:
 
 def _dropping(dataset: Dataset) -> str:
     """What fills the form so that it drops the tables; empty where the engine can't."""
-    return urlencode(getattr(engine(dataset.engine), "DROPPING", {}))
+    return urlencode(_options_that_drop(dataset.engine))
+
+
+def _options_that_drop(engine_name: str) -> dict[str, str]:
+    found: dict[str, str] = getattr(engine(engine_name), "DROPPING", {})
+    return found
+
+
+def _is_dropping(form: DatasetForm) -> bool:
+    wanted = _options_that_drop(form.engine_name)
+    return bool(wanted) and all(name in form.fields and form[name].value() == wanted[name] for name in wanted)
 
 
 @staff_only
@@ -51,7 +61,7 @@ def dataset_create(request: HttpRequest) -> HttpResponse:
         run, status = _prepare(form, request.user)
         if run is not None:
             return redirect("run-detail", run.pk)
-    context = {"form": form, "facts": facts_of(form) if form.is_bound else None}
+    context = {"form": form, "facts": facts_of(form) if form.is_bound else None, "dropping": _is_dropping(form)}
     return render(request, "benchmarks/dataset_form.html", context, status=status)
 
 

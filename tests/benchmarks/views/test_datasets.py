@@ -48,6 +48,14 @@ def test_the_address_fills_the_form(staff):
     assert (form["database"].value(), form["scale"].value()) == ("shop", "7")
 
 
+def test_the_form_that_drops_says_so(staff):
+    at = {"cluster": a_cluster().pk, "database": "shop"}
+    dropping = staff.get(CREATE, at | {"initialize_steps": "d"}).content.decode()
+    assert ("Drop the tables" in dropping, "Drop a dataset" in dropping) == (True, True)
+    assert "Drop the tables" not in staff.get(CREATE, at).content.decode()
+    assert "Drop the tables" not in staff.get(CREATE, at | {"engine": "sysbench"}).content.decode()
+
+
 def test_bad_input_is_named_and_stays_typed(staff):
     answer = staff.post(CREATE, {"cluster": a_cluster().pk, "database": "shop", "scale": "many"})
     assert answer.context["form"].errors == {"scale": ["'many' is not a whole number: use 1 to 99,999"]}
