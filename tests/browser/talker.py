@@ -1,6 +1,7 @@
-"""A process that leaves a run's samples as a worker does, without a program behind them: `talker.py COUNT EVERY_S`.
+"""A process that leaves a run's samples as a worker does, without a program behind them.
 
-Prints the run's id as soon as it is running, then one progress interval each EVERY_S seconds, then ends the run.
+`talker.py COUNT EVERY_S [HELD_AFTER]` prints the run's id as soon as it is running, then says one progress interval
+each EVERY_S seconds, and ends the run. After HELD_AFTER of them it waits for a line on its standard input.
 """
 
 import os
@@ -23,7 +24,7 @@ from benchmarks.running import live  # noqa: E402
 from benchmarks.running.recording import Recorder  # noqa: E402
 
 
-def main(count: int, every_s: float) -> None:
+def main(count: int, every_s: float, held_after: int | None = None) -> None:
     """Talk, and end with a summary."""
     run = Run.objects.enqueue(
         target_label="demo/shop",
@@ -37,6 +38,9 @@ def main(count: int, every_s: float) -> None:
     recorder, began = Recorder(run), time.monotonic()
     recorder.begin(began)
     for number in range(1, count + 1):
+        if number - 1 == held_after:
+            sys.stdin.readline()
+            began = time.monotonic() - held_after * every_s
         due = began + number * every_s
         time.sleep(max(0.0, due - time.monotonic()))
         recorder.log(f"line {number}", due)
@@ -46,4 +50,4 @@ def main(count: int, every_s: float) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), float(sys.argv[2]))
+    main(int(sys.argv[1]), float(sys.argv[2]), *map(int, sys.argv[3:]))
