@@ -11,7 +11,7 @@ from celery.signals import heartbeat_sent, worker_process_init, worker_ready
 from django.conf import settings
 
 from benchmarks.errors import QueueDown
-from benchmarks.generators import heartbeats
+from benchmarks.generators import file_changes, heartbeats
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "panel.settings")
 
@@ -21,6 +21,7 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
 PR_SET_PDEATHSIG = 1
+files = file_changes.Watch()
 
 
 @worker_process_init.connect
@@ -38,8 +39,17 @@ def tell_that_it_lives(**_: Any) -> None:
         logger.warning("no heartbeat of generator %s: %s", settings.GENERATOR, error)
 
 
+@heartbeat_sent.connect
+def tell_of_changed_files(**_: Any) -> None:
+    """Let a child of this worker describe it anew as soon as a plan came or went, so that runs can name it."""
+    if files.found_change():
+        queue = f"generator.{settings.GENERATOR}"
+        app.send_task("benchmarks.tasks.describe_generator", queue=queue, expires=60, retry=False)
+
+
 @worker_ready.connect
 def ask_for_its_description(**_: Any) -> None:
     """Let a child of this worker write down what it has; a worker may be ready before its first heartbeat."""
     tell_that_it_lives()
+    files.found_change()  # what changes from here on is told anew
     app.send_task("benchmarks.tasks.register_generator", queue=f"generator.{settings.GENERATOR}", expires=60)

@@ -60,8 +60,7 @@ def wrong_with(generator: Known, need: Needed | None) -> str:
         return f"{need.name} of generator {generator.name!r} can't be used: {fault}" if fault else ""
     usable = ", ".join(name for name, fault in told.items() if not fault)
     instead = f"use {usable}, or " if usable else ""
-    remedy = f"{instead}{REMEDIES[need.engine]}, which it tells of every 3 minutes"
-    return f"generator {generator.name!r} has no {need.name}: {remedy}"
+    return f"generator {generator.name!r} has no {need.name}: {instead}{REMEDIES[need.engine]}"
 
 
 def can_carry(generator: Known, engine: str, need: Needed | None) -> bool:
