@@ -148,7 +148,7 @@ def test_a_process_of_that_number_that_is_another_is_not_taken_for_the_servers(
     with client(server, "web"):
         found = seen(cluster, 1)
     assert found.idle == IdleMemory(1, None, Why.ELSEWHERE)
-    assert found.idle.total == (1 * MB, 15 * MB)
+    assert found.idle.total == (1 * MB, 18 * MB)
     assert (found.memory.memory, found.memory.fits) == (None, None)
 
 

@@ -27,7 +27,7 @@ def test_a_look_reads_as_json(admin, cluster, monkeypatch):
         {"name": "", "others": 2, "connections": 4, "states": {"idle": 4}},
     ]
     idle = read["idle_memory"]
-    assert (idle["measured"], idle["each_low_bytes"], idle["total_high_bytes"]) == (False, 2**20, 30 * 2**20)
+    assert (idle["measured"], idle["each_low_bytes"], idle["total_high_bytes"]) == (False, 2**20, 36 * 2**20)
     assert "not measured" in idle["basis"]
     memory = read["memory"]
     assert (memory["fits"], memory["memory_bytes"], memory["shared_buffers_share"]) == (False, 4 * 2**30, 0.25)

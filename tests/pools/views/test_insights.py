@@ -75,7 +75,7 @@ def test_an_estimate_is_never_shown_as_measured(page) -> None:
     shown = page(idle=IdleMemory(2, None, Why.FORBIDDEN))
     assert ">measured<" not in shown
     assert ">estimate<" in shown
-    assert "1.0 MB – 15.0 MB" in shown
+    assert "1.0 MB – 18.0 MB" in shown
     assert "whose account may not read the memory of its processes" in shown
 
 
