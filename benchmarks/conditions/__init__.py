@@ -58,6 +58,11 @@ def doubts(found: dict[str, Any]) -> list[str]:
             f"{closed:,} of {idle['connections']:,} idle connections {were} closed by the server or the pooler before "
             "the load ended"
         )
-    if refused := found.get("service", {}).get("refused"):
-        said.append(f"the service's pool was refused connections, so it was smaller than asked for: {refused}")
+    service = found.get("service", {})
+    if service.get("exit_code") is not None:
+        said.append("the service that was loaded ended before the load did: what came after it only failed")
+    if service.get("refused"):
+        said.append(
+            f"the service's pool was refused connections, so it was smaller than asked for: {service['refused']}"
+        )
     return said

@@ -48,7 +48,8 @@ def resolved(url: str) -> str:
         raise Refused(f"host {host} can't be resolved ({error}): correct the address") from None
     address = str(found[0][4][0])
     if reason := _why_not(ipaddress.ip_address(address.partition("%")[0]), port):
-        raise Refused(f"{host} is {address}, {reason}: choose another host")
+        is_what = "an address" if host == address else f"{address},"
+        raise Refused(f"{host} is {is_what} {reason}: choose another host")
     return address
 
 

@@ -6,16 +6,18 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from queue import Empty, Queue
 from typing import TYPE_CHECKING
 
-from benchmarks.engines.contract import SERVICE_PID
+from benchmarks.engines.contract import ROOT_CERTIFICATE, SERVICE_PID
 from benchmarks.engines.http import addresses
 from benchmarks.engines.http.command import TARGET, service_command
 from benchmarks.engines.http.options import aim_of
 from benchmarks.errors import Refused
 from benchmarks.processes import private_homes
 from benchmarks.processes.load_process import QUEUED_EVENTS, Line, LoadProcess, drain
+from pools.endpoints import Endpoint
 
 if TYPE_CHECKING:  # conditions import engines
     from benchmarks.conditions.contract import Held
@@ -40,7 +42,7 @@ def around(held: "Held") -> Iterator[None]:
         held.run.options,
         binary=sys.executable,
         home=held.home,
-        endpoint=held.endpoint,
+        endpoint=_reached_from(held),
         application_name=held.run.application_name,
     )
     service = LoadProcess(words.argv, words.env, held.home, Queue(QUEUED_EVENTS))
@@ -49,21 +51,31 @@ def around(held: "Held") -> Iterator[None]:
         port = _port(held, service)
         _aim(held, f"http://127.0.0.1:{port}{aim_of(held.run.options)}", "127.0.0.1")
         yield
-        _note_refused(held, service)
+        _note_faults(held, service)
     finally:
         service.stop()
+
+
+def _reached_from(held: "Held") -> Endpoint:
+    """The run's endpoint, its certificate read from the private home: the service may not read the panel's own."""
+    endpoint = held.endpoint
+    return replace(endpoint, sslrootcert=str(held.home / ROOT_CERTIFICATE)) if endpoint.sslrootcert else endpoint
 
 
 def _aim(held: "Held", url: str, address: str) -> None:
     private_homes.put(held.home / TARGET, json.dumps({"url": url, "address": address}))
 
 
-def _note_refused(held: "Held", service: LoadProcess) -> None:
-    """Keep why the pool is smaller than it was asked for, which no request shows: they share what there is."""
+def _note_faults(held: "Held", service: LoadProcess) -> None:
+    """Keep that the service ended before its load, and why its pool is smaller than it was asked for.
+
+    No request shows the latter: they share what there is.
+    """
     said = [event.text for event in drain(service.events) if isinstance(event, Line)]
-    refused = [found[1] for text in said if (found := _REFUSED.match(text))]
-    if refused:
-        held.note("service", {"connections": held.run.options.get("pool_size"), "refused": refused[0]})
+    refused = next((found[1] for text in said if (found := _REFUSED.match(text))), "")
+    exit_code = service.exit_code()
+    if refused or exit_code is not None:
+        held.note("service", {"refused": refused, "exit_code": exit_code})
 
 
 def _port(held: "Held", service: LoadProcess) -> int:

@@ -78,7 +78,7 @@ def test_the_panels_own_services_are_never_loaded(settings: Settings) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:7777/0"
     settings.PUBLIC_URL = "http://127.0.0.1:7778"
     for port in (7777, 7778):
-        with pytest.raises(Refused, match=r"127\.0\.0\.1 is 127\.0\.0\.1, where the panel's own service listens"):
+        with pytest.raises(Refused, match=r"127\.0\.0\.1 is an address where the panel's own service listens"):
             addresses.resolved(f"http://127.0.0.1:{port}/")
     assert addresses.resolved("http://127.0.0.1:7779/") == "127.0.0.1"
 

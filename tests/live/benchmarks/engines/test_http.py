@@ -111,11 +111,17 @@ def test_too_many_connections_are_errors_by_kind_in_the_servers_words(start: Sta
 def test_a_pool_that_the_server_has_no_room_for_is_refused_before_anything_is_queued(start: Start, filled: str) -> None:
     with pytest.raises(InvalidOptions) as refused:
         start(connection="pooled", pool_size=90, idle_connections=10, concurrency=2, duration=1)
-    why = (
-        "90 connections and 10 idle ones beside them are more than the 97 that live has for logins (max_connections "
-        "100, 3 of them reserved): use at most 87, or run it through a pool"
-    )
-    assert refused.value.errors == {"pool_size": [why]}
+    there = "the 97 that live has for logins (max_connections 100, 3 of them reserved)"
+    assert refused.value.errors == {
+        "pool_size": [
+            f"90 connections and the 10 of idle_connections are more than {there}: use at most 87, or let them go "
+            "through a pool"
+        ],
+        "idle_connections": [
+            f"10 connections and the 90 of pool_size are more than {there}: use at most 7, or let them go through a "
+            "pool"
+        ],
+    }
     assert not Run.objects.filter(purpose="load").exists()
 
 
@@ -133,7 +139,7 @@ def test_a_pool_that_is_refused_connections_makes_the_figures_doubtful(
     doubts = [reason for reason in run.reasons if reason.startswith(words)]
     assert len(doubts) == 1
     assert f'too many connections for database "{filled}"' in doubts[0]
-    assert run.conditions["service"]["connections"] == 90
+    assert run.conditions["service"]["exit_code"] is None
 
 
 def test_the_processor_of_the_service_is_told_and_named_where_it_is_the_limit(start: Start, filled: str) -> None:
@@ -165,7 +171,7 @@ def test_a_service_ends_with_its_run_whatever_happens(
     target = {"cluster": str(cluster.pk), "database": filled}
     asked = {"concurrency": 2, "duration": 60}
     run = submitting.submit(target=target, options=asked, author=None, engine="http")
-    ending = threading.Thread(target=_kill_the_service, args=(run,))
+    ending = threading.Thread(target=_kill_the_service, args=(run,), kwargs={"cancel": True})
     ending.start()
     ended = execute(run)
     ending.join()
@@ -174,7 +180,19 @@ def test_a_service_ends_with_its_run_whatever_happens(
     assert services_of(run) == []
 
 
-def _kill_the_service(run: Run) -> None:
+def test_a_service_that_ended_before_its_load_is_named(start: Start, filled: str, cluster: Cluster) -> None:
+    target = {"cluster": str(cluster.pk), "database": filled}
+    run = submitting.submit(target=target, options={"concurrency": 2, "duration": 10}, author=None, engine="http")
+    ending = threading.Thread(target=_kill_the_service, args=(run,), kwargs={"cancel": False})
+    ending.start()
+    ended = execute(run)
+    ending.join()
+    assert (ended.status, ended.validity) == (Status.SUCCEEDED, Validity.SUSPECT), ended.error
+    assert "the service that was loaded ended before the load did: what came after it only failed" in ended.reasons
+    assert ended.conditions["service"] == {"refused": "", "exit_code": -signal.SIGKILL}
+
+
+def _kill_the_service(run: Run, *, cancel: bool) -> None:
     """Once samples come, its service is killed, and the run cancelled."""
     from django.db import connections
 
@@ -182,8 +200,9 @@ def _kill_the_service(run: Run) -> None:
         seen = wait_for(run, lambda one: one.samples.count() >= 1, 30.0)
         for pid in services_of(seen):
             os.kill(pid, signal.SIGKILL)
-        time.sleep(1)
-        seen.request_cancel()
+        if cancel:
+            time.sleep(1)
+            seen.request_cancel()
     finally:
         connections.close_all()
 
