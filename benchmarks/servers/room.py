@@ -1,8 +1,12 @@
-"""Whether a server has the connections that a load keeps open, asked before anything of the run is queued."""
+"""Whether a server has the connections that are held through a load, asked before anything of the run is queued.
+
+A run that finds out by itself has taken all of them from everybody else by then.
+"""
 
 from typing import Any
 
 from benchmarks import engines
+from benchmarks.conditions.options import CLUSTER
 from benchmarks.errors import InvalidOptions
 from benchmarks.servers.targets import Target
 from pools.servers import postgres
@@ -18,28 +22,30 @@ _LIMITS = """
 def guard(target: Target, engine: str, options: dict[str, Any]) -> None:
     """Raises `InvalidOptions` where the server can't have them all, whatever else is connected.
 
-    A run through a pool is left alone: there they are the pooler's clients, and its size bounds what the server sees.
+    What goes through a pool is left alone: those are the pooler's clients, and its size bounds what the server sees.
     Raises `ClusterUnreachable` too.
     """
-    kept = engines.kept_open(engine, options)
-    if not kept or target.pool is not None:
+    kept = engines.kept_open(engine, options) if target.pool is None else {}
+    direct = target.pool is None or options.get("idle_at") == CLUSTER
+    idle = {"idle_connections": int(options.get("idle_connections") or 0)} if direct else {}
+    held = {name: number for name, number in (kept | idle).items() if number}
+    if not held:
         return
-    idle = int(options.get("idle_connections") or 0)
     with postgres.connect(target.cluster) as connection:
         row = connection.execute(_LIMITS).fetchone()
     most, reserved = row or (0, 0)
-    for name, number in kept.items():
-        if number + idle > most - reserved:
-            why = _why_not(target.cluster.name, (number, idle), (int(most), int(reserved)))
-            raise InvalidOptions({name: [why]})
+    if sum(held.values()) > most - reserved:
+        raise InvalidOptions(_why_not(target.cluster.name, held, int(most), int(reserved)))
 
 
-def _why_not(cluster: str, wanted: tuple[int, int], limits: tuple[int, int]) -> str:
-    (number, idle), (most, reserved) = wanted, limits
-    beside = f" and {idle:,} idle ones beside them" if idle else ""
-    left = most - reserved - idle
-    remedy = f"use at most {left:,}" if left > 0 else "use fewer idle connections"
-    return (
-        f"{number:,} connections{beside} are more than the {most - reserved:,} that {cluster} has for logins "
-        f"(max_connections {most:,}, {reserved:,} of them reserved): {remedy}, or run it through a pool"
-    )
+def _why_not(cluster: str, held: dict[str, int], most: int, reserved: int) -> dict[str, list[str]]:
+    """The reason, at each option that could be made smaller."""
+    usable, found = most - reserved, {}
+    there = f"the {usable:,} that {cluster} has for logins (max_connections {most:,}, {reserved:,} of them reserved)"
+    for name, number in held.items():
+        others = {other: count for other, count in held.items() if other != name}
+        beside = "".join(f" and the {count:,} of {other}" for other, count in others.items())
+        left = usable - sum(others.values())
+        remedy = f"use at most {left:,}" if left > 0 else "use fewer of both"
+        found[name] = [f"{number:,} connections{beside} are more than {there}: {remedy}, or let them go through a pool"]
+    return found

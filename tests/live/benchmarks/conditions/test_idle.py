@@ -2,8 +2,10 @@
 
 import pytest
 
+from benchmarks.errors import InvalidOptions
 from benchmarks.models import Run, Status
 from benchmarks.running import cancelling, runner
+from benchmarks.servers import room
 from panel.quickstart.servers import PostgresServer
 from tests.live.benchmarks.conftest import execute, has_samples, wait_for
 
@@ -44,7 +46,24 @@ def test_past_the_pooler_where_asked_for(pool, submit, in_this_process):
     assert (done.status, done.conditions["idle"]["memory"]) == (Status.SUCCEEDED, "measured")
 
 
-def test_more_than_the_server_takes_ends_the_run_with_the_reason(submit, in_this_process, sessions):
+def test_more_than_the_server_takes_are_refused_before_they_take_all_it_has(submit, in_this_process):
+    with pytest.raises(InvalidOptions) as refused:
+        submit(idle_connections=300)
+    why = (
+        "300 connections are more than the 97 that live has for logins (max_connections 100, 3 of them reserved): use "
+        "at most 97, or let them go through a pool"
+    )
+    assert refused.value.errors == {"idle_connections": [why]}
+
+
+def test_those_to_the_cluster_are_its_own_and_those_to_a_pool_the_poolers(pool, submit, in_this_process):
+    with pytest.raises(InvalidOptions, match="300 connections are more than the 97"):
+        submit(pool, idle_connections=300, idle_at="cluster")
+    assert submit(pool, idle_connections=300).options["idle_connections"] == 300
+
+
+def test_more_than_the_server_has_left_end_the_run_with_the_reason(submit, in_this_process, sessions, monkeypatch):
+    monkeypatch.setattr(room, "guard", lambda *_: None)
     done = execute(submit(idle_connections=300))
     assert done.status == Status.FAILED
     assert "of 300 idle connections could be opened" in done.error
