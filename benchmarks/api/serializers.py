@@ -16,12 +16,13 @@ MOST_REPEATS = 20
 
 
 class TargetSerializer(serializers.Serializer[Run]):
-    """What a run is aimed at: a database of a cluster, or a pool; `label` outlives both."""
+    """What a run is aimed at: a database of a cluster, or a pool; `label` outlives both, `removed` says which one."""
 
     cluster = serializers.UUIDField(source="cluster_id", allow_null=True)
     database = serializers.CharField(allow_blank=True)
     pool = serializers.UUIDField(source="pool_id", allow_null=True)
     label = serializers.CharField(source="target_label")  # type: ignore[assignment]  # DRF takes fields out of the class
+    removed = serializers.CharField(allow_blank=True)
 
 
 class SummarySerializer(serializers.Serializer[dict[str, Any]]):
@@ -271,6 +272,12 @@ class GeneratorSerializer(serializers.Serializer[Any]):
     cores = serializers.IntegerField(allow_null=True)
     engines = serializers.DictField(
         child=serializers.CharField(), allow_null=True, help_text="Engine → version of the program found there"
+    )
+    files = serializers.DictField(
+        child=serializers.DictField(child=serializers.CharField(allow_blank=True)),
+        allow_null=True,
+        help_text="Engine → file of that host that runs may name (a plan of JMeter, tpcc's script) → why it can't be "
+        "used (empty: it can); null where it has not told",
     )
     round_trips = serializers.DictField(child=RoundTripSerializer(), help_text="By a cluster's id")
     queue = serializers.CharField(help_text="The Celery queue that it alone listens on")

@@ -20,7 +20,7 @@ def test_without_redis_nobody_knows_who_lives(settings):
 
 def test_a_generator_tells_what_it_has_and_what_it_runs(seen, cluster):
     run = make_run(cluster, status=Status.RUNNING, generator="near")
-    near = seen("near", engines={"pgbench": "15.18"})
+    near = seen("near", engines={"pgbench": "15.18"}, files={"jmeter": {"a.jmx": ""}})
     near.round_trips = {str(cluster.pk): {"min_ms": 0.1, "avg_ms": 0.2, "max_ms": 0.3}}
     near.save(update_fields=["round_trips"])
     seen("gone", ago_s=16)
@@ -32,6 +32,7 @@ def test_a_generator_tells_what_it_has_and_what_it_runs(seen, cluster):
         "host": "near.example",
         "cores": 8,
         "engines": {"pgbench": "15.18"},
+        "files": {"jmeter": {"a.jmx": ""}},
         "round_trips": {str(cluster.pk): {"min_ms": 0.1, "avg_ms": 0.2, "max_ms": 0.3}},
         "queue": "generator.near",
         "run": str(run.pk),

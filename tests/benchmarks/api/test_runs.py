@@ -50,7 +50,8 @@ def test_a_run_reads_as_contracted(runner, run, cluster):
         "name", "purpose", "group", "progress_percent", "generators", "alongside", "parent", "parts",
         "thresholds", "gate", "note", "tags", "is_baseline",
     }  # fmt: skip
-    assert read["target"] == {"cluster": str(cluster.pk), "database": "app", "pool": None, "label": "shop/app"}
+    aim = {"cluster": str(cluster.pk), "database": "app", "pool": None, "label": "shop/app", "removed": ""}
+    assert read["target"] == aim
     assert read["summary"] == dict.fromkeys(FIGURES)
     assert (read["options"], read["status"], read["validity"]) == ({"clients": 2}, "succeeded", "")
 
