@@ -1,11 +1,13 @@
 """Runs a JMeter and follows its results while it writes them.
 
-`python -m benchmarks.loads.jmeter [--log FILE] -- JAVA WORD…`: the words start a JMeter that writes `results.jtl` as
-CSV with a heading. It works in the group of this process, and is killed by the kernel when this process ends.
+`python -m benchmarks.loads.jmeter [--log FILE] [--requests] -- JAVA WORD…`: the words start a JMeter that writes
+`results.jtl` as CSV with a heading; with `--requests` the sums of transaction controllers are left out. It works in the
+group of this process, and is killed by the kernel when this process ends.
 """
 
 import argparse
 import csv
+import re
 import subprocess
 import sys
 import time
@@ -20,6 +22,7 @@ RESULTS, PRINTED, OWN_LOG = Path("results.jtl"), Path("jmeter.out"), Path("jmete
 LOOK_S = 0.1
 WRITTEN_WITHIN_S = 0.1  # of a request's end its row stands in the file
 TOLD = 3  # lines of errors where nothing else says why
+_SUM = re.compile(r"Number of samples in transaction : [0-9]+, number of failing samples : [0-9]+")
 _NOT_HTTP = "Non HTTP response code: "
 
 
@@ -54,10 +57,11 @@ class Following:
     A row tells when its request began (`sampleresult.timestamp.start`), by the clock of this host.
     """
 
-    def __init__(self, log: Path | None) -> None:
+    def __init__(self, log: Path | None, *, requests_only: bool = False) -> None:
         self.tally: Tally | None = None
         self.clients = 0
         self._log = log
+        self._requests_only = requests_only
         self._results = Results()
         self._file: IO[str] | None = None
         self._ended = 0.0
@@ -71,11 +75,14 @@ class Following:
         if self._file is None and RESULTS.exists():
             self._file = RESULTS.open(encoding="utf-8", errors="replace", newline="")
         rows = self._results.feed(self._file.read()) if self._file else iter(())
-        requests = [request for row in rows if (request := _request(row))]
+        requests = [request for row in rows if not self._leaves_out(row) and (request := _request(row))]
         if requests and self.tally is None:
             self._begin(min(one.started for one in requests))
         if self.tally:
             self._take(self.tally, requests)
+
+    def _leaves_out(self, row: dict[str, str]) -> bool:
+        return self._requests_only and bool(_SUM.fullmatch(row.get("responseMessage", "")))
 
     def _begin(self, at: float) -> None:
         self.tally = Tally(self._log, began=at)
@@ -148,6 +155,7 @@ def main() -> None:
     """Start it, follow it, leave with its exit code."""
     words = argparse.ArgumentParser(description=__doc__)
     words.add_argument("--log", type=Path)
+    words.add_argument("--requests", action="store_true")
     words.add_argument("jmeter", nargs="+")
     asked = words.parse_args()
     RESULTS.unlink(missing_ok=True)  # of a warm-up; JMeter would write on behind it
@@ -158,7 +166,7 @@ def main() -> None:
             stdout=printed,
             stderr=printed,
         )
-        following = Following(asked.log)
+        following = Following(asked.log, requests_only=asked.requests)
         try:
             while jmeter.poll() is None:
                 following.look()

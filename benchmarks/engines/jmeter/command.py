@@ -50,7 +50,8 @@ def build_command(
     """
     plan = plan_to_start(options["plan"])
     log = [] if options.get("percentiles") is False else [f"--log={LOG}"]
-    follower = [sys.executable, "-m", "benchmarks.loads.jmeter", *log, "--"]
+    requests_only = ["--requests"] if plan.sums_up else []
+    follower = [sys.executable, "-m", "benchmarks.loads.jmeter", *log, *requests_only, "--"]
     argv = [*follower, *_java(options, binary, home), *_words(options)]
     properties = _properties(endpoint, application_name)
     return Command(argv, of_python(home), {PLAN: plan.text, PROPERTIES: properties})

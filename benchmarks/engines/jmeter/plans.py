@@ -59,10 +59,14 @@ class PlanRefused(ValueError):
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan that may be run, and the HTTP addresses that it goes to."""
+    """A plan that may be run, and the HTTP addresses that it goes to.
+
+    `sums_up` is whether its transaction controllers give results of their own beside those of what they hold.
+    """
 
     text: str
     urls: tuple[str, ...]
+    sums_up: bool = False
 
 
 def checked(text: str) -> Plan:
@@ -78,7 +82,7 @@ def checked(text: str) -> Plan:
     if root.tag != "jmeterTestPlan":
         raise PlanRefused(f"the file is a {root.tag}, no JMeter test plan: save it with JMeter")
     urls = tuple(dict.fromkeys(url for element in root.iter() for url in _check(element)))
-    return Plan(text, urls)
+    return Plan(text, urls, _sums_up(root))
 
 
 def _check(element: ElementTree.Element) -> Iterator[str]:
@@ -99,6 +103,18 @@ def _check(element: ElementTree.Element) -> Iterator[str]:
         _check_value(element.get("name", ""), (element.text or "").strip())
     if tag in ("HTTPSamplerProxy", "ConfigTestElement"):
         yield from _address(element)
+
+
+def _sums_up(root: ElementTree.Element) -> bool:
+    """Whether requests stand in the results besides in the sum of their controller; raises where only some do."""
+    controllers = [one for one in root.iter("TransactionController") if one.get("enabled") != "false"]
+    held = {one.findtext("boolProp[@name='TransactionController.parent']", "").strip() == "true" for one in controllers}
+    if len(held) > 1:
+        raise PlanRefused(
+            "some transaction controllers generate a parent sample and some do not, so that requests would count "
+            "twice: set it for all of them or for none"
+        )
+    return held == {False}
 
 
 def _check_functions(text: str) -> None:

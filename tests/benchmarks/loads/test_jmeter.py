@@ -60,6 +60,21 @@ def test_a_results_file_is_counted_whole(
     assert len(Path("log").read_text().splitlines()) == 124
 
 
+@pytest.mark.parametrize(("requests_only", "counted"), [(True, 20), (False, 30)])
+def test_what_transaction_controllers_sum_up_counts_once(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    requests_only: bool,
+    counted: int,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("results.jtl").write_text((RESULTS / "trip.jtl").read_text())
+    Following(None, requests_only=requests_only).end()
+    summary = json.loads(capsys.readouterr().out.splitlines()[-1])["summary"]
+    assert summary["transactions"] == counted
+
+
 class Clock:
     """The time that the follower sees, in place of both its clocks."""
 

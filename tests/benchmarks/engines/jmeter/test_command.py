@@ -137,6 +137,14 @@ def test_the_password_stands_in_a_file_of_the_private_home_alone() -> None:
     assert built(percentiles=False).argv[1:4] == ["-m", "benchmarks.loads.jmeter", "--"]
 
 
+def test_sums_of_transaction_controllers_are_left_out_beside_their_requests(plans: Path) -> None:
+    text, controller = (PLANS / "jdbc.jmx").read_text(), '<TransactionController testclass="TransactionController">'
+    for parent, words in (("true", ["--"]), ("false", ["--requests", "--"])):
+        held = f'<boolProp name="TransactionController.parent">{parent}</boolProp></TransactionController><hashTree/>'
+        (plans / "jdbc.jmx").write_text(text.replace("<JDBCSampler", f"{controller}{held}<JDBCSampler", 1))
+        assert built(percentiles=False).argv[3 : 3 + len(words)] == words
+
+
 def test_properties_read_back_as_they_were() -> None:
     lines = dict(line.split("=", 1) for line in built().files["target.properties"].splitlines())
     read = {name: value.encode().decode("unicode_escape") for name, value in lines.items()}

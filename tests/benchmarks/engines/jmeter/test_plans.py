@@ -20,6 +20,25 @@ def with_property(xml: str) -> str:
     return HTTP.replace('<stringProp name="HTTPSampler.method">', f'{xml}<stringProp name="HTTPSampler.method">', 1)
 
 
+def with_controllers(*parents: str) -> str:
+    """The HTTP plan with transaction controllers of this kind in its thread group."""
+    each = (
+        f'<TransactionController testclass="TransactionController" enabled="{enabled}">'
+        f'<boolProp name="TransactionController.parent">{parent}</boolProp></TransactionController>'
+        for parent, _, enabled in (one.partition(" ") for one in parents)
+    )
+    return with_element("<hashTree/>".join(each))
+
+
+def test_transaction_controllers_count_their_requests_or_themselves_but_not_both() -> None:
+    assert not checked(HTTP).sums_up
+    assert not checked(with_controllers("true true", "true true")).sums_up
+    assert not checked(with_controllers("true true", "false false")).sums_up
+    assert checked(with_controllers("false true", "false true")).sums_up
+    with pytest.raises(PlanRefused, match="some transaction controllers generate a parent sample and some do not"):
+        checked(with_controllers("true true", "false true"))
+
+
 def test_plans_of_allowed_elements_may_be_run() -> None:
     assert checked(JDBC).urls == ()
     assert checked(HTTP).urls == ("http://shop.example:8080/",)
