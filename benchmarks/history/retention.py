@@ -2,15 +2,17 @@
 
 import logging
 from datetime import timedelta
+from uuid import UUID
 
 from django.conf import settings
+from django.db.models import Q
 from django.utils import timezone
 
-from benchmarks.models import FINAL, Run
+from benchmarks.models import FINAL, Look, PoolSample, Run, Sample
 
 log = logging.getLogger(__name__)
 
-AT_ONCE = 50  # a run may have 100,000 rows, and other writers wait for SQLite meanwhile
+AT_ONCE, ROWS_AT_ONCE = 10, 5_000  # a run of a day has 500,000 rows, and other writers wait for SQLite meanwhile
 
 
 def forget_old() -> int:
@@ -26,8 +28,18 @@ def forget_old() -> int:
     )
     removed = 0
     while found := list(old.values_list("pk", flat=True)[:AT_ONCE]):
+        for run_id in Run.objects.filter(Q(pk__in=found) | Q(parent__in=found)).values_list("pk", flat=True):
+            _remove_most_rows(run_id)
         Run.objects.filter(pk__in=found).delete()
         removed += len(found)
     if removed:
         log.info("%d runs that ended before %s were removed", removed, before.isoformat(timespec="minutes"))
     return removed
+
+
+def _remove_most_rows(run_id: UUID) -> None:
+    """Remove what happened in it, in steps that are committed one by one; the last few rows go with the run."""
+    for rows in (Sample, PoolSample, Look):
+        its = rows.objects.filter(run=run_id).order_by("pk")
+        while (rest := its.values_list("pk", flat=True)[ROWS_AT_ONCE : ROWS_AT_ONCE + 1].first()) is not None:
+            its.filter(pk__lt=rest).delete()

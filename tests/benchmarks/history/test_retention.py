@@ -3,6 +3,8 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from benchmarks.history import retention
@@ -44,3 +46,16 @@ def test_a_whole_goes_with_its_parts(settings):
     whole = a_run(31)
     a_run(31, parent=whole)
     assert (retention.forget_old(), numbers()) == (1, [])
+
+
+def test_the_rows_of_a_long_run_go_in_steps(settings, monkeypatch):
+    settings.RUN_DAYS = 30
+    monkeypatch.setattr(retention, "ROWS_AT_ONCE", 2)
+    whole, kept = a_run(31), a_run(29)
+    for run in (whole, a_run(31, parent=whole), kept):
+        Sample.objects.bulk_create(Sample(run=run, attempt=1, seq=seq, t=float(seq)) for seq in range(5))
+    with CaptureQueriesContext(connection) as queries:
+        assert retention.forget_old() == 1
+    steps = [one["sql"] for one in queries if one["sql"].startswith('DELETE FROM "benchmarks_sample"')]
+    assert len([sql for sql in steps if '"id" <' in sql]) == 2 + 2  # two a run; the fifth row goes with the run
+    assert (numbers(), set(Sample.objects.values_list("run", flat=True))) == ([2], {kept.pk})
