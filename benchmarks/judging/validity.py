@@ -180,7 +180,10 @@ def _many_failed(run: Evidence) -> Iterator[str]:
     failed, processed = run.figure("failed") or 0, run.figure("transactions") or 0
     if failed > FAILED_SHARE * (failed + processed):
         total = failed + processed
-        yield f"{failed:,} of {total:,} {run.words.unit}s failed ({failed / total:.1%}); tps counts only the others"
+        # pgbench counts failures without a word; where there are kinds of errors, the first of each was told in words
+        why = _first_error(run.output) if processed and run.output.summary.get("errors") else ""
+        share = f"{failed / total:.1%}"
+        yield f"{failed:,} of {total:,} {run.words.unit}s failed ({share}){why}; tps counts only the others"
 
 
 def _many_skipped(run: Evidence) -> Iterator[str]:

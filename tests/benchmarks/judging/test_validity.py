@@ -154,6 +154,13 @@ def test_many_failures_make_it_suspect_and_few_do_not() -> None:
     assert judge(output(failed=40), options=OPTIONS, exit_code=0)[0] == Validity.VALID
 
 
+def test_failures_of_several_kinds_carry_the_first_words_that_were_said() -> None:
+    told = replace(output(failed=1000, errors={"status 500": 1000}), errors=["error: status 500: too many clients"])
+    assert judge(told, options=OPTIONS, exit_code=0)[1] == [
+        "1,000 of 5,000 transactions failed (20.0%): error: status 500: too many clients; tps counts only the others"
+    ]
+
+
 def test_skipped_transactions_make_it_suspect() -> None:
     verdict, reasons = judge(output(skipped=1000, lag_avg_ms=1.0), options=OPTIONS, exit_code=0)
     assert (verdict, reasons) == (
