@@ -53,15 +53,15 @@ class Judged:
     def asked(self) -> str:
         """What it asks for: `Throughput at least 1,000 tps`."""
         gauge = GAUGES[self.metric]
-        return f"{gauge.label} {self.bound.replace('_', ' ')} {self.limit:,.6g} {gauge.unit}".rstrip()
+        return f"{gauge.label} {self.bound.replace('_', ' ')} {_in_words(self.limit)} {gauge.unit}".rstrip()
 
     @property
     def sentence(self) -> str:
         """It as people read it: `Throughput 812 tps, at least 1,000 tps`."""
         gauge = GAUGES[self.metric]
         unit = f" {gauge.unit}" if gauge.unit else ""
-        measured = "was not measured" if self.value is None else f"{self.value:,.6g}{unit}"
-        return f"{gauge.label} {measured}, {self.bound.replace('_', ' ')} {self.limit:,.6g}{unit}"
+        measured = "was not measured" if self.value is None else f"{_in_words(self.value)}{unit}"
+        return f"{gauge.label} {measured}, {self.bound.replace('_', ' ')} {_in_words(self.limit)}{unit}"
 
 
 def read(raw: Any) -> list[dict[str, Any]]:
@@ -107,6 +107,11 @@ def _failed_percent(summary: Mapping[str, Any]) -> float | None:
 
 def _bound(threshold: Mapping[str, Any]) -> str:
     return AT_LEAST if AT_LEAST in threshold else AT_MOST
+
+
+def _in_words(value: float) -> str:
+    """Six digits, more where they stand before the point: a million is no 1e+06."""
+    return f"{value:,.0f}" if value >= 1e5 else f"{value:,.6g}"
 
 
 def _fault(one: Any) -> str:

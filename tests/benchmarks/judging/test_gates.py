@@ -55,3 +55,9 @@ def test_what_is_no_threshold_is_refused_by_its_place(raw, message):
     with pytest.raises(InvalidThresholds) as caught:
         read(raw)
     assert caught.value.errors[0].startswith(message)
+
+
+def test_millions_are_written_out():
+    [one] = judge(read([{"metric": "tps", "at_least": 1_000_000}]), {"tps": 1_234_567.8})
+    assert one.sentence == "Throughput 1,234,568 tps, at least 1,000,000 tps"
+    assert one.asked == "Throughput at least 1,000,000 tps"
