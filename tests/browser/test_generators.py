@@ -60,7 +60,7 @@ def fill_form(page: Page) -> None:
 
 def wait_for_points(page: Page, count: int) -> None:
     """Until the charts hold so many samples."""
-    deadline = time.monotonic() + 40
+    deadline = time.monotonic() + 90
     points = "Number(document.querySelector('[data-run-id]')?.dataset.points || 0)"
     while (drawn := page.evaluate(points)) < count:
         assert time.monotonic() < deadline, f"{drawn} points are drawn, not {count}"

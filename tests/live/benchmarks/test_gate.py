@@ -57,7 +57,7 @@ class Trial:
             cwd=self.folder,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=20,
+            timeout=60,
             check=False,
         )
         return self.canary.exists()

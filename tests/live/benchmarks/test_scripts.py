@@ -286,7 +286,7 @@ def test_a_confined_load_is_cancelled_whole(ask, only, way, monkeypatch):
     run.refresh_from_db()
     assert (run.status, run.exit_code) == (Status.CANCELLED, -signal.SIGTERM)
     assert pgbenches(run) == []
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 40
 
 
 def test_a_confined_load_dies_with_its_worker(worker, cluster, dataset):
@@ -300,7 +300,7 @@ def test_a_confined_load_dies_with_its_worker(worker, cluster, dataset):
     worker.kill(signal.SIGKILL)
     killed_at = time.monotonic()
     while pgbenches(run):
-        assert time.monotonic() - killed_at < 10, "pgbench outlives its worker"
+        assert time.monotonic() - killed_at < 30, "pgbench outlives its worker"
         time.sleep(0.01)
     Run.objects.filter(pk=run.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
     assert [lost.pk for lost in reaping.reap()] == [run.pk]
