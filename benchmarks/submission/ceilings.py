@@ -10,9 +10,10 @@ from benchmarks.errors import InvalidOptions
 from benchmarks.models import Ceiling, Holder
 from pools.models import Cluster
 
-# The options that each bounds; a concurrency is the clients of an HTTP load, idle connections are clients too.
+# The options that each bounds; a concurrency is the clients of an HTTP load, idle connections are clients too, and so
+# are those of the products service's pool.
 BOUNDED = {
-    "clients": ("clients", "concurrency", "idle_connections"),
+    "clients": ("clients", "concurrency", "pool_size", "idle_connections"),
     "threads": ("threads",),
     "duration": ("duration", "warm_up"),
     "scale": ("scale",),

@@ -82,7 +82,13 @@ def test_the_lowest_of_several_holds_and_other_clusters_count_not(cluster: Clust
 
 
 @pytest.mark.parametrize(
-    ("option", "limit"), [("concurrency", "clients"), ("idle_connections", "clients"), ("warm_up", "duration")]
+    ("option", "limit"),
+    [
+        ("concurrency", "clients"),
+        ("pool_size", "clients"),
+        ("idle_connections", "clients"),
+        ("warm_up", "duration"),
+    ],
 )
 def test_other_options_of_the_same_kind_are_held_to_it(cluster: Cluster, option: str, limit: str):
     Ceiling.objects.create(holder=Holder.EVERYONE, **{limit: 10})
