@@ -9,6 +9,7 @@ from benchmarks.generators import host_files
 from benchmarks.generators.host_files import Offered
 
 KIND = "host_file"
+NONE_YET = "None is there yet: put one into the folder of a generator, and load this page again."
 
 
 class _Names(forms.ChoiceField):
@@ -29,12 +30,17 @@ class WithHostFile(forms.Form):
         super().__init__(*args, **kwargs)
         for option in self.option_fields:
             if option.kind == KIND:
-                self.fields[option.name] = _Names(
-                    label=option.label,
-                    help_text=option.help,
-                    required=False,
-                    choices=[("", "Choose…"), *self._files(str(self[option.name].value() or ""))],
-                )
+                self.fields[option.name] = self._field_of(option)
+
+    def _field_of(self, option: Field) -> forms.ChoiceField:
+        given = self.data if self.is_bound else self.initial  # a bound field would stay that of the field before
+        files = self._files(str(given.get(option.name) or ""))
+        return _Names(
+            label=option.label,
+            help_text=option.help if files else f"{NONE_YET} {option.help}",
+            required=False,
+            choices=[("", "Choose…"), *files],
+        )
 
     def _files(self, chosen: str) -> list[tuple[str, str]]:
         """Each file, with who has it where others have not; the one chosen before stays in sight."""

@@ -35,10 +35,20 @@ def choices(form: Any) -> list[str]:
 
 
 def test_any_may_choose_what_one_has_and_several_what_all_have(two: None, staff: Client) -> None:
-    form = staff.get(CREATE, {"engine": "jmeter"}).context["form"]
+    page = staff.get(CREATE, {"engine": "jmeter"})
+    form = page.context["form"]
+    assert '<option value="east.jmx">east.jmx (on east)</option>' in page.content.decode()
     assert choices(form) == ["Choose…", "bad.jmx (can't be used)", "both.jmx", "east.jmx (on east)"]
     form = staff.post(CREATE, typed(generators=["east", "west"], plan="east.jmx")).context["form"]
     assert choices(form) == ["Choose…", "both.jmx", "east.jmx"]
+    assert form["plan"].value() == "east.jmx"
+
+
+def test_where_no_generator_has_any_the_form_says_what_to_do(seen, staff: Client) -> None:
+    seen("east", engines=ENGINES, files={"jmeter": {}})
+    page = staff.get(CREATE, {"engine": "jmeter"})
+    assert choices(page.context["form"]) == ["Choose…"]
+    assert "None is there yet: put one into the folder of a generator" in page.content.decode()
 
 
 def test_what_the_ticked_generator_can_not_use_stands_beside_the_plan(two: None, staff: Client) -> None:
