@@ -182,12 +182,13 @@ def test_a_service_ends_with_its_run_whatever_happens(
 
 def test_a_service_that_ended_before_its_load_is_named(start: Start, filled: str, cluster: Cluster) -> None:
     target = {"cluster": str(cluster.pk), "database": filled}
-    run = submitting.submit(target=target, options={"concurrency": 2, "duration": 10}, author=None, engine="http")
+    run = submitting.submit(target=target, options={"concurrency": 2, "duration": 15}, author=None, engine="http")
     ending = threading.Thread(target=_kill_the_service, args=(run,), kwargs={"cancel": False})
     ending.start()
     ended = execute(run)
     ending.join()
-    assert (ended.status, ended.validity) == (Status.SUCCEEDED, Validity.SUSPECT), ended.error
+    assert ended.status == Status.SUCCEEDED, ended.error
+    assert ended.validity != Validity.VALID
     assert "the service that was loaded ended before the load did: what came after it only failed" in ended.reasons
     assert ended.conditions["service"] == {"refused": "", "exit_code": -signal.SIGKILL}
 
@@ -197,7 +198,7 @@ def _kill_the_service(run: Run, *, cancel: bool) -> None:
     from django.db import connections
 
     try:
-        seen = wait_for(run, lambda one: one.samples.count() >= 1, 30.0)
+        seen = wait_for(run, lambda one: one.samples.count() >= 1, 60.0)
         for pid in services_of(seen):
             os.kill(pid, signal.SIGKILL)
         if cancel:
