@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from benchmarks.conditions import server_state
 from benchmarks.errors import InvalidOptions, Refused
 from benchmarks.models import SettingsProfile
 from benchmarks.profiles import checking, restarting
@@ -9,7 +10,10 @@ from benchmarks.servers.targets import Target
 
 
 def guard(target: Target, options: dict[str, Any], confirm: str = "") -> None:
-    """Raises `InvalidOptions` and `Refused`, with the remedy; asks the cluster only where a profile was named."""
+    """Raises `InvalidOptions` and `Refused`, with the remedy; asks the cluster only where a profile or a checkpoint is
+    wanted of it."""
+    if options.get("checkpoint") and (why_not := server_state.why_no_checkpoint(target.cluster)):
+        raise InvalidOptions({"checkpoint": [why_not]})
     name = options.get("settings_profile")
     if not name:
         return

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import LiteralString
 
 import psycopg
 from psycopg import sql
@@ -11,15 +12,22 @@ from psycopg import sql
 from benchmarks.conditions.contract import Held
 from benchmarks.conditions.waiting import carry_out
 from benchmarks.errors import Refused
+from pools.models import Cluster
 from pools.servers import postgres
 
 LOADED = ("pgbench_accounts", "pgbench_branches", "pgbench_history", "pgbench_tellers", "products")
 SYSBENCH = "^sbtest[0-9]+$"
-_TABLES = """
-    SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-    WHERE c.relkind IN ('r', 'p') AND pg_table_is_visible(c.oid) AND (c.relname = ANY(%s) OR c.relname ~ %s)
-    ORDER BY 1, 2
+# VACUUM passes over a table of somebody else's with a warning alone; who owns the table or the database may, and from
+# PostgreSQL 17 on whoever was granted MAINTAIN
+_TABLES: LiteralString = """
+    SELECT n.nspname, c.relname, pg_has_role(c.relowner, 'USAGE') OR pg_has_role(d.datdba, 'USAGE')
+      FROM pg_class c
+      JOIN pg_namespace n ON n.oid = c.relnamespace
+      JOIN pg_database d ON d.datname = current_database()
+     WHERE c.relkind IN ('r', 'p') AND pg_table_is_visible(c.oid) AND (c.relname = ANY(%s) OR c.relname ~ %s)
+     ORDER BY 1, 2
 """
+MAINTAIN_SINCE, CHECKPOINT_ROLE_SINCE = 170_000, 150_000
 
 
 @contextmanager
@@ -35,12 +43,38 @@ def prepared(held: Held) -> Iterator[None]:
 def _vacuum(held: Held) -> None:
     began = time.monotonic()
     with _session(held, held.run.database) as connection:
-        tables = connection.execute(_TABLES, (list(LOADED), SYSBENCH)).fetchall()
+        tables = _tables(held, connection)
         for schema, table in tables:
             name = sql.Identifier(schema, table)
             _send(held, connection, sql.SQL("VACUUM (ANALYZE) {}").format(name), f"VACUUM (ANALYZE) {table}")
     seconds = round(time.monotonic() - began, 3)
     held.note("vacuum", {"tables": [table for _, table in tables], "seconds": seconds})
+
+
+def _tables(held: Held, connection: postgres.Connection) -> list[tuple[str, str]]:
+    """Those of loads, by schema and name; raises `Refused` where the role would vacuum one in vain."""
+    query = _TABLES
+    if connection.info.server_version >= MAINTAIN_SINCE:
+        query = query.replace("pg_has_role(d.datdba", "has_table_privilege(c.oid, 'MAINTAIN') OR pg_has_role(d.datdba")
+    found = connection.execute(query, (list(LOADED), SYSBENCH)).fetchall()
+    if not_ours := [table for _, table, may in found if not may]:
+        raise Refused(
+            f"the panel's role may not VACUUM {', '.join(not_ours)}: use the role that owns them or the database, or "
+            "leave the vacuum out"
+        )
+    return [(schema, table) for schema, table, _ in found]
+
+
+def why_no_checkpoint(cluster: Cluster) -> str:
+    """Why the panel's role may do none there; empty where it may. Raises `ClusterUnreachable`."""
+    with postgres.connect(cluster, application_name="pooldeck-conditions") as connection:
+        granted = "OR pg_has_role('pg_checkpoint', 'USAGE')"
+        asked = granted if connection.info.server_version >= CHECKPOINT_ROLE_SINCE else ""
+        row = connection.execute(f"SELECT current_setting('is_superuser') = 'on' {asked}").fetchone()
+    if row and row[0]:
+        return ""
+    remedy = "grant it pg_checkpoint" if asked else "use a superuser"
+    return f"the panel's role on {cluster.name} may not CHECKPOINT: {remedy}, or leave the checkpoint out"
 
 
 def _checkpoint(held: Held) -> None:

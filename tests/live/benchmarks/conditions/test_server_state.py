@@ -1,6 +1,14 @@
 """Vacuum, checkpoint and warm-up before the load that counts."""
 
+from collections.abc import Iterator
+
+import pytest
+
+from benchmarks.conditions.server_state import why_no_checkpoint
+from benchmarks.errors import InvalidOptions
 from benchmarks.models import Status
+from panel.quickstart.servers import PostgresServer
+from pools.models import Cluster
 from tests.live.benchmarks.conftest import execute
 
 VACUUMED = "SELECT vacuum_count FROM pg_stat_user_tables WHERE relname = 'pgbench_accounts'"
@@ -41,3 +49,37 @@ def test_a_warm_up_that_fails_ends_the_run_in_the_programs_words(submit, in_this
     assert (done.status, done.command) == (Status.FAILED, [])
     assert done.error.startswith("the warm-up ended with code ")
     assert "too many clients" in done.error or "connection" in done.error
+
+
+@pytest.fixture
+def plain(postgres: PostgresServer, cluster: Cluster) -> Iterator[str]:
+    """The cluster's login is a role that may read and write the load's tables, and nothing beside."""
+    with postgres.connect() as session, postgres.connect("loaded") as loaded:
+        session.execute("CREATE ROLE plain LOGIN PASSWORD 'plain-secret'")
+        loaded.execute("GRANT ALL ON ALL TABLES IN SCHEMA public TO plain")
+        cluster.admin_user, cluster.admin_password = "plain", "plain-secret"
+        cluster.save()
+        yield "plain"
+        loaded.execute("DROP OWNED BY plain")
+        session.execute("DROP OWNED BY plain")
+        session.execute("DROP ROLE plain")
+
+
+def test_a_checkpoint_that_the_role_may_not_do_is_refused_before_the_run(submit, cluster, plain, postgres):
+    with pytest.raises(InvalidOptions) as caught:
+        submit(checkpoint=True)
+    assert caught.value.errors == {
+        "checkpoint": [
+            "the panel's role on live may not CHECKPOINT: grant it pg_checkpoint, or leave the checkpoint out"
+        ]
+    }
+    with postgres.connect() as session:
+        session.execute(f"GRANT pg_checkpoint TO {plain}")
+    assert why_no_checkpoint(cluster) == ""
+
+
+def test_a_vacuum_that_would_pass_over_the_tables_fails_the_run(submit, in_this_process, plain):
+    done = execute(submit(vacuum=True))
+    assert done.status == Status.FAILED
+    assert done.error.startswith("the panel's role may not VACUUM pgbench_accounts, pgbench_branches, pgbench_history,")
+    assert "vacuum" not in done.conditions
