@@ -10,6 +10,8 @@ from benchmarks.profiles.text import WrongLines, parse, written
 from pools.forms import Typed
 from pools.models import Cluster
 
+CONNECTIONS = 100  # PostgreSQL's own default
+
 
 class ProfileForm(Typed):
     """A profile; its settings are typed one a line, and `cleaned_data["values"]` holds them by name."""
@@ -34,11 +36,19 @@ class ProfileForm(Typed):
 class ProposalForm(Typed):
     """The machine for which a profile is proposed; a cluster that was chosen fills in what the panel knows of it."""
 
-    cluster = forms.ModelChoiceField(Cluster.objects.all(), label="Cluster", required=False, empty_label="any machine")
+    cluster = forms.ModelChoiceField(
+        Cluster.objects.all(),
+        label="Cluster",
+        required=False,
+        empty_label="any machine",
+        help_text="Fills in what the panel knows of its machine where you leave a field empty",
+    )
     memory_mb = forms.IntegerField(label="Memory", min_value=128, max_value=64 * 1024 * 1024)
     cpus = forms.IntegerField(label="CPUs", min_value=1, max_value=4096)
     disk = forms.ChoiceField(label="Disk", choices=list(DISKS.items()))
-    max_connections = forms.IntegerField(label="Connections", min_value=1, max_value=262_143, initial=100)
+    max_connections = forms.IntegerField(
+        label="Connections", min_value=1, max_value=262_143, help_text=f"Left empty: the cluster's, or {CONNECTIONS}"
+    )
 
 
 def initial_of(profile: SettingsProfile) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_safe
 
 from benchmarks.errors import IllegalTransition
-from benchmarks.forms.profiles import ProfileForm, ProposalForm, initial_of
+from benchmarks.forms.profiles import CONNECTIONS, ProfileForm, ProposalForm, initial_of
 from benchmarks.models import AppliedProfile, SettingsProfile
 from benchmarks.profiles import checking, keeping, restarting
 from benchmarks.profiles.keeping import InvalidProfile
@@ -96,13 +96,19 @@ def profile_propose(request: HttpRequest) -> HttpResponse:
     """The wizard: a machine in, a profile with its memory budget out."""
     cluster = _cluster_asked(request)
     asked = "memory_mb" in request.GET
-    form = ProposalForm(request.GET if asked else None, initial=_machine_of(cluster))
+    form = ProposalForm(_filled(request, cluster) if asked else None, initial=_machine_of(cluster))
     context: dict[str, Any] = {"form": form}
     if asked and form.is_valid():
         machine = {name: form.cleaned_data[name] for name in ("memory_mb", "cpus", "disk", "max_connections")}
         proposal = propose(**machine)
         context |= {"proposal": proposal, "text": written(proposal.values)}
     return render(request, "benchmarks/profile_propose.html", context)
+
+
+def _filled(request: HttpRequest, cluster: Cluster | None) -> dict[str, Any]:
+    """What was typed, and of a cluster that was chosen what the panel knows where nothing was."""
+    typed = {name: value for name, value in request.GET.items() if str(value).strip()}
+    return {"max_connections": CONNECTIONS} | _machine_of(cluster) | typed
 
 
 def _machine_of(cluster: Cluster | None) -> dict[str, Any]:

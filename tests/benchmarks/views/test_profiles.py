@@ -95,6 +95,18 @@ def test_the_wizard_knows_a_clusters_machine_and_proposes(staff):
     assert "over the memory by" in text
 
 
+def test_the_wizard_takes_what_was_left_empty_from_the_cluster_that_was_chosen(staff):
+    cluster = a_cluster(memory_mb=8192, vcpus=4)
+    typed = {"cluster": cluster.pk, "memory_mb": "", "cpus": "2", "disk": "ssd", "max_connections": ""}
+    answer = staff.get(PROPOSE, typed)
+    assert answer.context["form"].errors == {}
+    text = answer.context["text"].splitlines()
+    for line in ("max_connections = 100", "shared_buffers = 2GB", "max_parallel_workers = 2"):
+        assert line in text
+    answer = staff.get(PROPOSE, typed | {"cluster": ""})
+    assert list(answer.context["form"].errors) == ["memory_mb"]
+
+
 def test_a_proposal_fills_the_form(staff):
     form = staff.get(CREATE, {"values": "work_mem = 16MB\n"}).context["form"]
     assert form["values"].value() == "work_mem = 16MB\n"
