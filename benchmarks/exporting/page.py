@@ -16,6 +16,7 @@ from benchmarks.exporting.drawing import Line, draw
 from benchmarks.judging import comparing, gates
 from benchmarks.latencies import showing
 from benchmarks.models import Run, RunOutput
+from benchmarks.overlays import words as around
 
 LOG_LINES = 200
 DRAWN_AT_MOST = 2_000
@@ -38,7 +39,7 @@ def of(run: Run) -> str:
         "spread": spread,
         "columns": showing.columns(spread) if spread else [],
         "parts": run.parts.order_by("number"),
-        "conditions": words.in_words(run.conditions),
+        "conditions": words.in_words(run.conditions) + around.in_words(run.conditions.get("meanwhile", {})),
         "server": run.evidence.get("server", {}),
         "pooler": run.evidence.get("pooler"),
         "generator": run.evidence.get("generator"),
