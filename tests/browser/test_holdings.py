@@ -61,7 +61,13 @@ def make_the_pool(page: Page, database: str, user: str) -> None:
 def drop(page: Page, cluster: str, noun: str, name: str) -> None:
     page.goto(f"/clusters/{cluster}/{noun}s/")
     page.get_by_role("link", name=f"Drop {name}").click()
-    page.get_by_label(f"Type {name} to confirm").fill(name)
+    confirm = page.get_by_label(f"Type {name} to confirm")
+    deadline = time.monotonic() + 60
+    while not confirm.count():  # sessions that end stand in the way until the server has noticed
+        assert time.monotonic() < deadline, page.locator("main").inner_text()
+        page.wait_for_timeout(500)
+        page.reload()
+    confirm.fill(name)
     page.locator("main").get_by_role("button", name="Drop it").click()
     expect(page.get_by_role("status").first).to_contain_text(f"{noun.capitalize()} {name} was dropped.")
 
@@ -70,7 +76,7 @@ def remove_pool(installation: Installation, name: str) -> None:
     """To its end: a pool holds connections until it is off its pooler."""
     pool = next(one for one in installation.api.get("pools/")["results"] if one["name"] == name)
     forget_pool(installation, pool["id"])
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while any(one["name"] == name for one in installation.api.get("pools/")["results"]):
         assert time.monotonic() < deadline, f"pool {name} is still there"
         time.sleep(0.2)
