@@ -23,6 +23,7 @@ from pools.revisions import files
 # a child takes a reload when it next waits for a client or a query
 SEEN_WITHIN_S = 10
 LOOK_AGAIN_S = 0.1
+STEADY_S = 0.5  # children take the reload one after the other: the first that did is no proof for the rest
 UP_WITHIN_S = 15
 MOST_LOGINS = 200
 DOWN = ("down", "unused")
@@ -89,7 +90,7 @@ class PgpoolSession:
         changed = [pool for pool in self.pools.values() if pool.key in draft.changed]
         for pool in changed[:MOST_LOGINS]:
             progress.renew()
-            self._log_in(pool)
+            self._log_in(pool, steady_s=STEADY_S if pool is changed[0] else 0)
             progress.step("logged in", f"{pool.login} through {pool.name}")
         if len(changed) > MOST_LOGINS:
             progress.step("read back only", f"{len(changed) - MOST_LOGINS} more changed pools were not logged in to")
@@ -152,16 +153,18 @@ class PgpoolSession:
                 raise ClusterBusy({pool.way: reaching.told_away(pool, error)}) from error
             raise
 
-    def _log_in(self, pool: Pool) -> None:
-        """Tried until a child that has taken the reload serves it."""
-        password = pool.cluster.password_of(pool.login) or ""
+    def _log_in(self, pool: Pool, steady_s: float) -> None:
+        """Tried until children that have taken the reload serve it, without a refusal for so long."""
         deadline = time.monotonic() + SEEN_WITHIN_S
+        since: float | None = None
         while True:
             try:
-                with sql.connect(self.pooler, pool.database, pool.login, password) as session:
-                    session.execute(b"SELECT 1")
-                return
+                self._select_1(pool)
+                since = since or time.monotonic()
+                if time.monotonic() - since >= steady_s:
+                    return
             except psycopg.Error as error:
+                since = None
                 if time.monotonic() > deadline:
                     self._refuse_busy(pool, error)
                     words = reason_of(error)
@@ -169,6 +172,11 @@ class PgpoolSession:
                         f"a login through pool {pool.name} as {pool.login} failed: {words}", pool.pk
                     ) from None
             time.sleep(LOOK_AGAIN_S)
+
+    def _select_1(self, pool: Pool) -> None:
+        password = pool.cluster.password_of(pool.login) or ""
+        with sql.connect(self.pooler, pool.database, pool.login, password) as session:
+            session.execute(b"SELECT 1")
 
     def _refuse_busy(self, pool: Pool, error: psycopg.Error) -> None:
         """Raise `ClusterBusy` where it is the server that is full or away, or where all children are taken."""

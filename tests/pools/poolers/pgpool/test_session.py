@@ -1,0 +1,59 @@
+"""When logins through a Pgpool-II prove a pool: children take a reload one after the other."""
+
+from collections.abc import Callable
+
+import psycopg
+import pytest
+
+from pools.models import Cluster, Pool, Pooler
+from pools.poolers.kind import Rejected
+from pools.poolers.pgpool import session
+from pools.poolers.pgpool.session import PgpoolSession
+
+Answers = Callable[[str], list[str]]
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
+    """Has logins answered by these letters, y or n, the last one for good; what was answered."""
+    monkeypatch.setattr(session, "LOOK_AGAIN_S", 0.01)
+    monkeypatch.setattr(session, "SEEN_WITHIN_S", 0.3)
+    monkeypatch.setattr(PgpoolSession, "_refuse_busy", lambda *_: None)
+
+    def answering(letters: str) -> list[str]:
+        given: list[str] = []
+
+        def select_1(*_: object) -> None:
+            given.append(letters[min(len(given), len(letters) - 1)])
+            if given[-1] == "n":
+                raise psycopg.OperationalError("pool_passwd file does not contain an entry")
+
+        monkeypatch.setattr(PgpoolSession, "_select_1", select_1)
+        return given
+
+    return answering
+
+
+def prove(steady_s: float) -> None:
+    pooler = Pooler(name="edge")
+    pool = Pool(name="app", database="app", user="app", pooler=pooler, cluster=Cluster(name="one"))
+    PgpoolSession(pooler, (4, 3), "4.3", {})._log_in(pool, steady_s)
+
+
+def test_a_child_that_has_not_taken_the_reload_yet_makes_the_proof_begin_again(answers: Answers) -> None:
+    given = answers("nyny")
+    prove(steady_s=0.05)
+    assert given[:4] == ["n", "y", "n", "y"]
+    assert given.count("y") >= 3
+
+
+def test_one_login_is_enough_where_the_children_were_proved_by_another_pool(answers: Answers) -> None:
+    given = answers("ny")
+    prove(steady_s=0)
+    assert given == ["n", "y"]
+
+
+def test_children_that_never_take_it_are_a_refusal_in_their_words(answers: Answers) -> None:
+    answers("n")
+    with pytest.raises(Rejected, match="a login through pool app as app failed: pool_passwd file does not contain"):
+        prove(steady_s=0.05)
