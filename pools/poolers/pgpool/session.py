@@ -69,19 +69,18 @@ class PgpoolSession:
         self._attach_new(contents, progress)
 
     def read_back(self, contents: Files) -> None:
-        """PGPOOL SHOW ALL must say what the file says, but for what is read at the start; the PCP login must hold."""
+        """PGPOOL SHOW ALL must say what the file says, but for what is read at the start; the PCP login must hold.
+
+        Whichever child answers, for a while.
+        """
         expected = _expected(_text(contents, MAIN))
         deadline = time.monotonic() + SEEN_WITHIN_S
-        while True:
-            with sql.open(self.pooler) as session:
-                live = sql.settings(session)
-            wrong = verify.differences(live, expected, self.known)
-            self.waiting = {name: pair for name, pair in wrong.items() if verify.waits_for_restart(name, self.known)}
-            late = {name: pair for name, pair in wrong.items() if name not in self.waiting}
-            if not late:
-                break
-            if time.monotonic() > deadline:
+        since: float | None = None
+        while since is None or time.monotonic() - since < STEADY_S:
+            late = self._late(expected)
+            if late and time.monotonic() > deadline:
                 raise Rejected(f"after the reload {_words(late)}", settings=True)
+            since = None if late else since or time.monotonic()
             time.sleep(LOOK_AGAIN_S)
         pcp.log_in(self.pooler)
 
@@ -98,6 +97,14 @@ class PgpoolSession:
     def restarts_needed(self) -> list[dict[str, str]]:
         """What the last read-back found to wait for a restart."""
         return [{"name": name, "live": live, "wanted": wanted} for name, (live, wanted) in self.waiting.items()]
+
+    def _late(self, expected: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+        """What the child that answers has otherwise and would take with a reload: name → (live, written)."""
+        with sql.open(self.pooler) as session:
+            live = sql.settings(session)
+        wrong = verify.differences(live, expected, self.known)
+        self.waiting = {name: pair for name, pair in wrong.items() if verify.waits_for_restart(name, self.known)}
+        return {name: pair for name, pair in wrong.items() if name not in self.waiting}
 
     def _refuse_another_primary(self, draft: Draft) -> None:
         """A backend's address is read at the start only: pools that lead to another server can't go live."""

@@ -57,3 +57,32 @@ def test_children_that_never_take_it_are_a_refusal_in_their_words(answers: Answe
     answers("n")
     with pytest.raises(Rejected, match="a login through pool app as app failed: pool_passwd file does not contain"):
         prove(steady_s=0.05)
+
+
+def read_back(monkeypatch: pytest.MonkeyPatch, letters: str) -> list[str]:
+    """What the children say in turn, n for the old setting, the last one for good; what was said."""
+    said: list[str] = []
+
+    def late(*_: object) -> dict[str, tuple[str, str]]:
+        said.append(letters[min(len(said), len(letters) - 1)])
+        return {"log_statement": ("off", "on")} if said[-1] == "n" else {}
+
+    monkeypatch.setattr(session, "LOOK_AGAIN_S", 0.01)
+    monkeypatch.setattr(session, "SEEN_WITHIN_S", 0.3)
+    monkeypatch.setattr(session, "STEADY_S", 0.05)
+    monkeypatch.setattr(PgpoolSession, "_late", late)
+    monkeypatch.setattr(session.pcp, "log_in", lambda *_: said.append("pcp"))
+    PgpoolSession(Pooler(name="edge"), (4, 3), "4.3", {}).read_back({})
+    return said
+
+
+def test_settings_are_live_once_no_child_says_the_old_ones_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = read_back(monkeypatch, "nyny")
+    assert said[:4] == ["n", "y", "n", "y"]
+    assert said.count("y") >= 3
+    assert said[-1] == "pcp"
+
+
+def test_a_child_that_keeps_the_old_settings_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(Rejected, match="after the reload log_statement is 'off', not 'on'"):
+        read_back(monkeypatch, "n")
