@@ -34,34 +34,47 @@ def engine(name: str) -> ModuleType:
 
 def log_files(name: str, options: dict[str, Any]) -> LogFiles | None:
     """The logs of transactions that a run with these options writes; None where it writes none."""
-    tells = getattr(engine(name), "log_files", None)
-    found: LogFiles | None = tells(options) if tells else None
+    found: LogFiles | None = _asked(name, "log_files", options)
     return found
 
 
 def lacking(name: str, options: dict[str, Any], version: tuple[int, int]) -> dict[str, list[str]]:
     """Why this version of the program can't do some of the options, by name; empty where it knows all of them."""
-    tells = getattr(engine(name), "lacking", None)
-    found: dict[str, list[str]] = tells(options, version) if tells else {}
-    return found
+    found: dict[str, list[str]] | None = _asked(name, "lacking", options, version)
+    return found or {}
 
 
 def server_refuses(name: str, options: dict[str, Any], version: tuple[int, int], server: int) -> dict[str, list[str]]:
     """Why a server of this major version would not take what this version makes, by option; empty where it would."""
-    tells = getattr(engine(name), "server_refuses", None)
-    found: dict[str, list[str]] = tells(options, version, server) if tells else {}
-    return found
+    found: dict[str, list[str]] | None = _asked(name, "server_refuses", options, version, server)
+    return found or {}
 
 
 def alone(name: str, options: dict[str, Any]) -> dict[str, list[str]]:
     """Why several generators can't share this load, by the option that keeps them from it; empty where they can."""
-    tells = getattr(engine(name), "alone", None)
-    found: dict[str, list[str]] = tells(options) if tells else {}
-    return found
+    found: dict[str, list[str]] | None = _asked(name, "alone", options)
+    return found or {}
 
 
 def kept_open(name: str, options: dict[str, Any]) -> dict[str, int]:
     """The connections that something of the engine's own keeps open through a run, by the option that bounds them."""
-    tells = getattr(engine(name), "kept_open", None)
-    found: dict[str, int] = tells(options) if tells else {}
+    found: dict[str, int] | None = _asked(name, "kept_open", options)
+    return found or {}
+
+
+def file_needed(name: str, options: dict[str, Any]) -> tuple[str, str] | None:
+    """The option and the name of the file of its generator's host that a run needs; None where it needs none."""
+    found: tuple[str, str] | None = _asked(name, "file_needed", options)
     return found
+
+
+def host_files(name: str) -> dict[str, str] | None:
+    """Files of this host that runs may name → why they can't be used (empty: they can); None where they name none."""
+    found: dict[str, str] | None = _asked(name, "host_files")
+    return found
+
+
+def _asked(name: str, what: str, *given: Any) -> Any:
+    """What an engine answers that may leave the question out: then None."""
+    tells = getattr(engine(name), what, None)
+    return tells(*given) if tells else None

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks import engines
 from benchmarks.engines import ENGINES
 from benchmarks.generators import listing
 from benchmarks.generators.listing import Known
@@ -35,13 +36,12 @@ class Offered:
 
 def here() -> dict[str, Told]:
     """What this host has, by engine, as a generator writes it down."""
-    return {name: tells() for name, one in ENGINES.items() if (tells := getattr(one, "host_files", None))}
+    return {name: told for name in ENGINES if (told := engines.host_files(name)) is not None}
 
 
 def needed(engine: str, options: dict[str, Any]) -> Needed | None:
     """The file that a run with these options needs; None where it needs none."""
-    tells = getattr(ENGINES.get(engine), "file_needed", None)
-    found = tells(options) if tells else None
+    found = engines.file_needed(engine, options) if engine in ENGINES else None
     return Needed(engine, *found) if found else None
 
 

@@ -90,7 +90,8 @@ def _missing(run: Run, known: list[Known]) -> Iterator[str]:
 def _why_nobody(run: Run, alive: list[Known]) -> Iterator[str]:
     """Why none of those that live can take a run that any may take; nothing where one can."""
     having = [one for one in alive if not one.lacks(run.engine)]
-    faults = [host_files.wrong_with(one, host_files.needed(run.engine, run.options)) for one in having]
+    need = host_files.needed(run.engine, run.options)
+    faults = [host_files.wrong_with(one, need) for one in having]
     if not alive:
         yield "no generator is alive: start a worker"
     elif not having:
