@@ -1,9 +1,9 @@
 """One apply onto a Pgpool-II: reloaded over its PCP port, whose login no pool_passwd can take away, asked by SHOW."""
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import psycopg
@@ -27,6 +27,7 @@ STEADY_S = 0.5  # children take the reload one after the other: the first that d
 UP_WITHIN_S = 15
 MOST_LOGINS = 200
 DOWN = ("down", "unused")
+T = TypeVar("T")
 
 
 class PgpoolSession:
@@ -74,14 +75,8 @@ class PgpoolSession:
         Whichever child answers, for a while.
         """
         expected = _expected(_text(contents, MAIN))
-        deadline = time.monotonic() + SEEN_WITHIN_S
-        since: float | None = None
-        while since is None or time.monotonic() - since < STEADY_S:
-            late = self._late(expected)
-            if late and time.monotonic() > deadline:
-                raise Rejected(f"after the reload {_words(late)}", settings=True)
-            since = None if late else since or time.monotonic()
-            time.sleep(LOOK_AGAIN_S)
+        if late := _still_wrong(lambda: self._late(expected), STEADY_S):
+            raise Rejected(f"after the reload {_words(late)}", settings=True)
         pcp.log_in(self.pooler)
 
     def log_in(self, draft: Draft, progress: Progress) -> None:
@@ -162,28 +157,19 @@ class PgpoolSession:
 
     def _log_in(self, pool: Pool, steady_s: float) -> None:
         """Tried until children that have taken the reload serve it, without a refusal for so long."""
-        deadline = time.monotonic() + SEEN_WITHIN_S
-        since: float | None = None
-        while True:
-            try:
-                self._select_1(pool)
-                since = since or time.monotonic()
-                if time.monotonic() - since >= steady_s:
-                    return
-            except psycopg.Error as error:
-                since = None
-                if time.monotonic() > deadline:
-                    self._refuse_busy(pool, error)
-                    words = reason_of(error)
-                    raise Rejected(
-                        f"a login through pool {pool.name} as {pool.login} failed: {words}", pool.pk
-                    ) from None
-            time.sleep(LOOK_AGAIN_S)
+        if error := _still_wrong(lambda: self._refusal(pool), steady_s):
+            self._refuse_busy(pool, error)
+            raise Rejected(f"a login through pool {pool.name} as {pool.login} failed: {reason_of(error)}", pool.pk)
 
-    def _select_1(self, pool: Pool) -> None:
+    def _refusal(self, pool: Pool) -> psycopg.Error | None:
+        """What keeps its user from a login and a query; None where nothing does."""
         password = pool.cluster.password_of(pool.login) or ""
-        with sql.connect(self.pooler, pool.database, pool.login, password) as session:
-            session.execute(b"SELECT 1")
+        try:
+            with sql.connect(self.pooler, pool.database, pool.login, password) as session:
+                session.execute(b"SELECT 1")
+        except psycopg.Error as error:
+            return error
+        return None
 
     def _refuse_busy(self, pool: Pool, error: psycopg.Error) -> None:
         """Raise `ClusterBusy` where it is the server that is full or away, or where all children are taken."""
@@ -206,6 +192,20 @@ def open(pooler: Pooler, version_of: Any) -> PgpoolSession:
     if not live:
         raise PoolerUnreachable(f"pooler {pooler} does not answer PGPOOL SHOW ALL: is it a Pgpool-II?")
     return PgpoolSession(pooler, version_of(version_text), version_text, live)
+
+
+def _still_wrong(look: Callable[[], T | None], steady_s: float) -> T | None:
+    """What a look still finds when the time for a reload is over; None once looks found nothing for so long."""
+    deadline = time.monotonic() + SEEN_WITHIN_S
+    since: float | None = None
+    while True:
+        wrong, now = look(), time.monotonic()
+        if wrong and now > deadline:
+            return wrong
+        since = None if wrong else since or now
+        if since is not None and now - since >= steady_s:
+            return None
+        time.sleep(LOOK_AGAIN_S)
 
 
 def _expected(text: str) -> dict[str, str]:

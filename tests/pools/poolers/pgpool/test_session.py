@@ -23,12 +23,12 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
     def answering(letters: str) -> list[str]:
         given: list[str] = []
 
-        def select_1(*_: object) -> None:
+        def refusal(*_: object) -> psycopg.Error | None:
             given.append(letters[min(len(given), len(letters) - 1)])
-            if given[-1] == "n":
-                raise psycopg.OperationalError("pool_passwd file does not contain an entry")
+            no = psycopg.OperationalError("pool_passwd file does not contain an entry")
+            return no if given[-1] == "n" else None
 
-        monkeypatch.setattr(PgpoolSession, "_select_1", select_1)
+        monkeypatch.setattr(PgpoolSession, "_refusal", refusal)
         return given
 
     return answering
