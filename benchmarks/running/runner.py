@@ -25,7 +25,7 @@ from benchmarks.processes import private_homes
 from benchmarks.processes.load_process import QUEUED_EVENTS, Ended, Line, LoadProcess, drain
 from benchmarks.running import live
 from benchmarks.running.recording import Recorder
-from benchmarks.scripts import once, rights
+from benchmarks.scripts import dry_run, rights
 from benchmarks.servers import datasets, remains, sessions, targets, versions
 from benchmarks.spread import taking_part
 from panel.crypto import SealBroken
@@ -191,8 +191,8 @@ def allowed_s(run: Run) -> float:
     """
     if run.purpose == Purpose.PREPARE:
         return PREPARING_S + datasets.tables_made(run).takes_bytes / PREPARED_BYTES_A_SECOND
-    if once.is_dry_run(run):
-        return once.LIMIT_S
+    if dry_run.is_dry_run(run):
+        return dry_run.LIMIT_S
     duration = run.options.get("duration")
     if run.options.get("transactions") or not duration:
         return TRANSACTIONS_CEILING_S
@@ -226,8 +226,8 @@ def _check(recorder: Recorder, now: float, deadline: float) -> None:
 
 
 def _why_late(run: Run) -> str:
-    if once.is_dry_run(run):
-        return once.why_late(run)
+    if dry_run.is_dry_run(run):
+        return dry_run.why_late(run)
     if run.purpose == Purpose.PREPARE:
         return f"the dataset was not made within {allowed_s(run):,.0f} s: the server hung, or its disk is very slow"
     return "it did not end in its time: the server or the pooler hung; figures are those until then"

@@ -3,7 +3,7 @@
 from typing import Any
 
 from benchmarks.models import Run, ScriptVersion
-from benchmarks.scripts import once
+from benchmarks.scripts import dry_run
 from benchmarks.submission import submitting
 
 
@@ -21,6 +21,6 @@ def start(
     Text of several words needs another protocol than the simple one (`benchmarks.engines.pgbench.variables`).
     """
     scripts = [{"script_version": version.pk}]
-    options = once.ONCE | {"scale": 1, "scripts": scripts, "variables": variables, "protocol": protocol}
+    options = dry_run.ONCE | {"scale": 1, "scripts": scripts, "variables": variables, "protocol": protocol}
     name = f"Dry run of {version}"
     return submitting.submit(target=target, options=options, author=author, name=name, confirm=confirm)

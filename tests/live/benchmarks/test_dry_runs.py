@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager
 import pytest
 
 from benchmarks.models import Run, Status
-from benchmarks.scripts import library, once
+from benchmarks.scripts import dry_run, library
 from benchmarks.servers import sessions
 from benchmarks.submission import dry_runs, submitting
 from tests.live.benchmarks.conftest import execute
@@ -45,7 +45,7 @@ def at_work(postgres, dataset, run, statement):
 
 
 def test_a_dry_run_that_takes_too_long_is_ended_and_says_what_it_was_at(dry, monkeypatch):
-    monkeypatch.setattr(once, "LIMIT_S", 1.0)
+    monkeypatch.setattr(dry_run, "LIMIT_S", 1.0)
     run = execute(dry("SELECT 1;\nSELECT pg_sleep(600);\n"))
     assert run.status == Status.TIMED_OUT
     assert run.error.startswith("the dry run of slow version 1 did not end within 1 s")
@@ -56,7 +56,7 @@ def test_a_dry_run_that_takes_too_long_is_ended_and_says_what_it_was_at(dry, mon
 def test_the_line_that_runs_is_named_with_its_time(dry, postgres, dataset):
     run = dry("\\set n 600\n-- wait\nSELECT 1;\nSELECT pg_sleep(:n);\n")
     with at_work(postgres, dataset, run, "SELECT pg_sleep(600);"):
-        told = once.why_late(run)
+        told = dry_run.why_late(run)
     start, _, end = told.partition(" had been running for ")
     assert start == "the dry run of slow version 1 did not end within 300 s: line 4 (SELECT pg_sleep(:n);)"
     assert end.partition(" s;")[2] == " let it do less, and try again"
@@ -67,20 +67,22 @@ def test_a_lock_is_told_with_the_session_that_holds_it(dry, postgres, dataset):
     with postgres.connect(dataset) as holder, holder.transaction():
         holder.execute("LOCK TABLE pgbench_history")
         with at_work(postgres, dataset, run, "TABLE pgbench_history;"):
-            told = once.why_late(run)
+            told = dry_run.why_late(run)
         waiting = f"waiting for what session {holder.info.backend_pid} has locked; end that session or wait for it"
     assert waiting in told
     assert "line 2 (TABLE pgbench_history;)" in told
 
 
 def test_a_sleep_of_pgbench_itself_is_told_from_a_statement(dry):
-    assert "no statement of it was running on the server: a \\sleep held it up" in once.why_late(dry("\\sleep 600 s\n"))
+    assert "no statement of it was running on the server: a \\sleep held it up" in dry_run.why_late(
+        dry("\\sleep 600 s\n")
+    )
 
 
 def test_only_one_transaction_of_one_script_is_a_dry_run(dry, cluster, dataset):
     run = dry("SELECT 1;")
-    assert once.is_dry_run(run)
+    assert dry_run.is_dry_run(run)
     target = {"cluster": str(cluster.pk), "database": dataset, "user": APP_ROLE}
     options = {"clients": 1, "transactions": 1, "duration": "", "percentiles": False}
-    assert not once.is_dry_run(submitting.submit(target=target, options=options, author=None))
-    assert not once.is_dry_run(Run(options=run.options | {"transactions": 2}))
+    assert not dry_run.is_dry_run(submitting.submit(target=target, options=options, author=None))
+    assert not dry_run.is_dry_run(Run(options=run.options | {"transactions": 2}))
