@@ -13,6 +13,7 @@ from benchmarks.latencies.intervals import Figures, Intervals
 log = logging.getLogger(__name__)
 
 CHUNK_BYTES = 1 << 20
+SETTLED_NS = 1_000_000_000  # a folder may change twice within the grain of its file system's clock
 _BLOCK_BYTES = 4_096
 _PUNCH_HOLE_KEEP_SIZE = 0x02 | 0x01  # fallocate(2)
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -27,6 +28,7 @@ class Follower:
         self.broken = ""
         self._home = home
         self._open: dict[Path, _File] = {}
+        self._listed_ns = 0  # when the home had changed that was listed last
 
     def read(self) -> None:
         """Take what was written since the last time; a load goes on whose log can't be read."""
@@ -37,11 +39,17 @@ class Follower:
             log.warning("%s: %s", self._home.name, self.broken)
 
     def _read(self) -> None:
-        for path in self._home.glob(self.files.pattern) if not self.broken else ():
-            if path not in self._open:
-                self._open[path] = _File(path, self.files.reader())
+        if not self.broken and (changed_ns := self._home.stat().st_mtime_ns) > self._listed_ns:
+            self._open_new()
+            if time.time_ns() - changed_ns > SETTLED_NS:
+                self._listed_ns = changed_ns
         for file in self._open.values():
             self.intervals.add(file.read(), scheduled=self.files.scheduled)
+
+    def _open_new(self) -> None:
+        for path in self._home.glob(self.files.pattern):
+            if path not in self._open:
+                self._open[path] = _File(path, self.files.reader())
 
     def end_interval(self, at: float) -> Figures:
         """The figures of the progress interval that ended at this monotonic time, as far as they are known by now."""

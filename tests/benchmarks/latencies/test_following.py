@@ -1,5 +1,6 @@
 """Logs are read while they grow, and their room is given back to the disk."""
 
+import os
 import time
 from pathlib import Path
 
@@ -75,3 +76,18 @@ def test_files_are_let_go_of(tmp_path: Path):
     follower.read()
     follower.close()
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_a_folder_is_listed_again_only_when_it_has_changed(tmp_path: Path, monkeypatch):
+    follower = Follower(FILES, tmp_path)
+    (tmp_path / "pgbench_log.7").write_text(line(1))
+    long_ago = time.time() - 60
+    os.utime(tmp_path, (long_ago, long_ago))
+    follower.read()
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "glob", lambda *_: pytest.fail("the folder was listed"))
+        follower.read()
+    (tmp_path / "pgbench_log.7.1").write_text(line(1))
+    follower.read()
+    assert follower.intervals.whole.count == 2
+    follower.close()
