@@ -28,7 +28,8 @@ from benchmarks.models import Look, LookKind, PoolSample, Run, Sample, Status
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-Row = TypeVar("Row", Sample, PoolSample, Look)
+Row = Sample | PoolSample | Look
+AnyRow = TypeVar("AnyRow", Sample, PoolSample, Look)
 Position = tuple[int, int]  # attempt, seq
 
 BEGINNING = "0-0"
@@ -173,6 +174,14 @@ def look_event(look: Look) -> Event:
     return Event(LOOK_EVENTS[look.kind], event_id(look.attempt, look.seq), {"t": look.t, **look.figures})
 
 
+def row_event(row: Row) -> Event:
+    """The event of one of a run's rows."""
+    if isinstance(row, Look):
+        return look_event(row)
+    name, payload = ("sample", sample_payload(row)) if isinstance(row, Sample) else ("pool", pool_payload(row))
+    return Event(name, event_id(row.attempt, row.seq), payload)
+
+
 def state_payload(run: Run) -> dict[str, Any]:
     """`status progress_percent attempt started_at load_began_at cancel_requested`; times in ISO 8601 with zone."""
     return {
@@ -194,24 +203,19 @@ def end_of(run: Run) -> Event:
 def history(run: Run, after: str = BEGINNING) -> list[Event]:
     """What the database keeps of the run after that id, in order, with its end once it has one."""
     at = position(after)
-    events = [
-        *(
-            Event("sample", event_id(row.attempt, row.seq), sample_payload(row))
-            for row in _after(run.samples.all(), *at)
-        ),
-        *(
-            Event("pool", event_id(row.attempt, row.seq), pool_payload(row))
-            for row in _after(run.pool_samples.all(), *at)
-        ),
-        *(look_event(row) for row in _after(run.looks.all(), *at)),
+    rows: list[Row] = [
+        *_after(run.samples.all(), *at),
+        *_after(run.pool_samples.all(), *at),
+        *_after(run.looks.all(), *at),
     ]
+    events = [*map(row_event, rows)]
     events.sort(key=lambda event: event.position)
     if run.is_final and end_of(run).position > at:
         events.append(end_of(run))
     return events
 
 
-def _after(rows: QuerySet[Row], attempt: int, seq: int) -> QuerySet[Row]:
+def _after(rows: QuerySet[AnyRow], attempt: int, seq: int) -> QuerySet[AnyRow]:
     return rows.filter(Q(attempt=attempt, seq__gt=seq) | Q(attempt__gt=attempt))
 
 

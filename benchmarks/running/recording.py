@@ -2,13 +2,15 @@
 
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from functools import cached_property
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Model, Q, TextField, Value
+from django.db.models import F, Q, QuerySet, TextField, Value
 from django.db.models.functions import Concat
 from django.utils import timezone
 
@@ -28,6 +30,7 @@ log = logging.getLogger(__name__)
 
 RENEW_S = LEASE.total_seconds() / 3
 FLUSH_S = 3.0
+LOOKS_WAIT_S = 1.5  # for a sample to be written with: a write costs processor time that is the load's own
 LOG_LINES_A_SECOND = 20  # published; all of them, up to the cap, are kept in the output
 STATES_A_SECOND = 4
 
@@ -82,9 +85,10 @@ class Recorder:
         self._flushed_at = time.monotonic()
         self._state_told_at = 0.0
         self._log_second, self._log_lines = 0, 0
-        self._looks: list[Seen] = []
-        # those of the time before a load that its program takes seconds to begin; None once it began
-        self._early: list[PoolLook | Seen] | None = [] if engine(run.engine).WORDS.slow_start_s else None
+        self._looks: list[PoolLook | Seen] = []  # not written yet
+        self._looks_kept_at = time.monotonic()
+        # until the first sample tells when a load began that its program takes seconds to begin
+        self._beginning_unknown = bool(engine(run.engine).WORDS.slow_start_s)
         self.tally = Tally()
 
     def t(self, at: float) -> float:
@@ -124,47 +128,34 @@ class Recorder:
         if self.log_follower and self.run.parent_id is not None:
             known = Latencies(self.log_follower.intervals.last, self.log_follower.files.sampling_rate)
             seconds.tell(self.run.pk, self.run.attempt, row.seq, known)
-        self._write(values, row)
-        self._send("sample", row.seq, live.sample_payload(row))
-        self._take_early()
+        if self._beginning_unknown:
+            self._looks = [look for look in self._looks if look.at >= self.began]
+            self._beginning_unknown = False
+        self._keep(values, row)
 
-    def _take_early(self) -> None:
-        """Keep what was seen since the load began, which its first sample tells."""
-        early, self._early = self._early or [], None
-        for seen in early:
-            if seen.at >= self.began:
-                self.pool(seen) if isinstance(seen, PoolLook) else self.look(seen)
-
-    def pool(self, look: PoolLook) -> None:
-        """One look at the pool."""
-        if self._early is not None:
-            self._early.append(look)
-            return
-        row = PoolSample(
-            run=self.run, attempt=self.run.attempt, seq=self._next_seq(), t=self.t(look.at), **look.figures
-        )
-        self._write({}, row)
-        self._send("pool", row.seq, live.pool_payload(row))
-
-    def look(self, seen: Seen) -> None:
-        """One look at what happened around the load; those of a second are written together, by `keep` or `flush`."""
-        (self._looks if self._early is None else self._early).append(seen)
+    def look(self, look: PoolLook | Seen) -> None:
+        """One look at the pool or at what happens around the load; written with the next sample, `keep` or `flush`."""
+        self._looks.append(look)
 
     def _keep_looks(self) -> None:
-        if not self._looks:
-            return
-        rows = [self._look_row(seen) for seen in self._looks]
-        self._looks = []
-        with transaction.atomic():
-            self._write({})
-            Look.objects.bulk_create(rows)
-        for row in rows:
-            self.tally.take(row)
-        live.publish_all(self.run.pk, map(live.look_event, rows))
+        if self._looks and not self._beginning_unknown:
+            self._keep({})
 
-    def _look_row(self, seen: Seen) -> Look:
-        place = {"run": self.run, "attempt": self.run.attempt, "seq": self._next_seq()}
-        return Look(**place, t=self.t(seen.at), kind=seen.kind, figures=seen.figures)
+    def _keep(self, values: dict[str, Any], *samples: Sample) -> None:
+        """Write samples and the looks there are, and tell them then."""
+        rows: list[live.Row] = [*samples, *map(self._look_row, self._looks)]
+        self._looks, self._looks_kept_at = [], time.monotonic()
+        self._write(values, rows)
+        for row in rows:
+            if isinstance(row, Look):
+                self.tally.take(row)
+        live.publish_all(self.run.pk, map(live.row_event, rows))
+
+    def _look_row(self, look: PoolLook | Seen) -> live.Row:
+        place = {"run": self.run, "attempt": self.run.attempt, "seq": self._next_seq(), "t": self.t(look.at)}
+        if isinstance(look, PoolLook):
+            return PoolSample(**place, **look.figures)
+        return Look(**place, kind=look.kind, figures=look.figures)
 
     def line(self, stream: str, text: str) -> None:
         """Keep a line of output."""
@@ -179,11 +170,12 @@ class Recorder:
             self._publish("log", {"t": self.t(at), "line": text})
 
     def keep(self) -> None:
-        """Write the looks there are; renew the lease and send the output, where either is due."""
-        self._keep_looks()
+        """Write the looks that no sample came for, renew the lease and send the output, where any of that is due."""
         if self.log_follower:
             self.log_follower.read()
         now = time.monotonic()
+        if now - self._looks_kept_at >= LOOKS_WAIT_S:
+            self._keep_looks()
         if now - self._written_at >= RENEW_S:
             self._write({})
         if now - self._flushed_at >= FLUSH_S:
@@ -204,16 +196,22 @@ class Recorder:
 
     def cancel_requested(self) -> bool:
         """Whether somebody asked for the end of the run."""
+        return self._cancelled.exists()
+
+    @cached_property
+    def _cancelled(self) -> QuerySet[Run]:
+        """The run where its end was asked for; made once, as it is looked for a few times a second."""
         asked = Q(cancel_requested_at__isnull=False)
         if self.run.parent_id is not None:  # a part ends with its whole, whoever ended that
             asked |= Q(parent__status__in=FINAL)
-        return self.run.held().filter(asked).exists()
+        return self.run.held().filter(asked)
 
-    def _write(self, values: dict[str, Any], row: Model | None = None) -> None:
+    def _write(self, values: dict[str, Any], rows: Sequence[live.Row] = ()) -> None:
         with transaction.atomic():
             self.run.write(**values)
-            if row is not None:
-                row.save(force_insert=True)
+            Sample.objects.bulk_create([row for row in rows if isinstance(row, Sample)])
+            PoolSample.objects.bulk_create([row for row in rows if isinstance(row, PoolSample)])
+            Look.objects.bulk_create([row for row in rows if isinstance(row, Look)])
         self._written_at = time.monotonic()
 
     def _next_seq(self) -> int:

@@ -246,9 +246,7 @@ def take(event: object, recorder: Recorder) -> None:
             recorder.line(stream, text)
             if stream == engine(recorder.run.engine).WORDS.stream:
                 _take_line(text, at, recorder)
-        case PoolLook():
-            recorder.pool(event)
-        case Seen():
+        case PoolLook() | Seen():
             recorder.look(event)
 
 

@@ -40,7 +40,8 @@ def test_the_first_progress_line_sets_the_clock(recorder, told):
     at = time.monotonic()
     recorder.begin(at - 3.0, status=Status.RUNNING)
     recorder.sample(Progress(t=2.5, tps=10.0, latency_ms=1.0, stddev_ms=None, failed=None), at)
-    recorder.pool(PoolLook(at + 0.5, FIGURES))
+    recorder.look(PoolLook(at + 0.5, FIGURES))
+    recorder.flush()
     (sample,), (look,) = Sample.objects.all(), PoolSample.objects.all()
     assert (sample.seq, sample.t, sample.tps, sample.failed, sample.stddev_ms) == (2, 2.5, 10.0, 0, None)
     assert (look.seq, look.t, look.maxwait_ms) == (3, 3.0, 5.5)
@@ -52,7 +53,9 @@ def test_looks_wait_for_each_other_and_are_kept_and_told_together(recorder, told
     recorder.begin(at := time.monotonic())
     recorder.look(Seen(LookKind.HOST, at + 1.5, {"cpu_percent": 40.0}))
     recorder.look(Seen(LookKind.SERVER, at + 1.625, {"waits": {"CPU": 1}}))
+    recorder.keep()
     assert Look.objects.count() == 0
+    recorder._looks_kept_at -= recording.LOOKS_WAIT_S
     recorder.keep()
     kept = [(look.kind, look.seq, look.t, look.figures) for look in Look.objects.all()]
     assert kept == [("host", 2, 1.5, {"cpu_percent": 40.0}), ("server", 3, 1.625, {"waits": {"CPU": 1}})]
@@ -62,6 +65,17 @@ def test_looks_wait_for_each_other_and_are_kept_and_told_together(recorder, told
     ]
     recorder.keep()
     assert Look.objects.count() == 2
+
+
+def test_looks_are_written_and_told_with_the_sample_of_their_second(recorder, told, django_assert_num_queries):
+    recorder.begin(at := time.monotonic())
+    recorder.look(Seen(LookKind.HOST, at + 0.5, {"cpu_percent": 40.0}))
+    recorder.look(PoolLook(at + 0.75, FIGURES))
+    transaction_and_writes = 2 + 4  # the run and three tables
+    with django_assert_num_queries(transaction_and_writes):
+        recorder.sample(Progress(t=1.0, tps=10.0, latency_ms=1.0, stddev_ms=None), at + 1.0)
+    assert [(name, id_) for name, id_, _ in told[1:]] == [("sample", "1-2"), ("host", "1-3"), ("pool", "1-4")]
+    assert [model.objects.count() for model in (Sample, PoolSample, Look)] == [1, 1, 1]
 
 
 def test_the_last_looks_are_kept_with_the_last_output(recorder, told):
@@ -74,7 +88,7 @@ def test_the_last_looks_are_kept_with_the_last_output(recorder, told):
 def test_a_sample_renews_the_lease_and_stands_in_the_database_before_it_is_told(recorder, monkeypatch):
     before = recorder.run.lease_until
     found = []
-    monkeypatch.setattr(recording.live, "publish", lambda *event: found.append(Sample.objects.count()))
+    monkeypatch.setattr(recording.live, "publish_all", lambda *events: found.append(Sample.objects.count()))
     recorder.sample(Progress(t=1.0, tps=1.0, latency_ms=1.0, stddev_ms=1.0), time.monotonic())
     assert found == [1]
     assert Run.objects.get(pk=recorder.run.pk).lease_until > before
@@ -85,9 +99,10 @@ def test_an_attempt_that_has_ended_writes_and_tells_nothing(recorder, told, writ
     recorder.line("stderr", "late")
     Run.objects.get(pk=recorder.run.pk).finish(Status.LOST)
     recorder._written_at -= 100
+    recorder._looks_kept_at -= 100
     works = {
         "sample": lambda: recorder.sample(Progress(1.0, 1.0, 1.0, 1.0), time.monotonic()),
-        "pool": lambda: recorder.pool(PoolLook(time.monotonic(), FIGURES)),
+        "pool": lambda: (recorder.look(PoolLook(time.monotonic(), FIGURES)), recorder.keep()),
         "look": lambda: (recorder.look(Seen(LookKind.HOST, time.monotonic(), {})), recorder.keep()),
         "state": lambda: recorder.state(progress_percent=1.0),
         "flush": recorder.flush,
@@ -144,12 +159,12 @@ def test_what_was_seen_before_a_program_that_starts_slowly_made_its_first_reques
     recorder = Recorder(Run.objects.claim(str(Run.objects.enqueue(engine="jmeter").pk), "local"))
     recorder.begin(started := time.monotonic() - 10.0)
     for second in range(4):
-        recorder.pool(PoolLook(started + second, FIGURES))
+        recorder.look(PoolLook(started + second, FIGURES))
         recorder.look(Seen(LookKind.HOST, started + second + 0.5, {"cpu_percent": 40.0}))
     recorder.flush()
     assert (PoolSample.objects.count(), Look.objects.count()) == (0, 0)
     recorder.sample(Progress(t=1.0, tps=10.0, latency_ms=1.0, stddev_ms=None), started + 3.0)  # it began after 2 s
-    recorder.pool(PoolLook(started + 4.0, FIGURES))
+    recorder.look(PoolLook(started + 4.0, FIGURES))
     recorder.flush()
     assert [look.t for look in PoolSample.objects.order_by("seq")] == [0.0, 1.0, 2.0]
     assert [look.t for look in Look.objects.order_by("seq")] == [0.5, 1.5]
