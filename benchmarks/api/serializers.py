@@ -7,6 +7,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
+from benchmarks.history import annotating
 from benchmarks.judging import gates
 from benchmarks.models import Purpose, Run, RunOutput, Sample
 from benchmarks.running import live
@@ -183,6 +184,7 @@ class AskedRunSerializer(KnownFields):
         default=Purpose.LOAD.value,
     )
     name = serializers.CharField(default="", allow_blank=True, max_length=200)
+    tags = serializers.ListField(child=serializers.CharField(), default=list, help_text="Words to find the runs by")
     confirm = serializers.CharField(
         default="", allow_blank=True, help_text="The cluster's or database's name, where a run that writes asks for it"
     )
@@ -208,6 +210,13 @@ class AskedRunSerializer(KnownFields):
         default=list,
         help_text="What the figures must reach for the run's `gate` to be `passed`; a run that is not valid fails",
     )
+
+    def validate_tags(self, tags: list[str]) -> list[str]:
+        """Each tag once."""
+        try:
+            return annotating.check_tags(tags)
+        except annotating.InvalidNote as error:
+            raise serializers.ValidationError(error.errors["tags"]) from None
 
     def validate(self, asked: dict[str, Any]) -> dict[str, Any]:
         """A pair is one run of each, of the load."""

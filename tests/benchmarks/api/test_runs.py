@@ -162,6 +162,8 @@ def test_a_bad_option_is_named_and_nothing_is_queued(runner, pool):
         ({"target": {}, "repeat": 0}, "repeat"),
         ({"target": {}, "pair": True, "repeat": 2}, "pair"),
         ({"target": {}, "generators": "far-away"}, "generators"),
+        ({"target": {}, "tags": "nightly"}, "tags"),
+        ({"target": {}, "tags": ["x" * 41]}, "tags"),
     ],
 )
 def test_a_bad_body_is_named_by_field(runner, body, field):

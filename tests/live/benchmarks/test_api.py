@@ -180,10 +180,12 @@ def test_equal_runs_follow_each_other_in_one_group(
     script: Script, worker: TestWorker, cluster: Cluster, dataset: str
 ) -> None:
     target = {"cluster": str(cluster.pk), "database": dataset}
-    first = script.post("/runs/", {"target": target, "options": QUICK, "repeat": 2, "name": "twice"})
+    asked = {"target": target, "options": QUICK, "repeat": 2, "name": "twice", "tags": ["b", "a", "b"]}
+    first = script.post("/runs/", asked)
     runs = script.get("/runs/", group=first["group"], ordering="number")["results"]
     assert [(run["number"] - first["number"], run["name"]) for run in runs] == [(0, "twice"), (1, "twice")]
     assert runs[0]["options"] == runs[1]["options"]
+    assert [first["tags"], *(run["tags"] for run in runs)] == [["a", "b"]] * 3
     ended = [script.ended(run) for run in runs]
     assert [run["status"] for run in ended] == ["succeeded", "succeeded"]
     assert ended[0]["finished_at"] <= ended[1]["started_at"]
