@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from typing import Any
+from uuid import uuid4
 
 from django import forms
 from django.db.models import TextChoices
@@ -21,7 +22,7 @@ from benchmarks.generators import offering
 from benchmarks.generators.offering import Offer
 from benchmarks.history import annotating
 from benchmarks.models import Purpose, Run
-from benchmarks.submission import load_options, program_versions
+from benchmarks.submission import load_options, once, program_versions
 from pools.forms import Typed
 from pools.models import Cluster, Pool
 
@@ -154,6 +155,7 @@ class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, Options
     )
     name = forms.CharField(label="Name", max_length=200, required=False, help_text="To find it by; the number stays")
     tags = forms.CharField(label="Tags", required=False, help_text="Words to find it by, with commas between them")
+    page = forms.CharField(required=False, max_length=64, initial=lambda: uuid4().hex, widget=forms.HiddenInput)
     confirm = forms.CharField(
         label="Type the database's name to allow this",
         required=False,
@@ -177,6 +179,12 @@ class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, Options
             return annotating.check_tags(annotating.split(self.cleaned_data["tags"]))
         except annotating.InvalidNote as error:
             raise forms.ValidationError(error.errors["tags"]) from None
+
+    @property
+    def key(self) -> str | None:
+        """Names this very form as it was filled in: sent twice, as by a double click, it is meant once."""
+        page = self.cleaned_data["page"]
+        return f"form {page} {once.digest(dict(self.data))}" if page else None
 
     def typed_options(self) -> dict[str, Any]:
         """With the scripts of the rows and of the library."""

@@ -1,4 +1,4 @@
-"""A request that is sent twice starts its run once: its Idempotency-Key finds what it started."""
+"""A request that is sent twice starts its run once: its key, an Idempotency-Key or a form's, finds what it started."""
 
 import hashlib
 import json
@@ -43,18 +43,18 @@ class Claim(NamedTuple):
     since: float
 
 
-def start(key: str | None, author: Any, body: Any, begin: Begin) -> tuple[Run, bool]:
+def start(key: str | None, author: Any, body: Any, begin: Begin, kept_s: int = KEPT_S) -> tuple[Run, bool]:
     """The run that `begin` starts under the id given to it, and whether an earlier request started it.
 
-    A key is its author's own and is kept for a day in the cache, as digests of it and of the body. The id is chosen
+    A key is its author's own and is kept in the cache, as digests of it and of the body. The id is chosen
     before the run is begun: however the request ends, and whether or not it is told, the next one finds the run or
     may begin it. What was refused frees its key. Raises `InvalidKey`, `KeyReused`, `IllegalTransition` while the
     first request is at work, `QueueDown` with nothing saved, and whatever `begin` raises.
     """
     if key is None:
         return begin(None), False
-    name, mine = _name(key, author), Claim(_digest(body), uuid.uuid4(), time.time())
-    held = _held(name, mine)
+    name, mine = _name(key, author), Claim(digest(body), uuid.uuid4(), time.time())
+    held = _held(name, mine, kept_s)
     if held.digest != mine.digest:
         raise KeyReused("this Idempotency-Key came with another body before: use a new key for another run")
     if held.run_id != mine.run_id:
@@ -90,11 +90,11 @@ def _begin(name: str, run_id: uuid.UUID, begin: Begin) -> tuple[Run, bool]:
         raise
 
 
-def _held(name: str, mine: Claim) -> Claim:
+def _held(name: str, mine: Claim, kept_s: int) -> Claim:
     """The claim in force: mine where the key is new, else that of the first request."""
     try:
         for _ in range(TRIES):  # one that is refused frees the key between the two looks
-            if cache.add(name, tuple(mine), KEPT_S):
+            if cache.add(name, tuple(mine), kept_s):
                 return mine
             if found := cache.get(name):
                 return Claim(*found)
@@ -109,5 +109,6 @@ def _name(key: str, author: Any) -> str:
     return f"once:{author.pk}:{hashlib.sha256(key.encode()).hexdigest()}"
 
 
-def _digest(body: Any) -> str:
+def digest(body: Any) -> str:
+    """The same for the same body, however its keys are ordered."""
     return hashlib.sha256(json.dumps(body, sort_keys=True, default=str).encode()).hexdigest()

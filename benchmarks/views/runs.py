@@ -1,6 +1,7 @@
 """The list of runs, the form that starts them, and what the form shows while one types."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -22,7 +23,7 @@ from benchmarks.history import annotating
 from benchmarks.latencies import sampling
 from benchmarks.models import Purpose, Run, ScriptVersion, Status, Validity
 from benchmarks.models.runs import Gate, RunQuerySet
-from benchmarks.submission import submitting
+from benchmarks.submission import once, submitting
 from benchmarks.submission.placing import Placement
 from benchmarks.views.facts import facts_of
 from benchmarks.views.ids import id_of
@@ -33,6 +34,8 @@ from pools.models import Cluster, Pool, PoolState
 from pools.views.access import staff_only
 
 PAGE_SIZE = 25
+SENT_TWICE_S = 60  # within which the same filled-in form is taken for one press of its button
+AGAIN_S = 3
 FILLED = ("engine", "pool", "cluster", "database", "settings_profile")  # by the address of the form
 
 
@@ -79,7 +82,7 @@ def run_create(request: HttpRequest) -> HttpResponse:
     form = RunForm(request.POST or None, initial=None if request.POST else _initial(request))
     status = 200
     if request.method == "POST" and form.is_valid():
-        run, status = _start(form, request.user)
+        run, status = _start(form, request)
         if run is not None:
             return redirect("run-detail", run.pk)
     context = {
@@ -91,7 +94,7 @@ def run_create(request: HttpRequest) -> HttpResponse:
     return render(request, "benchmarks/run_form.html", context, status=status)
 
 
-def _start(form: RunForm, author: Any) -> tuple[Run | None, int]:
+def _start(form: RunForm, request: HttpRequest) -> tuple[Run | None, int]:
     """Start what the form asks for: the run to show (the first of a pair), or None with the answer's status."""
     chosen = form.cleaned_data
     named = {
@@ -102,7 +105,8 @@ def _start(form: RunForm, author: Any) -> tuple[Run | None, int]:
         "thresholds": form.thresholds,
     }
     try:
-        return _submitted(form, author, named), 200
+        begin = partial(_submitted, form, request.user, named)
+        return _once(request, form.key, begin, SENT_TWICE_S), 200
     except (InvalidTarget, InvalidOptions, InvalidGenerators) as error:
         form.take(error.errors)
     except (BenchmarksError, PoolsError) as error:
@@ -111,14 +115,23 @@ def _start(form: RunForm, author: Any) -> tuple[Run | None, int]:
     return None, 200
 
 
-def _submitted(form: RunForm, author: Any, named: dict[str, Any]) -> Run:
+def _once(request: HttpRequest, key: str | None, begin: once.Begin, within_s: int) -> Run:
+    """The run that `begin` starts, or that the same request started so many seconds ago at the most."""
+    run, replayed = once.start(key, request.user, None, begin, within_s)
+    if replayed:
+        messages.info(request, f"This came twice: run {run.number} was started once.")
+    return run
+
+
+def _submitted(form: RunForm, author: Any, named: dict[str, Any], run_id: UUID | None = None) -> Run:
     """The run that was asked for, or the first of a pair, with the tags that were typed."""
     chosen = form.cleaned_data
+    named = {**named, "author": author, "run_id": run_id}
     runs: tuple[Run, ...]
     if chosen["route"] == Route.BOTH:
-        runs = submitting.submit_pair(chosen["pool"], chosen["options"], author, user=chosen["user"], **named)
+        runs = submitting.submit_pair(chosen["pool"], chosen["options"], user=chosen["user"], **named)
     else:
-        runs = (submitting.submit(target=form.target(), options=chosen["options"], author=author, **named),)
+        runs = (submitting.submit(target=form.target(), options=chosen["options"], **named),)
     for run in runs:
         annotating.annotate(run, tags=chosen["tags"])
     return runs[0]
@@ -202,16 +215,22 @@ def _gone(run: Run) -> str:
 def run_again(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Start the same run once more; where that is refused, the form says why."""
     old = get_object_or_404(Run, pk=pk)
-    direct = {"cluster": str(old.cluster_id), "database": old.database, "user": old.role}
-    target = {"pool": str(old.pool_id), "user": old.role} if old.pool_id else direct
     if old.removed:
         return redirect(f"{reverse('run-create')}?{urlencode({'clone': str(pk)})}")
     try:
-        again = {"options": old.options, "engine": old.engine, "name": old.name, "thresholds": old.thresholds}
-        place = Placement(old.wanted_generators, old.alongside)
-        run = submitting.submit(target=target, author=request.user, place=place, **again)
-        annotating.annotate(run, tags=[tag.name for tag in old.tags.all()])
+        run = _once(request, f"again {pk}", partial(_again, old, request.user), AGAIN_S)
     except (BenchmarksError, PoolsError) as error:
         messages.error(request, f"Run {old.number} was not started again: {error}")
         return redirect(f"{reverse('run-create')}?{urlencode({'clone': str(pk)})}")
     return redirect("run-detail", run.pk)
+
+
+def _again(old: Run, author: Any, run_id: UUID | None) -> Run:
+    """The run that does what the old one did."""
+    direct = {"cluster": str(old.cluster_id), "database": old.database, "user": old.role}
+    target = {"pool": str(old.pool_id), "user": old.role} if old.pool_id else direct
+    again = {"options": old.options, "engine": old.engine, "name": old.name, "thresholds": old.thresholds}
+    place = Placement(old.wanted_generators, old.alongside)
+    run = submitting.submit(target=target, author=author, run_id=run_id, place=place, **again)
+    annotating.annotate(run, tags=[tag.name for tag in old.tags.all()])
+    return run

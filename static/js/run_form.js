@@ -3,6 +3,8 @@
 const form = document.querySelector("[data-run-form]");
 const draftKey = form.dataset.draft && `pooldeck draft ${form.dataset.draft}`;
 
+const NOT_KEPT = ["csrfmiddlewaretoken", "confirm", "page"];
+
 const route = () => new FormData(form).get("route");
 
 function showRoute() {
@@ -14,7 +16,7 @@ function showRoute() {
 
 function keepDraft() {
   if (!draftKey) return;
-  const typed = [...new FormData(form)].filter(([name]) => !["csrfmiddlewaretoken", "confirm"].includes(name));
+  const typed = [...new FormData(form)].filter(([name]) => !NOT_KEPT.includes(name));
   sessionStorage.setItem(draftKey, JSON.stringify(typed));
 }
 
@@ -22,7 +24,7 @@ function restoreDraft() {
   const typed = new Map(JSON.parse((draftKey && sessionStorage.getItem(draftKey)) || "[]"));
   if (!typed.size) return;
   for (const field of form.elements) {
-    if (!field.name || ["csrfmiddlewaretoken", "confirm"].includes(field.name)) continue;
+    if (!field.name || NOT_KEPT.includes(field.name)) continue;
     if (field.type === "radio") field.checked = typed.get(field.name) === field.value;
     else if (field.type === "checkbox") field.checked = typed.has(field.name);
     else if (typed.has(field.name)) field.value = typed.get(field.name);

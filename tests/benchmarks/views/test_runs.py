@@ -223,7 +223,7 @@ def accepted(monkeypatch):
 
     def submit(**said):
         asked.append(said)
-        return a_run(name=said["name"])
+        return a_run(name=said["name"], **({"pk": said["run_id"]} if said["run_id"] else {}))
 
     monkeypatch.setattr(submitting, "submit", submit)
     return asked
@@ -233,6 +233,31 @@ def test_tags_are_given_where_the_run_is_started(staff, accepted):
     typed_in = typed(route="direct", cluster=a_cluster().pk, database="shop", tags="nightly, pg16, nightly")
     assert staff.post(CREATE, typed_in).status_code == 302
     assert [tag.name for tag in Run.objects.get().tags.all()] == ["nightly", "pg16"]
+
+
+def test_a_form_that_is_sent_twice_starts_one_run(staff, accepted):
+    filled_in = typed(route="direct", cluster=a_cluster().pk, database="shop", page=uuid4().hex)
+    first, second = staff.post(CREATE, filled_in), staff.post(CREATE, filled_in, follow=True)
+    run = Run.objects.get()
+    assert (first.status_code, first["Location"], len(accepted)) == (302, f"/runs/{run.pk}/", 1)
+    assert f"This came twice: run {run.number} was started once." in second.content.decode()
+    assert staff.post(CREATE, filled_in | {"clients": "11"}).status_code == 302
+    assert staff.post(CREATE, filled_in | {"page": uuid4().hex}).status_code == 302
+    assert len(accepted) == 3
+
+
+def test_each_page_of_the_form_has_a_name_of_its_own_and_keeps_it_with_what_was_typed(staff):
+    pages = [staff.get(CREATE).context["form"]["page"].value() for _ in range(2)]
+    assert len(set(pages)) == 2
+    wrong = staff.post(CREATE, typed(page=pages[0], clients="none"))
+    assert f'name="page" value="{pages[0]}"' in wrong.content.decode()
+
+
+def test_run_again_pressed_twice_starts_one_run(staff, accepted):
+    first = a_finished_run(cluster=a_cluster())
+    staff.post(f"/runs/{first.pk}/again/")
+    staff.post(f"/runs/{first.pk}/again/")
+    assert len(accepted) == 1
 
 
 def test_run_again_asks_for_all_that_the_first_asked_for_but_its_note(staff, accepted):
