@@ -220,6 +220,27 @@ def test_crowded_threads_may_be_late_with_their_clients() -> None:
 
 
 @pytest.mark.parametrize(
+    ("clients", "threads", "tps", "latency_ms"),
+    [
+        (10, 2, 44_362.0, 0.191),
+        (10, 2, 62_139.0, 0.133),  # -M prepared
+        (25, 1, 45_117.0, 0.418),
+        (100, 1, 27_257.0, 2.569),
+    ],
+)
+def test_clients_of_fast_transactions_wait_for_their_thread(clients, threads, tps, latency_ms) -> None:
+    """As measured with pgbench 15.18 on two cores: nothing was wrong."""
+    asked = OPTIONS | {"clients": clients, "threads": threads}
+    fast = {"clients": clients, "tps": tps, "latency_avg_ms": latency_ms, "transactions": round(tps * 10)}
+    busy = tps * latency_ms / 1000
+    assert judge(output(**fast, effective_clients=busy), options=asked, exit_code=0) == (Validity.VALID, [])
+    hung = output(**fast, effective_clients=clients * 0.59)
+    assert judge(hung, options=asked, exit_code=0)[0] == Validity.SUSPECT
+    slow = output(**fast | {"tps": 80.0, "transactions": 800}, effective_clients=clients * 0.69)
+    assert judge(slow, options=asked, exit_code=0)[0] == Validity.SUSPECT
+
+
+@pytest.mark.parametrize(
     "case",
     [
         {"lag_avg_ms": 0.5},  # on a schedule clients wait
