@@ -160,7 +160,8 @@ def test_too_many_threads_fail_in_the_servers_words(start: Start, filled: str) -
     run = start(script="oltp_read_only", **QUICK | {"threads": 200})
     assert (run.status, run.validity) == (Status.FAILED, Validity.INCOMPLETE)
     assert re.search("connection slots are reserved|too many clients already", run.error)
-    assert run.reasons[0].startswith("sysbench left with code 1: FATAL: ")
+    # 1.0.20 now and then crashes when its threads fail
+    assert re.match("sysbench (left with code 1|was ended by SIGSEGV): FATAL: ", run.reasons[0])
 
 
 TPCC = """require("tpcc_common")
