@@ -3,9 +3,10 @@
 An engine is a package with `fields_for(purpose)` and `validate` (its options), `find` (the program), `build_command`
 and `preview`, `hear` (what a line of it says while it runs) and `read_output` (all that it printed, by which
 `benchmarks.judging.validity` judges), and `tables_of` (what it loads or makes in the database, None where that is
-nothing). One that logs single transactions has `log_files` too, one whose versions differ in options `lacking`, one
-with loads that several generators can't share `alone`, one that keeps connections open beside its clients' `kept_open`,
-one whose runs need a file of their generator's host `file_needed` and `host_files`. The shapes they share stand in
+nothing). One that makes tables has `dropping` too, and `loading_all` where they have more than one measure; one that
+logs single transactions `log_files`, one whose versions differ in options `lacking`, one with loads that several
+generators can't share `alone`, one that keeps connections open beside its clients' `kept_open`, one whose runs need a
+file of their generator's host `file_needed` and `host_files`. The shapes they share stand in
 `benchmarks.engines.contract` and `benchmarks.latencies.contract`.
 """
 
@@ -72,6 +73,18 @@ def host_files(name: str) -> dict[str, str] | None:
     """Files of this host that runs may name → why they can't be used (empty: they can); None where they name none."""
     found: dict[str, str] | None = _asked(name, "host_files")
     return found
+
+
+def dropping(name: str, made: dict[str, Any]) -> dict[str, Any]:
+    """The options of a preparation that removes what one with these options made; empty where the engine can't."""
+    found: dict[str, Any] | None = _asked(name, "dropping", made)
+    return found or {}
+
+
+def loading_all(name: str, made: dict[str, Any]) -> dict[str, Any]:
+    """The options of a run that loads all that a preparation with these options made; empty where any run does."""
+    found: dict[str, Any] | None = _asked(name, "loading_all", made)
+    return found or {}
 
 
 def _asked(name: str, what: str, *given: Any) -> Any:

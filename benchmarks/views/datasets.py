@@ -1,6 +1,6 @@
 """The pages of datasets: those that the panel made, and the form that prepares one."""
 
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
+from benchmarks import engines
 from benchmarks.engines import engine
 from benchmarks.engines.contract import Tables
 from benchmarks.errors import BenchmarksError, InvalidOptions, InvalidTarget, QueueDown
@@ -21,34 +22,47 @@ from pools.views.access import staff_only
 PAGE_SIZE = 50
 
 
+class NextSteps(NamedTuple):
+    """What fills the forms that load, remake and drop a dataset; `drop` is empty where its engine can't."""
+
+    run: str
+    again: str
+    drop: str
+
+
 @require_safe
 def dataset_list(request: HttpRequest) -> HttpResponse:
     """All datasets by cluster and database."""
     page = Paginator(Dataset.objects.select_related("cluster", "run"), PAGE_SIZE).get_page(request.GET.get("page"))
     tables = [(dataset, _tables_of(dataset)) for dataset in page]
-    rows = [(dataset, made, made.of_size(dataset.scale), _dropping(dataset)) for dataset, made in tables]
+    rows = [(dataset, made, made.of_size(dataset.scale), _next_steps(dataset)) for dataset, made in tables]
     return render(request, "benchmarks/dataset_list.html", {"page": page, "rows": rows})
 
 
+def _made_by(dataset: Dataset) -> dict[str, Any]:
+    """The options that it was made with, while its run is kept."""
+    return dataset.run.options if dataset.run else {"scale": dataset.scale}
+
+
 def _tables_of(dataset: Dataset) -> Tables:
-    """What was made, by the options of its run while that is kept."""
-    options = dataset.run.options if dataset.run else {"scale": dataset.scale}
-    tables: Tables = engine(dataset.engine).tables_of(options, purpose=Purpose.PREPARE)
+    tables: Tables = engine(dataset.engine).tables_of(_made_by(dataset), purpose=Purpose.PREPARE)
     return tables
 
 
-def _dropping(dataset: Dataset) -> str:
-    """What fills the form so that it drops the tables; empty where the engine can't."""
-    return urlencode(_options_that_drop(dataset.engine))
-
-
-def _options_that_drop(engine_name: str) -> dict[str, str]:
-    found: dict[str, str] = getattr(engine(engine_name), "DROPPING", {})
-    return found
+def _next_steps(dataset: Dataset) -> NextSteps:
+    made, dropping = _made_by(dataset), engines.dropping(dataset.engine, {})
+    place = {"engine": dataset.engine, "cluster": dataset.cluster_id, "database": dataset.database}
+    again = {name: value for name, value in made.items() if value and value != dropping.get(name)}
+    loading = {name: value for name, value in engines.loading_all(dataset.engine, made).items() if value}
+    return NextSteps(
+        run=urlencode(place | loading),
+        again=urlencode(place | again),
+        drop=urlencode(place | engines.dropping(dataset.engine, made)) if dropping else "",
+    )
 
 
 def _is_dropping(form: DatasetForm) -> bool:
-    wanted = _options_that_drop(form.engine_name)
+    wanted = engines.dropping(form.engine_name, {})
     return bool(wanted) and all(name in form.fields and form[name].value() == wanted[name] for name in wanted)
 
 

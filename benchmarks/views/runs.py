@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from benchmarks.api.filters import RunFilter
 from benchmarks.charts import sparklines
-from benchmarks.engines import engine
+from benchmarks.engines import DEFAULT_ENGINE, engine
 from benchmarks.errors import BenchmarksError, InvalidGenerators, InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.forms.runs import Route, RunForm, initial_of
 from benchmarks.history import annotating
@@ -36,7 +36,8 @@ from pools.views.access import staff_only
 PAGE_SIZE = 25
 SENT_TWICE_S = 60  # within which the same filled-in form is taken for one press of its button
 AGAIN_S = 3
-FILLED = ("engine", "pool", "cluster", "database", "settings_profile")  # by the address of the form
+# By the address of the form: the target, and how much of a dataset is loaded.
+FILLED = ("engine", "pool", "cluster", "database", "settings_profile", "tables", "table_size", "scale", "threads")
 
 
 @require_safe
@@ -147,13 +148,18 @@ def _initial(request: HttpRequest) -> dict[str, Any]:
         return initial_of(run)
     given: dict[str, Any] = {name: asked[name] for name in FILLED if asked.get(name)}
     if asked.get("script"):
-        given["builtin"] = _script_named(asked["script"], asked.get("version", ""))
+        given |= _scripted(asked["script"], asked.get("version", ""), given.get("engine", DEFAULT_ENGINE))
     if asked.get("preset") == "worth":
         pool = given.get("pool") or _first_live_pool()
         return given | {"route": Route.BOTH, "pool": pool, "connect": True, "name": "Is my pool worth it?"}
     if "cluster" in given:
         return {"route": Route.DIRECT} | given
     return {"route": Route.POOLED, "pool": _first_live_pool()} | given
+
+
+def _scripted(script: str, version: str, engine_name: str) -> dict[str, Any]:
+    """A script of the library for pgbench, one of its own for another program."""
+    return {"builtin": _script_named(script, version)} if engine_name == DEFAULT_ENGINE else {"script": script}
 
 
 def _script_named(script: str, number: str) -> str | None:

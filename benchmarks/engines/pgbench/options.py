@@ -143,7 +143,11 @@ def _identifier(_field: Field, value: Any) -> str:
     return str(value)
 
 
-DROPPING = {"initialize_steps": DROP_STEP}  # a preparation with these removes the tables
+def dropping(_made: dict[str, Any]) -> dict[str, Any]:
+    """The options of a preparation that removes the tables."""
+    return {"initialize_steps": DROP_STEP}
+
+
 _READERS: dict[str, typed.Reader] = {
     "steps": _steps,
     "identifier": _identifier,

@@ -161,6 +161,20 @@ def alone(options: dict[str, Any]) -> dict[str, list[str]]:
     return {"script": [f"{BULK} of several generators would insert the same keys: name one generator"]}
 
 
+def dropping(made: dict[str, Any]) -> dict[str, Any]:
+    """The options of a preparation that removes the tables that one with these options made."""
+    return {name: made[name] for name in ("kind", "tables") if made.get(name)} | {"action": DROP}
+
+
+def loading_all(made: dict[str, Any]) -> dict[str, Any]:
+    """The options of a run that loads all of the tables that a preparation with these options made."""
+    if made.get("kind") == BULK:
+        return {"script": BULK, "threads": made.get("tables")}
+    if made.get("kind") == TPCC:
+        return {"script": TPCC, "tables": made.get("tables"), "scale": made.get("scale")}
+    return {name: made.get(name) for name in ("tables", "table_size")}
+
+
 def is_tpcc(options: dict[str, Any]) -> bool:
     """Whether it works on tpcc's tables."""
     return TPCC in (options.get("script"), options.get("kind"))

@@ -1,5 +1,10 @@
 """The pages of datasets."""
 
+import re
+from html import unescape
+
+import pytest
+
 from benchmarks.models import Dataset, Run, Status
 from tests.benchmarks.records import a_run
 from tests.callers import queries_of
@@ -32,6 +37,46 @@ def test_the_list_says_what_a_preparation_left_unfinished_and_offers_to_replace_
     assert f'href="{at}&amp;initialize_steps=d"' in text
     assert "/runs/new/?engine=pgbench" not in text
     assert "scale 10" not in text
+
+
+@pytest.mark.parametrize(
+    ("made", "loads", "drops"),
+    [
+        (
+            {"action": "fill", "kind": "oltp", "tables": 4, "table_size": 500, "scale": None, "threads": 2},
+            {"tables": "4", "table_size": "500"},
+            {"action": "drop", "kind": "oltp", "tables": "4"},
+        ),
+        (
+            {"action": "fill", "kind": "bulk_insert", "tables": 3, "table_size": 10_000, "threads": 1},
+            {"script": "bulk_insert", "threads": "3"},
+            {"action": "drop", "kind": "bulk_insert", "tables": "3"},
+        ),
+        (
+            {"action": "fill", "kind": "tpcc", "tables": 1, "table_size": 10_000, "scale": 5, "threads": 1},
+            {"script": "tpcc", "tables": "1", "scale": "5"},
+            {"action": "drop", "kind": "tpcc", "tables": "1"},
+        ),
+    ],
+    ids=["oltp", "bulk_insert", "tpcc"],
+)
+def test_the_list_leads_to_forms_that_load_remake_and_drop_all_of_a_sysbench_dataset(staff, made, loads, drops):
+    run = a_run(purpose="prepare", status=Status.SUCCEEDED, engine="sysbench", options=made)
+    Dataset.objects.create(cluster=a_cluster(), database="shop", engine="sysbench", scale=1, run=run)
+    text = unescape(staff.get(LIST).content.decode())
+    loading, remaking, dropping = re.findall(r'class="btn btn-sm" href="([^"]+)"', text)
+    form = staff.get(loading).context["form"]
+    assert (form["engine"].value(), form["database"].value(), {name: form[name].value() for name in loads}) == (
+        "sysbench",
+        "shop",
+        loads,
+    )
+    form = staff.get(remaking).context["form"]
+    said = {name: str(value) for name, value in made.items() if value}
+    assert {name: str(form[name].value()) for name in said} == said
+    answer = staff.get(dropping)
+    assert {name: answer.context["form"][name].value() for name in drops} == drops
+    assert "Drop the tables" in answer.content.decode()
 
 
 def test_the_list_takes_the_same_queries_for_one_and_three(staff):
