@@ -17,6 +17,7 @@ from tests.benchmarks.engines.pgbench import captured
 CAPTURED = {f"{path.parent.name}-{path.stem}": captured.read(path) for path in captured.paths()}
 WITH_PROGRESS = sorted(name for name, one in CAPTURED.items() if "progress: " in one.stderr)
 PRINTED = re.compile(rb"progress: ([0-9.]+) s, ([0-9.]+|-?nan) tps, lat ([0-9.]+|-?nan) ms stddev")
+NUMBER = re.compile(rb"[0-9]+\.?[0-9]*|\.[0-9]+")
 OPTIONS = {"initialize_steps": "dtgvp"}
 
 
@@ -30,7 +31,11 @@ def heard(chunks: list[bytes]) -> list[Progress]:
 def printed(stream: bytes) -> set[tuple[float, float | None]]:
     """(t, tps) of everything that looks like the beginning of a progress line, read by another way."""
     found = PRINTED.findall(stream)
-    return {(float(t), None if b"n" in tps else float(tps)) for t, tps, _ in found if t.count(b".") == 1}
+    return {
+        (float(t), None if b"n" in tps else float(tps))
+        for t, tps, _ in found
+        if NUMBER.fullmatch(t) and (b"n" in tps or NUMBER.fullmatch(tps))
+    }
 
 
 def cut(stream: bytes, places: list[int]) -> list[bytes]:
