@@ -61,7 +61,7 @@ def start(key: str | None, author: Any, body: Any, begin: Begin, kept_s: int = K
         if earlier := _awaited(held.run_id):
             return earlier, True
         if mine.since - held.since < WORKED_ON_S:
-            raise IllegalTransition("the first request with this Idempotency-Key is at work: ask again in a second")
+            raise IllegalTransition("the same request, sent before, is at work: ask again in a second")
     return _begin(name, held.run_id, begin)
 
 
@@ -99,7 +99,7 @@ def _held(name: str, mine: Claim, kept_s: int) -> Claim:
             if found := cache.get(name):
                 return Claim(*found)
     except (redis.RedisError, OSError) as error:
-        raise QueueDown("redis can't be reached, so the key can't be kept; nothing was saved: try again") from error
+        raise QueueDown("redis can't be reached, so no run can be started; nothing was saved: try again") from error
     raise IllegalTransition("other requests with this Idempotency-Key come and go: ask again in a second")
 
 
