@@ -11,7 +11,7 @@ import psycopg
 from django.core.exceptions import ImproperlyConfigured
 
 from benchmarks.errors import BenchmarksError
-from panel import env
+from panel import collecting, env
 from panel.quickstart import backing, page_files
 from panel.quickstart.account import AccountMissing
 from panel.quickstart.home import AlreadyRunning, Home
@@ -77,6 +77,7 @@ def start(home: Home, supervisor: Supervisor, steps: Steps, options: argparse.Na
 
     panel = Serving(home, supervisor, steps, web)
     demo = panel.bring_up(servers)
+    collecting.leave_out_what_there_is()
     return panel.experiment(demo) if options.once else panel.serve()
 
 
