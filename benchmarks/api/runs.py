@@ -1,6 +1,6 @@
 """The REST API of runs: start, watch, cancel, import."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -29,7 +29,7 @@ from benchmarks.api.serializers import (
     WaitingSerializer,
 )
 from benchmarks.errors import IllegalTransition, InvalidGenerators, InvalidOptions, InvalidTarget
-from benchmarks.history import annotating, importing
+from benchmarks.history import importing
 from benchmarks.models import Run, RunOutput, Sample, Status
 from benchmarks.models.runs import RunQuerySet
 from benchmarks.running import cancelling
@@ -69,14 +69,7 @@ def field_errors() -> Iterator[None]:
 
 def submit(asked: dict[str, Any], author: User, run_id: UUID | None = None) -> Run:
     """Queue what was asked for; the first run of it, under that id where one is given."""
-    runs = _submitted(asked, author, run_id)
-    for run in runs:
-        annotating.annotate(run, tags=asked["tags"])
-    return runs[0]
-
-
-def _submitted(asked: dict[str, Any], author: User, run_id: UUID | None) -> Sequence[Run]:
-    common = {name: asked[name] for name in ("options", "engine", "name", "confirm", "thresholds")}
+    common = {name: asked[name] for name in ("options", "engine", "name", "confirm", "thresholds", "tags")}
     common |= {"author": author, "run_id": run_id}
     common["place"] = Placement(asked["generators"], asked["alongside"])
     target = asked["target"]
@@ -84,11 +77,11 @@ def _submitted(asked: dict[str, Any], author: User, run_id: UUID | None) -> Sequ
         pool = targets.find(target).pool
         if pool is None:
             raise InvalidTarget({"pool": ["a pair compares a pool with its cluster: name the pool"]})
-        return submitting.submit_pair(pool, user=target.get("user") or "", **common)
+        return submitting.submit_pair(pool, user=target.get("user") or "", **common)[0]
     common |= {"target": target, "purpose": asked["purpose"]}
     if asked["repeat"] > 1:
-        return submitting.submit_series(asked["repeat"], **common)
-    return [submitting.submit(**common)]
+        return submitting.submit_series(asked["repeat"], **common)[0]
+    return submitting.submit(**common)
 
 
 class RunViewSet(

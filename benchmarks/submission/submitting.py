@@ -14,6 +14,7 @@ from redis.retry import Retry
 from benchmarks.conditions import guarding
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
 from benchmarks.errors import InvalidOptions, InvalidTarget, QueueDown
+from benchmarks.history import annotating
 from benchmarks.models import Purpose, Run
 from benchmarks.scripts import rights
 from benchmarks.servers import datasets, room, targets, versions
@@ -42,6 +43,7 @@ def submit(
     confirm: str = "",
     place: Placement = ANYWHERE,
     thresholds: Thresholds = (),
+    tags: Sequence[str] = (),
     run_id: uuid.UUID | None = None,
 ) -> Run:
     """A queued run against `{"pool": id, "user": role?}` or `{"cluster": id, "database": name, "user": role?}`.
@@ -53,6 +55,7 @@ def submit(
     aim, checked = _checked(target, options, engine, purpose, confirm, author=author, place=place)
     _require_queue()
     shared: dict[str, Any] = {"author": author, "purpose": purpose, "name": name, "group": group, "engine": engine}
+    shared["tags"] = tags
     return _enqueue(aim, checked, run_id, **shared, **place.fields(engine, purpose), thresholds=list(thresholds))
 
 
@@ -68,13 +71,14 @@ def submit_series(
     confirm: str = "",
     place: Placement = ANYWHERE,
     thresholds: Thresholds = (),
+    tags: Sequence[str] = (),
     run_id: uuid.UUID | None = None,
 ) -> list[Run]:
     """The same run `count` times, one after the other, as one group. Raises as `submit` does, for all or none."""
     aim, checked = _checked(target, options, engine, purpose, confirm, author=author, place=place)
     _require_queue()
     shared: dict[str, Any] = {"author": author, "purpose": purpose, "name": name, "engine": engine}
-    shared |= {"group": uuid.uuid4(), "thresholds": list(thresholds)} | place.fields(engine, purpose)
+    shared |= {"group": uuid.uuid4(), "thresholds": list(thresholds), "tags": tags} | place.fields(engine, purpose)
     with transaction.atomic():
         return [_enqueue(aim, checked, None if at else run_id, **shared) for at in range(count)]
 
@@ -90,6 +94,7 @@ def submit_pair(
     confirm: str = "",
     place: Placement = ANYWHERE,
     thresholds: Thresholds = (),
+    tags: Sequence[str] = (),
     run_id: uuid.UUID | None = None,
 ) -> tuple[Run, Run]:
     """Two runs of one group that follow each other: the pool's database directly, then through the pool.
@@ -103,7 +108,7 @@ def submit_pair(
     direct = Target(pooled.cluster, pooled.database, role=role)
     _require_queue()
     shared: dict[str, Any] = {"author": author, "purpose": Purpose.LOAD, "name": name, "engine": engine}
-    shared |= {"group": uuid.uuid4(), "thresholds": list(thresholds)} | place.fields(engine, Purpose.LOAD)
+    shared |= {"group": uuid.uuid4(), "thresholds": list(thresholds), "tags": tags} | place.fields(engine, Purpose.LOAD)
     with transaction.atomic():
         return _enqueue(direct, checked, run_id, **shared), _enqueue(pooled, checked, **shared)
 
@@ -145,10 +150,19 @@ def _checked(
     return aim, checked
 
 
-def _enqueue(aim: Target, options: dict[str, Any], run_id: uuid.UUID | None = None, *, name: str, **fields: Any) -> Run:
+def _enqueue(
+    aim: Target,
+    options: dict[str, Any],
+    run_id: uuid.UUID | None = None,
+    *,
+    name: str,
+    tags: Sequence[str],
+    **fields: Any,
+) -> Run:
     fields |= {"pk": run_id} if run_id else {}
     with transaction.atomic():
         run = Run.objects.enqueue(**aim.fields(), options=options, name=name[:NAME_CAP], **fields)
+        annotating.annotate(run, tags=tags)
         if run.is_spread:
             parting.make_parts(run)
         transaction.on_commit(partial(dispatching.dispatch_new, run))

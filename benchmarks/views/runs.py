@@ -19,7 +19,6 @@ from benchmarks.charts import sparklines
 from benchmarks.engines import DEFAULT_ENGINE, engine
 from benchmarks.errors import BenchmarksError, InvalidGenerators, InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.forms.runs import Route, RunForm, initial_of
-from benchmarks.history import annotating
 from benchmarks.latencies import sampling
 from benchmarks.models import Purpose, Run, ScriptVersion, Status, Validity
 from benchmarks.models.runs import Gate, RunQuerySet
@@ -104,6 +103,7 @@ def _start(form: RunForm, request: HttpRequest) -> tuple[Run | None, int]:
         "confirm": chosen["confirm"],
         "place": form.place,
         "thresholds": form.thresholds,
+        "tags": chosen["tags"],
     }
     try:
         begin = partial(_submitted, form, request.user, named)
@@ -125,17 +125,12 @@ def _once(request: HttpRequest, key: str | None, begin: once.Begin, within_s: in
 
 
 def _submitted(form: RunForm, author: Any, named: dict[str, Any], run_id: UUID | None = None) -> Run:
-    """The run that was asked for, or the first of a pair, with the tags that were typed."""
+    """The run that was asked for, or the first of a pair."""
     chosen = form.cleaned_data
     named = {**named, "author": author, "run_id": run_id}
-    runs: tuple[Run, ...]
     if chosen["route"] == Route.BOTH:
-        runs = submitting.submit_pair(chosen["pool"], chosen["options"], user=chosen["user"], **named)
-    else:
-        runs = (submitting.submit(target=form.target(), options=chosen["options"], **named),)
-    for run in runs:
-        annotating.annotate(run, tags=chosen["tags"])
-    return runs[0]
+        return submitting.submit_pair(chosen["pool"], chosen["options"], user=chosen["user"], **named)[0]
+    return submitting.submit(target=form.target(), options=chosen["options"], **named)
 
 
 def _initial(request: HttpRequest) -> dict[str, Any]:
@@ -236,7 +231,5 @@ def _again(old: Run, author: Any, run_id: UUID | None) -> Run:
     direct = {"cluster": str(old.cluster_id), "database": old.database, "user": old.role}
     target = {"pool": str(old.pool_id), "user": old.role} if old.pool_id else direct
     again = {"options": old.options, "engine": old.engine, "name": old.name, "thresholds": old.thresholds}
-    place = Placement(old.wanted_generators, old.alongside)
-    run = submitting.submit(target=target, author=author, run_id=run_id, place=place, **again)
-    annotating.annotate(run, tags=[tag.name for tag in old.tags.all()])
-    return run
+    again |= {"place": Placement(old.wanted_generators, old.alongside), "tags": [tag.name for tag in old.tags.all()]}
+    return submitting.submit(target=target, author=author, run_id=run_id, **again)

@@ -43,19 +43,21 @@ def protect(cluster: Cluster) -> None:
 
 @pytest.mark.usefixtures("in_this_process")
 def test_the_form_starts_a_direct_run_as_the_role_named(staff: Client, cluster: Cluster, dataset: str) -> None:
-    answer = staff.post(CREATE, direct(cluster, dataset, user=APP_ROLE, name="before tuning"))
+    answer = staff.post(CREATE, direct(cluster, dataset, user=APP_ROLE, name="before tuning", tags="pg16, old"))
     run = Run.objects.get(purpose=Purpose.LOAD)
     assert answer.url == f"/runs/{run.pk}/"  # type: ignore[attr-defined]
     assert (run.name, run.database, run.role, run.pool) == ("before tuning", dataset, APP_ROLE, None)
     assert (run.options["clients"], run.options["duration"], run.status) == (2, 2, Status.QUEUED)
+    assert [tag.name for tag in run.tags.all()] == ["old", "pg16"]
 
 
 def test_both_ways_start_two_runs_of_one_group(staff: Client, pool: Pool) -> None:
-    answer = staff.post(CREATE, {"route": "both", "pool": str(pool.pk), **OPTIONS})
+    answer = staff.post(CREATE, {"route": "both", "pool": str(pool.pk), "tags": "worth", **OPTIONS})
     first, second = Run.objects.filter(purpose=Purpose.LOAD).order_by("number")
     assert answer.url == f"/runs/{first.pk}/"  # type: ignore[attr-defined]
     assert (first.pool, second.pool) == (None, pool)
     assert first.group == second.group is not None
+    assert [tag.name for run in (first, second) for tag in run.tags.all()] == ["worth", "worth"]
     assert "Waits for" in staff.get(f"/runs/{second.pk}/").content.decode()
 
 
