@@ -213,6 +213,7 @@ CELERY_BEAT_SCHEDULE = {
     "check-everything": {"task": "pools.tasks.check_everything", "schedule": 60.0},
     "look-for-drift": {"task": "pools.tasks.look_for_drift", "schedule": 30.0, "options": {"expires": 30}},
     "apply-what-waits": {"task": "pools.tasks.apply_what_waits", "schedule": 5.0},
+    "catch-up": {"task": "pools.tasks.catch_up", "schedule": 10.0, "options": {"expires": 10}},
     "resume-paused-pools": {"task": "pools.tasks.resume_paused_pools", "schedule": 5.0},
     "reap-and-dispatch": {"task": "benchmarks.tasks.reap_and_dispatch", "schedule": 5.0},
     "ask-generators": {"task": "benchmarks.tasks.ask_generators", "schedule": 180.0, "options": {"expires": 180}},

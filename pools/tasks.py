@@ -43,6 +43,12 @@ def apply_what_waits() -> None:
 
 
 @shared_task
+def catch_up() -> None:
+    """Have processes of poolers that were busy at an apply read what it wrote."""
+    apply.catch_up_all()
+
+
+@shared_task
 def check_everything() -> None:
     """Look at every cluster and every pooler."""
     checking.check_all()

@@ -29,6 +29,7 @@ def password_field(help_text: str = "") -> serializers.CharField:
 
 
 OF_PROGRAM = "Of the program; null takes one away, and so does an empty text where it may not be meant (may_be_empty)"
+OF_CHILDREN = "Of a Pgpool-II: its children that were busy at the last apply and have not read its passwords yet"
 
 
 class NodeSerializer(serializers.ModelSerializer[ClusterNode]):
@@ -167,6 +168,7 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
     settings = serializers.DictField(required=False, help_text=OF_PROGRAM)
     user_settings = serializers.DictField(child=serializers.DictField(), required=False)
     needs_restart = WaitingSettingSerializer(many=True, read_only=True)
+    children_behind = serializers.IntegerField(source="behind", read_only=True, help_text=OF_CHILDREN)
     advisories = serializers.SerializerMethodField()
 
     class Meta:
@@ -188,6 +190,7 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
             "settings_state",
             "settings_reason",
             "needs_restart",
+            "children_behind",
             "advisories",
             "state",
             "server_version",

@@ -1,6 +1,7 @@
 """Poolers: running PgBouncers and Pgpool-IIs with their console login and configuration directory."""
 
 import uuid
+from collections.abc import Collection
 from datetime import timedelta
 
 from django.db import models
@@ -46,6 +47,7 @@ class Pooler(Server):
     settings_reason = models.TextField(default="", editable=False)
     needs_restart = models.JSONField(default=list, editable=False)  # [{"name", "live", "wanted"}]
     wish_cause = models.CharField(max_length=100, default="", editable=False)  # of what waits; see Revision.cause
+    children_behind = models.JSONField(default=list, editable=False)  # see `leave_behind`
     drift = models.JSONField(default=list, editable=False)  # [{"where": a file or "live", "what": sentence}]
     drift_seen_at = models.DateTimeField(null=True, editable=False)  # when the drift that stands was first seen
     files_looked_at = models.DateTimeField(null=True, editable=False)  # for drift, by a worker that has its folder
@@ -82,6 +84,16 @@ class Pooler(Server):
         mine = Pooler.objects.filter(pk=self.pk, apply_token=self.apply_token)
         mine.update(apply_token=None, apply_holder="", apply_lease_until=None)
         self.apply_token = None
+
+    def leave_behind(self, children: Collection[str]) -> None:
+        """Remember which processes of the program have not read the passwords of the last apply yet."""
+        self.children_behind = sorted(children)
+        Pooler.objects.filter(pk=self.pk).update(children_behind=self.children_behind)
+
+    @property
+    def behind(self) -> int:
+        """How many processes of the program have not read the passwords of the last apply yet."""
+        return len(self.children_behind)
 
     def mark(
         self, state: PoolerState, server_version: str = "", error: str = "", facts: dict[str, int] | None = None

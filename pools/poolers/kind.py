@@ -213,6 +213,9 @@ class Kind(Protocol):
     def open(self, pooler: Pooler) -> AbstractContextManager[Session]:
         """A session for an apply. Raises `PoolerUnreachable`."""
 
+    def catch_up(self, pooler: Pooler) -> None:
+        """Have what `Pooler.children_behind` names read the last apply. Raises `PoolerUnreachable`, `Rejected`."""
+
     def controls(self, pooler: Pooler) -> AbstractContextManager[Controls]:
         """The `verbs` over a login to its console. Raises `ConsoleRefused` where it has none, `PoolerUnreachable`."""
 

@@ -128,6 +128,9 @@ class PgBouncer:
         with console.open(pooler) as connection:
             yield PgBouncerSession(pooler, connection)
 
+    def catch_up(self, pooler: Pooler) -> None:
+        """Nothing: its one process reads all."""
+
     @contextmanager
     def controls(self, pooler: Pooler) -> Iterator[PgBouncerControls]:
         """PAUSE and its like over one console login."""

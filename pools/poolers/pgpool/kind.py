@@ -13,7 +13,7 @@ from pools.poolers.catalogue import Setting, Version
 from pools.poolers.controls import Column, Controls
 from pools.poolers.held import HeldServers
 from pools.poolers.kind import ConsoleSample, Problems
-from pools.poolers.pgpool import access, catalogue, draft, handmade, render, session, sql, verify
+from pools.poolers.pgpool import access, catalogue, children, draft, handmade, render, session, sql, verify
 from pools.poolers.pgpool.columns import COLUMNS
 from pools.poolers.pgpool.session import PgpoolSession
 
@@ -134,6 +134,10 @@ class Pgpool:
     def open(self, pooler: Pooler) -> Iterator[PgpoolSession]:
         """A session for an apply."""
         yield session.open(pooler, self.version_of)
+
+    def catch_up(self, pooler: Pooler) -> None:
+        """Those of its children that serve nobody any more."""
+        pooler.leave_behind(children.reload(pooler, pooler.children_behind))
 
     def controls(self, pooler: Pooler) -> AbstractContextManager[Controls]:
         """Refused: it has no console commands on a pool."""

@@ -1,4 +1,4 @@
-"""Pgpool-II's control port (PCP): reload, attach and detach, spoken directly, so that nothing need be installed.
+"""Pgpool-II's control port (PCP): reload, children, attach and detach, spoken directly, so nothing need be installed.
 
 A message is one byte for its kind, four for its length (themselves included), then the text, each word ended by
 a NUL. The login hashes the password as pcp.conf stores it with the user and a salt (src/libs/pcp/pcp.c).
@@ -9,6 +9,7 @@ import socket
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from panel.crypto import SealBroken
 from pools.errors import PoolerUnreachable
@@ -17,14 +18,32 @@ from pools.poolers.kind import Rejected
 
 TIMEOUT_S = 10
 LARGEST_BYTES = 1024 * 1024
-RELOAD, ATTACH, DETACH = b"Z", b"C", b"D"
+RELOAD, PROCESSES, ATTACH, DETACH = b"Z", b"P", b"C", b"D"
 HERE = b"l"  # this Pgpool-II only, not the whole watchdog cluster
+ALL = "0"  # children
+OF_CHILD, OVER = b"ProcessInfo", b"CommandComplete"  # of the messages that answer PROCESSES
+WAITS = b"Wait for connection"
 NOTICES = (b"N", b"n")
+
+
+@dataclass(frozen=True)
+class Child:
+    """A process that serves one client after the other: whether it waits for the next, after how many."""
+
+    waits: bool
+    served: int
 
 
 def reload_config(pooler: Pooler) -> None:
     """Have the program read its files again; nothing tells what it made of them. Raises `PoolerUnreachable`."""
     _command(pooler, RELOAD, HERE)
+
+
+def children(pooler: Pooler) -> dict[str, Child]:
+    """Each child by its process and start, which no later one has; takes none of them. Raises `PoolerUnreachable`."""
+    with _session(pooler) as line:
+        _send(line, PROCESSES, _words(ALL))
+        return dict(_children(pooler, line))
 
 
 def attach_node(pooler: Pooler, node: int) -> None:
@@ -52,6 +71,18 @@ def _command(pooler: Pooler, kind: bytes, text: bytes) -> None:
     with _session(pooler) as line:
         _send(line, kind, text)
         _expect(pooler, line, kind.lower())
+
+
+def _children(pooler: Pooler, line: socket.socket) -> Iterator[tuple[str, Child]]:
+    """Out of the messages with a word for each column of SHOW POOL_POOLS, several for one child."""
+    while True:
+        what, *words = _expect(pooler, line, PROCESSES.lower()).split(b"\0")
+        if what == OVER:
+            return
+        if what == OF_CHILD:
+            # "2026-11-22 18:55:27 (4:59 before process restarting)"
+            process, started, served, status = words[0], words[1].partition(b" (")[0], words[2], words[16]
+            yield _plain(process + b" of " + started), Child(status == WAITS, int(served))
 
 
 @contextmanager

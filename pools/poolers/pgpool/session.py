@@ -14,10 +14,10 @@ from pools.poolers import reaching, throwaway
 from pools.poolers.catalogue import Version
 from pools.poolers.kind import ClusterBusy, Draft, Files, Progress, Rejected
 from pools.poolers.pgbouncer.console import reason_of
-from pools.poolers.pgpool import backends, pcp, rehearsal, render, sql, verify
+from pools.poolers.pgpool import backends, children, pcp, rehearsal, render, sql, verify
 from pools.poolers.pgpool.catalogue import by_name
 from pools.poolers.pgpool.draft import ALL_FILES, Drafting
-from pools.poolers.pgpool.render import MAIN
+from pools.poolers.pgpool.render import MAIN, PASSWD
 from pools.revisions import files
 
 # a child takes a reload when it next waits for a client or a query
@@ -38,11 +38,13 @@ class PgpoolSession:
         self.known = by_name(version)
         self.pools: dict[UUID, Pool] = {}
         self.waiting: dict[str, tuple[str, str]] = {}  # for a restart: name → (live, written)
+        self.settled_passwords, self.new_passwords = "", False
 
     def draft(self, pools: Collection[Pool], settled: Mapping[str, str], trust_disk: bool) -> Draft:
         """Render the four files, and those that were uploaded."""
         disk = files.read(self.pooler.config_dir, list(ALL_FILES))
         self.pools = {pool.pk: pool for pool in pools}
+        self.settled_passwords = settled.get(PASSWD, "")
         return Drafting(self.pooler, self.version, self.live).draft(pools, disk, settled, trust_disk)
 
     def rehearse(self, draft: Draft, progress: Progress) -> None:
@@ -64,9 +66,12 @@ class PgpoolSession:
 
     def go_live(self, contents: Files, progress: Progress) -> None:
         """Write, have them read, and let queries go to backends that came with them."""
+        self.new_passwords |= _text(contents, PASSWD) != self.settled_passwords
         files.replace(self.pooler.config_dir, contents)
         pcp.reload_config(self.pooler)
         progress.renew()
+        if self.new_passwords:
+            self._have_them_read(progress)
         self._attach_new(contents, progress)
 
     def read_back(self, contents: Files) -> None:
@@ -92,6 +97,15 @@ class PgpoolSession:
     def restarts_needed(self) -> list[dict[str, str]]:
         """What the last read-back found to wait for a restart."""
         return [{"name": name, "live": live, "wanted": wanted} for name, (live, wanted) in self.waiting.items()]
+
+    def _have_them_read(self, progress: Progress) -> None:
+        """By each child that serves nobody; the others are left for beat."""
+        all_of_them = pcp.children(self.pooler).keys()
+        behind = children.reload(self.pooler, all_of_them)
+        self.pooler.leave_behind(behind)
+        if behind:
+            told = f"by {len(behind)} of {len(all_of_them)} children, which serve clients"
+            progress.step("passwords not read yet", f"{told}: they are told once they are free")
 
     def _late(self, expected: Mapping[str, str]) -> dict[str, tuple[str, str]]:
         """What the child that answers has otherwise and would take with a reload: name → (live, written)."""

@@ -37,6 +37,13 @@ def test_an_unreachable_pooler_is_saved_and_says_why(admin):
     assert Pooler.objects.get().admin_password == "console"
 
 
+def test_children_that_have_not_read_the_passwords_are_counted(admin):
+    pooler = make_pooler()
+    assert admin.get(url_of(pooler)).json()["children_behind"] == 0
+    pooler.leave_behind(["7 of 2026-11-22 18:55:27", "8 of 2026-11-22 18:55:27"])
+    assert admin.get(url_of(pooler)).json()["children_behind"] == 2
+
+
 @pytest.mark.parametrize(
     ("change", "field"),
     [

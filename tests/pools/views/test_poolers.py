@@ -228,3 +228,12 @@ def test_settings_that_are_refused_or_wait_for_a_restart_are_told(staff):
     page = staff.get(f"/poolers/{pooler.pk}/").content.decode()
     assert "Its settings are not live: rolled back" in page
     assert "1 setting waits for a restart" in page
+
+
+def test_the_page_tells_of_children_that_have_not_read_the_passwords(staff):
+    pooler = a_pooler(name="edge", port=1)
+    assert "new passwords" not in staff.get(f"/poolers/{pooler.pk}/").content.decode()
+    pooler.leave_behind(["7 of 2026-11-22 18:55:27"])
+    assert (
+        "1 of its children has not read the new passwords yet" in staff.get(f"/poolers/{pooler.pk}/").content.decode()
+    )
