@@ -22,6 +22,7 @@ RELOAD, PROCESSES, ATTACH, DETACH = b"Z", b"P", b"C", b"D"
 HERE = b"l"  # this Pgpool-II only, not the whole watchdog cluster
 ALL = "0"  # children
 OF_CHILD, OVER = b"ProcessInfo", b"CommandComplete"  # of the messages that answer PROCESSES
+USER_AND_DATABASE = 4  # of the words after the first three: they are the clients'
 WAITS = b"Wait for connection"
 NOTICES = (b"N", b"n")
 
@@ -31,7 +32,7 @@ class Child:
     """A process that serves one client after the other: whether it waits for the next, after how many."""
 
     waits: bool
-    served: int
+    served: str
 
 
 def reload_config(pooler: Pooler) -> None:
@@ -74,15 +75,15 @@ def _command(pooler: Pooler, kind: bytes, text: bytes) -> None:
 
 
 def _children(pooler: Pooler, line: socket.socket) -> Iterator[tuple[str, Child]]:
-    """Out of the messages with a word for each column of SHOW POOL_POOLS, several for one child."""
+    """Out of messages with a word for each column of SHOW POOL_POOLS, several for one child."""
     while True:
         what, *words = _expect(pooler, line, PROCESSES.lower()).split(b"\0")
         if what == OVER:
             return
         if what == OF_CHILD:
-            # "2026-11-22 18:55:27 (4:59 before process restarting)"
-            process, started, served, status = words[0], words[1].partition(b" (")[0], words[2], words[16]
-            yield _plain(process + b" of " + started), Child(status == WAITS, int(served))
+            process, started, served, *others = words  # the state is the 17th of 4.3; 4.6 and 4.7 have more after it
+            since = started.partition(b" (")[0]  # "2026-11-22 18:55:27 (4:59 before process restarting)"
+            yield _plain(process + b" of " + since), Child(WAITS in others[USER_AND_DATABASE:], _plain(served))
 
 
 @contextmanager
