@@ -30,6 +30,7 @@ QUICKLY = settings(
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # each step of a shrinking would wait for a login
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
+RESERVED = ("none", "public")  # PostgreSQL makes no such roles
 # they would end the sessions that look, or detach the only backend
 LEFT_ALONE = {"health_check_period", "reset_query_list", "client_idle_limit"}
 # without the separators and patterns of lists, which are another matter than quoting
@@ -127,7 +128,7 @@ def test_accepted_names_and_passwords_let_in(
     known: dict[str, Setting], own_pgpool: PgpoolServer, pgpool_pooler: Pooler, postgres: PostgresServer
 ) -> None:
     names = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=15)
-    names = names.filter(lambda name: len(name.encode()) <= 60 and not name.startswith("pg_"))
+    names = names.filter(lambda name: len(name.encode()) <= 60 and not name.startswith("pg_") and name not in RESERVED)
     secrets = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=124)
 
     @settings(QUICKLY, max_examples=max(10, EXAMPLES // 2))

@@ -119,7 +119,8 @@ def test_an_event_opens_under_load_and_closes_after_it(
     under_load.terminate()
     until(lambda: standing_after_a_look() == 0)
     event = Event.objects.get()
-    assert (event.subject_name, event.value) == ("web", 6 - POOL_SIZE)
+    assert event.subject_name == "web"
+    assert event.value in (3, 6 - POOL_SIZE)  # one of them may be between two of its transactions
     assert event.closed_at is not None
 
 

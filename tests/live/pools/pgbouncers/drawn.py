@@ -11,8 +11,9 @@ from pools.poolers.pgbouncer.catalogue import CATALOGUE
 CHARACTERS = st.characters(exclude_characters="\0\r\n\ufeff", exclude_categories=["Cs"])
 ODD = st.sampled_from(["'", '"', "''", "\\", "%", " ", ";", "#", "=", "é", "名", "%include x", "\t", "$1", "{}", "--"])
 TEXT = st.lists(CHARACTERS | ODD, min_size=1, max_size=20).map("".join)
+TAKEN = ("app", "postgres", "none", "public")  # by the servers at hand, and by PostgreSQL itself
 IDENTIFIERS = TEXT.filter(
-    lambda name: not names.identifier_problem(name) and not name.startswith("pg_") and name not in ("app", "postgres")
+    lambda name: not names.identifier_problem(name) and not name.startswith("pg_") and name not in TAKEN
 )
 PASSWORDS = (TEXT | st.integers(300, names.LONGEST_PASSWORD).map("p".__mul__)).filter(
     lambda one: not names.password_problem(one)
