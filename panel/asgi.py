@@ -2,13 +2,16 @@
 
 import os
 
+from django.conf import settings
 from django.core.asgi import get_asgi_application
 from django.urls import get_resolver
 
 from panel import collecting
+from panel.proxies import TrustedProxies
+from panel.request_deadlines import BodyDeadline
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "panel.settings")
 
-application = get_asgi_application()
+application = TrustedProxies(BodyDeadline(get_asgi_application()), settings.TRUSTED_PROXIES)
 get_resolver().check()  # imports every view; else the first request would
 collecting.leave_out_what_there_is()

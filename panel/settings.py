@@ -20,6 +20,7 @@ if not SECRET_KEY or not POOLDECK_KEYS:
     )
 ALLOWED_HOSTS = env.words("POOLDECK_ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.words("POOLDECK_TRUSTED_ORIGINS", [])
+TRUSTED_PROXIES = env.read("POOLDECK_TRUSTED_PROXIES", env.NOWHERE, env.networks)
 
 INSTALLED_APPS = [
     "django.contrib.auth",

@@ -116,7 +116,7 @@ def test_a_service_waited_for_in_health_tells_its_health(compose: dict[str, Any]
 
 def test_panel_services_run_the_programs_of_the_quickstart(compose: dict[str, Any], tmp_path: Path) -> None:
     commands = {name: compose["services"][name]["command"] for name in ("web", "worker", "beat")}
-    assert commands["web"][:2] == Web(tmp_path, 8000).argv[2:4] == ["uvicorn", "panel.asgi:application"]
+    assert commands["web"][:3] == ["python", *Web(tmp_path, 8000).argv[1:3]] == ["python", "-m", "panel.web_server"]
     assert commands["worker"][:4] == Worker(tmp_path).argv[2:6] == ["celery", "-A", "panel", "worker"]
     assert commands["beat"][:5] == Beat(tmp_path).argv[2:7]
     assert callable(import_string("panel.asgi.application"))

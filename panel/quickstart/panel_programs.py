@@ -14,7 +14,6 @@ from panel.quickstart.programs import Program, ProgramFailed
 from panel.quickstart.steps import Steps
 
 DEFAULT_PORT = 8000
-STREAMS_END_WITHIN_S = 2
 
 
 def take_port(asked: int | None, steps: Steps) -> socket.socket:
@@ -52,7 +51,7 @@ class PanelProgram(Program):
 
 
 class Web(PanelProgram):
-    """uvicorn on the loopback address, by a listener that is open already where one is handed over."""
+    """The web server on the loopback address, by a listener that is open already where one is handed over."""
 
     name = "web"
 
@@ -76,12 +75,10 @@ class Web(PanelProgram):
 
     @property
     def argv(self) -> list[str]:
-        """Open event streams are cut at the end; browsers come back by themselves."""
+        """The panel's own web server."""
         address = ["--host", LOOPBACK, "--port", str(self.port)]
         where = ["--fd", str(self.handed_over[0])] if self.handed_over else address
-        words = [*where, "--no-access-log", "--lifespan", "off"]
-        words += ["--timeout-graceful-shutdown", str(STREAMS_END_WITHIN_S)]
-        return [sys.executable, "-m", "uvicorn", "panel.asgi:application", *words]
+        return [sys.executable, "-m", "panel.web_server", *where]
 
     def is_ready(self) -> bool:
         """Whether /healthz/ready says 200: database, Redis and a worker answer too."""

@@ -51,7 +51,7 @@ class Web:
 
     def start(self) -> None:
         """Start it and wait until it answers."""
-        command = [sys.executable, "-m", "uvicorn", "panel.asgi:application", "--port", str(self.port)]
+        command = [sys.executable, "-m", "panel.web_server", "--port", str(self.port)]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log

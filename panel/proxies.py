@@ -1,0 +1,46 @@
+"""Whose word counts on where a request comes from: only that of the proxies that POOLDECK_TRUSTED_PROXIES names."""
+
+import logging
+from ipaddress import ip_address
+from typing import Any
+
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+
+from panel.env import Networks
+
+logger = logging.getLogger(__name__)
+LOOPBACK = ("127.0.0.1", "::1")
+FORWARDED_FOR = b"x-forwarded-for"
+
+
+class TrustedProxies:
+    """ASGI middleware: the client's address, which login limits and POOLDECK_METRICS_ALLOW judge by.
+
+    A trusted proxy's `X-Forwarded-For` and `X-Forwarded-Proto` are believed. Where loopback is not trusted, an address
+    that stands in the header of the very request was put there by the web server (uvicorn believes loopback unless
+    started with --no-proxy-headers), so whoever sent it chose it: such a request has no address.
+    """
+
+    def __init__(self, app: Any, trusted: Networks) -> None:
+        self._app = app
+        self._trusting = ProxyHeadersMiddleware(app, [str(network) for network in trusted]) if trusted else app
+        self._trusts_loopback = any(ip_address(here) in network for here in LOOPBACK for network in trusted)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Pass the request on with the address that may be believed."""
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)  # type: ignore[no-any-return]
+        if not self._trusts_loopback and _was_claimed(scope):
+            logger.warning(
+                "the web server took a client's address from X-Forwarded-For: start it with --no-proxy-headers, and "
+                "name your proxy in POOLDECK_TRUSTED_PROXIES"
+            )
+            scope = {**scope, "client": None}
+        await self._trusting(scope, receive, send)
+
+
+def _was_claimed(scope: Any) -> bool:
+    """Whether the client's address is one that its own header gives."""
+    claims = b",".join(value for name, value in scope["headers"] if name == FORWARDED_FOR).decode("latin-1")
+    host = (scope.get("client") or ("",))[0]
+    return bool(host) and host in [claim.strip().strip("[]") for claim in claims.split(",")]
