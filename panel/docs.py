@@ -19,6 +19,7 @@ class DocsView(SpectacularSwaggerSplitView):
     """Swagger UI from this server's own files; its script is a second request, so the panel's CSP holds."""
 
     permission_classes = [HasScope]
+    http_method_names = ["get", "head"]  # a page has no answer in JSON for OPTIONS
     template_name = "api/docs.html"
     url_name = "api-schema"
 

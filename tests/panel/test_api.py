@@ -8,7 +8,7 @@ from rest_framework.test import APIClient
 from benchmarks.errors import QueueDown
 from panel.api import handle_exception
 from pools.errors import InvalidValues, Stale
-from tests.callers import bearer, person
+from tests.callers import anonymous, bearer, person
 from tests.pools.api.conftest import make_cluster, make_pool, make_pooler
 
 pytestmark = pytest.mark.django_db
@@ -76,3 +76,22 @@ def test_an_address_that_is_not_there_is_json_under_the_api():
     assert answer.json()["detail"].startswith("there is nothing at /api/v1/nothing/")
     assert bearer().get("/api/v1/pools").headers["Location"] == "/api/v1/pools/"
     assert Client().get("/nothing/")["Content-Type"].startswith("text/html")
+
+
+@pytest.mark.parametrize("search", ["w " * 1000, "word " * 11, "x" * 201], ids=["1000 words", "11 words", "long"])
+def test_a_search_that_no_query_can_carry_is_bad_input(search: str):
+    answer = bearer("read").get("/api/v1/pools/", {"search": search})
+    assert (answer.status_code, list(answer.json())) == (400, ["search"])
+    assert "at most 10 words and 200 characters" in answer.json()["search"][0]
+
+
+def test_a_search_of_ten_words_is_answered():
+    assert bearer("read").get("/api/v1/pools/", {"search": "word " * 10}).status_code == 200
+
+
+@pytest.mark.parametrize("levels", [33, 900, 100_000])
+def test_a_body_nested_deeper_than_anything_needs_is_bad_input(levels: int):
+    body = b'{"name": ' + b"[" * levels + b"]" * levels + b"}"
+    answer = bearer().generic("POST", TOKENS, body, content_type="application/json")
+    assert (answer.status_code, list(answer.json())) == (400, ["detail"])
+    assert "deeper than 32 levels" in answer.json()["detail"]

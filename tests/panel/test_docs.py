@@ -46,3 +46,7 @@ def test_the_pages_carry_no_inline_script_or_style_and_keep_the_policy():
 def test_strangers_are_led_to_the_login_or_refused():
     assert anonymous().get("/api/docs/").headers["Location"] == "/login/?next=/api/docs/"
     assert anonymous().get("/api/schema/").status_code == 401
+
+
+def test_the_page_of_the_api_answers_get_alone():
+    assert bearer("read").options("/api/docs/").status_code == 405
