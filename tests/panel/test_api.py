@@ -95,3 +95,14 @@ def test_a_body_nested_deeper_than_anything_needs_is_bad_input(levels: int):
     answer = bearer().generic("POST", TOKENS, body, content_type="application/json")
     assert (answer.status_code, list(answer.json())) == (400, ["detail"])
     assert "deeper than 32 levels" in answer.json()["detail"]
+
+
+def test_no_answer_of_the_api_and_of_a_form_is_kept_by_a_cache():
+    answers = [bearer().get(TOKENS), bearer().post(TOKENS, BODY), anonymous().get(TOKENS)]
+    assert [answer.headers["Cache-Control"] for answer in answers] == ["no-store"] * 3
+    assert Client().post("/login/", {}).headers["Cache-Control"].find("no-store") >= 0
+
+
+def test_every_answer_turns_off_what_no_page_uses():
+    for address in ("/login/", "/healthz/live", TOKENS):
+        assert "camera=()" in Client().get(address).headers["Permissions-Policy"]
