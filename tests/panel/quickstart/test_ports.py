@@ -82,9 +82,9 @@ def test_the_panel_is_handed_the_listener_and_this_process_lets_go_of_it(
 
 def test_the_panel_listens_by_what_it_was_handed(tmp_path: Path) -> None:
     web = Web(tmp_path, 8000)
-    assert web.argv[6:8] == ["--port", "8000"]
+    assert web.argv[5:7] == ["--port", "8000"]
     web.handed_over = (7,)
-    assert web.argv[4:6] == ["--fd", "7"]
+    assert web.argv[3:5] == ["--fd", "7"]
     assert "--port" not in web.argv
 
 

@@ -1,0 +1,58 @@
+"""How failed logins and wrong tokens are limited: by name and address together, by address, and by name."""
+
+from typing import Any
+
+from axes.attempts import get_cool_off_threshold
+from axes.handlers.database import AxesDatabaseHandler
+from axes.helpers import get_client_username, get_failure_limit
+from axes.models import AccessAttempt, AccessLog
+from django.conf import settings
+from django.core.cache import cache
+from django.db.models import Sum
+from django.http import HttpRequest
+
+UNKNOWN = "unknown"  # of a request without an address, as through a Unix socket
+
+
+class LoginLimits(AxesDatabaseHandler):  # type: ignore[misc]  # axes carries no types
+    """Axes' limit for a name from an address, and two wider ones that changing the other of both does not evade.
+
+    A locked name still logs in from addresses that it has logged in from before: nobody can lock the owner out by
+    failing on purpose.
+    """
+
+    def get_failures(self, request: Any, credentials: Any = None) -> int:
+        """The failures that count against this login; at least the limit where a wider one is reached."""
+        own: int = super().get_failures(request, credentials)
+        if self._is_locked_widely(request, get_client_username(request, credentials)):
+            return max(own, get_failure_limit(request, credentials))
+        return own
+
+    def _is_locked_widely(self, request: Any, name: str | None) -> bool:
+        recent = AccessAttempt.objects.filter(attempt_time__gt=get_cool_off_threshold(request))
+        address = request.axes_ip_address
+        if _failures(recent.filter(ip_address=address)) >= settings.LOGIN_FAILURES_BY_ADDRESS:
+            return True
+        return (
+            _failures(recent.filter(username=name)) >= settings.LOGIN_FAILURES_BY_NAME
+            and not AccessLog.objects.filter(username=name, ip_address=address).exists()
+        )
+
+
+def _failures(attempts: Any) -> int:
+    return attempts.aggregate(total=Sum("failures_since_start"))["total"] or 0
+
+
+def wrong_token_wait_s(request: HttpRequest) -> int | None:
+    """Count a wrong token of this address: None while it may try again, else the seconds for which it is refused.
+
+    Right tokens are never refused by this: 256 random bits can't be guessed, so the limit spares the database and
+    the log, and an address that many share goes on working.
+    """
+    key = f"wrong-tokens:{request.META.get('REMOTE_ADDR') or UNKNOWN}"
+    cache.add(key, 0, settings.WRONG_TOKENS_WINDOW_S)
+    try:
+        count = cache.incr(key)
+    except ValueError:  # its window ended between both calls
+        return None
+    return settings.WRONG_TOKENS_WINDOW_S if count > settings.WRONG_TOKENS else None
