@@ -24,9 +24,8 @@ class LoginLimits(AxesDatabaseHandler):  # type: ignore[misc]  # axes carries no
     def get_failures(self, request: Any, credentials: Any = None) -> int:
         """The failures that count against this login; at least the limit where a wider one is reached."""
         own: int = super().get_failures(request, credentials)
-        if self._is_locked_widely(request, get_client_username(request, credentials)):
-            return max(own, get_failure_limit(request, credentials))
-        return own
+        limit: int = get_failure_limit(request, credentials)
+        return max(own, limit) if self._is_locked_widely(request, get_client_username(request, credentials)) else own
 
     def _is_locked_widely(self, request: Any, name: str | None) -> bool:
         recent = AccessAttempt.objects.filter(attempt_time__gt=get_cool_off_threshold(request))
