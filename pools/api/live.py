@@ -39,9 +39,9 @@ class PoolDoor(Door):
 
     @extend_schema(exclude=True)
     def get(self, request: Request, pk: UUID) -> Response:
-        """The caller's id, the pooler to look at, its kind, and the pool's name there; else 401, 403 or 404."""
+        """The pooler to look at, its kind, and the pool's name there; else 401, 403 or 404."""
         pool = get_object_or_404(Pool.objects.select_related("pooler").only("name", "pooler__kind"), pk=pk)
-        return Response((request.user.pk, pool.pooler_id, pool.pooler.kind, pool.name))
+        return Response((pool.pooler_id, pool.pooler.kind, pool.name))
 
 
 class PoolerDoor(Door):
@@ -49,9 +49,9 @@ class PoolerDoor(Door):
 
     @extend_schema(exclude=True)
     def get(self, request: Request, pk: UUID) -> Response:
-        """The caller's id, the pooler and its kind; else 401, 403 or 404."""
+        """The pooler and its kind; else 401, 403 or 404."""
         pooler = get_object_or_404(Pooler.objects.only("kind"), pk=pk)
-        return Response((request.user.pk, pk, pooler.kind, None))
+        return Response((pk, pooler.kind, None))
 
 
 _doors = {"pool": PoolDoor.as_view(), "pooler": PoolerDoor.as_view()}
@@ -73,12 +73,12 @@ async def _answer(request: HttpRequest, pk: UUID, door: Callable[..., Any]) -> H
     answer = await streams.knock(door, request, pk=pk)
     if answer.status_code != 200:
         return answer
-    user_id, pooler_id, kind, name = answer.data
+    pooler_id, kind, name = answer.data
 
     async def may_stay() -> bool:
         return (await streams.knock(door, request, pk=pk)).status_code == 200
 
-    return streams.serve(user_id, _stream(pooler_id, kind, name, may_stay), instead="history/")
+    return streams.serve(answer, _stream(pooler_id, kind, name, may_stay), instead="history/")
 
 
 async def _stream(

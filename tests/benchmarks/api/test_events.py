@@ -1,11 +1,13 @@
 """The event stream of a run: who may watch, what the database tells without Redis, and how it resumes."""
 
+import asyncio
 import json
 import uuid
 from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
+from django.contrib.auth.models import User
 from django.test import AsyncClient
 from django.utils import timezone
 
@@ -42,8 +44,8 @@ def url_of(run: Run) -> str:
     return f"/api/v1/runs/{run.pk}/events/"
 
 
-def bearer_header(*scopes: str) -> dict[str, str]:
-    return {"authorization": f"Bearer {ApiToken.objects.issue(person(), 'test', list(scopes))}"}
+def bearer_header(*scopes: str, user: User | None = None) -> dict[str, str]:
+    return {"authorization": f"Bearer {ApiToken.objects.issue(user or person(), 'test', list(scopes))}"}
 
 
 def watched(
@@ -149,6 +151,37 @@ def test_a_watcher_whose_token_is_revoked_is_sent_away_with_the_next_heartbeat(m
     assert parsed(state.strip())[2]["status"] == "queued"
     assert beat == ": still here\n\n" + state
     assert len(more) <= 1
+
+
+@pytest.mark.parametrize("ending", ["revoked_at", "expires_at", "inactive", "logged out"])
+def test_a_watcher_whose_login_ends_is_sent_away_before_any_heartbeat(ending, monkeypatch):
+    monkeypatch.setattr(events, "HEARTBEAT_S", 3600)
+    run, user = Run.objects.enqueue(), person()
+    client = AsyncClient()
+    if ending == "logged out":
+        client.force_login(user)
+    headers = {} if ending == "logged out" else bearer_header("read", user=user)
+
+    async def end() -> None:
+        if ending == "inactive":
+            await User.objects.filter(pk=user.pk).aupdate(is_active=False)
+        elif ending == "logged out":
+            await client.alogout()
+        else:
+            await ApiToken.objects.aupdate(**{ending: timezone.now()})
+
+    async def read() -> list[str]:
+        response = await client.get(url_of(run), headers=headers)
+        chunks = []
+        async with asyncio.timeout(60):
+            async for chunk in response.streaming_content:
+                chunks.append(chunk.decode())
+                if len(chunks) == 2:
+                    await end()
+        return chunks
+
+    first, state = async_to_sync(read)()
+    assert (first, parsed(state.strip())[2]["status"]) == ("retry: 1000\n\n", "queued")
 
 
 def test_beyond_the_cap_a_watcher_is_told_when_to_come_back_and_finds_room_later(settings):
