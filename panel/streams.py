@@ -20,7 +20,7 @@ from panel.accounts.credentials import Credential
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 COME_BACK_S = 5
-REVIEW_EVERY_S = 0.5
+REVIEW_EVERY_S = 0.9
 
 _open: dict[object, Credential] = {}  # a key for each stream → what it was opened with
 _ended: set[Credential] = set()  # of these, what holds no longer

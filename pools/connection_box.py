@@ -79,11 +79,16 @@ class Way:
 
 @dataclass(frozen=True)
 class Shown:
-    """What the viewer chose: the password shown or not, the endpoint, the format per endpoint and its framework."""
+    """What the viewer chose: the password shown or not, the endpoint, the format per endpoint and its framework.
+
+    `asks` for the viewer's own password before another is shown; `error` says why the one they gave did not do.
+    """
 
     reveal: bool = False
     way: str = ""
     formats: tuple[tuple[str, str], ...] = ()
+    asks: bool = False
+    error: str = ""
 
     @classmethod
     def chosen(cls, post: Mapping[str, str]) -> "Shown":
@@ -98,7 +103,7 @@ class ConnectionBox:
     def __init__(self, url: str, ways: list[Way], shown: Shown) -> None:
         self.url = url
         self.ways = {way.key: way for way in ways}
-        self.revealed = shown.reveal
+        self.revealed, self.asks, self.error = shown.reveal, shown.asks, shown.error
         self.endpoint = shown.way if shown.way in self.ways else ways[0].key
         self.shown_as = dict(shown.formats)
 

@@ -6,6 +6,7 @@ from django.contrib.auth.models import User
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
+from panel.accounts import confirmation
 from panel.accounts.models import ApiToken, Scope
 
 if TYPE_CHECKING:  # rest_framework.views imports this module, by DEFAULT_PERMISSION_CLASSES
@@ -37,7 +38,8 @@ def grantable(user: Any, token: Any = None) -> list[Scope]:
 class HasScope(BasePermission):
     """`read` for safe methods; for others the view's `write_scope` (default `admin`) or its `action_scopes[action]`.
 
-    `reveal=1`, which puts a password into an answer, asks for `admin` everywhere.
+    `reveal=1`, which puts a password into an answer, asks for `admin` everywhere, and in a browser's session for a
+    password given lately.
     """
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
@@ -49,13 +51,20 @@ class HasScope(BasePermission):
             self.message = f"this asks for the scope {scope}, which {request.user} does not hold: ask an admin"
         else:
             self.message = f"this asks for the scope {scope}, which the token lacks: make one with it at /tokens/"
-        return holds(request.user, request.auth, scope)
+        if not holds(request.user, request.auth, scope):
+            return False
+        self.message = "you gave your password more than 15 minutes ago: log in again, or use a token"
+        return not _reveals(request) or request.auth is not None or confirmation.is_recent(request._request)
 
     @staticmethod
     def scope_of(request: Request, view: "APIView") -> str:
         """The scope asked for by this method of this view."""
-        if request.query_params.get("reveal") == "1":
+        if _reveals(request):
             return Scope.ADMIN
         per_action: dict[str, str] = getattr(view, "action_scopes", {})
         default = Scope.READ if request.method in SAFE_METHODS else getattr(view, "write_scope", Scope.ADMIN)
         return per_action.get(getattr(view, "action", "") or "", default)
+
+
+def _reveals(request: Request) -> bool:
+    return request.query_params.get("reveal") == "1"

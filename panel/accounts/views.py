@@ -1,19 +1,35 @@
-"""Pages of the API tokens: list, create (the token is shown once), revoke."""
+"""The login, and pages of the API tokens: list, create (the token is shown once), revoke."""
 
 import uuid
 
 from django.contrib import messages
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.views import LoginView
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
+from panel.accounts import confirmation
 from panel.accounts.forms import TokenForm
 from panel.accounts.models import ApiToken
 from panel.accounts.permissions import person
 
 TOKENS_A_PAGE = 50
+
+
+class Login(LoginView):
+    """The login, which notes in the session when the password was given."""
+
+    template_name = "accounts/login.html"
+    redirect_authenticated_user = True
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        """Log in."""
+        answer = super().form_valid(form)
+        confirmation.note(self.request)
+        return answer
 
 
 def page_of_tokens(request: HttpRequest, form: TokenForm, made: str = "", status: int = 200) -> HttpResponse:

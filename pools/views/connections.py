@@ -2,17 +2,20 @@
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from panel.accounts import confirmation
 from pools.connection_box import ConnectionBox, Shown
 from pools.connection_strings import UnknownFormat
 
 logger = logging.getLogger(__name__)
 Record = TypeVar("Record", bound=Model)
+UNCONFIRMED = "you gave your password more than 15 minutes ago: choose Show password, which asks for it"
 
 
 def connection_answer(
@@ -21,15 +24,28 @@ def connection_answer(
     box_of: Callable[[Record, Shown], ConnectionBox],
     page: Callable[[HttpRequest, Record, Shown], HttpResponse],
 ) -> HttpResponse:
-    """One text to copy with its password (`as`), the box alone (htmx), or the page; showing a password is logged."""
+    """One text to copy with its password (`as`), the box alone (htmx), or the page; showing a password is logged.
+
+    A password is shown to whoever gave their own lately; else the box asks for it.
+    """
     shown, wanted = Shown.chosen(request.POST), request.POST.get("as")
-    if shown.reveal or wanted:
+    if (shown.reveal or wanted) and not _is_confirmed(request):
+        if wanted:
+            return HttpResponse(UNCONFIRMED, content_type="text/plain; charset=utf-8", status=403)
+        error = "That is not your password." if "password" in request.POST else ""
+        shown = replace(shown, reveal=False, asks=True, error=error)
+    elif shown.reveal or wanted:
         logger.info("the password of %s %s was shown to %s", record._meta.model_name, record.pk, request.user)
     if wanted:
         return _one_text(box_of(record, shown), shown.way, wanted)
     if request.htmx:  # type: ignore[attr-defined]  # the middleware adds it
         return render(request, "includes/connection_box.html", {"box": box_of(record, shown)})
     return page(request, record, shown)
+
+
+def _is_confirmed(request: HttpRequest) -> bool:
+    given = request.POST.get("password")
+    return confirmation.is_recent(request) or (given is not None and confirmation.confirm(request, given))
 
 
 def _one_text(box: ConnectionBox, way: str, as_: str) -> HttpResponse:

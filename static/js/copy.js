@@ -25,12 +25,12 @@
     }
   };
 
-  const tell = (button, done) => {
+  const tell = (button, done, why = "Not copied") => {
     const label = button.querySelector("[data-copy-label]");
     const before = button.dataset.copyBefore ?? label?.textContent ?? "";
     button.dataset.copyBefore = before;
     button.classList.toggle("pd-copied", done);
-    if (label) label.textContent = done ? "Copied" : "Not copied";
+    if (label) label.textContent = done ? "Copied" : why;
     clearTimeout(Number(button.dataset.copyTimer));
     button.dataset.copyTimer = setTimeout(() => {
       button.classList.remove("pd-copied");
@@ -43,6 +43,7 @@
     const body = new URLSearchParams(button.dataset.copyBody ?? "");
     const answer = await fetch(button.dataset.copyPost, { method: "POST", headers, body });
     if (answer.redirected) window.location.reload(); // the session has ended
+    if (answer.status === 403) throw new Error("Show the password first", { cause: "unconfirmed" });
     if (!answer.ok || answer.redirected) throw new Error(`the panel answered ${answer.status}`);
     return answer.text();
   };
@@ -59,8 +60,8 @@
     event.preventDefault();
     try {
       tell(button, await copy(await textOf(button)));
-    } catch {
-      tell(button, false);
+    } catch (error) {
+      tell(button, false, error.cause === "unconfirmed" ? error.message : undefined);
     }
   });
 })();

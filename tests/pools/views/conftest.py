@@ -1,15 +1,21 @@
 """What the tests of the pages of clusters, poolers and pools share."""
 
+import time
+
 import pytest
 from django.test import Client
 
+from panel.accounts import confirmation
 from tests import callers
 
 
 @pytest.fixture
 def staff(db: None, client: Client) -> Client:
-    """A browser in which staff is logged in."""
+    """A browser in which staff has just logged in."""
     client.force_login(callers.person())
+    session = client.session
+    session[confirmation.CONFIRMED_AT] = time.time()
+    session.save()
     return client
 
 

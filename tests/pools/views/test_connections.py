@@ -3,9 +3,14 @@
 import re
 
 import pytest
+from django.test import Client
 
 from pools import connection_box, connection_strings
+from tests.callers import bearer, person
 from tests.pools.records import a_cluster, a_pool, a_pooler, know_password
+
+OWN = "correct horse battery"  # the tests' own
+HTMX = {"HX-Request": "true"}
 
 
 @pytest.fixture
@@ -59,3 +64,55 @@ def test_a_standby_is_offered_beside_the_primary_once_one_is_known(staff, pool):
         page = staff.get(url).content.decode()
         assert 'data-connection-text="standby-uri"' in page
         assert "@standby.example:5433/" in page
+
+
+@pytest.fixture
+def long_ago(db) -> Client:
+    """Staff whose session is older than 15 minutes."""
+    client = Client()
+    client.force_login(person("ann", password=OWN))
+    return client
+
+
+def test_a_password_is_shown_after_the_viewers_own_was_given_again(long_ago, pool):
+    url = f"/pools/{pool.pk}/connection/"
+    asking = long_ago.post(url, {"reveal": "1"}, headers=HTMX).content.decode()
+    wrong = long_ago.post(url, {"reveal": "1", "password": "guess"}, headers=HTMX).content.decode()
+    assert all('name="password"' in page and "role-secret" not in page for page in (asking, wrong))
+    assert ("That is not your password." in asking, "That is not your password." in wrong) == (False, True)
+    assert "role-secret" in long_ago.post(url, {"reveal": "1", "password": OWN}, headers=HTMX).content.decode()
+    assert "role-secret" in long_ago.post(url, {"reveal": "1"}, headers=HTMX).content.decode()
+
+
+def test_the_page_asks_without_javascript_too(long_ago, pool):
+    page = long_ago.post(f"/pools/{pool.pk}/connection/", {"reveal": "1"}).content.decode()
+    assert "<html" in page
+    assert 'name="password"' in page
+
+
+def test_guesses_at_the_viewers_password_are_locked_out_as_the_login_is(long_ago, pool, settings):
+    settings.AXES_FAILURE_LIMIT = 2
+    url = f"/pools/{pool.pk}/connection/"
+    guesses = [long_ago.post(url, {"reveal": "1", "password": "guess"}).status_code for _ in range(2)]
+    assert guesses == [200, 429]
+    assert long_ago.post(url, {"reveal": "1", "password": OWN}).status_code == 429
+
+
+def test_no_text_with_a_password_is_copied_from_an_old_session(long_ago, pool):
+    answer = long_ago.post(f"/pools/{pool.pk}/connection/", {"as": "uri", "endpoint": "pooled"})
+    assert (answer.status_code, "role-secret" in answer.content.decode()) == (403, False)
+
+
+def test_the_api_reveals_to_an_old_session_nothing_and_to_a_token_what_it_may(long_ago, pool):
+    url = f"/api/v1/pools/{pool.pk}/connection/"
+    refused = long_ago.get(url, {"reveal": "1"})
+    assert (refused.status_code, "15 minutes" in refused.json()["detail"]) == (403, True)
+    assert long_ago.get(url).status_code == 200
+    assert "role-secret" in bearer().get(url, {"reveal": "1"}).json()["text"]
+
+
+def test_logging_in_counts_as_giving_the_password(pool):
+    client = Client()
+    person("ann", password=OWN)
+    client.post("/login/", {"username": "ann", "password": OWN})
+    assert "role-secret" in client.post(f"/pools/{pool.pk}/connection/", {"reveal": "1"}).content.decode()

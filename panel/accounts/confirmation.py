@@ -1,0 +1,28 @@
+"""Whether whoever holds a session gave their password lately: asked before a stored password is shown."""
+
+import time
+
+from django.contrib.auth import authenticate
+from django.http import HttpRequest
+
+CONFIRMED_AT = "password_confirmed_at"
+HOLDS_FOR_S = 15 * 60
+
+
+def note(request: HttpRequest) -> None:
+    """Remember with the session that its user's password was just given."""
+    request.session[CONFIRMED_AT] = time.time()
+
+
+def is_recent(request: HttpRequest) -> bool:
+    """Whether that was within the last `HOLDS_FOR_S`."""
+    confirmed_at: float = request.session.get(CONFIRMED_AT, 0.0)
+    return 0 <= time.time() - confirmed_at < HOLDS_FOR_S
+
+
+def confirm(request: HttpRequest, password: str) -> bool:
+    """Check the password of the session's user, under the limits of the login; remember it where it is right."""
+    if authenticate(request, username=request.user.get_username(), password=password) != request.user:
+        return False
+    note(request)
+    return True
