@@ -4,6 +4,7 @@ from django.urls import URLPattern, URLResolver, path
 from rest_framework.routers import SimpleRouter
 
 from benchmarks.api.ceilings import CeilingViewSet
+from benchmarks.api.comparisons import comparisons
 from benchmarks.api.engines import EngineViewSet
 from benchmarks.api.events import run_events
 from benchmarks.api.generators import GeneratorViewSet
@@ -19,6 +20,7 @@ router.register("ceilings", CeilingViewSet, basename="api-ceiling")
 router.register("engines", EngineViewSet, basename="api-engine")
 router.register("generators", GeneratorViewSet, basename="api-generator")
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("comparisons/", comparisons, name="api-comparisons"),
     path("runs/<uuid:pk>/events/", run_events, name="api-run-events"),
     *router.urls,
 ]

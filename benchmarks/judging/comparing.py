@@ -1,5 +1,6 @@
-"""Runs side by side: each figure's ratio to the first run's, in words that claim no more than single runs can show."""
+"""What runs are compared by: the figures of a summary, and the settings in which runs differ; pure."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,11 +9,10 @@ from typing import Any
 from benchmarks.engines.pgbench import scripts
 
 PROGRAM = "load program"
-NOISE = 0.08  # what bare pgbench varies by from run to run on one machine
-NOISE_STATEMENT = (
-    "On one machine bare pgbench varies about ±8 % from run to run: "
-    "a difference within that from single runs is noise, not a result."
-)
+SEEDS = frozenset({"random_seed"})  # repeats may each have their own
+PER_PERCENTILE = 100  # latencies that must lie above a percentile for it to be judged: 10,000 in all for a p99
+_PERCENTILE = re.compile(r"_p(\d+(?:_\d+)?)_ms$")
+IDLE_SHARE = 0.10  # clients at work are told beside the number asked for where they differ by so much
 
 
 class Direction(StrEnum):
@@ -20,15 +20,6 @@ class Direction(StrEnum):
 
     UP = "up"
     DOWN = "down"
-    NONE = "none"
-
-
-class Tone(StrEnum):
-    """How a ratio reads: beyond the noise for better or worse, within it, or not to be compared."""
-
-    BETTER = "better"
-    WORSE = "worse"
-    NOISE = "noise"
     NONE = "none"
 
 
@@ -40,6 +31,18 @@ class Metric:
     label: str
     unit: str
     direction: Direction
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether one can be faster by it: rates and times are, counts are not."""
+        return bool(self.unit)
+
+    @property
+    def samples_needed(self) -> int:
+        """How many latencies have to be logged for it to be judged; 0 of what is no percentile."""
+        found = _PERCENTILE.search(self.key)
+        share = float(found[1].replace("_", ".")) / 100 if found else 0.0
+        return round(PER_PERCENTILE / (1 - share)) if found else 0
 
 
 METRICS = (
@@ -72,126 +75,52 @@ METRICS = (
 )
 
 
-@dataclass(frozen=True)
-class Subject:
-    """A run as the comparison sees it; `valid` says whether its figures may be compared, None not known yet."""
-
-    label: str
-    valid: bool | None
-    summary: Mapping[str, float | None]
-    options: Mapping[str, Any]
-    server_version: str = ""
-    engine: str = ""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One figure; `ratio` is to the first run, None for the first itself and where either value is missing or zero."""
-
-    value: float | None
-    ratio: float | None
-    tone: Tone
-
-
-@dataclass(frozen=True)
-class Row:
-    """One metric over all runs."""
-
-    metric: Metric
-    cells: tuple[Cell, ...]
+BY_KEY = {metric.key: metric for metric in METRICS}
+JUDGED = tuple(metric.key for metric in METRICS if metric.is_judged)
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A setting in which the runs are not alike, so that their figures answer different questions."""
+    """A setting in which the arms are not alike, so that their figures answer different questions."""
 
     name: str
     values: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """What the page shows: rows of figures, one sentence per further run, and what was not the same."""
+def settings_in_words(options: Mapping[str, Any], engine: str, server_version: str) -> dict[str, Any]:
+    """What makes a configuration, by name: options as they can be told, the load program, the server's version.
 
-    rows: tuple[Row, ...]
-    verdicts: tuple[str, ...]
-    differences: tuple[Difference, ...]
-
-
-def compare(subjects: Sequence[Subject]) -> Comparison:
-    """Compare two or more runs with the first; metrics that no run printed are left out."""
-    rows = tuple(_row(metric, subjects) for metric in METRICS if _anyone_has(metric, subjects))
-    verdicts = tuple(_verdict(subjects[0], subject) for subject in subjects[1:])
-    return Comparison(rows, verdicts, differences(subjects))
+    Scripts are told by their names, without their texts, and variables one after the other.
+    """
+    told = {name: value for name, value in options.items() if name not in SEEDS}
+    if told.get("scripts"):
+        told |= {"builtin": None, "scripts": scripts.in_words(told)}
+    if told.get("variables"):
+        told["variables"] = ", ".join(f"{name} = {value!r}" for name, value in told["variables"].items())
+    return {**told, PROGRAM: engine, "server version": server_version}
 
 
-def tone_of(ratio: float | None, direction: Direction) -> Tone:
-    """Whether a ratio is better, worse or within the noise, whose band is the same both ways (1/1.08 … 1.08)."""
-    if ratio is None or direction is Direction.NONE:
-        return Tone.NONE
-    if 1 / (1 + NOISE) <= ratio <= 1 + NOISE:
-        return Tone.NOISE
-    return Tone.BETTER if (ratio > 1) == (direction is Direction.UP) else Tone.WORSE
-
-
-def differences(subjects: Sequence[Subject]) -> tuple[Difference, ...]:
-    """The load program first, then options and server versions that are not the same in all runs, by name."""
-    described = [
-        {**_in_words(subject.options), PROGRAM: subject.engine, "server version": subject.server_version}
-        for subject in subjects
-    ]
+def differences(described: Sequence[Mapping[str, Any]]) -> tuple[Difference, ...]:
+    """The load program first, then whatever is not the same in all, by name."""
     names = sorted({name for one in described for name in one}, key=lambda name: (name != PROGRAM, name))
     every = (Difference(name, tuple(_text(one.get(name)) for one in described)) for name in names)
     return tuple(difference for difference in every if len(set(difference.values)) > 1)
 
 
-def _in_words(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as they can be told: scripts by their names, without their texts, and variables one after the other."""
-    told = dict(options)
-    if told.get("scripts"):
-        told |= {"builtin": None, "scripts": scripts.in_words(told)}
-    if told.get("variables"):
-        told["variables"] = ", ".join(f"{name} = {value!r}" for name, value in told["variables"].items())
-    return told
+def clients_asked(options: Mapping[str, Any]) -> float | None:
+    """The workers that a load was asked for: clients, an HTTP load's concurrency, else sysbench's threads."""
+    return options.get("clients") or options.get("concurrency") or options.get("threads")
 
 
-def _anyone_has(metric: Metric, subjects: Sequence[Subject]) -> bool:
-    return any(subject.summary.get(metric.key) is not None for subject in subjects)
+def idle_clients(options: Mapping[str, Any], summary: Mapping[str, Any]) -> tuple[float, float] | None:
+    """(at work, asked) where Little's law (tps × latency) finds another number of clients at work than was asked for.
 
-
-def _row(metric: Metric, subjects: Sequence[Subject]) -> Row:
-    return Row(metric, tuple(_cell(metric, subjects[0], subject) for subject in subjects))
-
-
-def _cell(metric: Metric, first: Subject, subject: Subject) -> Cell:
-    value = subject.summary.get(metric.key)
-    ratio = None if subject is first else _ratio(value, first.summary.get(metric.key))
-    comparable = bool(first.valid and subject.valid)
-    return Cell(value, ratio, tone_of(ratio, metric.direction) if comparable else Tone.NONE)
-
-
-def _ratio(value: float | None, base: float | None) -> float | None:
-    return value / base if value is not None and base else None
-
-
-def _verdict(first: Subject, subject: Subject) -> str:
-    for one in (first, subject):
-        if one.valid is None:
-            return f"{subject.label} is not compared with {first.label} yet: {one.label} has not ended."
-        if not one.valid:
-            return f"{subject.label} is not compared with {first.label}: {one.label} is not valid."
-    ratio = _ratio(subject.summary.get("tps"), first.summary.get("tps"))
-    if ratio is None:
-        return f"{subject.label} is not compared with {first.label}: a throughput above 0 is missing."
-    if tone_of(ratio, Direction.UP) is Tone.NOISE:
-        return (
-            f"No difference shown between {subject.label} and {first.label}: ×{ratio:.2f} is within the ±8 % of noise."
-        )
-    way = "more" if ratio > 1 else "less"
-    return (
-        f"{subject.label} carried {way} than {first.label}: ×{ratio:.2f} the throughput, "
-        "beyond the ±8 % of noise. One run each: repeat both before relying on the number."
-    )
+    Under a rate clients wait on purpose: there it is no finding, and None too.
+    """
+    asked, busy = clients_asked(options), summary.get("effective_clients")
+    if not asked or busy is None or options.get("rate") or abs(busy - asked) < IDLE_SHARE * asked:
+        return None
+    return busy, asked
 
 
 def _text(value: object) -> str:

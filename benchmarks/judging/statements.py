@@ -1,12 +1,12 @@
-"""The statement tables (-r) of runs side by side: each statement's latency with its ratio to the first run's; pure."""
+"""The statement tables (-r) of runs side by side: each statement's latency with its ratio to the first run's; pure.
+
+Figures only: of single runs nothing is said to be better or worse.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.judging.comparing import Direction, Tone, tone_of
-
-ROUNDED_MS = 0.0005  # pgbench prints three digits of a millisecond
 Key = tuple[int, str, int]  # script, statement, and the how manieth time it stands there
 
 
@@ -17,7 +17,6 @@ class StatementCell:
     latency_ms: float | None = None
     more_ms: float | None = None  # than in the first run
     ratio: float | None = None
-    tone: Tone = Tone.NONE
     failures: int | None = None
     retries: int | None = None
 
@@ -31,11 +30,11 @@ class StatementRow:
     cells: tuple[StatementCell, ...]
 
 
-def compare(tables: Sequence[Sequence[Mapping[str, Any]]], *, comparable: bool) -> list[StatementRow]:
-    """Rows in the order in which the statements are met; `comparable` is whether the runs' figures may be compared."""
+def compare(tables: Sequence[Sequence[Mapping[str, Any]]]) -> list[StatementRow]:
+    """Rows in the order in which the statements are met."""
     keyed = [_keyed(table) for table in tables]
     keys = dict.fromkeys(key for table in keyed for key in table)
-    return [_row(key, keyed, comparable) for key in keys]
+    return [_row(key, keyed) for key in keys]
 
 
 def _keyed(table: Sequence[Mapping[str, Any]]) -> dict[Key, Mapping[str, Any]]:
@@ -48,25 +47,16 @@ def _keyed(table: Sequence[Mapping[str, Any]]) -> dict[Key, Mapping[str, Any]]:
     return found
 
 
-def _row(key: Key, tables: Sequence[dict[Key, Mapping[str, Any]]], comparable: bool) -> StatementRow:
+def _row(key: Key, tables: Sequence[dict[Key, Mapping[str, Any]]]) -> StatementRow:
     first = tables[0].get(key, {}).get("latency_ms")
-    cells = [_cell(table.get(key), None if table is tables[0] else first, comparable) for table in tables]
+    cells = [_cell(table.get(key), None if table is tables[0] else first) for table in tables]
     return StatementRow(key[0], key[1], tuple(cells))
 
 
-def _cell(row: Mapping[str, Any] | None, base_ms: float | None, comparable: bool) -> StatementCell:
+def _cell(row: Mapping[str, Any] | None, base_ms: float | None) -> StatementCell:
     if row is None:
         return StatementCell()
     latency_ms: float | None = row.get("latency_ms")
     more_ms = None if base_ms is None or latency_ms is None else round(latency_ms - base_ms, 3)
     ratio = latency_ms / base_ms if base_ms and latency_ms is not None else None
-    tone = tone_of(ratio, Direction.DOWN) if comparable else Tone.NONE
-    if tone in (Tone.BETTER, Tone.WORSE) and _may_be_rounding(base_ms or 0.0, latency_ms or 0.0):
-        tone = Tone.NOISE
-    return StatementCell(latency_ms, more_ms, ratio, tone, row.get("failures"), row.get("retries"))
-
-
-def _may_be_rounding(base_ms: float, latency_ms: float) -> bool:
-    """Whether what was rounded away could be all of the difference: \\set rows take a few thousandths of a ms."""
-    low, high = sorted((base_ms, latency_ms))
-    return tone_of((high - ROUNDED_MS) / (low + ROUNDED_MS), Direction.DOWN) is not Tone.WORSE
+    return StatementCell(latency_ms, more_ms, ratio, row.get("failures"), row.get("retries"))

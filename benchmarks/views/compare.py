@@ -1,4 +1,4 @@
-"""Two or more runs side by side: one clock for their charts, ratios to the first, and what may be said of them."""
+"""Runs side by side: repeats as arms, one clock for their charts, and what may be said of them."""
 
 from typing import Any
 
@@ -7,57 +7,77 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from benchmarks.charts import charting
-from benchmarks.judging import comparing, statements
-from benchmarks.judging.comparing import Subject
+from benchmarks.history import comparisons
+from benchmarks.judging import arms, statements
+from benchmarks.judging.arms import Arm, Comparison
 from benchmarks.latencies import showing
 from benchmarks.models import Purpose, Run, Validity
 from benchmarks.views.ids import id_of
 
-AT_MOST = 6  # as many as there are colours to tell lines apart
+COLOURS = 8  # the first arms have one each
 
 
 @require_safe
 def run_compare(request: HttpRequest) -> HttpResponse:
-    """The runs named by `run`; the first, or with `oldest=first` the oldest, is what the others are measured by."""
-    runs = _chosen(request.GET.getlist("run"))
+    """The runs named by `run`, or those of a `group`; the arm of the first is what the others are measured by.
+
+    With `oldest=first` it is that of the oldest, with `baseline` that of this key.
+    """
+    group = id_of(request.GET.get("group", ""))
+    named = [key for text in request.GET.getlist("run") if (key := id_of(text))]
+    runs = comparisons.of_group(group) if group else comparisons.chosen(named)
     if request.GET.get("oldest") == "first":
         runs.sort(key=lambda run: run.number)
     if len(runs) < 2:
-        recent = Run.objects.wholes().filter(purpose__in=[Purpose.LOAD, Purpose.IMPORT], validity=Validity.VALID)
+        recent = Run.objects.wholes().filter(purpose__in=[Purpose.LOAD, Purpose.IMPORT]).exclude(validity="")
         choose: dict[str, Any] = {"recent": recent.select_related("cluster", "pool")[:20], "chosen": runs}
         return render(request, "benchmarks/run_compare_choose.html", choose)
-    compared = comparing.compare([_subject(run) for run in runs])
-    context: dict[str, Any] = {
+    return render(request, "benchmarks/run_compare.html", _shown(request, runs))
+
+
+def _shown(request: HttpRequest, runs: list[Run]) -> dict[str, Any]:
+    found = _compared(runs, request.GET.get("baseline", ""))
+    by_id = {str(run.pk): run for run in runs}
+    asked = request.GET.copy()
+    asked.pop("baseline", None)
+    return {
         "runs": runs,
         "going_on": [run for run in runs if not run.is_final],
-        "compared": compared,
-        "noise": comparing.NOISE_STATEMENT,
-        "statements": statements.compare([run.statements for run in runs], comparable=all(map(_is_valid, runs))),
+        "compared": found,
+        "arms": [_arm_shown(found, at, by_id) for at in range(len(found.arms))],
+        "asked": asked.urlencode(),
+        "download": ",".join(by_id),
+        "statements": statements.compare([run.statements for run in runs]),
         "repeated": showing.repeated(runs),
         "courses": [
-            {"label": _label(run), "valid": _is_valid(run) or not run.is_final, **charting.progress(run)}
-            for run in runs
+            _course(by_id[run.id], at, arm) for at, arm in enumerate(found.arms) for run in arm.runs if run.id in by_id
         ],
     }
-    return render(request, "benchmarks/run_compare.html", context)
 
 
-def _chosen(ids: list[str]) -> list[Run]:
-    """The runs there are, in the order asked for, each once."""
-    wanted = list(dict.fromkeys(key for text in ids if (key := id_of(text))))[:AT_MOST]
-    found = Run.objects.select_related("cluster", "pool").in_bulk(wanted)
-    return [found[key] for key in wanted if key in found]
+def _compared(runs: list[Run], baseline: str) -> Comparison:
+    """With a baseline that is none here, as though none were named: it came from an address."""
+    try:
+        return comparisons.compare(runs, baseline=baseline)
+    except KeyError:
+        return comparisons.compare(runs)
 
 
-def _subject(run: Run) -> Subject:
-    summary = run.summary or charting.partial_summary(run)
-    valid = _is_valid(run) if run.is_final else None
-    return Subject(_label(run), valid, summary, run.options, run.server_version, run.engine)
+def _arm_shown(found: Comparison, at: int, by_id: dict[str, Run]) -> dict[str, Any]:
+    arm, figure = found.arms[at], found.figures[at]
+    return {
+        "arm": arm,
+        "colour": at % COLOURS + 1,
+        "figure": figure,
+        "verdict": arms.verdict_of(found, arm, figure),
+        "at_work": arm.at_work,
+        "runs": [(by_id[run.id], run) for run in arm.runs],
+    }
 
 
-def _is_valid(run: Run) -> bool:
-    return run.validity == Validity.VALID
-
-
-def _label(run: Run) -> str:
-    return f"run {run.number} ({run.way})"
+def _course(run: Run, at: int, arm: Arm) -> dict[str, Any]:
+    """A run's line: in the colour of its arm, with the means of the whole run for the legend."""
+    valid = run.validity == Validity.VALID or not run.is_final
+    means = {"tps": run.summary.get("tps"), "latency_ms": run.summary.get("latency_avg_ms")}
+    label = f"{arm.label}, run {run.number}"
+    return {"label": label, "valid": valid, "colour": at % COLOURS + 1, "means": means, **charting.progress(run)}

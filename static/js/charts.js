@@ -172,16 +172,24 @@ class TimeChart {
     return thinned(within(series.rows, this.stack.range), room, value);
   }
 
-  /** Write the figures at the crosshair, or the latest, beside the legend's names. */
+  /** Write the figures at the crosshair, else a series' `mean()` where it has one, else the latest, beside the legend's names. */
   readOut(redraw = true) {
     const { cursor } = this.stack;
     this.series.forEach((one, index) => {
+      const mean = cursor === null ? one.mean?.() : null;
+      if (mean != null) return this.nameMean(index, mean);
       const row = cursor === null ? one.rows[one.rows.length - 1] : nearest(one.rows, cursor);
       const value = row ? one.value(row) : null;
       this.legend[index].textContent = rounded(value);
       this.legend[index].title = row ? `${exact(value, one.unit)} at ${this.stack.moment(row.t)}` : "";
     });
     if (redraw) this.chart.draw();
+  }
+
+  /** A run that has ended is told by what it reached as a whole, not by its last interval. */
+  nameMean(index, mean) {
+    this.legend[index].textContent = rounded(mean);
+    this.legend[index].title = `${exact(mean, this.series[index].unit)} over the whole run`;
   }
 
   timeAt(x) {

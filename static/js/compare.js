@@ -1,4 +1,4 @@
-/** The comparison's charts: each run a line of its own, all on one clock that starts with the load. */
+/** The comparison's charts: each run a line in the colour of its arm, all on one clock that starts with the load. */
 
 import { ChartStack } from "./charts.js";
 
@@ -15,13 +15,14 @@ const stack = new ChartStack(span());
 stack.shaded = false;
 
 function series(name, unit) {
-  return courses.map(({ label, valid, rows }, index) => ({
+  return courses.map(({ label, valid, rows, colour, means }) => ({
     label: valid ? label : `${label} (not valid)`,
-    colour: `--chart-${index + 1}`,
+    colour: `--chart-${colour}`,
     unit,
     rows,
     dashed: !valid,
     value: (row) => row[name],
+    mean: () => means[name] ?? null,
   }));
 }
 
@@ -34,7 +35,8 @@ stack.draw();
 // While a run goes on, htmx brings the figures and rows anew: the lines take them over where they are.
 document.body.addEventListener("htmx:oobAfterSwap", ({ detail }) => {
   if (detail.target.id !== "courses") return;
-  read().forEach(({ rows }, index) => {
+  read().forEach(({ rows, means }, index) => {
+    Object.assign(courses[index].means, means);
     courses[index].rows.length = 0;
     courses[index].rows.push(...rows);
   });

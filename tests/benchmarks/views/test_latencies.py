@@ -74,7 +74,7 @@ def test_statements_stand_side_by_side_with_their_differences(staff: Client):
     second = a_finished_run(statements=[statement("UPDATE <a>;", 3.0, failures=4, retries=5)])
     page = page_of(staff, first, second)
     assert "UPDATE &lt;a&gt;;" in page
-    assert "+1.000 · ×1.50 · worse" in page
+    assert "+1.000 · ×1.50</span>" in page
     assert "4 failed, 5 retries" in page
 
 

@@ -1,0 +1,138 @@
+"""The REST API of comparisons: repeats as arms, each with its verdict beside the baseline's."""
+
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import api_view
+from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from benchmarks.exporting import comparison_tables
+from benchmarks.history import comparisons as choosing
+from benchmarks.judging import comparing
+from benchmarks.judging.arms import Comparison, Outcome, Verdict
+from benchmarks.models import Run
+
+KINDS = ("json", "csv", "html")
+OUTCOMES, VERDICTS = [one.value for one in Outcome], [one.value for one in Verdict]
+
+
+class ComparedRunSerializer(serializers.Serializer[Any]):
+    """A run of an arm."""
+
+    id = serializers.UUIDField()
+    number = serializers.IntegerField()
+    outcome = serializers.ChoiceField(OUTCOMES)
+    outcome_words = serializers.CharField(help_text="The outcome with its reasons")
+    value = serializers.FloatField(allow_null=True)
+
+
+class ArmSerializer(serializers.Serializer[Any]):
+    """The runs of one configuration: same target, program and options but the seed."""
+
+    key = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # a field of the answer, not the label of this one
+    runs = ComparedRunSerializer(many=True)
+    n_valid = serializers.IntegerField(help_text="How many of the runs count; a verdict needs 3 of each arm")
+    outcome = serializers.ChoiceField(OUTCOMES)
+    outcome_words = serializers.CharField()
+    median = serializers.FloatField(allow_null=True)
+    low = serializers.FloatField(allow_null=True)
+    high = serializers.FloatField(allow_null=True)
+    ratio = serializers.FloatField(allow_null=True, help_text="To the baseline: a mean over pairs where runs are pairs")
+    interval = serializers.ListField(
+        child=serializers.FloatField(), allow_null=True, help_text="Low and high end of the ratio's 95 % interval"
+    )
+    verdict = serializers.ChoiceField(
+        VERDICTS, allow_null=True, help_text="Null of the baseline, and beside a baseline that was refused"
+    )
+    clients_at_work = serializers.FloatField(
+        allow_null=True, help_text="tps × latency, where it differs from `clients_asked` by a tenth or more"
+    )
+    clients_asked = serializers.FloatField(allow_null=True)
+
+
+class DifferenceSerializer(serializers.Serializer[Any]):
+    """A setting in which the arms are not alike."""
+
+    name = serializers.CharField()
+    values = serializers.ListField(child=serializers.CharField())
+
+
+class ComparisonSerializer(serializers.Serializer[Any]):
+    """What may be said of runs side by side."""
+
+    metric = serializers.ChoiceField(comparing.JUDGED)
+    baseline = serializers.CharField()
+    arms = ArmSerializer(many=True)
+    conclusion = serializers.CharField()
+    differs_in = DifferenceSerializer(many=True)
+    noise = serializers.FloatField(allow_null=True, help_text="The standard deviation of repeats, as a share")
+
+
+@extend_schema(
+    parameters=[
+        OpenApiParameter("runs", str, description="Ids, with commas between them; or name a group"),
+        OpenApiParameter("group", OpenApiTypes.UUID, description="The group of runs that were started together"),
+        OpenApiParameter("baseline", str, description="The key of the arm to measure by; the first run's if left out"),
+        OpenApiParameter("metric", str, enum=list(comparing.JUDGED), description="`tps` if left out"),
+        OpenApiParameter("as", str, enum=list(KINDS), description="`json` if left out"),
+    ],
+    responses={
+        (200, "application/json"): ComparisonSerializer,
+        (200, "text/csv"): OpenApiTypes.STR,
+        (200, "text/html"): OpenApiTypes.STR,
+    },
+)
+@api_view(["GET"])
+def comparisons(request: Request) -> HttpResponse | Response:
+    """Compare runs: repeats of one configuration are one arm, and verdicts rest on arms with 3 valid runs or more."""
+    asked = request.query_params
+    kind = _one_of(asked.get("as", "json"), KINDS, "as")
+    metric = _one_of(asked.get("metric", "tps"), comparing.JUDGED, "metric")
+    try:
+        found = choosing.compare(_runs(asked), baseline=asked.get("baseline", ""), metric=metric)
+    except KeyError as error:
+        raise ValidationError({"baseline": [f"{error.args[0]!r} is no arm of these runs"]}) from None
+    return _answer(found, kind)
+
+
+def _answer(found: Comparison, kind: str) -> HttpResponse | Response:
+    if kind == "json":
+        return Response(comparison_tables.as_json(found))
+    make = comparison_tables.as_csv if kind == "csv" else comparison_tables.as_html
+    response = HttpResponse(make(found), content_type=f"text/{kind}; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="pooldeck-comparison.{kind}"'
+    return response
+
+
+def _runs(asked: Any) -> list[Run]:
+    ids, group = [text for text in asked.get("runs", "").split(",") if text], asked.get("group", "")
+    if bool(ids) == bool(group):
+        raise ValidationError({"runs": ["name either the ids of runs, with commas between them, or their group"]})
+    if len(ids) > choosing.AT_MOST:
+        raise ValidationError({"runs": [f"{len(ids)} runs are too many: name at most {choosing.AT_MOST}"]})
+    keys = [_key(text, "runs") for text in ids]
+    runs = choosing.chosen(keys) if keys else choosing.of_group(_key(group, "group"))
+    missing = set(keys) - {run.pk for run in runs}
+    if missing or not runs:
+        raise NotFound(f"no run {', '.join(map(str, missing))}" if missing else f"no runs of group {group}")
+    return runs
+
+
+def _key(text: str, name: str) -> UUID:
+    try:
+        return UUID(text.strip())
+    except ValueError:
+        raise ValidationError({name: [f"{text[:40]!r} is no id"]}) from None
+
+
+def _one_of(value: str, words: Any, name: str) -> str:
+    if value not in words:
+        raise ValidationError({name: [f"{value[:40]!r} is none here: use one of {', '.join(words)}"]})
+    return value
