@@ -77,7 +77,7 @@ def submit(asked: dict[str, Any], author: User, run_id: UUID | None = None) -> R
         pool = targets.find(target).pool
         if pool is None:
             raise InvalidTarget({"pool": ["a pair compares a pool with its cluster: name the pool"]})
-        return submitting.submit_pair(pool, user=target.get("user") or "", **common)[0]
+        return submitting.submit_pair(pool, repeat=asked["repeat"], user=target.get("user") or "", **common)[0]
     common |= {"target": target, "purpose": asked["purpose"]}
     if asked["repeat"] > 1:
         return submitting.submit_series(asked["repeat"], **common)[0]

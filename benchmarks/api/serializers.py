@@ -11,9 +11,8 @@ from benchmarks.history import annotating
 from benchmarks.judging import gates
 from benchmarks.models import Purpose, Run, RunOutput, Sample
 from benchmarks.running import live
+from benchmarks.submission.submitting import MOST_REPEATS
 from pools.api.known_fields import KnownFields
-
-MOST_REPEATS = 20
 
 
 class TargetSerializer(serializers.Serializer[Run]):
@@ -189,10 +188,15 @@ class AskedRunSerializer(KnownFields):
         default="", allow_blank=True, help_text="The cluster's or database's name, where a run that writes asks for it"
     )
     pair = serializers.BooleanField(
-        default=False, help_text="For a pool: the same load on its cluster first, then through the pool, in one group"
+        default=False,
+        help_text="For a pool: the same load on its cluster first, then through the pool, in one group; with `repeat` "
+        "so many pairs, each second one turned round (direct, pooled, pooled, direct)",
     )
     repeat = serializers.IntegerField(
-        default=1, min_value=1, max_value=MOST_REPEATS, help_text="How many such runs, one after the other in a group"
+        default=1,
+        min_value=1,
+        max_value=MOST_REPEATS,
+        help_text="How many such runs or pairs, one after the other in a group",
     )
     generators = serializers.ListField(
         child=serializers.CharField(),
@@ -219,9 +223,9 @@ class AskedRunSerializer(KnownFields):
             raise serializers.ValidationError(error.errors["tags"]) from None
 
     def validate(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """A pair is one run of each, of the load."""
-        if asked["pair"] and (asked["repeat"] > 1 or asked["purpose"] != Purpose.LOAD):
-            raise serializers.ValidationError({"pair": ["a pair is one load each: leave out repeat and purpose"]})
+        """A pair is of the load."""
+        if asked["pair"] and asked["purpose"] != Purpose.LOAD:
+            raise serializers.ValidationError({"pair": ["a pair is a load each: leave out purpose"]})
         return asked
 
 

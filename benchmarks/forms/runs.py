@@ -21,8 +21,9 @@ from benchmarks.forms.threshold_fields import WithThresholds
 from benchmarks.generators import offering
 from benchmarks.generators.offering import Offer
 from benchmarks.history import annotating
+from benchmarks.judging.intervals import ENOUGH_REPEATS
 from benchmarks.models import Purpose, Run
-from benchmarks.submission import load_options, once, program_versions
+from benchmarks.submission import load_options, once, program_versions, submitting
 from pools.forms import Typed
 from pools.models import Cluster, Pool
 
@@ -41,7 +42,7 @@ class Route(TextChoices):
 ROUTE_NOTES = {
     Route.POOLED: "as your clients do",
     Route.DIRECT: "past every pooler",
-    Route.BOTH: "two runs, one after the other, then compared: is the pool worth it?",
+    Route.BOTH: "one after the other, then compared: is the pool worth it?",
 }
 
 
@@ -153,6 +154,14 @@ class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, Options
         help_text="Who the load logs in as; empty: the pool's user, or the cluster's admin",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
+    repeat = forms.IntegerField(
+        label="Repeats",
+        min_value=1,
+        max_value=submitting.MOST_REPEATS,
+        initial=1,
+        required=False,
+        help_text=f"One after the other, direct and pooled in turn; a verdict needs {ENOUGH_REPEATS} or more of each",
+    )
     name = forms.CharField(label="Name", max_length=200, required=False, help_text="To find it by; the number stays")
     tags = forms.CharField(label="Tags", required=False, help_text="Words to find it by, with commas between them")
     page = forms.CharField(required=False, max_length=64, initial=lambda: uuid4().hex, widget=forms.HiddenInput)
@@ -172,6 +181,10 @@ class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, Options
         offer(self, "pool", pools, lambda pool: f"{pool.name} → {pool.cluster}/{pool.database} ({pool.pooler})")
         offer(self, "cluster", Cluster.objects.all(), str)
         offer_profiles(self)
+
+    def clean_repeat(self) -> int:
+        """Once where nothing was typed."""
+        return self.cleaned_data["repeat"] or 1
 
     def clean_tags(self) -> list[str]:
         """Each tag once."""

@@ -144,7 +144,17 @@ class RunQuerySet(models.QuerySet["Run"]):
         if run.is_spread:  # led by one of them: the others may lack its engine
             return self._start_with_parts(run) if generator in run.wanted_generators else 0
         busy = not run.alongside and Run.objects.filter(status__in=ACTIVE, generator=generator).exists()
-        return 0 if busy or run.generator not in ("", generator) else self._start(run, generator)
+        if busy or run.generator not in ("", generator):
+            return 0
+        started = self._start(run, generator)
+        if started and run.group:
+            self._keep_group_together(run.group, generator)
+        return started
+
+    def _keep_group_together(self, group: uuid.UUID, generator: str) -> None:
+        """Bind the group's other runs to the generator of the first: another machine's are not comparable."""
+        free = self.filter(group=group, status=Status.QUEUED, generator="", wanted_generators=[], parent=None)
+        free.update(generator=generator, wanted_generators=[generator])
 
     def _start_with_parts(self, run: "Run") -> int:
         started = self._start(run, led(run.wanted_generators))

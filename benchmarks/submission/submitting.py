@@ -28,6 +28,7 @@ from pools.servers.login_failures import Cause
 
 PING_S = 1.0
 NAME_CAP = 200
+MOST_REPEATS = 20
 Thresholds = Sequence[dict[str, Any]]  # as benchmarks.judging.gates reads them
 
 
@@ -88,6 +89,7 @@ def submit_pair(
     options: dict[str, Any],
     author: Any,
     *,
+    repeat: int = 1,
     engine: str = DEFAULT_ENGINE,
     user: str = "",
     name: str = "",
@@ -96,11 +98,12 @@ def submit_pair(
     thresholds: Thresholds = (),
     tags: Sequence[str] = (),
     run_id: uuid.UUID | None = None,
-) -> tuple[Run, Run]:
-    """Two runs of one group that follow each other: the pool's database directly, then through the pool.
+) -> list[Run]:
+    """Runs of one group that follow each other: the pool's database directly and through the pool, `repeat` times.
 
-    Both log in as the pool's role (as `user` to a pool of the inbound user), so that nothing but the pool differs.
-    Raises as `submit` does, for both or none.
+    Each second pair is turned round (direct, pooled, pooled, direct, …), so that what drifts with time falls on both
+    alike. Both log in as the pool's role (as `user` to a pool of the inbound user), so that nothing but the pool
+    differs. Raises as `submit` does, for all or none.
     """
     target = {"pool": str(pool.pk), "user": user}
     pooled, checked = _checked(target, options, engine, Purpose.LOAD, confirm, author=author, place=place)
@@ -109,8 +112,9 @@ def submit_pair(
     _require_queue()
     shared: dict[str, Any] = {"author": author, "purpose": Purpose.LOAD, "name": name, "engine": engine}
     shared |= {"group": uuid.uuid4(), "thresholds": list(thresholds), "tags": tags} | place.fields(engine, Purpose.LOAD)
+    order = [aim for at in range(repeat) for aim in ((direct, pooled) if at % 2 == 0 else (pooled, direct))]
     with transaction.atomic():
-        return _enqueue(direct, checked, run_id, **shared), _enqueue(pooled, checked, **shared)
+        return [_enqueue(aim, checked, None if at else run_id, **shared) for at, aim in enumerate(order)]
 
 
 def _checked(

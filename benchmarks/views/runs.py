@@ -19,6 +19,7 @@ from benchmarks.charts import sparklines
 from benchmarks.engines import DEFAULT_ENGINE, engine
 from benchmarks.errors import BenchmarksError, InvalidGenerators, InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.forms.runs import Route, RunForm, initial_of
+from benchmarks.judging.intervals import ENOUGH_REPEATS
 from benchmarks.latencies import sampling
 from benchmarks.models import Purpose, Run, ScriptVersion, Status, Validity
 from benchmarks.models.runs import Gate, RunQuerySet
@@ -35,6 +36,7 @@ from pools.views.access import staff_only
 PAGE_SIZE = 25
 SENT_TWICE_S = 60  # within which the same filled-in form is taken for one press of its button
 AGAIN_S = 3
+WORTH_S = 10  # for each run of "Is my pool worth it?"
 # By the address of the form: the target, and how much of a dataset is loaded.
 FILLED = ("engine", "pool", "cluster", "database", "settings_profile", "tables", "table_size", "scale", "threads")
 
@@ -125,12 +127,15 @@ def _once(request: HttpRequest, key: str | None, begin: once.Begin, within_s: in
 
 
 def _submitted(form: RunForm, author: Any, named: dict[str, Any], run_id: UUID | None = None) -> Run:
-    """The run that was asked for, or the first of a pair."""
+    """The run that was asked for, or the first of several."""
     chosen = form.cleaned_data
+    options, repeat = chosen["options"], chosen["repeat"]
     named = {**named, "author": author, "run_id": run_id}
     if chosen["route"] == Route.BOTH:
-        return submitting.submit_pair(chosen["pool"], chosen["options"], user=chosen["user"], **named)[0]
-    return submitting.submit(target=form.target(), options=chosen["options"], **named)
+        return submitting.submit_pair(chosen["pool"], options, user=chosen["user"], repeat=repeat, **named)[0]
+    if repeat > 1:
+        return submitting.submit_series(repeat, target=form.target(), options=options, **named)[0]
+    return submitting.submit(target=form.target(), options=options, **named)
 
 
 def _initial(request: HttpRequest) -> dict[str, Any]:
@@ -146,7 +151,8 @@ def _initial(request: HttpRequest) -> dict[str, Any]:
         given |= _scripted(asked["script"], asked.get("version", ""), given.get("engine", DEFAULT_ENGINE))
     if asked.get("preset") == "worth":
         pool = given.get("pool") or _first_live_pool()
-        return given | {"route": Route.BOTH, "pool": pool, "connect": True, "name": "Is my pool worth it?"}
+        worth = {"route": Route.BOTH, "pool": pool, "connect": True, "repeat": ENOUGH_REPEATS, "duration": WORTH_S}
+        return given | worth | {"name": "Is my pool worth it?"}
     if "cluster" in given:
         return {"route": Route.DIRECT} | given
     return {"route": Route.POOLED, "pool": _first_live_pool()} | given

@@ -7,11 +7,17 @@ const NOT_KEPT = ["csrfmiddlewaretoken", "confirm", "page"];
 
 const route = () => new FormData(form).get("route");
 
+/** Says how many runs start, a pair's both counted. */
+function submitLabel(each) {
+  const runs = each * Math.max(1, Number(new FormData(form).get("repeat")) || 1);
+  return runs === 1 ? "Start the run" : runs === 2 && each === 2 ? "Start both runs" : `Start ${runs} runs`;
+}
+
 function showRoute() {
   for (const part of form.querySelectorAll("[data-for]")) {
     part.hidden = !part.dataset.for.split(" ").includes(route());
   }
-  form.querySelector("[data-submit-label]").textContent = route() === "both" ? "Start both runs" : "Start the run";
+  form.querySelector("[data-submit-label]").textContent = submitLabel(route() === "both" ? 2 : 1);
 }
 
 function keepDraft() {
@@ -34,5 +40,6 @@ function restoreDraft() {
 restoreDraft();
 showRoute();
 form.addEventListener("input", keepDraft);
+form.addEventListener("input", showRoute);
 form.addEventListener("change", showRoute);
 form.addEventListener("submit", () => draftKey && sessionStorage.removeItem(draftKey));

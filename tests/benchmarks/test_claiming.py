@@ -185,3 +185,15 @@ def test_a_lease_that_was_renewed_meanwhile_is_not_lost():
 def test_an_end_needs_a_final_state():
     with pytest.raises(IllegalTransition, match="running is not a final state"):
         Run.objects.enqueue().finish(Status.RUNNING)
+
+
+def test_a_group_stays_on_the_generator_of_its_first_run():
+    group = uuid.uuid4()
+    first, second, other = (Run.objects.enqueue(options=the_options(), group=one) for one in (group, group, None))
+    assert Run.objects.claim(str(first.pk), "one").generator == "one"
+    first.refresh_from_db()
+    first.finish(Status.SUCCEEDED)
+    assert Run.objects.claim(str(second.pk), "two") is None
+    assert Run.objects.claim(str(other.pk), "two").generator == "two"
+    claimed = Run.objects.claim(str(second.pk), "one")
+    assert (claimed.generator, claimed.wanted_generators) == ("one", ["one"])

@@ -1,5 +1,6 @@
 """Runs by real worker processes: killed, doubled, without Redis, one after the other; and where passwords stand."""
 
+import itertools
 import os
 import signal
 import time
@@ -13,6 +14,7 @@ from asgiref.sync import async_to_sync
 from django.utils import timezone
 
 from benchmarks.errors import QueueDown
+from benchmarks.history import comparisons
 from benchmarks.models import Run, Status, Validity
 from benchmarks.running import live, reaping
 from benchmarks.submission import dispatching, submitting
@@ -43,6 +45,16 @@ def test_direct_and_pooled_run_one_after_the_other_as_one_role(worker: TestWorke
     assert (pooled.started_at - direct.finished_at).total_seconds() < 20
     assert [run.samples.count() > 0 for run in (direct, pooled)] == [True, True]
     assert (direct.pool_samples.count(), pooled.pool_samples.count() > 1) == (0, True)
+
+
+def test_pairs_that_are_repeated_take_turns_and_never_overlap(worker: TestWorker, pool: Pool) -> None:
+    runs = [wait_for(run, ended) for run in submitting.submit_pair(pool, QUICK, author=None, repeat=2)]
+    assert [run.way for run in runs] == ["direct", "pooled", "pooled", "direct"]
+    assert [run.status for run in runs] == [Status.SUCCEEDED] * 4
+    assert all(one.finished_at <= two.started_at for one, two in itertools.pairwise(runs))
+    assert len({run.generator for run in runs}) == len({run.group for run in runs}) == 1
+    found = comparisons.compare(comparisons.of_group(runs[0].group))
+    assert [(arm.label, len(arm.runs)) for arm in found.arms] == [("direct", 2), ("pooled", 2)]
 
 
 @pytest.mark.parametrize("victim", ["the worker", "the pool child"])

@@ -1,0 +1,41 @@
+"""A burst of more clients than a real server has connections: refused straight, carried through the pool."""
+
+import pytest
+
+from benchmarks.history import comparisons
+from benchmarks.judging import arms
+from benchmarks.judging.arms import Outcome, Verdict
+from benchmarks.models import Status
+from benchmarks.submission import submitting
+from pools.models import Pool
+from tests.live.benchmarks.conftest import execute
+
+pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+BURST = {"clients": 150}
+
+
+@pytest.mark.parametrize(("threads", "duration"), [(1, 2), (2, 20)])
+def test_the_server_refuses_a_burst_that_the_pool_carries(
+    in_this_process: None, pool: Pool, threads: int, duration: int
+) -> None:
+    asked = BURST | {"threads": threads, "duration": duration}
+    runs = [execute(run) for run in submitting.submit_pair(pool, asked, author=None)]
+    assert [run.status for run in runs] == [Status.FAILED, Status.SUCCEEDED], [run.error for run in runs]
+    found = comparisons.compare(runs)
+    direct, pooled = found.arms
+    assert direct.outcome is Outcome.REFUSED, direct.words
+    assert arms.verdict_of(found, direct, found.figures[0]) is Verdict.REFUSED
+    assert pooled.outcome in (Outcome.SUCCEEDED, Outcome.SUSPECT), pooled.words  # connecting may take long here
+    refusal = direct.refusal.refusal
+    assert 53 <= refusal.refused <= 60  # of 100, 3 are reserved, and the panel's own look takes some
+    assert found.conclusions[0].startswith(f"the server refused {refusal.refused} of 150 clients: remaining connection")
+    assert found.conclusions[1].startswith("the pool carried 150 clients at ")
+
+
+def test_clients_that_connect_anew_and_are_refused_are_counted(in_this_process: None, pool: Pool) -> None:
+    asked = BURST | {"threads": 150, "connect": True, "duration": 2}
+    run = execute(submitting.submit_pair(pool, asked, author=None)[0])
+    if run.status == Status.FAILED:  # a quick machine may never have 98 of them in at once
+        [arm] = comparisons.compare([run]).arms
+        assert arm.runs[0].outcome is Outcome.REFUSED
+        assert arm.runs[0].words.startswith("refused: the server refused ")
