@@ -7,6 +7,7 @@ from django.contrib.auth import get_user_model
 from django.db import models
 
 from pools import apply, console_verbs, keepers, poolers_admin, routing
+from pools.apply import stale_verifiers
 from pools.models import Pooler
 from pools.monitoring import recording, telling
 from pools.revisions import drift
@@ -51,7 +52,9 @@ def catch_up() -> None:
 @shared_task
 def check_everything() -> None:
     """Look at every cluster and every pooler."""
+    before = stale_verifiers.digests()
     checking.check_all()
+    stale_verifiers.mark(before, stale_verifiers.digests())
     poolers_admin.check_all()
 
 

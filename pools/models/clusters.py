@@ -58,7 +58,9 @@ class ClusterStatus(Found):
     reserved_connections = models.PositiveIntegerField(null=True, help_text="PostgreSQL 16 and later; else 0")
     used_connections = models.PositiveIntegerField(null=True)
     databases = models.JSONField(default=list)  # [{"name", "owner", "size_bytes" or null}]
-    roles = models.JSONField(default=list)  # [{"name", "can_login", "superuser", "connection_limit"}]
+    roles = models.JSONField(
+        default=list
+    )  # [{"name", "can_login", "superuser", "connection_limit", "password_digest"}]
     replication = models.JSONField(
         default=list
     )  # pg_stat_replication of the primary; see pools.servers.replication.RECEIVERS

@@ -45,6 +45,11 @@ ROLES = r"""
     SELECT rolname AS name, rolcanlogin AS can_login, rolsuper AS superuser, rolconnlimit AS connection_limit
       FROM pg_roles WHERE rolname !~ '^pg_' ORDER BY rolname
 """
+# For those who may read it: whether a role's password was set anew since the last check.
+DIGESTS = """
+    SELECT rolname, encode(sha256(convert_to(rolpassword, 'UTF8')), 'hex') FROM pg_catalog.pg_authid
+     WHERE rolcanlogin AND rolpassword IS NOT NULL
+"""
 
 
 def inspect(cluster: Cluster) -> Finding:
@@ -147,8 +152,17 @@ def _part_and_figures_of_primary(cursor: Cursor) -> Finding:
 
 def _figures(cursor: Cursor) -> Finding:
     figures = cursor.execute(FIGURES).fetchone() or {}
-    held = {"databases": _databases(cursor), "roles": cursor.execute(ROLES).fetchall()}
+    held = {"databases": _databases(cursor), "roles": _roles(cursor)}
     return {**figures, **held, "replication": replication.receivers(cursor)}
+
+
+def _roles(cursor: Cursor) -> list[dict[str, Any]]:
+    roles = cursor.execute(ROLES).fetchall()
+    try:
+        digests = {row["rolname"]: row["encode"] for row in cursor.execute(DIGESTS)}
+    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedFunction):  # sha256() is there since 11
+        return roles
+    return [role | {"password_digest": digests.get(role["name"], "")} for role in roles]
 
 
 def _databases(cursor: Cursor) -> list[dict[str, Any]]:

@@ -4,14 +4,16 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
+from uuid import UUID
 
 from pools.models import Pool, Pooler, PoolState, Standing
 from pools.poolers.catalogue import Version
 from pools.poolers.kind import Files, Rejected
-from pools.poolers.pgbouncer import clashes, entries, limits, lookup, program, render, users
+from pools.poolers.pgbouncer import clashes, entries, limits, lookup, program, render, users, verifiers
 from pools.poolers.pgbouncer.entries import Entry, Found
 from pools.poolers.pgbouncer.program import SETTINGS, Wish
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
+from pools.poolers.pgbouncer.verifiers import Verifiers
 
 STRICT = {"require": 1, "verify-ca": 2, "verify-full": 3}  # how much each sslmode insists on; the others on nothing
 
@@ -130,6 +132,39 @@ class Drafting:
                 old[name] = self.settled.get(name, empty).encode()
         return dict(sorted(old.items(), key=lambda one: one[1] is None))
 
+    @cached_property
+    def verifiers(self) -> Verifiers:
+        """What stands in userlist.txt in the place of passwords; asks the clusters of the pools that are asked for."""
+        if not verifiers.are_of_use(self.version, self._auth_type) or self.inbound:
+            return Verifiers()
+        homes: dict[str, set[tuple[UUID, bool]]] = {}
+        wanted = Pool.objects.wanted().filter(pooler=self.pooler).exclude(user="")
+        for role, cluster, through in wanted.values_list("user", "cluster_id", "through_id").distinct().order_by():
+            homes.setdefault(role, set()).add((cluster, through is not None))
+        passwords = {entry.user: entry.password for entry in self.entries if entry.user}
+        before = {entry.user: entry.password for entry in self.before.values()}
+        live = {
+            role: secret
+            for role, secret in self._panels_users.items()
+            if verifiers.is_verifier(secret) and role in homes and passwords.get(role) == before.get(role)
+        }
+        return verifiers.find([pool for pool, _ in self.asked], homes, passwords, Verifiers(live))
+
+    @property
+    def rehashed(self) -> set[str]:
+        """Names of entries whose role goes from a verifier back to clear text with another password.
+
+        PgBouncer before 1.26 forgets the keys of the verifier only with the entry (see `verifiers`).
+        """
+        now, then = self._roles
+        lost = {role for role, was in then.items() if verifiers.is_verifier(was) and role in now}
+        lost = {role for role in lost if not verifiers.is_verifier(now[role])}
+        return {
+            entry.name
+            for entry in self.entries
+            if entry.user in lost and (old := self.before.get(entry.pool)) and old.password != entry.password
+        }
+
     @property
     def changed(self) -> frozenset[str]:
         """The keys of the pools that are asked for anew."""
@@ -144,6 +179,8 @@ class Drafting:
         """What has to be said of the pools that are asked for anew, once each."""
         pools = [pool for pool, _ in self.asked]
         yield from sorted({note for pool in pools if (note := self.found.address(pool)[2])})
+        for role, why in sorted(self.verifiers.in_clear.items()):
+            yield f"each login of {role} costs PgBouncer the hashing of its password, which stays in clear: {why}"
         limited = {user for user, own in self.wish.users.items() if "max_user_connections" in own}
         fixed = sorted(limited.intersection(entry.user for entry in self.entries))
         if fixed and self.version < limits.KEPT:
@@ -159,6 +196,17 @@ class Drafting:
                     f"{cluster} asks for sslmode {cluster.sslmode}, but the pooler's server_tls_sslmode, one for all "
                     f"clusters, is {mode}"
                 )
+
+    @property
+    def _auth_type(self) -> str:
+        """How clients log in once this is applied."""
+        live = str(self.config.get("auth_type", ""))
+        return str(self.wish.lines.get("auth_type", live))
+
+    @cached_property
+    def _panels_users(self) -> dict[str, str]:
+        """User → secret of the panel's part of userlist.txt as it was last applied."""
+        return render.users(render.ours(USERLIST, self.settled.get(USERLIST, "")))
 
     @property
     def _on_disk(self) -> set[str]:
@@ -214,12 +262,13 @@ class Drafting:
 
     def _secrets(self, kept: Mapping[str, str]) -> users.Secrets:
         """What the panel's part of userlist.txt has to hold."""
-        before = render.users(render.ours(USERLIST, self.settled.get(USERLIST, "")))
         inbound = {pool.cluster for pool in self.inbound}
-        secrets = users.secrets_of(self.pooler, self.staying, self.asked, kept, before, self.found)
+        secrets = users.secrets_of(self.pooler, self.staying, self.asked, kept, self._panels_users, self.found)
         secrets = users.remembered([*self.known_users, *self.wish.users], inbound) | secrets
         if inbound and self.version < clashes.TOLERANT:
             self._refuse_unlisted({*secrets, *kept})
+        own = {self.pooler.admin_user, *kept}
+        secrets |= {role: one for role, one in self.verifiers.of.items() if role in secrets and role not in own}
         return {role: secret for role, secret in secrets.items() if role not in kept}
 
     def _refuse_unlisted(self, listed: Collection[str]) -> None:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pools.poolers.adoptions import Adoption
 from pools.poolers.catalogue import Scope
-from pools.poolers.pgbouncer import program, releases, render
+from pools.poolers.pgbouncer import program, releases, render, verifiers
 from pools.poolers.pgbouncer.catalogue import CATALOGUE
 from pools.poolers.pgbouncer.program import DERIVED, SETTINGS
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
@@ -180,6 +180,8 @@ def _adopt_users(made: Adoption, settled: str, found: str) -> None:
     for user, secret in after.items():
         if user not in before:
             made.refuse(USERLIST, 0, f"user {user} is none of the panel's: write it above the panel's mark")
+        elif secret != before[user] and verifiers.is_verifier(secret):
+            made.refuse(USERLIST, 0, f"user {user} was given a SCRAM verifier, which does not tell the password")
         elif secret != before[user]:
             made.passwords[user] = secret
     for user in before.keys() - after.keys():

@@ -91,7 +91,7 @@ class PgBouncerSession:
         old = files.read(self.pooler.config_dir, list(render.FILES))
         databases = text_of(contents, DATABASES)
         wanted = self.reader.read(databases)
-        leaving = self._leaving_first(wanted, {**old, **contents})
+        leaving = self._leaving_first(wanted, {**old, **contents}) | self._drafted.rehashed
         if leaving:
             staying = [entry for entry in wanted if entry.name not in leaving]
             first = render.databases(staying, limits.read(databases)).encode()

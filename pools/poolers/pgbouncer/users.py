@@ -1,8 +1,6 @@
 """Who stands in userlist.txt with which password: one of each name, for all the pools of a PgBouncer.
 
-All in clear, though before 1.25 PgBouncer then stretches a password at each login (its NEWS, #1338). A SCRAM secret
-would spare that, but before 1.26 (#1612) its first login leaves its keys with the pool's fixed user, and unless the
-server has the same salt no connection to it can be made any more: neither RELOAD nor the old file helps (1.18, 1.24).
+All in clear at first; `verifiers` says whose is replaced by the server's SCRAM verifier, and when it may be.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,6 +10,7 @@ from uuid import UUID
 from pools import names
 from pools.models import Cluster, Pool, Pooler, RolePassword
 from pools.poolers.kind import Rejected
+from pools.poolers.pgbouncer import verifiers
 from pools.poolers.pgbouncer.entries import Entry, Found
 
 Secrets = dict[str, str]
@@ -32,7 +31,7 @@ def secrets_of(
     """
     secrets = {pooler.admin_user: pooler.admin_password, **kept}
     brought = {(entry.role, entry.password): entry for entry in staying}
-    live = ((entry, before.get(role, secret or kept.get(role, ""))) for (role, secret), entry in brought.items())
+    live = ((entry, _live(role, secret, kept, before)) for (role, secret), entry in brought.items())
     now = ((entry, entry.password or found.password(pool, entry.role)) for pool, entry in asked)
     for entry, secret in chain(live, now):
         role = entry.role
@@ -43,6 +42,12 @@ def secrets_of(
                 UUID(entry.pool),
             )
     return secrets
+
+
+def _live(role: str, of_entry: str, kept: Mapping[str, str], before: Mapping[str, str]) -> str:
+    """What a role logs in with now, in clear: what its entry says where userlist.txt has a verifier."""
+    listed = before.get(role, "")
+    return of_entry if of_entry and (not listed or verifiers.is_verifier(listed)) else listed or kept.get(role, "")
 
 
 def remembered(known: Iterable[str], clusters: Iterable[Cluster]) -> Secrets:

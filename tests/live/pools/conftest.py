@@ -23,12 +23,17 @@ def trixie_pgbouncer() -> Path:
     """A program that starts Debian 13's PgBouncer out of the debootstrap folder POOLDECK_TEST_TRIXIE."""
     if not (TRIXIE and Path(TRIXIE, "usr/sbin/pgbouncer").exists()):
         pytest.skip("POOLDECK_TEST_TRIXIE names no folder of a Debian 13 with pgbouncer (debootstrap trixie)")
-    loader = next(Path(TRIXIE, "usr/lib64").glob("ld-linux*"))
-    libraries = next(Path(TRIXIE, "usr/lib").glob("*-linux-gnu"))
-    folder = Path(TRIXIE, "tmp", "pooldeck-tests")  # where every account may start it
+    return in_folder(TRIXIE)
+
+
+def in_folder(debian: str) -> Path:
+    """A program that starts the PgBouncer of a Debian in a debootstrap folder."""
+    loader = next(Path(debian, "usr/lib64").glob("ld-linux*"))
+    libraries = next(Path(debian, "usr/lib").glob("*-linux-gnu"))
+    folder = Path(debian, "tmp", "pooldeck-tests")  # where every account may start it
     folder.mkdir(mode=0o755, exist_ok=True)
     program = folder / "pgbouncer"
-    program.write_text(f'#!/bin/sh\nexec {loader} --library-path {libraries} {TRIXIE}/usr/sbin/pgbouncer "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {loader} --library-path {libraries} {debian}/usr/sbin/pgbouncer "$@"\n')
     program.chmod(0o755)
     return program
 

@@ -1,5 +1,6 @@
 """Changes made by hand on a real PgBouncer: blocked, shown, adopted or overwritten."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +18,8 @@ from tests.live.pools.conftest import Live, LogIn, MakePool
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 
-ByHand = Callable[[str, str, str], Path]
+ByHand = Callable[[str, str | re.Pattern[str], str], Path]
+SECRET = re.compile(r'"app" "[^"]+"')  # in userlist.txt, a verifier
 
 
 @pytest.fixture
@@ -35,11 +37,12 @@ def orders(make_pool: MakePool, pooler: Pooler) -> Pool:
 def by_hand(pgbouncer: PgBouncerServer) -> ByHand:
     """Replaces a text in a file, as somebody with an editor does, and reloads."""
 
-    def change(name: str, old: str, new: str) -> Path:
+    def change(name: str, old: str | re.Pattern[str], new: str) -> Path:
         path = pgbouncer.config_dir / name
         text = path.read_text()
-        assert old in text
-        path.write_text(text.replace(old, new))
+        changed = old.sub(new, text) if isinstance(old, re.Pattern) else text.replace(old, new)
+        assert changed != text
+        path.write_text(changed)
         with pgbouncer.connect() as console:
             console.execute(b"RELOAD")
         return path
@@ -100,7 +103,7 @@ def test_a_changed_password_is_adopted_where_it_works(
         session.execute("ALTER ROLE app PASSWORD 'another-longer-word'")
     try:
         by_hand("pooldeck.ini", "app-password", "another-longer-word")
-        by_hand("userlist.txt", "app-password", "another-longer-word")
+        by_hand("userlist.txt", SECRET, '"app" "another-longer-word"')
         adopting.adopt(pooler)
         orders.refresh_from_db()
         assert (orders.state, orders.state_reason) == (PoolState.APPLIED, "")
@@ -148,7 +151,7 @@ def test_what_can_not_be_said_is_named_and_nothing_is_changed(
     [
         ("pooldeck.ini", "pool_size=3", "pool_size=9"),
         ("pooldeck_settings.ini", "33", "44"),
-        ("userlist.txt", "app-password", "other"),
+        ("userlist.txt", SECRET, '"app" "other"'),
         ("pgbouncer.ini", "%include", "; include"),
     ],
 )
