@@ -73,6 +73,7 @@ def _parts(run: Run) -> dict[str, Any]:
         "pair": _pair(run),
         "parts": list(run.parts.order_by("number")),
         "figures": _figures(summary, spread),
+        "at_work": comparing.idle_clients(run.options, summary) if run.is_final else None,
         "is_partial": bool(summary) and not run.summary,
         "is_prepare": run.purpose == Purpose.PREPARE,
         "command": shlex.join(run.command),

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from benchmarks.models import Purpose, Run, Status, Validity
-from tests.benchmarks.records import a_finished_run, a_run, look_at_pool
+from tests.benchmarks.records import a_finished_run, a_run, look_at_pool, the_options
 from tests.callers import queries_of
 from tests.pools.records import a_cluster, a_pool
 
@@ -165,3 +165,11 @@ def test_what_failed_is_told_by_kind(staff):
     page = staff.get(f"/runs/{run.pk}/").content.decode()
     for part in ("What failed", "status 500", "1,234", "timeout", "Requests", "From the HTTP load's own summary"):
         assert part in page
+
+
+def test_clients_at_work_stand_beside_those_asked_for_where_they_differ(staff):
+    options = the_options(clients=150)
+    fewer = a_finished_run(options=options, summary={"tps": 258.0, "effective_clients": 72.6})
+    assert "of 150 asked" in staff.get(f"/runs/{fewer.pk}/").content.decode()
+    all_of_them = a_finished_run(options=options, summary={"tps": 344.0, "effective_clients": 145.0})
+    assert "of 150 asked" not in staff.get(f"/runs/{all_of_them.pk}/").content.decode()
