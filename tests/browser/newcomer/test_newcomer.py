@@ -78,7 +78,7 @@ def test_a_newcomer_makes_a_pool_uses_it_and_measures_it(page: Page, installatio
     while page.get_by_text("not there yet").count() and time.monotonic() < deadline:
         page.wait_for_timeout(500)
         page.reload()
-    table = page.locator(".compare-table")
+    table = page.locator("#figures .compare-table")
     expect(table).to_contain_text("direct")
     expect(table).to_contain_text("pooled")
     expect(table.locator(".compare-ratio").filter(has_text=re.compile(r"[×x\d]")).first).to_be_visible()
