@@ -148,12 +148,12 @@ class Demo:
         """Remember it, so that a dataset somebody drops does not come back."""
         self.home.keep("demo", "dataset was prepared", True)
 
-    def targets(self) -> tuple[dict[str, str], dict[str, str]]:
-        """The experiment's two targets, direct and pooled; raises `ProgramFailed` where one was deleted."""
+    def target(self) -> dict[str, str]:
+        """The experiment's pool; raises `ProgramFailed` where it, or its cluster, was deleted."""
         cluster, pool = self._standing(Cluster, CLUSTER), self._standing(Pool, POOL)
         if cluster is None or pool is None:
             raise ProgramFailed("the demo cluster or pool was deleted: use --once with a fresh POOLDECK_HOME")
-        return {"cluster": str(cluster.pk), "database": DATABASE}, {"pool": str(pool.pk)}
+        return {"pool": str(pool.pk)}
 
 
 def settled(pool: Pool) -> bool:

@@ -11,11 +11,13 @@ from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.steps import Steps
 from panel.quickstart.supervise import Supervisor
 
-DURATION_S = 10
+DURATION_S, PAIRS = 6, 3
 OPTIONS = {"builtin": "select-only", "clients": 10, "threads": 2, "duration": DURATION_S, "progress": 1}
-STORIES = (("clients keep their connection", False), ("a new connection each transaction (-C)", True))
+STORIES = (("connections kept", False), ("a new one each transaction (-C)", True))
 FINAL = {"succeeded", "failed", "cancelled", "timed_out", "lost"}
-ARM_WITHIN_S = DURATION_S + 90
+STORY_WITHIN_S = 2 * PAIRS * (DURATION_S + 20) + 60
+HEADINGS = ("tps, median", "low to high", "latency ms", "connect ms", "to direct", "95 % interval", "valid", "verdict")
+METRICS = ("tps", "latency_avg_ms", "average_connection_ms")
 
 
 class Api:
@@ -45,77 +47,96 @@ class Api:
 
 
 @dataclass(frozen=True)
-class Arm:
-    """One run of the experiment, as the API reads it back."""
+class Story:
+    """Pairs of direct and pooled runs, as the API compares them by throughput, latency and the time to connect."""
 
     label: str
-    run: dict[str, Any]
-
-    @property
-    def tps(self) -> float | None:
-        """Transactions a second, the time to connect included where each of them connects."""
-        summary = self.run["summary"]
-        tps: float | None = summary.get("tps_including_connections") or summary.get("tps")
-        return tps
+    tps: dict[str, Any]
+    latency: dict[str, Any]
+    connecting: dict[str, Any]
 
     @property
     def is_valid(self) -> bool:
-        """Whether its figures may be compared."""
-        return bool(self.run["status"] == "succeeded" and self.run["validity"] == "valid")
+        """Whether every run of both arms counts."""
+        arms = self.tps["arms"]
+        return len(arms) == 2 and all(arm["n_valid"] == len(arm["runs"]) for arm in arms)
 
 
-def experiment(
-    api: Api, direct: dict[str, str], pooled: dict[str, str], supervisor: Supervisor, steps: Steps
-) -> list[list[Arm]]:
-    """Run every arm, one after the other; the arms of each story, the direct one first."""
+def experiment(api: Api, pooled: dict[str, str], supervisor: Supervisor, steps: Steps) -> list[Story]:
+    """Run both stories, one after the other: pairs of direct and pooled runs that take turns."""
     stories = []
-    for story, connect in STORIES:
-        arms = []
-        for way, target in (("direct", direct), ("pooled", pooled)):
-            steps.say(f"running {DURATION_S} s {way}: {story}")
-            arms.append(Arm(f"{story}, {way}", _carried_out(api, target, connect, supervisor)))
-        stories.append(arms)
+    for label, connect in STORIES:
+        steps.say(f"running {PAIRS} pairs of {DURATION_S} s, direct and pooled in turn: {label}")
+        group = _carried_out(api, pooled, connect, supervisor)
+        found = [api.get(f"comparisons/?group={group}&metric={metric}") for metric in METRICS]
+        stories.append(Story(label, *found))
     return stories
 
 
-def _carried_out(api: Api, target: dict[str, str], connect: bool, supervisor: Supervisor) -> dict[str, Any]:
-    asked = {"target": target, "engine": "pgbench", "options": {**OPTIONS, "connect": connect}}
-    run: dict[str, Any] = api.post("runs/", asked)
-    deadline = time.monotonic() + ARM_WITHIN_S
-    while run["status"] not in FINAL:
+def _carried_out(api: Api, pooled: dict[str, str], connect: bool, supervisor: Supervisor) -> str:
+    """The group of the runs, once all have ended."""
+    asked = {"target": pooled, "engine": "pgbench", "options": {**OPTIONS, "connect": connect}}
+    group = str(api.post("runs/", asked | {"pair": True, "repeat": PAIRS})["group"])
+    deadline = time.monotonic() + STORY_WITHIN_S
+    while going_on := _going_on(api, group):
         if time.monotonic() > deadline:
-            raise ProgramFailed(f"run {run['number']} is still {run['status']} after {ARM_WITHIN_S} s")
+            raise ProgramFailed(f"{', '.join(going_on)} after {STORY_WITHIN_S} s")
         supervisor.look()
         time.sleep(0.3)
-        run = api.get(f"runs/{run['id']}/")
-    return run
+    return group
 
 
-def table(stories: list[list[Arm]]) -> str:
-    """The experiment's table: ratios are to the direct run of the same story."""
-    rows: list[tuple[str, ...]] = [("pgbench select-only, 10 clients", "tps", "latency ms", "to direct", "validity")]
-    for direct, pooled in stories:
-        rows += [_row(direct, direct), _row(pooled, direct)]
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
-    lines = ["  ".join(_cells(row, widths)) for row in rows]
+def _going_on(api: Api, group: str) -> list[str]:
+    runs = api.get(f"runs/?group={group}&ordering=number")["results"]
+    return [f"run {run['number']} is still {run['status']}" for run in runs if run["status"] not in FINAL]
+
+
+def table(stories: list[Story]) -> str:
+    """The experiment's table, then what may be concluded, then what became of runs that do not count."""
+    load = f"pgbench select-only, {OPTIONS['clients']} clients, {PAIRS} pairs of {DURATION_S} s"
+    rows: list[tuple[str, ...]] = [(load, *HEADINGS)]
+    for story in stories:
+        rows += _rows(story)
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = ["  ".join(_cells(row, widths)).rstrip() for row in rows]
     lines.insert(1, "-" * max(len(line) for line in lines))
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *_sentences(stories)])
 
 
 def _cells(row: tuple[str, ...], widths: list[int]) -> list[str]:
-    first, last = row[0].ljust(widths[0]), row[4]
-    return [first, *(cell.rjust(width) for cell, width in zip(row[1:4], widths[1:4], strict=True)), last]
+    last = len(row) - 1
+    return [cell.ljust(widths[at]) if at in (0, last) else cell.rjust(widths[at]) for at, cell in enumerate(row)]
 
 
-def _row(arm: Arm, direct: Arm) -> tuple[str, ...]:
-    latency = arm.run["summary"].get("latency_avg_ms")
-    ratio = f"{arm.tps / direct.tps:.2f}" if arm.tps and direct.tps else "-"
-    verdict = arm.run["validity"] or arm.run["status"]
-    why = "; ".join([*arm.run["reasons"], arm.run["error"]]).strip("; ")
+def _rows(story: Story) -> list[tuple[str, ...]]:
+    return [_row(f"{story.label}, {arm['label']}", arm, *_times(story, arm["key"])) for arm in story.tps["arms"]]
+
+
+def _times(story: Story, key: str) -> list[str]:
+    """The medians of latency and of the time to connect, where the arm has them."""
+    found = ({arm["key"]: arm["median"] for arm in by["arms"]}.get(key) for by in (story.latency, story.connecting))
+    return [f"{median:.3f}" if median else "-" for median in found]
+
+
+def _row(label: str, arm: dict[str, Any], latency: str, connecting: str) -> tuple[str, ...]:
+    has_figures, interval = arm["median"] is not None, arm["interval"]
     return (
-        arm.label,
-        f"{arm.tps:,.0f}" if arm.tps else "-",
-        f"{latency:.3f}" if latency else "-",
-        ratio,
-        f"{verdict} ({why})" if why else verdict,
+        label,
+        f"{arm['median']:,.0f}" if has_figures else "-",
+        f"{arm['low']:,.0f} to {arm['high']:,.0f}" if has_figures else "-",
+        latency,
+        connecting,
+        f"{arm['ratio']:.2f}" if arm["ratio"] else "-",
+        f"{interval[0]:.2f} to {interval[1]:.2f}" if interval else "-",
+        f"{arm['n_valid']} of {len(arm['runs'])}",
+        arm["verdict"] or "baseline",
     )
+
+
+def _sentences(stories: list[Story]) -> list[str]:
+    told = [f"{story.label[0].upper()}{story.label[1:]}: {story.tps['conclusion']}" for story in stories]
+    for story in stories:
+        for arm in story.tps["arms"]:
+            lost = [run for run in arm["runs"] if run["outcome"] != "succeeded"]
+            told += [f"Run {run['number']} ({arm['label']}) does not count: {run['outcome_words']}" for run in lost]
+    return told

@@ -70,6 +70,7 @@ class Serving:
 
     def experiment(self, demo: Demo) -> int:
         """The demo experiment with its table on stdout; 0 only when every arm is valid."""
-        stories = once.experiment(once.Api(self.web.url, self.token), *demo.targets(), self.supervisor, self.steps)
+        api = once.Api(self.web.url, self.token)
+        stories = once.experiment(api, demo.target(), self.supervisor, self.steps)
         print(f"\n{once.table(stories)}\n", flush=True)
-        return 0 if all(arm.is_valid for story in stories for arm in story) else 1
+        return 0 if all(story.is_valid for story in stories) else 1

@@ -1,41 +1,67 @@
-"""The experiment's table says what each arm reached, and what it is worth."""
+"""The experiment's table says what each arm reached over its repeats, and what may be concluded."""
 
 from typing import Any
 
-from panel.quickstart.once import Arm, table
+from panel.quickstart.once import Story, table
 
 
-def arm(label: str, validity: str = "valid", status: str = "succeeded", **summary: float) -> Arm:
-    run: dict[str, Any] = {"status": status, "validity": validity, "summary": summary, "reasons": [], "error": ""}
-    return Arm(label, run)
+def arm(label: str, figures: tuple[float, float, float] | None, **more: Any) -> dict[str, Any]:
+    low, median, high = figures or (None, None, None)
+    runs = [{"number": number, "outcome": "succeeded", "outcome_words": "succeeded"} for number in (1, 2, 3)]
+    fields = {"ratio": None, "interval": None, "verdict": None, "n_valid": 3, "runs": runs}
+    return {"key": label, "label": label, "median": median, "low": low, "high": high} | fields | more
 
 
-def test_ratios_are_to_the_direct_arm_of_the_same_story() -> None:
-    kept = [arm("kept, direct", tps=20000.0, latency_avg_ms=0.5), arm("kept, pooled", tps=10000.0, latency_avg_ms=1.0)]
-    anew = [arm("anew, direct", tps=100.0, latency_avg_ms=100.0), arm("anew, pooled", tps=300.0, latency_avg_ms=33.3)]
-    assert table([kept, anew]).splitlines() == [
-        "pgbench select-only, 10 clients     tps  latency ms  to direct  validity",
-        "------------------------------------------------------------------------",
-        "kept, direct                     20,000       0.500       1.00  valid",
-        "kept, pooled                     10,000       1.000       0.50  valid",
-        "anew, direct                        100     100.000       1.00  valid",
-        "anew, pooled                        300      33.300       3.00  valid",
+def story(label: str, direct: dict[str, Any], pooled: dict[str, Any], conclusion: str = "") -> Story:
+    latency = {"arms": [{"key": "direct", "median": 0.5}, {"key": "pooled", "median": 1.0}]}
+    connecting = {"arms": [{"key": "direct", "median": None}, {"key": "pooled", "median": 9.5}]}
+    return Story(label, {"arms": [direct, pooled], "conclusion": conclusion}, latency, connecting)
+
+
+def kept(**more: Any) -> Story:
+    judged = {"ratio": 0.5, "interval": [0.46, 0.54], "verdict": "slower"} | more
+    pooled = arm("pooled", (9700.0, 10000.0, 10300.0), **judged)
+    return story("kept", arm("direct", (19000.0, 20000.0, 21000.0)), pooled, "Pooled is slower than direct.")
+
+
+def test_each_arm_is_told_with_its_spread_its_ratio_and_the_interval() -> None:
+    assert table([kept()]).splitlines() == [
+        "pgbench select-only, 10 clients, 3 pairs of 6 s  tps, median       low to high  latency ms  connect ms"
+        "  to direct  95 % interval   valid  verdict",
+        "-" * 146,
+        "kept, direct                                          20,000  19,000 to 21,000       0.500           -"
+        "          -              -  3 of 3  baseline",
+        "kept, pooled                                          10,000   9,700 to 10,300       1.000       9.500"
+        "       0.50   0.46 to 0.54  3 of 3  slower",
+        "",
+        "Kept: Pooled is slower than direct.",
     ]
 
 
-def test_an_arm_without_a_figure_says_why_instead() -> None:
-    failed = arm("kept, pooled", validity="incomplete", status="failed")
-    failed.run["reasons"], failed.run["error"] = ["exit code 1"], "no connection"
-    last = table([[arm("kept, direct", tps=10.0, latency_avg_ms=1.0), failed]]).splitlines()[-1]
-    assert last.split("  ")[-1] == "incomplete (exit code 1; no connection)"
-    assert not failed.is_valid
+def test_a_run_that_does_not_count_says_why_and_the_story_is_not_valid() -> None:
+    runs = [{"number": 7, "outcome": "suspect", "outcome_words": "suspect: the host was busy"}]
+    found = kept(n_valid=0, runs=runs, ratio=None, interval=None, verdict="not enough data")
+    lines = table([found]).splitlines()
+    assert lines[3].endswith("-              -  0 of 1  not enough data")
+    assert lines[-1] == "Run 7 (pooled) does not count: suspect: the host was busy"
+    assert not found.is_valid
 
 
-def test_reconnecting_arms_are_told_with_their_time_to_connect() -> None:
-    assert arm("anew", tps=500.0, tps_including_connections=100.0).tps == 100.0
+def test_a_story_is_valid_when_every_run_of_both_arms_counts() -> None:
+    assert kept().is_valid
+    assert not kept(n_valid=2).is_valid
 
 
-def test_only_a_valid_success_counts() -> None:
-    assert arm("a", tps=1.0).is_valid
-    assert not arm("a", validity="suspect", tps=1.0).is_valid
-    assert not arm("a", status="cancelled", tps=1.0).is_valid
+def test_an_arm_without_figures_has_dashes() -> None:
+    refused = story("burst", arm("direct", None, n_valid=0, verdict="refused"), arm("pooled", (1.0, 2.0, 3.0)))
+    assert table([refused]).splitlines()[2].split() == [
+        "burst,",
+        "direct",
+        *"-" * 2,
+        "0.500",
+        *"---",
+        "0",
+        "of",
+        "3",
+        "refused",
+    ]
