@@ -81,7 +81,8 @@ class Way:
 class Shown:
     """What the viewer chose: the password shown or not, the endpoint, the format per endpoint and its framework.
 
-    `asks` for the viewer's own password before another is shown; `error` says why the one they gave did not do.
+    `role` is whom a pool of the inbound user is shown for. `asks` for the viewer's own password before another is
+    shown; `error` says why the one they gave did not do.
     """
 
     reveal: bool = False
@@ -89,19 +90,21 @@ class Shown:
     formats: tuple[tuple[str, str], ...] = ()
     asks: bool = False
     error: str = ""
+    role: str = ""
 
     @classmethod
     def chosen(cls, post: Mapping[str, str]) -> "Shown":
         """Read from the box's own form."""
         formats = tuple((key[3:], value) for key, value in post.items() if key.startswith("as-"))
-        return cls(bool(post.get("reveal")), post.get("endpoint", ""), formats)
+        return cls(bool(post.get("reveal")), post.get("endpoint", ""), formats, role=post.get("role", ""))
 
 
 class ConnectionBox:
     """What includes/connection_box.html draws."""
 
-    def __init__(self, url: str, ways: list[Way], shown: Shown) -> None:
+    def __init__(self, url: str, ways: list[Way], shown: Shown, roles: list[str] | None = None) -> None:
         self.url = url
+        self.roles, self.role = roles or [], shown.role
         self.ways = {way.key: way for way in ways}
         self.revealed, self.asks, self.error = shown.reveal, shown.asks, shown.error
         self.endpoint = shown.way if shown.way in self.ways else ways[0].key
@@ -168,11 +171,11 @@ def of_cluster(cluster: Cluster, shown: Shown) -> ConnectionBox:
 def of_pool(pool: Pool, shown: Shown) -> ConnectionBox:
     """The pool, and the cluster behind it for comparison: its primary and, where it has one, a standby."""
     asks = " ".join([modes.of(pool.mode).asks, *_of_prepared(pool)])
-    if not pool.login:
-        asks = f"Each role logs in as itself, superusers excepted: put yours in the place of {YOUR_ROLE}. {asks}"
-    elif not pool.user:
-        asks = f"Each role logs in as itself: shown is the panel's own, put yours in the place of {pool.login}. {asks}"
-    pooled = Way("pooled", "Through the pool", asks, endpoints.of_pool(pool), TABS)
+    roles = endpoints.roles_shown(pool)
+    role = shown.role if shown.role in roles else ""
+    if not pool.user:
+        asks = f"Each role logs in as itself{_but(pool)}: put yours in the place of {role or YOUR_ROLE}. {asks}"
+    pooled = Way("pooled", "Through the pool", asks, endpoints.of_pool(pool, role), TABS)
     note = f"Straight to cluster {pool.cluster}, past the pool."
     ways = [
         pooled,
@@ -180,7 +183,11 @@ def of_pool(pool: Pool, shown: Shown) -> ConnectionBox:
     ]
     if standby := _standby(pool.cluster, pool.database):
         ways.append(Way("standby", "Standby", f"{note} {READ_ONLY}", _as_in(pooled, standby), TABS))
-    return ConnectionBox(reverse("pool-connection", args=[pool.pk]), ways, shown)
+    return ConnectionBox(reverse("pool-connection", args=[pool.pk]), ways, replace(shown, role=role), roles)
+
+
+def _but(pool: Pool) -> str:
+    return "" if pool.login else ", superusers excepted"
 
 
 def _of_prepared(pool: Pool) -> Iterator[str]:

@@ -68,11 +68,10 @@ def at(cluster: Cluster, address: Address, database: str | None = None) -> Endpo
 def address_of_pool(pool: Pool) -> Endpoint:
     """The pooler's address with the pool's name as the database, without the password: fit for lists.
 
-    A pool of the inbound user takes any role its pooler knows; it is shown with the cluster's admin login, the
-    one whose password the panel holds. The user is empty where that one can't log in (`Pool.login`).
+    The user is empty for a pool of the inbound user, which takes any role its pooler knows.
     """
     pooler = pool.pooler
-    return Endpoint(pooler.host, pooler.port, pool.name, pool.login, sslmode=_asked_by(pooler))
+    return Endpoint(pooler.host, pooler.port, pool.name, pool.user, sslmode=_asked_by(pooler))
 
 
 def _asked_by(pooler: Pooler) -> str:
@@ -81,8 +80,34 @@ def _asked_by(pooler: Pooler) -> str:
     return SslMode.REQUIRE.value if demands else SslMode.PREFER.value
 
 
-def of_pool(pool: Pool) -> Endpoint:
-    """`address_of_pool` with the password, None where the panel doesn't know it; a user to be filled in for none."""
-    if not pool.login:
-        return replace(address_of_pool(pool), user=YOUR_ROLE)
-    return replace(address_of_pool(pool), password=pool.cluster.password_of(pool.login))
+def of_pool(pool: Pool, role: str = "") -> Endpoint:
+    """`address_of_pool` for the clients of a pool, with the password where the panel knows it.
+
+    A pool of the inbound user is shown for `role`, or with a user to be filled in where none is named, never with
+    what the panel itself logs in as: that one is often a superuser, and no client's.
+    """
+    user = pool.user or role or YOUR_ROLE
+    return replace(address_of_pool(pool), user=user, password=_shown_password(pool, user))
+
+
+def roles_shown(pool: Pool) -> list[str]:
+    """The roles that a pool of the inbound user can be shown for with their passwords, by name."""
+    if pool.user:
+        return []
+    known = pool.cluster.role_passwords.exclude(role__in=_of_the_panel(pool)).order_by("role")
+    return list(known.values_list("role", flat=True))
+
+
+def _of_the_panel(pool: Pool) -> set[str]:
+    return {pool.cluster.admin_user, pool.cluster.auth_role}
+
+
+def _shown_password(pool: Pool, user: str) -> str | None:
+    if not pool.user and user in _of_the_panel(pool):
+        return None
+    return pool.cluster.password_of(user)
+
+
+def for_panel(pool: Pool) -> Endpoint:
+    """`address_of_pool` with the login of the panel's own runs (`Pool.login`); shown to nobody."""
+    return replace(address_of_pool(pool), user=pool.login, password=pool.cluster.password_of(pool.login))

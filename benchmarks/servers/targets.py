@@ -139,5 +139,5 @@ def endpoint_of(run: Run) -> Endpoint:
         raise InvalidTarget({"cluster": [f"the cluster of {run.target_label} was removed"]})
     if run.pool is None and run.pooled:
         raise InvalidTarget({"pool": [f"the pool {run.target_label} was removed"]})
-    endpoint = endpoints.of_pool(run.pool) if run.pool else endpoints.of_cluster(run.cluster, run.database)
+    endpoint = endpoints.for_panel(run.pool) if run.pool else endpoints.of_cluster(run.cluster, run.database)
     return replace(endpoint, user=run.role, password=run.cluster.password_of(run.role)) if run.role else endpoint

@@ -200,7 +200,7 @@ def _commands(form: RunForm) -> list[tuple[str, str]]:
         endpoint = endpoints.of_cluster(*form.choice)
         found.append(("direct", replace(endpoint, user=role or endpoint.user), None))
     if chosen["route"] != Route.DIRECT:
-        endpoint = endpoints.of_pool(chosen["pool"])
+        endpoint = endpoints.for_panel(chosen["pool"])
         found.append(("pooled", replace(endpoint, user=chosen["user"] or endpoint.user), chosen["pool"]))
     return [(way, _command(form, endpoint, pool)) for way, endpoint, pool in found]
 

@@ -68,7 +68,13 @@ def test_the_note_says_what_becomes_of_prepared_statements_in_this_release(db, v
     assert note.endswith(says)
 
 
-def test_a_pool_of_inbound_users_says_whose_login_is_shown(db):
+def test_a_pool_of_inbound_users_is_shown_for_no_role_or_for_the_one_chosen(db):
     pool = a_pool(cluster=a_cluster("admin-secret"), pooler=a_pooler(port=1), user="")
-    note = connection_box.of_pool(pool, Shown()).ways["pooled"].note
-    assert note.startswith("Each role logs in as itself: shown is the panel's own, put yours in the place of postgres.")
+    pool.cluster.keep_password("app", "app-secret")
+    for asked in ("", "postgres"):
+        box = connection_box.of_pool(pool, Shown(reveal=True, role=asked))
+        note = box.ways["pooled"].note
+        assert note.startswith("Each role logs in as itself: put yours in the place of YOUR_ROLE.")
+        assert (box.roles, box.role, box.knows_password) == (["app"], "", False)
+    box = connection_box.of_pool(pool, Shown(reveal=True, role="app"))
+    assert [(way.endpoint.user, way.endpoint.password) for way in box.ways.values()] == [("app", "app-secret")] * 2

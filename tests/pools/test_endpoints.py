@@ -46,8 +46,30 @@ def test_a_pool_whose_password_is_not_known_has_none() -> None:
     assert endpoints.of_pool(a_pool(user="app")).password is None
 
 
-def test_a_pool_of_the_inbound_user_is_shown_with_the_admin_login() -> None:
-    endpoint = endpoints.of_pool(a_pool(user=""))
+@pytest.mark.parametrize("as_", connection_strings.FORMATS)
+@pytest.mark.parametrize("role", ["", "postgres", "lookup", "stranger", "app"])
+def test_a_pool_of_the_inbound_user_is_never_shown_with_the_panels_own_logins(as_: str, role: str) -> None:
+    pool = a_pool(cluster=a_cluster("admin-secret", auth_role="lookup"), user="")
+    pool.cluster.keep_password("lookup", "lookup-secret")
+    pool.cluster.keep_password("app", "app-secret")
+    text = connection_strings.render(endpoints.of_pool(pool, role), as_, reveal=True)
+    assert "admin-secret" not in text
+    assert "lookup-secret" not in text
+    assert ("postgres" in text.replace("postgresql", "")) == (role == "postgres")
+    assert (role or "YOUR_ROLE") in text
+    assert ("app-secret" in text) == (role == "app")
+
+
+def test_a_pool_of_the_inbound_user_offers_the_roles_whose_passwords_are_known() -> None:
+    pool = a_pool(cluster=a_cluster("admin-secret", auth_role="lookup"), user="")
+    for role in ("writer", "lookup", "app", "postgres"):
+        pool.cluster.keep_password(role, "secret")
+    assert endpoints.roles_shown(pool) == ["app", "writer"]
+    assert endpoints.address_of_pool(pool).user == ""
+
+
+def test_the_panels_runs_log_in_as_the_admin_through_a_pool_of_the_inbound_user() -> None:
+    endpoint = endpoints.for_panel(a_pool(user=""))
     assert (endpoint.user, endpoint.password) == ("postgres", "admin-secret")
 
 

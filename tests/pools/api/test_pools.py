@@ -109,15 +109,34 @@ def test_a_removed_pool_is_gone_from_the_api_at_once(admin, pool):
 
 
 def test_connection_strings_hide_the_password_unless_an_admin_asks(admin, pool, caplog):
+    pool.cluster.keep_password("app", "app-secret")
+    Pool.objects.update(user="app")
     hidden = admin.get(f"{url_of(pool)}connection/", {"as": "keywords"}).json()
-    assert hidden == {"as": "keywords", "text": f"host=127.0.0.1 port={pool.pooler.port} dbname=app user=postgres"}
+    assert hidden == {"as": "keywords", "text": f"host=127.0.0.1 port={pool.pooler.port} dbname=app user=app"}
     with caplog.at_level(logging.INFO):
         shown = admin.get(f"{url_of(pool)}connection/", {"reveal": "1"}).json()
-    assert shown == {"as": "uri", "text": f"postgresql://postgres:cluster-secret@127.0.0.1:{pool.pooler.port}/app"}
+    assert shown == {"as": "uri", "text": f"postgresql://app:app-secret@127.0.0.1:{pool.pooler.port}/app"}
     assert f"password of pool {pool.pk}" in caplog.text
-    assert "cluster-secret" not in caplog.text
+    assert "app-secret" not in caplog.text
     assert bearer("read", "run", "apply").get(f"{url_of(pool)}connection/", {"reveal": "1"}).status_code == 403
     assert bearer("read").get(f"{url_of(pool)}connection/").status_code == 200
+
+
+def test_a_pool_of_the_inbound_user_is_told_for_the_role_that_is_asked_for(admin, pool):
+    pool.cluster.keep_password("app", "app-secret")
+    told = {
+        role: admin.get(f"{url_of(pool)}connection/", {"reveal": "1", "role": role}).json()["text"].rpartition("@")[0]
+        for role in ("", "app", "postgres", "a b")
+    }
+    assert told == {
+        "": "postgresql://YOUR_ROLE",
+        "app": "postgresql://app:app-secret",
+        "postgres": "postgresql://postgres",
+        "a b": "postgresql://a%20b",
+    }
+    refused = admin.get(f"{url_of(pool)}connection/", {"role": "a\x00b"})
+    assert (refused.status_code, list(refused.json())) == (400, ["role"])
+    assert admin.get(url_of(pool)).json()["connection"]["user"] == ""
 
 
 def test_an_unknown_format_names_those_there_are(admin, pool):
