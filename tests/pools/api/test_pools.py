@@ -34,8 +34,8 @@ def test_a_pool_is_saved_as_a_wish_though_its_pooler_is_down(admin, values, pool
         "host": "127.0.0.1",
         "port": pooler.port,
         "database": "app",
-        "user": "postgres",
-        "uri": f"postgresql://postgres@127.0.0.1:{pooler.port}/app",
+        "user": "",
+        "uri": f"postgresql://127.0.0.1:{pooler.port}/app",
     }
     assert admin.get(f"{URL}{made['id']}/").json() == made
 
