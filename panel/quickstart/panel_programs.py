@@ -61,12 +61,15 @@ class Web(PanelProgram):
         self.last_answer = ""
 
     def spawn(self) -> None:
-        """Start it; from then on the port is its alone."""
-        if self.listener is None:
-            return super().spawn()
-        with self.listener:
+        """Start it. The listener stays open here too, so that whoever calls while it is started again waits for it."""
+        if self.listener is not None:
             self.handed_over = (self.listener.fileno(),)
-            super().spawn()
+        super().spawn()
+
+    def given_up(self) -> None:
+        """Refuse whoever calls, rather than let them wait for nobody."""
+        if self.listener is not None:
+            self.listener.close()
 
     @property
     def url(self) -> str:

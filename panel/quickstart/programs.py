@@ -115,6 +115,14 @@ class Program:
         """Whether the process is there."""
         return self.process is not None and self.process.poll() is None
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether it was started and ended by itself."""
+        return self.process is not None and self.process.poll() is not None
+
+    def given_up(self) -> None:
+        """Let go of what was kept for the next start: there is none."""
+
     def kill(self, with_signal: signal.Signals = signal.SIGKILL) -> None:
         """Send a signal to the process, if it is there."""
         if self.process is not None and self.is_running:

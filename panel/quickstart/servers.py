@@ -14,7 +14,7 @@ import psycopg
 import redis
 from psycopg import sql
 
-from panel.quickstart import account
+from panel.quickstart import account, leftovers
 from panel.quickstart.ports import LOOPBACK, free_port
 from panel.quickstart.programs import PLAIN_ENVIRONMENT, Program, ProgramFailed
 
@@ -110,10 +110,11 @@ class PostgresServer(Server):
         return [str(self.bindir / "postgres"), "-D", str(self.cluster_folder), *words]
 
     def prepare(self) -> None:
-        """initdb once; made beside and renamed, so that a broken one is never taken for whole."""
+        """initdb once, made beside and renamed, so that a broken one is never taken for whole; later clear what a
+        server that was killed left, which would keep the next one from starting."""
         super().prepare()
         if self.cluster_folder.exists():
-            return
+            return leftovers.clear(self.cluster_folder)
         fresh, password_file = self.home / "cluster.new", self.home / "password"
         shutil.rmtree(fresh, ignore_errors=True)
         account.write_private(password_file, self.password + "\n")

@@ -63,9 +63,9 @@ class Serving:
         self.supervisor.wait_for(what, WAITS_S, self.web.is_ready, lambda: self.web.last_answer)
 
     def serve(self) -> int:
-        """Until a signal asks for the end, or a program ends."""
+        """Until a signal asks for the end; programs that die meanwhile are started again."""
         self.steps.say(f"serving until Ctrl-C; the logs are in {self.home.log_folder}")
-        self.supervisor.watch()
+        self.supervisor.watch(self.steps.say)
         return 0
 
     def experiment(self, demo: Demo) -> int:

@@ -1,4 +1,4 @@
-"""Keeps programs together: when one ends, or the person asks, all of them end and nothing is left behind."""
+"""Keeps programs together: one that dies is started again, and when the person asks all end without a trace."""
 
 import signal
 import time
@@ -8,6 +8,7 @@ from typing import Self, TypeVar
 
 from panel.quickstart.home import Home
 from panel.quickstart.programs import Program, ProgramFailed
+from panel.quickstart.restarts import START_LIMIT_BURST, START_LIMIT_INTERVAL_S, Restarts
 
 LOOK_EVERY_S = 0.2
 ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -37,12 +38,24 @@ def catch_signals() -> None:
             signal.signal(asking, raise_asked)
 
 
+def how_ended(program: Program) -> str:
+    """In words: `worker ended with exit code -9`."""
+    code = program.process.returncode if program.process else None
+    return f"{program} ended with exit code {code}"
+
+
+def end_of_log(program: Program) -> str:
+    """The last lines it printed, and where the others are."""
+    return f"the end of {program.log_path}:\n{program.log_tail}"
+
+
 class Supervisor:
     """A context in which programs run; the last started is the first to end."""
 
     def __init__(self, home: Home) -> None:
         self.home = home
         self.programs: list[Program] = []
+        self.restarts: dict[str, Restarts] = {}
 
     def start(self, program: P) -> P:
         """Prepare and start a program, its log anew under the home."""
@@ -57,11 +70,8 @@ class Supervisor:
     def look(self) -> None:
         """Raise `ProgramFailed` when one of them has ended."""
         for program in self.programs:
-            if program.process is not None and program.process.poll() is not None:
-                raise ProgramFailed(
-                    f"{program} ended with exit code {program.process.returncode}; "
-                    f"the end of {program.log_path}:\n{program.log_tail}"
-                )
+            if program.has_ended:
+                raise ProgramFailed(f"{how_ended(program)}; {end_of_log(program)}")
 
     def wait_for(
         self, what: str, seconds: float, is_so: Callable[[], object], why_not: Callable[[], str] = str
@@ -77,11 +87,35 @@ class Supervisor:
                 )
             time.sleep(LOOK_EVERY_S / 2)
 
-    def watch(self) -> None:
-        """Return never: ends by `Asked`, or `ProgramFailed` when a program ends."""
+    def watch(self, tell: Callable[[str], None]) -> None:
+        """Return never: ends by `Asked`. A program that ends is started again, and `tell` is given a sentence."""
         while True:
-            self.look()
+            for program in self.programs:
+                self._keep_running(program, tell)
             time.sleep(LOOK_EVERY_S)
+
+    def _keep_running(self, program: Program, tell: Callable[[str], None]) -> None:
+        restarts = self.restarts.setdefault(program.name, Restarts())
+        if program.has_ended:
+            how = how_ended(program)
+            program.wait_until_stopped()  # what it left of its own goes too
+            self._start_later(program, restarts, how, tell)
+        elif restarts.is_due(time.monotonic()):
+            try:
+                program.prepare()
+                program.spawn()
+            except (OSError, ProgramFailed) as error:
+                self._start_later(program, restarts, f"{program} could not be started: {error}", tell)
+
+    def _start_later(self, program: Program, restarts: Restarts, why: str, tell: Callable[[str], None]) -> None:
+        seconds = restarts.ended(time.monotonic())
+        if seconds is not None:
+            return tell(f"{why}; starting it again in {seconds:.1f} s (log: {program.log_path})")
+        program.given_up()
+        tell(
+            f"{why}, {START_LIMIT_BURST} times in {START_LIMIT_INTERVAL_S:.0f} s: it is not started again, the others "
+            f"run on; {end_of_log(program)}"
+        )
 
     def __enter__(self) -> Self:
         return self

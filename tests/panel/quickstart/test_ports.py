@@ -62,22 +62,25 @@ def test_nobody_gets_a_port_that_was_taken_for_the_panel() -> None:
             socket.create_server((ports.LOOPBACK, port))
 
 
-def test_the_panel_is_handed_the_listener_and_this_process_lets_go_of_it(
+def test_the_panel_is_handed_the_listener_and_whoever_calls_while_it_is_started_again_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The real process gets it: a Python that accepts one connection in uvicorn's place."""
+    """The real process gets it, twice: a Python that accepts one connection in uvicorn's place."""
     listener = take_port(ports.free_port(), Steps())
     web = Web(tmp_path, listener.getsockname()[1], listener)
     number = listener.fileno()
     accept = f"import socket; socket.socket(fileno={number}).accept()[0].sendall(b'served')"
     monkeypatch.setattr(Web, "argv", [sys.executable, "-c", accept])
-    web.spawn()
     try:
-        assert listener.fileno() == -1
-        with socket.create_connection((ports.LOOPBACK, web.port), timeout=10) as client:
-            assert client.recv(10) == b"served"
+        for _ in range(2):
+            with socket.create_connection((ports.LOOPBACK, web.port), timeout=10) as client:
+                web.spawn()
+                assert client.recv(10) == b"served"
+            web.stop()
     finally:
-        web.stop()
+        web.given_up()
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((ports.LOOPBACK, web.port), timeout=10)
 
 
 def test_the_panel_listens_by_what_it_was_handed(tmp_path: Path) -> None:

@@ -5,12 +5,15 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from panel.quickstart import restarts
 from panel.quickstart.home import Home
 from panel.quickstart.programs import Program, ProgramFailed
+from panel.quickstart.restarts import Restarts
 from panel.quickstart.supervise import Asked, Supervisor, catch_signals, raise_asked
 
 
@@ -55,6 +58,14 @@ def is_gone(pid: int) -> bool:
         return True
 
 
+def gone_soon(pid: int) -> bool:
+    """The same of one that was killed a moment ago."""
+    deadline = time.monotonic() + 30
+    while not is_gone(pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return is_gone(pid)
+
+
 def test_all_end_with_the_context(home: Home) -> None:
     with Supervisor(home) as supervisor:
         pids = [pid_of(supervisor.start(Shell(home.path, name, "exec sleep 60"))) for name in ("one", "two")]
@@ -66,17 +77,79 @@ def test_children_of_a_program_end_too(home: Home) -> None:
         program = supervisor.start(Shell(home.path, "parent", "sleep 60 & echo $!; wait"))
         supervisor.wait_for("it prints", 5, lambda: program.log.strip())
         child = int(program.log)
-    deadline = time.monotonic() + 30
-    while not is_gone(child) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert is_gone(child)
+    assert gone_soon(child)
 
 
-def test_a_program_that_ends_is_told_with_the_end_of_its_log(home: Home) -> None:
+def test_a_program_that_ends_before_all_is_ready_is_told_with_the_end_of_its_log(home: Home) -> None:
     with Supervisor(home) as supervisor:
         supervisor.start(Shell(home.path, "brittle", "echo out of luck; exit 3"))
         with pytest.raises(ProgramFailed, match=r"(?s)brittle ended with exit code 3.*out of luck"):
-            supervisor.watch()
+            supervisor.wait_for("the moon is blue", 30, lambda: False)
+
+
+def watched(supervisor: Supervisor, until: Callable[[list[str]], object]) -> list[str]:
+    """What was told until it was so."""
+    told: list[str] = []
+
+    def tell(sentence: str) -> None:
+        told.append(sentence)
+        if until(told):
+            raise Asked
+
+    with pytest.raises(Asked):
+        supervisor.watch(tell)
+    return told
+
+
+def test_a_program_that_dies_is_started_again_with_its_children_gone_and_its_log_kept(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Supervisor(home) as supervisor:
+        program = supervisor.start(Shell(home.path, "worker", "sleep 60 & echo $!; wait"))
+        steady = pid_of(supervisor.start(Shell(home.path, "steady", "exec sleep 60")))
+        supervisor.wait_for("it prints", 5, lambda: program.log.strip())
+        program.kill()
+        spawn = program.spawn
+
+        def spawned() -> None:
+            spawn()
+            raise Asked
+
+        monkeypatch.setattr(program, "spawn", spawned)
+        told: list[str] = []
+        with pytest.raises(Asked):
+            supervisor.watch(told.append)
+        supervisor.wait_for("it prints again", 5, lambda: len(program.log.split()) == 2)
+        first, second = (int(word) for word in program.log.split())
+        assert (gone_soon(first), is_gone(second), is_gone(steady)) == (True, False, False)
+    (sentence,) = told
+    assert sentence.startswith("worker ended with exit code -9; starting it again in 0.5 s")
+    assert (gone_soon(second), is_gone(steady)) == (True, True)
+
+
+def test_a_program_that_dies_five_times_in_a_minute_is_given_up_and_the_others_run_on(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restarts, "FIRST_BACK_OFF_S", 0.01)
+    with Supervisor(home) as supervisor:
+        supervisor.start(Shell(home.path, "brittle", "echo out of luck; exit 3"))
+        steady = pid_of(supervisor.start(Shell(home.path, "steady", "exec sleep 60")))
+        told = watched(supervisor, lambda told: "not started again" in told[-1])
+        assert not is_gone(steady)
+        supervisor.look()  # one that was given up fails nobody
+    assert len(told) == 5
+    assert told[-1].startswith("brittle ended with exit code 3, 5 times in 60 s: it is not started again, the others")
+    assert told[-1].endswith("out of luck")
+
+
+def test_the_wait_before_a_start_doubles_and_old_ends_are_forgotten() -> None:
+    counted = Restarts()
+    assert [counted.ended(now) for now in (0.0, 1.0, 2.0, 3.0)] == [0.5, 1.0, 2.0, 4.0]
+    assert [counted.is_due(now) for now in (6.9, 7.0, 7.1)] == [False, True, False]
+    assert counted.ended(61.5) == 2.0  # those of 2 s and 3 s still count
+    assert not counted.gave_up
+    assert [counted.ended(now) for now in (61.6, 61.7)] == [4.0, None]
+    assert counted.gave_up
 
 
 def test_one_that_ignores_its_signal_is_killed_at_the_deadline(home: Home) -> None:
@@ -126,7 +199,9 @@ def test_programs_die_with_a_supervisor_that_is_killed(tmp_path: Path) -> None:
 import signal
 import time
 from pathlib import Path
+from panel.quickstart import restarts
 from panel.quickstart.home import Home
+from panel.quickstart.restarts import Restarts
 from panel.quickstart.supervise import Supervisor
 from tests.panel.quickstart.test_supervise import Shell
 home = Home(Path({str(tmp_path)!r}))
@@ -142,7 +217,4 @@ signal.pause()
         assert supervisor.stdout
         pid = int(supervisor.stdout.readline())
         supervisor.kill()
-    deadline = time.monotonic() + 30
-    while not is_gone(pid) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert is_gone(pid)
+    assert gone_soon(pid)
