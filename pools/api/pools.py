@@ -68,6 +68,6 @@ class PoolViewSet(ConsoleVerbs, ModeAdvice, ModelViewSet[Pool]):
         reveal = request.query_params.get("reveal") == "1"
         endpoint = endpoints.of_pool(pool, asked_role(request))
         text = connection_strings.render(endpoint, as_, reveal)
-        if reveal:
+        if reveal and endpoint.password is not None:
             logger.info("the password of pool %s (%s) was shown to %s", pool.pk, pool, request.user)
         return Response({"as": as_, "text": text})

@@ -45,7 +45,9 @@ def test_domain_errors_answer_with_their_fields_or_their_message():
 
 
 def test_a_lost_key_is_said_and_not_a_crash(settings):
-    pool = make_pool(make_cluster(), make_pooler())
+    cluster = make_cluster()
+    cluster.keep_password("app", "secret")
+    pool = make_pool(cluster, make_pooler(), user="app")
     settings.POOLDECK_KEYS = [Fernet.generate_key().decode()]
     answer = bearer().get(f"/api/v1/pools/{pool.pk}/connection/", {"reveal": "1"})
     assert answer.status_code == 503

@@ -68,10 +68,10 @@ def test_the_uri_of_a_pool_works_as_it_stands(cluster: Cluster, pooler: Pooler, 
     fixed = pool_changes.create(made | {"name": "fixed.1-a", "user": "app"})
     inbound = pool_changes.create(made | {"name": "inbound"})
     apply.apply_pooler(pooler)
-    for pool, who in ((fixed, "app in app"), (inbound, "postgres in app")):
+    for pool, role in ((fixed, ""), (inbound, "app")):
         assert Pool.objects.get(pk=pool.pk).state == PoolState.APPLIED
-        uri = connection_strings.render(endpoints.of_pool(pool), "uri", reveal=True)
-        assert answer('psql -XAtw "$1" -c "$2"', tmp_path, uri, QUESTION) == who
+        uri = connection_strings.render(endpoints.of_pool(pool, role), "uri", reveal=True)
+        assert answer('psql -XAtw "$1" -c "$2"', tmp_path, uri, QUESTION) == "app in app"
 
 
 def test_the_pgbench_command_of_a_pool_runs(cluster: Cluster, pooler: Pooler, tmp_path: Path) -> None:
