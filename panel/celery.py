@@ -1,4 +1,4 @@
-"""The Celery application; a worker is a generator and the hand that applies configurations."""
+"""The Celery application; a worker is a generator, the hand that applies configurations, or both."""
 
 import ctypes
 import logging
@@ -12,7 +12,7 @@ from django.conf import settings
 
 from benchmarks.errors import QueueDown
 from benchmarks.generators import file_changes, heartbeats
-from panel import collecting
+from panel import collecting, queues
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "panel.settings")
 
@@ -43,16 +43,16 @@ def die_with_the_worker(**_: Any) -> None:
 def tell_that_it_lives(**_: Any) -> None:
     """Leave this worker's heartbeat, every 2 s; without Redis it has no work either, so a miss is only noted."""
     try:
-        heartbeats.beat(settings.GENERATOR)
+        heartbeats.beat(settings.GENERATOR, settings.WORKER)
     except QueueDown as error:
-        logger.warning("no heartbeat of generator %s: %s", settings.GENERATOR, error)
+        logger.warning("no heartbeat of worker %s: %s", settings.GENERATOR, error)
 
 
 @heartbeat_sent.connect
 def tell_of_changed_files(**_: Any) -> None:
     """Let a child of this worker describe it anew as soon as a plan came or went, so that runs can name it."""
-    if files.found_change():
-        queue = f"generator.{settings.GENERATOR}"
+    if settings.WORKER.takes_runs and files.found_change():
+        queue = queues.of_generator(settings.GENERATOR)
         app.send_task("benchmarks.tasks.describe_generator", queue=queue, expires=60, retry=False)
 
 
@@ -60,5 +60,7 @@ def tell_of_changed_files(**_: Any) -> None:
 def ask_for_its_description(**_: Any) -> None:
     """Let a child of this worker write down what it has; a worker may be ready before its first heartbeat."""
     tell_that_it_lives()
-    files.found_change()  # what changes from here on is told anew
-    app.send_task("benchmarks.tasks.register_generator", queue=f"generator.{settings.GENERATOR}", expires=60)
+    if settings.WORKER.takes_runs:
+        files.found_change()  # what changes from here on is told anew
+        queue = queues.of_generator(settings.GENERATOR)
+        app.send_task("benchmarks.tasks.register_generator", queue=queue, expires=60)

@@ -85,7 +85,7 @@ def pgbench_is_there(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckM
     try:
         binary.find()
     except BenchmarksError as error:
-        hint = "Needed where a worker runs; elsewhere this can be ignored."
+        hint = "Needed where a worker takes runs; elsewhere this can be ignored."
         return [Warning(str(error), hint=hint, id="pooldeck.W003")]
     return []
 

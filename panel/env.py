@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+from panel.queues import WorkerKind
+
 T = TypeVar("T")
 Networks = list[IPv4Network | IPv6Network]
 NOWHERE: Networks = []
@@ -49,6 +51,13 @@ def generator_name(raw: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", raw) or raw == "any":
         raise ValueError("use 1 to 63 letters, digits, dots, hyphens and underscores, but not the word any")
     return raw
+
+
+def worker_kind(raw: str) -> WorkerKind:
+    """What a worker takes."""
+    if raw not in list(WorkerKind):
+        raise ValueError(f"use {', '.join(WorkerKind)}")
+    return WorkerKind(raw)
 
 
 def flag(name: str, default: bool = False) -> bool:

@@ -10,7 +10,6 @@ from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import URLPattern, path
-from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -59,13 +58,14 @@ def redis_server() -> None:
 
 
 def worker() -> None:
-    """A worker's heartbeat, not older than `heartbeats.ALIVE_WITHIN`."""
+    """A heartbeat for tasks and one for runs, neither older than `heartbeats.ALIVE_WITHIN`."""
     try:
-        seen = heartbeats.seen()
+        missing = heartbeats.missing()
     except QueueDown as error:
         raise Down("unknown while redis does not answer") from error
-    if not any(generator.is_alive(timezone.now()) for generator in seen):
-        raise Down("no worker was seen lately: start one with celery -A panel worker")
+    if missing:
+        how = " and ".join(f"POOLDECK_WORKER={kind} celery -A panel worker" for kind in missing)
+        raise Down(f"no worker for {' or '.join(missing)} was seen lately: start {how}")
 
 
 PARTS: dict[str, Callable[[], None]] = {

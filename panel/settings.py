@@ -4,7 +4,7 @@ from csp.constants import NONCE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from kombu import Exchange, Queue
 
-from panel import databases, env
+from panel import databases, env, queues
 
 env.forget_libpq()
 BASE_DIR = env.BASE_DIR
@@ -200,6 +200,7 @@ SPECTACULAR_SETTINGS = {
 }
 
 GENERATOR = env.read("POOLDECK_GENERATOR", "local", env.generator_name)
+WORKER = env.read("POOLDECK_WORKER", queues.WorkerKind.ALL, env.worker_kind)
 CELERY_BROKER_URL = REDIS_URL
 CELERY_RESULT_BACKEND = None
 CELERY_TASK_IGNORE_RESULT = True
@@ -209,10 +210,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # without max_retries whoever asks for something waits 4 s and more for a redis that is down (kombu's default_channel)
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 5, "socket_connect_timeout": 2, "max_retries": 0}
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-CELERY_TASK_QUEUES = [
-    Queue("celery", Exchange("celery"), routing_key="celery"),
-    Queue(f"generator.{GENERATOR}", Exchange(f"generator.{GENERATOR}"), routing_key=f"generator.{GENERATOR}"),
-]
+CELERY_TASK_QUEUES = [Queue(name, Exchange(name), routing_key=name) for name in queues.listened_on(WORKER, GENERATOR)]
 CELERY_TASK_ROUTES = ("pools.routing.route",)
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULE_FILENAME = str(HOME / "celerybeat-schedule")

@@ -1,10 +1,11 @@
-"""Sends an apply, and a look for drift, to the worker that can read and write the pooler's folder."""
+"""Sends runs to generators, and an apply or a look for drift to the worker that can write the pooler's folder."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
 
+from panel import queues
 from pools import keepers
 from pools.models import Pooler
 
@@ -16,15 +17,10 @@ def is_ours(pooler: Pooler) -> bool:
     return keepers.of(pooler).worker in ("", settings.GENERATOR)
 
 
-def queue_of(generator: str) -> str:
-    """The queue that one generator alone listens on."""
-    return f"generator.{generator}"
-
-
 def route(name: str, args: Sequence[Any], *_: Any, **__: Any) -> dict[str, str] | None:
-    """Celery's router (its manual, "Routing Tasks"): the queue of the folder's generator; None: any worker's."""
+    """Celery's router (its manual, "Routing Tasks"): the queue of the folder's generator; None: that of all tasks."""
     if name not in OF_FOLDERS or not args:
         return None
     pooler = Pooler.objects.filter(pk=args[0]).only("pk").first()
     generator = keepers.of(pooler).worker if pooler else ""
-    return {"queue": queue_of(generator)} if generator else None
+    return {"queue": queues.of_poolers(generator)} if generator else None

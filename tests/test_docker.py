@@ -79,7 +79,8 @@ def test_compose_has_the_services_of_an_installation(compose: dict[str, Any]) ->
     assert set(compose["services"]) == {
         "web",
         "worker",
-        "worker-2",
+        "generator",
+        "generator-2",
         "beat",
         "setup",
         "redis",
@@ -90,8 +91,11 @@ def test_compose_has_the_services_of_an_installation(compose: dict[str, Any]) ->
     }
 
 
-def test_each_worker_is_a_generator_of_its_own_name(compose: dict[str, Any]) -> None:
+def test_each_worker_takes_one_kind_of_work_and_each_generator_has_a_name(compose: dict[str, Any]) -> None:
     workers = [one for one in compose["services"].values() if "worker" in one.get("command", [])]
+    takes = [one["environment"]["POOLDECK_WORKER"] for one in workers]
+    assert sorted(takes) == ["runs", "runs", "tasks"]
+    workers = [one for one in workers if one["environment"]["POOLDECK_WORKER"] == "runs"]
     names = [one["environment"].get("POOLDECK_GENERATOR", "local") for one in workers]
     assert len(names) == len(set(names)) == 2
     assert all(one["environment"].keys() >= {"DATABASE_URL", "REDIS_URL", "POOLDECK_HOME"} for one in workers)

@@ -30,6 +30,7 @@ def workers(installation: Installation, names: list[str], children: int) -> Iter
     environment = environment_of_the_worker(installation)
     words = ["-c", str(children), "--without-mingle", "--without-gossip", "--loglevel", "WARNING"]
     command = ["setpriv", "--pdeathsig=KILL", sys.executable, "-m", "celery", "-A", "panel", "worker", *words]
+    environment |= {"POOLDECK_WORKER": "runs"}
     started = [
         subprocess.Popen(command, cwd=ROOT, env=environment | {"POOLDECK_GENERATOR": name}, stdin=subprocess.DEVNULL)
         for name in names

@@ -1,4 +1,4 @@
-"""The heartbeats that workers leave in Redis: who lives."""
+"""The heartbeats that workers leave in Redis: who lives, of those that take runs and of those that take tasks."""
 
 import time
 from collections.abc import Iterator
@@ -11,8 +11,9 @@ import redis
 from django.conf import settings
 
 from benchmarks.errors import QueueDown
+from panel.queues import WorkerKind
 
-KEY = "pooldeck:generators"
+RUNS, TASKS = "pooldeck:generators", "pooldeck:workers"
 ALIVE_WITHIN = timedelta(seconds=15)  # a worker beats every 2 s; a loaded machine may be late
 REMEMBERED_FOR = timedelta(days=7)
 ANSWER_WITHIN_S = 2
@@ -47,21 +48,30 @@ def asking_redis() -> Iterator["redis.Redis"]:
         client.close()
 
 
-def beat(name: str) -> None:
-    """Leave a heartbeat for the generator; raises `QueueDown`."""
+def beat(name: str, kind: WorkerKind) -> None:
+    """Leave a heartbeat of a worker for what it takes; raises `QueueDown`."""
+    keys = ([RUNS] if kind.takes_runs else []) + ([TASKS] if kind.takes_tasks else [])
     with asking_redis() as client:
-        client.zadd(KEY, {name: time.time()})
+        for key in keys:
+            client.zadd(key, {name: time.time()})
 
 
-def seen() -> list[Heartbeat]:
-    """The workers of the last week, the latest first; raises `QueueDown`."""
+def seen(key: str = RUNS) -> list[Heartbeat]:
+    """The workers of the last week that take runs (or `TASKS`), the latest first; raises `QueueDown`."""
     with asking_redis() as client:
-        client.zremrangebyscore(KEY, "-inf", time.time() - REMEMBERED_FOR.total_seconds())
-        found: Any = client.zrevrange(KEY, 0, -1, withscores=True)  # typed for every protocol; here (name, time) pairs
+        client.zremrangebyscore(key, "-inf", time.time() - REMEMBERED_FOR.total_seconds())
+        found: Any = client.zrevrange(key, 0, -1, withscores=True)  # typed for every protocol; here (name, time) pairs
     return [Heartbeat(name=name, last_seen_at=datetime.fromtimestamp(score, UTC)) for name, score in found]
+
+
+def missing() -> list[str]:
+    """What no worker that lives takes: `tasks`, `runs`; raises `QueueDown`."""
+    now = datetime.now(UTC)
+    keys = {"tasks": TASKS, "runs": RUNS}
+    return [name for name, key in keys.items() if not any(one.is_alive(now) for one in seen(key))]
 
 
 def forget(name: str) -> None:
     """Drop what is kept of a generator's heartbeats; raises `QueueDown`."""
     with asking_redis() as client:
-        client.zrem(KEY, name)
+        client.zrem(RUNS, name)

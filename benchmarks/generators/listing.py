@@ -10,6 +10,7 @@ from django.utils import timezone
 from benchmarks.errors import IllegalTransition, QueueDown
 from benchmarks.generators import heartbeats
 from benchmarks.models import ACTIVE, Generator, Run, Status
+from panel import queues
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Known:
     @property
     def queue(self) -> str:
         """The queue that it alone listens on."""
-        return f"generator.{self.name}"
+        return queues.of_generator(self.name)
 
     @property
     def is_alive(self) -> bool:

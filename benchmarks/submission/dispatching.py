@@ -1,7 +1,6 @@
 """Sends runs to workers; the database is the queue, so that a message lost with Redis is sent again."""
 
 import logging
-from typing import Any
 
 from celery import current_app
 from kombu.exceptions import OperationalError
@@ -10,7 +9,7 @@ from benchmarks.errors import QueueDown
 from benchmarks.generators import host_files, listing
 from benchmarks.generators.listing import Known
 from benchmarks.models import Run
-from pools.routing import queue_of
+from panel import queues
 
 log = logging.getLogger(__name__)
 
@@ -26,9 +25,9 @@ def dispatch(run: Run, generator: str = "") -> bool:
     False when the broker can't be reached, in which case a later look sends it.
     """
     to = run.generator or generator or (run.wanted_generators[0] if run.is_spread else "")
-    queue: dict[str, Any] = {"queue": queue_of(to)} if to else {}
+    queue = queues.of_generator(to) if to else queues.RUNS
     try:
-        current_app.send_task(TASK, args=[str(run.pk)], retry=False, **queue)
+        current_app.send_task(TASK, args=[str(run.pk)], queue=queue, retry=False)
     except (OperationalError, OSError) as error:
         log.warning("run %s can't be sent to a worker yet, it stays queued: %s", run.pk, error)
         return False

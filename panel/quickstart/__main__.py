@@ -15,7 +15,7 @@ from panel import collecting, env
 from panel.quickstart import backing, page_files
 from panel.quickstart.account import AccountMissing
 from panel.quickstart.home import AlreadyRunning, Home
-from panel.quickstart.panel_programs import Web, Worker, take_port, tell_address
+from panel.quickstart.panel_programs import Generator, Web, Worker, take_port, tell_address
 from panel.quickstart.ports import NoFreePort
 from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.steps import Steps
@@ -68,10 +68,11 @@ def start(home: Home, supervisor: Supervisor, steps: Steps, options: argparse.Na
     home.make_keys()
     servers = backing.start(home, supervisor, steps)
     page_files.collect(home, steps)
-    # both take seconds to import, and neither is asked anything before the migrations below are done
-    steps.say("starting web and worker")
+    # all take seconds to import, and none is asked anything before the migrations below are done
+    steps.say("starting web, worker and generator")
     web = supervisor.start(Web(home.path, port, listener))
-    supervisor.start(Worker(home.path))
+    for program in (Worker(home.path), Generator(home.path)):
+        supervisor.start(program)
     set_up_django(home)
     from panel.quickstart.serving import Serving  # imports models, which need Django set up
 

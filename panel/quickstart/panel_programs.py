@@ -1,4 +1,4 @@
-"""The panel's own programs: web, worker and beat."""
+"""The panel's own programs: web, worker, generator and beat."""
 
 import os
 import signal
@@ -9,6 +9,7 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 from panel.env import BASE_DIR
+from panel.queues import WorkerKind
 from panel.quickstart.ports import LOOPBACK, free_port, listen
 from panel.quickstart.programs import Program, ProgramFailed
 from panel.quickstart.steps import Steps
@@ -97,17 +98,32 @@ class Web(PanelProgram):
 
 
 class Worker(PanelProgram):
-    """A generator: one child runs a load, the others apply and check meanwhile."""
+    """Applies configurations and looks after what there is; its children never carry a run."""
 
     name = "worker"
-    stop_signal = signal.SIGQUIT  # "cold": a run in progress is not waited for
-    children = 3
+    stop_signal = signal.SIGQUIT  # "cold": what is in progress is not waited for
+    takes = WorkerKind.TASKS
+    children = 2
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The panel's, and what it takes."""
+        return super().environment | {"POOLDECK_WORKER": self.takes}
 
     @property
     def argv(self) -> list[str]:
         """Mingling would wait a second for workers that there are none of."""
-        words = ["-c", str(self.children), "--without-mingle", "--without-gossip", "--loglevel", "INFO"]
+        who = ["-n", f"{self.name}@%h", "-c", str(self.children)]
+        words = [*who, "--without-mingle", "--without-gossip", "--loglevel", "INFO"]
         return [sys.executable, "-m", "celery", "-A", "panel", "worker", *words]
+
+
+class Generator(Worker):
+    """Carries runs: one child each, and one more for a run that is spread over several generators."""
+
+    name = "generator"
+    takes = WorkerKind.RUNS
+    children = 3
 
 
 class Beat(PanelProgram):

@@ -100,7 +100,7 @@ def test_each_message_goes_to_the_queue_of_who_is_to_take_it(monkeypatch):
     for fields in ({}, {"generator": "north"}, {"wanted_generators": ["west", "east"]}):
         dispatching.dispatch(Run.objects.enqueue(**fields))
     dispatching.dispatch(Run.objects.enqueue(), "south")
-    assert queues == [None, "generator.north", "generator.west", "generator.south"]
+    assert queues == ["runs", "generator.north", "generator.west", "generator.south"]
 
 
 def test_a_broker_that_is_away_leaves_the_run_queued(monkeypatch):

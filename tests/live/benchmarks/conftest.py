@@ -20,6 +20,7 @@ from benchmarks.running import live, runner
 from benchmarks.servers import datasets
 from benchmarks.submission import dispatching, submitting
 from panel import celery_app
+from panel.queues import WorkerKind
 from panel.quickstart.panel_programs import Beat, Web, Worker
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, RedisServer, free_port
 from pools import apply
@@ -91,19 +92,23 @@ class TestWeb(Web):
 
 
 class TestWorker(Worker):
-    """A worker of the test database and the test's Redis."""
+    """A worker of the test database and the test's Redis; it takes runs and tasks unless told."""
 
     __test__ = False
+    children = 3
     ready_within_s = 60.0
 
-    def __init__(self, home: Path, redis_url: str, generator: str = "local") -> None:
+    def __init__(
+        self, home: Path, redis_url: str, generator: str = "local", takes: WorkerKind = WorkerKind.ALL
+    ) -> None:
         super().__init__(home)
-        self.redis_url, self.generator = redis_url, generator
+        self.redis_url, self.generator, self.takes = redis_url, generator, takes
 
     @property
     def environment(self) -> dict[str, str]:
-        """The test run's own settings, and the generator's name."""
-        return shared_environment(self.redis_url) | {"POOLDECK_GENERATOR": self.generator}
+        """The test run's own settings, the generator's name and what it takes."""
+        named = {"POOLDECK_GENERATOR": self.generator, "POOLDECK_WORKER": self.takes}
+        return shared_environment(self.redis_url) | named
 
     def probe(self) -> None:
         """Its log says so."""
@@ -156,10 +161,10 @@ def make_worker(queue: RedisServer, transactional_db: None, tmp_path: Path) -> I
     """Starts further workers, of other generators than the lasting one."""
     with contextlib.ExitStack() as workers:
 
-        def make(generator: str) -> TestWorker:
-            home = tmp_path / generator
+        def make(generator: str, takes: WorkerKind = WorkerKind.ALL) -> TestWorker:
+            home = tmp_path / f"{generator}-{takes}"
             home.mkdir()
-            worker = workers.enter_context(TestWorker(home, queue.url, generator))
+            worker = workers.enter_context(TestWorker(home, queue.url, generator, takes))
             workers.callback(lambda: print(worker.log))
             return worker
 

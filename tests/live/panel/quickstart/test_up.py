@@ -5,14 +5,14 @@ import signal
 import subprocess
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from panel.quickstart.ports import free_port
-from tests.installation import ROOT, Installation
+from tests.installation import ROOT, Installation, Refused
 
 pytestmark = pytest.mark.live
 GONE_WITHIN_S = 20
@@ -58,7 +58,8 @@ HEADS = {
     "postgres": b"/postgres\0",
     "redis": b"redis-server",
     "web": b"panel.web_server",
-    "worker": b"\0worker\0",
+    "generator": b"\0generator@",
+    "worker": b"\0worker@",
 }
 
 
@@ -146,6 +147,18 @@ def test_a_start_after_the_end_reuses_everything_and_brings_back_nothing(tmp_pat
         assert still_there(running) == set()
 
 
+def once_it_answers(ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The answer of the first call that meets no server on its way up; fails after half a minute."""
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            return ask()
+        except Refused as refused:
+            if refused.status not in (502, 503) or time.monotonic() > deadline:
+                raise
+        time.sleep(0.2)
+
+
 def test_programs_that_are_killed_come_back_and_leave_nothing(tmp_path: Path) -> None:
     """The end of the worker took all of it down within a second, the demo's PostgreSQL included."""
     with Installation(tmp_path, "--port", str(free_port())) as started:
@@ -160,7 +173,7 @@ def test_programs_that_are_killed_come_back_and_leave_nothing(tmp_path: Path) ->
             time.sleep(0.2)
         assert sorted(heads(started)) == sorted(HEADS), started.lines[-20:]
         asked = {"target": {"pool": pool["id"]}, "engine": "pgbench", "options": {"duration": 1, "clients": 1}}
-        run = started.api.post("runs/", asked)
+        run = once_it_answers(lambda: started.api.post("runs/", asked))
         done = started.api.wait(f"runs/{run['id']}/", "status", {"succeeded", "failed", "lost"}, 60)
         assert done["status"] == "succeeded", done["error"]
         running = below(started.process.pid)

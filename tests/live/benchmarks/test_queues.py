@@ -1,0 +1,42 @@
+"""Runs and everything else have workers of their own: a run may take a day, and no apply waits for it."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from benchmarks.models import Run, Status
+from benchmarks.submission import submitting
+from benchmarks.submission.placing import Placement
+from panel.queues import WorkerKind
+from pools import pool_changes
+from pools.models import Pool, PoolState
+from tests.live.benchmarks.conftest import QUICK, TestWorker, ended, wait_for
+
+pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+APPLIED_WITHIN_S = 12  # less than a run lasts
+
+
+def test_an_apply_waits_for_no_run(pool: Pool, make_worker: Callable[..., TestWorker]) -> None:
+    """With one queue for both, three runs held every child of the worker, and the apply until one of them ended."""
+    make_worker("local", WorkerKind.TASKS)
+    generator = make_worker("local", WorkerKind.RUNS)
+    place = Placement(alongside=True)
+    asked = {"target": {"pool": str(pool.pk)}, "options": QUICK | {"duration": 20, "clients": 1}, "place": place}
+    runs = [submitting.submit(author=None, **asked) for _ in range(generator.children)]
+    for run in runs:
+        wait_for(run, lambda run: run.status == Status.RUNNING, seconds=30)
+    made = {"pooler": pool.pooler, "cluster": pool.cluster, "database": "app", "user": "app", "size": 1}
+    second = pool_changes.create(made | {"name": "meanwhile"})
+    wait_until_applied(second)
+    assert {run.status for run in Run.objects.filter(alongside=True)} == {Status.RUNNING}
+    for run in runs:
+        assert wait_for(run, ended, seconds=60).status == Status.SUCCEEDED
+
+
+def wait_until_applied(pool: Pool) -> None:
+    """By a worker; fails after the deadline."""
+    deadline = time.monotonic() + APPLIED_WITHIN_S
+    while Pool.objects.get(pk=pool.pk).state != PoolState.APPLIED:
+        assert time.monotonic() < deadline, f"not applied within {APPLIED_WITHIN_S} s"
+        time.sleep(0.1)
