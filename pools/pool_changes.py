@@ -10,10 +10,11 @@ from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from pools import apply_requests, over_budget, pool_facts, pool_rules
+from pools import apply_requests, over_budget, pool_facts, pool_rules, sql_settings
 from pools.errors import IllegalTransition, InvalidValues
 from pools.models import Cluster, NodeRole, Pool, Pooler, PoolerKind, PoolState
 from pools.poolers import KINDS
+from pools.sql_settings import SqlRight
 
 logger = logging.getLogger(__name__)
 
@@ -27,16 +28,18 @@ class InvalidPool(InvalidValues):
     """What was typed for a pool can't be taken."""
 
 
-def create(values: dict[str, Any], author: models.Model | None = None) -> Pool:
+def create(values: dict[str, Any], author: models.Model | None = None, right: SqlRight = SqlRight.ANY) -> Pool:
     """Save a new pool, pending, and ask for its apply.
 
     `values`: name, pooler, cluster (records or their ids), database, user (empty: the inbound user), mode, size,
     settings, user_password where the panel doesn't know it, and over_budget_confirm (the cluster's name) where
-    the pool may take more than the budget has. Raises `InvalidPool`, with nothing changed.
+    the pool may take more than the budget has. `right`: which SQL the author may have run by a setting. Raises
+    `InvalidPool` and `NotAllowed`, with nothing changed.
     """
     pool, confirmed = _wish(values), values.get("over_budget_confirm") or ""
     password = _typed_password(pool, values)
     InvalidPool.refuse(pool_rules.problems(pool))
+    sql_settings.refuse_for_pool(pool, None, right)
     InvalidPool.refuse(chain(_clashes(pool), over_budget.problems(pool, confirmed)))  # before any server is asked
     InvalidPool.refuse(pool_facts.problems(pool, password))
     with transaction.atomic():
@@ -54,12 +57,16 @@ def create(values: dict[str, Any], author: models.Model | None = None) -> Pool:
 
 
 def change(
-    pool: Pool, values: dict[str, Any], expected_version: int | None, author: models.Model | None = None
+    pool: Pool,
+    values: dict[str, Any],
+    expected_version: int | None,
+    author: models.Model | None = None,
+    right: SqlRight = SqlRight.ANY,
 ) -> Pool:
     """Write the given fields over the pool's in place and ask for its apply.
 
-    Raises `InvalidPool`, `Stale` when the pool was edited since `expected_version` (None: whatever stands), and
-    `IllegalTransition` when it is being removed.
+    Raises `InvalidPool`, `NotAllowed` (see `create`), `Stale` when the pool was edited since `expected_version` (None:
+    whatever stands), and `IllegalTransition` when it is being removed.
     """
     standing = Pool.objects.select_related("pooler", "cluster").get(pk=pool.pk)
     _refuse_if_leaving(standing)
@@ -67,6 +74,7 @@ def change(
     wish.pk = standing.pk
     password = _typed_password(wish, values)
     InvalidPool.refuse(chain(_moved(standing, wish), pool_rules.problems(wish)))
+    sql_settings.refuse_for_pool(wish, standing, right)
     InvalidPool.refuse(pool_facts.problems(wish, password))
     with transaction.atomic():
         _lock(wish)

@@ -11,12 +11,13 @@ from typing import Any
 
 from django.db import models, transaction
 
-from pools import apply_requests, settings_rules
+from pools import apply_requests, settings_rules, sql_settings
 from pools.errors import InvalidValues, PoolerUnreachable
 from pools.models import Pooler, PoolerFile, PoolerState, PoolState
 from pools.poolers import KINDS
 from pools.poolers.catalogue import Scope
 from pools.settings_rules import Values, Wish
+from pools.sql_settings import SqlRight
 
 logger = logging.getLogger(__name__)
 
@@ -26,18 +27,24 @@ class InvalidSettings(InvalidValues):
 
 
 def change_settings(
-    pooler: Pooler, values: Values, expected_version: int | None = None, author: models.Model | None = None
+    pooler: Pooler,
+    values: Values,
+    expected_version: int | None = None,
+    author: models.Model | None = None,
+    right: SqlRight = SqlRight.ANY,
 ) -> Pooler:
     """Set some settings of the program; null takes one away, one not named stays as it is.
 
     So does an empty text where it can't be meant: see `Setting.may_be_empty`.
 
-    Raises `InvalidSettings`, and `Stale` when the pooler was edited since `expected_version` (None: whatever stands).
+    Raises `InvalidSettings`, `NotAllowed` for SQL beyond the author's `right`, and `Stale` when the pooler was edited
+    since `expected_version` (None: whatever stands).
     """
     live = _live_config(pooler) if settings_rules.asks_for_others(pooler, values) else None
     with transaction.atomic():
         standing = _locked(pooler)
         merged = _merged(standing, Scope.PROGRAM, standing.settings, values)
+        sql_settings.refuse_for_program(standing, merged, right)
         wish = Wish(merged, _files(standing))
         InvalidSettings.refuse(settings_rules.lacking(standing, wish, merged.keys() & values.keys(), live))
         _wish(pooler, expected_version, author, settings=merged)

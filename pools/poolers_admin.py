@@ -1,7 +1,6 @@
 """Registering, changing, removing and checking poolers."""
 
 import logging
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -159,9 +158,14 @@ def _validated(pooler: Pooler, values: Mapping[str, Any]) -> dict[str, Any]:
     given = {name: values[name] for name in FIELDS if name in values}
     trimmed = {name: value.strip() if isinstance(value, str) else value for name, value in given.items()}
     fields = {name: getattr(pooler, name) for name in FIELDS} | trimmed
-    fields["config_dir"] = re.sub(r"(?<=.)/+$", "", fields["config_dir"])
+    fields["config_dir"] = _normal(fields["config_dir"])
     InvalidPooler.refuse((name, problem) for name, problem in _problems(pooler, fields) if problem)
     return fields
+
+
+def _normal(folder: str) -> str:
+    """Without what makes two of one folder: `//`, `/./` and a slash at the end; `..` stays, and is refused."""
+    return "/" * folder.startswith("/") + "/".join(part for part in folder.split("/") if part not in ("", "."))
 
 
 def _problems(pooler: Pooler, fields: Mapping[str, Any]) -> Iterable[tuple[str, str]]:

@@ -14,7 +14,8 @@ from rest_framework.viewsets import ModelViewSet
 
 from benchmarks.models import SettingsProfile
 from benchmarks.profiles import checking, keeping, restarting
-from panel.accounts.permissions import person
+from panel.accounts.models import Scope
+from panel.accounts.permissions import holds, person
 from pools.api.known_fields import KnownFields
 from pools.models import Cluster
 
@@ -64,14 +65,21 @@ class ProfileViewSet(ModelViewSet[SettingsProfile]):
     ordering_fields = ["name", "created_at"]
 
     def perform_create(self, serializer: BaseSerializer[SettingsProfile]) -> None:
-        """A new profile; what can't be a setting is refused by name."""
-        serializer.instance = keeping.create(**serializer.validated_data, author=person(self.request.user))
+        """A new profile; what can't be a setting is refused by name, more than tuning asks for the scope `admin`."""
+        serializer.instance = keeping.create(
+            **serializer.validated_data, author=person(self.request.user), is_admin=self._is_admin()
+        )
 
     def perform_update(self, serializer: BaseSerializer[SettingsProfile]) -> None:
         """Another name, description or set of values, for runs to come."""
         profile = self.get_object()
         standing = {"name": profile.name, "values": profile.values, "description": profile.description}
-        serializer.instance = keeping.change(profile, **(standing | serializer.validated_data))
+        serializer.instance = keeping.change(
+            profile, **(standing | serializer.validated_data), is_admin=self._is_admin()
+        )
+
+    def _is_admin(self) -> bool:
+        return holds(self.request.user, self.request.auth, Scope.ADMIN)
 
     def perform_destroy(self, instance: SettingsProfile) -> None:
         """Forget it; 409 while a run has it in force."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from benchmarks.profiles import allowed, overriding
+from benchmarks.profiles import allowed, overriding, tuning
 from benchmarks.profiles.overriding import Own
 from benchmarks.profiles.values import Known, read
 from pools.models import Cluster
@@ -16,16 +16,6 @@ PG_SETTINGS = """
            coalesce(max_val, ''), source, pending_restart
       FROM pg_settings WHERE name = ANY(%s)
 """
-# What would lock the panel out, make the server run programs or libraries, or move its files.
-FORBIDDEN_PARTS = ("_command", "_library", "_libraries", "_directory", "_file", "_path", "ssl_", "krb_", "unix_socket")
-FORBIDDEN = frozenset({"listen_addresses", "port", "ssl", "password_encryption", "primary_conninfo", "search_path"})
-WARNINGS = {
-    ("synchronous_commit", "off"): "the last commits before a crash may be lost; it measures a server that may forget",
-    ("synchronous_commit", "local"): "commits no longer wait for standbys: a failover may lose the last of them",
-    ("fsync", "off"): "a crash of the host may destroy the whole cluster: never where data matters",
-    ("full_page_writes", "off"): "a crash of the host may leave torn pages, and so destroy data",
-    ("autovacuum", "off"): "dead rows stay, tables grow and statistics age while it is off",
-}
 OWN_TOLD = 3  # roles and databases with a value of their own, told of each setting
 BUDGET = ("max_connections", "work_mem", "shared_buffers", "temp_buffers", "maintenance_work_mem")
 
@@ -128,7 +118,7 @@ def _without_effect(own: Own) -> str:
 
 def judge(known: Known | None, name: str, value: str) -> Finding:
     """One setting against what the server knows of it."""
-    forbidden = why_forbidden(name)
+    forbidden = tuning.why_forbidden(name)
     if known is None or forbidden:
         return Finding(name, value, problem=forbidden or f"this server has no setting {name}: leave it out")
     finding = Finding(name, value, known.shown, known.needs_restart)
@@ -141,14 +131,7 @@ def judge(known: Known | None, name: str, value: str) -> Finding:
         normal = read(known, value)
     except ValueError as error:
         return replace(finding, problem=str(error))
-    return replace(finding, changes=normal != known.setting, warning=WARNINGS.get((name, normal), ""))
-
-
-def why_forbidden(name: str) -> str:
-    """Why no profile may hold it; empty where it may."""
-    if name in FORBIDDEN or any(part in name for part in FORBIDDEN_PARTS):
-        return f"{name} could lock the panel out, or make the server read or run what it should not: leave it out"
-    return ""
+    return replace(finding, changes=normal != known.setting, warning=tuning.warning(name, normal))
 
 
 def _budget(cluster: Cluster, known: Mapping[str, Known], values: Mapping[str, str]) -> MemoryBudget | None:

@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 
 from benchmarks.errors import IllegalTransition, InvalidFields
 from benchmarks.models import AppliedProfile, SettingsProfile
-from benchmarks.profiles import checking
+from benchmarks.profiles import tuning
 from benchmarks.profiles.text import MOST_SETTINGS
 
 _NAME = re.compile(r"[\w.+ -]{1,100}")
@@ -20,14 +20,31 @@ class InvalidProfile(InvalidFields):
     """What was given is no profile."""
 
 
-def create(*, name: str, values: Mapping[str, str], description: str = "", author: Any = None) -> SettingsProfile:
-    """A new profile; raises `InvalidProfile`."""
-    return _save(SettingsProfile(author=author), name, values, description)
+class NotAllowed(InvalidProfile):
+    """It holds more than the settings of tuning, which takes an admin."""
+
+    status = 403
 
 
-def change(profile: SettingsProfile, *, name: str, values: Mapping[str, str], description: str = "") -> SettingsProfile:
-    """Another name or other values, for runs to come; one that is on keeps what it put in force."""
-    return _save(profile, name, values, description)
+def create(
+    *, name: str, values: Mapping[str, str], description: str = "", author: Any = None, is_admin: bool = True
+) -> SettingsProfile:
+    """A new profile; raises `InvalidProfile`, and `NotAllowed` for more than tuning by somebody who is no admin."""
+    return _save(SettingsProfile(author=author), name, values, description, is_admin)
+
+
+def change(
+    profile: SettingsProfile, *, name: str, values: Mapping[str, str], description: str = "", is_admin: bool = True
+) -> SettingsProfile:
+    """Another name or other values, for runs to come; one that is on keeps what it put in force. Raises as `create`."""
+    return _save(profile, name, values, description, is_admin)
+
+
+def _refuse_beyond_tuning(before: Mapping[str, str], values: Mapping[str, str], is_admin: bool) -> None:
+    new = [name for name, value in values.items() if before.get(name) != value]
+    if names := [] if is_admin else tuning.for_admins(new):
+        listed = ", ".join(names)
+        raise NotAllowed({"values": [f"{listed}: more than tuning, which asks for the scope admin; leave it out"]})
 
 
 def remove(profile: SettingsProfile) -> None:
@@ -39,7 +56,9 @@ def remove(profile: SettingsProfile) -> None:
     profile.delete()
 
 
-def _save(profile: SettingsProfile, name: str, values: Mapping[str, str], description: str) -> SettingsProfile:
+def _save(
+    profile: SettingsProfile, name: str, values: Mapping[str, str], description: str, is_admin: bool
+) -> SettingsProfile:
     errors: dict[str, list[str]] = {}
     name = name.strip()
     if not _NAME.fullmatch(name):
@@ -48,6 +67,7 @@ def _save(profile: SettingsProfile, name: str, values: Mapping[str, str], descri
         errors["values"] = faults
     if errors:
         raise InvalidProfile(errors)
+    _refuse_beyond_tuning(profile.values or {}, values, is_admin)
     profile.name, profile.description, profile.values = name, description.strip()[:500], dict(values)
     try:
         with transaction.atomic():
@@ -63,7 +83,7 @@ def _faults(values: Mapping[str, str]) -> list[str]:
     if len(values) > MOST_SETTINGS:
         return [f"{len(values)} settings are too many: use at most {MOST_SETTINGS}"]
     faults = [f"{name!r} is no name of a setting" for name in values if not _SETTING.fullmatch(name)]
-    faults += [why for name in values if (why := checking.why_forbidden(name))]
+    faults += [why for name in values if (why := tuning.why_forbidden(name))]
     for name, value in values.items():
         if not isinstance(value, str) or len(value) > VALUE_CHARACTERS or any(c in value for c in "\x00\r\n"):
             faults.append(f"{name}: a value is one line of at most {VALUE_CHARACTERS} characters")

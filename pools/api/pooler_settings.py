@@ -17,12 +17,14 @@ from panel.accounts.permissions import person
 from pools import pooler_settings, settings_page, settings_rules
 from pools.api.known_fields import KnownFields
 from pools.api.serializers import PoolerSerializer
+from pools.api.sql_rights import sql_right
 from pools.errors import InvalidValues
 from pools.models import Pooler
 from pools.pooler_settings import InvalidSettings
 from pools.poolers import KINDS, catalogue
 from pools.poolers.catalogue import Scope, Setting, Type
 from pools.settings_page import Given
+from pools.sql_settings import NotAllowed
 
 WISHED = ("settings", "user_settings")
 TOO_EARLY = "register it first: what it takes depends on its release"
@@ -184,16 +186,17 @@ def refuse_unsound(pooler: Pooler, wishes: Mapping[str, Any]) -> None:
             InvalidSettings.refuse(settings_rules.user_problems(pooler, user))
 
 
-def change(pooler: Pooler, wishes: Mapping[str, Any], whole: bool, version: int | None, author: Any) -> Pooler:
+def change(pooler: Pooler, wishes: Mapping[str, Any], whole: bool, version: int | None, request: Request) -> Pooler:
     """Make wishes of `settings` and `user_settings`; all of it, or `InvalidValues` or `Stale` and nothing.
 
     Names left out stay, unless the whole is given (PUT): then they go. An empty user has no limits any more.
     """
+    author = person(request.user)
     with transaction.atomic():
         if "settings" in wishes:
             given = (dict.fromkeys(pooler.settings) if whole else {}) | wishes["settings"]
             with _blaming("settings"):
-                pooler_settings.change_settings(pooler, given, version, author)
+                pooler_settings.change_settings(pooler, given, version, author, sql_right(request))
             version = None
         users = wishes.get("user_settings", {})
         gone = pooler.user_settings.keys() - users.keys() if whole and "user_settings" in wishes else ()
@@ -211,6 +214,10 @@ def _blaming(field: str, whose: str = "") -> Iterator[None]:
     try:
         yield
     except InvalidSettings as error:
-        raise InvalidValues(
-            {field: [whose + message for messages in error.errors.values() for message in messages]}
-        ) from error
+        raise InvalidValues(_under(field, whose, error)) from error
+    except NotAllowed as error:
+        raise NotAllowed(_under(field, whose, error)) from error
+
+
+def _under(field: str, whose: str, error: InvalidValues) -> dict[str, list[str]]:
+    return {field: [whose + message for messages in error.errors.values() for message in messages]}

@@ -58,7 +58,7 @@ class PoolerViewSet(RevisionActions, SettingsActions, NodeActions, ModelViewSet[
             pooler, _ = poolers_admin.change(pooler, values, version, author)
             version = None
         if wishes:
-            pooler_settings.change(pooler, wishes, self.request.method == "PUT", version, author)
+            pooler_settings.change(pooler, wishes, self.request.method == "PUT", version, self.request)
         serializer.instance = pooler
 
     def perform_destroy(self, instance: Pooler) -> None:

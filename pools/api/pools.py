@@ -14,6 +14,7 @@ from pools import connection_strings, endpoints, pool_changes
 from pools.api.client_advice import ModeAdvice
 from pools.api.console import ConsoleVerbs
 from pools.api.serializers import ConnectionSerializer, PoolSerializer
+from pools.api.sql_rights import sql_right
 from pools.api.versions import expected_version
 from pools.models import Pool
 
@@ -48,13 +49,16 @@ class PoolViewSet(ConsoleVerbs, ModeAdvice, ModelViewSet[Pool]):
 
     def perform_create(self, serializer: serializers.BaseSerializer[Pool]) -> None:
         """Make a pool: checked and saved as a wish, then brought live by a worker."""
-        serializer.instance = pool_changes.create(serializer.validated_data, person(self.request.user))
+        serializer.instance = pool_changes.create(
+            serializer.validated_data, person(self.request.user), sql_right(self.request)
+        )
 
     def perform_update(self, serializer: serializers.BaseSerializer[Pool]) -> None:
         """Change a pool in place, unless somebody else did since `version`."""
         values = dict(serializer.validated_data)
         version = expected_version(self.request, values)
-        serializer.instance = pool_changes.change(self.get_object(), values, version, person(self.request.user))
+        author, right = person(self.request.user), sql_right(self.request)
+        serializer.instance = pool_changes.change(self.get_object(), values, version, author, right)
 
     def perform_destroy(self, instance: Pool) -> None:
         """Remove a pool; it is gone from here at once, from the pooler when the worker has proven it."""

@@ -41,7 +41,8 @@ class Setting:
     the panel does not, with the reason. `check` judges the content of a FILE, or a text further than its pattern, and a
     certificate's `key` is the setting of its private key. `agrees`: another FILE that the content refers to, and what
     is wrong between the two. `may_be_empty`: an empty text means something, and something else than the default.
-    `octal`: a file has it in octal digits, the program shows the number in decimal.
+    `octal`: a file has it in octal digits, the program shows the number in decimal. `carries_sql`: its text is run on
+    server connections.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Setting:
     agrees: tuple[str, Callable[[str, str], str]] | None = None
     may_be_empty: bool = False
     octal: bool = False
+    carries_sql: bool = False
 
     @property
     def title(self) -> str:

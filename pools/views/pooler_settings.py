@@ -19,6 +19,7 @@ from pools.poolers.catalogue import Scope
 from pools.settings_forms import FilesForm, ProgramSettingsForm, UserSettingsForm, ValuesForm
 from pools.views.access import staff_changes, staff_only
 from pools.views.saving import Attempt, attempt
+from pools.views.sql_rights import attempt_with_sql
 
 SAVED = "Saved; a worker brings it live and reads it back."
 
@@ -33,7 +34,8 @@ def pooler_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
     status = 200
     if request.method == "POST" and form.is_valid():
         version, author = form.cleaned_data["version"], person(request.user)
-        tried = _save(form, partial(verbs.change_settings, pooler, form.values(), version, author), pooler)
+        verb = partial(verbs.change_settings, pooler, form.values(), version, author)
+        tried = _beside_what_stands(form, attempt_with_sql(request, form, verb, standing=pooler), pooler)
         if tried.saved:
             messages.success(request, SAVED)
             return redirect("pooler-settings", pk)
@@ -55,7 +57,7 @@ def pooler_user_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         user, version, author = form.cleaned_data["user"], form.cleaned_data["version"], person(request.user)
         verb = partial(verbs.change_user_settings, pooler, user, form.values(), version, author)
-        tried = _save(form, verb, pooler, user)
+        tried = _beside_what_stands(form, attempt(form, verb, standing=pooler), pooler, user)
         if tried.saved:
             messages.success(request, SAVED)
             return redirect("pooler-settings-users", pk)
@@ -119,9 +121,8 @@ def pooler_settings_state(request: HttpRequest, pk: UUID) -> HttpResponse:
     return render(request, "pools/includes/settings_state.html", context)
 
 
-def _save(form: ValuesForm, verb: Any, pooler: Pooler, user: str = "") -> Attempt[Pooler]:
-    """Try the verb; a stale edit shows what was typed beside what stands now."""
-    tried: Attempt[Pooler] = attempt(form, verb, standing=pooler)
+def _beside_what_stands(form: ValuesForm, tried: Attempt[Pooler], pooler: Pooler, user: str = "") -> Attempt[Pooler]:
+    """A stale edit shows what was typed beside what stands now."""
     if "stale" in tried.context:
         standing = pooler.user_settings.get(user, {}) if user else pooler.settings
         tried.context["stale"] = form.differences(standing)

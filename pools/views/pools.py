@@ -26,7 +26,7 @@ from pools.views.connections import connection_answer
 from pools.views.live import pool_rows, pool_state
 from pools.views.monitoring import live_part
 from pools.views.pool_verbs import condition_context
-from pools.views.saving import attempt
+from pools.views.sql_rights import attempt_with_sql
 
 PAGE_SIZE = 50
 RUNS_SHOWN = 6
@@ -104,7 +104,8 @@ def pool_create(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and not context["refilled"]:
         context["form"] = form = PoolForm(request.POST)
         if form.is_valid():
-            tried = attempt(form, partial(pool_changes.create, form.values(), person(request.user)))
+            verb = partial(pool_changes.create, form.values(), person(request.user))
+            tried = attempt_with_sql(request, form, verb)
             if tried.saved:
                 return redirect("pool-detail", tried.saved.pk)
             context |= tried.context
@@ -124,7 +125,7 @@ def pool_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     context: dict[str, Any] = {"form": form, "pool": pool}
     if request.method == "POST" and form.is_valid():
         verb = partial(pool_changes.change, pool, form.values(), form.cleaned_data["version"], person(request.user))
-        tried = attempt(form, verb, standing=pool)
+        tried = attempt_with_sql(request, form, verb, standing=pool)
         if tried.saved:
             return redirect("pool-detail", pool.pk)
         context, status = context | tried.context, tried.status

@@ -61,6 +61,9 @@ def test_an_unreachable_pooler_is_saved_and_the_reason_told() -> None:
 )
 def test_bad_values_are_named_by_field_and_nothing_is_saved(field: str, value: object, message: str) -> None:
     a_pooler(name="taken", config_dir="/var/taken")
+    for same in ("//var/taken", "/var//taken/", "/var/./taken"):
+        with pytest.raises(poolers_admin.InvalidPooler, match="is the folder of pooler taken"):
+            poolers_admin.register(VALUES | {"config_dir": same})
     with pytest.raises(poolers_admin.InvalidPooler) as refused:
         poolers_admin.register(VALUES | {field: value})
     assert refused.value.errors == {field: [message]}

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from panel import queues
 from panel.celery import app
+from panel.queues import WorkerKind
 from pools import tasks
 from pools.models import Pool, Pooler, PoolerState, PoolState, RevisionState
 from pools.revisions import drift
@@ -20,7 +22,7 @@ pytestmark = pytest.mark.django_db
 @pytest.mark.parametrize("task", [tasks.apply_pooler, tasks.overwrite_drift, tasks.look_at_pooler])
 def test_what_needs_the_folder_goes_to_the_poolers_generator(task: Any) -> None:
     pooler = a_pooler(generator="rack-2")
-    assert route(task.name, [str(pooler.pk)]) == {"queue": "generator.rack-2"}
+    assert route(task.name, [str(pooler.pk)]) == {"queue": "poolers.rack-2"}
 
 
 def test_any_worker_may_apply_a_pooler_without_a_generator() -> None:
@@ -31,7 +33,7 @@ def test_any_worker_may_apply_a_pooler_without_a_generator() -> None:
 def test_without_a_named_generator_they_go_to_the_one_that_applied_last_while_it_lives() -> None:
     pooler = a_pooler()
     pooler.revisions.create(number=1, state=RevisionState.APPLIED, generator="rack-2", finished_at=timezone.now())
-    assert route(tasks.apply_pooler.name, [str(pooler.pk)]) == {"queue": "generator.rack-2"}
+    assert route(tasks.apply_pooler.name, [str(pooler.pk)]) == {"queue": "poolers.rack-2"}
     pooler.revisions.update(finished_at=timezone.now() - timedelta(hours=1))
     assert route(tasks.apply_pooler.name, [str(pooler.pk)]) is None
 
@@ -54,9 +56,14 @@ def test_other_tasks_are_any_workers() -> None:
 
 
 def test_a_worker_listens_on_the_common_queue_and_on_its_own_and_gets_each_message_once() -> None:
-    queues = app.amqp.queues
-    assert set(queues) == {"celery", "generator.local"}
-    assert {(queue.exchange.name, queue.routing_key) for queue in queues.values()} == {(name, name) for name in queues}
+    found = app.amqp.queues
+    assert set(found) == {"celery", "poolers.local", "runs", "generator.local"}
+    assert {(queue.exchange.name, queue.routing_key) for queue in found.values()} == {(name, name) for name in found}
+
+
+def test_a_worker_of_one_kind_listens_on_its_queues_alone() -> None:
+    assert queues.listened_on(WorkerKind.RUNS, "rack-2") == ["runs", "generator.rack-2"]
+    assert queues.listened_on(WorkerKind.TASKS, "rack-2") == ["celery", "poolers.rack-2"]
 
 
 def test_beat_leaves_a_pooler_of_another_generator_to_it(monkeypatch: pytest.MonkeyPatch) -> None:

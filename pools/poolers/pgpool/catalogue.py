@@ -148,6 +148,7 @@ CATALOGUE: tuple[Setting, ...] = (
         "ABORT;DISCARD ALL",
         "What a server connection runs when its client has left",
         may_be_empty=True,
+        carries_sql=True,
     ),
     _flag(
         POOLS,

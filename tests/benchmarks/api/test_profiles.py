@@ -83,3 +83,29 @@ def test_the_list_takes_the_same_queries_for_one_and_three():
     one(name="b")
     one(name="c")
     assert queries_of(caller, URL) == first
+
+
+@pytest.mark.parametrize(
+    "name", ["session_replication_role", "synchronous_standby_names", "default_transaction_read_only", "fsync"]
+)
+def test_what_the_whole_cluster_feels_asks_for_the_scope_admin(name):
+    body = {"name": "bold", "values": {name: "off", "work_mem": "8MB"}}
+    refused = bearer("read", "run").post(URL, body)
+    assert refused.status_code == 403
+    assert refused.json() == {"values": [f"{name}: more than tuning, which asks for the scope admin; leave it out"]}
+    made = bearer().post(URL, body)
+    assert made.status_code == 201
+    address, runner = f"{URL}{made.json()['id']}/", bearer("read", "run")
+    assert runner.patch(address, {"values": body["values"] | {"work_mem": "16MB"}}).status_code == 200
+    assert runner.patch(address, {"values": {name: "on"}}).status_code == 403
+
+
+@pytest.mark.parametrize("name", ["jit_provider", "zero_damaged_pages", "ignore_checksum_failure"])
+def test_what_runs_code_or_spoils_data_is_nobodys(name):
+    answer = bearer().post(URL, {"name": "wild", "values": {name: "on"}})
+    assert (answer.status_code, "leave it out" in answer.json()["values"][0]) == (400, True)
+
+
+def test_tuning_is_every_runners():
+    values = {"shared_buffers": "1GB", "autovacuum_vacuum_cost_limit": "2000", "max_parallel_workers": "4"}
+    assert bearer("read", "run").post(URL, {"name": "tuned", "values": values}).status_code == 201

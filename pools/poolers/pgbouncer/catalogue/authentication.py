@@ -35,8 +35,8 @@ SETTINGS = of_group(
         since=(1, 23),
     ),
     text("auth_user", "User for look-ups", "", "Logs in to find the secrets of users that the user list lacks"),
-    text("auth_query", "Look-up query", EXPIRY_IGNORED, LOOK_UP, pattern=QUERY, until=(1, 24)),
-    text("auth_query", "Look-up query", EXPIRY_HEEDED, LOOK_UP, pattern=QUERY, since=(1, 24)),
+    text("auth_query", "Look-up query", EXPIRY_IGNORED, LOOK_UP, pattern=QUERY, until=(1, 24), carries_sql=True),
+    text("auth_query", "Look-up query", EXPIRY_HEEDED, LOOK_UP, pattern=QUERY, since=(1, 24), carries_sql=True),
     text(
         "auth_dbname", "Database for look-ups", "", "An entry to run the query in; empty: the client's", since=(1, 19)
     ),

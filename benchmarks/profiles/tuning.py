@@ -1,0 +1,71 @@
+"""Which settings a profile may hold: those of tuning for whoever may run, most others for admins, a few for nobody."""
+
+import re
+from collections.abc import Iterable
+
+# What would lock the panel out, make the server run programs or libraries, or move its files.
+FORBIDDEN_PARTS = (
+    *("_command", "_library", "_libraries", "_directory", "_file", "_path", "ssl_", "krb_", "unix_socket"),
+    "jit_provider",
+)
+SPOILING = frozenset(
+    {"zero_damaged_pages", "ignore_checksum_failure", "ignore_invalid_pages", "allow_system_table_mods"}
+)
+FORBIDDEN = frozenset({"listen_addresses", "port", "ssl", "password_encryption", "primary_conninfo", "search_path"})
+# PostgreSQL's manual, chapter "Server Configuration": memory, disk, workers, WAL's pace, the planner, autovacuum
+_TUNING = re.compile(
+    r"""
+    shared_buffers | huge_pages | huge_page_size | temp_buffers | work_mem | hash_mem_multiplier | maintenance_work_mem
+    | (effective|maintenance)_io_concurrency | io_(method|workers|combine_limit|max_combine_limit|max_concurrency)
+    | backend_flush_after | bgwriter_\w+ | max_(worker_processes|parallel_\w+) | parallel_\w+ | min_parallel_\w+
+    | checkpoint_(timeout|completion_target|flush_after) | (max|min)_wal_size | wal_buffers | wal_writer_\w+
+    | wal_compression | wal_recycle | wal_init_zero | wal_sync_method | commit_(delay|siblings) | synchronous_commit
+    | (random|seq)_page_cost | cpu_\w+_cost | effective_cache_size | jit | jit_\w*cost | enable_\w+ | geqo(_\w+)?
+    | default_statistics_target | constraint_exclusion | cursor_tuple_fraction | (from|join)_collapse_limit
+    | plan_cache_mode | recursive_worktable_factor | max_connections | max_(pred_)?locks_per_\w+ | deadlock_timeout
+    | autovacuum(_\w+)? | vacuum_\w+ | track_(activities|counts|functions|io_timing|wal_io_timing|cost_delay_timing)
+    | compute_query_id | default_toast_compression | max_files_per_process | default_transaction_isolation
+    | (statement|lock|idle_in_transaction_session|idle_session|transaction)_timeout | synchronize_seqscans
+    """,
+    re.VERBOSE,
+)
+_DANGEROUS = {
+    ("synchronous_commit", "off"): "the last commits before a crash may be lost; it measures a server that may forget",
+    ("synchronous_commit", "local"): "commits no longer wait for standbys: a failover may lose the last of them",
+    ("fsync", "off"): "a crash of the host may destroy the whole cluster: never where data matters",
+    ("full_page_writes", "off"): "a crash of the host may leave torn pages, and so destroy data",
+    ("autovacuum", "off"): "dead rows stay, tables grow and statistics age while it is off",
+    ("default_transaction_read_only", "on"): "every session of the cluster can only read while it is on",
+    ("row_security", "off"): "queries that a row policy would filter fail instead",
+    ("log_statement", "all"): "every statement is written to the server's log, passwords and all, and slows the run",
+}
+_DANGEROUS_WHATEVER = {
+    "session_replication_role": "as replica, no trigger fires and no foreign key is checked: what breaks them stays",
+    "synchronous_standby_names": "with a standby that is not there every commit of the cluster waits for ever",
+    "wal_level": "standbys, archives and logical replication may need what a lower level leaves out",
+    "max_replication_slots": "with fewer slots than there are, the server does not start",
+    "superuser_reserved_connections": "with fewer, nobody may get in where all connections are taken",
+    "restart_after_crash": "when off, the server stays down after a crash of one of its processes",
+    "data_sync_retry": "when on, a failed write to disk may be taken for done",
+    "ignore_system_indexes": "when on, every look-up in the catalogs reads them whole",
+    "event_triggers": "when off, what they guard is not guarded",
+}
+
+
+def why_forbidden(name: str) -> str:
+    """Why no profile may hold it; empty where it may."""
+    if name in FORBIDDEN or any(part in name for part in FORBIDDEN_PARTS):
+        return f"{name} could lock the panel out, or make the server read or run what it should not: leave it out"
+    if name in SPOILING:
+        return f"{name} is for rescuing a broken cluster, and spoils a sound one: leave it out"
+    return ""
+
+
+def warning(name: str, value: str) -> str:
+    """What is dangerous in it; empty where nothing is known to be."""
+    return _DANGEROUS.get((name, value)) or _DANGEROUS_WHATEVER.get(name, "")
+
+
+def for_admins(names: Iterable[str]) -> list[str]:
+    """Those that are more than tuning: the whole cluster feels them, or its data."""
+    return [name for name in names if not _TUNING.fullmatch(name)]

@@ -1,0 +1,92 @@
+"""Who may have SQL run by a pooler's setting: a command on the database host is one COPY … TO PROGRAM away."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from panel.accounts import confirmation
+from pools.models import Cluster, Pool, Pooler, PoolerState
+from tests import callers
+
+pytestmark = [pytest.mark.live, pytest.mark.django_db]
+LOCAL = "SELECT set_config('app.tenant', 'a', false)"
+
+
+def wish(cluster: Cluster, pooler: Pooler, **values: Any) -> dict[str, Any]:
+    return {
+        "name": "carrying",
+        "pooler": str(pooler.pk),
+        "cluster": str(cluster.pk),
+        "database": "app",
+        "user": "app",
+        "size": 1,
+    } | values
+
+
+@pytest.fixture(autouse=True)
+def release(pooler: Pooler) -> None:
+    """Known, so that it is known what it takes."""
+    pooler.state, pooler.server_version = PoolerState.ONLINE, "PgBouncer 1.18.0"
+    pooler.save()
+
+
+@pytest.mark.parametrize("user", ["postgres", ""])
+def test_no_token_runs_commands_on_the_database_host(
+    cluster: Cluster, pooler: Pooler, tmp_path: Path, user: str
+) -> None:
+    command = {"connect_query": f"COPY (SELECT 1) TO PROGRAM 'touch {tmp_path}/owned'"}
+    for scopes in (("read", "apply"), callers.EVERY_SCOPE):
+        asked = wish(cluster, pooler, user=user, settings=command)
+        answer = callers.bearer(*scopes).post("/api/v1/pools/", asked)
+        assert answer.status_code == 403, answer.data
+        assert "connect_query runs SQL as" in answer.data["settings"][0]
+    assert not Pool.objects.exists()
+
+
+def test_sql_of_an_ordinary_role_asks_for_the_scope_admin(cluster: Cluster, pooler: Pooler) -> None:
+    asked = wish(cluster, pooler, settings={"connect_query": LOCAL})
+    refused = callers.bearer("read", "apply").post("/api/v1/pools/", asked)
+    assert (refused.status_code, "the scope admin" in refused.data["settings"][0]) == (403, True)
+    made = callers.bearer().post("/api/v1/pools/", asked)
+    assert made.status_code == 201, made.data
+    other = callers.bearer("read", "apply")
+    assert other.patch(f"/api/v1/pools/{made.data['id']}/", {"size": 2}).status_code == 200
+    moved = callers.bearer().patch(f"/api/v1/pools/{made.data['id']}/", {"user": "postgres"})
+    assert moved.status_code == 403  # the same SQL, as a superuser from now on
+
+
+def test_a_person_may_with_their_own_password(cluster: Cluster, pooler: Pooler) -> None:
+    browser = Client()
+    browser.force_login(callers.person("anna", password="her own"))
+    typed = wish(cluster, pooler, user="postgres", mode="transaction", further_connect_query=LOCAL)
+    asked = browser.post("/pools/new/", typed).content.decode()
+    assert "only a person may set it" in asked
+    assert 'name="own_password"' in asked
+    wrong = browser.post("/pools/new/", typed | {"own_password": "not hers"}).content.decode()
+    assert "That is not your password." in wrong
+    assert not Pool.objects.exists()
+    assert browser.post("/pools/new/", typed | {"own_password": "her own"}).status_code == 302
+    assert Pool.objects.get().settings == {"connect_query": LOCAL}
+
+
+def test_the_programs_queries_run_as_every_role_of_its_pools(cluster: Cluster, pooler: Pooler) -> None:
+    address, admin = f"/api/v1/poolers/{pooler.pk}/", callers.bearer()
+    pool = Pool.objects.create(name="one", pooler=pooler, cluster=cluster, database="app", user="app", size=1)
+    assert admin.patch(address, {"settings": {"server_reset_query": LOCAL}}).status_code == 200
+    pool.user = "postgres"
+    pool.save()
+    refused = admin.patch(address, {"settings": {"server_reset_query": LOCAL + ";"}})
+    assert (refused.status_code, "as good as a superuser" in refused.data["settings"][0]) == (403, True)
+    assert admin.patch(address, {"settings": {"server_reset_query": "DISCARD ALL"}}).status_code == 200
+    browser = Client()
+    browser.force_login(callers.person())
+    session = browser.session
+    session[confirmation.CONFIRMED_AT] = time.time()
+    session.save()
+    pooler.refresh_from_db()
+    browser.post(f"/poolers/{pooler.pk}/settings/", {"version": pooler.version, "server_reset_query": LOCAL})
+    pooler.refresh_from_db()
+    assert pooler.settings["server_reset_query"] == LOCAL
