@@ -32,7 +32,7 @@ ELEMENTS = frozenset(
     }
 )
 LISTENERS = frozenset({"ResultCollector", "Summariser", "BackendListener", "objProp"})
-FUNCTIONS = frozenset({"P", "Random", "RandomString", "UUID", "counter", "threadNum", "time"})
+FUNCTIONS = ("Random", "RandomString", "UUID", "counter", "threadNum", "time")
 MUST_BE = {
     "dbUrl": "${__P(jdbc_url)}",
     "driver": "org.postgresql.Driver",
@@ -48,7 +48,14 @@ MUST_BE_EMPTY = frozenset(
 )
 MUST_BE_OFF = frozenset({"HTTPSampler.follow_redirects", "HTTPSampler.auto_redirects", "HTTPSampler.image_parser"})
 _OWN_COOKIES = "org.apache.jmeter.protocol.http.control."
-_FUNCTION = re.compile(r"\$\{\s*__\s*([A-Za-z0-9_]*)")
+_WRITTEN_PLAINLY = re.compile(
+    rf"""\$\{{(?:
+        __(?:{"|".join(FUNCTIONS)})(?:\([\w\ '.,:/+-]*\))?
+      | __P\([A-Za-z]\w*(?:,[\w\ .:/+-]*)?\)  # a property of JMeter's own has a dot in its name
+      | (?!__)[A-Za-z_][\w.-]*
+    )\}}""",
+    re.VERBOSE | re.ASCII,
+)
 _PORT = re.compile(r"[0-9]{0,5}")
 _HOST = re.compile(r"[A-Za-z0-9._:-]*")
 
@@ -94,13 +101,15 @@ def _check(element: ElementTree.Element) -> Iterator[str]:
         raise PlanRefused(f"element {tag} is not allowed: a plan may hold {', '.join(sorted(ELEMENTS))}")
     if unknown := sorted(set(element.attrib) - ATTRIBUTES):
         raise PlanRefused(f"attribute {unknown[0]} of {tag} is not allowed: save the plan with JMeter")
-    for name in ("testclass", "elementType"):
-        if (found := element.get(name)) and found not in ELEMENTS:
+    for attribute in ("testclass", "elementType"):
+        if (found := element.get(attribute)) and found not in ELEMENTS:
             raise PlanRefused(f"class {found} is not allowed: a plan may hold {', '.join(sorted(ELEMENTS))}")
-    for text in (element.text, element.tail, *element.attrib.values()):
-        _check_functions(text or "")
+    name, value = element.get("name", ""), (element.text or "").strip()
     if tag in VALUES:
-        _check_value(element.get("name", ""), (element.text or "").strip())
+        _check_value(name, value)
+    settled = value if tag == "stringProp" and value == MUST_BE.get(name) else ""  # the run's own target
+    for text in ("" if settled else value, element.tail, *element.attrib.values()):
+        _check_functions(text or "")
     if tag in ("HTTPSamplerProxy", "ConfigTestElement"):
         yield from _address(element)
 
@@ -118,14 +127,20 @@ def _sums_up(root: ElementTree.Element) -> bool:
 
 
 def _check_functions(text: str) -> None:
-    for name in _FUNCTION.findall(text):
-        if name not in FUNCTIONS:
-            allowed = ", ".join(f"__{one}" for one in sorted(FUNCTIONS))
-            raise PlanRefused(f"function __{name} is not allowed: use {allowed}")
-    if re.search(r"\$\{[^}]*\$\{", text):
-        raise PlanRefused("a variable inside a variable is not allowed: write it out")
-    if re.search(r"__P\s*\(\s*password", text) and text.strip() != MUST_BE["password"]:
+    """Raise unless all that JMeter would put a value in for is a variable, or one of a few functions, written plainly.
+
+    JMeter drops a backslash before any character of a function: `${\\__groovy(1)}` is `${__groovy(1)}` to it.
+    """
+    if "password" in text and "${" in text:
         raise PlanRefused("the password may stand in the connection's own field only")
+    if "${" not in (rest := _WRITTEN_PLAINLY.sub("", text)) and ("$" not in text or "\\" not in text):
+        return
+    allowed = ", ".join(f"__{one}" for one in (*FUNCTIONS, "P"))
+    found = re.search(r"\$\{.{0,60}", rest, re.DOTALL)
+    what = found[0] if found else text.strip()[:60]
+    raise PlanRefused(
+        f"{what!r} is not allowed: use variables, and of functions {allowed}, with plain words and no backslash"
+    )
 
 
 def _check_value(name: str, value: str) -> None:

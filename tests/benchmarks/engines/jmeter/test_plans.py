@@ -92,7 +92,19 @@ def test_elements_that_reach_further_are_refused(element: str) -> None:
         "${${x}}",
         "${__property(password)}",
         "a ${__P(password)}",
+        "${__P(password)}",
         "${__P( password ,x)}",
+        "${\\__groovy(1)}",
+        "${_\\_groovy(1)}",
+        "${\\__FileToString(/etc/passwd)}",
+        "${__P(pass\\word)}",
+        "${__P(\\password)}",
+        "$\\{__groovy(1)}",
+        "${__P(user.home)}",
+        "${__Random(1,${x})}",
+        "${__time(${__groovy(1)},)}",
+        "${__RandomString(3,a\\,b)}",
+        "${__P(a",
     ],
 )
 def test_functions_that_reach_further_are_refused_wherever_they_stand(function: str) -> None:
@@ -103,6 +115,21 @@ def test_functions_that_reach_further_are_refused_wherever_they_stand(function: 
     ):
         with pytest.raises(PlanRefused, match=r"is not allowed|own field only"):
             checked(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "${__Random(1,1000)}",
+        "order-${__threadNum}-${__counter(TRUE)}",
+        "${__P(rampup,5)} of ${total}",
+        "${__time(yyyy-MM-dd'T'HH:mm:ss)}",
+        r"\d+ costs \w+",
+        "ends$",
+    ],
+)
+def test_plain_variables_functions_and_patterns_may_stand_anywhere(text: str) -> None:
+    assert checked(with_property(f'<stringProp name="x">{text}</stringProp>')).text
 
 
 @pytest.mark.parametrize(
