@@ -240,6 +240,7 @@ RESTART_FILE = env.text("POOLDECK_RESTART_FILE")
 OUTPUT_CAP_BYTES = env.number("POOLDECK_OUTPUT_CAP_BYTES", 8 * 1024 * 1024, least=65536)
 
 # Whom events are told, see pools.monitoring.channels.
+CLEARTEXT_PASSWORDS = env.flag("POOLDECK_CLEARTEXT_PASSWORDS")
 PUBLIC_URL = env.read("POOLDECK_PUBLIC_URL", "http://localhost:8000", env.web_address)
 WEBHOOK_URL = env.read("POOLDECK_WEBHOOK_URL", "", env.web_address)
 WEBHOOK_SECRET = env.text("POOLDECK_WEBHOOK_SECRET")

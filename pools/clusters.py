@@ -9,6 +9,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import Model
 
+from panel import addresses
 from pools import apply_requests, certificates, names
 from pools.errors import ClusterUnreachable, IllegalTransition, InvalidValues
 from pools.models import Cluster, ClusterState, ClusterStatus, Pool, SslMode
@@ -120,7 +121,7 @@ def _problems(cluster: Cluster, password: str) -> Iterator[tuple[str, str]]:
     """(field, message) for every value that can't be taken."""
     checks = {
         "name": names.identifier_problem(cluster.name),
-        "host": names.host_problem(cluster.host),
+        "host": names.host_problem(cluster.host) or addresses.refusal(cluster.host, cluster.port),
         "admin_user": names.identifier_problem(cluster.admin_user),
         "maintenance_database": names.identifier_problem(cluster.maintenance_database),
         "sslrootcert": certificates.problem(cluster.sslrootcert) if cluster.sslrootcert else "",

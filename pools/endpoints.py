@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass, field, replace
 
+import psycopg
+from django.conf import settings
+
 from pools import certificates
 from pools.errors import NoStandby
 from pools.models import Cluster, NodeRole, Pool, Pooler, SslMode
@@ -9,6 +12,7 @@ from pools.servers import places
 from pools.servers.places import Address
 
 YOUR_ROLE = "YOUR_ROLE"
+REQUIRE_AUTH_SINCE = 160_000
 DEMANDING_TLS = ("require", "verify-ca", "verify-full")  # of PgBouncer's client_tls_sslmode
 
 
@@ -32,6 +36,11 @@ class Endpoint:
         return self.host.startswith("/")
 
     @property
+    def is_verified(self) -> bool:
+        """Whether whoever answers has proved to be that server before a password is sent: a socket, or verified TLS."""
+        return self.is_socket or self.sslmode in (SslMode.VERIFY_CA, SslMode.VERIFY_FULL)
+
+    @property
     def address(self) -> str:
         """Host and port as people write them."""
         if self.is_socket:
@@ -41,6 +50,13 @@ class Endpoint:
     def without_password(self) -> "Endpoint":
         """The same, fit to be shown."""
         return replace(self, password=None)
+
+
+def refusing_cleartext(is_chosen: bool) -> dict[str, str]:
+    """libpq's `require_auth` (from 16 on): no password in clear to whoever answers, unless that was chosen."""
+    if is_chosen or settings.CLEARTEXT_PASSWORDS or psycopg.pq.version() < REQUIRE_AUTH_SINCE:
+        return {}
+    return {"require_auth": "!password"}
 
 
 def of_cluster(cluster: Cluster, database: str | None = None, *, role: NodeRole = NodeRole.PRIMARY) -> Endpoint:

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
+from panel import addresses
 from pools import keepers, names
 from pools.errors import IllegalTransition, InvalidValues, PoolerUnreachable
 from pools.models import Pooler, PoolerKind, PoolerState, PoolState
@@ -174,13 +175,17 @@ def _problems(pooler: Pooler, fields: Mapping[str, Any]) -> Iterable[tuple[str, 
     yield "name", names.identifier_problem(fields["name"])
     yield "name", _taken(fields["name"]) if others.filter(name=fields["name"]).exists() else ""
     yield "kind", "" if fields["kind"] in PoolerKind.values else f"{fields['kind']!r} is not one of {PoolerKind.values}"
-    yield "host", names.host_problem(fields["host"])
+    yield "host", names.host_problem(fields["host"]) or _address_problem(fields["host"], port)
     yield "port", "" if isinstance(port, int) and 1 <= port <= 65535 else f"{port!r} is not a port from 1 to 65535"
     yield "pcp_port", _pcp_port_problem(fields["pcp_port"], fields["kind"])
     yield "admin_user", names.identifier_problem(fields["admin_user"])
     yield "config_dir", _folder_problem(folder, fields["kind"])
     for other in others.filter(config_dir=folder, generator=fields["generator"]) if folder else ():
         yield "config_dir", f"{folder} is the folder of pooler {other}: two would overwrite each other's pools"
+
+
+def _address_problem(host: str, port: Any) -> str:
+    return addresses.refusal(host, port) if isinstance(port, int) and 1 <= port <= 65535 else ""
 
 
 def _pcp_port_problem(port: Any, kind: str) -> str:

@@ -5,6 +5,8 @@ from pathlib import Path
 from django.conf import settings
 
 from benchmarks.engines.contract import PASSFILE
+from pools import endpoints
+from pools.endpoints import Endpoint
 
 CONNECT_TIMEOUT_S = 10
 _PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -15,12 +17,13 @@ def bare(home: Path, locale: str = "C") -> dict[str, str]:
     return {"PATH": _PATH, "HOME": str(home), "LC_ALL": locale}
 
 
-def of_libpq(home: Path, application_name: str) -> dict[str, str]:
+def of_libpq(home: Path, application_name: str, endpoint: Endpoint) -> dict[str, str]:
     """What libpq needs beside where it logs in to: the password's file, patience, and a name for its sessions.
 
     PGOPTIONS is left out since PgBouncer refuses it (`unsupported startup parameter: options`).
     """
-    return {
+    refused = endpoints.refusing_cleartext(endpoint.is_verified).get("require_auth")
+    return ({"PGREQUIREAUTH": refused} if refused else {}) | {
         "PGPASSFILE": str(home / PASSFILE),
         "PGCONNECT_TIMEOUT": str(CONNECT_TIMEOUT_S),
         "PGAPPNAME": application_name,

@@ -13,6 +13,7 @@ class Cause(StrEnum):
     BEHIND_THE_POOLER = auto()
     PASSWORD = auto()
     NO_PASSWORD = auto()
+    CLEARTEXT = auto()
     NO_ROLE = auto()
     NO_LOGIN = auto()
     NO_DATABASE = auto()
@@ -32,6 +33,7 @@ class Cause(StrEnum):
     NO_ROUTE = auto()
     NO_SOCKET = auto()
     DNS = auto()
+    FORBIDDEN = auto()
     OTHER = auto()
 
 
@@ -61,6 +63,12 @@ RULES = (
         r"no password supplied|password is required",
         Cause.NO_PASSWORD,
         "{address} asks user {user!r} for a password and none is stored: enter it",
+    ),
+    _rule(
+        r"server requested a cleartext password",
+        Cause.CLEARTEXT,
+        "{address} asks for the password of {user!r} in clear, and nothing proves that it is that server: let its "
+        "pg_hba.conf ask for scram-sha-256, choose sslmode verify-full, or set POOLDECK_CLEARTEXT_PASSWORDS",
     ),
     _rule(
         r"(?:password|SASL|SCRAM) authentication failed|(?:SASL|SCRAM).*server signature",

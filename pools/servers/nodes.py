@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Model
 from django.utils.crypto import constant_time_compare
 
+from panel.addresses import refusal
 from panel.crypto import SealBroken
 from pools import apply_requests, names
 from pools.errors import ClusterUnreachable, IllegalTransition, InvalidValues
@@ -76,7 +77,7 @@ def _save_new(node: ClusterNode) -> None:
 
 
 def _address_problems(node: ClusterNode) -> Iterator[tuple[str, str]]:
-    if message := names.host_problem(node.host):
+    if (message := names.host_problem(node.host)) or (message := refusal(node.host, node.port)):
         yield "host", message
     if not 1 <= node.port <= 65535:
         yield "port", f"{node.port} is no port: use 1 to 65535"

@@ -6,6 +6,7 @@ from typing import Any
 import psycopg
 from django.conf import settings
 
+from panel import addresses
 from panel.crypto import SealBroken
 from pools import endpoints
 from pools.endpoints import Endpoint
@@ -44,13 +45,31 @@ def connect_endpoint(
 ) -> Connection:
     """An autocommit connection to an endpoint; `connect_timeout` in seconds. Raises `ClusterUnreachable`."""
     parameters = _parameters(endpoint) | {"application_name": application_name, "connect_timeout": connect_timeout}
+    said = []
+    for pinned in _pinned(endpoint):
+        try:
+            return psycopg.connect(autocommit=True, **parameters, **pinned)
+        except (psycopg.Error, UnicodeError) as error:
+            said.append(str(error))
+    cause, message = login_failures.explain("\n".join(said), endpoint, connect_timeout)
+    # `from None`: libpq's errors carry the connection's parameters, the password among them
+    raise ClusterUnreachable(message, cause, login_failures.plain("\n".join(said), endpoint)) from None
+
+
+def _pinned(endpoint: Endpoint) -> list[dict[str, Any]]:
+    """libpq's `hostaddr` for each address of the host, resolved once: what was judged is what is connected to.
+
+    Raises `ClusterUnreachable` where it may not be. A name that is not found is left to libpq to say.
+    """
+    if endpoint.is_socket:
+        return [{}]
     try:
-        return psycopg.connect(autocommit=True, **parameters)
-    except (psycopg.Error, UnicodeError) as error:
-        cause, message = login_failures.explain(str(error), endpoint, connect_timeout)
-        words = login_failures.plain(str(error), endpoint)
-        # `from None`: libpq's error carries the connection's parameters, the password among them
-        raise ClusterUnreachable(message, cause, words) from None
+        found = addresses.resolve(endpoint.host, endpoint.port)
+    except OSError:
+        return [{}]
+    if reason := addresses.refusal_of(endpoint.host, endpoint.port, found):
+        raise ClusterUnreachable(reason, login_failures.Cause.FORBIDDEN)
+    return [{"hostaddr": address} for address in found]
 
 
 def _admin_endpoint(cluster: Cluster, at: Address | None, database: str | None) -> Endpoint:
@@ -83,4 +102,4 @@ def _parameters(endpoint: Endpoint) -> dict[str, Any]:
         "sslmode": endpoint.sslmode,
     }
     files = {name: path for name in ("sslrootcert", "sslcert", "sslkey") if (path := getattr(endpoint, name))}
-    return pinned | login | files
+    return pinned | login | files | endpoints.refusing_cleartext(endpoint.is_verified)

@@ -65,7 +65,7 @@ def environment(home: Path, endpoint: Endpoint, application_name: str) -> dict[s
         "PGUSER": endpoint.user,
         "PGDATABASE": endpoint.database,
         **{name: value for name, value in encryption.items() if value},
-        **of_libpq(home, application_name),
+        **of_libpq(home, application_name, endpoint),
     }
 
 

@@ -41,7 +41,7 @@ def build_command(
     files = scripts.files(options)
     return Command(
         _arguments(options, purpose, binary, endpoint),
-        bare(home) | {"PG_COLOR": "never"} | of_libpq(home, application_name),
+        bare(home) | {"PG_COLOR": "never"} | of_libpq(home, application_name, endpoint),
         files,
         confined=bool(files),
         sockets=(endpoint.address,) if endpoint.is_socket else (),

@@ -38,7 +38,7 @@ def build_command(
     folder = binaries.tpcc_folder() if is_tpcc(options) else None
     argv = _arguments(options, purpose, binary, endpoint, folder)
     files = {REMAKE: remake(options)} if purpose == PREPARE and not is_tpcc(options) else {}
-    return Command(argv, _environment(home, application_name, folder), files)
+    return Command(argv, _environment(home, application_name, endpoint, folder), files)
 
 
 def preview(options: dict[str, Any], endpoint: Endpoint, *, purpose: str = LOAD, binary: str = "sysbench") -> str:
@@ -89,10 +89,10 @@ def _script(options: dict[str, Any], purpose: str, folder: Path | None) -> list[
     return [script, "cleanup" if options.get("action") == DROP and is_tpcc(options) else "prepare"]
 
 
-def _environment(home: Path, application_name: str, folder: Path | None) -> dict[str, str]:
+def _environment(home: Path, application_name: str, endpoint: Endpoint, folder: Path | None) -> dict[str, str]:
     """LUA_PATH lets tpcc find the other files of its folder."""
     beside = {"LUA_PATH": f"{folder}/?.lua;;"} if folder else {}
-    return bare(home) | of_libpq(home, application_name) | beside
+    return bare(home) | of_libpq(home, application_name, endpoint) | beside
 
 
 def remake(options: dict[str, Any]) -> str:

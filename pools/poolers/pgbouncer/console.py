@@ -3,21 +3,23 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import psycopg
 from psycopg.abc import Buffer
 from psycopg.adapt import Loader
 from psycopg.rows import DictRow, dict_row, tuple_row
 
+from panel import addresses
 from panel.crypto import SealBroken
-from pools import answering
+from pools import answering, endpoints
 from pools.errors import ConsoleRefused, PoolerUnreachable
 from pools.models import Pooler
 from pools.poolers.kind import Rejected
 
 CONNECT_TIMEOUT_S = 5
 ANSWER_TIMEOUT_S = 15
+CLEARTEXT = ("plain", "pam", "ldap")  # of auth_type: clients are asked for the password itself
 Console = psycopg.Connection[DictRow]
 Row = dict[str, object]
 Rows = list[Row]
@@ -75,6 +77,7 @@ def open(pooler: Pooler) -> Console:
 
     The console speaks the simple protocol only: no transaction, no parameters (PgBouncer usage manual).
     """
+    refuse_forbidden(pooler, pooler.port)
     try:
         connection = psycopg.connect(
             host=pooler.host,
@@ -85,6 +88,7 @@ def open(pooler: Pooler) -> Console:
             application_name="pooldeck",
             connect_timeout=CONNECT_TIMEOUT_S,
             gssencmode="disable",
+            **refusing_cleartext(pooler),
             autocommit=True,
             prepare_threshold=None,  # a statement repeated five times would be prepared, which the console refuses
             row_factory=dict_row,
@@ -132,8 +136,22 @@ def reload(connection: Console) -> None:
         raise Rejected(str(error)) from None
 
 
+def refuse_forbidden(pooler: Pooler, port: int) -> None:
+    """Raise `PoolerUnreachable` where the pooler's name leads where nothing of a person's choice may."""
+    if reason := addresses.refusal(pooler.host, port):
+        raise PoolerUnreachable(f"pooler {pooler} can't be reached: {reason}")
+
+
+def refusing_cleartext(pooler: Pooler) -> dict[str, Any]:
+    """No password in clear to a pooler, which no TLS proves, unless its own settings ask clients for that."""
+    chosen = pooler.settings.get("auth_type") in CLEARTEXT or pooler.settings.get("allow_clear_text_frontend_auth")
+    return endpoints.refusing_cleartext(bool(chosen))
+
+
 def reason_of(error: psycopg.Error) -> str:
     """The server's or libpq's own words, on one line, without the address it repeats."""
+    if "server requested a cleartext password" in str(error):
+        return "it asks for the password in clear: let it ask for scram-sha-256, or set POOLDECK_CLEARTEXT_PASSWORDS"
     return " ".join(str(error).split()).removeprefix("connection failed: ") or type(error).__name__
 
 

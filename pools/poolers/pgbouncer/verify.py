@@ -88,6 +88,7 @@ def _connect(pooler: Pooler, pool: Pool, role: str, password: str) -> psycopg.Co
         application_name="pooldeck",
         connect_timeout=LOGIN_TIMEOUT_S,
         gssencmode="disable",
+        **console.refusing_cleartext(pooler),
         autocommit=True,
     )
 

@@ -15,6 +15,7 @@ from panel.crypto import SealBroken
 from pools.errors import PoolerUnreachable
 from pools.models import Pooler
 from pools.poolers.kind import Rejected
+from pools.poolers.pgbouncer.console import refuse_forbidden
 
 TIMEOUT_S = 10
 LARGEST_BYTES = 1024 * 1024
@@ -91,6 +92,7 @@ def _session(pooler: Pooler) -> Iterator[socket.socket]:
     """A logged-in connection to the control port."""
     if pooler.pcp_port is None:
         raise PoolerUnreachable(f"pooler {pooler} has no PCP port: give it (pcp_port in its pgpool.conf)")
+    refuse_forbidden(pooler, pooler.pcp_port)
     try:
         with _connected(pooler.host, pooler.pcp_port) as line:
             _authenticate(pooler, line)

@@ -7,7 +7,7 @@ from panel.crypto import SealBroken
 from pools.errors import PoolerUnreachable
 from pools.models import Pooler
 from pools.poolers.kind import PoolFigures, Rejected
-from pools.poolers.pgbouncer.console import reason_of
+from pools.poolers.pgbouncer.console import reason_of, refuse_forbidden, refusing_cleartext
 
 CONNECT_TIMEOUT_S = 5
 DATABASE = "postgres"
@@ -32,6 +32,7 @@ def open(pooler: Pooler) -> Session:
     Raises `PoolerUnreachable` saying why it failed.
     """
     try:
+        refuse_forbidden(pooler, pooler.port)
         return connect(pooler, DATABASE, pooler.admin_user, pooler.admin_password)
     except SealBroken:
         raise PoolerUnreachable(f"the stored password of pooler {pooler} can't be opened: give it again") from None
@@ -54,6 +55,7 @@ def connect(pooler: Pooler, database: str, user: str, password: str) -> Session:
         application_name="pooldeck",
         connect_timeout=CONNECT_TIMEOUT_S,
         gssencmode="disable",
+        **refusing_cleartext(pooler),
         autocommit=True,
         prepare_threshold=None,
         row_factory=dict_row,

@@ -92,6 +92,7 @@ def test_the_service_logs_in_by_its_environment_without_a_password() -> None:
         "PGDATABASE": "shop",
         "PGSSLMODE": "prefer",
         "PGAPPNAME": "pooldeck-1",
+        "PGREQUIREAUTH": "!password",
         "PGCONNECT_TIMEOUT": "10",
         "PGPASSFILE": "/run/home/pgpass",
     }

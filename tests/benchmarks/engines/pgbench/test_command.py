@@ -99,6 +99,7 @@ def test_the_environment_is_built_from_nothing(monkeypatch: pytest.MonkeyPatch) 
         "PGPASSFILE": "/run/of-its-own/pgpass",
         "PGCONNECT_TIMEOUT": "10",
         "PGAPPNAME": "pooldeck-abc-1",
+        "PGREQUIREAUTH": "!password",
     }
 
 

@@ -16,10 +16,12 @@ host all ghost 127.0.0.1/32 trust
 host all rejected 127.0.0.1/32 reject
 host all peered 127.0.0.1/32 ident
 hostssl all encrypted 127.0.0.1/32 scram-sha-256
+host all legacy 127.0.0.1/32 password
 host all postgres,app,frozen 127.0.0.1/32 scram-sha-256
 """
 ROLES = f"""
 CREATE ROLE app LOGIN PASSWORD '{PASSWORD.replace("'", "''")}';
+CREATE ROLE legacy LOGIN PASSWORD '{PASSWORD.replace("'", "''")}';
 CREATE ROLE frozen NOLOGIN PASSWORD 'x';
 CREATE DATABASE closed;
 REVOKE CONNECT ON DATABASE closed FROM PUBLIC;

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from pytest_django import Settings
 
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, free_port
 from pools import certificates
@@ -58,6 +59,18 @@ def test_wrong_password(app: Endpoint) -> None:
         f"the password of user 'app' was refused at {app.address}: correct the user or the password "
         "(PostgreSQL does not tell which of them is wrong)",
     )
+
+
+def test_no_password_goes_in_clear_to_whoever_answers(app: Endpoint, settings: Settings) -> None:
+    legacy = replace(app, user="legacy")
+    asked = (
+        f"{app.address} asks for the password of 'legacy' in clear, and nothing proves that it is that server: let its "
+        "pg_hba.conf ask for scram-sha-256, choose sslmode verify-full, or set POOLDECK_CLEARTEXT_PASSWORDS"
+    )
+    for sslmode in ("disable", "prefer", "require"):
+        assert failure(replace(legacy, sslmode=sslmode)) == (Cause.CLEARTEXT, asked)
+    settings.CLEARTEXT_PASSWORDS = True
+    logins.connect_endpoint(legacy).close()
 
 
 def test_no_password(app: Endpoint) -> None:
