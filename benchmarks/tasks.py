@@ -28,7 +28,7 @@ def forget_old_runs() -> None:
 @shared_task(expires=20)
 def reap_and_dispatch() -> None:
     """End what dead workers left, and send again what is due: the queue may have lost it."""
-    reaping.reap()
+    reaping.reap_when_settled()
     dispatching.dispatch_due()
 
 

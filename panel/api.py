@@ -1,9 +1,12 @@
 """What both apps' APIs share: paging, and domain errors as HTTP answers."""
 
 import logging
+import sys
 from typing import Any
 
+from django.db import InterfaceError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.template import loader
 from django.views import defaults
 from rest_framework.pagination import PageNumberPagination
 from rest_framework.response import Response
@@ -12,6 +15,10 @@ from rest_framework.views import exception_handler
 from benchmarks.errors import BenchmarksError
 from panel.crypto import SealBroken
 from pools.errors import PoolsError
+
+DATABASE_AWAY = (OperationalError, InterfaceError)
+RETRY_AFTER_S = 5
+OUTAGE = {"detail": "the panel's metadata database does not answer: try again in a moment"}
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +44,23 @@ def handle_exception(error: Exception, context: dict[str, Any]) -> Response | No
     if isinstance(error, SealBroken):
         logger.error("a stored secret can't be opened: %s", error)
         return Response({"detail": str(error)}, status=503)
+    if isinstance(error, DATABASE_AWAY):
+        logger.error("the metadata database does not answer: %s", error)
+        connection.close_if_unusable_or_obsolete()
+        return Response(OUTAGE, status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
     return exception_handler(error, context)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """503 while the metadata database is away, else 500: as JSON under the API, as a page elsewhere."""
+    is_away = isinstance(sys.exc_info()[1], DATABASE_AWAY)
+    status, headers = (503, {"Retry-After": str(RETRY_AFTER_S)}) if is_away else (500, {})
+    if request.path.startswith("/api/"):
+        body = OUTAGE if is_away else {"detail": "something broke in the panel: its log says what"}
+        return JsonResponse(body, status=status, headers=headers)
+    if not is_away:
+        return defaults.server_error(request)
+    return HttpResponse(loader.get_template("503.html").render(), status=status, headers=headers)
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

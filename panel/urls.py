@@ -18,3 +18,4 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/docs/", DocsView.as_view(), name="api-docs"),
 ]
 handler404 = "panel.api.page_not_found"
+handler500 = "panel.api.server_error"

@@ -23,6 +23,7 @@ from benchmarks.overlays.contract import Seen
 from benchmarks.overlays.pool import PoolLook
 from benchmarks.overlays.tally import Tally
 from benchmarks.running import live
+from benchmarks.running.outages import AWAY, Unsent, once_back
 from benchmarks.spread import seconds
 from benchmarks.spread.seconds import Latencies
 
@@ -59,6 +60,11 @@ class Output:
         """All that was kept of a stream."""
         return "".join(self._kept[stream])
 
+    def give_back(self, news: dict[str, str]) -> None:
+        """What was taken could not be sent: it comes first the next time."""
+        for stream, text in news.items():
+            self._unsent[stream].insert(0, text)
+
     def take_unsent(self) -> dict[str, str]:
         """What was added since the last call, by stream; streams without news are left out."""
         news = {stream: "".join(lines) for stream, lines in self._unsent.items() if lines}
@@ -69,7 +75,8 @@ class Output:
 class Recorder:
     """The one writer of an attempt; every write is fenced, renews the lease and is one transaction.
 
-    Raises `Fenced` as soon as the attempt has ended elsewhere. All its events share one count, so that a watcher
+    Raises `Fenced` as soon as the attempt has ended elsewhere. While the database is away, what it lacks is kept here
+    and the live stream goes on. All its events share one count, so that a watcher
     sees a gap in them; the clock `t` is the load's own: seconds since `began` (monotonic).
     """
 
@@ -90,15 +97,21 @@ class Recorder:
         # until the first sample tells when a load began that its program takes seconds to begin
         self._beginning_unknown = bool(engine(run.engine).WORDS.slow_start_s)
         self.tally = Tally()
+        self._unsent = Unsent()
 
     def t(self, at: float) -> float:
         """A monotonic time on the load's clock."""
         return max(0.0, round(at - self.began, 3))
 
     def begin(self, at: float, **values: Any) -> None:
-        """The load was started at `at` (monotonic); its first progress line sets the clock more precisely."""
+        """The load is to start at `at` (monotonic); its first progress line sets the clock more precisely.
+
+        Raises where the database can't be told: only an attempt that is known to hold may start a load.
+        """
         self.began = at
         self.state(load_began_at=self._wall_clock(at), **values)
+        if self._unsent.since is not None:
+            self.settle()
 
     def _wall_clock(self, at: float) -> Any:
         return timezone.now() - timedelta(seconds=time.monotonic() - at)
@@ -185,18 +198,38 @@ class Recorder:
         """Send the looks and the output that the database lacks."""
         self._keep_looks()
         self._flushed_at = time.monotonic()
+        if self._unsent.since is not None:
+            return
         news = self.output.take_unsent()
         if not news:
             return
+        try:
+            self._send_output(news)
+        except AWAY as error:
+            self.output.give_back(news)
+            self._unsent.note(error)
+
+    def _send_output(self, news: dict[str, str]) -> None:
         with transaction.atomic():
             self.run.write()
             RunOutput.objects.get_or_create(run=self.run)
             added = {stream: Concat(F(stream), Value(text), output_field=TextField()) for stream, text in news.items()}
             RunOutput.objects.filter(run=self.run).update(truncated=self.output.truncated, **added)
 
+    def settle(self) -> None:
+        """Write all that the database lacks; waits for it where it is away."""
+        once_back(self._send_unsent)
+        self.flush()
+
     def cancel_requested(self) -> bool:
         """Whether somebody asked for the end of the run."""
-        return self._cancelled.exists()
+        if not self._unsent.may_try:
+            return False
+        try:
+            return self._cancelled.exists()
+        except AWAY as error:
+            self._unsent.note(error)
+            return False
 
     @cached_property
     def _cancelled(self) -> QuerySet[Run]:
@@ -207,11 +240,25 @@ class Recorder:
         return self.run.held().filter(asked)
 
     def _write(self, values: dict[str, Any], rows: Sequence[live.Row] = ()) -> None:
+        self._unsent.values |= values
+        self._unsent.rows += rows
+        if not self._unsent.may_try:
+            return
+        try:
+            self._send_unsent()
+        except AWAY as error:
+            self._unsent.note(error)
+
+    def _send_unsent(self) -> None:
+        rows, again = self._unsent.rows, self._unsent.since is not None
         with transaction.atomic():
-            self.run.write(**values)
-            Sample.objects.bulk_create([row for row in rows if isinstance(row, Sample)])
-            PoolSample.objects.bulk_create([row for row in rows if isinstance(row, PoolSample)])
-            Look.objects.bulk_create([row for row in rows if isinstance(row, Look)])
+            self.run.write(**self._unsent.values)
+            # `again`: what was written by a commit whose answer was lost stands already
+            samples, pool_samples = _those(rows, Sample), _those(rows, PoolSample)
+            Sample.objects.bulk_create(samples, ignore_conflicts=again)
+            PoolSample.objects.bulk_create(pool_samples, ignore_conflicts=again)
+            Look.objects.bulk_create(_those(rows, Look), ignore_conflicts=again)
+        self._unsent.sent()
         self._written_at = time.monotonic()
 
     def _next_seq(self) -> int:
@@ -223,6 +270,10 @@ class Recorder:
 
     def _send(self, name: str, seq: int, payload: dict[str, Any]) -> None:
         live.publish(self.run.pk, name, live.event_id(self.run.attempt, seq), payload)
+
+
+def _those(rows: Sequence[live.Row], kind: type[live.AnyRow]) -> list[live.AnyRow]:
+    return [row for row in rows if isinstance(row, kind)]
 
 
 def _columns(progress: Progress) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from benchmarks.overlays.pool import PoolLook
 from benchmarks.processes import private_homes
 from benchmarks.processes.load_process import QUEUED_EVENTS, Ended, Line, LoadProcess, drain
 from benchmarks.running import live
+from benchmarks.running.outages import once_back
 from benchmarks.running.recording import Recorder
 from benchmarks.scripts import dry_run, rights
 from benchmarks.servers import datasets, remains, sessions, targets, versions
@@ -87,7 +88,7 @@ def bring_to_its_end(run: Run, conduct: Callable[[Run, Recorder], Ending]) -> No
     except Exception as error:
         log.exception("run %s ended by an error of the panel", run.pk)
         ending = incomplete(Status.FAILED, f"the panel failed ({type(error).__name__}): see the worker's log")
-    if run.finish(ending.status, **ending.values):
+    if once_back(lambda: run.finish(ending.status, **ending.values)):
         live.publish_end(run)
     log.info("run %s: %s %s", run.pk, run.status, run.error)
 
@@ -166,6 +167,7 @@ def _load(run: Run, recorder: Recorder, command: Command, held: Held) -> tuple[i
             sessions.terminate(run)
         exit_code = load.stop()
         _take_rest(load, recorder)
+    recorder.settle()
     return exit_code, stop
 
 

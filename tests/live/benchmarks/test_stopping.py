@@ -222,7 +222,8 @@ def test_a_load_is_not_given_the_workers_environment_or_roots_rights(
     (pid,) = pgbenches(running)
     assert Path(f"/proc/{pid}").stat().st_uid == (load_account.LOAD_UID if os.geteuid() == 0 else os.geteuid())
     names = {word.split("=")[0] for word in Path(f"/proc/{pid}/environ").read_text().split("\0") if word}
-    assert names == {"PATH", "HOME", "LC_ALL", "PG_COLOR", "PGPASSFILE", "PGCONNECT_TIMEOUT", "PGAPPNAME"}
+    of_libpq = {"PGPASSFILE", "PGCONNECT_TIMEOUT", "PGAPPNAME", "PGREQUIREAUTH"}
+    assert names == {"PATH", "HOME", "LC_ALL", "PG_COLOR"} | of_libpq
     (home,) = homes_of(run)
     assert (home.stat().st_mode & 0o777, (home / "pgpass").stat().st_mode & 0o777) == (0o700, 0o600)
     assert wait_for(run, ended).status == Status.SUCCEEDED

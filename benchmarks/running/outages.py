@@ -1,0 +1,69 @@
+"""What a run has to say while the metadata database is away: kept in its worker, and written once it is back.
+
+The load goes on meanwhile; nobody can end the run as lost without that database either.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from django.db import InterfaceError, OperationalError, connection
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+AWAY = (OperationalError, InterfaceError)
+RETRY_S = 1.0
+LONGEST_S = 1_800.0
+MOST_ROWS = 50_000
+
+
+@dataclass
+class Unsent:
+    """Values of the run and rows of its figures that the database lacks; `since` when it is away (None: it is not)."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    rows: list[Any] = field(default_factory=list)
+    since: float | None = None
+    tried_at: float = 0.0
+
+    @property
+    def may_try(self) -> bool:
+        """Whether to ask the database now: it is there, or was not asked lately."""
+        return self.since is None or time.monotonic() - self.tried_at >= RETRY_S
+
+    def note(self, error: Exception) -> None:
+        """It is away; raises the error where that has lasted too long, or more is kept than should be."""
+        now = time.monotonic()
+        if self.since is None:
+            self.since = now
+            log.warning("the metadata database is away, figures are kept until it is back: %s", error)
+        self.tried_at = now
+        forget_connection()
+        if now - self.since > LONGEST_S or len(self.rows) > MOST_ROWS:
+            raise error
+
+    def sent(self) -> None:
+        """All of it was written."""
+        if self.since is not None:
+            log.warning("the metadata database is back after %.0f s", time.monotonic() - self.since)
+        self.values, self.rows, self.since = {}, [], None
+
+
+def forget_connection() -> None:
+    """Let the next query make a new one."""
+    if not connection.in_atomic_block:
+        connection.close()
+
+
+def once_back(action: Callable[[], T]) -> T:
+    """What the action answers, tried again while the database is away; it must be safe to repeat."""
+    unsent = Unsent()
+    while True:
+        try:
+            return action()
+        except AWAY as error:
+            unsent.note(error)
+            time.sleep(RETRY_S)
