@@ -61,7 +61,7 @@ def _tally() -> dict[str, dict[str, int]]:
     clusters = _counts(Cluster.objects.all(), "status__state")
     poolers = _counts(Pooler.objects.all(), "state")
     pools = _counts(Pool.objects.wanted(), "state")
-    runs = _counts(Run.objects.wholes(), "status")
+    runs = _counts(_measurements(), "status")
     return {
         "clusters": {"all": clusters.total(), "well": clusters[ClusterState.ONLINE]},
         "poolers": {"all": poolers.total(), "well": poolers[PoolerState.ONLINE]},
@@ -90,9 +90,14 @@ def _pools() -> QuerySet[Pool]:
 
 def _runs() -> list[dict[str, Any]]:
     """The latest runs with the course of their throughput."""
-    found = list(Run.objects.wholes().exclude(purpose=Purpose.PREPARE).select_related("pool", "cluster")[:RUNS_SHOWN])
+    found = list(_measurements().select_related("pool", "cluster")[:RUNS_SHOWN])
     courses = sparklines.of_runs(found)
     return [{"run": run, **_course(courses.get(run.pk, []))} for run in found]
+
+
+def _measurements() -> QuerySet[Run]:
+    """Without the preparations of datasets, which measure nothing."""
+    return Run.objects.wholes().exclude(purpose=Purpose.PREPARE)
 
 
 def _course(points: list[float]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
 from django.urls import URLPattern, path
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
@@ -105,7 +106,19 @@ def ready(request: HttpRequest) -> HttpResponse:
     return JsonResponse(answer, status=503 if down else 200)
 
 
+@never_cache
+@require_safe
+def workers(request: HttpRequest) -> HttpResponse:
+    """The banner of every page: what no worker takes now; nothing where all is taken, or Redis can't say."""
+    try:
+        missing = heartbeats.missing()
+    except QueueDown:
+        missing = []
+    return render(request, "includes/workers.html", {"missing": missing})
+
+
 urlpatterns: list[URLPattern] = [
+    path("workers/", workers, name="workers"),
     path("healthz/live", live, name="healthz-live"),
     path("healthz/ready", ready, name="healthz-ready"),
 ]

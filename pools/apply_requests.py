@@ -6,6 +6,7 @@ from functools import partial
 from uuid import UUID
 
 from django.db import models, transaction
+from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from pools import tasks
@@ -27,7 +28,9 @@ def ask(pooler_ids: Iterable[UUID], author: models.Model | None = None) -> None:
 def ask_again(pools: Iterable[Pool], author: models.Model | None = None) -> None:
     """Have pools rendered anew whose cluster's address or password changed under them."""
     pools = list(pools)
-    Pool.objects.filter(pk__in=[pool.pk for pool in pools]).update(state=PoolState.PENDING, state_reason="")
+    Pool.objects.filter(pk__in=[pool.pk for pool in pools]).update(
+        state=PoolState.PENDING, state_reason="", updated_at=timezone.now()
+    )
     ask((pool.pooler_id for pool in pools), author)
 
 

@@ -98,6 +98,7 @@ def remove(pool: Pool, author: models.Model | None = None) -> None:
     with transaction.atomic():
         Pool.objects.wanted().filter(pk=pool.pk).update(
             removal_requested_at=timezone.now(),
+            updated_at=timezone.now(),
             state=PoolState.PENDING,
             state_reason="",
             version=models.F("version") + 1,

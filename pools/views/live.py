@@ -41,6 +41,8 @@ def pool_state(pool: Pool) -> dict[str, Any]:
     answers = pool.pooler.state == PoolerState.ONLINE
     look = watching.look(pool.pooler) if answers else Look(error=pool.pooler.error or "it was not checked yet")
     revision = pool.pooler.revisions.first()
+    if revision and pool.state == PoolState.PENDING and revision.created_at < pool.updated_at:
+        revision = None  # what came before the wish tells nothing of it
     return {
         "pool": pool,
         "revision": revision,

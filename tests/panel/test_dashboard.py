@@ -121,3 +121,10 @@ def test_the_moving_part_outlives_a_console_that_does_not_answer(staff):
     assert answer.context["waiting"] == 0
     assert "web" in page
     assert "t be reached" in page
+
+
+def test_a_prepared_dataset_is_no_measurement(staff):
+    a_run(status=Status.SUCCEEDED, purpose=Purpose.PREPARE)
+    page = staff.get("/")
+    assert page.context["tally"]["runs"]["all"] == 0
+    assert page.context["runs"] == []

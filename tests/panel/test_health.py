@@ -4,7 +4,9 @@ import pytest
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 
+from benchmarks.generators import heartbeats
 from panel import health
+from tests import callers
 
 pytestmark = pytest.mark.django_db
 
@@ -49,3 +51,21 @@ def test_a_waiting_migration_is_named():
 @pytest.mark.parametrize("path", ["/healthz/live", "/healthz/ready"])
 def test_only_reading_is_allowed(path):
     assert Client().post(path).status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("missing", "told"),
+    [
+        ([], ""),
+        (["tasks"], "No worker takes applies and checks"),
+        (["runs"], "No generator lives"),
+        (["tasks", "runs"], "No worker takes applies and checks"),
+    ],
+)
+def test_every_page_asks_what_no_worker_takes(client, monkeypatch, missing, told):
+    monkeypatch.setattr(heartbeats, "missing", lambda: missing)
+    client.force_login(callers.person())
+    assert 'hx-get="/workers/"' in client.get("/").content.decode()
+    answer = client.get("/workers/").content.decode()
+    assert told in answer
+    assert bool(answer.strip()) == bool(missing)

@@ -252,6 +252,16 @@ def test_the_moving_card_asks_each_second_while_pending_and_then_for_figures_onl
     assert "HX-Retarget" not in quiet.headers
 
 
+def test_a_pool_whose_apply_has_not_begun_shows_no_steps_of_another(staff):
+    pool = a_pool(pooler=a_pooler(port=1), state=PoolState.APPLIED)
+    before = Revision.objects.draft(pool.pooler, {})
+    before.note("logged in")
+    pool.edit(None, state=PoolState.PENDING, size=3)
+    assert "Revision 1 of" not in staff.get(f"/pools/{pool.pk}/live/").content.decode()
+    Revision.objects.draft(pool.pooler, {}).note("rendered")
+    assert "Revision 2 of" in staff.get(f"/pools/{pool.pk}/live/").content.decode()
+
+
 def test_the_moving_card_shows_the_revision_and_ticks_only_proofs(staff):
     pool = a_pool(pooler=a_pooler(port=1), state=PoolState.APPLIED)
     revision = Revision.objects.draft(pool.pooler, {})
