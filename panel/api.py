@@ -52,15 +52,24 @@ def handle_exception(error: Exception, context: dict[str, Any]) -> Response | No
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """503 while the metadata database is away, else 500: as JSON under the API, as a page elsewhere."""
-    is_away = isinstance(sys.exc_info()[1], DATABASE_AWAY)
-    status, headers = (503, {"Retry-After": str(RETRY_AFTER_S)}) if is_away else (500, {})
+    """503 while the metadata database is away or a key is missing, else 500: as JSON under the API, else as a page."""
+    error = sys.exc_info()[1]
     if request.path.startswith("/api/"):
-        body = OUTAGE if is_away else {"detail": "something broke in the panel: its log says what"}
-        return JsonResponse(body, status=status, headers=headers)
-    if not is_away:
-        return defaults.server_error(request)
-    return HttpResponse(loader.get_template("503.html").render(), status=status, headers=headers)
+        return _error_as_json(error)
+    if isinstance(error, DATABASE_AWAY):
+        page = loader.get_template("503.html").render()
+        return HttpResponse(page, status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
+    if isinstance(error, SealBroken):
+        return HttpResponse(loader.get_template("key_missing.html").render({"reason": str(error)}), status=503)
+    return defaults.server_error(request)
+
+
+def _error_as_json(error: BaseException | None) -> JsonResponse:
+    if isinstance(error, DATABASE_AWAY):
+        return JsonResponse(OUTAGE, status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
+    if isinstance(error, SealBroken):
+        return JsonResponse({"detail": str(error)}, status=503)
+    return JsonResponse({"detail": "something broke in the panel: its log says what"}, status=500)
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

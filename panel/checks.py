@@ -1,15 +1,18 @@
 """System checks: combinations of settings that are unsafe, or that can't work, said at every start."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
 from typing import Any
 
 from cryptography.fernet import Fernet
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.db import DatabaseError
 
 from benchmarks.engines.pgbench import binary
 from benchmarks.errors import BenchmarksError
+from panel import crypto
+from pools.models import Cluster, Pooler, PoolerFile, RolePassword
 
 
 def is_loopback(host: str) -> bool:
@@ -116,3 +119,41 @@ def mail_has_receivers(app_configs: Sequence[Any] | None, **_: Any) -> list[Chec
         return []
     said = "events go by e-mail only where both POOLDECK_EMAIL_HOST and POOLDECK_EMAIL_TO are set"
     return [Warning(said, hint="Set the other one as well, or neither.", id="pooldeck.W007")]
+
+
+@register(Tags.database)
+def stored_secrets_open(
+    app_configs: Sequence[Any] | None, databases: Sequence[str] | None = None, **_: Any
+) -> list[CheckMessage]:
+    """A home opened with other keys than its own can log in nowhere; said by `check --database default`."""
+    if not databases:
+        return []
+    try:
+        closed = [name for name, sealed, owner in _sealed() if not _opens(sealed, owner)]
+    except DatabaseError:  # before its migrations
+        return []
+    if not closed:
+        return []
+    count = len(settings.POOLDECK_KEYS)
+    said = f"{len(closed)} stored secrets open with none of the {count} keys at hand: {', '.join(closed[:5])}"
+    hint = "Put the key that sealed them behind the others in POOLDECK_KEYS, or give these passwords again."
+    return [Warning(said, hint=hint, id="pooldeck.W006")]
+
+
+def _sealed() -> Iterator[tuple[str, str, str]]:
+    """What a person calls it, the sealed text and whose it is."""
+    for server in (*Cluster.objects.all(), *Pooler.objects.all()):
+        kind = server._meta.model_name
+        yield f"the password of {kind} {server}", server.sealed_admin_password, server.secret_owner
+    for known in RolePassword.objects.select_related("cluster"):
+        yield f"the password of role {known.role} of {known.cluster}", known.sealed_password, known.secret_owner
+    for given in PoolerFile.objects.select_related("pooler"):
+        yield f"{given.setting} of pooler {given.pooler}", given.sealed_content, given.secret_owner
+
+
+def _opens(sealed: str, owner: str) -> bool:
+    try:
+        crypto.unseal(sealed, owner)
+    except crypto.SealBroken:
+        return False
+    return True

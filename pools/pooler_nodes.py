@@ -1,11 +1,12 @@
 """The backends of a Pgpool-II as it sees them, and what lets queries go to one of them or keeps them away."""
 
 import logging
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pools.errors import IllegalTransition
+from pools.errors import IllegalTransition, PoolerUnreachable
 from pools.models import Pooler, PoolerKind
 from pools.poolers.pgpool import backends, pcp, sql
 from pools.poolers.pgpool.render import MAIN
@@ -13,6 +14,7 @@ from pools.poolers.pgpool.render import MAIN
 logger = logging.getLogger(__name__)
 
 UP = ("up", "waiting")
+ANSWERS_WITHIN_S, LOOK_AGAIN_S = 10.0, 0.3
 VERBS: dict[str, Callable[[Pooler, int], None]] = {"attach": pcp.attach_node, "detach": pcp.detach_node}
 
 
@@ -42,9 +44,14 @@ class Node:
 
 def of_pooler(pooler: Pooler) -> list[Node]:
     """Its backends, as it has them now; raises `PoolerUnreachable`, `IllegalTransition` for another kind."""
+    refuse_another_kind(pooler)
+    return [_node(row) for row in sql.show(pooler, "pool_nodes")]
+
+
+def refuse_another_kind(pooler: Pooler) -> None:
+    """Raise `IllegalTransition` for a pooler without backends."""
     if pooler.kind != PoolerKind.PGPOOL:
         raise IllegalTransition(f"pooler {pooler} is no Pgpool-II: only that has backends")
-    return [_node(row) for row in sql.show(pooler, "pool_nodes")]
 
 
 def applied(pooler: Pooler) -> list[Node]:
@@ -58,6 +65,21 @@ def change(pooler: Pooler, number: int, verb: str, author: Any = None) -> None:
     """`attach` or `detach` a backend; raises `Rejected` with Pgpool-II's words, `PoolerUnreachable`."""
     VERBS[verb](pooler, number)
     logger.info("pooler %s: backend %s %sed by %s", pooler.pk, number, verb, author)
+
+
+def after_change(pooler: Pooler) -> list[Node]:
+    """Its backends once it answers again: its children start anew after a change, and let nobody in for a moment.
+
+    As the last apply wrote them where that lasts longer.
+    """
+    deadline = time.monotonic() + ANSWERS_WITHIN_S
+    while True:
+        try:
+            return of_pooler(pooler)
+        except PoolerUnreachable:
+            if time.monotonic() > deadline:
+                return applied(pooler)
+        time.sleep(LOOK_AGAIN_S)
 
 
 def risk_of_detaching(nodes: list[Node], number: int) -> str:

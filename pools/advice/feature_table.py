@@ -131,6 +131,21 @@ FEATURES = (
         _always("yes, one setting for both sides, read at its start"),
     ),
     Feature(
+        "replication",
+        "Does it replicate, or let replication through?",
+        _always(
+            "no: subscribers and standbys connect to the server itself",
+            ((1, 23), "it does not; subscribers and standbys may connect through it, each with a server connection"),
+        ),
+        _always("it can send writes to all its backends (native replication), which the panel does not set up"),
+    ),
+    Feature(
+        "license",
+        "Under which license?",
+        _always("ISC"),
+        _always("one of its own, alike BSD's: free to use, copy, change and pass on"),
+    ),
+    Feature(
         "chaining",
         "Can the two be chained?",
         _always("yes: PgBouncer in front, for its queue and its modes"),

@@ -62,9 +62,9 @@ class NodeActions(GenericViewSet[Pooler]):
         asked = AskedNodeSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         pooler = self.get_object()
-        pooler_nodes.of_pooler(pooler)  # refuses another kind
+        pooler_nodes.refuse_another_kind(pooler)
         pooler_nodes.change(pooler, asked.validated_data["number"], verb, person(request.user))
-        return self._listed(pooler_nodes.of_pooler(pooler))
+        return self._listed(pooler_nodes.after_change(pooler))
 
     def _listed(self, nodes: Any) -> Response:
         page: Any = self.paginate_queryset(nodes)

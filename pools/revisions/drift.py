@@ -107,7 +107,7 @@ def _restarts_left(pooler: Pooler) -> list[dict[str, str]]:
     """The settings that still wait for a restart, with what is live of each now."""
     waiting = {one["name"]: one for one in pooler.needs_restart}
     rows = KINDS[pooler.kind].show(pooler, "config") if waiting else []
-    live = {str(row.get("key")): str(row.get("value") or "") for row in rows}
+    live = {str(row.get("key") or row.get("item")): str(row.get("value") or "") for row in rows}
     return [one for name, one in waiting.items() if live.get(name, one["live"]) == one["live"]]
 
 

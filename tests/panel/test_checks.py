@@ -5,9 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.fernet import Fernet
 from django.core.checks import CheckMessage
+from django.test import Client
 
 from panel import checks
+from tests import callers
+from tests.pools.records import a_cluster, a_pool
 
 
 def ids(check: Callable[..., list[CheckMessage]]) -> list[str | None]:
@@ -95,3 +99,32 @@ def test_the_settings_as_they_come_raise_nothing(settings: Any) -> None:
         checks.generators_share_a_database,
     )
     assert [ids(check) for check in every] == [[], [], [], [], []]
+
+
+@pytest.mark.django_db
+def test_secrets_that_no_key_opens_are_named(settings: Any) -> None:
+    cluster = a_cluster(name="orders")
+    cluster.admin_password = "secret"
+    cluster.save()
+    cluster.keep_password("app", "word")
+    assert checks.stored_secrets_open(None, databases=["default"]) == []
+    settings.POOLDECK_KEYS = [Fernet.generate_key().decode()]
+    (found,) = checks.stored_secrets_open(None, databases=["default"])
+    assert found.id == "pooldeck.W006"
+    assert found.msg == (
+        "2 stored secrets open with none of the 1 keys at hand: the password of cluster orders, "
+        "the password of role app of orders"
+    )
+    assert checks.stored_secrets_open(None) == []
+
+
+@pytest.mark.django_db
+def test_a_page_that_needs_a_key_that_is_lost_says_so(settings: Any) -> None:
+    pool = a_pool(user="app")
+    pool.cluster.keep_password("app", "word")
+    settings.POOLDECK_KEYS = [Fernet.generate_key().decode()]
+    browser = Client(raise_request_exception=False)
+    browser.force_login(callers.person())
+    answer = browser.get(f"/pools/{pool.pk}/")
+    assert answer.status_code == 503
+    assert f"no key of POOLDECK_KEYS opens the secret of role:{pool.cluster_id}:app" in answer.content.decode()

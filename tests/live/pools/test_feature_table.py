@@ -134,3 +134,18 @@ def test_row_administration(bounced: Pool, cached: Pool, pgbouncer: PgBouncerSer
     assert sql.show(cached.pooler, "version")
     pcp.log_in(cached.pooler)
     assert Pool.objects.filter(state=PoolState.APPLIED).count() == 2
+
+
+def test_row_replication(bounced: Pool, cached: Pool) -> None:
+    """The installed releases: a PgBouncer before 1.23."""
+    asked = {"host": bounced.pooler.host, "port": bounced.pooler.port, "dbname": "app", "user": "app"}
+    with pytest.raises(psycopg.OperationalError, match="replication"):
+        psycopg.connect(**asked, password="app-password", replication="database", connect_timeout=3)
+    modes = next(row for row in sql.show(cached.pooler, "config") if row["item"] == "backend_clustering_mode")
+    assert modes["value"] == "raw"
+
+
+def test_row_license() -> None:
+    said = {name: Path(f"/usr/share/doc/{name}/copyright").read_text() for name in ("pgbouncer", "pgpool2")}
+    assert "use, copy, modify, and/or distribute this software" in " ".join(said["pgbouncer"].split())
+    assert "use, copy, modify, and distribute this software" in " ".join(said["pgpool2"].split())

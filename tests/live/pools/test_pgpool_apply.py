@@ -10,6 +10,7 @@ from pools import apply
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
 from pools.poolers import KINDS
 from pools.poolers.pgpool import sql
+from pools.revisions import drift
 from tests.live.standbys import until
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
@@ -88,6 +89,9 @@ def test_settings_go_live_and_what_is_read_at_the_start_waits_for_a_restart(
     own_pgpool.stop()
     own_pgpool.start()  # which writes the operator's part anew
     assert live(pgpool_pooler)["num_init_children"] == "20"
+    drift.look(pgpool_pooler)
+    pgpool_pooler.refresh_from_db()
+    assert pgpool_pooler.needs_restart == []
 
 
 def test_a_setting_is_empty_on_purpose(make_pool: MakePool, pgpool_pooler: Pooler) -> None:

@@ -10,6 +10,7 @@ from panel.quickstart.servers import PgpoolServer, PostgresServer, free_port
 from pools import apply, pooler_nodes
 from pools.errors import PoolerUnreachable
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
+from tests import callers
 from tests.live.standbys import StandbyServer, until
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
@@ -97,6 +98,19 @@ def test_clients_are_let_in_again_after_all_nodes_were_detached(
 
     until(lambda: [up for _, _, up in roles(pgpool_pooler)] == [True])
     until(lambda: served_by(own_pgpool) == cluster.port)
+
+
+def test_attaching_over_the_api_answers_with_the_backends(
+    balanced: Pooler, standby: StandbyServer, own_pgpool: PgpoolServer
+) -> None:
+    """Its children start anew after a change and let nobody in for a moment, which answered 502."""
+    until(lambda: roles(balanced) == [(0, "primary", True), (1, "standby", True)])
+    address, caller = f"/api/v1/poolers/{balanced.pk}/", callers.bearer("read", "apply")
+    for verb, is_up in (("detach-node", False), ("attach-node", True)):
+        answer = caller.post(f"{address}{verb}/", {"number": 1})
+        assert answer.status_code == 200, answer.data
+        assert len(answer.data["results"]) == 2
+        until(lambda is_up=is_up: roles(balanced)[-1:] == [(1, "standby", is_up)])
 
 
 def test_a_standby_that_comes_later_is_attached_by_the_apply(
