@@ -4,8 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 from asgiref.sync import iscoroutinefunction
+from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils.cache import patch_vary_headers
 from django.utils.decorators import sync_and_async_middleware
 
 # No page uses any of these: neither does a script that got into one.
@@ -29,8 +31,14 @@ def response_headers(get_response: Callable[[HttpRequest], Any]) -> Callable[[Ht
 
 
 def with_headers(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-    """The answer, which no cache keeps where the API gave it or a form was sent: a password may stand in it."""
+    """The answer, which no cache keeps where the API gave it or a form was sent: a password may stand in it.
+
+    Nor is a part of a page kept, which the browser's Back would show in the place of the whole.
+    """
     response.setdefault("Permissions-Policy", PERMISSIONS_POLICY)
-    if request.path.startswith(("/api/", "/v2/")) or request.method == "POST":
+    is_part = "HX-Request" in request.headers
+    if request.path.startswith(("/api/", "/v2/")) or request.method == "POST" or is_part:
         response.setdefault("Cache-Control", "no-store")
+    if not request.path.startswith(settings.STATIC_URL):
+        patch_vary_headers(response, ["HX-Request"])
     return response
