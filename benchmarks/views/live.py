@@ -39,6 +39,9 @@ def run_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
         "tag_line": ", ".join(tag.name for tag in run.tags.all()),
         "course": course | _live_terms(run),
         "charts": run_charts.charts_of(run, course),
+        # the room of what the script will draw, so that nothing jumps
+        "charts_shown": not run.is_final or bool(course["samples"]["rows"]),
+        "waiting_charts": not run.is_final,
         "look_tables": run_charts.tables_of(course),
         "table": charting.few(course["samples"], ROWS_WITHOUT_SCRIPT, "tps"),
         "log": _log(run),

@@ -1,0 +1,39 @@
+"""Pages hold still while they load: the room of what a script draws is there from the first."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.visiting import log_in
+from tests.installation import Installation
+
+pytestmark = pytest.mark.browser
+GOOD = 0.1  # web.dev's limit of "good" for the cumulative layout shift
+SHIFT = """() => new Promise(done => {
+  let sum = 0;
+  new PerformanceObserver(list => { for (const one of list.getEntries()) if (!one.hadRecentInput) sum += one.value; })
+    .observe({ type: "layout-shift", buffered: true });
+  setTimeout(() => done(sum), 1500);
+})"""
+
+
+@pytest.fixture
+def page(visitor: Page, installation: Installation) -> Page:
+    log_in(visitor, installation)
+    return visitor
+
+
+@pytest.fixture
+def run(installation: Installation) -> dict[str, Any]:
+    (pool,) = [one for one in installation.api.get("pools/")["results"] if one["name"] == "app"]
+    asked = {"target": {"pool": pool["id"]}, "options": {"duration": 3, "clients": 2}}
+    made = installation.api.post("runs/", asked)
+    done: dict[str, Any] = installation.api.wait(f"runs/{made['id']}/", "status", {"succeeded", "failed"}, 60)
+    return done
+
+
+def test_the_page_of_a_run_holds_still(page: Page, run: dict[str, Any]) -> None:
+    page.goto(f"/runs/{run['id']}/")
+    expect(page.locator("[data-chart=tps]")).to_be_visible()
+    assert page.evaluate(SHIFT) < GOOD
