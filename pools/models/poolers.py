@@ -61,6 +61,11 @@ class Pooler(Server):
     apply_holder = models.CharField(max_length=150, default="", editable=False)  # its process, see pools.apply.holders
     rests_until = models.DateTimeField(null=True, editable=False)  # what waits for a cluster is not tried before
 
+    @property
+    def edits(self) -> list[str]:
+        """What the operator's own edits, which are not live, would do at the next reload or start."""
+        return [one["what"] for one in self.drift if one.get("by")]
+
     def take_apply_lock(self, holder: str = "", dead: str = "") -> bool:
         """Claim the right to apply for the process `holder`, for `APPLY_LEASE`; False while another holds it.
 

@@ -71,7 +71,8 @@ def _of_pooler(pooler: Pooler, look: Look | None, drifted: bool) -> Iterator[Val
         yield Value(EventKind.POOLER_DOWN, *subject, bool(look.error), look.error, pooler.pk)
     yield _of_refusals(pooler, subject)
     is_adrift = drifted or pooler.settings_state == PoolState.DRIFTED or bool(pooler.drift)
-    said = "it differs from what the panel applied: adopt or overwrite it"
+    first = "".join(f": {one['where']}: {one['what']}" for one in pooler.drift[:1])
+    said = f"it differs from what the panel applied{first}; see its page"
     yield Value(EventKind.DRIFT, *subject, is_adrift, said, pooler.pk)
     names = ", ".join(str(one.get("name")) for one in pooler.needs_restart)
     yield Value(EventKind.RESTART, *subject, bool(names), f"it reads {names} at its start only", pooler.pk)

@@ -156,6 +156,7 @@ class Kind(Protocol):
     """A program the panel configures."""
 
     files: tuple[str, ...]  # that it writes into config_dir; none where it needs no folder
+    main_file: str  # the operator's own, which the program is started with
     usual_mode: Mode
     catalogue: tuple[Setting, ...]  # of all releases; see `catalogue.offered`
     words: tuple[str, ...]  # SHOW commands its pages offer, in order
@@ -203,6 +204,12 @@ class Kind(Protocol):
 
     def compare_program(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
         """What is not live as these files have it beside the pools, in words. Raises `PoolerUnreachable`."""
+
+    def complaint(self, pooler: Pooler, texts: Mapping[str, str]) -> str:
+        """Why a start on these files would fail, in the program's words; empty where it would not."""
+
+    def changes(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
+        """What the next reload, or start, would change by the operator's part. Raises `PoolerUnreachable`."""
 
     def detached(self, settled: Mapping[str, str], found: Mapping[str, str]) -> dict[str, str]:
         """File → what was done to it so that the program reads the panel's files no more; `settled` are those."""

@@ -1,5 +1,6 @@
 """Finds what is no longer as it was applied: files changed by hand, an older file, a SET, a restart elsewhere."""
 
+import hashlib
 import logging
 from dataclasses import dataclass
 from uuid import UUID
@@ -19,7 +20,9 @@ logger = logging.getLogger(__name__)
 PROVED = (PoolState.APPLIED, PoolState.DRIFTED)
 LIVE = folders.LIVE
 MOST_KEPT = 50
-Finding = dict[str, str]  # {"where": a file's name or LIVE, "what": sentence}
+_rehearsed: dict[UUID, tuple[str, str]] = {}  # pooler → digest of its files, and what a start on them complained of
+Finding = dict[str, str]  # {"where": a file's name or LIVE, "what": sentence}; "by" of an edit beside the panel's part
+OPERATOR = "operator"
 
 
 def comparable() -> QuerySet[Pooler]:
@@ -96,7 +99,25 @@ def _changed_files(pooler: Pooler, last: Revision) -> list[Finding]:
         texts = folders.on_disk(pooler)
     except files.UnsafeFolder as error:
         return [{"where": pooler.config_dir, "what": str(error)}]
-    return _findings(folders.differences(pooler, texts, last))
+    return [*_findings(folders.differences(pooler, texts, last)), *_foretold(pooler, texts)]
+
+
+def _foretold(pooler: Pooler, texts: dict[str, str]) -> list[Finding]:
+    """What an edit beside the panel's part would do at the next reload or start, which nothing shows yet."""
+    kind = KINDS[pooler.kind]
+    digest = hashlib.sha256(repr(sorted(texts.items())).encode(errors="replace")).hexdigest()
+    if _rehearsed.get(pooler.pk, ("",))[0] != digest:
+        _rehearsed[pooler.pk] = (digest, kind.complaint(pooler, texts))
+    if said := _rehearsed[pooler.pk][1]:
+        return [_edit(kind.main_file, f"{pooler.get_kind_display()} would not start: {said}")]
+    try:
+        return [_edit(kind.main_file, what) for what in kind.changes(pooler, texts)]
+    except PoolerUnreachable:
+        return [one for one in pooler.drift if one.get("by")]
+
+
+def _edit(where: str, what: str) -> Finding:
+    return {"where": where, "what": what, "by": OPERATOR}
 
 
 def _findings(changed: dict[str, str]) -> list[Finding]:

@@ -40,8 +40,15 @@ def live_files(pooler: Pooler) -> dict[str, object]:
         texts = on_disk(pooler)
     except files.UnsafeFolder as error:
         return {"state": "unreadable", "error": str(error), "revision": last and last.number, "files": []}
-    state = "not applied yet" if last is None else "drifted" if changed_by_hand(pooler, texts) else "in sync"
-    return {"state": state, "revision": last and last.number, "files": _masked(pooler, texts)}
+    is_overridden = bool(changed_by_hand(pooler, texts))
+    is_adrift = is_overridden or found_in_files(pooler)
+    state = "not applied yet" if last is None else "drifted" if is_adrift else "in sync"
+    return {
+        "state": state,
+        "is_overridden": is_overridden,
+        "revision": last and last.number,
+        "files": _masked(pooler, texts),
+    }
 
 
 def _as_found_there(pooler: Pooler, last: Revision | None, keeper: keepers.Keeper) -> dict[str, object]:
@@ -56,7 +63,9 @@ def _as_found_there(pooler: Pooler, last: Revision | None, keeper: keepers.Keepe
     found["files"] = _masked(pooler, last.files)
     if keeper.is_silent:
         return {"state": "not looked at", "error": keeper.reason, **found}
-    return {"state": "drifted" if found_in_files(pooler) else "in sync", **found}
+    files = found_in_files(pooler)
+    overridden = any(not one.get("by") for one in files)
+    return {"state": "drifted" if files else "in sync", "is_overridden": overridden, **found}
 
 
 def _masked(pooler: Pooler, texts: Mapping[str, str]) -> list[dict[str, str]]:

@@ -53,7 +53,9 @@ def _found(pooler: Pooler) -> dict[str, Any]:
     if last is None:
         return context
     if not keeper.is_here:
-        found = [{"name": one["where"], "what": one["what"]} for one in folders.found_in_files(pooler)]
+        found = [
+            {"name": one["where"], "what": one["what"]} for one in folders.found_in_files(pooler) if not one.get("by")
+        ]
         return context | {"is_elsewhere": True, "changed": found}
     try:
         texts = folders.on_disk(pooler)

@@ -16,6 +16,7 @@ from pools.poolers.pgbouncer import (
     advisories,
     console,
     entries,
+    foretelling,
     handmade,
     limits,
     program,
@@ -34,6 +35,7 @@ class PgBouncer:
     """The kind `pgbouncer`; see `pools.poolers.kind.Kind`."""
 
     files: tuple[str, ...] = render.FILES
+    main_file = render.MAIN
     usual_mode = Mode.TRANSACTION
     catalogue: tuple[Setting, ...] = CATALOGUE
     words: tuple[str, ...] = tuple(word for word in console.WORDS if word != "version")
@@ -113,6 +115,14 @@ class PgBouncer:
             if users:
                 faults += limits.faults(console.rows(connection, "users"), users)
         return faults
+
+    def complaint(self, pooler: Pooler, texts: Mapping[str, str]) -> str:
+        """By a throwaway start on a copy of them."""
+        return foretelling.complaint(pooler, texts)
+
+    def changes(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
+        """The operator's part against what is live."""
+        return list(foretelling.changes(pooler, texts))
 
     def detached(self, settled: Mapping[str, str], found: Mapping[str, str]) -> dict[str, str]:
         """Includes that were taken out of pgbouncer.ini."""

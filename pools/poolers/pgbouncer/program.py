@@ -107,14 +107,14 @@ def derived_of(text: str) -> dict[str, str]:
 
 def default_of(name: str, version: Version) -> str:
     """What a setting of the program is in that release where nobody gives it."""
-    return _setting(name, version).default
+    return setting_of(name, version).default
 
 
 def faults(rows: Iterable[Mapping[str, object]], wanted: Mapping[str, str], version: Version) -> list[str]:
     """What SHOW CONFIG says otherwise than the file, in words; what waits for a restart is no fault."""
     live = {str(row["key"]): row for row in rows}
     return [
-        fault for name, value in wanted.items() if (fault := _fault(live.get(name), _setting(name, version), value))
+        fault for name, value in wanted.items() if (fault := _fault(live.get(name), setting_of(name, version), value))
     ]
 
 
@@ -133,7 +133,7 @@ def restarts_needed(
     """
     found = []
     for row in rows:
-        name, setting = str(row["key"]), _setting(str(row["key"]), version)
+        name, setting = str(row["key"]), setting_of(str(row["key"]), version)
         if name not in wanted and name not in touched:
             continue
         live = settings_of.readable(setting, _text(row["value"]))
@@ -168,7 +168,7 @@ def _given(pooler: Pooler, folder: str) -> tuple[dict[str, str], dict[str, str]]
     return files, {setting: f"{folder}/{name}" for setting, name in where.items()}
 
 
-def _setting(name: str, version: Version) -> Setting:
+def setting_of(name: str, version: Version) -> Setting:
     """Its record for that release; a text for one that the catalogue does not have."""
     found = (one for one in settings_of.shown(CATALOGUE, Scope.PROGRAM, version) if one.name == name)
     return next(found, Setting(name, Scope.PROGRAM, Type.TEXT, "", "", ""))

@@ -35,18 +35,24 @@ def start(path: str, texts: Mapping[str, str], config_dir: str, folder_there: st
     password has to leave config_dir for it. `folder_there` is config_dir as the real pooler sees it.
     """
     try:
-        # a private key has to be there: in the folder that it belongs to
-        with tempfile.TemporaryDirectory(prefix=PREFIX, dir=config_dir if _holds_key(texts) else None) as name:
-            folder, owner = Path(name), Path(config_dir).stat()
-            # by a relative path, since only the panel may be let into the folders above config_dir
-            path_there = folder.name if folder.parent == Path(config_dir) else name
-            for file_name, text in _moved(texts, path_there, folder_there, owner.st_uid).items():
-                (folder / file_name).write_bytes(text.encode(errors="surrogateescape"))
-            said = _run([path, f"{path_there}/{MAIN}"], folder, config_dir, owner)
+        said = complaint(path, texts, config_dir, folder_there)
     except OSError as error:
         raise Rejected(f"a throwaway PgBouncer could not be started on the files: {error.strerror}") from error
     if said:
         raise Rejected(f"PgBouncer would not start on these files, so they were not written: {said}")
+
+
+def complaint(path: str, texts: Mapping[str, str], config_dir: str, folder_there: str) -> str:
+    """What the program says where it would not start on these texts, else nothing; raises `OSError`."""
+    # a private key has to be there: in the folder that it belongs to
+    with tempfile.TemporaryDirectory(prefix=PREFIX, dir=config_dir if _holds_key(texts) else None) as name:
+        folder, owner = Path(name), Path(config_dir).stat()
+        # by a relative path, since only the panel may be let into the folders above config_dir
+        path_there = folder.name if folder.parent == Path(config_dir) else name
+        for file_name, text in _moved(texts, path_there, folder_there, owner.st_uid).items():
+            (folder / file_name).write_bytes(text.encode(errors="surrogateescape"))
+        said = _run([path, f"{path_there}/{MAIN}"], folder, config_dir, owner)
+    return said.replace(f"{path_there}/", "")
 
 
 def _holds_key(texts: Mapping[str, str]) -> bool:
@@ -58,7 +64,7 @@ def _moved(texts: Mapping[str, str], folder: str, folder_there: str, uid: int) -
     given = {name: text for name, text in texts.items() if name in program.GIVEN.values()}
     masked = render.masked({name: text for name, text in texts.items() if name not in given})
     settings = re.sub(rf"(?m) = {re.escape(folder_there)}/(pooldeck_)", rf" = {folder}/\1", masked.get(SETTINGS, ""))
-    databases = re.sub(r"min_pool_size=\S+", "min_pool_size='0'", masked[DATABASES])
+    databases = re.sub(r"min_pool_size=\S+", "min_pool_size='0'", masked.get(DATABASES, ""))
     lines = [f"{key} = {value}" for key, value in _instead(masked[MAIN], folder, uid).items()]
     main = render.INCLUDE.sub(lambda _: f"%include {folder}/{DATABASES}", masked[MAIN])
     return {

@@ -13,7 +13,7 @@ from pools.poolers.catalogue import Setting, Version
 from pools.poolers.controls import Column, Controls
 from pools.poolers.held import HeldServers
 from pools.poolers.kind import ConsoleSample, Problems
-from pools.poolers.pgpool import access, catalogue, children, draft, handmade, render, session, sql, verify
+from pools.poolers.pgpool import access, catalogue, children, draft, foretelling, handmade, render, session, sql, verify
 from pools.poolers.pgpool.columns import COLUMNS
 from pools.poolers.pgpool.session import PgpoolSession
 
@@ -26,6 +26,7 @@ class Pgpool:
     """The kind `pgpool`; see `pools.poolers.kind.Kind`."""
 
     files: tuple[str, ...] = draft.ALL_FILES
+    main_file = render.MAIN
     usual_mode = Mode.SESSION
     catalogue: tuple[Setting, ...] = catalogue.CATALOGUE
     words: tuple[str, ...] = sql.WORDS
@@ -121,6 +122,14 @@ class Pgpool:
     def compare_program(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
         """None beside what `compare` finds, which concerns all pools."""
         return []
+
+    def complaint(self, pooler: Pooler, texts: Mapping[str, str]) -> str:
+        """By a throwaway start on a copy of them."""
+        return foretelling.complaint(pooler, self.version_of(pooler.server_version), texts)
+
+    def changes(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
+        """The operator's part against what is live."""
+        return list(foretelling.changes(pooler, self.version_of(pooler.server_version), texts))
 
     def detached(self, settled: Mapping[str, str], found: Mapping[str, str]) -> dict[str, str]:
         """Nothing is included: the panel's part stands in the program's own files."""

@@ -38,15 +38,20 @@ def start(program: str, version: Version, texts: Mapping[str, str], config_dir: 
     so that no password has to leave config_dir for it.
     """
     try:
-        with tempfile.TemporaryDirectory(prefix="pooldeck-rehearsal-") as name:
-            folder, owner = Path(name), Path(config_dir).stat()
-            for file_name, text in _moved(render.masked(texts), folder, version).items():
-                (folder / file_name).write_bytes(text.encode(errors="surrogateescape"))
-            said = _run(_command(program, folder), folder, owner)
+        said = complaint(program, version, texts, config_dir)
     except OSError as error:
         raise Rejected(f"a throwaway Pgpool-II could not be started on the files: {error.strerror}") from error
     if said:
         raise Rejected(f"Pgpool-II would not start on these files, so they were not written: {said}", settings=True)
+
+
+def complaint(program: str, version: Version, texts: Mapping[str, str], config_dir: str) -> str:
+    """What the program says where it would not start on these texts, else nothing; raises `OSError`."""
+    with tempfile.TemporaryDirectory(prefix="pooldeck-rehearsal-") as name:
+        folder, owner = Path(name), Path(config_dir).stat()
+        for file_name, text in _moved(render.masked(texts), folder, version).items():
+            (folder / file_name).write_bytes(text.encode(errors="surrogateescape"))
+        return _run(_command(program, folder), folder, owner).replace(f"{folder}/", "")
 
 
 def _command(program: str, folder: Path) -> list[str]:

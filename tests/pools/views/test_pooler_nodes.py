@@ -41,5 +41,5 @@ def test_a_backend_that_is_not_there_is_not_found(staff, pgpool):
 
 def test_the_form_helps_to_choose(staff, db):
     page = staff.get(reverse("pooler-create")).content.decode()
-    assert page.count('<th scope="row">') == 13
+    assert page.count('<th scope="row">') == 15
     assert "PgBouncer 1.18" in page
