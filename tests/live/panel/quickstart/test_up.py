@@ -13,6 +13,7 @@ import pytest
 
 from panel.quickstart.ports import free_port
 from tests.installation import ROOT, Installation, Refused
+from tests.programs import HEADS, below, heads, processes
 
 pytestmark = pytest.mark.live
 GONE_WITHIN_S = 20
@@ -27,47 +28,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def installation(home: Path) -> Iterator[Installation]:
     with Installation(home, "--port", str(free_port())) as started:
         yield started
-
-
-def processes() -> dict[int, int]:
-    """Process → parent, of all that run (zombies don't)."""
-    found = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (folder / "stat").read_text().rpartition(")")[2].split()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if words[0] != "Z":
-            found[int(folder.name)] = int(words[1])
-    return found
-
-
-def below(pid: int) -> set[int]:
-    """Its descendants."""
-    parents = processes()
-    found: set[int] = set()
-    while more := {child for child, parent in parents.items() if parent in found | {pid}} - found:
-        found |= more
-    return found
-
-
-HEADS = {
-    "beat": b"\0beat\0",
-    "pgbouncer": b"/pgbouncer\0",
-    "pgpool": b"/pgpool\0",
-    "postgres": b"/postgres\0",
-    "redis": b"redis-server",
-    "web": b"panel.web_server",
-    "generator": b"\0generator@",
-    "worker": b"\0worker@",
-}
-
-
-def heads(installation: Installation) -> dict[str, int]:
-    """Program → its process, of those that script/up runs now."""
-    children = [pid for pid, parent in processes().items() if parent == installation.process.pid]
-    lines = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in children}
-    return {name: pid for name, part in HEADS.items() for pid, line in lines.items() if part in line}
 
 
 def still_there(pids: set[int]) -> set[int]:

@@ -1,0 +1,46 @@
+"""The processes of an installation: the programs that script/up runs, and all below them."""
+
+from pathlib import Path
+
+from tests.installation import Installation
+
+
+def processes() -> dict[int, int]:
+    """Process → parent, of all that run (zombies don't)."""
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "stat").read_text().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if words[0] != "Z":
+            found[int(folder.name)] = int(words[1])
+    return found
+
+
+def below(pid: int) -> set[int]:
+    """Its descendants."""
+    parents = processes()
+    found: set[int] = set()
+    while more := {child for child, parent in parents.items() if parent in found | {pid}} - found:
+        found |= more
+    return found
+
+
+HEADS = {
+    "beat": b"\0beat\0",
+    "pgbouncer": b"/pgbouncer\0",
+    "pgpool": b"/pgpool\0",
+    "postgres": b"/postgres\0",
+    "redis": b"redis-server",
+    "web": b"panel.web_server",
+    "generator": b"\0generator@",
+    "worker": b"\0worker@",
+}
+
+
+def heads(installation: Installation) -> dict[str, int]:
+    """Program → its process, of those that script/up runs now."""
+    children = [pid for pid, parent in processes().items() if parent == installation.process.pid]
+    lines = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in children}
+    return {name: pid for name, part in HEADS.items() for pid, line in lines.items() if part in line}
