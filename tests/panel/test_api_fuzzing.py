@@ -1,0 +1,95 @@
+"""The API as its own description says, with whatever that allows and much that it does not: no scope meets a 500."""
+
+import json
+import os
+import socket
+from typing import Any
+from urllib.parse import urlencode
+
+import psycopg
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from rest_framework.test import APIClient
+from schemathesis.core import NotSet
+
+from tests import callers
+from tests.benchmarks.records import a_finished_run
+from tests.pools.records import a_pool
+
+pytestmark = pytest.mark.django_db
+EXAMPLES = int(os.environ.get("POOLDECK_TEST_FUZZ", "3"))
+QUICKLY = settings(database=None, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+EXPECTED = (502, 503)  # of a server that is not there, or Redis
+
+
+@pytest.fixture(autouse=True)
+def nothing_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No name is resolved and nothing is connected to, whatever host is made up."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise psycopg.OperationalError("connection refused")
+
+    def unknown(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(psycopg, "connect", refuse)
+    monkeypatch.setattr(socket, "create_connection", unknown)
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+
+
+@pytest.fixture
+def known(db: None) -> dict[str, str]:
+    """Path → what stands there, so that some made-up requests meet something."""
+    pool = a_pool()
+    run = a_finished_run(pool=pool, cluster=pool.cluster)
+    return {
+        "/pools/": str(pool.pk),
+        "/clusters/": str(pool.cluster_id),
+        "/poolers/": str(pool.pooler_id),
+        "/runs/": str(run.pk),
+    }
+
+
+def asked_of(operation: Any, known: dict[str, str], count: int) -> list[Any]:
+    """Made-up requests, every other one of a record that is there."""
+    found: list[Any] = []
+
+    @settings(
+        max_examples=count, database=None, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+    )
+    @given(operation.as_strategy())
+    def collect(case: Any) -> None:
+        if len(found) % 2:
+            key = next((known[part] for part in known if operation.path.startswith(f"/api/v1{part}")), None)
+            case.path_parameters.update({name: key for name in ("id", "pk") if key and name in case.path_parameters})
+        found.append(case)
+
+    collect()
+    return found
+
+
+def answer_to(case: Any, caller: APIClient) -> int:
+    """The status of a made-up request."""
+    body = b"" if case.body is None or isinstance(case.body, NotSet) else json.dumps(case.body).encode()
+    query = urlencode(case.query or {}, doseq=True)
+    path = f"{case.formatted_path}?{query}" if query else case.formatted_path
+    headers = {str(name): str(value) for name, value in (case.headers or {}).items()}
+    caller.raise_request_exception = False
+    return int(caller.generic(case.method, path, body, content_type="application/json", headers=headers).status_code)
+
+
+@pytest.mark.parametrize("scope", callers.EVERY_SCOPE)
+def test_no_request_of_any_scope_breaks_the_api(scope: str, known: dict[str, str]) -> None:
+    caller = callers.bearer("read", scope)
+    schema = schemathesis.openapi.from_dict(caller.get("/api/schema/?format=json").json())
+    broken, count = [], 0
+    for operation in (result.ok() for result in schema.get_all_operations()):
+        if operation.path.endswith("/events/"):  # a stream
+            continue
+        for case in asked_of(operation, known, EXAMPLES):
+            status, count = answer_to(case, caller), count + 1
+            if status >= 500 and status not in EXPECTED:
+                broken.append((operation.method, case.formatted_path, status, case.query, case.body))
+    assert count > 100
+    assert broken == []
