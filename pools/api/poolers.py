@@ -18,7 +18,7 @@ from pools.api import pooler_settings
 from pools.api.pooler_nodes import NodeActions
 from pools.api.pooler_settings import SettingsActions
 from pools.api.revisions import RevisionActions
-from pools.api.serializers import AskedApplySerializer, ConfigSerializer, PoolerSerializer
+from pools.api.serializers import AskedApplySerializer, AskedSerializer, ConfigSerializer, PoolerSerializer
 from pools.api.versions import expected_version
 from pools.errors import InvalidValues
 from pools.models import Pooler
@@ -71,7 +71,7 @@ class PoolerViewSet(RevisionActions, SettingsActions, NodeActions, ModelViewSet[
         """The files that the panel last brought live, secrets masked."""
         return Response(ConfigSerializer(apply.live_files(self.get_object())).data)
 
-    @extend_schema(request=AskedApplySerializer, responses={202: PoolerSerializer})
+    @extend_schema(request=AskedApplySerializer, responses={202: AskedSerializer})
     @action(detail=True, methods=["post"])
     def apply(self, request: Request, pk: str) -> Response:
         """Have a worker bring the pooler's pools live now; `revisions/` tells what becomes of it."""
@@ -85,7 +85,9 @@ class PoolerViewSet(RevisionActions, SettingsActions, NodeActions, ModelViewSet[
             apply_requests.ask_to_overwrite(pooler.pk, person(request.user))
         else:
             apply_requests.ask([pooler.pk], person(request.user))
-        return Response(self.get_serializer(pooler).data, status=status.HTTP_202_ACCEPTED)
+        pooler.refresh_from_db()
+        detail = "" if drift else apply.why_nothing(pooler)
+        return Response(self.get_serializer(pooler).data | {"detail": detail}, status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(
         parameters=[OpenApiParameter("word", location="path", enum=SHOWN)],

@@ -334,3 +334,12 @@ class ConnectionSerializer(serializers.Serializer[dict[str, str]]):
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         """`as` is a word of Python's, so it can't be declared above."""
         return {"as": serializers.CharField(), **super().get_fields()}
+
+
+class AskedSerializer(PoolerSerializer):
+    """A pooler that was asked to apply; `detail` says why there was nothing to do."""
+
+    detail = serializers.CharField(read_only=True, allow_blank=True)
+
+    class Meta(PoolerSerializer.Meta):
+        fields = [*PoolerSerializer.Meta.fields, "detail"]

@@ -3,7 +3,7 @@
 from pools.apply.attempts import Attempt, LockLost
 from pools.apply.catching_up import catch_up_all
 from pools.apply.runs import Drifted, apply_pooler
-from pools.apply.wanted import try_again, waiting_poolers
+from pools.apply.wanted import try_again, waiting_poolers, why_nothing
 from pools.revisions.folders import last_applied, live_files
 
 __all__ = [
@@ -16,4 +16,5 @@ __all__ = [
     "live_files",
     "try_again",
     "waiting_poolers",
+    "why_nothing",
 ]

@@ -95,6 +95,16 @@ def waiting_poolers() -> list[Pooler]:
     return list(Pooler.objects.filter(waiting).exclude(resting).order_by("name"))
 
 
+def why_nothing(pooler: Pooler) -> str:
+    """Why an apply would change nothing, in a sentence; empty where it has something to do."""
+    if pooler.settings_state == PoolState.PENDING or pooler.pools.unsettled().exists():
+        return ""
+    last = pooler.revisions.applied().first()
+    if last is None:
+        return "nothing to apply: no pool of the panel is on this pooler, so its files and backends stay its operator's"
+    return f"nothing to apply: all that is asked for is live, by revision {last.number}"
+
+
 def try_again(pooler: Pooler) -> None:
     """Make everything that was rolled back or failed a wish again."""
     pooler.pools.filter(state__in=REFUSED).update(state=PoolState.PENDING, state_reason="")

@@ -32,6 +32,7 @@ def pools_of(cluster: Cluster) -> Iterator[set[UUID]]:
 
 
 def _roles(cluster: Cluster) -> Roles:
+    cluster = Cluster.objects.get(pk=cluster.pk)  # the caller's may have prefetched the nodes of before
     return {role: places.addresses(cluster, role) for role in NodeRole}
 
 

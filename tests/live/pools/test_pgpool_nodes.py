@@ -127,3 +127,32 @@ def test_a_standby_that_comes_later_is_attached_by_the_apply(
     assert (revision.state, revision.reason) == (RevisionState.APPLIED, "")
     assert "attached" in {step["step"] for step in revision.steps}
     until(lambda: [up for _, _, up in roles(pgpool_pooler)] == [True, True])
+
+
+def test_a_standby_that_is_registered_reaches_the_pgpool(
+    cluster: Cluster, standby: StandbyServer, postgres: PostgresServer, pgpool_pooler: Pooler
+) -> None:
+    values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": 32}
+    pool = Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **values)
+    apply.apply_pooler(pgpool_pooler)
+    node = {"host": standby.host, "port": standby.port, "admin_password": postgres.password}
+    added = callers.bearer().post(f"/api/v1/clusters/{cluster.pk}/nodes/", node)
+    assert added.status_code == 201, added.data
+    pool.refresh_from_db()
+    assert (pool.state, "the standbys are now" in pool.state_reason) == (PoolState.PENDING, True)
+    assert apply.apply_pooler(pgpool_pooler).number == 2
+    until(lambda: [up for _, _, up in roles(pgpool_pooler)] == [True, True])
+
+
+def test_an_apply_with_nothing_to_do_says_so(cluster: Cluster, pgpool_pooler: Pooler) -> None:
+    caller, address = callers.bearer("read", "apply"), f"/api/v1/poolers/{pgpool_pooler.pk}/apply/"
+    bare = caller.post(address)
+    assert (bare.status_code, bare.data["detail"]) == (
+        202,
+        "nothing to apply: no pool of the panel is on this pooler, so its files and backends stay its operator's",
+    )
+    values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": 32}
+    Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **values)
+    assert caller.post(address).data["detail"] == ""
+    apply.apply_pooler(pgpool_pooler)
+    assert caller.post(address).data["detail"] == "nothing to apply: all that is asked for is live, by revision 1"
