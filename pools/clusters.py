@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Model
 
@@ -47,9 +48,11 @@ def register(
     """Save a new cluster (the contract's fields, with `admin_password`) after trying to log in.
 
     An unreachable one is saved too and its status says why, unless the login must succeed: then it raises
-    `ClusterUnreachable` and saves nothing. Raises `InvalidCluster`.
+    `ClusterUnreachable` and saves nothing. Raises `InvalidCluster`. Unless the values say otherwise, as many
+    connections are set aside as POOLDECK_CONNECTION_RESERVE says: pools that fill a server keep people and runs out.
     """
-    cluster = Cluster(**{name: values[name] for name in FIELDS if name in values})
+    given = {name: values[name] for name in FIELDS if name in values}
+    cluster = Cluster(**({"set_aside_connections": settings.CONNECTION_RESERVE} | given))
     InvalidCluster.refuse(_problems(cluster, values.get("admin_password") or ""))
     cluster.admin_password = values.get("admin_password") or ""
     found = checking.inspect(cluster)

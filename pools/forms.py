@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 
@@ -80,14 +81,16 @@ class ClusterForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
             "sslmode": "verify-full is the safest; prefer takes TLS where the server offers it",
             "sslrootcert": "PEM text; needed by verify-ca and verify-full",
             "memory_mb": "Only estimates the connections while the server can't be asked",
-            "set_aside_connections": "Kept from pools, for direct logins",
+            "set_aside_connections": "Kept from pools: people and runs log in directly with them",
             "protected": "",
         }
         widgets = {"sslrootcert": forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "class": "pd-mono"})}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if not self.instance._state.adding:
+        if self.instance._state.adding:
+            self.initial["set_aside_connections"] = settings.CONNECTION_RESERVE
+        else:
             self.initial.setdefault("version", self.instance.version)
             self.fields["admin_password"].help_text = "Leave empty to keep the stored one; a changed address asks again"
 

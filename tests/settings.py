@@ -7,6 +7,8 @@ os.environ.setdefault("POOLDECK_HOME", tempfile.mkdtemp(prefix="pooldeck-tests-"
 os.environ.setdefault("POOLDECK_SECRET_KEY", "tests-only-" + "x" * 50)
 os.environ.setdefault("POOLDECK_KEYS", "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
 
+os.environ.setdefault("POOLDECK_CONNECTION_RESERVE", "0")  # the budgets of tests are round
+
 from panel.settings import *  # noqa: F403
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

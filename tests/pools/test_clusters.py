@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from pytest_django import Settings
 
 from panel.quickstart.ports import free_port
 from pools import clusters
@@ -82,6 +83,14 @@ def test_bad_values_are_refused_beside_their_field(
 ) -> None:
     assert errors(typed | values) == {field: [message]}
     assert not Cluster.objects.exists()
+
+
+def test_a_new_cluster_keeps_a_few_connections_for_people_and_runs(typed: dict[str, Any], settings: Settings) -> None:
+    settings.CONNECTION_RESERVE = 3
+    typed.pop("set_aside_connections", None)
+    assert clusters.register(typed)[0].set_aside_connections == 3
+    chosen = typed | {"name": "another", "set_aside_connections": 0}
+    assert clusters.register(chosen)[0].set_aside_connections == 0
 
 
 def test_a_name_is_taken_once(typed: dict[str, Any]) -> None:
