@@ -8,13 +8,13 @@ from typing import Any
 from benchmarks import engines
 from benchmarks.conditions.options import CLUSTER
 from benchmarks.errors import InvalidOptions
+from benchmarks.models import SettingsProfile
 from benchmarks.servers.targets import Target
 from pools.servers import postgres
 
+LIMITS = ("max_connections", "superuser_reserved_connections", "reserved_connections")
 _LIMITS = """
-    SELECT sum(setting::int) FILTER (WHERE name = 'max_connections'),
-           coalesce(sum(setting::int) FILTER (WHERE name <> 'max_connections'), 0)
-      FROM pg_settings
+    SELECT name, setting::int FROM pg_settings
      WHERE name IN ('max_connections', 'superuser_reserved_connections', 'reserved_connections')
 """
 
@@ -32,10 +32,18 @@ def guard(target: Target, engine: str, options: dict[str, Any]) -> None:
     if not held:
         return
     with postgres.connect(target.cluster) as connection:
-        row = connection.execute(_LIMITS).fetchone()
-    most, reserved = row or (0, 0)
+        limits = dict(connection.execute(_LIMITS).fetchall()) | _of_profile(options)
+    most = limits.pop("max_connections", 0)
+    reserved = sum(limits.values())
     if sum(held.values()) > most - reserved:
-        raise InvalidOptions(_why_not(target.cluster.name, held, int(most), int(reserved)))
+        raise InvalidOptions(_why_not(target.cluster.name, held, most, reserved))
+
+
+def _of_profile(options: dict[str, Any]) -> dict[str, int]:
+    """The limits as the run's own settings profile has them, which is in force before anything is opened."""
+    profile = SettingsProfile.objects.filter(name=options.get("settings_profile") or "").first()
+    values = profile.values if profile else {}
+    return {name: int(values[name]) for name in LIMITS if str(values.get(name, "")).isdigit()}
 
 
 def _why_not(cluster: str, held: dict[str, int], most: int, reserved: int) -> dict[str, list[str]]:

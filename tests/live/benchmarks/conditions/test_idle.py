@@ -1,9 +1,11 @@
 """Idle connections beside a load: there through all of it, gone after it, counted and weighed."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from benchmarks.errors import InvalidOptions
-from benchmarks.models import Run, Status
+from benchmarks.models import Run, SettingsProfile, Status
 from benchmarks.running import cancelling, runner
 from benchmarks.servers import room
 from panel.quickstart.servers import PostgresServer
@@ -54,6 +56,16 @@ def test_more_than_the_server_takes_are_refused_before_they_take_all_it_has(subm
         "at most 97, or let them go through a pool"
     )
     assert refused.value.errors == {"idle_connections": [why]}
+
+
+def test_those_that_the_runs_own_settings_profile_makes_room_for_are_not_refused(cluster):
+    SettingsProfile.objects.create(name="many", values={"max_connections": "1200"})
+    target = SimpleNamespace(cluster=cluster, pool=None)
+    with pytest.raises(InvalidOptions, match="200 connections are more than the 97"):
+        room.guard(target, "pgbench", {"idle_connections": 200})
+    room.guard(target, "pgbench", {"idle_connections": 1000, "settings_profile": "many"})
+    with pytest.raises(InvalidOptions, match=r"1,200 connections are more than the 1,197 .*max_connections 1,200"):
+        room.guard(target, "pgbench", {"idle_connections": 1200, "settings_profile": "many"})
 
 
 def test_those_to_the_cluster_are_its_own_and_those_to_a_pool_the_poolers(pool, submit, in_this_process):
