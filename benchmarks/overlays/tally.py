@@ -8,6 +8,7 @@ from benchmarks.models import Look, LookKind, Run
 
 FULL_PERCENT = 80.0  # of a core: beyond it the program itself holds the load up
 SERVICE_FULL_PERCENT = 90.0  # of the one core of a service: it answers one request after the other
+PROCESSORS = ("cpu_percent", "busy_percent", "pooler_cpu_percent", "service_cpu_percent", "host_cpu_percent")
 SETTLED_S = 1.0  # looks before are of the start, when clients connect
 
 
@@ -33,11 +34,13 @@ class Tally:
     means: dict[str, _Mean] = field(default_factory=dict)
     checkpoints: dict[str, int] = field(default_factory=dict)
     hidden: str = ""
+    server_here: bool = False
     uncounted_by: str = ""
 
     def take(self, look: Look) -> None:
         """One more look."""
         figures = look.figures
+        self.server_here = self.server_here or look.kind == LookKind.HOST
         self.hidden = figures.get("hidden", self.hidden)
         self.uncounted_by = figures.get("uncounted_by", self.uncounted_by)
         if look.kind == LookKind.SERVER and "checkpoints_timed" in figures:
@@ -49,7 +52,13 @@ class Tally:
             for name, figure in (("queue_ms", "wait_ms"), ("service_ms", "service_ms")):
                 self._mean(name).take(figures.get(figure), figures.get("transactions_per_s") or 0.0)
         if look.kind == LookKind.GENERATOR:
-            for name in ("cpu_percent", "busy_percent", "pooler_cpu_percent", "service_cpu_percent"):
+            for name in (
+                "cpu_percent",
+                "busy_percent",
+                "pooler_cpu_percent",
+                "service_cpu_percent",
+                "host_cpu_percent",
+            ):
                 self._mean(name).take(figures.get(name))
 
     def _mean(self, name: str) -> _Mean:
@@ -58,9 +67,10 @@ class Tally:
     def found(self) -> dict[str, Any]:
         """`queue_ms` and `service_ms` of a transaction on average; the processors' means in percent of one core
         (`busy_percent`: of what the load's threads can use); checkpoints that began; what the panel's role could not
-        see of the server (`hidden`); who counts no queue (`uncounted_by`). What was not seen is left out."""
+        see of the server (`hidden`); who counts no queue (`uncounted_by`); whether the server runs on the generator's
+        host (`server_here`). What was not seen is left out."""
         means = {name: round(mean.value, 3) for name, mean in self.means.items() if mean.value is not None}
-        told = {"hidden": self.hidden, "uncounted_by": self.uncounted_by}
+        told = {"hidden": self.hidden, "uncounted_by": self.uncounted_by, "server_here": self.server_here}
         return means | self.checkpoints | {name: said for name, said in told.items() if said}
 
     def warnings(self, run: Run) -> list[str]:

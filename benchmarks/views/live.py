@@ -15,12 +15,14 @@ from benchmarks.engines import engine
 from benchmarks.history import annotating
 from benchmarks.judging import comparing, gates
 from benchmarks.latencies import showing
-from benchmarks.models import Purpose, Run, RunOutput
+from benchmarks.models import Generator, Purpose, Run, RunOutput
+from benchmarks.overlays import login_cost
 from benchmarks.overlays import words as meanwhile
 from benchmarks.running import cancelling
 from benchmarks.servers import datasets
 from benchmarks.submission import waiting
 from benchmarks.views import run_charts
+from pools.poolers import KINDS
 from pools.views.access import staff_only
 
 LOG_LINES = 500  # shown of the stored output; all of it is one link away
@@ -84,9 +86,20 @@ def _parts(run: Run) -> dict[str, Any]:
         "conditions": words.in_words(run.conditions) + meanwhile.in_words(run.conditions.get("meanwhile", {})),
         "words": engine(run.engine).WORDS,
         "several_scripts": len({statement.get("script") for statement in run.statements}) > 1,
+        "login_cost": _login_cost(run) if run.is_final else None,
         **_made(run),
         **({"spread": spread, "columns": showing.columns(spread), "marks": showing.marks(spread)} if spread else {}),
     }
+
+
+def _login_cost(run: Run) -> login_cost.LoginCost | None:
+    """What each login of a run under -C cost; its host's cores as its generator wrote them down."""
+    cores = Generator.objects.filter(name=run.generator).values_list("cores", flat=True).first() or 0
+    pooler = run.pool.pooler if run.pool else None
+    version = KINDS[pooler.kind].version_of(pooler.server_version) if pooler else ()
+    named = pooler.get_kind_display() if pooler else ""
+    looks = run.conditions.get("meanwhile", {})
+    return login_cost.of_run(run.options, run.summary, looks, cores=cores, pooler=named, version=version)
 
 
 def _made(run: Run) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The pages of pools."""
 
+import re
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -19,6 +20,7 @@ from pools.connection_box import Shown
 from pools.forms import FURTHER, PoolForm, edited_pool
 from pools.models import Cluster, NodeRole, Pool, Pooler, PoolState
 from pools.poolers import KINDS
+from pools.revisions import folders
 from pools.servers import checking, places
 from pools.views import mode_check
 from pools.views.access import staff_only
@@ -30,6 +32,7 @@ from pools.views.sql_rights import attempt_with_sql
 
 PAGE_SIZE = 50
 RUNS_SHOWN = 6
+NOTE = re.compile(r"each login of (\S+) costs PgBouncer .*, which stays in clear: (.+)")
 
 
 @require_safe
@@ -75,11 +78,22 @@ def _detail(request: HttpRequest, pool: Pool, shown: Shown) -> HttpResponse:
         "live": apply.live_files(pool.pooler),
         "runs": pool.runs.filter(parent=None).select_related("cluster")[:RUNS_SHOWN],
         "further": settings_page.pool_rows(pool),
+        "logins": _told_of_logins(pool),
         **pool_state(pool),
         **condition_context(pool),
         **live_part(pool),
     }
     return render(request, "pools/pool_detail.html", context)
+
+
+def _told_of_logins(pool: Pool) -> str:
+    """What a login through the pool costs its pooler, by the files that are live."""
+    last = folders.last_applied(pool.pooler)
+    if last is None:
+        return ""
+    noted = (NOTE.match(str(step.get("detail", ""))) for step in last.steps)
+    notes = {found[1]: found[2] for found in noted if found}
+    return KINDS[pool.pooler.kind].told_of_logins(pool, last.files, notes)
 
 
 def _standby_of(pool: Pool) -> str:

@@ -19,6 +19,7 @@ from pools.poolers.pgbouncer import (
     foretelling,
     handmade,
     limits,
+    login_words,
     program,
     releases,
     render,
@@ -115,6 +116,10 @@ class PgBouncer:
             if users:
                 faults += limits.faults(console.rows(connection, "users"), users)
         return faults
+
+    def told_of_logins(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
+        """By what userlist.txt has of its user."""
+        return login_words.told(pool, texts, notes)
 
     def complaint(self, pooler: Pooler, texts: Mapping[str, str]) -> str:
         """By a throwaway start on a copy of them."""

@@ -123,6 +123,10 @@ class Pgpool:
         """None beside what `compare` finds, which concerns all pools."""
         return []
 
+    def told_of_logins(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
+        """The same for all its pools."""
+        return "Each login is hashed twice, by the client and by the child that serves it: towards the server too."
+
     def complaint(self, pooler: Pooler, texts: Mapping[str, str]) -> str:
         """By a throwaway start on a copy of them."""
         return foretelling.complaint(pooler, self.version_of(pooler.server_version), texts)

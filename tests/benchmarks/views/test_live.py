@@ -173,3 +173,12 @@ def test_clients_at_work_stand_beside_those_asked_for_where_they_differ(staff):
     assert "of 150 asked" in staff.get(f"/runs/{fewer.pk}/").content.decode()
     all_of_them = a_finished_run(options=options, summary={"tps": 344.0, "effective_clients": 145.0})
     assert "of 150 asked" not in staff.get(f"/runs/{all_of_them.pk}/").content.decode()
+
+
+def test_a_run_that_connected_for_each_transaction_tells_what_a_login_cost(staff):
+    run = a_finished_run(options=the_options(connect=True), conditions={"meanwhile": {"cpu_percent": 60.0}})
+    page = staff.get(f"/runs/{run.pk}/").content.decode()
+    assert "What a login cost" in page
+    assert "What would lessen it" in page
+    kept = staff.get(f"/runs/{a_finished_run().pk}/").content.decode()
+    assert "What a login cost" not in kept

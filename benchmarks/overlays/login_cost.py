@@ -1,0 +1,81 @@
+"""What a login cost in a run that made one for each transaction (-C), and what would lessen it; pure.
+
+Processor time is what the looks saw, shared out over the run's transactions: it holds the transaction's own work, which
+is little beside a login by SCRAM.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+DEAR_MS = 1.0  # of processor time a login: a password was hashed, not only compared
+CACHES_SINCE = (1, 25)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Where the time of a login goes; `ms` of one processor, or of the clock."""
+
+    label: str
+    ms: float
+    where: str
+
+
+@dataclass(frozen=True)
+class LoginCost:
+    """The parts, and in sentences what would lessen them with the price of each."""
+
+    logins_per_s: float
+    parts: list[Part]
+    remedies: list[str]
+
+
+def of_run(
+    options: Mapping[str, Any],
+    summary: Mapping[str, Any],
+    meanwhile: Mapping[str, Any],
+    *,
+    cores: int,
+    pooler: str = "",
+    version: tuple[int, ...] = (),
+) -> LoginCost | None:
+    """None of a run that kept its connections, or has no figures. `pooler`: its name where it went through one."""
+    tps = summary.get("tps_including_connections") or summary.get("tps")
+    if not options.get("connect") or not tps:
+        return None
+    parts = list(_parts(float(tps), summary, meanwhile, cores, pooler))
+    return LoginCost(float(tps), parts, list(_remedies({part.label: part.ms for part in parts}, pooler, version)))
+
+
+def _parts(
+    tps: float, summary: Mapping[str, Any], meanwhile: Mapping[str, Any], cores: int, pooler: str
+) -> Iterator[Part]:
+    def each(percent_of_a_core: float) -> float:
+        return 10 * percent_of_a_core / tps
+
+    if connecting := summary.get("average_connection_ms"):
+        yield Part("Until logged in", float(connecting), "on the clock, as the load program measured it")
+    client, pooled = meanwhile.get("cpu_percent"), meanwhile.get("pooler_cpu_percent")
+    if client is not None:
+        yield Part("Client", each(client), "processor: hashing the password, TLS where it is on")
+    if pooled is not None:
+        yield Part("Pooler", each(pooled), f"processor of {pooler or 'PgBouncer'}: one thread serves everybody")
+    if meanwhile.get("server_here") and meanwhile.get("host_cpu_percent") is not None:
+        rest = meanwhile["host_cpu_percent"] * cores - (client or 0.0) - (pooled or 0.0)
+        yield Part("Server", each(max(0.0, rest)), "processor of all else here: a fork, a login, the transaction")
+
+
+def _remedies(spent_ms: Mapping[str, float], pooler: str, version: tuple[int, ...]) -> Iterator[str]:
+    yield "Keep connections, by a pool in the application: no login at all. It costs the memory of idle sessions."
+    if not pooler:
+        yield "Log in to a pooler: it spares the server the fork, at the cost of a process to look after."
+    if spent_ms.get("Pooler", 0.0) > DEAR_MS and version and version < CACHES_SINCE:
+        yield (
+            "This PgBouncer hashes the password at every login: apply the pool once more, so that it gets the server's "
+            "verifier, or use 1.25 or later, which keeps what it made. Its revision says why a password stays in clear."
+        )
+    if spent_ms.get("Client", 0.0) > DEAR_MS:
+        yield (
+            "Lower scram_iterations (PostgreSQL 16 and later) and set the password anew: the client hashes less, and a "
+            "stolen verifier is easier to guess from."
+        )
