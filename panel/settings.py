@@ -241,6 +241,7 @@ RESTART_FILE = env.text("POOLDECK_RESTART_FILE")
 OUTPUT_CAP_BYTES = env.number("POOLDECK_OUTPUT_CAP_BYTES", 8 * 1024 * 1024, least=65536)
 
 # Whom events are told, see pools.monitoring.channels.
+CONTENTION_PERCENT = env.number("POOLDECK_CONTENTION_PERCENT", 25)
 CONNECTION_RESERVE = env.number("POOLDECK_CONNECTION_RESERVE", 3)
 CLEARTEXT_PASSWORDS = env.flag("POOLDECK_CLEARTEXT_PASSWORDS")
 PUBLIC_URL = env.read("POOLDECK_PUBLIC_URL", "http://localhost:8000", env.web_address)

@@ -7,6 +7,7 @@ os.environ.setdefault("POOLDECK_HOME", tempfile.mkdtemp(prefix="pooldeck-tests-"
 os.environ.setdefault("POOLDECK_SECRET_KEY", "tests-only-" + "x" * 50)
 os.environ.setdefault("POOLDECK_KEYS", "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
 
+os.environ.setdefault("POOLDECK_CONTENTION_PERCENT", "0")  # tests of several kinds share this machine
 os.environ.setdefault("POOLDECK_CONNECTION_RESERVE", "0")  # the budgets of tests are round
 
 from panel.settings import *  # noqa: F403

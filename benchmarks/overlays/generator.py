@@ -12,7 +12,8 @@ from pathlib import Path
 
 from benchmarks.engines.contract import SERVICE_PID
 from benchmarks.models import LookKind
-from benchmarks.overlays import proc, seconds
+from benchmarks.overlays import contention, proc, seconds
+from benchmarks.overlays.contention import Crowd
 from benchmarks.overlays.contract import Overlay, Seen
 from benchmarks.overlays.proc import PROC, HostTimes
 
@@ -50,13 +51,20 @@ class _Generator:
         self.service = _pid_in(overlay.home / SERVICE_PID)
         self.listed_at, self.looks = 0.0, 0
         self.before: Reading | None = None
+        self.crowd: Crowd | None = None
 
     def look(self) -> None:
         """Put what they took since the last look; the first one only remembers."""
         now = self._read()
+        around = self._around() if self.listed_at == now.at else {}
         if self.before and now.load:
-            self.overlay.put(Seen(LookKind.GENERATOR, now.at, figures(self.before, now, self.cores)))
+            self.overlay.put(Seen(LookKind.GENERATOR, now.at, figures(self.before, now, self.cores) | around))
         self.before = now
+
+    def _around(self) -> Figures:
+        """What others took since the processes were listed last."""
+        before, self.crowd = self.crowd, contention.read(self.pids)
+        return contention.figures(before, self.crowd) if before else {}
 
     def _read(self) -> Reading:
         now = time.monotonic()

@@ -3,12 +3,18 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.conf import settings
+
 from benchmarks.engines import engine
 from benchmarks.models import Look, LookKind, Run
+from benchmarks.overlays import contention
 
 FULL_PERCENT = 80.0  # of a core: beyond it the program itself holds the load up
 SERVICE_FULL_PERCENT = 90.0  # of the one core of a service: it answers one request after the other
-PROCESSORS = ("cpu_percent", "busy_percent", "pooler_cpu_percent", "service_cpu_percent", "host_cpu_percent")
+PROCESSORS = (
+    *("cpu_percent", "busy_percent", "pooler_cpu_percent", "service_cpu_percent", "host_cpu_percent"),
+    *("others_percent", "steal_percent"),
+)
 SETTLED_S = 1.0  # looks before are of the start, when clients connect
 
 
@@ -52,13 +58,7 @@ class Tally:
             for name, figure in (("queue_ms", "wait_ms"), ("service_ms", "service_ms")):
                 self._mean(name).take(figures.get(figure), figures.get("transactions_per_s") or 0.0)
         if look.kind == LookKind.GENERATOR:
-            for name in (
-                "cpu_percent",
-                "busy_percent",
-                "pooler_cpu_percent",
-                "service_cpu_percent",
-                "host_cpu_percent",
-            ):
+            for name in PROCESSORS:
                 self._mean(name).take(figures.get(name))
 
     def _mean(self, name: str) -> _Mean:
@@ -72,6 +72,11 @@ class Tally:
         means = {name: round(mean.value, 3) for name, mean in self.means.items() if mean.value is not None}
         told = {"hidden": self.hidden, "uncounted_by": self.uncounted_by, "server_here": self.server_here}
         return means | self.checkpoints | {name: said for name, said in told.items() if said}
+
+    def doubts(self) -> list[str]:
+        """Why the figures can't be relied on, in a sentence: others were at work on the load's host."""
+        said = contention.doubt(self.found(), settings.CONTENTION_PERCENT)
+        return [said] if said else []
 
     def warnings(self, run: Run) -> list[str]:
         """What limited the load beside the server, in sentences; the figures stay true, for these limits."""

@@ -31,6 +31,10 @@ def _processors(found: dict[str, Any]) -> Iterator[Told]:
         yield "Processors taken by the load", sentence
     if "pooler_cpu_percent" in found:
         yield "Processor taken by PgBouncer", f"{found['pooler_cpu_percent']:.0f} % of the one core a process can use"
+    if "others_percent" in found:
+        stolen = f"; {found['steal_percent']:.0f} % were stolen by the hypervisor" if found.get("steal_percent") else ""
+        sentence = f"{found['others_percent']:.0f} % of all cores of the generator's host{stolen}"
+        yield "Processors taken by others", sentence
     if "service_cpu_percent" in found:
         yield "Processor taken by the service", f"{found['service_cpu_percent']:.0f} % of the one core it can use"
 

@@ -301,7 +301,7 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
         exit_code=exit_code,
         purpose=run.purpose,
         progress=recorder.samples,
-        doubts=conditions.doubts(run.conditions),
+        doubts=[*conditions.doubts(run.conditions), *recorder.tally.doubts()],
     )
     found |= {"validity": judged, "reasons": [*reasons, *recorder.tally.warnings(run)]}
     if run.purpose == Purpose.PREPARE and exit_code == 0:

@@ -1,0 +1,40 @@
+"""A run beside others' work on its host is suspect, with the figure: it was valid with the host 100 % busy."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from pytest_django import Settings
+
+from benchmarks.models import Status, Validity
+from tests.live.benchmarks.conftest import Submit, execute
+
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("in_this_process"),
+]
+
+
+@pytest.fixture
+def crowd() -> Iterator[None]:
+    """Others, more than there are cores."""
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(3 * (os.cpu_count() or 1))]
+    yield
+    for one in busy:
+        one.kill()
+        one.wait()
+
+
+@pytest.mark.usefixtures("crowd")
+def test_others_work_makes_a_run_suspect_unless_it_may(submit: Submit, settings: Settings) -> None:
+    settings.CONTENTION_PERCENT = 25
+    run = execute(submit(duration=6, builtin="select-only"))
+    assert (run.status, run.validity) == (Status.SUCCEEDED, Validity.SUSPECT), run.conditions["meanwhile"]
+    (reason,) = [reason for reason in run.reasons if reason.startswith("others' work took ")]
+    assert "% of the processors of the generator's host" in reason
+    assert run.conditions["meanwhile"]["others_percent"] > 25
+    settings.CONTENTION_PERCENT = 0
+    assert execute(submit(duration=3, builtin="select-only")).validity == Validity.VALID
