@@ -58,6 +58,7 @@ def describe(home: Home) -> Backing:
     pgbouncer = PgBouncerServer(
         home.path / "pgbouncer", home.port("pgbouncer"), CONSOLE_USER, home.password("pgbouncer")
     )
+    pgbouncer.own_settings = {"server_login_retry": 3}  # else 15 s pass until a server that was away is tried again
     logins = {postgres.superuser: postgres.password, DEMO_ROLE: role_password}
     pgpool = PgpoolServer(home.path / "pgpool", home.port("pgpool"), home.port("pcp"), postgres, logins)
     return Backing(postgres, pgbouncer, pgpool, role_password)

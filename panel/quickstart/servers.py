@@ -205,6 +205,7 @@ class PgBouncerServer(Server):
     ) -> None:
         super().__init__(home, port)
         self.admin_user, self.admin_password = admin_user, admin_password
+        self.own_settings: dict[str, object] = {}  # of its first configuration, beside what the panel needs
         self.binary = binary_path or binary("pgbouncer")
         self.config_dir = home / "config"
         # since 1.23 SIGTERM waits for the clients to leave (PgBouncer's NEWS)
@@ -241,6 +242,7 @@ class PgBouncerServer(Server):
             "pool_mode": "transaction",
             "max_client_conn": 1000,
             "ignore_startup_parameters": "extra_float_digits",
+            **self.own_settings,
         }
         lines = [f"{name} = {value}" for name, value in settings.items()]
         return "\n".join(["[databases]", "", "[pgbouncer]", *lines]) + "\n"
