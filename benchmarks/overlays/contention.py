@@ -3,11 +3,12 @@
 Time that the hypervisor stole stands apart. Ticks of interrupts are nobody's, and are left out.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.overlays import proc
 from benchmarks.overlays.proc import PROC, TICKS_PER_S
 
 SERVERS = frozenset({"postgres", "pgbouncer", "pgpool", "redis-server"})
@@ -29,15 +30,9 @@ class Crowd:
 
 def read(load: Iterable[int]) -> Crowd:
     """A look at all processes: some milliseconds, so it is made now and then only. `load`: the load's processes."""
-    ticks = [int(word) for word in (PROC / "stat").read_text().partition("\n")[0].split()[1:9]]
-    mine = set(load)
-    ours = sum(_seconds(folder, mine) for folder in _processes())
-    worked, stolen = sum(ticks[:3]) / TICKS_PER_S, ticks[7] / TICKS_PER_S
-    return Crowd(worked, stolen, sum(ticks) / TICKS_PER_S, ours)
-
-
-def _processes() -> Iterator[Path]:
-    return (folder for folder in PROC.iterdir() if folder.name.isdigit())
+    host, mine = proc.host_times((PROC / "stat").read_text()), set(load)
+    ours = sum(_seconds(folder, mine) for folder in PROC.iterdir() if folder.name.isdigit())
+    return Crowd(host.worked / TICKS_PER_S, host.stolen / TICKS_PER_S, host.total / TICKS_PER_S, ours)
 
 
 def _seconds(folder: Path, load: set[int]) -> float:

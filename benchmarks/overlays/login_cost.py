@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pools.poolers.pgbouncer.verifiers import KEEPS_KEYS
+
 DEAR_MS = 1.0  # of processor time a login: a password was hashed, not only compared
-CACHES_SINCE = (1, 25)
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def _remedies(spent_ms: Mapping[str, float], pooler: str, version: tuple[int, ..
     yield "Keep connections, by a pool in the application: no login at all. It costs the memory of idle sessions."
     if not pooler:
         yield "Log in to a pooler: it spares the server the fork, at the cost of a process to look after."
-    if spent_ms.get("Pooler", 0.0) > DEAR_MS and version and version < CACHES_SINCE:
+    if spent_ms.get("Pooler", 0.0) > DEAR_MS and version and version < KEEPS_KEYS:
         yield (
             "This PgBouncer hashes the password at every login: apply the pool once more, so that it gets the server's "
             "verifier, or use 1.25 or later, which keeps what it made. Its revision says why a password stays in clear."

@@ -16,11 +16,16 @@ KB = 1024
 
 @dataclass(frozen=True)
 class HostTimes:
-    """Processor time of all cores since the host started, in ticks; `waiting`: idle while a disk worked."""
+    """Processor time of all cores since the host started, in ticks; `waiting`: idle while a disk worked.
+
+    `worked` was given to processes, interrupts left out; `stolen` the hypervisor gave to others.
+    """
 
     idle: int
     waiting: int
     total: int
+    worked: int = 0
+    stolen: int = 0
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,7 @@ class DiskBytes:
 def host_times(text: str) -> HostTimes:
     """The first line of /proc/stat; guest time is part of user time there."""
     ticks = [int(word) for word in text.partition("\n")[0].split()[1:9]]
-    return HostTimes(idle=ticks[3], waiting=ticks[4], total=sum(ticks))
+    return HostTimes(ticks[3], ticks[4], sum(ticks), worked=sum(ticks[:3]), stolen=ticks[7])
 
 
 def memory_bytes(text: str) -> dict[str, int]:

@@ -22,4 +22,4 @@ def told(pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
     if releases.version_of(pool.pooler.server_version) >= verifiers.KEEPS_KEYS:
         return f"Its password is hashed once and the result kept: {CHEAP}."
     why = notes.get(pool.user) or "apply it once more to have the server's verifier tried"
-    return f"Its password stands in clear and is hashed at every login, {DEAR}: {why}."
+    return f"Its password stands in clear, and every login by SCRAM hashes it, {DEAR}: {why}."

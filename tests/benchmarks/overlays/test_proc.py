@@ -22,7 +22,7 @@ PROCESS = "4242 (pg) bench (x) S 1 4242 4242 0 -1 4194304 500 0 0 0 150 50 3 4 2
 
 
 def test_idle_and_waiting_time_are_told_apart_and_guests_are_not_counted_twice():
-    assert proc.host_times(STAT) == HostTimes(idle=22625563, waiting=6290, total=22637015)
+    assert proc.host_times(STAT) == HostTimes(22625563, 6290, 22637015, worked=4579, stolen=0)
 
 
 def test_memory_is_told_in_bytes_by_its_own_names():

@@ -20,5 +20,5 @@ def test_the_page_says_how_the_password_is_kept_and_why(
     pool_changes.change(orders, {"size": 2}, None)
     apply.apply_pooler(pooler)
     clear = admin_client.get(page).content.decode()
-    assert "stands in clear and is hashed at every login" in clear
+    assert "stands in clear, and every login by SCRAM hashes it" in clear
     assert "it may not be read" in clear

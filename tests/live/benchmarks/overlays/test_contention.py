@@ -21,7 +21,9 @@ pytestmark = [
 @pytest.fixture
 def crowd() -> Iterator[None]:
     """Others, more than there are cores."""
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(3 * (os.cpu_count() or 1))]
+    count, words = 3 * (os.cpu_count() or 1), [sys.executable, "-c", "while True: pass"]
+    # each in a session of its own: Linux shares the processors out between sessions (sched(7), autogroup)
+    busy = [subprocess.Popen(words, start_new_session=True) for _ in range(count)]
     yield
     for one in busy:
         one.kill()
