@@ -4,24 +4,27 @@ import ctypes
 import logging
 import os
 import signal
+import time
 from typing import Any
 
 from celery import Celery
 from celery.signals import beat_init, heartbeat_sent, worker_init, worker_process_init, worker_ready
 from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection
 
 from benchmarks.errors import QueueDown
 from benchmarks.generators import file_changes, heartbeats
-from panel import collecting, queues
+from panel import collecting, env, queues
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "panel.settings")
 
 logger = logging.getLogger(__name__)
-app = Celery("pooldeck")
+app = Celery("pooldeck", task_cls="panel.installation.pausing:PausableTask")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
 PR_SET_PDEATHSIG = 1
+DATABASE_AGAIN_S = 2
 files = file_changes.Watch()
 
 
@@ -37,6 +40,24 @@ def collect_only_what_comes(**_: Any) -> None:
 def die_with_the_worker(**_: Any) -> None:
     """End a pool child at once when its worker dies, so that the load it started dies too (prctl(2))."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+@beat_init.connect
+def recognize_a_copy(**_: Any) -> None:
+    """Before beat sends anything, pause a panel that is a copy; while its database is away nothing is sent either."""
+    from panel.installation import copies  # a model, which needs Django set up
+
+    home = env.home()
+    home.mkdir(parents=True, exist_ok=True)
+    while True:
+        try:
+            copies.recognize(home)
+        except (OperationalError, InterfaceError) as error:
+            logger.warning("the metadata database does not answer, beat waits for it: %s", error)
+            connection.close()
+            time.sleep(DATABASE_AGAIN_S)
+        else:
+            return
 
 
 @heartbeat_sent.connect

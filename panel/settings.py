@@ -38,6 +38,7 @@ INSTALLED_APPS = [
     "csp",
     "axes",
     "panel.accounts",
+    "panel.installation",
     "pools",
     "benchmarks",
     "panel",
@@ -72,6 +73,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
+                "panel.installation.pausing.in_templates",
             ],
         },
     }

@@ -8,6 +8,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("panel.health")),
     path("", include("panel.metrics")),
     path("", include("panel.dashboard")),
+    path("", include("panel.resume")),
     path("", include("panel.accounts.urls")),
     path("", include("pools.urls")),
     path("", include("benchmarks.urls")),

@@ -9,8 +9,9 @@ from django.db import models, transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
+from panel.installation import pausing
 from pools import tasks
-from pools.errors import QueueDown
+from pools.errors import IllegalTransition, QueueDown
 from pools.models import Pool, PoolState
 
 logger = logging.getLogger(__name__)
@@ -35,7 +36,12 @@ def ask_again(pools: Iterable[Pool], author: models.Model | None = None) -> None
 
 
 def ask_to_overwrite(pooler_id: UUID, author: models.Model | None = None) -> None:
-    """Have a pooler applied over changes made by hand; nothing remembers the order, so `QueueDown` says it is lost."""
+    """Have a pooler applied over changes made by hand; nothing remembers the order, so `QueueDown` says it is lost.
+
+    Raises `IllegalTransition` while the panel is paused, for the same reason.
+    """
+    if pausing.is_paused():
+        raise IllegalTransition(pausing.PAUSED)
     try:
         tasks.overwrite_drift.delay(str(pooler_id), _id_of(author))
     except OperationalError as error:

@@ -16,6 +16,7 @@ import psycopg
 from django.db import models
 from django.utils import timezone
 
+from panel.installation import pausing
 from pools.errors import ClusterUnreachable, ConsoleRefused, IllegalTransition, InvalidValues, NotLive, PoolsError
 from pools.models import Pool, Pooler
 from pools.poolers import KINDS
@@ -59,7 +60,12 @@ class NotPaused(PoolsError):
 
 
 def controls_of(pooler: Pooler) -> AbstractContextManager[Controls]:
-    """The verbs over a login to its console; raises `ConsoleRefused` for a kind without, `PoolerUnreachable`."""
+    """The verbs over a login to its console.
+
+    Raises `ConsoleRefused` for a kind without, `PoolerUnreachable`, `IllegalTransition` while the panel is paused.
+    """
+    if pausing.is_paused():
+        raise IllegalTransition(pausing.PAUSED)
     return KINDS[pooler.kind].controls(pooler)
 
 

@@ -10,6 +10,7 @@ from benchmarks.generators import host_files, listing
 from benchmarks.generators.choosing import seen_ago
 from benchmarks.generators.listing import Known
 from benchmarks.models import ACTIVE, FINAL, Run, Status
+from panel.installation import pausing
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ def waits_for(run: Run) -> Waiting | None:
     earlier = Run.objects.wholes().filter(status=Status.QUEUED, number__lt=run.number).filter(same_place)
     known, unknown = listing.known_or_remembered()
     first, place = next(_before(run, known), (None, ""))
+    if pausing.is_paused():
+        return Waiting(None, 0, None, missing=(pausing.PAUSED,))
     first = first or (None if run.alongside else earlier.order_by("number").first())
     missing = () if unknown else tuple(_missing(run, known))
     if first is None and not missing:

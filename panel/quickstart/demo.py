@@ -74,7 +74,17 @@ class Demo:
         values = {"name": kind.value, "kind": kind.value, "host": server.host, "port": server.port, **login}
         pooler = self._once(Pooler, kind.value, lambda: poolers_admin.register(values, author=self.author)[0])
         self._follow(poolers_admin.change, pooler, server, login["admin_password"])
+        self._follow_folder(pooler, login["config_dir"])
         return pooler
+
+    def _follow_folder(self, pooler: Pooler | None, now: str) -> None:
+        """Lead the record to its server's folder of today, so that a copied home never writes into the original's."""
+        if pooler is None:
+            return
+        was = self.home.kept("demo", f"folder of {pooler.pk}")
+        if was not in (None, now) and pooler.config_dir == was:
+            poolers_admin.change(pooler, {"config_dir": now}, None, author=self.author)
+        self.home.keep("demo", f"folder of {pooler.pk}", now)
 
     def _follow(
         self, change: Callable[..., Any], record: Cluster | Pooler | None, server: Server, password: str

@@ -11,7 +11,7 @@ from typing import Any
 
 from cryptography.fernet import Fernet
 
-from panel.quickstart import private_files
+from panel import private_files
 from panel.quickstart.ports import kept_or_free
 
 

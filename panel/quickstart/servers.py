@@ -227,7 +227,17 @@ class PgBouncerServer(Server):
         ini = self.config_dir / "pgbouncer.ini"
         if not ini.exists():
             account.write_private(ini, self._first_ini())
+        self._follow_a_copied_home(ini)
         self._listen_where_we_say(ini)
+
+    def _follow_a_copied_home(self, ini: Path) -> None:
+        """Name this home's folders where those of the home that it was copied from stand."""
+        kept = ini.read_text()
+        named = re.search(r"(?m)^pidfile\s*=\s*(/.*)/pgbouncer\.pid$", kept)
+        if named and named[1] != str(self.home):
+            ours = re.sub(rf"{re.escape(named[1])}(?=/)", lambda _: str(self.home), kept)
+            sockets = f"unix_socket_dir = {self.socket_folder}"
+            account.write_private(ini, re.sub(r"(?m)^unix_socket_dir\s*=.*$", lambda _: sockets, ours))
 
     def _first_ini(self) -> str:
         settings = {

@@ -4,6 +4,7 @@ from django.core.management import call_command
 from django.db import DatabaseError
 
 from benchmarks.submission import dispatching
+from panel.installation import copies, pausing
 from panel.quickstart import admin, once
 from panel.quickstart.backing import Backing
 from panel.quickstart.demo import Demo
@@ -36,6 +37,8 @@ class Serving:
         """Everything up to the ready line; raises `ProgramFailed` with the reason of the step that failed."""
         self.steps.say("migrating the metadata database")
         migrate()
+        if (installation := copies.recognize(self.home.path)).paused_at:
+            self.steps.say(f"paused, as this may be a copy ({installation.paused_because}): resume it in the panel")
         self.supervisor.start(Beat(self.home.path))
         user, logins = admin.ensure(self.home)
         self.token = logins["token"]
@@ -52,6 +55,8 @@ class Serving:
     def _show_demo(self, demo: Demo) -> None:
         self.steps.say("registering the demo")
         demo.register()
+        if pausing.is_paused():
+            return
         if remark := demo.wait_for_pool(self.supervisor):
             self.steps.say(remark)
         if demo.needs_dataset():
@@ -70,6 +75,8 @@ class Serving:
 
     def experiment(self, demo: Demo) -> int:
         """The demo experiment with its table on stdout; 0 only when every arm is valid."""
+        if pausing.is_paused():
+            raise ProgramFailed(pausing.PAUSED)
         api = once.Api(self.web.url, self.token)
         stories = once.experiment(api, demo.target(), self.supervisor, self.steps)
         print(f"\n{once.table(stories)}\n", flush=True)

@@ -235,7 +235,8 @@ class ConfigSerializer(serializers.Serializer[dict[str, Any]]):
     """What is live on a pooler: the revision's number and its files."""
 
     state = serializers.CharField(
-        help_text="in sync, drifted, not applied yet, unreadable, or not looked at (by the worker that has the files)"
+        help_text="in sync, drifted, not applied yet, unreadable, not looked at (by the worker that has the files), or "
+        "unverified (while the panel is paused)"
     )
     revision = serializers.IntegerField(allow_null=True)
     files = FileSerializer(many=True)

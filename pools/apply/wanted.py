@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from panel.installation import pausing
 from pools.models import Pool, Pooler, PoolerState, PoolState, Revision, Standing
 from pools.poolers.kind import Way
 
@@ -97,6 +98,8 @@ def waiting_poolers() -> list[Pooler]:
 
 def why_nothing(pooler: Pooler) -> str:
     """Why an apply would change nothing, in a sentence; empty where it has something to do."""
+    if pausing.is_paused():
+        return pausing.PAUSED
     if pooler.settings_state == PoolState.PENDING or pooler.pools.unsettled().exists():
         return ""
     last = pooler.revisions.applied().first()

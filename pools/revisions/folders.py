@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from panel.installation import pausing
 from pools import keepers
 from pools.models import Pooler, Revision
 from pools.poolers import KINDS
@@ -30,10 +31,14 @@ def on_disk(pooler: Pooler) -> dict[str, str]:
 def live_files(pooler: Pooler) -> dict[str, object]:
     """`{state, revision, files: [{name, content}]}` as they lie in config_dir, secrets masked.
 
-    `state` is `in sync`, `drifted`, `not applied yet`, `unreadable` or, of files that another generator has and nobody
-    looks at now, `not looked at` (both with `error`); `revision` is the number of the last applied one or None.
+    `state` is `in sync`, `drifted`, `not applied yet`, `unreadable`, of files that another generator has and nobody
+    looks at now `not looked at`, and while the panel is paused `unverified`; the last three come with `error`.
+    `revision` is the number of the last applied one or None.
     """
     last, keeper = last_applied(pooler), keepers.of(pooler)
+    if pausing.is_paused():
+        shown = _masked(pooler, last.files) if last else []
+        return {"state": "unverified", "error": pausing.PAUSED, "revision": last and last.number, "files": shown}
     if not keeper.is_here:
         return _as_found_there(pooler, last, keeper)
     try:

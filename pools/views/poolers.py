@@ -137,7 +137,7 @@ def pooler_apply(request: HttpRequest, pk: UUID) -> HttpResponse:
             apply_requests.ask_to_overwrite(pooler.pk, person(request.user))
         else:
             apply_requests.ask([pooler.pk], person(request.user))
-    except QueueDown as error:
+    except (IllegalTransition, QueueDown) as error:
         messages.error(request, str(error))
     else:
         messages.info(request, f"A worker brings the pools of {pooler} live.")

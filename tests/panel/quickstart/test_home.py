@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from cryptography.fernet import Fernet
 
-from panel.quickstart import private_files
+from panel import private_files
 from panel.quickstart.home import AlreadyRunning, Home, read_json
 
 
