@@ -12,7 +12,7 @@ from typing import Any
 from cryptography.fernet import Fernet
 
 from panel import private_files
-from panel.quickstart.ports import kept_or_free
+from panel.quickstart.ports import free_port, is_free, kept_or_free
 
 
 class AlreadyRunning(Exception):
@@ -28,6 +28,7 @@ class Home:
         self.quickstart_path = path / "quickstart.json"
         self._kept_path = path / "installation.json"
         self._kept: dict[str, dict[str, Any]] = {}
+        self.is_moved = False
 
     def open(self) -> None:
         """Make the folder and read what an earlier start left there."""
@@ -37,6 +38,10 @@ class Home:
         self.log_folder.mkdir(mode=0o700, exist_ok=True)
         (self.path / "static").mkdir(exist_ok=True)  # STATIC_ROOT; WhiteNoise warns when it is not there
         self._kept = read_json(self._kept_path)
+        was = self.kept("home", "path")
+        self.is_moved = was not in (None, str(self.path))  # then whoever has its ports is the original, and stays
+        if was != str(self.path):
+            self.keep("home", "path", str(self.path))
 
     @contextmanager
     def held(self) -> Iterator["Home"]:
@@ -88,7 +93,8 @@ class Home:
 
     def port(self, name: str) -> int:
         """The port of this name, the one of the last start where it is still free."""
-        port = kept_or_free(self.kept("ports", name))
+        kept = self.kept("ports", name)
+        port = free_port() if self.is_moved and kept and not is_free(kept) else kept_or_free(kept)
         self.keep("ports", name, port)
         return port
 

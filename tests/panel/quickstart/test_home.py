@@ -1,8 +1,11 @@
 """The home keeps what the next start needs, privately, for one start at a time."""
 
 import os
+import shutil
+import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ from cryptography.fernet import Fernet
 
 from panel import private_files
 from panel.quickstart.home import AlreadyRunning, Home, read_json
+from panel.quickstart.ports import FREE_WITHIN_S
 
 
 def opened(path: Path) -> Home:
@@ -89,3 +93,17 @@ def test_a_private_file_is_replaced_whole_and_not_through_a_link(tmp_path: Path)
     assert (tmp_path / "file").read_text() == "secret"
     assert victim.read_text() == "kept"
     assert (tmp_path / "file").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_copied_home_leaves_the_originals_ports_to_it_at_once(tmp_path: Path) -> None:
+    first = opened(tmp_path / "home")
+    assert not first.is_moved
+    port = first.port("redis")
+    shutil.copytree(tmp_path / "home", tmp_path / "copy")
+    with socket.create_server(("127.0.0.1", port)):
+        began = time.monotonic()
+        copy = opened(tmp_path / "copy")
+        assert copy.port("redis") != port
+        assert time.monotonic() - began < FREE_WITHIN_S
+    assert not opened(tmp_path / "copy").is_moved
+    assert opened(tmp_path / "home").port("redis") == port
