@@ -2,7 +2,19 @@
 
 from django.urls import URLPattern, URLResolver, path
 
-from benchmarks.views import ceilings, compare, datasets, generators, importing, keeping, live, profiles, runs, scripts
+from benchmarks.views import (
+    ceilings,
+    compare,
+    datasets,
+    external,
+    generators,
+    importing,
+    keeping,
+    live,
+    profiles,
+    runs,
+    scripts,
+)
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/", runs.run_list, name="run-list"),
@@ -17,6 +29,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/<uuid:pk>/export/<slug:kind>/", keeping.run_export, name="run-export"),
     path("runs/<uuid:pk>/cancel/", live.run_cancel, name="run-cancel"),
     path("runs/<uuid:pk>/again/", runs.run_again, name="run-again"),
+    path("external-endpoints/", external.external_list, name="external-list"),
+    path("external-endpoints/new/", external.external_create, name="external-create"),
+    path("external-endpoints/<uuid:pk>/edit/", external.external_edit, name="external-edit"),
+    path("external-endpoints/<uuid:pk>/delete/", external.external_delete, name="external-delete"),
     path("scripts/", scripts.script_list, name="script-list"),
     path("scripts/new/", scripts.script_create, name="script-create"),
     path("scripts/tried/<uuid:pk>/", scripts.script_tried, name="script-tried"),

@@ -33,7 +33,6 @@ from benchmarks.history import importing
 from benchmarks.models import Run, RunOutput, Sample, Status
 from benchmarks.models.runs import RunQuerySet
 from benchmarks.running import cancelling
-from benchmarks.servers import targets
 from benchmarks.submission import once, submitting, waiting
 from benchmarks.submission.placing import Placement
 from panel.accounts.permissions import person
@@ -74,10 +73,7 @@ def submit(asked: dict[str, Any], author: User, run_id: UUID | None = None) -> R
     common["place"] = Placement(asked["generators"], asked["alongside"])
     target = asked["target"]
     if asked["pair"]:
-        pool = targets.find(target).pool
-        if pool is None:
-            raise InvalidTarget({"pool": ["a pair compares a pool with its cluster: name the pool"]})
-        return submitting.submit_pair(pool, repeat=asked["repeat"], user=target.get("user") or "", **common)[0]
+        return submitting.submit_pair(target, repeat=asked["repeat"], **common)[0]
     common |= {"target": target, "purpose": asked["purpose"]}
     if asked["repeat"] > 1:
         return submitting.submit_series(asked["repeat"], **common)[0]

@@ -21,6 +21,8 @@ class TargetSerializer(serializers.Serializer[Run]):
     cluster = serializers.UUIDField(source="cluster_id", allow_null=True)
     database = serializers.CharField(allow_blank=True)
     pool = serializers.UUIDField(source="pool_id", allow_null=True)
+    external = serializers.UUIDField(source="external_id", allow_null=True)
+    pooled_by = serializers.CharField(allow_blank=True, help_text="What pools an external endpoint, as was said of it")
     label = serializers.CharField(source="target_label")  # type: ignore[assignment]  # DRF takes fields out of the class
     removed = serializers.CharField(allow_blank=True)
 
@@ -152,7 +154,7 @@ class RunSerializer(serializers.ModelSerializer[Run]):
 
 
 class AskedTargetSerializer(serializers.Serializer[Any]):
-    """`{cluster, database, user}` or `{pool, user}`, as the description tells; benchmarks.servers.targets checks it."""
+    """`{cluster, database, user}`, `{pool, user}` or `{external}`; benchmarks.servers.targets checks it."""
 
     cluster = serializers.UUIDField(required=False)
     database = serializers.CharField(required=False)
@@ -160,6 +162,7 @@ class AskedTargetSerializer(serializers.Serializer[Any]):
         required=False, help_text="A role that the panel knows; else the pool's, or the cluster's admin"
     )
     pool = serializers.UUIDField(required=False)
+    external = serializers.UUIDField(required=False, help_text="An endpoint of `external-endpoints/`, which says all")
 
 
 @extend_schema_field(AskedTargetSerializer())
@@ -189,8 +192,9 @@ class AskedRunSerializer(KnownFields):
     )
     pair = serializers.BooleanField(
         default=False,
-        help_text="For a pool: the same load on its cluster first, then through the pool, in one group; with `repeat` "
-        "so many pairs, each second one turned round (direct, pooled, pooled, direct)",
+        help_text="For a pool, or an external endpoint with a cluster: the same load on the cluster first, then "
+        "pooled, in one group; with `repeat` so many pairs, each second one turned round (direct, pooled, pooled, "
+        "direct)",
     )
     repeat = serializers.IntegerField(
         default=1,

@@ -7,6 +7,7 @@ from benchmarks.api.ceilings import CeilingViewSet
 from benchmarks.api.comparisons import comparisons
 from benchmarks.api.engines import EngineViewSet
 from benchmarks.api.events import run_events
+from benchmarks.api.external import ExternalEndpointViewSet
 from benchmarks.api.generators import GeneratorViewSet
 from benchmarks.api.profiles import ProfileViewSet
 from benchmarks.api.runs import RunViewSet
@@ -14,6 +15,7 @@ from benchmarks.api.scripts import ScriptViewSet
 
 router = SimpleRouter(use_regex_path=False)
 router.register("runs", RunViewSet, basename="api-run")
+router.register("external-endpoints", ExternalEndpointViewSet, basename="api-external-endpoint")
 router.register("scripts", ScriptViewSet, basename="api-script")
 router.register("settings-profiles", ProfileViewSet, basename="api-settings-profile")
 router.register("ceilings", CeilingViewSet, basename="api-ceiling")

@@ -3,15 +3,20 @@
 from typing import Any
 
 from benchmarks.conditions import server_state
+from benchmarks.conditions.options import CLUSTER
 from benchmarks.errors import InvalidOptions, Refused
 from benchmarks.models import SettingsProfile
 from benchmarks.profiles import checking, restarting
 from benchmarks.servers.targets import Target
 
+NEED_CLUSTER = ("checkpoint", "vacuum", "settings_profile")
+
 
 def guard(target: Target, options: dict[str, Any], confirm: str = "") -> None:
     """Raises `InvalidOptions` and `Refused`, with the remedy; asks the cluster only where a profile or a checkpoint is
     wanted of it."""
+    if target.cluster is None:
+        return _refuse_without_cluster(target, options)
     if options.get("checkpoint") and (why_not := server_state.why_no_checkpoint(target.cluster)):
         raise InvalidOptions({"checkpoint": [why_not]})
     name = options.get("settings_profile")
@@ -33,8 +38,17 @@ def guard(target: Target, options: dict[str, Any], confirm: str = "") -> None:
         raise InvalidOptions({"settings_profile": [_why_no_restart(name, verdict, target)]})
 
 
+def _refuse_without_cluster(target: Target, options: dict[str, Any]) -> None:
+    """What the panel does at the server itself, past the pooler, it can do only where that is registered."""
+    asked = [name for name in NEED_CLUSTER if options.get(name)]
+    asked += ["idle_at"] if options.get("idle_connections") and options.get("idle_at") == CLUSTER else []
+    if asked:
+        message = f"no cluster is registered behind {target.place}: register it and name it there, or leave this out"
+        raise InvalidOptions({name: [message] for name in asked})
+
+
 def _why_no_restart(name: str, verdict: checking.Verdict, target: Target) -> str:
     return (
-        f"{name}: {', '.join(verdict.to_restart)} would need a restart of {target.cluster.name}, which the panel may "
+        f"{name}: {', '.join(verdict.to_restart)} would need a restart of {target.place}, which the panel may "
         "not do: leave them out, or name a command for it in POOLDECK_RESTART_FILE"
     )

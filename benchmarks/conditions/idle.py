@@ -103,7 +103,7 @@ def held_idle(held: Held) -> Iterator[None]:
 def _endpoint(held: Held) -> Endpoint:
     """Where they go: with the load, or past the pooler as the same role."""
     cluster, login = held.run.cluster, held.endpoint
-    if held.run.options.get("idle_at") != CLUSTER or held.run.pool is None or cluster is None:
+    if held.run.options.get("idle_at") != CLUSTER or not held.run.went_through_pool or cluster is None:
         return login
     return replace(endpoints.of_cluster(cluster, held.run.database), user=login.user, password=login.password)
 
@@ -114,7 +114,7 @@ def _open(held: Held, idlers: Idlers) -> None:
     carry_out(held, idlers.open_all, idlers.stop)
     seconds = round(time.monotonic() - began, 3)
     held.tell(f"{idlers.count:,} idle connections are open after {seconds:,.1f} s")
-    direct = held.run.pool is None or held.run.options.get("idle_at") == CLUSTER
+    direct = not held.run.went_through_pool or held.run.options.get("idle_at") == CLUSTER
     # through a pool they have no session of their own on the server, so none of its memory
     memory = of_idle(held, idlers.name, idlers.count) if direct else {"memory": "pooled"}
     held.note("idle", {"connections": idlers.count, "opened_in_s": seconds, **memory})

@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 
 from benchmarks.conditions.contract import Held
-from benchmarks.models import Run
+from benchmarks.models import ExternalEndpoint, Run
 from pools.errors import PoolsError
 from pools.models import Revision
 from pools.servers import postgres
@@ -44,6 +44,8 @@ def found_of(run: Run) -> dict[str, Any]:
         log.warning("run %s: its server's settings can't be read: %s", run.pk, error)
     if run.pool is not None:
         found["pooler"] = of_pooler(run)
+    elif run.external is not None:
+        found["pooler"] = of_external(run.external)
     return found
 
 
@@ -72,6 +74,16 @@ def of_pooler(run: Run) -> dict[str, Any]:
         "version": pool.pooler.server_version,
         "pool": {"name": pool.name, "mode": pool.mode, "size": pool.size, "settings": pool.settings},
         "revision": revision and {"id": str(revision.pk), "number": revision.number},
+    }
+
+
+def of_external(external: ExternalEndpoint) -> dict[str, Any]:
+    """What is known of somebody else's endpoint: its address, TLS, and what it was said to be pooled by."""
+    return {
+        "name": external.name,
+        "kind": external.pooled_by,
+        "address": external.endpoint.address,
+        "sslmode": external.sslmode,
     }
 
 

@@ -80,6 +80,8 @@ def _itself(run: Run) -> dict[str, Any]:
             "pooled": run.went_through_pool,
             "role": run.role,
             "removed": run.removed,
+            "external": run.is_external,
+            "pooled_by": run.pooled_by,
         },
         "options": run.options,
         "command": run.command,

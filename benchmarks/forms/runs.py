@@ -22,7 +22,7 @@ from benchmarks.generators import offering
 from benchmarks.generators.offering import Offer
 from benchmarks.history import annotating
 from benchmarks.judging.intervals import ENOUGH_REPEATS
-from benchmarks.models import Purpose, Run
+from benchmarks.models import ExternalEndpoint, Purpose, Run
 from benchmarks.submission import load_options, once, program_versions, submitting
 from pools.forms import Typed
 from pools.models import Cluster, Pool
@@ -37,13 +37,18 @@ class Route(TextChoices):
     POOLED = "pooled", "Through a pool"
     DIRECT = "direct", "Straight to a cluster"
     BOTH = "both", "Direct and pooled"
+    EXTERNAL = "external", "An external endpoint"
 
 
 ROUTE_NOTES = {
     Route.POOLED: "as your clients do",
     Route.DIRECT: "past every pooler",
     Route.BOTH: "one after the other, then compared: is the pool worth it?",
+    Route.EXTERNAL: "a pooler of somebody else, by its URI",
 }
+
+
+NEEDED = {Route.DIRECT: ("cluster", "database"), Route.EXTERNAL: ("external",)}
 
 
 def _database_field() -> forms.CharField:
@@ -147,6 +152,12 @@ class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, Options
     pool = forms.ModelChoiceField(Pool.objects.none(), label="Pool")
     cluster = forms.ModelChoiceField(Cluster.objects.none(), label="Cluster")
     database = _database_field()
+    external = forms.ModelChoiceField(ExternalEndpoint.objects.none(), label="External endpoint")
+    and_direct = forms.BooleanField(
+        label="And its cluster directly, in turn",
+        required=False,
+        help_text="As the same role, then compared; needs the cluster that it leads to",
+    )
     user = forms.CharField(
         label="Role",
         max_length=63,
@@ -174,12 +185,13 @@ class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, Options
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        direct = self["route"].value() == Route.DIRECT
-        for name in ("pool", "cluster", "database"):
-            self.fields[name].required = (name == "pool") != direct
+        route = self["route"].value()
+        for name in ("pool", "cluster", "database", "external"):
+            self.fields[name].required = name in NEEDED.get(route, ("pool",))
         pools = Pool.objects.wanted().select_related("cluster", "pooler")
         offer(self, "pool", pools, lambda pool: f"{pool.name} → {pool.cluster}/{pool.database} ({pool.pooler})")
         offer(self, "cluster", Cluster.objects.all(), str)
+        offer(self, "external", ExternalEndpoint.objects.all(), lambda external: external.label)
         offer_profiles(self)
 
     def clean_repeat(self) -> int:
@@ -224,11 +236,20 @@ class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, Options
         return zip(self["route"].subwidgets, ROUTE_NOTES.values(), strict=True)
 
     @property
-    def choice(self) -> tuple[Cluster, str] | None:
-        """The cluster and database that are chosen by now, whether the rest is right or not."""
+    def is_pair(self) -> bool:
+        """Whether the cluster is loaded directly too."""
+        chosen = self.cleaned_data
+        return chosen["route"] == Route.BOTH or bool(chosen["route"] == Route.EXTERNAL and chosen["and_direct"])
+
+    @property
+    def choice(self) -> tuple[Cluster | None, str] | None:
+        """The cluster (None: not registered) and database that are chosen by now, whether the rest is right or not."""
         chosen = getattr(self, "cleaned_data", {})
         if chosen.get("route") == Route.DIRECT:
             return (chosen["cluster"], chosen["database"]) if chosen.get("cluster") and chosen.get("database") else None
+        if chosen.get("route") == Route.EXTERNAL:
+            external = chosen.get("external")
+            return (external.cluster, external.cluster_database or external.database) if external else None
         return (chosen["pool"].cluster, chosen["pool"].database) if chosen.get("pool") else None
 
     def target(self) -> dict[str, str]:
@@ -236,6 +257,8 @@ class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, Options
         chosen = self.cleaned_data
         if chosen["route"] == Route.DIRECT:
             return {"cluster": str(chosen["cluster"].pk), "database": chosen["database"], "user": chosen["user"]}
+        if chosen["route"] == Route.EXTERNAL:
+            return {"external": str(chosen["external"].pk)}
         return {"pool": str(chosen["pool"].pk), "user": chosen["user"]}
 
 
@@ -296,9 +319,15 @@ class ImportForm(Typed):
 
 def initial_of(run: Run) -> dict[str, Any]:
     """The form's values that would start this run again."""
-    route = Route.POOLED if run.went_through_pool else Route.DIRECT
-    target = {"route": route, "pool": run.pool_id, "cluster": run.cluster_id, "database": run.database}
-    target["user"] = run.role
+    route = Route.EXTERNAL if run.is_external else Route.POOLED if run.went_through_pool else Route.DIRECT
+    target = {
+        "route": route,
+        "external": run.external_id,
+        "pool": run.pool_id,
+        "cluster": run.cluster_id,
+        "database": run.database,
+    }
+    target["user"] = "" if run.is_external else run.role
     tags = ", ".join(tag.name for tag in run.tags.all())
     named = {"name": run.name, "tags": tags, "engine": run.engine, **generator_fields.initial_of(run)}
     return {**target, **named, **run.options, **threshold_fields.initial_of(run.thresholds)}

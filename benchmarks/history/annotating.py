@@ -67,6 +67,7 @@ def baseline_of(run: Run) -> Run | None:
 def _same_target(run: Run) -> RunQuerySet:
     """The runs on what it was aimed at; once that is removed, on what was called so: nothing else tells it apart."""
     there = {"cluster": run.cluster_id, "pool": run.pool_id, "pooled": run.pooled, "database": run.database}
+    there |= {"external": run.external_id, "is_external": run.is_external}
     called = {"target_label": run.target_label} if run.removed else {}
     return Run.objects.filter(**there, **called, engine=run.engine)
 

@@ -46,6 +46,7 @@ def _subject(run: Run, printed: str) -> Subject:
         id=str(run.pk),
         number=run.number,
         way=run.way,
+        called=f"pooled by {run.pooled_by}" if run.pooled_by else "",
         target=run.target_label,
         engine=run.engine,
         options=run.options,

@@ -51,6 +51,7 @@ class Subject:
     refusal: Refusal | None = None
     server_version: str = ""
     group: str = ""
+    called: str = ""  # its way where more is known of it: pooled by Odyssey
 
     @property
     def counts(self) -> bool:
@@ -224,11 +225,11 @@ def _arms(subjects: Sequence[Subject], baseline: str) -> tuple[Arm, ...]:
 
 def _labels(firsts: Sequence[Subject]) -> list[str]:
     """Each arm's way, with the target and the options by which it differs where the way alone does not tell."""
-    labels = [run.way for run in firsts]
+    labels = [run.called or run.way for run in firsts]
     if len(set(labels)) == len(labels):
         return labels
     if len({run.target for run in firsts}) > 1:
-        labels = [f"{run.way} {run.target}" for run in firsts]
+        labels = [f"{run.called or run.way} {run.target}" for run in firsts]
     differing = comparing.differences([run.settings for run in firsts])[:4]
     parts = [", ".join(f"{one.name} {one.values[at]}" for one in differing) for at in range(len(firsts))]
     return [f"{label}, {part}" if part else label for label, part in zip(labels, parts, strict=True)]

@@ -72,7 +72,12 @@ def _within_rate(run: Run, tps: float) -> float:
 def _last_reached(run: Run) -> tuple[float, float] | None:
     """Its rate, and how many times its clients this run has."""
     same = Run.objects.filter(
-        engine=run.engine, cluster=run.cluster_id, database=run.database, pool=run.pool_id, status__in=FINAL
+        engine=run.engine,
+        cluster=run.cluster_id,
+        database=run.database,
+        pool=run.pool_id,
+        external=run.external_id,
+        status__in=FINAL,
     )
     for options, summary in same.order_by("-number").values_list("options", "summary")[:LOOKED_AT]:
         alike = all(options.get(name) == run.options.get(name) for name in ALIKE)

@@ -55,6 +55,7 @@ def repeats_of(run: Run) -> list[Run]:
         "group": run.group,
         "cluster": run.cluster_id,
         "pool": run.pool_id,
+        "external": run.external_id,
         "pooled": run.pooled,  # a pool that was removed is no pool's id any more
         "database": run.database,
     }

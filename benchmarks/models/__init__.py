@@ -2,6 +2,7 @@
 
 from benchmarks.models.ceilings import Ceiling, Holder
 from benchmarks.models.datasets import Dataset
+from benchmarks.models.endpoints import ExternalEndpoint
 from benchmarks.models.generators import Generator
 from benchmarks.models.looks import LatencyHistogram, Look, LookKind
 from benchmarks.models.profiles import AppliedProfile, SettingsProfile
@@ -15,6 +16,7 @@ __all__ = [
     "AppliedProfile",
     "Ceiling",
     "Dataset",
+    "ExternalEndpoint",
     "Gate",
     "Generator",
     "Holder",

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from benchmarks.errors import Fenced, IllegalTransition
 from benchmarks.judging import gates
+from benchmarks.models.endpoints import ExternalEndpoint
 from pools.models import Cluster, Pool
 
 LEASE = timedelta(seconds=15)
@@ -189,6 +190,9 @@ class Run(models.Model):
     engine = models.CharField(max_length=12, default="pgbench")  # a name of benchmarks.engines
     cluster = models.ForeignKey(Cluster, null=True, on_delete=models.SET_NULL, related_name="runs")
     pool = models.ForeignKey(Pool, null=True, on_delete=models.SET_NULL, related_name="runs")
+    external = models.ForeignKey(ExternalEndpoint, null=True, on_delete=models.SET_NULL, related_name="runs")
+    is_external = models.BooleanField(default=False)  # against an external endpoint, even once that is removed
+    pooled_by = models.CharField(max_length=60, default="", blank=True)  # what pools it there, as was said of it
     database = models.CharField(max_length=63, default="")
     pooled = models.BooleanField(default=False)  # through a pool, even once that pool is gone
     role = models.CharField(max_length=63, default="", blank=True)  # who a direct run logs in as; empty: the admin
@@ -284,6 +288,8 @@ class Run(models.Model):
         """What it was aimed at and is there no longer, by its name then; empty where all is."""
         if self.purpose == Purpose.IMPORT or not self.target_label:
             return ""
+        if self.is_external:
+            return "" if self.external_id else f"external endpoint {self.target_label}"
         if self.pooled and self.pool_id is None:
             return f"pool {self.target_label}"
         gone = self.cluster_id is None and self.pool_id is None

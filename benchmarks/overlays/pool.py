@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from benchmarks.models import LookKind
+from benchmarks.models import LookKind, Run
 from benchmarks.overlays import seconds
 from benchmarks.overlays.contract import Overlay, Seen
 from pools import watching as consoles
-from pools.models import Pool
+from pools.models import Pooler
 from pools.monitoring.rates import told
 from pools.poolers import KINDS
 from pools.watching import Look
@@ -32,41 +32,48 @@ class PoolLook:
 
 @contextmanager
 def watching(overlay: Overlay) -> Iterator[None]:
-    """Puts a `PoolLook` and a look at the pooler into the events; nothing where the run goes to a cluster directly."""
-    pool = overlay.run.pool
-    if pool is None:
+    """Puts a `PoolLook` and a look at the pooler into the events; nothing where the run has no console to ask."""
+    run = overlay.run
+    found = (run.pool.pooler, run.pool.name) if run.pool else _of_external(run)
+    if found is None:
         yield
         return
-    console = _Console(overlay, pool)
-    with seconds.each(f"pool {pool.pk}", console.look):
+    console = _Console(overlay, *found)
+    with seconds.each(f"pool {found[1]}", console.look):
         yield
+
+
+def _of_external(run: Run) -> tuple[Pooler, str] | None:
+    """The console of an external endpoint, where it has one; its pools are called after the database asked for."""
+    console = run.external.console if run.external else None
+    return (console, run.external.database) if console and run.external else None
 
 
 class _Console:
     """The pool between two looks; the console's answers are shared with all who watch the pooler."""
 
-    def __init__(self, overlay: Overlay, pool: Pool) -> None:
-        self.overlay, self.pool, self.seen = overlay, pool, Look()
-        self.uncounted = KINDS[pool.pooler.kind].uncounted
+    def __init__(self, overlay: Overlay, pooler: Pooler, name: str) -> None:
+        self.overlay, self.pooler, self.name, self.seen = overlay, pooler, name, Look()
+        self.uncounted = KINDS[pooler.kind].uncounted
         self.looks = 0
 
     def look(self) -> None:
         """Put what the console says now, once; the run goes on without it, and of failures in a row one is told."""
-        look = consoles.look(self.pool.pooler)
+        look = consoles.look(self.pooler)
         if look.error and not self.seen.error:
-            log.warning("pool %s can't be watched: %s", self.pool.pk, look.error)
+            log.warning("pool %s can't be watched: %s", self.name, look.error)
         if not look.error and look.at != self.seen.at:
             self._put(look, time.monotonic() - max(0.0, look.age_s))
         self.seen = look
 
     def _put(self, look: Look, at: float) -> None:
-        found = look.figures.get(self.pool.name)
+        found = look.figures.get(self.name)
         if found is not None:
             self.overlay.put(PoolLook(at, told({name: getattr(found, name) for name in FIGURES}, self.uncounted)))
         self.looks += 1
         if self.looks > 1:  # the rates of the first one are of the time before the load
-            by = {"uncounted_by": self.pool.pooler.get_kind_display()} if self.uncounted and self.looks == 2 else {}
-            self.overlay.put(Seen(LookKind.POOLER, at, figures(look, self.pool.name, self.uncounted) | by))
+            by = {"uncounted_by": self.pooler.get_kind_display()} if self.uncounted and self.looks == 2 else {}
+            self.overlay.put(Seen(LookKind.POOLER, at, figures(look, self.name, self.uncounted) | by))
 
 
 def figures(look: Look, name: str, uncounted: Collection[str] = ()) -> dict[str, object]:

@@ -258,16 +258,21 @@ def _mb(size: int) -> str:
 
 
 def guard_load(target: Target, wanted: Tables, confirm: str = "") -> None:
-    """Refuse a load that would lack its tables, or write to a protected cluster unasked; raises `Refused`."""
-    if wanted.writes and target.cluster.protected and confirm != target.database:
+    """Refuse a load that would lack its tables, or write to a protected cluster unasked; raises `Refused`.
+
+    Of a server that is not registered nothing is known: there the load itself says what it lacks.
+    """
+    if wanted.writes and target.is_protected and confirm != target.database:
         raise Refused(
-            f"cluster {target.cluster.name} is protected and {wanted.writes} writes to it: type the database's "
+            f"{target.protection} and {wanted.writes} writes to it: type the database's "
             f"name, {target.database}, to go on, or {wanted.sparing}"
         )
+    if target.cluster is None:
+        return
     found = facts(target.cluster, target.database, wanted)
     if fault := _fault(found):
         raise Refused(f"{target.database} {fault}")
-    _admit(target, found, "UPDATE" if wanted.writes else "SELECT")
+    _admit(target.cluster, target, found, "UPDATE" if wanted.writes else "SELECT")
 
 
 def _fault(found: DatasetFacts) -> str:
@@ -287,9 +292,9 @@ def _fault(found: DatasetFacts) -> str:
     return ""
 
 
-def _admit(target: Target, found: DatasetFacts, privilege: str) -> None:
+def _admit(cluster: Cluster, target: Target, found: DatasetFacts, privilege: str) -> None:
     """See to it that the role may use the tables; our own are opened to it, others' are left as they are."""
-    with _session(target.cluster, target.database) as connection:
+    with _session(cluster, target.database) as connection:
         may = "SELECT bool_and(has_table_privilege(%s, to_regclass(t), %s)) FROM unnest(%s::text[]) AS t"
         if _one(connection, may, target.login, privilege, list(found.wanted.names)):
             return
@@ -298,7 +303,7 @@ def _admit(target: Target, found: DatasetFacts, privilege: str) -> None:
             f"role {target.login} may not {privilege} in {found.wanted.called} of {target.database}, which the panel "
             "did not make: GRANT it that, or prepare a dataset in a database of its own"
         )
-    _grant(target.cluster, target.database, found.table_owner, [target.login], found.wanted)
+    _grant(cluster, target.database, found.table_owner, [target.login], found.wanted)
 
 
 def _grant(cluster: Cluster, database: str, owner: str, roles: Iterable[str], wanted: Tables) -> None:

@@ -25,8 +25,10 @@ def guard(target: Target, engine: str, options: dict[str, Any]) -> None:
     What goes through a pool is left alone: those are the pooler's clients, and its size bounds what the server sees.
     Raises `ClusterUnreachable` too.
     """
-    kept = engines.kept_open(engine, options) if target.pool is None else {}
-    direct = target.pool is None or options.get("idle_at") == CLUSTER
+    if target.cluster is None:
+        return
+    kept = {} if target.pooled else engines.kept_open(engine, options)
+    direct = not target.pooled or options.get("idle_at") == CLUSTER
     idle = {"idle_connections": int(options.get("idle_connections") or 0)} if direct else {}
     held = {name: number for name, number in (kept | idle).items() if number}
     if not held:

@@ -53,7 +53,7 @@ def terminate(run: Run) -> int | None:
         return None
     try:
         with postgres.connect(run.cluster, application_name="pooldeck-reaper") as connection:
-            found = connection.execute(_TERMINATE, (run.application_name, run.pool_id is not None)).fetchone()
+            found = connection.execute(_TERMINATE, (run.application_name, run.went_through_pool)).fetchone()
     except (PoolsError, SealBroken, psycopg.Error) as error:
         log.warning("run %s: its sessions on the server could not be ended: %s", run.pk, error)
         return None

@@ -6,7 +6,7 @@ import psycopg
 
 from benchmarks.engines import server_refuses
 from benchmarks.errors import InvalidOptions
-from benchmarks.models import Run
+from benchmarks.models import ExternalEndpoint, Run
 from panel.crypto import SealBroken
 from pools.errors import PoolsError
 from pools.models import Cluster, ClusterStatus
@@ -22,7 +22,7 @@ def of_server(run: Run) -> str:
     hears through a pooler what that remembers.
     """
     if run.cluster is None:
-        return ""
+        return _said_through(run.external) if run.external else ""
     try:
         with postgres.connect(run.cluster, connect_timeout=ANSWER_WITHIN_S) as connection:
             said = connection.info.parameter_status("server_version") or ""
@@ -30,6 +30,15 @@ def of_server(run: Run) -> str:
         status = ClusterStatus.objects.filter(cluster=run.cluster).first()
         said = status.server_version if status else ""
     return said.partition(" ")[0]  # Debian's goes on with its package's version
+
+
+def _said_through(external: ExternalEndpoint) -> str:
+    """What the pooler passes on, which may be what it remembers."""
+    try:
+        with postgres.connect_endpoint(external.endpoint, connect_timeout=ANSWER_WITHIN_S) as connection:
+            return (connection.info.parameter_status("server_version") or "").partition(" ")[0]
+    except (PoolsError, SealBroken, psycopg.Error):
+        return ""
 
 
 def refuse_unmakeable(cluster: Cluster, engine: str, options: dict[str, Any], program: tuple[int, int]) -> None:

@@ -3,7 +3,10 @@
 from benchmarks.models import Run
 from benchmarks.spread import dividing
 
-SAME = ("cluster", "pool", "database", "pooled", "role", "target_label", "engine", "purpose", "author", "alongside")
+SAME = (
+    *("cluster", "pool", "external", "is_external", "pooled_by", "database", "pooled", "role", "target_label"),
+    *("engine", "purpose", "author", "alongside"),
+)
 
 
 def make_parts(run: Run) -> list[Run]:

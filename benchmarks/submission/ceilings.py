@@ -22,7 +22,7 @@ ENDLESS = ("transactions", "events")  # counted in place of a duration
 UNITS = {"duration": " s"}
 
 
-def check(author: Any, cluster: Cluster, options: dict[str, Any]) -> None:
+def check(author: Any, cluster: Cluster | None, options: dict[str, Any]) -> None:
     """Refuse what is above any ceiling; of several the lowest holds. Asks no server.
 
     Raises `InvalidOptions` with the figure, the ceiling and whose it is. A run that nobody started (the
@@ -36,7 +36,7 @@ def check(author: Any, cluster: Cluster, options: dict[str, Any]) -> None:
         raise InvalidOptions(errors)
 
 
-def _held_to(author: Any, cluster: Cluster) -> models.QuerySet[Ceiling]:
+def _held_to(author: Any, cluster: Cluster | None) -> models.QuerySet[Ceiling]:
     bound = author is not None and not author.is_superuser
     holders = [Holder.EVERYONE, *([Holder.STAFF] if bound else [])]
     return Ceiling.objects.filter(Q(cluster=cluster) | Q(cluster=None), holder__in=holders).select_related("cluster")

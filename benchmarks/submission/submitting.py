@@ -23,7 +23,6 @@ from benchmarks.spread import parting
 from benchmarks.submission import ceilings, dispatching, load_options, needed_files, program_versions
 from benchmarks.submission.placing import ANYWHERE, Placement
 from pools.errors import ClusterUnreachable
-from pools.models import Pool
 from pools.servers.login_failures import Cause
 
 PING_S = 1.0
@@ -47,7 +46,7 @@ def submit(
     tags: Sequence[str] = (),
     run_id: uuid.UUID | None = None,
 ) -> Run:
-    """A queued run against `{"pool": id, "user": role?}` or `{"cluster": id, "database": name, "user": role?}`.
+    """A queued run against a target as `targets.find` takes it.
 
     `confirm` is the database's name where it had to be typed; `run_id` is the id of the run (of several: of the
     first) where it is known before. Raises, with nothing saved: `InvalidTarget`, `InvalidOptions`,
@@ -85,13 +84,12 @@ def submit_series(
 
 
 def submit_pair(
-    pool: Pool,
+    target: dict[str, Any],
     options: dict[str, Any],
     author: Any,
     *,
     repeat: int = 1,
     engine: str = DEFAULT_ENGINE,
-    user: str = "",
     name: str = "",
     confirm: str = "",
     place: Placement = ANYWHERE,
@@ -99,16 +97,15 @@ def submit_pair(
     tags: Sequence[str] = (),
     run_id: uuid.UUID | None = None,
 ) -> list[Run]:
-    """Runs of one group that follow each other: the pool's database directly and through the pool, `repeat` times.
+    """Runs of one group that follow each other: the target's cluster directly and through the target, `repeat` times.
+
+    The target is a pool, or an external endpoint behind which a cluster is registered.
 
     Each second pair is turned round (direct, pooled, pooled, direct, …), so that what drifts with time falls on both
-    alike. Both log in as the pool's role (as `user` to a pool of the inbound user), so that nothing but the pool
-    differs. Raises as `submit` does, for all or none.
+    alike. Both log in as the same role, so that nothing but the pool differs. Raises as `submit` does, for all or none.
     """
-    target = {"pool": str(pool.pk), "user": user}
+    direct = targets.past_the_pooler(targets.find(target))
     pooled, checked = _checked(target, options, engine, Purpose.LOAD, confirm, author=author, place=place)
-    role = "" if pooled.login == pooled.cluster.admin_user else pooled.login
-    direct = Target(pooled.cluster, pooled.database, role=role)
     _require_queue()
     shared: dict[str, Any] = {"author": author, "purpose": Purpose.LOAD, "name": name, "engine": engine}
     shared |= {"group": uuid.uuid4(), "thresholds": list(thresholds), "tags": tags} | place.fields(engine, Purpose.LOAD)
@@ -140,9 +137,9 @@ def _checked(
     try:
         rights.guard(aim, checked, confirm)
         if program and purpose == Purpose.PREPARE:
-            versions.refuse_unmakeable(aim.cluster, engine, checked, program)
+            versions.refuse_unmakeable(targets.cluster_of(aim), engine, checked, program)
         if wanted is not None and purpose == Purpose.PREPARE:
-            return datasets.guard_prepare(aim.cluster, aim.database, wanted, confirm), checked
+            return datasets.guard_prepare(targets.cluster_of(aim), aim.database, wanted, confirm), checked
         room.guard(aim, engine, checked)
         if wanted is not None:
             datasets.guard_load(aim, wanted, confirm)

@@ -17,7 +17,7 @@ from pools.models import Cluster
 class ShownFacts:
     """What the form says of its target: the facts or why there are none, and whether the name must be typed."""
 
-    cluster: Cluster
+    cluster: Cluster | None
     database: str
     found: DatasetFacts | None
     error: str = ""
@@ -43,6 +43,9 @@ def facts_of(form: RunForm | DatasetForm) -> ShownFacts | None:
     cluster, database = form.choice
     options = form.cleaned_data.get("options", {})
     wanted: Tables | None = engine(form.engine_name).tables_of(options, purpose=form.purpose)
+    if cluster is None:
+        writes = bool(options.get("scripts") or (wanted and wanted.writes))
+        return ShownFacts(None, database, None, must_confirm=writes)
     if wanted is None:
         return ShownFacts(cluster, database, None, must_confirm=cluster.protected and bool(options.get("scripts")))
     try:

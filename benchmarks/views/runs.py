@@ -1,5 +1,6 @@
 """The list of runs, the form that starts them, and what the form shows while one types."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -38,7 +39,18 @@ SENT_TWICE_S = 60  # within which the same filled-in form is taken for one press
 AGAIN_S = 3
 WORTH_S = 10  # for each run of "Is my pool worth it?"
 # By the address of the form: the target, and how much of a dataset is loaded.
-FILLED = ("engine", "pool", "cluster", "database", "settings_profile", "tables", "table_size", "scale", "threads")
+FILLED = (
+    "engine",
+    "pool",
+    "cluster",
+    "database",
+    "settings_profile",
+    "external",
+    "tables",
+    "table_size",
+    "scale",
+    "threads",
+)
 
 
 @require_safe
@@ -122,7 +134,7 @@ def _once(request: HttpRequest, key: str | None, begin: once.Begin, within_s: in
     """The run that `begin` starts, or that the same request started so many seconds ago at the most."""
     run, replayed = once.start(key, request.user, None, begin, within_s)
     if replayed:
-        messages.info(request, f"This came twice: run {run.number} was started once.")
+        messages.info(request, f"Duplicate submission ignored: run {run.number} had already been started.")
     return run
 
 
@@ -131,8 +143,8 @@ def _submitted(form: RunForm, author: Any, named: dict[str, Any], run_id: UUID |
     chosen = form.cleaned_data
     options, repeat = chosen["options"], chosen["repeat"]
     named = {**named, "author": author, "run_id": run_id}
-    if chosen["route"] == Route.BOTH:
-        return submitting.submit_pair(chosen["pool"], options, user=chosen["user"], repeat=repeat, **named)[0]
+    if form.is_pair:
+        return submitting.submit_pair(form.target(), options, repeat=repeat, **named)[0]
     if repeat > 1:
         return submitting.submit_series(repeat, target=form.target(), options=options, **named)[0]
     return submitting.submit(target=form.target(), options=options, **named)
@@ -153,6 +165,8 @@ def _initial(request: HttpRequest) -> dict[str, Any]:
         pool = given.get("pool") or _first_live_pool()
         worth = {"route": Route.BOTH, "pool": pool, "connect": True, "repeat": ENOUGH_REPEATS, "duration": WORTH_S}
         return given | worth | {"name": "Is my pool worth it?"}
+    if "external" in given:
+        return {"route": Route.EXTERNAL} | given
     if "cluster" in given:
         return {"route": Route.DIRECT} | given
     return {"route": Route.POOLED, "pool": _first_live_pool()} | given
@@ -194,15 +208,22 @@ def _commands(form: RunForm) -> list[tuple[str, str]]:
     chosen = form.cleaned_data
     if "options" not in chosen or form.choice is None:
         return []
-    found = []
-    if chosen["route"] != Route.POOLED:  # one of a pair logs in as the pool's role: nothing but the pool differs
-        role = chosen["user"] or (chosen["pool"].login if chosen["route"] == Route.BOTH else "")
-        endpoint = endpoints.of_cluster(*form.choice)
-        found.append(("direct", replace(endpoint, user=role or endpoint.user), None))
-    if chosen["route"] != Route.DIRECT:
+    return [(way, _command(form, endpoint, pool)) for way, endpoint, pool in _ways(form, *form.choice)]
+
+
+def _ways(form: RunForm, cluster: Cluster | None, database: str) -> Iterator[tuple[str, Endpoint, Pool | None]]:
+    """Each way to the database that the form would load, the direct one of a pair as the same role as the other."""
+    chosen, route = form.cleaned_data, form.cleaned_data["route"]
+    external = chosen["external"] if route == Route.EXTERNAL else None
+    if cluster is not None and (route == Route.DIRECT or form.is_pair):
+        role = external.user if external else chosen["user"] or (chosen["pool"].login if route == Route.BOTH else "")
+        endpoint = endpoints.of_cluster(cluster, database)
+        yield "direct", replace(endpoint, user=role or endpoint.user), None
+    if external:
+        yield external.pooled_by or "external", external.endpoint, None
+    elif route != Route.DIRECT:
         endpoint = endpoints.for_panel(chosen["pool"])
-        found.append(("pooled", replace(endpoint, user=chosen["user"] or endpoint.user), chosen["pool"]))
-    return [(way, _command(form, endpoint, pool)) for way, endpoint, pool in found]
+        yield "pooled", replace(endpoint, user=chosen["user"] or endpoint.user), chosen["pool"]
 
 
 def _command(form: RunForm, endpoint: Endpoint, pool: Pool | None) -> str:
@@ -236,6 +257,7 @@ def _again(old: Run, author: Any, run_id: UUID | None) -> Run:
     """The run that does what the old one did."""
     direct = {"cluster": str(old.cluster_id), "database": old.database, "user": old.role}
     target = {"pool": str(old.pool_id), "user": old.role} if old.pool_id else direct
+    target = {"external": str(old.external_id)} if old.external_id else target
     again = {"options": old.options, "engine": old.engine, "name": old.name, "thresholds": old.thresholds}
     again |= {"place": Placement(old.wanted_generators, old.alongside), "tags": [tag.name for tag in old.tags.all()]}
     return submitting.submit(target=target, author=author, run_id=run_id, **again)

@@ -7,6 +7,9 @@ const NOT_KEPT = ["csrfmiddlewaretoken", "confirm", "page"];
 
 const route = () => new FormData(form).get("route");
 
+/** Whether the cluster is loaded directly too. */
+const isPair = () => route() === "both" || (route() === "external" && form.elements.and_direct.checked);
+
 /** Says how many runs start, a pair's both counted. */
 function submitLabel(each) {
   const runs = each * Math.max(1, Number(new FormData(form).get("repeat")) || 1);
@@ -17,7 +20,7 @@ function showRoute() {
   for (const part of form.querySelectorAll("[data-for]")) {
     part.hidden = !part.dataset.for.split(" ").includes(route());
   }
-  form.querySelector("[data-submit-label]").textContent = submitLabel(route() === "both" ? 2 : 1);
+  form.querySelector("[data-submit-label]").textContent = submitLabel(isPair() ? 2 : 1);
 }
 
 function keepDraft() {

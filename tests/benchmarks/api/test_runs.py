@@ -51,6 +51,7 @@ def test_a_run_reads_as_contracted(runner, run, cluster):
         "thresholds", "gate", "note", "tags", "is_baseline",
     }  # fmt: skip
     aim = {"cluster": str(cluster.pk), "database": "app", "pool": None, "label": "shop/app", "removed": ""}
+    aim |= {"external": None, "pooled_by": ""}
     assert read["target"] == aim
     assert read["summary"] == dict.fromkeys(FIGURES)
     assert (read["options"], read["status"], read["validity"]) == ({"clients": 2}, "succeeded", "")

@@ -22,7 +22,7 @@ def accepted(monkeypatch):
     """Runs are taken without a queue, and without a look at the server."""
     monkeypatch.setattr(submitting, "_require_queue", lambda: None)
     monkeypatch.setattr(dispatching, "dispatch", lambda run: True)
-    monkeypatch.setattr(rights, "refuse_reaching", lambda cluster, login: None)
+    monkeypatch.setattr(rights, "refuse_reaching", lambda target: None)
 
 
 def sent(client, method, address, body):

@@ -241,7 +241,7 @@ def test_a_form_that_is_sent_twice_starts_one_run(staff, accepted):
     first, second = staff.post(CREATE, filled_in), staff.post(CREATE, filled_in, follow=True)
     run = Run.objects.get()
     assert (first.status_code, first["Location"], len(accepted)) == (302, f"/runs/{run.pk}/", 1)
-    assert f"This came twice: run {run.number} was started once." in second.content.decode()
+    assert f"Duplicate submission ignored: run {run.number} had already been started." in second.content.decode()
     assert staff.post(CREATE, filled_in | {"clients": "11"}).status_code == 302
     assert staff.post(CREATE, filled_in | {"page": uuid4().hex}).status_code == 302
     assert len(accepted) == 3

@@ -49,7 +49,7 @@ def test_a_run_through_it_asks_for_a_role(inbound: Pool) -> None:
 def test_a_run_and_a_pair_log_in_as_the_role_that_is_named(inbound: Pool) -> None:
     run = execute(submitting.submit(target={"pool": str(inbound.pk), "user": "app"}, options=QUICK, author=None))
     assert (run.status, run.error, run.role, run.pooled) == (Status.SUCCEEDED, "", "app", True)
-    pair = submitting.submit_pair(inbound, QUICK, author=None, user="app")
+    pair = submitting.submit_pair({"pool": str(inbound.pk), "user": "app"}, QUICK, author=None)
     assert [(run.role, run.pooled) for run in pair] == [("app", False), ("app", True)]
     assert [execute(run).status for run in pair] == [Status.SUCCEEDED] * 2
 

@@ -37,7 +37,7 @@ pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 
 
 def test_direct_and_pooled_run_one_after_the_other_as_one_role(worker: TestWorker, pool: Pool) -> None:
-    direct, pooled = submitting.submit_pair(pool, QUICK, author=None)
+    direct, pooled = submitting.submit_pair({"pool": str(pool.pk)}, QUICK, author=None)
     assert (direct.group, direct.role, direct.pooled, pooled.pooled) == (pooled.group, "app", False, True)
     direct, pooled = wait_for(direct, ended), wait_for(pooled, ended)
     assert (direct.status, pooled.status) == (Status.SUCCEEDED, Status.SUCCEEDED)
@@ -48,7 +48,9 @@ def test_direct_and_pooled_run_one_after_the_other_as_one_role(worker: TestWorke
 
 
 def test_pairs_that_are_repeated_take_turns_and_never_overlap(worker: TestWorker, pool: Pool) -> None:
-    runs = [wait_for(run, ended) for run in submitting.submit_pair(pool, QUICK, author=None, repeat=2)]
+    runs = [
+        wait_for(run, ended) for run in submitting.submit_pair({"pool": str(pool.pk)}, QUICK, author=None, repeat=2)
+    ]
     assert [run.way for run in runs] == ["direct", "pooled", "pooled", "direct"]
     assert [run.status for run in runs] == [Status.SUCCEEDED] * 4
     assert all(one.finished_at <= two.started_at for one, two in itertools.pairwise(runs))

@@ -1,0 +1,94 @@
+"""External endpoints: poolers and servers that the panel loads without configuring them."""
+
+import uuid
+
+from django.db import models
+
+from panel import crypto
+from pools import certificates
+from pools.endpoints import Endpoint
+from pools.models import Cluster, Pooler, PoolerKind, SslMode
+
+
+class ExternalEndpoint(models.Model):
+    """Where a load logs in, given as a URI: somebody's pooler (RDS Proxy, Odyssey, pgcat, a PgBouncer) or server.
+
+    It counts in no budget. `cluster` is the registered one that it leads to, and `cluster_database` what the database
+    is called there; without it, nothing is asked of the server behind the endpoint. The console is a PgBouncer's, or
+    one that speaks as it does.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = models.CharField(max_length=100, unique=True)
+    pooled_by = models.CharField(max_length=60, default="", blank=True)
+    host = models.CharField(max_length=255)
+    port = models.PositiveIntegerField(default=5432)
+    database = models.CharField(max_length=63)
+    user = models.CharField(max_length=63)
+    sslmode = models.CharField(max_length=12, choices=SslMode.choices, default=SslMode.PREFER)
+    sslrootcert = models.TextField(default="", blank=True)
+    cluster = models.ForeignKey(
+        Cluster, null=True, blank=True, on_delete=models.SET_NULL, related_name="external_endpoints"
+    )
+    cluster_database = models.CharField(max_length=63, default="", blank=True)
+    console_user = models.CharField(max_length=63, default="", blank=True)
+    sealed_password = models.TextField(default="", editable=False)
+    sealed_console_password = models.TextField(default="", editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def secret_owner(self, user: str) -> str:
+        """What a stored password is bound to: this login at this address."""
+        return f"external:{self.pk}:{user}@{self.host}:{self.port}"
+
+    @property
+    def password(self) -> str:
+        """The load's password in clear; empty where none was given."""
+        return crypto.unseal(self.sealed_password, self.secret_owner(self.user))
+
+    @password.setter
+    def password(self, password: str) -> None:
+        self.sealed_password = crypto.seal(password, self.secret_owner(self.user)) if password else ""
+
+    @property
+    def console_password(self) -> str:
+        """The console's password in clear; empty where none was given."""
+        return crypto.unseal(self.sealed_console_password, self.secret_owner(f"console {self.console_user}"))
+
+    @console_password.setter
+    def console_password(self, password: str) -> None:
+        owner = self.secret_owner(f"console {self.console_user}")
+        self.sealed_console_password = crypto.seal(password, owner) if password else ""
+
+    @property
+    def label(self) -> str:
+        """Its name, and by whom it is pooled."""
+        return f"{self.name} ({self.pooled_by})" if self.pooled_by else self.name
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where the load logs in, with the password."""
+        return Endpoint(
+            host=self.host,
+            port=self.port,
+            database=self.database,
+            user=self.user,
+            password=self.password or None,
+            sslmode=self.sslmode,
+            sslrootcert=certificates.path_of(self.sslrootcert) if self.sslrootcert else "",
+        )
+
+    @property
+    def console(self) -> Pooler | None:
+        """Its console as that of a pooler, of which no row exists: fit for looks only; None where it has no login."""
+        if not self.console_user:
+            return None
+        values = {"name": self.name, "host": self.host, "port": self.port, "admin_user": self.console_user}
+        pooler = Pooler(pk=self.pk, kind=PoolerKind.PGBOUNCER, **values)
+        pooler.admin_password = self.console_password
+        return pooler

@@ -1,0 +1,65 @@
+"""The pages of external endpoints."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from benchmarks.errors import InvalidTarget
+from benchmarks.forms.external import ExternalEndpointForm
+from benchmarks.models import ExternalEndpoint
+from benchmarks.servers import external
+from pools.views.access import staff_only
+
+ENDPOINTS_A_PAGE = 50
+
+
+@require_safe
+def external_list(request: HttpRequest) -> HttpResponse:
+    """All that may be loaded without being configured here."""
+    endpoints = Paginator(ExternalEndpoint.objects.select_related("cluster"), ENDPOINTS_A_PAGE)
+    return render(request, "benchmarks/external_list.html", {"page": endpoints.get_page(request.GET.get("page"))})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@staff_only
+def external_create(request: HttpRequest) -> HttpResponse:
+    """The form of a new one."""
+    return _form(request, ExternalEndpoint(), {})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@staff_only
+def external_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The form of one that there is."""
+    endpoint = get_object_or_404(ExternalEndpoint, pk=pk)
+    return _form(request, endpoint, ExternalEndpointForm.initial_of(endpoint))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@staff_only
+def external_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Ask, then forget it; its runs stay."""
+    endpoint = get_object_or_404(ExternalEndpoint, pk=pk)
+    if request.method != "POST":
+        return render(request, "benchmarks/external_delete.html", {"endpoint": endpoint, "runs": endpoint.runs.count()})
+    endpoint.delete()
+    messages.success(request, f"The external endpoint {endpoint} is forgotten; its runs stay.")
+    return redirect("external-list")
+
+
+def _form(request: HttpRequest, endpoint: ExternalEndpoint, initial: dict[str, object]) -> HttpResponse:
+    form = ExternalEndpointForm(request.POST or None, initial=initial)
+    if request.method == "POST" and form.is_valid():
+        try:
+            saved = external.save(endpoint, **form.cleaned_data)
+        except InvalidTarget as error:
+            form.take(error.errors)
+        else:
+            messages.success(request, f"{saved} answered to a login as {saved.user}.")
+            return redirect("external-list")
+    context = {"form": form, "endpoint": None if endpoint._state.adding else endpoint}
+    return render(request, "benchmarks/external_form.html", context, status=422 if form.errors else 200)
