@@ -64,6 +64,10 @@ class Idlers:
         self.connections.append(connection)
         read_catalogue(connection)
 
+    def percent(self) -> float:
+        """How many of them are open, in percent."""
+        return 100 * len(self.connections) / self.count
+
     def closed_by_others(self) -> int:
         """How many the server or the pooler has ended: nothing else makes an idle session readable for good."""
         return sum(_is_gone(connection) for connection in self.connections)
@@ -111,12 +115,13 @@ def _endpoint(held: Held) -> Endpoint:
 def _open(held: Held, idlers: Idlers) -> None:
     held.tell(f"opening {idlers.count:,} idle connections, each of which reads the catalogue")
     began = time.monotonic()
-    carry_out(held, idlers.open_all, idlers.stop)
+    carry_out(held, idlers.open_all, idlers.stop, idlers.percent)
     seconds = round(time.monotonic() - began, 3)
     held.tell(f"{idlers.count:,} idle connections are open after {seconds:,.1f} s")
     direct = not held.run.went_through_pool or held.run.options.get("idle_at") == CLUSTER
     # through a pool they have no session of their own on the server, so none of its memory
     memory = of_idle(held, idlers.name, idlers.count) if direct else {"memory": "pooled"}
+    held.recorder.state(progress_percent=None)
     held.note("idle", {"connections": idlers.count, "opened_in_s": seconds, **memory})
 
 

@@ -225,7 +225,7 @@ class Run(models.Model):
     attempt = models.PositiveIntegerField(default=0)
     lease_until = models.DateTimeField(null=True)
     cancel_requested_at = models.DateTimeField(null=True)
-    progress_percent = models.FloatField(null=True)  # of a dataset being prepared
+    progress_percent = models.FloatField(null=True)  # of a dataset being made, or of idle connections
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
     load_began_at = models.DateTimeField(null=True)  # where t = 0 lies

@@ -105,7 +105,7 @@ def _check(external: ExternalEndpoint) -> None:
     try:
         postgres.connect_endpoint(external.endpoint).close()
     except ClusterUnreachable as error:
-        raise InvalidTarget({"uri": [str(error)]}) from None
+        raise InvalidTarget({"uri": [error.told(to_admin=True)]}) from None
     if console := external.console:
         try:
             KINDS[console.kind].sample(console)

@@ -173,7 +173,7 @@ const handlers = {
     log.add(line);
   },
   state(state) {
-    const bar = document.querySelector("#prepare-progress");
+    const bar = document.querySelector("#run-progress");
     if (bar && state.progress_percent !== null) {
       bar.value = state.progress_percent;
       document.querySelector("[data-progress-text]").textContent = Math.round(state.progress_percent);

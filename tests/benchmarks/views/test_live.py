@@ -126,8 +126,18 @@ def test_runs_of_one_group_are_called_what_they_are(staff, count, called):
 def test_a_dataset_being_prepared_has_a_progress_bar_and_no_charts(staff):
     run = a_run(purpose=Purpose.PREPARE, status=Status.RUNNING, progress_percent=37.5, options={"scale": 10})
     text = page(staff, run)
-    assert '<progress class="run-progress" id="prepare-progress" max="100" value="37.5">' in text
+    assert '<progress class="run-progress" id="run-progress" max="100" value="37.5">' in text
     assert "data-charts" not in text
+
+
+def test_idle_connections_being_opened_have_a_progress_bar_until_they_are(staff):
+    options = {"clients": 2, "duration": 5, "idle_connections": 1000}
+    run = a_run(status=Status.STARTING, progress_percent=37.5, options=options)
+    text = page(staff, run)
+    assert "Opening 1,000 idle connections" in text
+    assert '<progress class="run-progress" id="run-progress" max="100" value="37.5">' in text
+    run.write(conditions={"idle": {"connections": 1000, "opened_in_s": 9.5, "memory": "pooled"}}, progress_percent=None)
+    assert "run-progress" not in page(staff, run)
 
 
 def test_htmx_gets_the_parts_that_follow_the_state_only(staff):

@@ -1,13 +1,16 @@
 """Idle connections beside a load: there through all of it, gone after it, counted and weighed."""
 
-from types import SimpleNamespace
+import time
 
 import pytest
 
+from benchmarks.conditions import idle
 from benchmarks.errors import InvalidOptions
 from benchmarks.models import Run, SettingsProfile, Status
 from benchmarks.running import cancelling, runner
+from benchmarks.running.recording import Recorder
 from benchmarks.servers import room
+from benchmarks.servers.targets import Target
 from panel.quickstart.servers import PostgresServer
 from tests.live.benchmarks.conftest import execute, has_samples, wait_for
 
@@ -37,6 +40,18 @@ def test_they_stand_through_the_load_and_are_closed_after_it(submit, worker, ses
     assert idle["memory_bytes"] == 20 * idle["memory_bytes_each"]
 
 
+def test_watchers_are_told_how_many_are_open(submit, in_this_process, monkeypatch):
+    told, tell = [], Recorder.progress
+    monkeypatch.setattr(Recorder, "progress", lambda self, percent: (told.append(percent), tell(self, percent)))
+    monkeypatch.setattr(idle, "read_catalogue", lambda connection: time.sleep(0.4))
+    run = execute(submit(idle_connections=40))
+    assert run.status == Status.SUCCEEDED, run.error
+    assert len(told) >= 2
+    assert told == sorted(told)
+    assert 0 < told[-1] <= 100
+    assert run.progress_percent is None
+
+
 def test_through_a_pool_they_are_the_poolers(pool, submit, in_this_process, sessions):
     done = execute(submit(pool, idle_connections=20))
     assert done.status == Status.SUCCEEDED, done.error
@@ -60,7 +75,7 @@ def test_more_than_the_server_takes_are_refused_before_they_take_all_it_has(subm
 
 def test_those_that_the_runs_own_settings_profile_makes_room_for_are_not_refused(cluster):
     SettingsProfile.objects.create(name="many", values={"max_connections": "1200"})
-    target = SimpleNamespace(cluster=cluster, pool=None)
+    target = Target(cluster, "app")
     with pytest.raises(InvalidOptions, match="200 connections are more than the 97"):
         room.guard(target, "pgbench", {"idle_connections": 200})
     room.guard(target, "pgbench", {"idle_connections": 1000, "settings_profile": "many"})
