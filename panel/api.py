@@ -9,12 +9,15 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
 from django.views import defaults
 from rest_framework.pagination import PageNumberPagination
+from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from benchmarks.errors import BenchmarksError
+from panel.accounts.models import Scope
+from panel.accounts.permissions import holds
 from panel.crypto import SealBroken
-from pools.errors import PoolsError
+from pools.errors import ClusterUnreachable, PoolsError
 
 DATABASE_AWAY = (OperationalError, InterfaceError)
 RETRY_AFTER_S = 5
@@ -31,16 +34,18 @@ class Pages(PageNumberPagination):
     max_page_size = 200
 
 
-def answer_of(error: PoolsError | BenchmarksError) -> dict[str, Any]:
+def answer_of(error: PoolsError | BenchmarksError, *, to_admin: bool = False) -> dict[str, Any]:
     """The body of a domain error: its field errors where it has them, else `{detail}`."""
     errors: dict[str, Any] = getattr(error, "errors", {})
+    if isinstance(error, ClusterUnreachable):
+        return {"detail": error.told(to_admin=to_admin)}
     return errors or {"detail": str(error)}
 
 
 def handle_exception(error: Exception, context: dict[str, Any]) -> Response | None:
     """Domain errors answer with their own status and message; the rest as DRF does."""
     if isinstance(error, PoolsError | BenchmarksError):
-        return Response(answer_of(error), status=error.status)
+        return Response(answer_of(error, to_admin=_is_admin(context.get("request"))), status=error.status)
     if isinstance(error, SealBroken):
         logger.error("a stored secret can't be opened: %s", error)
         return Response({"detail": str(error)}, status=503)
@@ -49,6 +54,10 @@ def handle_exception(error: Exception, context: dict[str, Any]) -> Response | No
         connection.close_if_unusable_or_obsolete()
         return Response(OUTAGE, status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
     return exception_handler(error, context)
+
+
+def _is_admin(request: Request | None) -> bool:
+    return request is not None and holds(request.user, request.auth, Scope.ADMIN)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

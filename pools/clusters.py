@@ -14,7 +14,7 @@ from panel import addresses
 from pools import apply_requests, certificates, names
 from pools.errors import ClusterUnreachable, IllegalTransition, InvalidValues
 from pools.models import Cluster, ClusterState, ClusterStatus, Pool, SslMode
-from pools.servers import checking
+from pools.servers import checking, postgres
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ def register(
     InvalidCluster.refuse(_problems(cluster, values.get("admin_password") or ""))
     cluster.admin_password = values.get("admin_password") or ""
     found = checking.inspect(cluster)
-    _refuse_unreachable(found, must_log_in)
+    _refuse_unreachable(cluster, found, must_log_in)
     with transaction.atomic():
         InvalidCluster.refuse(_name_taken(cluster))
         cluster.save(force_insert=True)
@@ -90,7 +90,7 @@ def change(
     if password:
         wished.admin_password = password
     found = checking.inspect(wished)
-    _refuse_unreachable(found, must_log_in)
+    _refuse_unreachable(wished, found, must_log_in)
     with _one_of_its_name(wished), transaction.atomic():
         written = {name: getattr(wished, name) for name in (*FIELDS, "sealed_admin_password")}
         cluster.edit(expected_version, **written)
@@ -100,8 +100,9 @@ def change(
     return cluster, status
 
 
-def _refuse_unreachable(found: dict[str, Any], must_log_in: bool) -> None:
+def _refuse_unreachable(cluster: Cluster, found: dict[str, Any], must_log_in: bool) -> None:
     if must_log_in and found["state"] == ClusterState.UNREACHABLE:
+        postgres.connect(cluster, at=(cluster.host, cluster.port)).close()  # says more than may be recorded
         raise ClusterUnreachable(found["error"])
 
 

@@ -1,10 +1,13 @@
 """Says precisely why a login failed, from the text that libpq and the server gave."""
 
+import logging
 import re
 from dataclasses import dataclass
 from enum import StrEnum, auto
 
 from pools.endpoints import Endpoint
+
+logger = logging.getLogger(__name__)
 
 
 class Cause(StrEnum):
@@ -204,12 +207,23 @@ RULES = (
 )
 
 
+UNLISTED = (
+    "login to {address} failed for an unusual reason: the log has what was answered, and an admin who saves its login "
+    "is shown it"
+)
+
+
 def explain(text: str, endpoint: Endpoint, timeout_s: int) -> tuple[Cause, str]:
-    """The cause and a sentence with the remedy; unknown text is passed on whole, but never the password."""
+    """The cause and a sentence with the remedy.
+
+    Text that no rule knows is not passed on: whatever answers at an address could speak to every reader of the panel
+    through it. It goes to the log, without the password, and to admins (`ClusterUnreachable.told`).
+    """
     for rule in RULES:
         if found := rule.sign.search(text):
             return rule.cause, rule.sentence.format(**_words(found, endpoint, timeout_s))
-    return Cause.OTHER, f"login to {endpoint.address} failed: {plain(text, endpoint)}"
+    logger.warning("login to %s failed: %s", endpoint.address, plain(text, endpoint))
+    return Cause.OTHER, UNLISTED.format(address=endpoint.address)
 
 
 def _words(found: re.Match[str], endpoint: Endpoint, timeout_s: int) -> dict[str, object]:

@@ -29,7 +29,9 @@ def attempt(form: Typed, verb: Callable[[], Saved], standing: Model | None = Non
     except InvalidValues as error:
         form.take(error.errors)
         return Attempt()
-    except (ClusterUnreachable, PoolerUnreachable) as error:
+    except ClusterUnreachable as error:  # the forms are for staff
+        return Attempt(context={"unreachable": error.told(to_admin=True)})
+    except PoolerUnreachable as error:
         return Attempt(context={"unreachable": str(error)})
     except IllegalTransition as error:
         form.add_error(None, str(error))

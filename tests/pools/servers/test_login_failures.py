@@ -3,7 +3,8 @@
 import pytest
 
 from pools.endpoints import Endpoint
-from pools.servers.login_failures import Cause, explain
+from pools.errors import ClusterUnreachable
+from pools.servers.login_failures import Cause, explain, plain
 
 APP = Endpoint("db.example", 5432, "shop", "app", "s3cret", "require")
 
@@ -63,12 +64,23 @@ APP = Endpoint("db.example", 5432, "shop", "app", "s3cret", "require")
         (
             "connection failed: FATAL:  etwas\n  anderes mit s3cret",
             Cause.OTHER,
-            "login to db.example:5432 failed: connection failed: FATAL: etwas anderes mit ••••",
+            "login to db.example:5432 failed for an unusual reason: the log has what was answered, and an admin who "
+            "saves its login is shown it",
         ),
     ],
 )
 def test_texts(text: str, cause: Cause, message: str) -> None:
     assert explain(text, APP, 5) == (cause, message)
+
+
+def test_words_that_no_rule_knows_go_to_the_log_and_to_admins(caplog: pytest.LogCaptureFixture) -> None:
+    said = "connection failed: FATAL:  etwas\n  anderes mit s3cret"
+    cause, message = explain(said, APP, 5)
+    assert "etwas anderes mit ••••" in caplog.text
+    assert "s3cret" not in caplog.text
+    error = ClusterUnreachable(message, cause, plain(said, APP))
+    assert "etwas" not in error.told(to_admin=False)
+    assert error.told(to_admin=True).endswith("(it said: connection failed: FATAL: etwas anderes mit ••••)")
 
 
 def test_braces_in_names_are_left_alone() -> None:
