@@ -35,7 +35,8 @@ class Command:
     """A program to start: its words, its whole environment (neither holds a password), and the files it reads.
 
     `files` are names in the run's private home and their texts; they are written there before it starts. A `confined`
-    one has a script of a user among them: it runs in a sandbox, where it reaches the network and these `sockets`.
+    one has a script of a user among them: it runs in a sandbox, where it reaches the network, these `sockets`, and
+    these files and folders that it `reads`. Where a program of the panel's starts it, its words begin at `confined_at`.
     `shown` are the words that people are shown, where they differ.
     """
 
@@ -43,7 +44,9 @@ class Command:
     env: dict[str, str]
     files: dict[str, str] = field(default_factory=dict)
     confined: bool = False
+    confined_at: int = 0
     sockets: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
     shown: list[str] | None = None
 
 

@@ -36,17 +36,17 @@ def confine(command: Command, home: Path) -> Command:
     """The command in a sandbox where it must be, its `shown` words without it; raises `NoSandbox`."""
     if not command.confined:
         return command
-    program = command.argv[0]
-    way = way_for(program)
-    words = way.words(needs_of(program, command.sockets), home)
-    return replace(command, argv=[*words, *command.argv], shown=command.argv)
+    starter, confined = command.argv[: command.confined_at], command.argv[command.confined_at :]
+    way = way_for(confined[0], command.reads)
+    words = way.words(needs_of(confined[0], command.sockets, command.reads), home)
+    return replace(command, argv=[*starter, *words, *confined], shown=command.argv)
 
 
 @cache
-def way_for(program: str) -> ModuleType:
+def way_for(program: str, reads: tuple[str, ...] = ()) -> ModuleType:
     """The first way in which this program starts and a shell does not; raises `NoSandbox`."""
     try:
-        needs = needs_of(program)
+        needs = needs_of(program, reads=reads)
     except NotConfinable as error:
         raise NoSandbox(f"a script of your own needs a sandbox, and {error}") from error
     refusals = []

@@ -6,7 +6,7 @@ It needs user namespaces, which Debian's kernel allows and most containers forbi
 import shutil
 from pathlib import Path
 
-from benchmarks.sandbox.needs import Needs, NotConfinable
+from benchmarks.sandbox.needs import PROC, Needs, NotConfinable
 
 NAME = "bubblewrap"
 
@@ -18,10 +18,12 @@ def words(needs: Needs, home: Path) -> list[str]:
     """
     if not (bwrap := shutil.which("bwrap")):
         raise NotConfinable("is not installed")
-    seen = (needs.program, needs.loader, *needs.readable)
+    seen = [path for path in (needs.program, needs.loader, *needs.readable) if path != PROC]
+    own = ("--proc", PROC) if PROC in needs.readable else ()
     return [
         bwrap,
         *("--unshare-all", "--share-net", "--die-with-parent", "--cap-drop", "ALL"),
+        *own,
         *("--dev", "/dev", "--tmpfs", "/tmp"),  # noqa: S108  # a new one, of this sandbox alone
         *(word for path in seen for word in ("--ro-bind", path, path)),
         *(word for path in needs.sockets for word in ("--ro-bind-try", path, path)),

@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 from benchmarks.processes.load_account import drops_root, is_reachable
-from benchmarks.sandbox.needs import Needs, NotConfinable
+from benchmarks.sandbox.needs import PROC, Needs, NotConfinable
 
 NAME = "Landlock"
 LAUNCHER = Path(__file__).with_name("landlocked.py")
-DEVICES = ("/dev/null", "/dev/urandom")
+DEVICES = ("/dev/null", "/dev/urandom", "/dev/random")  # without the last one Java makes its random bytes for seconds
 
 
 def words(needs: Needs, home: Path) -> list[str]:
@@ -23,7 +23,7 @@ def words(needs: Needs, home: Path) -> list[str]:
     """
     rules = {
         "execute": [needs.program, needs.loader],
-        "read": [*needs.readable, *DEVICES],
+        "read": [*(path for path in needs.readable if path != PROC), *DEVICES],
         "write": [str(home), DEVICES[0]],
     }
     return [_python(), "-I", "-S", "-c", LAUNCHER.read_text(encoding="utf-8"), json.dumps(rules)]

@@ -19,6 +19,7 @@ SYSTEM_FILES = (
     "/usr/lib/ssl",
     "/usr/share/ca-certificates",
 )
+PROC = "/proc"  # among what is read: that of the sandbox itself, where it has one, and never the host's
 ASKED_S = 10.0
 _LOADED = re.compile(r"(?:=> )?(?P<path>/\S+) \(0x[0-9a-f]+\)")
 _LOADER = re.compile(r"ld(?:-linux|64|-musl)?[^/]*\.so(?:\.[0-9]+)?")
@@ -38,10 +39,13 @@ class Needs:
     sockets: tuple[str, ...] = ()
 
 
-def needs_of(program: str, sockets: tuple[str, ...] = ()) -> Needs:
-    """What the program needs to run and to connect to these Unix sockets; raises `NotConfinable`."""
+def needs_of(program: str, sockets: tuple[str, ...] = (), reads: tuple[str, ...] = ()) -> Needs:
+    """What the program needs to run, to connect to these Unix sockets and to read these files and folders.
+
+    Raises `NotConfinable`.
+    """
     loader, folders = _libraries(program)
-    there = tuple(path for path in SYSTEM_FILES if Path(path).exists())
+    there = tuple(path for path in (*SYSTEM_FILES, *reads) if Path(path).exists())
     return Needs(program, loader, (*folders, *there), sockets)
 
 

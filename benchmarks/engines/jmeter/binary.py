@@ -31,8 +31,20 @@ def find() -> Program:
 
 
 def java() -> str:
-    """The Java that runs it."""
-    return on_path("java", "install the Debian package default-jre-headless")
+    """The Java that runs it, by its own path: a sandbox holds none of the links that lead there."""
+    return str(Path(on_path("java", "install the Debian package default-jre-headless")).resolve())
+
+
+def java_files() -> tuple[str, ...]:
+    """What this Java reads: its own folder, that of its settings, which Debian keeps in /etc, and its own /proc."""
+    home = Path(java()).parent.parent
+    settings_folders = {str(path.resolve().parent) for path in (home / "lib").glob("*/*.cfg")}
+    conf = {str(path.resolve().parent) for path in (home / "conf").rglob("*") if path.is_file()}
+    return (
+        str(home),
+        "/proc",
+        *sorted(folder for folder in settings_folders | conf if not folder.startswith(f"{home}/")),
+    )
 
 
 def _home() -> Path:

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 from benchmarks.engines.contract import Command
 from benchmarks.engines.environments import CONNECT_TIMEOUT_S, of_python
 from benchmarks.engines.intervals import LOG
-from benchmarks.engines.jmeter.binary import DRIVER, JAR, java
+from benchmarks.engines.jmeter.binary import DRIVER, JAR, java, java_files
 from benchmarks.engines.jmeter.options import LOAD, plan_to_start
 from pools.endpoints import Endpoint
 
@@ -44,7 +44,7 @@ def build_command(
     application_name: str,
     version: tuple[int, int],
 ) -> Command:
-    """What starts the follower, and by it JMeter, in the run's private home; the plan is checked once more.
+    """What starts the follower, and by it JMeter in a sandbox, in the private home; the plan is checked once more.
 
     Raises `Refused` where the plan was changed into one that may not be run.
     """
@@ -53,8 +53,9 @@ def build_command(
     requests_only = ["--requests"] if plan.sums_up else []
     follower = [sys.executable, "-m", "benchmarks.loads.jmeter", *log, *requests_only, "--"]
     argv = [*follower, *_java(options, binary, home), *_words(options)]
-    properties = _properties(endpoint, application_name)
-    return Command(argv, of_python(home), {PLAN: plan.text, PROPERTIES: properties})
+    files = {PLAN: plan.text, PROPERTIES: _properties(endpoint, application_name)}
+    reads = (binary, str(DEBIANS_DRIVER), *java_files())
+    return Command(argv, of_python(home), files, confined=True, confined_at=len(follower), reads=reads)
 
 
 def preview(options: dict[str, Any], endpoint: Endpoint, *, purpose: str = LOAD, binary: str = "jmeter") -> str:

@@ -128,7 +128,8 @@ def test_the_password_stands_in_a_file_of_the_private_home_alone() -> None:
     command = built()
     assert command.argv[1:5] == ["-m", "benchmarks.loads.jmeter", "--log=requests.log", "--"]
     java = command.argv[5:]
-    assert java[:2] == ["/usr/bin/java", "-Xmx512m"]
+    assert java[:2] == [str(Path("/usr/bin/java").resolve()), "-Xmx512m"]
+    assert (command.confined, command.confined_at) == (True, 5)
     assert {"-Djmeter.home=/opt/jmeter", "-Djdk.net.hosts.file=/run/home/hosts", "-Jclients=3", "-Jduration=5"} <= set(
         java
     )

@@ -8,17 +8,20 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 from pytest_django import Settings
 
+from benchmarks import sandbox
 from benchmarks.errors import Refused
 from benchmarks.generators import heartbeats
 from benchmarks.models import LatencyHistogram, Run, Status, Validity
 from benchmarks.submission import submitting
 from panel.quickstart.servers import PostgresServer
 from pools.models import Cluster, Pool
+from tests.benchmarks.sandbox.ways import WAYS
 from tests.live.benchmarks.conftest import execute, homes_of
 from tests.live.conftest import APP_PASSWORD, APP_ROLE
 
@@ -71,9 +74,15 @@ def test_a_jdbc_plan_has_samples_a_summary_and_a_histogram(start: Start) -> None
     assert not any(APP_PASSWORD in word for word in run.command)
     assert APP_PASSWORD not in run.output.stdout
     assert homes_of(run) == []
+    assert "/proc" not in " ".join(run.command)  # people are shown the words without the sandbox
 
 
-def test_a_jdbc_plan_goes_through_the_pool(start: Start, pool: Pool) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_a_jdbc_plan_goes_through_the_pool_from_each_sandbox(
+    start: Start, pool: Pool, way: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sandbox, "WAYS", (way,))
+    sandbox.way_for.cache_clear()
     run = start(pool=pool, plan="jdbc.jmx", clients=3, duration=5)
     assert (run.status, run.summary["failed"]) == (Status.SUCCEEDED, 0)
     looks = list(run.pool_samples.order_by("seq"))
