@@ -8,9 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pools.poolers.pgbouncer.verifiers import KEEPS_KEYS
-
-DEAR_MS = 1.0  # of processor time a login: a password was hashed, not only compared
+from pools.advice import login_cost as logins
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ def of_run(
     if not options.get("connect") or not tps:
         return None
     parts = list(_parts(float(tps), summary, meanwhile, cores, pooler))
-    return LoginCost(float(tps), parts, list(_remedies({part.label: part.ms for part in parts}, pooler, version)))
+    return LoginCost(float(tps), parts, list(logins.remedies({part.label: part.ms for part in parts}, pooler, version)))
 
 
 def _parts(
@@ -64,19 +62,3 @@ def _parts(
     if meanwhile.get("server_here") and meanwhile.get("host_cpu_percent") is not None:
         rest = meanwhile["host_cpu_percent"] * cores - (client or 0.0) - (pooled or 0.0)
         yield Part("Server", each(max(0.0, rest)), "processor of all else here: a fork, a login, the transaction")
-
-
-def _remedies(spent_ms: Mapping[str, float], pooler: str, version: tuple[int, ...]) -> Iterator[str]:
-    yield "Keep connections, by a pool in the application: no login at all. It costs the memory of idle sessions."
-    if not pooler:
-        yield "Log in to a pooler: it spares the server the fork, at the cost of a process to look after."
-    if spent_ms.get("Pooler", 0.0) > DEAR_MS and version and version < KEEPS_KEYS:
-        yield (
-            "This PgBouncer hashes the password at every login: apply the pool once more, so that it gets the server's "
-            "verifier, or use 1.25 or later, which keeps what it made. Its revision says why a password stays in clear."
-        )
-    if spent_ms.get("Client", 0.0) > DEAR_MS:
-        yield (
-            "Lower scram_iterations (PostgreSQL 16 and later) and set the password anew: the client hashes less, and a "
-            "stolen verifier is easier to guess from."
-        )

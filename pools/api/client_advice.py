@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from pools.advice import client_advice, mode_linter
+from pools.advice import client_advice, login_cost, mode_linter
 from pools.advice.mode_habits import Finding
 from pools.models import Mode, Pool
 
@@ -54,8 +54,36 @@ class ClientsSerializer(serializers.Serializer[dict[str, Any]]):
     clients = AdviceSerializer(many=True)
 
 
+class LoginSerializer(serializers.Serializer[login_cost.Login]):
+    """One way to log in, in milliseconds."""
+
+    way = serializers.CharField()
+    total_ms = serializers.FloatField(help_text="The median of some logins, on the clock")
+    client_cpu_ms = serializers.FloatField(help_text="Processor time of the panel's own process")
+    pooler_cpu_ms = serializers.FloatField(allow_null=True, help_text="Null where its process can't be seen here")
+    tls_ms = serializers.FloatField(allow_null=True, help_text="A handshake by itself; null without TLS")
+    rest_ms = serializers.FloatField(help_text="The server and the network")
+
+
+class LoginsSerializer(serializers.Serializer[dict[str, Any]]):
+    """What a login costs now."""
+
+    client_auth = serializers.CharField(allow_blank=True, help_text="How the pooler proves clients, by its live files")
+    logins = LoginSerializer(many=True)
+    remedies = serializers.ListField(child=serializers.CharField())
+
+
 class ModeAdvice(GenericViewSet[Pool]):
-    """Actions of a pool on its mode."""
+    """Actions of a pool on its mode and its clients' logins."""
+
+    @extend_schema(request=None, responses=LoginsSerializer, filters=False)
+    @action(detail=True, methods=["post"])
+    def logins(self, request: Request, pk: str) -> Response:
+        """Log in some times through the pool and to its cluster, and tell where the time went."""
+        pool = self.get_object()
+        found = login_cost.measure(pool)
+        told = {"client_auth": login_cost.client_auth_note(pool), "remedies": login_cost.remedies_of(pool, found[0])}
+        return Response(LoginsSerializer({"logins": found, **told}).data)
 
     @extend_schema(parameters=[MODE], responses=ModeReportSerializer, filters=False)
     @action(detail=True, url_path="mode-check")

@@ -42,7 +42,7 @@ class PoolViewSet(ConsoleVerbs, ModeAdvice, ModelViewSet[Pool]):
     serializer_class = PoolSerializer
     lookup_value_converter = "uuid"
     write_scope = "apply"
-    action_scopes = {"mode_check": "apply"}
+    action_scopes = {"mode_check": "apply", "logins": "run"}
     filterset_fields = ["name", "pooler", "cluster", "database", "user", "mode", "state"]
     search_fields = ["name", "database", "user", "pooler__name", "cluster__name"]
     ordering_fields = ["name", "size", "state", "created_at", "updated_at"]

@@ -205,7 +205,7 @@ class Kind(Protocol):
     def compare_program(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
         """What is not live as these files have it beside the pools, in words. Raises `PoolerUnreachable`."""
 
-    def told_of_logins(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
+    def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
         """How clients are proved and about what that costs it, in a sentence; `notes`: role → why it is dear."""
 
     def complaint(self, pooler: Pooler, texts: Mapping[str, str]) -> str:

@@ -1,6 +1,5 @@
 """The pages of pools."""
 
-import re
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -16,11 +15,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from panel.accounts.permissions import person
 from pools import apply, apply_requests, budget, connection_box, modes, pool_changes, settings_page
+from pools.advice import login_cost
 from pools.connection_box import Shown
 from pools.forms import FURTHER, PoolForm, edited_pool
 from pools.models import Cluster, NodeRole, Pool, Pooler, PoolState
 from pools.poolers import KINDS
-from pools.revisions import folders
 from pools.servers import checking, places
 from pools.views import mode_check
 from pools.views.access import staff_only
@@ -32,7 +31,6 @@ from pools.views.sql_rights import attempt_with_sql
 
 PAGE_SIZE = 50
 RUNS_SHOWN = 6
-NOTE = re.compile(r"each login of (\S+) costs PgBouncer .*, which stays in clear: (.+)")
 
 
 @require_safe
@@ -78,22 +76,12 @@ def _detail(request: HttpRequest, pool: Pool, shown: Shown) -> HttpResponse:
         "live": apply.live_files(pool.pooler),
         "runs": pool.runs.filter(parent=None).select_related("cluster")[:RUNS_SHOWN],
         "further": settings_page.pool_rows(pool),
-        "logins": _told_of_logins(pool),
+        "logins": login_cost.client_auth_note(pool),
         **pool_state(pool),
         **condition_context(pool),
         **live_part(pool),
     }
     return render(request, "pools/pool_detail.html", context)
-
-
-def _told_of_logins(pool: Pool) -> str:
-    """What a login through the pool costs its pooler, by the files that are live."""
-    last = folders.last_applied(pool.pooler)
-    if last is None:
-        return ""
-    noted = (NOTE.match(str(step.get("detail", ""))) for step in last.steps)
-    notes = {found[1]: found[2] for found in noted if found}
-    return KINDS[pool.pooler.kind].told_of_logins(pool, last.files, notes)
 
 
 def _standby_of(pool: Pool) -> str:

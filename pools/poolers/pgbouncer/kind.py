@@ -117,7 +117,7 @@ class PgBouncer:
                 faults += limits.faults(console.rows(connection, "users"), users)
         return faults
 
-    def told_of_logins(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
+    def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
         """By what userlist.txt has of its user."""
         return login_words.told(pool, texts, notes)
 

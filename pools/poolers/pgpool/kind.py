@@ -123,7 +123,7 @@ class Pgpool:
         """None beside what `compare` finds, which concerns all pools."""
         return []
 
-    def told_of_logins(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
+    def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
         """The same for all its pools."""
         return "Each login is hashed twice, by the client and by the child that serves it: towards the server too."
 

@@ -1,0 +1,148 @@
+"""What a login to a pool costs and where it goes, measured by a few logins now, and what would lessen it."""
+
+import re
+import socket
+import ssl
+import struct
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+
+from pools import endpoints
+from pools.endpoints import Endpoint
+from pools.models import Pool, PoolerKind
+from pools.poolers import KINDS, running
+from pools.poolers.pgbouncer import releases
+from pools.poolers.pgbouncer.verifiers import KEEPS_KEYS
+from pools.revisions import folders
+from pools.servers import postgres
+
+LOGINS, HANDSHAKES = 20, 5
+ANSWER_WITHIN_S = 5
+DEAR_MS = 1.0  # of processor time a login: a password was hashed, not only compared
+SSL_REQUEST = struct.pack("!ii", 8, 80877103)  # PostgreSQL's manual, "Message Formats"
+
+
+CLEAR = re.compile(r"each login of (\S+) costs PgBouncer .*, which stays in clear: (.+)")  # a step of an apply
+
+
+@dataclass(frozen=True)
+class Login:
+    """One way to log in; milliseconds, medians of `LOGINS`. `cpu` is processor time, the rest is the clock's.
+
+    `tls_ms` is the handshake by itself (None: no TLS), `pooler_cpu_ms` None where no pooler's process is seen here.
+    """
+
+    way: str
+    total_ms: float
+    client_cpu_ms: float
+    pooler_cpu_ms: float | None = None
+    tls_ms: float | None = None
+
+    @property
+    def rest_ms(self) -> float:
+        """The server's fork and proof, and the network."""
+        return max(0.0, self.total_ms - self.client_cpu_ms - (self.pooler_cpu_ms or 0.0))
+
+
+def client_auth_note(pool: Pool) -> str:
+    """How the pooler proves the pool's clients by the files that are live, in a sentence; empty where unknown."""
+    last = folders.last_applied(pool.pooler)
+    if last is None:
+        return ""
+    noted = (CLEAR.match(str(step.get("detail", ""))) for step in last.steps)
+    notes = {found[1]: found[2] for found in noted if found}
+    return KINDS[pool.pooler.kind].client_auth_note(pool, last.files, notes)
+
+
+def remedies_of(pool: Pool, login: Login) -> list[str]:
+    """What would lessen such a login through the pool."""
+    spent = {"Client": login.client_cpu_ms, "Pooler": login.pooler_cpu_ms or 0.0, "TLS": login.tls_ms or 0.0}
+    is_pgbouncer = pool.pooler.kind == PoolerKind.PGBOUNCER
+    version = releases.version_of(pool.pooler.server_version) if is_pgbouncer else ()
+    return list(remedies(spent, pool.pooler.get_kind_display(), version))
+
+
+def measure(pool: Pool) -> list[Login]:
+    """Log in through the pool and to its cluster as the same role. Raises `ClusterUnreachable`."""
+    through = endpoints.for_panel(pool)
+    direct = replace(endpoints.of_cluster(pool.cluster, pool.database), user=through.user, password=through.password)
+    pids = running.pids(pool.pooler, "pgbouncer") if pool.pooler.kind == PoolerKind.PGBOUNCER else ()
+    return [_measured("through the pool", through, pids), _measured("directly", direct, ())]
+
+
+def _measured(way: str, endpoint: Endpoint, pids: tuple[int, ...]) -> Login:
+    address, has_tls = _log_in(endpoint)  # the pool's first may wait for a server of its own
+    before, began_cpu, took = _cpu_s(pids), time.thread_time(), []
+    for _ in range(LOGINS):
+        began = time.perf_counter()
+        _log_in(endpoint)
+        took.append(time.perf_counter() - began)
+    client_s = (time.thread_time() - began_cpu) / LOGINS
+    after = _cpu_s(pids)
+    pooler_s = (after - before) / LOGINS if before is not None and after is not None else None
+    tls_s = _handshake_s(address, endpoint.port) if has_tls and address else None
+    seconds = (median(took), client_s, pooler_s, tls_s)
+    return Login(way, *(None if one is None else round(one * 1000, 3) for one in seconds))  # type: ignore[arg-type]
+
+
+def _log_in(endpoint: Endpoint) -> tuple[str, bool]:
+    """The server's address (empty: a socket), and whether TLS was spoken."""
+    name = "pooldeck-login-cost"
+    with postgres.connect_endpoint(endpoint, application_name=name, connect_timeout=ANSWER_WITHIN_S) as connection:
+        return ("" if endpoint.is_socket else connection.info.hostaddr), connection.pgconn.ssl_in_use
+
+
+def _cpu_s(pids: tuple[int, ...]) -> float | None:
+    """The processor time of these single-threaded processes so far, finer than a clock tick; None without any."""
+    spent = []
+    for pid in pids:
+        with suppress(OSError, ValueError):
+            spent.append(int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9)
+    return sum(spent) if spent else None
+
+
+def _handshake_s(address: str, port: int) -> float | None:
+    """The median time of a TLS handshake alone; None where it is refused. Nothing is sent over it."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    took = []
+    with suppress(OSError):
+        for _ in range(HANDSHAKES):
+            with socket.create_connection((address, port), ANSWER_WITHIN_S) as plain:
+                plain.sendall(SSL_REQUEST)
+                if plain.recv(1) != b"S":
+                    return None
+                began = time.perf_counter()
+                context.wrap_socket(plain).close()
+                took.append(time.perf_counter() - began)
+    return median(took) if took else None
+
+
+def remedies(spent_ms: Mapping[str, float], pooler: str, version: tuple[int, ...]) -> Iterator[str]:
+    """What would lessen it, with the price of each.
+
+    `spent_ms`: of "Client" and "Pooler" in processor time, of "TLS" on the clock; `pooler`: its name, empty where
+    there is none; `version`: PgBouncer's, empty for another pooler.
+    """
+    yield "Keep connections, by a pool in the application: no login at all. It costs the memory of idle sessions."
+    if not pooler:
+        yield "Log in to a pooler: it spares the server the fork, at the cost of a process to look after."
+    if spent_ms.get("Pooler", 0.0) > DEAR_MS and version and version < KEEPS_KEYS:
+        yield (
+            "This PgBouncer hashes the password at every login: apply the pool once more, so that it gets the server's "
+            "verifier, or use 1.25 or later, which keeps what it made. Its revision says why a password stays in clear."
+        )
+    if spent_ms.get("Client", 0.0) > DEAR_MS:
+        yield (
+            "Lower scram_iterations (PostgreSQL 16 and later) and set the password anew: the client hashes less, and a "
+            "stolen verifier is easier to guess from."
+        )
+    if spent_ms.get("TLS", 0.0) > DEAR_MS:
+        yield (
+            "Give the pooler a certificate with an ECDSA key in place of RSA: the handshake takes less of its thread. "
+            "Very old clients don't know ECDSA."
+        )
