@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from celery import shared_task
+from celery import Task, shared_task
 from django.contrib.auth import get_user_model
 from django.db import models
 
@@ -16,6 +16,7 @@ from pools.servers import checking
 # beat's; a message that a stopped worker did not take by then is sent again
 NEXT_APPLY_S = 5
 NEXT_LOOK_S = 30
+OVERWRITE_TRIES = 300  # seconds, in which the longest apply ends
 
 
 @shared_task
@@ -25,9 +26,12 @@ def apply_pooler(pooler_id: str, user_id: int | None = None) -> None:
         apply.apply_pooler(pooler, _user(user_id))
 
 
-@shared_task
-def overwrite_drift(pooler_id: str, user_id: int | None = None) -> None:
-    """Bring what is asked of a pooler live over what somebody changed in its files by hand."""
+@shared_task(bind=True, autoretry_for=(apply.Busy,), default_retry_delay=1, max_retries=OVERWRITE_TRIES)
+def overwrite_drift(self: Task, pooler_id: str, user_id: int | None = None) -> None:  # type: ignore[type-arg]
+    """Bring what is asked of a pooler live over what somebody changed in its files by hand.
+
+    It waits for an apply that is at work: without that, an overwrite right after an apply had no effect.
+    """
     if pooler := Pooler.objects.filter(pk=UUID(pooler_id)).first():
         apply.apply_pooler(pooler, _user(user_id), overwrite=True)
 

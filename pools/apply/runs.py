@@ -25,6 +25,12 @@ GIVEN_UP = (
 )
 
 
+class Busy(PoolsError):
+    """Another worker applies right now, and nothing but this order asks for an overwrite."""
+
+    status = 409
+
+
 class Drifted(PoolsError):
     """Somebody else changed the panel's part of the files."""
 
@@ -34,9 +40,12 @@ def apply_pooler(pooler: Pooler, author: Any = None, *, overwrite: bool = False)
 
     Nothing is done while another worker applies, or while the pooler is down (its wishes wait, with the reason).
     Pools or settings to blame for a fault are rolled back alone, the others are tried again without them. Changes
-    made to the files by hand keep everything waiting unless `overwrite`.
+    made to the files by hand keep everything waiting unless `overwrite`: no wish remembers that order, so it raises
+    `Busy` while another worker applies.
     """
     if not _take_lock(pooler):
+        if overwrite:
+            raise Busy(f"pooler {pooler} is being applied: the overwrite comes next")
         return None
     try:
         with _rarely_collected():

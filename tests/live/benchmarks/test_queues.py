@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +10,7 @@ from benchmarks.models import Run, Status
 from benchmarks.submission import submitting
 from benchmarks.submission.placing import Placement
 from panel.queues import WorkerKind
-from pools import pool_changes
+from pools import apply_requests, pool_changes
 from pools.models import Pool, PoolState
 from tests.live.benchmarks.conftest import QUICK, TestWorker, ended, wait_for
 
@@ -39,4 +40,20 @@ def wait_until_applied(pool: Pool) -> None:
     deadline = time.monotonic() + APPLIED_WITHIN_S
     while Pool.objects.get(pk=pool.pk).state != PoolState.APPLIED:
         assert time.monotonic() < deadline, f"not applied within {APPLIED_WITHIN_S} s"
+        time.sleep(0.1)
+
+
+def test_an_overwrite_waits_for_an_apply_that_is_at_work(pool: Pool, make_worker: Callable[..., TestWorker]) -> None:
+    """It found the pooler locked and was forgotten, so that it had to be asked for again: nothing remembers it."""
+    make_worker("local", WorkerKind.TASKS)
+    ini = Path(pool.pooler.config_dir) / "pooldeck.ini"
+    ini.write_text(ini.read_text().replace("pool_size=2", "pool_size=7"))
+    assert pool.pooler.take_apply_lock("another worker")
+    apply_requests.ask_to_overwrite(pool.pooler_id)
+    time.sleep(3)
+    assert "pool_size=7" in ini.read_text()
+    pool.pooler.release_apply_lock()
+    deadline = time.monotonic() + APPLIED_WITHIN_S
+    while "pool_size=7" in ini.read_text():
+        assert time.monotonic() < deadline, "the overwrite was forgotten"
         time.sleep(0.1)
