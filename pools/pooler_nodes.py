@@ -67,7 +67,7 @@ def change(pooler: Pooler, number: int, verb: str, author: Any = None) -> None:
     logger.info("pooler %s: backend %s %sed by %s", pooler.pk, number, verb, author)
 
 
-def after_change(pooler: Pooler) -> list[Node]:
+def list_after_change(pooler: Pooler) -> list[Node]:
     """Its backends once it answers again: its children start anew after a change, and let nobody in for a moment.
 
     As the last apply wrote them where that lasts longer.

@@ -64,7 +64,7 @@ class NodeActions(GenericViewSet[Pooler]):
         pooler = self.get_object()
         pooler_nodes.refuse_another_kind(pooler)
         pooler_nodes.change(pooler, asked.validated_data["number"], verb, person(request.user))
-        return self._listed(pooler_nodes.after_change(pooler))
+        return self._listed(pooler_nodes.list_after_change(pooler))
 
     def _listed(self, nodes: Any) -> Response:
         page: Any = self.paginate_queryset(nodes)

@@ -16,12 +16,12 @@ from pools.poolers.pgbouncer import (
     advisories,
     console,
     entries,
-    foretelling,
     handmade,
     limits,
     login_words,
     program,
     releases,
+    reload_preview,
     render,
     sample,
     verify,
@@ -123,11 +123,11 @@ class PgBouncer:
 
     def complaint(self, pooler: Pooler, texts: Mapping[str, str]) -> str:
         """By a throwaway start on a copy of them."""
-        return foretelling.complaint(pooler, texts)
+        return reload_preview.complaint(pooler, texts)
 
     def changes(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
         """The operator's part against what is live."""
-        return list(foretelling.changes(pooler, texts))
+        return list(reload_preview.changes(pooler, texts))
 
     def detached(self, settled: Mapping[str, str], found: Mapping[str, str]) -> dict[str, str]:
         """Includes that were taken out of pgbouncer.ini."""

@@ -13,7 +13,18 @@ from pools.poolers.catalogue import Setting, Version
 from pools.poolers.controls import Column, Controls
 from pools.poolers.held import HeldServers
 from pools.poolers.kind import ConsoleSample, Problems
-from pools.poolers.pgpool import access, catalogue, children, draft, foretelling, handmade, render, session, sql, verify
+from pools.poolers.pgpool import (
+    access,
+    catalogue,
+    children,
+    draft,
+    handmade,
+    reload_preview,
+    render,
+    session,
+    sql,
+    verify,
+)
 from pools.poolers.pgpool.columns import COLUMNS
 from pools.poolers.pgpool.session import PgpoolSession
 
@@ -129,11 +140,11 @@ class Pgpool:
 
     def complaint(self, pooler: Pooler, texts: Mapping[str, str]) -> str:
         """By a throwaway start on a copy of them."""
-        return foretelling.complaint(pooler, self.version_of(pooler.server_version), texts)
+        return reload_preview.complaint(pooler, self.version_of(pooler.server_version), texts)
 
     def changes(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
         """The operator's part against what is live."""
-        return list(foretelling.changes(pooler, self.version_of(pooler.server_version), texts))
+        return list(reload_preview.changes(pooler, self.version_of(pooler.server_version), texts))
 
     def detached(self, settled: Mapping[str, str], found: Mapping[str, str]) -> dict[str, str]:
         """Nothing is included: the panel's part stands in the program's own files."""
