@@ -6,6 +6,7 @@ from math import exp, log, sqrt
 from statistics import fmean, stdev, variance
 
 ENOUGH_REPEATS = 3  # of each arm: with fewer an interval says next to nothing
+SHOWN_DIGITS = 2
 # Student's t for 95 %, by degrees of freedom from 1 (any table of it; with more, Cornish and Fisher's expansion)
 _T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
 _Z = 1.959964
@@ -22,8 +23,8 @@ class Interval:
 
     @property
     def shows_difference(self) -> bool:
-        """Whether 1 lies outside it."""
-        return not self.low <= 1 <= self.high
+        """Whether 1 lies outside it, as people are shown it: one that begins at ×1.00 shows none."""
+        return not round(self.low, SHOWN_DIGITS) <= 1 <= round(self.high, SHOWN_DIGITS)
 
 
 def of_pairs(pairs: Sequence[tuple[float, float]]) -> Interval | None:

@@ -11,7 +11,7 @@ from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.steps import Steps
 from panel.quickstart.supervise import Supervisor
 
-DURATION_S, PAIRS = 6, 3
+DURATION_S, PAIRS = 6, 4
 OPTIONS = {"builtin": "select-only", "clients": 10, "threads": 2, "duration": DURATION_S, "progress": 1}
 STORIES = (("connections kept", False), ("a new one each transaction (-C)", True))
 FINAL = {"succeeded", "failed", "cancelled", "timed_out", "lost"}

@@ -49,6 +49,12 @@ def test_an_interval_of_three_pairs_by_hand() -> None:
     assert found.paired
 
 
+def test_an_interval_that_is_shown_to_begin_at_one_shows_no_difference() -> None:
+    assert not intervals.Interval(1.72, 1.004, 2.94, paired=True).shows_difference
+    assert intervals.Interval(1.72, 1.006, 2.94, paired=True).shows_difference
+    assert not intervals.Interval(0.8, 0.6, 0.996, paired=True).shows_difference
+
+
 def test_with_fewer_than_three_or_a_zero_there_is_none() -> None:
     assert intervals.of_samples([1.0, 2.0], [1.0, 2.0, 3.0]) is None
     assert intervals.of_samples([1.0, 2.0, 0.0], [1.0, 2.0, 3.0]) is None

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from panel.quickstart import once
 from panel.quickstart.ports import free_port
 from tests.installation import ROOT, Installation, Refused
 from tests.programs import HEADS, below, heads, processes
@@ -152,6 +153,6 @@ def test_once_prints_its_table_and_succeeds_only_if_every_arm_is_valid(tmp_path:
     )
     arms = [line for line in done.stdout.splitlines() if ", direct  " in line or ", pooled  " in line]
     assert len(arms) == 4, done.stdout + done.stderr
-    assert (done.returncode == 0) == all("  3 of 3  " in arm for arm in arms), done.stdout
+    assert (done.returncode == 0) == all(f"  {once.PAIRS} of {once.PAIRS}  " in arm for arm in arms), done.stdout
     assert "Connections kept: " in done.stdout
     assert "A new one each transaction (-C): " in done.stdout
