@@ -26,7 +26,7 @@ def kept(**more: Any) -> Story:
 
 def test_each_arm_is_told_with_its_spread_its_ratio_and_the_interval() -> None:
     assert table([kept()]).splitlines() == [
-        "pgbench select-only, 10 clients, 3 pairs of 6 s  tps, median       low to high  latency ms  connect ms"
+        "pgbench select-only, 10 clients, 4 pairs of 6 s  tps, median       low to high  latency ms  connect ms"
         "  to direct  95 % interval   valid  verdict",
         "-" * 146,
         "kept, direct                                          20,000  19,000 to 21,000       0.500           -"
