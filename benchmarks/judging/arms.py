@@ -349,7 +349,8 @@ def _judged(found: Comparison, arm: Arm, figure: Figure) -> str:
     if interval is None:
         return ""
     what = found.metric.label[0].lower() + found.metric.label[1:]
-    rests = f"{arm.n_valid} pairs" if interval.paired else f"{found.baseline.n_valid} and {arm.n_valid} runs"
+    pairs = _pairs(found.baseline, arm) or []
+    rests = f"{len(pairs)} pairs" if interval.paired else f"{found.baseline.n_valid} and {arm.n_valid} runs"
     ratio = f"×{interval.ratio:.2f} its {what} (95 % interval ×{interval.low:.2f} to ×{interval.high:.2f}, {rests})"
     if figure.verdict is Verdict.NO_DIFFERENCE:
         return f"no difference shown between {arm.label} and {found.baseline.label}: {ratio}"

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+from benchmarks.judging.intervals import ENOUGH_REPEATS
 from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.steps import Steps
 from panel.quickstart.supervise import Supervisor
@@ -57,9 +58,9 @@ class Story:
 
     @property
     def is_valid(self) -> bool:
-        """Whether every run of both arms counts."""
+        """Whether both arms have enough runs that count: where the host was others' for a moment, the rest may do."""
         arms = self.tps["arms"]
-        return len(arms) == 2 and all(arm["n_valid"] == len(arm["runs"]) for arm in arms)
+        return len(arms) == 2 and all(arm["n_valid"] >= ENOUGH_REPEATS for arm in arms)
 
 
 def experiment(api: Api, pooled: dict[str, str], supervisor: Supervisor, steps: Steps) -> list[Story]:

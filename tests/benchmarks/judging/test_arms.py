@@ -1,5 +1,6 @@
 """Repeats are one arm, and a verdict rests on arms with repeats: what a comparison says, and when it says nothing."""
 
+from dataclasses import replace
 from itertools import count
 
 import pytest
@@ -76,6 +77,15 @@ def test_pairs_are_judged_pair_by_pair():
     assert words(found)[1] == ("pooled", 3, Verdict.FASTER)
     apart = arms.compare([run(way, tps) for way, tps in order])
     assert words(apart)[1] == ("pooled", 3, Verdict.NO_DIFFERENCE)
+
+
+def test_only_pairs_of_which_both_count_are_counted():
+    order = [("direct", 1000.0), ("pooled", 1210.0)] * 4
+    runs = [run(way, tps + at, group="g") for at, (way, tps) in enumerate(order)]
+    runs[2] = replace(runs[2], outcome=Outcome.SUSPECT)
+    found = arms.compare(runs)
+    assert found.arms[1].n_valid == 4
+    assert "3 pairs)" in found.conclusions[0]
 
 
 def test_latency_is_faster_where_it_is_lower():

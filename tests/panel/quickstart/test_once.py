@@ -47,7 +47,7 @@ def test_a_run_that_does_not_count_says_why_and_the_story_is_not_valid() -> None
     assert not found.is_valid
 
 
-def test_a_story_is_valid_when_every_run_of_both_arms_counts() -> None:
+def test_a_story_is_valid_when_enough_runs_of_both_arms_count() -> None:
     assert kept().is_valid
     assert not kept(n_valid=2).is_valid
 

@@ -1,6 +1,7 @@
 """script/up as a newcomer starts it: ready with its demo, once at a time, and gone without a trace."""
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.judging.intervals import ENOUGH_REPEATS
 from panel.quickstart import once
 from panel.quickstart.ports import free_port
 from tests.installation import ROOT, Installation, Refused
@@ -153,6 +155,8 @@ def test_once_prints_its_table_and_succeeds_only_if_every_arm_is_valid(tmp_path:
     )
     arms = [line for line in done.stdout.splitlines() if ", direct  " in line or ", pooled  " in line]
     assert len(arms) == 4, done.stdout + done.stderr
-    assert (done.returncode == 0) == all(f"  {once.PAIRS} of {once.PAIRS}  " in arm for arm in arms), done.stdout
+    valid = [int(found[1]) for arm in arms if (found := re.search(rf"  (\d) of {once.PAIRS}  ", arm))]
+    assert len(valid) == 4, done.stdout
+    assert (done.returncode == 0) == (min(valid) >= ENOUGH_REPEATS), done.stdout
     assert "Connections kept: " in done.stdout
     assert "A new one each transaction (-C): " in done.stdout
