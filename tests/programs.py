@@ -1,5 +1,6 @@
 """The processes of an installation: the programs that script/up runs, and all below them."""
 
+from contextlib import suppress
 from pathlib import Path
 
 from tests.installation import Installation
@@ -42,5 +43,8 @@ HEADS = {
 def heads(installation: Installation) -> dict[str, int]:
     """Program → its process, of those that script/up runs now."""
     children = [pid for pid, parent in processes().items() if parent == installation.process.pid]
-    lines = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in children}
+    lines = {}
+    for pid in children:
+        with suppress(FileNotFoundError, ProcessLookupError):  # it ended since it was listed
+            lines[pid] = Path(f"/proc/{pid}/cmdline").read_bytes()
     return {name: pid for name, part in HEADS.items() for pid, line in lines.items() if part in line}
