@@ -1,6 +1,7 @@
 """What a running attempt writes: samples, output and state, each in the database first and in the live stream then."""
 
 import logging
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -87,6 +88,9 @@ class Recorder:
         self.samples: list[Progress] = []
         self.sample_seqs: list[int] = []
         self.log_follower: Follower | None = None  # of the load's log of transactions
+        # when the load's clock stood at 0, by the progress line that came with the least delay: on a busy host some
+        # come late, and two at once would leave an interval of no length between them
+        self._zero = math.inf
         self._seq = 0
         self._written_at = time.monotonic()
         self._flushed_at = time.monotonic()
@@ -134,7 +138,8 @@ class Recorder:
             self.began = at - progress.t
             values["load_began_at"] = self._wall_clock(self.began)
         if self.log_follower:
-            progress = replace(progress, **self.log_follower.end_interval(at))
+            self._zero = min(self._zero, at - progress.t)
+            progress = replace(progress, **self.log_follower.end_interval(self._zero + progress.t))
         self.samples.append(progress)
         row = Sample(run=self.run, attempt=self.run.attempt, seq=self._next_seq(), **_columns(progress))
         self.sample_seqs.append(row.seq)

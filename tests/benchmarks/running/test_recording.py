@@ -5,7 +5,10 @@ import time
 import pytest
 
 from benchmarks.engines.contract import Progress
+from benchmarks.engines.pgbench.transaction_log import TransactionLog
 from benchmarks.errors import Fenced
+from benchmarks.latencies.contract import LogFiles
+from benchmarks.latencies.following import Follower
 from benchmarks.models import Look, LookKind, PoolSample, Run, RunOutput, Sample, Status
 from benchmarks.overlays.contract import Seen
 from benchmarks.overlays.pool import PoolLook
@@ -34,6 +37,17 @@ def told(monkeypatch):
 def recorder(settings, told) -> Recorder:
     settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
     return Recorder(Run.objects.claim(str(Run.objects.enqueue().pk), "local"))
+
+
+def test_a_late_progress_line_takes_no_latency_of_the_next_interval(recorder, tmp_path):
+    began = time.monotonic() - 10.0
+    log = tmp_path / "pgbench_log.1"
+    recorder.log_follower = Follower(LogFiles("pgbench_log.*", TransactionLog), tmp_path)
+    zero_us = round((time.time() - 10.0) * 1_000_000)
+    log.write_text("".join(f"0 1 5000 0 {at // 1_000_000} {at % 1_000_000}\n" for at in (zero_us + 2_500_000,)))
+    for t, arrived in ((1.0, 1.0), (2.0, 2.9), (3.0, 3.0)):
+        recorder.sample(Progress(t=t, tps=10.0, latency_ms=1.0, stddev_ms=None), began + arrived)
+    assert [sample.latency_p50_ms for sample in recorder.samples] == [None, None, 5.0]
 
 
 def test_the_first_progress_line_sets_the_clock(recorder, told):
