@@ -5,7 +5,7 @@ import socket
 import ssl
 import struct
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -76,17 +76,29 @@ def measure(pool: Pool) -> list[Login]:
 
 def _measured(way: str, endpoint: Endpoint, pids: tuple[int, ...]) -> Login:
     address, has_tls = _log_in(endpoint)  # the pool's first may wait for a server of its own
-    before, began_cpu, took = _cpu_s(pids), time.thread_time(), []
-    for _ in range(LOGINS):
-        began = time.perf_counter()
-        _log_in(endpoint)
-        took.append(time.perf_counter() - began)
-    client_s = (time.thread_time() - began_cpu) / LOGINS
-    after = _cpu_s(pids)
-    pooler_s = (after - before) / LOGINS if before is not None and after is not None else None
+    seconds = list(zip(*(_timed(endpoint, pids) for _ in range(LOGINS)), strict=True))
     tls_s = _handshake_s(address, endpoint.port) if has_tls and address else None
-    seconds = (median(took), client_s, pooler_s, tls_s)
-    return Login(way, *(None if one is None else round(one * 1000, 3) for one in seconds))  # type: ignore[arg-type]
+    parts = [*map(_median, seconds), tls_s]
+    return Login(way, *(None if one is None else round(one * 1000, 3) for one in parts))  # type: ignore[arg-type]
+
+
+def _timed(endpoint: Endpoint, pids: tuple[int, ...]) -> tuple[float, float, float | None]:
+    """Seconds of one login: on the clock, and of processor time of this thread and of the pooler.
+
+    All of one login, so that a median of the clock stays above a median of a part: a mean of the parts, which one slow
+    login pulls up, does not.
+    """
+    pooler, clock, cpu = _cpu_s(pids), time.perf_counter(), time.thread_time()
+    _log_in(endpoint)
+    cpu, clock = time.thread_time() - cpu, time.perf_counter() - clock
+    after = _cpu_s(pids)
+    return clock, cpu, None if pooler is None or after is None else after - pooler
+
+
+def _median(seconds: Iterable[float | None]) -> float | None:
+    """None where one is unknown."""
+    known = list(seconds)
+    return None if None in known else median(one for one in known if one is not None)
 
 
 def _log_in(endpoint: Endpoint) -> tuple[str, bool]:
