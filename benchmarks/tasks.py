@@ -4,19 +4,19 @@ from celery import shared_task
 from django.conf import settings
 
 from benchmarks.generators import registration
-from benchmarks.history import retention
 from benchmarks.models import Run
-from benchmarks.running import reaping, runner
-from benchmarks.spread import leading
-from benchmarks.submission import dispatching
+from benchmarks.results import retention
+from benchmarks.runs.distributed import coordinator
+from benchmarks.runs.execution import reaper, runner
+from benchmarks.runs.submission import dispatch
 
 
 @shared_task
 def run_benchmark(run_id: str) -> None:
     """Carry out the run if this delivery is the one that claims it, then send the next that is due."""
     if run := Run.objects.claim(run_id, settings.GENERATOR):
-        leading.execute(run) if run.is_spread else runner.execute(run)
-        dispatching.dispatch_due()
+        coordinator.execute(run) if run.is_spread else runner.execute(run)
+        dispatch.dispatch_due()
 
 
 @shared_task(expires=3600)
@@ -28,8 +28,8 @@ def forget_old_runs() -> None:
 @shared_task(expires=20)
 def reap_and_dispatch() -> None:
     """End what dead workers left, and send again what is due: the queue may have lost it."""
-    reaping.reap_when_settled()
-    dispatching.dispatch_due()
+    reaper.reap_when_settled()
+    dispatch.dispatch_due()
 
 
 @shared_task
@@ -47,4 +47,4 @@ def describe_generator() -> None:
 @shared_task
 def ask_generators() -> None:
     """Ask every worker that lives to describe itself."""
-    dispatching.ask_generators()
+    dispatch.ask_generators()

@@ -14,7 +14,7 @@ from django.db import InterfaceError, OperationalError, connection
 
 from benchmarks.errors import QueueDown
 from benchmarks.generators import file_changes, heartbeats
-from panel import collecting, env, queues
+from panel.lib import env, gc_tuning, queues
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "panel.settings")
 
@@ -33,7 +33,7 @@ files = file_changes.Watch()
 @beat_init.connect
 def collect_only_what_comes(**_: Any) -> None:
     """Keep long collections out of the time of a load; all tasks are imported by now."""
-    collecting.leave_out_what_there_is()
+    gc_tuning.leave_out_what_there_is()
 
 
 @worker_process_init.connect

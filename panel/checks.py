@@ -11,7 +11,7 @@ from django.db import DatabaseError
 
 from benchmarks.engines.pgbench import binary
 from benchmarks.errors import BenchmarksError
-from panel import crypto
+from panel.lib import crypto
 from pools.models import Cluster, Pooler, PoolerFile, RolePassword
 
 

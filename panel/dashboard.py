@@ -10,9 +10,9 @@ from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
 from django.views.decorators.http import require_safe
 
-from benchmarks.charts import sparklines
+from benchmarks.analysis import sparklines
 from benchmarks.models import Purpose, Run, Status
-from pools import budget
+from pools.inventory import budget
 from pools.models import Cluster, ClusterState, Event, EventKind, Pool, Pooler, PoolerState, PoolState
 from pools.views.live import pool_rows
 

@@ -20,9 +20,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from benchmarks.models import Run
-from pools import watching
 from pools.models import Event, Pool, Pooler, PoolerKind, Revision
-from pools.monitoring import exposition
+from pools.monitoring import prometheus, sampler
 
 WITHIN_S = 3.0  # a console that answers later counts as down: Prometheus gives up after 10 s
 
@@ -48,8 +47,8 @@ class PanelCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         """The poolers' first; they are asked at once, within a deadline."""
         poolers = list(Pooler.objects.filter(kind=PoolerKind.PGBOUNCER))
-        looks = watching.looks_of(poolers, WITHIN_S)
-        yield from exposition.families(exposition.by_pooler(poolers, looks))
+        looks = sampler.looks_of(poolers, WITHIN_S)
+        yield from prometheus.families(prometheus.by_pooler(poolers, looks))
         yield _counted("pooldeck_runs", "Runs by status", "status", Run.objects.wholes().order_by())
         yield _counted("pooldeck_applies", "Revisions by what became of them", "state", Revision.objects.order_by())
         yield _counted("pooldeck_pools", "Pools by state", "state", Pool.objects.wanted().order_by())

@@ -16,9 +16,9 @@ from rest_framework.views import APIView
 
 from panel.installation import pausing
 from panel.installation.models import Installation
+from panel.lib.access import staff_only
 from pools import tasks
 from pools.models import Cluster, Pooler
-from pools.views.access import staff_only
 
 logger = logging.getLogger(__name__)
 

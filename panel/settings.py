@@ -1,10 +1,10 @@
-"""Settings of the panel; every value that differs between installations is read through panel.env."""
+"""Settings of the panel; every value that differs between installations is read through panel.lib.env."""
 
 from csp.constants import NONCE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from kombu import Exchange, Queue
 
-from panel import databases, env, queues
+from panel.lib import database_url, env, queues
 
 env.forget_libpq()
 BASE_DIR = env.BASE_DIR
@@ -79,7 +79,7 @@ TEMPLATES = [
     }
 ]
 
-DATABASES = {"default": databases.from_url(env.database_url())}
+DATABASES = {"default": database_url.from_url(env.database_url())}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 REDIS_URL = env.redis_url()
 CACHES = {
@@ -130,11 +130,11 @@ STATICFILES_DIRS = [
 ]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "panel.static_files.HashedStorage"},
+    "staticfiles": {"BACKEND": "panel.staticfiles.HashedStorage"},
 }
 STATICFILES_FINDERS = [
-    "panel.static_files.Folders",
-    "panel.static_files.Apps",
+    "panel.staticfiles.Folders",
+    "panel.staticfiles.Apps",
 ]
 
 CONTENT_SECURITY_POLICY = {
@@ -160,16 +160,16 @@ REST_FRAMEWORK = {
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["panel.accounts.permissions.HasScope"],
-    "DEFAULT_PAGINATION_CLASS": "panel.api.Pages",
+    "DEFAULT_PAGINATION_CLASS": "panel.rest.pagination_and_errors.Pages",
     "DEFAULT_FILTER_BACKENDS": [
-        "panel.filtering.ListFilter",
-        "panel.filtering.ListSearch",
-        "panel.ordering.StableOrdering",
+        "panel.rest.filters.ListFilter",
+        "panel.rest.filters.ListSearch",
+        "panel.rest.ordering.StableOrdering",
     ],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["panel.parsing.StorableJSONParser"],
-    "DEFAULT_SCHEMA_CLASS": "panel.api_schema.Schema",
-    "EXCEPTION_HANDLER": "panel.api.handle_exception",
+    "DEFAULT_PARSER_CLASSES": ["panel.rest.parsers.StorableJSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "panel.rest.schema.Schema",
+    "EXCEPTION_HANDLER": "panel.rest.pagination_and_errors.handle_exception",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 SPECTACULAR_SETTINGS = {
@@ -188,7 +188,7 @@ SPECTACULAR_SETTINGS = {
         "drf_spectacular.hooks.postprocess_schema_enums",
         "benchmarks.api.description.describe_events",
         "pools.api.description.describe_live",
-        "panel.api_schema.document_errors",
+        "panel.rest.schema.document_errors",
     ],
     "ENUM_NAME_OVERRIDES": {
         "NodeRoleEnum": "pools.models.NodeRole",

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from panel.docs import DocsView, SchemaView
+from panel.rest.docs import DocsView, SchemaView
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("panel.health")),
@@ -18,5 +18,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/schema/", SchemaView.as_view(), name="api-schema"),
     path("api/docs/", DocsView.as_view(), name="api-docs"),
 ]
-handler404 = "panel.api.page_not_found"
-handler500 = "panel.api.server_error"
+handler404 = "panel.rest.pagination_and_errors.page_not_found"
+handler500 = "panel.rest.pagination_and_errors.server_error"

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.conf import settings
 
-from panel import queues
-from pools import keepers
+from panel.lib import queues
+from pools.config_files import folder_owner
 from pools.models import Pooler
 
 OF_FOLDERS = frozenset({"pools.tasks.apply_pooler", "pools.tasks.overwrite_drift", "pools.tasks.look_at_pooler"})
@@ -14,7 +14,7 @@ OF_FOLDERS = frozenset({"pools.tasks.apply_pooler", "pools.tasks.overwrite_drift
 
 def is_ours(pooler: Pooler) -> bool:
     """Whether this process is where the pooler's folder is."""
-    return keepers.of(pooler).worker in ("", settings.GENERATOR)
+    return folder_owner.of(pooler).worker in ("", settings.GENERATOR)
 
 
 def route(name: str, args: Sequence[Any], *_: Any, **__: Any) -> dict[str, str] | None:
@@ -22,5 +22,5 @@ def route(name: str, args: Sequence[Any], *_: Any, **__: Any) -> dict[str, str] 
     if name not in OF_FOLDERS or not args:
         return None
     pooler = Pooler.objects.filter(pk=args[0]).only("pk").first()
-    generator = keepers.of(pooler).worker if pooler else ""
+    generator = folder_owner.of(pooler).worker if pooler else ""
     return {"queue": queues.of_poolers(generator)} if generator else None

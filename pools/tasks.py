@@ -6,12 +6,14 @@ from celery import Task, shared_task
 from django.contrib.auth import get_user_model
 from django.db import models
 
-from pools import apply, console_verbs, keepers, poolers_admin, routing
-from pools.apply import stale_verifiers
+from pools import deployment, routing
+from pools.clusters import health_check
+from pools.config_files import folder_owner
+from pools.console import commands
+from pools.deployment import drift, stale_verifiers
+from pools.inventory import poolers
 from pools.models import Pooler
-from pools.monitoring import recording, telling
-from pools.revisions import drift
-from pools.servers import checking
+from pools.monitoring import notifications, recorder
 
 # beat's; a message that a stopped worker did not take by then is sent again
 NEXT_APPLY_S = 5
@@ -23,43 +25,43 @@ OVERWRITE_TRIES = 300  # seconds, in which the longest apply ends
 def apply_pooler(pooler_id: str, user_id: int | None = None) -> None:
     """Bring what is asked of a pooler live, in the name of the user who asked."""
     if pooler := Pooler.objects.filter(pk=UUID(pooler_id)).first():
-        apply.apply_pooler(pooler, _user(user_id))
+        deployment.apply_pooler(pooler, _user(user_id))
 
 
-@shared_task(bind=True, autoretry_for=(apply.Busy,), default_retry_delay=1, max_retries=OVERWRITE_TRIES)
+@shared_task(bind=True, autoretry_for=(deployment.Busy,), default_retry_delay=1, max_retries=OVERWRITE_TRIES)
 def overwrite_drift(self: Task, pooler_id: str, user_id: int | None = None) -> None:  # type: ignore[type-arg]
     """Bring what is asked of a pooler live over what somebody changed in its files by hand.
 
     It waits for an apply that is at work: without that, an overwrite right after an apply had no effect.
     """
     if pooler := Pooler.objects.filter(pk=UUID(pooler_id)).first():
-        apply.apply_pooler(pooler, _user(user_id), overwrite=True)
+        deployment.apply_pooler(pooler, _user(user_id), overwrite=True)
 
 
 @shared_task
 def apply_what_waits() -> None:
     """Apply poolers that have unsettled pools (their task got lost, or they were down), each where it can be."""
-    for pooler in apply.waiting_poolers():
+    for pooler in deployment.waiting_poolers():
         if routing.is_ours(pooler):
-            apply.apply_pooler(pooler)
+            deployment.apply_pooler(pooler)
         else:
             apply_pooler.apply_async((str(pooler.pk),), expires=NEXT_APPLY_S)
-            keepers.tell_who_is_missed(pooler)
+            folder_owner.tell_who_is_missed(pooler)
 
 
 @shared_task
 def catch_up() -> None:
     """Have processes of poolers that were busy at an apply read what it wrote."""
-    apply.catch_up_all()
+    deployment.catch_up_all()
 
 
 @shared_task
 def check_everything() -> None:
     """Look at every cluster and every pooler."""
     before = stale_verifiers.digests()
-    checking.check_all()
+    health_check.check_all()
     stale_verifiers.mark(before, stale_verifiers.digests())
-    poolers_admin.check_all()
+    poolers.check_all()
 
 
 @shared_task
@@ -72,7 +74,7 @@ def look_for_drift() -> None:
         is_ours = routing.is_ours(pooler)
         if not is_ours:
             look_at_pooler.apply_async((str(pooler.pk),), expires=NEXT_LOOK_S)
-        if is_ours or keepers.of(pooler).is_silent:  # its console can be asked from anywhere
+        if is_ours or folder_owner.of(pooler).is_silent:  # its console can be asked from anywhere
             drift.look(pooler)
 
 
@@ -86,7 +88,7 @@ def look_at_pooler(pooler_id: str) -> None:
 @shared_task
 def resume_paused_pools() -> None:
     """Let the clients of pools go on whose pause is over, also of those that a dead process left pausing."""
-    console_verbs.resume_due()
+    commands.resume_due()
 
 
 def _user(user_id: int | None) -> models.Model | None:
@@ -97,10 +99,10 @@ def _user(user_id: int | None) -> models.Model | None:
 @shared_task
 def record_figures() -> None:
     """Look at every console, keep what pools do, and open or close events."""
-    recording.record()
+    recorder.record()
 
 
 @shared_task
 def tell_of_events() -> None:
     """Send what is due to be told of events."""
-    telling.tell_what_is_due()
+    notifications.tell_what_is_due()

@@ -27,7 +27,7 @@ def compose() -> dict[str, Any]:
 
 
 def variables_of(path: Path) -> Iterator[str]:
-    """The variables a module reads through panel.env."""
+    """The variables a module reads through panel.lib.env."""
     for node in ast.walk(ast.parse(path.read_text())):
         if not isinstance(node, ast.Call) or not node.args or not isinstance(node.args[0], ast.Constant):
             continue
@@ -54,10 +54,10 @@ def test_nothing_but_panel_env_reads_the_environment() -> None:
     readers = {str(path.relative_to(ROOT)) for path in SOURCES if reading.search(path.read_text())}
     # what the quickstart starts inherits its environment; a rehearsal looks for binaries on the PATH
     assert readers <= {
-        "panel/env.py",
-        "panel/quickstart/backing.py",
+        "panel/lib/env.py",
+        "panel/quickstart/services.py",
         "panel/quickstart/panel_programs.py",
-        "pools/poolers/throwaway.py",
+        "pools/poolers/trial_instance.py",
     }
 
 

@@ -7,9 +7,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from benchmarks.history import annotating
 from benchmarks.models import Run
-from pools.api.known_fields import KnownFields
+from benchmarks.results import annotations
+from panel.lib.known_fields import KnownFields
 
 
 class AnnotationSerializer(KnownFields):
@@ -29,7 +29,7 @@ class AnnotationsOfRun(GenericViewSet[Run]):
         said = AnnotationSerializer(data=request.data)
         said.is_valid(raise_exception=True)
         run = self.get_object()
-        annotating.annotate(run, **said.validated_data)
+        annotations.annotate(run, **said.validated_data)
         return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(request=None)
@@ -38,7 +38,7 @@ class AnnotationsOfRun(GenericViewSet[Run]):
         """POST: measure the other runs on its target by it, and no longer by another; DELETE: measure none by it."""
         run = self.get_object()
         if request.method == "DELETE":
-            annotating.unpin(run)
+            annotations.unpin(run)
         else:
-            annotating.pin(run)
+            annotations.pin(run)
         return Response(self.get_serializer(run).data)

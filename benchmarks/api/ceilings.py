@@ -10,7 +10,7 @@ from rest_framework.viewsets import ModelViewSet
 from benchmarks.forms.ceilings import LIMITS, faults
 from benchmarks.models import Ceiling
 from panel.accounts.permissions import HasScope
-from pools.api.known_fields import KnownFields
+from panel.lib.known_fields import KnownFields
 
 
 class SuperuserSets(BasePermission):

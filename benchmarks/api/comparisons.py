@@ -12,11 +12,11 @@ from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from benchmarks.exporting import comparison_tables
-from benchmarks.history import comparisons as choosing
-from benchmarks.judging import comparing
-from benchmarks.judging.arms import Comparison, Outcome, Verdict
+from benchmarks.analysis import comparison
+from benchmarks.analysis.arms import Comparison, Outcome, Verdict
 from benchmarks.models import Run
+from benchmarks.results import comparisons as choosing
+from benchmarks.results.export import comparison_tables
 
 KINDS = ("json", "csv", "html")
 OUTCOMES, VERDICTS = [one.value for one in Outcome], [one.value for one in Verdict]
@@ -67,7 +67,7 @@ class DifferenceSerializer(serializers.Serializer[Any]):
 class ComparisonSerializer(serializers.Serializer[Any]):
     """What may be said of runs side by side."""
 
-    metric = serializers.ChoiceField(comparing.JUDGED)
+    metric = serializers.ChoiceField(comparison.JUDGED)
     baseline = serializers.CharField()
     arms = ArmSerializer(many=True)
     conclusion = serializers.CharField()
@@ -80,7 +80,7 @@ class ComparisonSerializer(serializers.Serializer[Any]):
         OpenApiParameter("runs", str, description="Ids, with commas between them; or name a group"),
         OpenApiParameter("group", OpenApiTypes.UUID, description="The group of runs that were started together"),
         OpenApiParameter("baseline", str, description="The key of the arm to measure by; the first run's if left out"),
-        OpenApiParameter("metric", str, enum=list(comparing.JUDGED), description="`tps` if left out"),
+        OpenApiParameter("metric", str, enum=list(comparison.JUDGED), description="`tps` if left out"),
         OpenApiParameter("as", str, enum=list(KINDS), description="`json` if left out"),
     ],
     responses={
@@ -94,7 +94,7 @@ def comparisons(request: Request) -> HttpResponse | Response:
     """Compare runs: repeats of one configuration are one arm, and verdicts rest on arms with 3 valid runs or more."""
     asked = request.query_params
     kind = _one_of(asked.get("as", "json"), KINDS, "as")
-    metric = _one_of(asked.get("metric", "tps"), comparing.JUDGED, "metric")
+    metric = _one_of(asked.get("metric", "tps"), comparison.JUDGED, "metric")
     try:
         found = choosing.compare(_runs(asked), baseline=asked.get("baseline", ""), metric=metric)
     except KeyError as error:

@@ -16,8 +16,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from benchmarks.models import Run
-from benchmarks.running import live
-from panel import streams
+from benchmarks.runs.live import events as live
+from panel.lib import sse
 
 HEARTBEAT_S = 15.0
 
@@ -42,24 +42,24 @@ _door = Door.as_view()
 @login_not_required  # the door asks for a token or a session, and answers as an API does
 async def run_events(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """GET: the events after `Last-Event-ID` or `?after=`, each with its id; a watcher costs no thread."""
-    answer = await streams.knock(_door, request, pk=pk)
+    answer = await sse.knock(_door, request, pk=pk)
     if answer.status_code != 200:
         return answer
     after = request.headers.get("Last-Event-ID") or request.GET.get("after") or live.BEGINNING
     if live.position(after)[1] == live.END_SEQ:
         return HttpResponse(status=204)  # the whole run was seen: tells an EventSource not to come back
-    return streams.serve(answer, _stream(request, pk, after), instead="samples/")
+    return sse.serve(answer, _stream(request, pk, after), instead="samples/")
 
 
 async def _stream(request: HttpRequest, pk: UUID, after: str) -> AsyncGenerator[bytes, None]:
     """The wire's text; ends with the run, or when the watcher may not watch any longer."""
-    await streams.give_up_thread()
+    await sse.give_up_thread()
     told_state = b""
     yield b"retry: 1000\n\n"
-    async with aclosing(live.follow(pk, after)) as events, aclosing(streams.with_pauses(events, HEARTBEAT_S)) as coming:
+    async with aclosing(live.follow(pk, after)) as events, aclosing(sse.with_pauses(events, HEARTBEAT_S)) as coming:
         async for event in coming:
             if event is None:
-                if (await streams.knock(_door, request, pk=pk)).status_code != 200:
+                if (await sse.knock(_door, request, pk=pk)).status_code != 200:
                     return
                 yield b": still here\n\n" + told_state  # browsers' scripts see events only, no comments
                 continue

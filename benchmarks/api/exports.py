@@ -8,10 +8,10 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.viewsets import GenericViewSet
 
-from benchmarks.exporting import files
 from benchmarks.models import Run
+from benchmarks.results.export import formats
 
-AS = OpenApiParameter("as", str, enum=list(files.MAKERS), description="What kind of file; `json` where left out")
+AS = OpenApiParameter("as", str, enum=list(formats.MAKERS), description="What kind of file; `json` where left out")
 
 
 class ExportsOfRun(GenericViewSet[Run]):
@@ -21,13 +21,13 @@ class ExportsOfRun(GenericViewSet[Run]):
     @action(detail=True)
     def evidence(self, request: Request, pk: str) -> HttpResponseBase:
         """All that is known of the run in one document: command, versions, settings, revision, hardware, samples."""
-        return files.stream(self.get_object(), "json", request._request)
+        return formats.stream(self.get_object(), "json", request._request)
 
     @extend_schema(responses={(200, "*/*"): OpenApiTypes.BINARY}, parameters=[AS], filters=False)
     @action(detail=True)
     def export(self, request: Request, pk: str) -> HttpResponseBase:
         """The run as a file: `csv` its samples, `json` its evidence, `html` its page, `log` what was printed."""
         kind = request.query_params.get("as", "json")
-        if kind not in files.MAKERS:
-            raise ValidationError({"as": [f"{kind!r} is no kind of file here: use one of {', '.join(files.MAKERS)}"]})
-        return files.answer(self.get_object(), kind, request._request)
+        if kind not in formats.MAKERS:
+            raise ValidationError({"as": [f"{kind!r} is no kind of file here: use one of {', '.join(formats.MAKERS)}"]})
+        return formats.answer(self.get_object(), kind, request._request)

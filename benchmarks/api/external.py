@@ -9,8 +9,8 @@ from rest_framework.viewsets import ModelViewSet
 
 from benchmarks.errors import InvalidTarget
 from benchmarks.models import ExternalEndpoint
-from benchmarks.servers import external
-from pools.api.known_fields import KnownFields
+from benchmarks.targets import external
+from panel.lib.known_fields import KnownFields
 from pools.models import Cluster
 
 DATABASE_OF_CLUSTER = "What the database is called there; empty: as in the URI"

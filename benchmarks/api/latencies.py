@@ -11,8 +11,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from benchmarks.latencies import showing
-from benchmarks.latencies.histogram import PERCENTILES
+from benchmarks.analysis.latency import report
+from benchmarks.analysis.latency.histogram import PERCENTILES
 from benchmarks.models import Run
 
 RUN, REPEATS = "run", "repeats"
@@ -64,8 +64,8 @@ class LatenciesOfRun(GenericViewSet[Run]):
         run, of = self.get_object(), request.query_params.get("of", RUN)
         if of not in (RUN, REPEATS):
             raise ValidationError({"of": [f"{of!r} is neither: use {RUN} or {REPEATS}"]})
-        found = showing.of_runs(showing.repeats_of(run)) if of == REPEATS and run.group else showing.of_run(run)
-        spread = found or showing.Spread(0, 0, 1.0, {}, [])
+        found = report.of_runs(report.repeats_of(run)) if of == REPEATS and run.group else report.of_run(run)
+        spread = found or report.Spread(0, 0, 1.0, {}, [])
         percentiles = dict.fromkeys(PERCENTILES) | spread.percentiles_ms
         told = {name: getattr(spread, name) for name in ("runs", "count", "sampling_rate", "is_firm", "note", "bars")}
         return Response(SpreadSerializer(told | {"percentiles_ms": percentiles}).data)

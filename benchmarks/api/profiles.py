@@ -12,11 +12,11 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import ModelViewSet
 
+from benchmarks.library.settings_profiles import restart, store, validation
 from benchmarks.models import SettingsProfile
-from benchmarks.profiles import checking, keeping, restarting
 from panel.accounts.models import Scope
 from panel.accounts.permissions import holds, person
-from pools.api.known_fields import KnownFields
+from panel.lib.known_fields import KnownFields
 from pools.models import Cluster
 
 
@@ -66,7 +66,7 @@ class ProfileViewSet(ModelViewSet[SettingsProfile]):
 
     def perform_create(self, serializer: BaseSerializer[SettingsProfile]) -> None:
         """A new profile; what can't be a setting is refused by name, more than tuning asks for the scope `admin`."""
-        serializer.instance = keeping.create(
+        serializer.instance = store.create(
             **serializer.validated_data, author=person(self.request.user), is_admin=self._is_admin()
         )
 
@@ -74,16 +74,14 @@ class ProfileViewSet(ModelViewSet[SettingsProfile]):
         """Another name, description or set of values, for runs to come."""
         profile = self.get_object()
         standing = {"name": profile.name, "values": profile.values, "description": profile.description}
-        serializer.instance = keeping.change(
-            profile, **(standing | serializer.validated_data), is_admin=self._is_admin()
-        )
+        serializer.instance = store.change(profile, **(standing | serializer.validated_data), is_admin=self._is_admin())
 
     def _is_admin(self) -> bool:
         return holds(self.request.user, self.request.auth, Scope.ADMIN)
 
     def perform_destroy(self, instance: SettingsProfile) -> None:
         """Forget it; 409 while a run has it in force."""
-        keeping.remove(instance)
+        store.remove(instance)
 
     @extend_schema(
         responses=ProfileVerdictSerializer,
@@ -95,7 +93,7 @@ class ProfileViewSet(ModelViewSet[SettingsProfile]):
         """What a cluster's server would say to each setting, asked now."""
         asked = serializers.UUIDField().run_validation(request.query_params.get("cluster"))
         cluster = get_object_or_404(Cluster, pk=asked)
-        verdict = checking.check(cluster, self.get_object().values)
-        may_restart = restarting.command_for(cluster) is not None
+        verdict = validation.check(cluster, self.get_object().values)
+        may_restart = restart.command_for(cluster) is not None
         found = {name: getattr(verdict, name) for name in ("refusal", "findings", "warnings", "to_restart")}
         return Response(ProfileVerdictSerializer(found | {"may_restart": may_restart}).data)

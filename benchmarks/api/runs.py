@@ -19,7 +19,7 @@ from benchmarks.api.annotations import AnnotationsOfRun
 from benchmarks.api.exports import ExportsOfRun
 from benchmarks.api.filters import RunFilter
 from benchmarks.api.latencies import LatenciesOfRun
-from benchmarks.api.looks import LooksOfRun
+from benchmarks.api.observations import LooksOfRun
 from benchmarks.api.serializers import (
     AskedRunSerializer,
     ImportSerializer,
@@ -29,12 +29,14 @@ from benchmarks.api.serializers import (
     WaitingSerializer,
 )
 from benchmarks.errors import IllegalTransition, InvalidGenerators, InvalidOptions, InvalidTarget
-from benchmarks.history import importing
 from benchmarks.models import Run, RunOutput, Sample, Status
 from benchmarks.models.runs import RunQuerySet
-from benchmarks.running import cancelling
-from benchmarks.submission import once, submitting, waiting
-from benchmarks.submission.placing import Placement
+from benchmarks.results import import_output
+from benchmarks.runs.submission import cancel as cancelling
+from benchmarks.runs.submission import idempotency
+from benchmarks.runs.submission import queue_status as waiting
+from benchmarks.runs.submission import submit as submitting
+from benchmarks.runs.submission.placing import Placement
 from panel.accounts.permissions import person
 
 REPEATED = {"Idempotent-Replayed": "true"}
@@ -42,7 +44,7 @@ REPLAYED = OpenApiResponse(
     RunSerializer, "The run that an earlier request with this key started, as it is now; `Idempotent-Replayed: true`"
 )
 KEY = OpenApiParameter(
-    once.HEADER,
+    idempotency.HEADER,
     location=OpenApiParameter.HEADER,
     pattern=r"^[ -~]{1,200}$",
     description="1 to 200 printable ASCII characters of your choice, yours alone and kept for 24 hours. The same body "
@@ -62,7 +64,7 @@ def field_errors() -> Iterator[None]:
         raise ValidationError({"options": error.errors}) from error
     except InvalidGenerators as error:
         raise ValidationError(error.errors) from error
-    except importing.NotImportable as error:
+    except import_output.NotImportable as error:
         raise ValidationError({"text": [str(error)]}) from error
 
 
@@ -107,9 +109,9 @@ class RunViewSet(
         `runs/?group=` lists them all. With an `Idempotency-Key` a request that is sent again starts nothing more."""
         asked = AskedRunSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
-        body, author, key = asked.validated_data, person(request.user), request.headers.get(once.HEADER)
+        body, author, key = asked.validated_data, person(request.user), request.headers.get(idempotency.HEADER)
         with field_errors():
-            run, replayed = once.start(key, author, body, partial(submit, body, author))
+            run, replayed = idempotency.start(key, author, body, partial(submit, body, author))
         return Response(self.get_serializer(run).data, headers=REPEATED) if replayed else self._created(run)
 
     @extend_schema(request=ImportSerializer, responses={201: RunSerializer})
@@ -119,7 +121,7 @@ class RunViewSet(
         asked = ImportSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         with field_errors():
-            return self._created(importing.import_output(**asked.validated_data, author=person(request.user)))
+            return self._created(import_output.import_output(**asked.validated_data, author=person(request.user)))
 
     @extend_schema(request=None, responses=RunSerializer)
     @action(detail=True, methods=["post"])

@@ -14,13 +14,13 @@ from rest_framework.viewsets import GenericViewSet
 
 from benchmarks.api.runs import field_errors
 from benchmarks.api.serializers import AskedTargetField, RunSerializer
-from benchmarks.engines.pgbench.catalogue import PROTOCOLS
+from benchmarks.engines.pgbench.option_catalog import PROTOCOLS
+from benchmarks.library.scripts import library
+from benchmarks.library.scripts.library import InvalidScript
 from benchmarks.models import Script, ScriptVersion
-from benchmarks.scripts import library
-from benchmarks.scripts.library import InvalidScript
-from benchmarks.submission import dry_runs
+from benchmarks.runs.submission import dry_runs
 from panel.accounts.permissions import person
-from pools.api.known_fields import KnownFields
+from panel.lib.known_fields import KnownFields
 
 
 class ScriptSerializer(KnownFields, serializers.ModelSerializer[Script]):

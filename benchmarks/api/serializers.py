@@ -7,12 +7,12 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
-from benchmarks.history import annotating
-from benchmarks.judging import gates
 from benchmarks.models import Purpose, Run, RunOutput, Sample
-from benchmarks.running import live
-from benchmarks.submission.submitting import MOST_REPEATS
-from pools.api.known_fields import KnownFields
+from benchmarks.models import thresholds as gates
+from benchmarks.results import annotations
+from benchmarks.runs.live import events
+from benchmarks.runs.submission.submit import MOST_REPEATS
+from panel.lib.known_fields import KnownFields
 
 
 class TargetSerializer(serializers.Serializer[Run]):
@@ -66,7 +66,7 @@ class ThresholdSerializer(serializers.Serializer[Any]):
 
 @extend_schema_field(ThresholdSerializer(many=True))
 class ThresholdsField(serializers.ListField):
-    """Thresholds as they were sent; benchmarks.judging.gates checks them."""
+    """Thresholds as they were sent; benchmarks.models.thresholds checks them."""
 
     def to_internal_value(self, raw: Any) -> Any:
         """The thresholds, every fault named by its place."""
@@ -154,7 +154,7 @@ class RunSerializer(serializers.ModelSerializer[Run]):
 
 
 class AskedTargetSerializer(serializers.Serializer[Any]):
-    """`{cluster, database, user}`, `{pool, user}` or `{external}`; benchmarks.servers.targets checks it."""
+    """`{cluster, database, user}`, `{pool, user}` or `{external}`; benchmarks.targets.resolve checks it."""
 
     cluster = serializers.UUIDField(required=False)
     database = serializers.CharField(required=False)
@@ -222,8 +222,8 @@ class AskedRunSerializer(KnownFields):
     def validate_tags(self, tags: list[str]) -> list[str]:
         """Each tag once."""
         try:
-            return annotating.check_tags(tags)
-        except annotating.InvalidNote as error:
+            return annotations.check_tags(tags)
+        except annotations.InvalidNote as error:
             raise serializers.ValidationError(error.errors["tags"]) from None
 
     def validate(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -245,7 +245,7 @@ class SampleSerializer(serializers.ModelSerializer[Sample]):
 
     class Meta:
         model = Sample
-        fields = list(live.SAMPLE_FIELDS)
+        fields = list(events.SAMPLE_FIELDS)
 
 
 class WaitingSerializer(serializers.Serializer[Any]):

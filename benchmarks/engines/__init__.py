@@ -2,20 +2,20 @@
 
 An engine is a package with `fields_for(purpose)` and `validate` (its options), `find` (the program), `build_command`
 and `preview`, `hear` (what a line of it says while it runs) and `read_output` (all that it printed, by which
-`benchmarks.judging.validity` judges), and `tables_of` (what it loads or makes in the database, None where that is
+`benchmarks.analysis.validity` judges), and `tables_of` (what it loads or makes in the database, None where that is
 nothing). One that makes tables has `dropping` too, and `loading_all` where they have more than one measure; one that
 logs single transactions `log_files`, one whose versions differ in options `lacking`, one with loads that several
 generators can't share `alone`, one that keeps connections open beside its clients' `kept_open`, one whose runs need a
 file of their generator's host `file_needed` and `host_files`. The shapes they share stand in
-`benchmarks.engines.contract` and `benchmarks.latencies.contract`.
+`benchmarks.engines.base` and `benchmarks.engines.latency_contract`.
 """
 
 from types import ModuleType
 from typing import Any
 
 from benchmarks.engines import http, jmeter, pgbench, sysbench
+from benchmarks.engines.latency_contract import LogFiles
 from benchmarks.errors import BenchmarksError
-from benchmarks.latencies.contract import LogFiles
 
 ENGINES: dict[str, ModuleType] = {
     "pgbench": pgbench,

@@ -5,8 +5,8 @@ from typing import Any
 from django import forms
 
 from benchmarks.models import ExternalEndpoint
-from benchmarks.servers import external
-from pools.forms import Typed
+from benchmarks.targets import external
+from pools.forms.records import Typed
 from pools.models import Cluster
 
 POOLERS = ("RDS Proxy", "Odyssey", "pgcat", "PgBouncer", "Pgpool-II", "Supavisor", "PgDog")

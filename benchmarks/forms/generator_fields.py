@@ -5,10 +5,10 @@ from typing import Any
 from django import forms
 from django.utils.functional import cached_property
 
-from benchmarks.generators import listing
-from benchmarks.generators.listing import Known
+from benchmarks.generators import registry
+from benchmarks.generators.registry import Known
 from benchmarks.models import Run
-from benchmarks.submission.placing import Placement
+from benchmarks.runs.submission.placing import Placement
 
 
 class Names(forms.MultipleChoiceField):
@@ -38,7 +38,7 @@ class WithGenerators(forms.Form):
     def known_generators(self) -> list[tuple[Known, bool]]:
         """All that are known, each with whether it is ticked; a ticked one that is gone stays in sight."""
         ticked = {str(name) for name in self["generators"].value() or ()}
-        found, _ = listing.known_or_remembered()
+        found, _ = registry.known_or_remembered()
         return [(one, one.name in ticked) for one in found if one.alive is not False or one.name in ticked]
 
     @property

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from benchmarks.engines.contract import Field
+from benchmarks.engines.base import Field
 from benchmarks.generators import host_files
 from benchmarks.generators.host_files import Offered
 

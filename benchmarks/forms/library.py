@@ -4,12 +4,12 @@ from typing import Any
 
 from django import forms
 
-from benchmarks.engines.pgbench.catalogue import PROTOCOLS
+from benchmarks.engines.pgbench.option_catalog import PROTOCOLS
 from benchmarks.engines.pgbench.scripts import NAME_CHARACTERS
 from benchmarks.forms.runs import offer
 from benchmarks.forms.script_fields import lines_field, read, script_text_field
-from benchmarks.scripts.library import DESCRIPTION_CHARACTERS
-from pools.forms import Typed
+from benchmarks.library.scripts.library import DESCRIPTION_CHARACTERS
+from pools.forms.records import Typed
 from pools.models import Cluster, Pool, PoolState
 
 

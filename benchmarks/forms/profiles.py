@@ -4,10 +4,10 @@ from typing import Any
 
 from django import forms
 
+from benchmarks.library.settings_profiles.parsing import WrongLines, parse, written
+from benchmarks.library.settings_profiles.suggestion import DISKS
 from benchmarks.models import SettingsProfile
-from benchmarks.profiles.proposing import DISKS
-from benchmarks.profiles.text import WrongLines, parse, written
-from pools.forms import Typed
+from pools.forms.records import Typed
 from pools.models import Cluster
 
 CONNECTIONS = 100  # PostgreSQL's own default

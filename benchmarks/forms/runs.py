@@ -9,10 +9,11 @@ from django.db.models import TextChoices
 from django.forms import BoundField
 from django.utils.functional import cached_property
 
+from benchmarks.analysis.confidence_intervals import ENOUGH_REPEATS
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
-from benchmarks.engines.contract import Field
+from benchmarks.engines.base import Field
 from benchmarks.errors import InvalidOptions
-from benchmarks.forms import generator_fields, lacked_options, threshold_fields
+from benchmarks.forms import generator_fields, threshold_fields, unsupported_options
 from benchmarks.forms.generator_fields import WithGenerators
 from benchmarks.forms.host_file_field import WithHostFile
 from benchmarks.forms.profiles import offer_profiles
@@ -20,11 +21,10 @@ from benchmarks.forms.script_fields import SHOWN_APART, WithScripts
 from benchmarks.forms.threshold_fields import WithThresholds
 from benchmarks.generators import offering
 from benchmarks.generators.offering import Offer
-from benchmarks.history import annotating
-from benchmarks.judging.intervals import ENOUGH_REPEATS
 from benchmarks.models import ExternalEndpoint, Purpose, Run
-from benchmarks.submission import load_options, once, program_versions, submitting
-from pools.forms import Typed
+from benchmarks.results import annotations
+from benchmarks.runs.submission import idempotency, options, program_versions, submit
+from pools.forms.records import Typed
 from pools.models import Cluster, Pool
 
 CHOICES_SHOWN = 500  # of pools and clusters in one list; others are reached by "Run" on their own page
@@ -66,8 +66,8 @@ class OptionsForm(Typed):
         super().__init__(*args, **kwargs)
         self.fields["engine"].choices = [(name, name) for name in ENGINES]  # type: ignore[attr-defined]
         self.version = program_versions.known(self.engine_name)
-        every = load_options.fields_for(self.engine_name, self.purpose)
-        self.option_fields, self.lacked = lacked_options.parted(every, self.version, self._said())
+        every = options.fields_for(self.engine_name, self.purpose)
+        self.option_fields, self.lacked = unsupported_options.parted(every, self.version, self._said())
         for option in self.option_fields:
             self.fields[option.name] = _field_of(option)
 
@@ -79,7 +79,7 @@ class OptionsForm(Typed):
     @property
     def why_lacked(self) -> str:
         """Which options are left out, and since when the program has them."""
-        return lacked_options.why(self.engine_name, self.version, self.lacked)
+        return unsupported_options.why(self.engine_name, self.version, self.lacked)
 
     @property
     def engine_name(self) -> str:
@@ -101,7 +101,7 @@ class OptionsForm(Typed):
         """Let the engine judge the options as they were typed."""
         typed = self.typed_options()
         try:
-            self.cleaned_data["options"] = load_options.validate(self.engine_name, typed, purpose=self.purpose)
+            self.cleaned_data["options"] = options.validate(self.engine_name, typed, purpose=self.purpose)
         except InvalidOptions as error:
             self.take(error.errors)
         return self.cleaned_data
@@ -168,7 +168,7 @@ class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, Options
     repeat = forms.IntegerField(
         label="Repeats",
         min_value=1,
-        max_value=submitting.MOST_REPEATS,
+        max_value=submit.MOST_REPEATS,
         initial=1,
         required=False,
         help_text=f"One after the other, direct and pooled in turn; a verdict needs {ENOUGH_REPEATS} or more of each",
@@ -201,15 +201,15 @@ class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, Options
     def clean_tags(self) -> list[str]:
         """Each tag once."""
         try:
-            return annotating.check_tags(annotating.split(self.cleaned_data["tags"]))
-        except annotating.InvalidNote as error:
+            return annotations.check_tags(annotations.split(self.cleaned_data["tags"]))
+        except annotations.InvalidNote as error:
             raise forms.ValidationError(error.errors["tags"]) from None
 
     @property
     def key(self) -> str | None:
         """Names this very form as it was filled in: sent twice, as by a double click, it is meant once."""
         page = self.cleaned_data["page"]
-        return f"form {page} {once.digest(dict(self.data))}" if page else None
+        return f"form {page} {idempotency.digest(dict(self.data))}" if page else None
 
     def typed_options(self) -> dict[str, Any]:
         """With the scripts of the rows and of the library."""

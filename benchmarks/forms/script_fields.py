@@ -7,11 +7,11 @@ from typing import Any
 from django import forms
 from django.forms import BoundField
 
-from benchmarks.engines.contract import Field
-from benchmarks.engines.pgbench import gate
+from benchmarks.engines.base import Field
+from benchmarks.engines.pgbench import script_gate
+from benchmarks.library.scripts import library
 from benchmarks.models import ScriptVersion
-from benchmarks.scripts import library
-from pools.forms import Typed
+from pools.forms.records import Typed
 
 SHOWN_APART = frozenset({"scripts", "variables"})  # kinds of options that this part shows
 ROWS = 4
@@ -57,7 +57,7 @@ class WithScripts(Typed):
     def _row_count(self, chosen: list[dict[str, Any]]) -> int:
         posted = str(self.data.get("mix_rows", "")) if self.is_bound else ""
         asked = int(posted) if posted.isdecimal() and len(posted) < 4 else ROWS
-        return min(max(asked, len(chosen) + SPARE_ROWS if len(chosen) > 1 else ROWS), gate.MAX_SCRIPTS)
+        return min(max(asked, len(chosen) + SPARE_ROWS if len(chosen) > 1 else ROWS), script_gate.MAX_SCRIPTS)
 
     def _choices(self, chosen: list[dict[str, Any]]) -> list[Any]:
         names = next(one.choices for one in self.option_fields if one.name == "builtin")
@@ -130,8 +130,8 @@ class WithScripts(Typed):
 
     def _check_row(self, row: int, value: str, text: str) -> None:
         try:
-            gate.check(text)
-        except gate.ScriptRefused as error:
+            script_gate.check(text)
+        except script_gate.ScriptRefused as error:
             self.add_error(f"mix_{row}_text", str(error))
         if value:
             self.add_error(f"mix_{row}_text", "a script is chosen in this row too: leave one of them empty")

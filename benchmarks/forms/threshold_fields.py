@@ -5,8 +5,8 @@ from typing import Any
 from django import forms
 from django.forms import BoundField
 
-from benchmarks.judging import gates
-from benchmarks.judging.gates import GAUGES
+from benchmarks.models import thresholds as gates
+from benchmarks.models.thresholds import GAUGES
 
 OFFERED = ("tps", "latency_p95_ms", "failed_percent", "lag_avg_ms")
 PREFIX = "threshold_"

@@ -11,7 +11,7 @@ import redis
 from django.conf import settings
 
 from benchmarks.errors import QueueDown
-from panel.queues import WorkerKind
+from panel.lib.queues import WorkerKind
 
 RUNS, TASKS = "pooldeck:generators", "pooldeck:workers"
 ALIVE_WITHIN = timedelta(seconds=15)  # a worker beats every 2 s; a loaded machine may be late

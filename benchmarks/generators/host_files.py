@@ -6,8 +6,8 @@ from typing import Any
 
 from benchmarks import engines
 from benchmarks.engines import ENGINES
-from benchmarks.generators import listing
-from benchmarks.generators.listing import Known
+from benchmarks.generators import registry
+from benchmarks.generators.registry import Known
 
 Told = dict[str, str]  # file → why runs can't use it (empty: they can)
 REMEDIES = {
@@ -71,7 +71,7 @@ def can_carry(generator: Known, engine: str, need: Needed | None) -> bool:
 def offered(engine: str, names: Iterable[str]) -> list[Offered]:
     """What those named all have, or any that lives and has the engine; where none has told, what this host has."""
     wanted = set(names)
-    able = [one for one in listing.known_or_remembered()[0] if one.alive is not False and not one.lacks(engine)]
+    able = [one for one in registry.known_or_remembered()[0] if one.alive is not False and not one.lacks(engine)]
     aimed = [one for one in able if not wanted or one.name in wanted]
     told = {one.name: files for one in aimed if (files := told_by(one, engine)) is not None}
     if not told:

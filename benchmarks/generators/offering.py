@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from benchmarks.engines import ENGINES, availability
-from benchmarks.generators import listing
-from benchmarks.generators.listing import Known
+from benchmarks.generators import registry
+from benchmarks.generators.registry import Known
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Offer:
 
 def offers() -> list[Offer]:
     """All engines. Where no generator lives, or it is not known which does, this host tells what can be chosen."""
-    found, unknown = listing.known_or_remembered()
+    found, unknown = registry.known_or_remembered()
     alive = [one for one in found if one.alive]
     return [_offer(name, alive if not unknown else found) for name in ENGINES]
 

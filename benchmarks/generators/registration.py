@@ -11,13 +11,13 @@ from django.conf import settings
 from django.db.models import Max
 from django.utils import timezone
 
-from benchmarks.conditions import ping
 from benchmarks.engines import ENGINES
 from benchmarks.errors import BenchmarksError
 from benchmarks.generators import host_files
 from benchmarks.models import Generator
-from panel.crypto import SealBroken
-from pools import endpoints
+from benchmarks.targets import round_trip
+from panel.lib.crypto import SealBroken
+from pools.clusters import endpoints
 from pools.errors import PoolsError
 from pools.models import Cluster
 
@@ -77,6 +77,6 @@ def round_trips(before: dict[str, Any]) -> dict[str, Any]:
 
 def _round_trip(cluster: Cluster) -> dict[str, Any]:
     try:
-        return ping.round_trips(endpoints.of_cluster(cluster))
+        return round_trip.round_trips(endpoints.of_cluster(cluster))
     except (PoolsError, SealBroken, psycopg.Error, OSError) as error:
         return {"error": str(error)}

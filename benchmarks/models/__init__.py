@@ -4,7 +4,7 @@ from benchmarks.models.ceilings import Ceiling, Holder
 from benchmarks.models.datasets import Dataset
 from benchmarks.models.endpoints import ExternalEndpoint
 from benchmarks.models.generators import Generator
-from benchmarks.models.looks import LatencyHistogram, Look, LookKind
+from benchmarks.models.observations import LatencyHistogram, Look, LookKind
 from benchmarks.models.profiles import AppliedProfile, SettingsProfile
 from benchmarks.models.runs import ACTIVE, FINAL, Gate, Purpose, Run, RunOutput, Status, Tag, Validity
 from benchmarks.models.samples import PoolSample, Sample

@@ -4,9 +4,9 @@ import uuid
 
 from django.db import models
 
-from panel import crypto
-from pools import certificates
-from pools.endpoints import Endpoint
+from panel.lib import crypto
+from pools.clusters import ca_files
+from pools.clusters.endpoints import Endpoint
 from pools.models import Cluster, Pooler, PoolerKind, SslMode
 
 
@@ -80,7 +80,7 @@ class ExternalEndpoint(models.Model):
             user=self.user,
             password=self.password or None,
             sslmode=self.sslmode,
-            sslrootcert=certificates.path_of(self.sslrootcert) if self.sslrootcert else "",
+            sslrootcert=ca_files.path_of(self.sslrootcert) if self.sslrootcert else "",
         )
 
     @property

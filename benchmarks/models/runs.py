@@ -10,7 +10,7 @@ from django.db.models import Exists, Max, OuterRef, Q
 from django.utils import timezone
 
 from benchmarks.errors import Fenced, IllegalTransition
-from benchmarks.judging import gates
+from benchmarks.models import thresholds as gates
 from benchmarks.models.endpoints import ExternalEndpoint
 from pools.models import Cluster, Pool
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from django import template
 
-from benchmarks.charts import sparklines
+from benchmarks.analysis import sparklines
 from benchmarks.engines.pgbench import scripts
 
 register = template.Library()

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.forms.ceilings import CeilingForm
 from benchmarks.models import Ceiling
-from pools.views.access import View
+from panel.lib.access import View
 
 
 def superusers_only(view: View) -> View:

@@ -6,13 +6,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from benchmarks.charts import charting
-from benchmarks.history import comparisons
-from benchmarks.judging import arms, statements
-from benchmarks.judging.arms import Arm, Comparison
-from benchmarks.latencies import showing
+from benchmarks.analysis import arms, chart_series, statements
+from benchmarks.analysis.arms import Arm, Comparison
+from benchmarks.analysis.latency import report
 from benchmarks.models import Purpose, Run, Validity
-from benchmarks.views.ids import id_of
+from benchmarks.results import comparisons
+from panel.lib.query_params import id_of
 
 COLOURS = 8  # the first arms have one each
 
@@ -48,7 +47,7 @@ def _shown(request: HttpRequest, runs: list[Run]) -> dict[str, Any]:
         "asked": asked.urlencode(),
         "download": ",".join(by_id),
         "statements": statements.compare([run.statements for run in runs]),
-        "repeated": showing.repeated(runs),
+        "repeated": report.repeated(runs),
         "courses": [
             _course(by_id[run.id], at, arm) for at, arm in enumerate(found.arms) for run in arm.runs if run.id in by_id
         ],
@@ -80,4 +79,4 @@ def _course(run: Run, at: int, arm: Arm) -> dict[str, Any]:
     valid = run.validity == Validity.VALID or not run.is_final
     means = {"tps": run.summary.get("tps"), "latency_ms": run.summary.get("latency_avg_ms")}
     label = f"{arm.label}, run {run.number}"
-    return {"label": label, "valid": valid, "colour": at % COLOURS + 1, "means": means, **charting.progress(run)}
+    return {"label": label, "valid": valid, "colour": at % COLOURS + 1, "means": means, **chart_series.progress(run)}

@@ -10,14 +10,14 @@ from django.views.decorators.http import require_safe
 
 from benchmarks import engines
 from benchmarks.engines import engine
-from benchmarks.engines.contract import Tables
+from benchmarks.engines.base import Tables
 from benchmarks.errors import BenchmarksError, InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.forms.runs import DatasetForm
 from benchmarks.models import Dataset, Purpose, Run
-from benchmarks.submission import submitting
-from benchmarks.views.facts import facts_of
+from benchmarks.runs.submission import submit
+from benchmarks.views.dataset_facts import facts_of
+from panel.lib.access import staff_only
 from pools.errors import PoolsError
-from pools.views.access import staff_only
 
 PAGE_SIZE = 50
 
@@ -92,7 +92,7 @@ def _prepare(form: DatasetForm, author: Any) -> tuple[Run | None, int]:
     chosen = form.cleaned_data
     try:
         terms = {"engine": form.engine_name, "purpose": Purpose.PREPARE, "confirm": chosen["confirm"]}
-        return submitting.submit(target=form.target(), options=chosen["options"], author=author, **terms), 200
+        return submit.submit(target=form.target(), options=chosen["options"], author=author, **terms), 200
     except (InvalidTarget, InvalidOptions) as error:
         form.take(error.errors)
     except (BenchmarksError, PoolsError) as error:

@@ -11,8 +11,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 from benchmarks.errors import InvalidTarget
 from benchmarks.forms.external import ExternalEndpointForm
 from benchmarks.models import ExternalEndpoint
-from benchmarks.servers import external
-from pools.views.access import staff_only
+from benchmarks.targets import external
+from panel.lib.access import staff_only
 
 ENDPOINTS_A_PAGE = 50
 

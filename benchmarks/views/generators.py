@@ -9,10 +9,10 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.errors import BenchmarksError
-from benchmarks.generators import listing
-from benchmarks.generators.listing import Known
+from benchmarks.generators import registry
+from benchmarks.generators.registry import Known
+from panel.lib.access import staff_only
 from pools.models import Cluster
-from pools.views.access import staff_only
 
 TRIPS_SHOWN = 3
 
@@ -20,7 +20,7 @@ TRIPS_SHOWN = 3
 @require_safe
 def generator_list(request: HttpRequest) -> HttpResponse:
     """All generators; without Redis those that described themselves, and that nobody knows who lives."""
-    known, unknown = listing.known_or_remembered()
+    known, unknown = registry.known_or_remembered()
     clusters = Cluster.objects.in_bulk({UUID(key) for one in known for key in one.round_trips})
     rows = [(one, _trips(one, clusters)) for one in known]
     return render(request, "benchmarks/generator_list.html", {"rows": rows, "unknown": unknown})
@@ -38,7 +38,7 @@ def _trips(generator: Known, clusters: dict[UUID, Cluster]) -> dict[str, Any]:
 def generator_forget(request: HttpRequest, name: str) -> HttpResponse:
     """Drop a generator that is gone; one that lives stays, with the reason."""
     try:
-        if not listing.forget(name):
+        if not registry.forget(name):
             raise Http404
     except BenchmarksError as error:
         messages.error(request, str(error))

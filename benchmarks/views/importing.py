@@ -5,9 +5,9 @@ from django.shortcuts import redirect, render
 
 from benchmarks.errors import BenchmarksError
 from benchmarks.forms.runs import ImportForm
-from benchmarks.history import importing
+from benchmarks.results import import_output
 from panel.accounts.permissions import person
-from pools.views.access import staff_only
+from panel.lib.access import staff_only
 
 
 @staff_only
@@ -16,7 +16,9 @@ def run_import(request: HttpRequest) -> HttpResponse:
     form = ImportForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            run = importing.import_output(form.cleaned_data["text"], form.cleaned_data["name"], person(request.user))
+            run = import_output.import_output(
+                form.cleaned_data["text"], form.cleaned_data["name"], person(request.user)
+            )
         except BenchmarksError as error:
             form.add_error("text", str(error))
         else:

@@ -11,15 +11,15 @@ from django.views.decorators.http import require_safe
 
 from benchmarks.errors import IllegalTransition
 from benchmarks.forms.profiles import CONNECTIONS, ProfileForm, ProposalForm, initial_of
+from benchmarks.library.settings_profiles import restart, store, validation
+from benchmarks.library.settings_profiles.parsing import written
+from benchmarks.library.settings_profiles.store import InvalidProfile
+from benchmarks.library.settings_profiles.suggestion import propose
 from benchmarks.models import AppliedProfile, SettingsProfile
-from benchmarks.profiles import checking, keeping, restarting
-from benchmarks.profiles.keeping import InvalidProfile
-from benchmarks.profiles.proposing import propose
-from benchmarks.profiles.text import written
-from benchmarks.views.ids import id_of
+from panel.lib.access import staff_only
+from panel.lib.query_params import id_of
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster
-from pools.views.access import staff_only
 
 PAGE_SIZE = 50
 
@@ -50,8 +50,8 @@ def _cluster_asked(request: HttpRequest) -> Cluster | None:
 
 def _judged(cluster: Cluster, profile: SettingsProfile) -> dict[str, Any]:
     try:
-        verdict = checking.check(cluster, profile.values)
-        return {"verdict": verdict, "may_restart": restarting.command_for(cluster) is not None}
+        verdict = validation.check(cluster, profile.values)
+        return {"verdict": verdict, "may_restart": restart.command_for(cluster) is not None}
     except ClusterUnreachable as error:
         return {"unreachable": str(error)}
 
@@ -82,7 +82,7 @@ def profile_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     if request.method != "POST":
         return render(request, "benchmarks/profile_delete.html", {"profile": profile})
     try:
-        keeping.remove(profile)
+        store.remove(profile)
     except IllegalTransition as error:
         messages.error(request, str(error))
         return redirect("profile-detail", pk)
@@ -129,7 +129,7 @@ def _saved(form: ProfileForm, profile: SettingsProfile | None, author: Any) -> S
     """The profile, or None with the errors beside the fields."""
     given = {name: form.cleaned_data[name] for name in ("name", "values", "description")}
     try:
-        return keeping.change(profile, **given) if profile else keeping.create(**given, author=author)
+        return store.change(profile, **given) if profile else store.create(**given, author=author)
     except InvalidProfile as error:
         form.take(error.errors)
         return None

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from benchmarks.charts.charting import few
+from benchmarks.analysis.chart_series import few
 from benchmarks.engines import engine
 from benchmarks.models import LookKind, Run
 

@@ -15,24 +15,24 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from benchmarks.analysis import sparklines
+from benchmarks.analysis.confidence_intervals import ENOUGH_REPEATS
+from benchmarks.analysis.latency import sampling
 from benchmarks.api.filters import RunFilter
-from benchmarks.charts import sparklines
 from benchmarks.engines import DEFAULT_ENGINE, engine
 from benchmarks.errors import BenchmarksError, InvalidGenerators, InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.forms.runs import Route, RunForm, initial_of
-from benchmarks.judging.intervals import ENOUGH_REPEATS
-from benchmarks.latencies import sampling
 from benchmarks.models import Purpose, Run, ScriptVersion, Status, Validity
 from benchmarks.models.runs import Gate, RunQuerySet
-from benchmarks.submission import once, submitting
-from benchmarks.submission.placing import Placement
-from benchmarks.views.facts import facts_of
-from benchmarks.views.ids import id_of
-from pools import endpoints
-from pools.endpoints import Endpoint
+from benchmarks.runs.submission import idempotency, submit
+from benchmarks.runs.submission.placing import Placement
+from benchmarks.views.dataset_facts import facts_of
+from panel.lib.access import staff_only
+from panel.lib.query_params import id_of
+from pools.clusters import endpoints
+from pools.clusters.endpoints import Endpoint
 from pools.errors import PoolsError
 from pools.models import Cluster, Pool, PoolState
-from pools.views.access import staff_only
 
 PAGE_SIZE = 25
 SENT_TWICE_S = 60  # within which the same filled-in form is taken for one press of its button
@@ -130,9 +130,9 @@ def _start(form: RunForm, request: HttpRequest) -> tuple[Run | None, int]:
     return None, 200
 
 
-def _once(request: HttpRequest, key: str | None, begin: once.Begin, within_s: int) -> Run:
+def _once(request: HttpRequest, key: str | None, begin: idempotency.Begin, within_s: int) -> Run:
     """The run that `begin` starts, or that the same request started so many seconds ago at the most."""
-    run, replayed = once.start(key, request.user, None, begin, within_s)
+    run, replayed = idempotency.start(key, request.user, None, begin, within_s)
     if replayed:
         messages.info(request, f"Duplicate submission ignored: run {run.number} had already been started.")
     return run
@@ -144,10 +144,10 @@ def _submitted(form: RunForm, author: Any, named: dict[str, Any], run_id: UUID |
     options, repeat = chosen["options"], chosen["repeat"]
     named = {**named, "author": author, "run_id": run_id}
     if form.is_pair:
-        return submitting.submit_pair(form.target(), options, repeat=repeat, **named)[0]
+        return submit.submit_pair(form.target(), options, repeat=repeat, **named)[0]
     if repeat > 1:
-        return submitting.submit_series(repeat, target=form.target(), options=options, **named)[0]
-    return submitting.submit(target=form.target(), options=options, **named)
+        return submit.submit_series(repeat, target=form.target(), options=options, **named)[0]
+    return submit.submit(target=form.target(), options=options, **named)
 
 
 def _initial(request: HttpRequest) -> dict[str, Any]:
@@ -260,4 +260,4 @@ def _again(old: Run, author: Any, run_id: UUID | None) -> Run:
     target = {"external": str(old.external_id)} if old.external_id else target
     again = {"options": old.options, "engine": old.engine, "name": old.name, "thresholds": old.thresholds}
     again |= {"place": Placement(old.wanted_generators, old.alongside), "tags": [tag.name for tag in old.tags.all()]}
-    return submitting.submit(target=target, author=author, run_id=run_id, **again)
+    return submit.submit(target=target, author=author, run_id=run_id, **again)

@@ -13,15 +13,15 @@ from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.errors import BenchmarksError, InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.forms.library import DryRunForm, ScriptForm
+from benchmarks.library.scripts import library
+from benchmarks.library.scripts.library import InvalidScript
 from benchmarks.models import Run, RunOutput, Script, ScriptVersion
-from benchmarks.scripts import library
-from benchmarks.scripts.library import InvalidScript
-from benchmarks.submission import dry_runs
-from benchmarks.views.ids import id_of
+from benchmarks.runs.submission import dry_runs
 from panel.accounts.permissions import person
+from panel.lib.access import staff_only
+from panel.lib.query_params import id_of
+from pools.deployment import diff
 from pools.errors import PoolsError
-from pools.revisions import diffs
-from pools.views.access import staff_only
 
 PAGE_SIZE = 50
 VERSIONS_SHOWN = 50
@@ -59,7 +59,7 @@ def _shown(request: HttpRequest, script: Script, version: ScriptVersion, form: D
     asked = others.filter(number=int(number)) if number.isdecimal() and len(number) < 10 else others.none()
     against = asked.first() or others.filter(number__lt=version.number).first()
     before = {script.name: against.text} if against else {}
-    found = diffs.of_files(before, {script.name: version.text}, masked=lambda texts: texts) if against else []
+    found = diff.of_files(before, {script.name: version.text}, masked=lambda texts: texts) if against else []
     return {
         "script": script,
         "version": version,

@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from panel.accounts.models import ApiToken, Scope
 from panel.accounts.permissions import grantable
-from pools.api.known_fields import KnownFields
+from panel.lib.known_fields import KnownFields
 
 
 class TokenSerializer(KnownFields, serializers.ModelSerializer[ApiToken]):

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from django.utils import timezone
 
-from panel import private_files
 from panel.installation.models import Installation
+from panel.lib import private_files
 
 FILE_NAME = "last_start.json"
 

@@ -11,14 +11,14 @@ import psycopg
 from django.core.exceptions import ImproperlyConfigured
 
 from benchmarks.errors import BenchmarksError
-from panel import collecting, env
-from panel.quickstart import backing, page_files
+from panel.lib import env, gc_tuning
+from panel.quickstart import page_files, services
 from panel.quickstart.account import AccountMissing
 from panel.quickstart.home import AlreadyRunning, Home
 from panel.quickstart.panel_programs import Generator, Web, Worker, take_port, tell_address
 from panel.quickstart.ports import NoFreePort
 from panel.quickstart.programs import ProgramFailed
-from panel.quickstart.steps import Steps
+from panel.quickstart.progress import Steps
 from panel.quickstart.supervise import Asked, Supervisor, catch_signals
 from pools.errors import PoolsError
 
@@ -66,7 +66,7 @@ def start(home: Home, supervisor: Supervisor, steps: Steps, options: argparse.Na
     home.tell_holder(f"http://127.0.0.1:{port}")
     tell_address(port)
     home.make_keys()
-    servers = backing.start(home, supervisor, steps)
+    servers = services.start(home, supervisor, steps)
     page_files.collect(home, steps)
     # all take seconds to import, and none is asked anything before the migrations below are done
     steps.say("starting web, worker and generator")
@@ -78,7 +78,7 @@ def start(home: Home, supervisor: Supervisor, steps: Steps, options: argparse.Na
 
     panel = Serving(home, supervisor, steps, web)
     demo = panel.bring_up(servers)
-    collecting.leave_out_what_there_is()
+    gc_tuning.leave_out_what_there_is()
     return panel.experiment(demo) if options.once else panel.serve()
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from panel import private_files
+from panel.lib import private_files
 
 CANDIDATES = ("postgres", "nobody")
 # Linux's numbers (capabilities(7)): either of the first two lets the account into a folder below a closed one

@@ -8,10 +8,10 @@ from pathlib import Path
 import django
 from django.core.management import call_command
 
-from panel import env
-from panel.quickstart.backing import CONSOLE_USER, DEMO_ROLE, Backing
+from panel.lib import env
 from panel.quickstart.home import Home
 from panel.quickstart.servers import PgBouncerServer, PgpoolServer, PostgresServer, Server
+from panel.quickstart.services import CONSOLE_USER, DEMO_ROLE, Backing
 
 ANYWHERE = "0.0.0.0"  # noqa: S104 (inside its container; compose.yaml publishes no port of theirs)
 PORTS = {"demo-postgres": 5432, "pgbouncer": 6432, "pgpool": 9999, "pcp": 9898}

@@ -10,13 +10,13 @@ from django.contrib.auth.models import User
 from django.db import models
 
 from benchmarks.models import Dataset, Purpose, Run, Status
-from benchmarks.submission import submitting
-from panel.quickstart.backing import DEMO_ROLE, Backing
+from benchmarks.runs.submission import submit
 from panel.quickstart.home import Home
 from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.servers import Server
+from panel.quickstart.services import DEMO_ROLE, Backing
 from panel.quickstart.supervise import Supervisor
-from pools import clusters, pool_changes, poolers_admin
+from pools.inventory import clusters, poolers, pools
 from pools.models import Cluster, Mode, Pool, Pooler, PoolerKind, PoolState
 
 CLUSTER, DATABASE, POOL = "demo", "app", "app"
@@ -72,8 +72,8 @@ class Demo:
 
     def _pooler(self, kind: PoolerKind, server: Server, login: Mapping[str, Any]) -> Pooler | None:
         values = {"name": kind.value, "kind": kind.value, "host": server.host, "port": server.port, **login}
-        pooler = self._once(Pooler, kind.value, lambda: poolers_admin.register(values, author=self.author)[0])
-        self._follow(poolers_admin.change, pooler, server, login["admin_password"])
+        pooler = self._once(Pooler, kind.value, lambda: poolers.register(values, author=self.author)[0])
+        self._follow(poolers.change, pooler, server, login["admin_password"])
         self._follow_folder(pooler, login["config_dir"])
         return pooler
 
@@ -83,7 +83,7 @@ class Demo:
             return
         was = self.home.kept("demo", f"folder of {pooler.pk}")
         if was not in (None, now) and pooler.config_dir == was:
-            poolers_admin.change(pooler, {"config_dir": now}, None, author=self.author)
+            poolers.change(pooler, {"config_dir": now}, None, author=self.author)
         self.home.keep("demo", f"folder of {pooler.pk}", now)
 
     def _follow(
@@ -102,13 +102,13 @@ class Demo:
         """The same for the PCP port, which a home of an earlier release has not registered at all."""
         now, was = self.servers.pgpool.pcp_port, self.home.kept("demo", "port of pcp")
         if pgpool and pgpool.pcp_port != now and pgpool.pcp_port in (None, was):
-            poolers_admin.change(pgpool, {"pcp_port": now}, None, author=self.author)
+            poolers.change(pgpool, {"pcp_port": now}, None, author=self.author)
         self.home.keep("demo", "port of pcp", now)
 
     def _make_pool(self, cluster: Cluster, pooler: Pooler) -> Pool:
         values = {"name": POOL, "pooler": pooler, "cluster": cluster, "database": DATABASE, "user": DEMO_ROLE}
         values |= {"mode": Mode.TRANSACTION, "size": POOL_SIZE, "user_password": self.servers.role_password}
-        return pool_changes.create(values, author=self.author)
+        return pools.create(values, author=self.author)
 
     def wait_for_pool(self, supervisor: Supervisor) -> str:
         """Wait until the pool is live; the answer says why a pool that people changed since is not."""
@@ -138,7 +138,7 @@ class Demo:
         cluster = self._standing(Cluster, CLUSTER)
         if cluster is None or Dataset.objects.filter(cluster=cluster, database=DATABASE).exists():
             return None
-        return submitting.submit(
+        return submit.submit(
             target={"cluster": str(cluster.pk), "database": DATABASE},
             options={"scale": SCALE},
             author=self.author,

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
-from panel.env import BASE_DIR
+from panel.lib.env import BASE_DIR
 from panel.quickstart.home import Home
 from panel.quickstart.programs import ProgramFailed
-from panel.quickstart.steps import Steps
+from panel.quickstart.progress import Steps
 
 FOLDERS = ("css", "js", "img")
 PACKAGES = ("django", "django-htmx", "drf-spectacular-sidecar")

@@ -8,11 +8,11 @@ from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
-from panel.env import BASE_DIR
-from panel.queues import WorkerKind
+from panel.lib.env import BASE_DIR
+from panel.lib.queues import WorkerKind
 from panel.quickstart.ports import LOOPBACK, free_port, listen
 from panel.quickstart.programs import Program, ProgramFailed
-from panel.quickstart.steps import Steps
+from panel.quickstart.progress import Steps
 
 DEFAULT_PORT = 8000
 

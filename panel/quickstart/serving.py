@@ -3,15 +3,15 @@
 from django.core.management import call_command
 from django.db import DatabaseError
 
-from benchmarks.submission import dispatching
+from benchmarks.runs.submission import dispatch
 from panel.installation import copies, pausing
-from panel.quickstart import admin, once
-from panel.quickstart.backing import Backing
+from panel.quickstart import admin, demo_experiment
 from panel.quickstart.demo import Demo
 from panel.quickstart.home import Home
 from panel.quickstart.panel_programs import Beat, Web
 from panel.quickstart.programs import ProgramFailed
-from panel.quickstart.steps import Steps
+from panel.quickstart.progress import Steps
+from panel.quickstart.services import Backing
 from panel.quickstart.supervise import Supervisor
 
 WAITS_S = 60
@@ -44,7 +44,7 @@ class Serving:
         self.token = logins["token"]
         demo = Demo(self.home, backing, user)
         backing.wait_until_ready()
-        dispatching.ask_generators()  # a worker that was ready before the migrations could not write itself down
+        dispatch.ask_generators()  # a worker that was ready before the migrations could not write itself down
         self._show_demo(demo)
         self._wait_for_web()
         self.home.write_quickstart({"url": self.web.url, **logins})
@@ -77,7 +77,7 @@ class Serving:
         """The demo experiment with its table on stdout; 0 only when every arm is valid."""
         if pausing.is_paused():
             raise ProgramFailed(pausing.PAUSED)
-        api = once.Api(self.web.url, self.token)
-        stories = once.experiment(api, demo.target(), self.supervisor, self.steps)
-        print(f"\n{once.table(stories)}\n", flush=True)
+        api = demo_experiment.Api(self.web.url, self.token)
+        stories = demo_experiment.experiment(api, demo.target(), self.supervisor, self.steps)
+        print(f"\n{demo_experiment.table(stories)}\n", flush=True)
         return 0 if all(story.is_valid for story in stories) else 1

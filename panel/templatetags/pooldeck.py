@@ -12,8 +12,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from panel.wording import PROOFS, STATES, UNKNOWN_STATE, StateWords
-from pools.budget import Budget
+from panel.state_labels import PROOFS, STATES, UNKNOWN_STATE, StateWords
+from pools.inventory.budget import Budget
 
 register = template.Library()
 Number = float | Literal[""] | None

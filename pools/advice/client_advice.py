@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pools.models import Mode
-from pools.poolers.catalogue import Version
+from pools.poolers.settings_schema import Version
 
 KEEPS_PREPARED = (1, 21)  # since then it follows statements prepared by the protocol, max_prepared_statements of them
 CLOSES_STATEMENTS = (1, 22)  # since then PgBouncer takes the protocol's Close, which psycopg needs

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pools.models import Pooler, PoolerKind
 from pools.poolers import KINDS
-from pools.poolers.catalogue import NO_VERSION, Version
+from pools.poolers.settings_schema import NO_VERSION, Version
 
 Words = tuple[tuple[Version, str], ...]  # from which release on, what is true; the last that fits counts
 

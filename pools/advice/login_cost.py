@@ -11,14 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
-from pools import endpoints
-from pools.endpoints import Endpoint
+from pools.clusters import connect, endpoints
+from pools.clusters.endpoints import Endpoint
+from pools.deployment import live_files
 from pools.models import Pool, PoolerKind
-from pools.poolers import KINDS, running
+from pools.poolers import KINDS, local_process
 from pools.poolers.pgbouncer import releases
 from pools.poolers.pgbouncer.verifiers import KEEPS_KEYS
-from pools.revisions import folders
-from pools.servers import postgres
 
 LOGINS, HANDSHAKES = 20, 5
 ANSWER_WITHIN_S = 5
@@ -50,7 +49,7 @@ class Login:
 
 def client_auth_note(pool: Pool) -> str:
     """How the pooler proves the pool's clients by the files that are live, in a sentence; empty where unknown."""
-    last = folders.last_applied(pool.pooler)
+    last = live_files.last_applied(pool.pooler)
     if last is None:
         return ""
     noted = (CLEAR.match(str(step.get("detail", ""))) for step in last.steps)
@@ -70,7 +69,7 @@ def measure(pool: Pool) -> list[Login]:
     """Log in through the pool and to its cluster as the same role. Raises `ClusterUnreachable`."""
     through = endpoints.for_panel(pool)
     direct = replace(endpoints.of_cluster(pool.cluster, pool.database), user=through.user, password=through.password)
-    pids = running.pids(pool.pooler, "pgbouncer") if pool.pooler.kind == PoolerKind.PGBOUNCER else ()
+    pids = local_process.pids(pool.pooler, "pgbouncer") if pool.pooler.kind == PoolerKind.PGBOUNCER else ()
     return [_measured("through the pool", through, pids), _measured("directly", direct, ())]
 
 
@@ -104,7 +103,7 @@ def _median(seconds: Iterable[float | None]) -> float | None:
 def _log_in(endpoint: Endpoint) -> tuple[str, bool]:
     """The server's address (empty: a socket), and whether TLS was spoken."""
     name = "pooldeck-login-cost"
-    with postgres.connect_endpoint(endpoint, application_name=name, connect_timeout=ANSWER_WITHIN_S) as connection:
+    with connect.connect_endpoint(endpoint, application_name=name, connect_timeout=ANSWER_WITHIN_S) as connection:
         return ("" if endpoint.is_socket else connection.info.hostaddr), connection.pgconn.ssl_in_use
 
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 import psycopg
 from psycopg import sql
 
-from pools.advice import mode_habits
-from pools.advice.mode_habits import Finding, Statement
+from pools.advice import session_features
+from pools.advice.session_features import Finding, Statement
+from pools.clusters import connect
 from pools.errors import ClusterUnreachable
 from pools.models import Pool
 from pools.poolers import KINDS
-from pools.poolers.catalogue import Version
-from pools.servers import postgres
+from pools.poolers.settings_schema import Version
 
 MOST_STATEMENTS = 5000  # pg_stat_statements.max by default
 TEXT_LENGTH = 2000
@@ -48,11 +48,11 @@ def look(wish: Pool) -> Report:
 
     Session mode keeps everything, so nothing is asked then. An unreachable cluster is a limit, not an error.
     """
-    if wish.mode not in mode_habits.SHARED:
+    if wish.mode not in session_features.SHARED:
         return Report()
     limits = [_of_prepared(wish)]
     try:
-        with postgres.connect(wish.cluster, database=wish.database) as connection:
+        with connect.connect(wish.cluster, database=wish.database) as connection:
             counted, why_not = _counted(connection, wish.user)
             running = _running(connection, wish.user)
             held = list(_held(connection, wish.user))
@@ -63,7 +63,7 @@ def look(wish: Pool) -> Report:
     if hidden:
         why_not.append(f"{hidden} statements of other roles are hidden: grant pg_read_all_stats to see them")
     return Report(
-        findings=mode_habits.find(statements, wish.mode),
+        findings=session_features.find(statements, wish.mode),
         looked=[*([_counted_words(len(counted))] if counted else []), _running_words(len(running)), HELD_WORDS],
         limits=[*why_not, *limits],
     )
@@ -79,10 +79,10 @@ def _of_prepared(wish: Pool) -> str:
     version, given = prepared_limits(wish)
     if given is None and version < (1, 24):  # its default was 0 until then
         given = 0
-    return mode_habits.of_prepared_statements(version, given)
+    return session_features.of_prepared_statements(version, given)
 
 
-def _counted(connection: postgres.Connection, user: str) -> tuple[list[Statement], list[str]]:
+def _counted(connection: connect.Connection, user: str) -> tuple[list[Statement], list[str]]:
     """The statements that pg_stat_statements counted in this database, or why there are none."""
     schema = connection.execute(
         "SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = %s", [STATEMENTS]
@@ -104,7 +104,7 @@ def _counted(connection: postgres.Connection, user: str) -> tuple[list[Statement
         return [], [f"the extension {STATEMENTS} could not be read: {' '.join(str(error).split())}"]
 
 
-def _running(connection: postgres.Connection, user: str) -> list[Statement]:
+def _running(connection: connect.Connection, user: str) -> list[Statement]:
     """The last statement of every client's session in this database, the panel's own left out."""
     query = (
         "SELECT left(query, %(length)s), 0 FROM pg_stat_activity WHERE datname = current_database()"
@@ -115,7 +115,7 @@ def _running(connection: postgres.Connection, user: str) -> list[Statement]:
     return list(_statements(connection.execute(query, values), ACTIVITY))
 
 
-def _held(connection: postgres.Connection, user: str) -> Iterator[Statement]:
+def _held(connection: connect.Connection, user: str) -> Iterator[Statement]:
     """What sessions hold now by a statement that may not be their last one, as that statement."""
     for source, query in HELD.items():
         yield from _statements(connection.execute(query, {"user": user, "most": MOST_STATEMENTS}), source)

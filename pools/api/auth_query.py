@@ -10,10 +10,10 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from panel.accounts.permissions import person
-from pools.api.known_fields import KnownFields
-from pools.holdings import auth_query
-from pools.holdings.auth_query import Finding
+from panel.lib.known_fields import KnownFields
 from pools.models import Cluster
+from pools.provisioning import auth_query
+from pools.provisioning.auth_query import Finding
 
 
 class FindingSerializer(serializers.Serializer[Finding]):

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from pools.advice import client_advice, login_cost, mode_linter
-from pools.advice.mode_habits import Finding
+from pools.advice.session_features import Finding
 from pools.models import Mode, Pool
 
 MODE = OpenApiParameter("as", enum=Mode.values, description="Judge another mode than the pool's own")

@@ -8,7 +8,6 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import ModelViewSet
 
 from panel.accounts.permissions import person
-from pools import clusters
 from pools.api.auth_query import AuthQueryActions
 from pools.api.databases import DatabaseActions
 from pools.api.filters import ClusterFilter
@@ -17,8 +16,9 @@ from pools.api.nodes import NodeActions
 from pools.api.roles import RoleActions
 from pools.api.serializers import ClusterSerializer
 from pools.api.versions import expected_version
+from pools.clusters import health_check
+from pools.inventory import clusters
 from pools.models import Cluster
-from pools.servers import checking
 
 
 class ClusterViewSet(
@@ -52,5 +52,5 @@ class ClusterViewSet(
     def check(self, request: Request, pk: str) -> Response:
         """Log in now and record what is found; an unreachable cluster is an answer too, in `status`."""
         cluster = self.get_object()
-        checking.check_cluster(cluster)
+        health_check.check_cluster(cluster)
         return Response(self.get_serializer(cluster).data)

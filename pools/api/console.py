@@ -12,9 +12,9 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from panel.accounts.permissions import person
-from pools import console_verbs
-from pools.api.known_fields import KnownFields
-from pools.console_verbs import DEADLINE_S, HOLD_S, LONGEST_DEADLINE_S, LONGEST_HOLD_S, Outcome
+from panel.lib.known_fields import KnownFields
+from pools.console import commands
+from pools.console.commands import DEADLINE_S, HOLD_S, LONGEST_DEADLINE_S, LONGEST_HOLD_S, Outcome
 from pools.models import Pool
 
 
@@ -55,37 +55,37 @@ class ConsoleVerbs(GenericViewSet[Pool]):
     def pause(self, request: Request, pk: str) -> Response:
         """Hold its clients back; 409 with the `blockers` when their transactions don't end within `deadline_s`."""
         asked = _validated(PauseSerializer, request)
-        return self._done(partial(console_verbs.pause, **asked))
+        return self._done(partial(commands.pause, **asked))
 
     @extend_schema(request=None, responses=OutcomeSerializer)
     @action(detail=True, methods=["post"])
     def resume(self, request: Request, pk: str) -> Response:
         """Let its clients go on, whoever paused it."""
-        return self._done(console_verbs.resume)
+        return self._done(commands.resume)
 
     @extend_schema(request=KillSerializer, responses=OutcomeSerializer)
     @action(detail=True, methods=["post"])
     def kill(self, request: Request, pk: str) -> Response:
         """Drop all its clients and server connections at once; `confirm` is its name."""
-        return self._done(partial(console_verbs.kill, **_validated(KillSerializer, request)))
+        return self._done(partial(commands.kill, **_validated(KillSerializer, request)))
 
     @extend_schema(request=None, responses=OutcomeSerializer)
     @action(detail=True, methods=["post"])
     def reconnect(self, request: Request, pk: str) -> Response:
         """Replace each server connection as soon as its client lets it go."""
-        return self._done(console_verbs.reconnect)
+        return self._done(commands.reconnect)
 
     @extend_schema(request=None, responses=OutcomeSerializer)
     @action(detail=True, methods=["post"])
     def disable(self, request: Request, pk: str) -> Response:
         """Refuse new clients; those connected stay."""
-        return self._done(console_verbs.disable)
+        return self._done(commands.disable)
 
     @extend_schema(request=None, responses=OutcomeSerializer)
     @action(detail=True, methods=["post"])
     def enable(self, request: Request, pk: str) -> Response:
         """Let new clients in again."""
-        return self._done(console_verbs.enable)
+        return self._done(commands.enable)
 
     def _done(self, verb: Callable[..., Outcome]) -> Response:
         outcome = verb(self.get_object(), author=person(self.request.user))

@@ -11,10 +11,10 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from panel.accounts.permissions import person
-from pools.api.known_fields import KnownFields
-from pools.holdings import databases
-from pools.holdings.databases import Database
+from panel.lib.known_fields import KnownFields
 from pools.models import Cluster, Pool
+from pools.provisioning import databases
+from pools.provisioning.databases import Database
 
 NAME = OpenApiParameter("name", location="path", description="Percent-encoded as UTF-8; a name with a slash has none")
 LIMIT_HELP = "-1: none"

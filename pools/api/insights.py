@@ -10,10 +10,11 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from pools.api.serializers import AddressSerializer
+from pools.clusters import activity as insights
+from pools.clusters import topology
+from pools.clusters.activity import Bar, IdleMemory, Insights
+from pools.clusters.memory_budget import MemoryBudget
 from pools.models import Cluster
-from pools.servers import insights, places
-from pools.servers.insights import Bar, IdleMemory, Insights
-from pools.servers.memory import MemoryBudget
 
 NODE = OpenApiParameter("node", description="A node's id, or `own`: the cluster's own address; default: the primary")
 
@@ -151,5 +152,5 @@ class InsightActions(GenericViewSet[Cluster]):
     @action(detail=True)
     def insights(self, request: Request, pk: str) -> Response:
         """What goes on there now; 502 when it can't be asked."""
-        place = places.chosen(self.get_object(), request.query_params.get("node", ""))
+        place = topology.chosen(self.get_object(), request.query_params.get("node", ""))
         return Response(InsightsSerializer(insights.of_place(place)).data)

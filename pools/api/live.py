@@ -16,12 +16,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from panel import streams
+from panel.lib import sse
 from pools.models import Pool, Pooler
-from pools.monitoring import feed, rates
+from pools.monitoring import live_feed, rates
 from pools.monitoring.rates import Reading
+from pools.monitoring.sampler import Look
 from pools.poolers import KINDS
-from pools.watching import Look
 
 HEARTBEAT_S = 15.0
 
@@ -70,25 +70,25 @@ async def pooler_figures(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 
 
 async def _answer(request: HttpRequest, pk: UUID, door: Callable[..., Any]) -> HttpResponseBase:
-    answer = await streams.knock(door, request, pk=pk)
+    answer = await sse.knock(door, request, pk=pk)
     if answer.status_code != 200:
         return answer
     pooler_id, kind, name = answer.data
 
     async def may_stay() -> bool:
-        return (await streams.knock(door, request, pk=pk)).status_code == 200
+        return (await sse.knock(door, request, pk=pk)).status_code == 200
 
-    return streams.serve(answer, _stream(pooler_id, kind, name, may_stay), instead="history/")
+    return sse.serve(answer, _stream(pooler_id, kind, name, may_stay), instead="history/")
 
 
 async def _stream(
     pooler_id: UUID, kind: str, name: str | None, may_stay: Callable[[], Any]
 ) -> AsyncGenerator[bytes, None]:
     """The wire's text, until the pooler is removed or the follower may follow no longer."""
-    await streams.give_up_thread()
+    await sse.give_up_thread()
     yield b"retry: 2000\n\n"
     told = 0
-    async with aclosing(feed.follow(pooler_id)) as looks:
+    async with aclosing(live_feed.follow(pooler_id)) as looks:
         async for look in looks:
             told += 1
             if told % int(HEARTBEAT_S) == 0 and not await may_stay():

@@ -11,10 +11,10 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from panel.accounts.permissions import person
-from pools.api.known_fields import KnownFields
+from panel.lib.known_fields import KnownFields
 from pools.api.serializers import NodeSerializer, password_field
+from pools.clusters import nodes
 from pools.models import Cluster, ClusterNode
-from pools.servers import nodes
 
 
 class NewNodeSerializer(KnownFields):

@@ -10,10 +10,10 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from panel.accounts.permissions import person
-from pools import pooler_nodes
-from pools.api.known_fields import KnownFields
+from panel.lib.known_fields import KnownFields
 from pools.models import Pooler
-from pools.pooler_nodes import Node
+from pools.poolers.pgpool import node_admin
+from pools.poolers.pgpool.node_admin import Node
 
 
 class PoolerNodeSerializer(serializers.Serializer[Node]):
@@ -44,7 +44,7 @@ class NodeActions(GenericViewSet[Pooler]):
     @action(detail=True)
     def nodes(self, request: Request, pk: str) -> Response:
         """Its backends as it has them now."""
-        return self._listed(pooler_nodes.of_pooler(self.get_object()))
+        return self._listed(node_admin.of_pooler(self.get_object()))
 
     @extend_schema(request=AskedNodeSerializer, responses=PoolerNodeSerializer(many=True), filters=False)
     @action(detail=True, methods=["post"], url_path="attach-node")
@@ -62,9 +62,9 @@ class NodeActions(GenericViewSet[Pooler]):
         asked = AskedNodeSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         pooler = self.get_object()
-        pooler_nodes.refuse_another_kind(pooler)
-        pooler_nodes.change(pooler, asked.validated_data["number"], verb, person(request.user))
-        return self._listed(pooler_nodes.list_after_change(pooler))
+        node_admin.refuse_another_kind(pooler)
+        node_admin.change(pooler, asked.validated_data["number"], verb, person(request.user))
+        return self._listed(node_admin.list_after_change(pooler))
 
     def _listed(self, nodes: Any) -> Response:
         page: Any = self.paginate_queryset(nodes)

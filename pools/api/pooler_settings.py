@@ -14,17 +14,18 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from panel.accounts.permissions import person
-from pools import pooler_settings, settings_page, settings_rules
-from pools.api.known_fields import KnownFields
+from panel.lib.known_fields import KnownFields
 from pools.api.serializers import PoolerSerializer
 from pools.api.sql_rights import sql_right
 from pools.errors import InvalidValues
+from pools.inventory import pooler_settings, pooler_settings_validation
+from pools.inventory.pooler_settings import InvalidSettings
+from pools.inventory.sql_settings import NotAllowed
 from pools.models import Pooler
-from pools.pooler_settings import InvalidSettings
-from pools.poolers import KINDS, catalogue
-from pools.poolers.catalogue import Scope, Setting, Type
-from pools.settings_page import Given
-from pools.sql_settings import NotAllowed
+from pools.poolers import KINDS, settings_schema
+from pools.poolers.settings_schema import Scope, Setting, Type
+from pools.views import settings_context
+from pools.views.settings_context import Given
 
 WISHED = ("settings", "user_settings")
 TOO_EARLY = "register it first: what it takes depends on its release"
@@ -89,7 +90,9 @@ class SettingsActions(GenericViewSet[Pooler]):
         found = [
             described(setting, pooler, live)
             for scope in (Scope.PROGRAM, Scope.POOL, Scope.USER)
-            for setting in catalogue.shown(KINDS[pooler.kind].catalogue, scope, settings_rules.release_of(pooler))
+            for setting in settings_schema.shown(
+                KINDS[pooler.kind].catalogue, scope, pooler_settings_validation.release_of(pooler)
+            )
         ]
         return self.get_paginated_response(SettingSerializer(self.paginate_queryset(found), many=True).data)
 
@@ -97,7 +100,7 @@ class SettingsActions(GenericViewSet[Pooler]):
     @action(detail=True)
     def files(self, request: Request, pk: str) -> Response:
         """The files that were given to it, without their contents."""
-        found = [told(one) for one in settings_page.given_files(self.get_object()) if one.file]
+        found = [told(one) for one in settings_context.given_files(self.get_object()) if one.file]
         return self.get_paginated_response(GivenFileSerializer(self.paginate_queryset(found), many=True).data)
 
     @extend_schema(request=ContentsSerializer, responses={200: PoolerSerializer})
@@ -118,8 +121,8 @@ class SettingsActions(GenericViewSet[Pooler]):
         asked.is_valid(raise_exception=True)
         pooler = self.get_object()
         given = pooler_settings.give_file(pooler, setting, asked.validated_data["content"], person(request.user))
-        record = settings_rules.files_offered(pooler)[setting]
-        return Response(GivenFileSerializer(told(settings_page.given(record, given))).data)
+        record = pooler_settings_validation.files_offered(pooler)[setting]
+        return Response(GivenFileSerializer(told(settings_context.given(record, given))).data)
 
     @extend_schema(parameters=[NAME], responses={204: None})
     @file.mapping.delete
@@ -177,13 +180,17 @@ def wishes_of(values: dict[str, Any]) -> dict[str, Any]:
 
 def refuse_unsound(pooler: Pooler, wishes: Mapping[str, Any]) -> None:
     """Raise `InvalidValues` for what its release does not take, before anything of an edit is saved."""
-    known, given = settings_rules.offered(pooler, Scope.PROGRAM), wishes.get("settings", {})
-    sound = {name: value for name, value in given.items() if not settings_rules.takes_away(known.get(name), value)}
+    known, given = pooler_settings_validation.offered(pooler, Scope.PROGRAM), wishes.get("settings", {})
+    sound = {
+        name: value
+        for name, value in given.items()
+        if not pooler_settings_validation.takes_away(known.get(name), value)
+    }
     with _blaming("settings"):
-        InvalidSettings.refuse(settings_rules.value_problems(pooler, Scope.PROGRAM, sound))
+        InvalidSettings.refuse(pooler_settings_validation.value_problems(pooler, Scope.PROGRAM, sound))
     for user in wishes.get("user_settings", {}):
         with _blaming("user_settings", f"user {user}: "):
-            InvalidSettings.refuse(settings_rules.user_problems(pooler, user))
+            InvalidSettings.refuse(pooler_settings_validation.user_problems(pooler, user))
 
 
 def change(pooler: Pooler, wishes: Mapping[str, Any], whole: bool, version: int | None, request: Request) -> Pooler:

@@ -13,17 +13,19 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import ModelViewSet
 
 from panel.accounts.permissions import person
-from pools import apply, apply_requests, poolers_admin
+from pools import deployment as apply
+from pools import task_queue
 from pools.api import pooler_settings
 from pools.api.pooler_nodes import NodeActions
 from pools.api.pooler_settings import SettingsActions
 from pools.api.revisions import RevisionActions
 from pools.api.serializers import AskedApplySerializer, AskedSerializer, ConfigSerializer, PoolerSerializer
 from pools.api.versions import expected_version
+from pools.deployment import adoption, live_files
 from pools.errors import InvalidValues
+from pools.inventory import poolers
 from pools.models import Pooler
 from pools.poolers import KINDS
-from pools.revisions import adopting
 
 SHOWN = sorted({word for kind in KINDS.values() for word in kind.words})
 
@@ -45,7 +47,7 @@ class PoolerViewSet(RevisionActions, SettingsActions, NodeActions, ModelViewSet[
         wishes = pooler_settings.wishes_of(values)
         if any(wishes.values()):
             raise InvalidValues({name: [pooler_settings.TOO_EARLY] for name in wishes})
-        serializer.instance, _ = poolers_admin.register(values, person(self.request.user))
+        serializer.instance, _ = poolers.register(values, person(self.request.user))
 
     def perform_update(self, serializer: BaseSerializer[Pooler]) -> None:
         """Change a pooler unless somebody else did since `version`; without `admin_password` the stored one stays."""
@@ -55,7 +57,7 @@ class PoolerViewSet(RevisionActions, SettingsActions, NodeActions, ModelViewSet[
         if wishes := pooler_settings.wishes_of(values):
             pooler_settings.refuse_unsound(pooler, wishes)
         if values:
-            pooler, _ = poolers_admin.change(pooler, values, version, author)
+            pooler, _ = poolers.change(pooler, values, version, author)
             version = None
         if wishes:
             pooler_settings.change(pooler, wishes, self.request.method == "PUT", version, self.request)
@@ -63,13 +65,13 @@ class PoolerViewSet(RevisionActions, SettingsActions, NodeActions, ModelViewSet[
 
     def perform_destroy(self, instance: Pooler) -> None:
         """Forget a pooler; 409 while it has pools."""
-        poolers_admin.remove(instance)
+        poolers.remove(instance)
 
     @extend_schema(responses=ConfigSerializer)
     @action(detail=True)
     def config(self, request: Request, pk: str) -> Response:
         """The files that the panel last brought live, secrets masked."""
-        return Response(ConfigSerializer(apply.live_files(self.get_object())).data)
+        return Response(ConfigSerializer(live_files.live_files(self.get_object())).data)
 
     @extend_schema(request=AskedApplySerializer, responses={202: AskedSerializer})
     @action(detail=True, methods=["post"])
@@ -80,11 +82,11 @@ class PoolerViewSet(RevisionActions, SettingsActions, NodeActions, ModelViewSet[
         pooler, drift = self.get_object(), asked.validated_data.get("drift")
         apply.try_again(pooler)
         if drift == "adopt":
-            adopting.adopt(pooler, person(request.user))
+            adoption.adopt(pooler, person(request.user))
         elif drift:
-            apply_requests.ask_to_overwrite(pooler.pk, person(request.user))
+            task_queue.ask_to_overwrite(pooler.pk, person(request.user))
         else:
-            apply_requests.ask([pooler.pk], person(request.user))
+            task_queue.ask([pooler.pk], person(request.user))
         pooler.refresh_from_db()
         detail = "" if drift else apply.why_nothing(pooler)
         return Response(self.get_serializer(pooler).data | {"detail": detail}, status=status.HTTP_202_ACCEPTED)

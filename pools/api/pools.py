@@ -10,12 +10,14 @@ from rest_framework.response import Response
 from rest_framework.viewsets import ModelViewSet
 
 from panel.accounts.permissions import person
-from pools import connection_strings, endpoints, pool_changes
+from pools import connection_strings
 from pools.api.client_advice import ModeAdvice
 from pools.api.console import ConsoleVerbs
 from pools.api.serializers import ConnectionSerializer, PoolSerializer
 from pools.api.sql_rights import sql_right
 from pools.api.versions import expected_version
+from pools.clusters import endpoints
+from pools.inventory import pools
 from pools.models import Pool
 
 logger = logging.getLogger(__name__)
@@ -49,7 +51,7 @@ class PoolViewSet(ConsoleVerbs, ModeAdvice, ModelViewSet[Pool]):
 
     def perform_create(self, serializer: serializers.BaseSerializer[Pool]) -> None:
         """Make a pool: checked and saved as a wish, then brought live by a worker."""
-        serializer.instance = pool_changes.create(
+        serializer.instance = pools.create(
             serializer.validated_data, person(self.request.user), sql_right(self.request)
         )
 
@@ -58,11 +60,11 @@ class PoolViewSet(ConsoleVerbs, ModeAdvice, ModelViewSet[Pool]):
         values = dict(serializer.validated_data)
         version = expected_version(self.request, values)
         author, right = person(self.request.user), sql_right(self.request)
-        serializer.instance = pool_changes.change(self.get_object(), values, version, author, right)
+        serializer.instance = pools.change(self.get_object(), values, version, author, right)
 
     def perform_destroy(self, instance: Pool) -> None:
         """Remove a pool; it is gone from here at once, from the pooler when the worker has proven it."""
-        pool_changes.remove(instance, person(self.request.user))
+        pools.remove(instance, person(self.request.user))
 
     @extend_schema(parameters=[FORMAT, REVEAL, ROLE], responses=ConnectionSerializer, filters=False)
     @action(detail=True)

@@ -11,10 +11,11 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from panel.accounts.permissions import person
-from pools.api.known_fields import KnownFields
+from panel.lib.known_fields import KnownFields
 from pools.api.serializers import FileSerializer, RevisionSerializer
+from pools.deployment import revision_diffs
+from pools.deployment import rollback as rollbacks
 from pools.models import Pooler, Revision
-from pools.revisions import revision_diffs, rollbacks
 
 
 class DiffSerializer(serializers.Serializer[Any]):

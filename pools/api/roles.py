@@ -11,13 +11,13 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from panel.accounts.permissions import person
+from panel.lib.known_fields import KnownFields
 from pools.api.databases import LIMIT_HELP, NAME, LeadingPoolSerializer
-from pools.api.known_fields import KnownFields
-from pools.holdings import roles
-from pools.holdings.grants import Access
-from pools.holdings.ownership import Owned
-from pools.holdings.roles import Role
 from pools.models import Cluster
+from pools.provisioning import roles
+from pools.provisioning.grants import Access
+from pools.provisioning.ownership import Owned
+from pools.provisioning.roles import Role
 
 ONCE = {"Cache-Control": "no-store"}
 

@@ -7,13 +7,14 @@ from uuid import UUID
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from pools import budget, connection_strings, endpoints
-from pools.api.known_fields import KnownFields
-from pools.endpoints import Endpoint
+from panel.lib.known_fields import KnownFields
+from pools import connection_strings
+from pools.clusters import endpoints, topology
+from pools.clusters.endpoints import Endpoint
+from pools.inventory import budget
 from pools.models import Cluster, ClusterNode, ClusterState, ClusterStatus, NodeRole, Pool, Pooler, Revision
 from pools.poolers import KINDS
 from pools.poolers.advisory import Advisory
-from pools.servers import places
 
 
 def password_field(help_text: str = "") -> serializers.CharField:
@@ -92,7 +93,7 @@ def status_of(cluster: Cluster, given: budget.Budget) -> dict[str, Any]:
         "allocated_connections": given.allocated,
         "used_connections": found.used_connections,
         "in_recovery": found.in_recovery,
-        "primary": dict(zip(("host", "port"), places.primary(cluster).address, strict=True)),
+        "primary": dict(zip(("host", "port"), topology.primary(cluster).address, strict=True)),
         "nodes": cluster.nodes.all(),
         "checked_at": found.checked_at,
         "error": found.error,
@@ -128,7 +129,9 @@ class ClusterSerializer(KnownFields, serializers.ModelSerializer[Cluster]):
             "created_at",
             "updated_at",
         ]
-        extra_kwargs: dict[str, Any] = {"name": {"validators": []}}  # pools.clusters says which names are taken
+        extra_kwargs: dict[str, Any] = {
+            "name": {"validators": []}
+        }  # pools.inventory.clusters says which names are taken
 
     @cached_property
     def budgets(self) -> dict[UUID, budget.Budget]:
@@ -209,7 +212,9 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
             "files_looked_at",
             "error",
         ]
-        extra_kwargs: dict[str, Any] = {"name": {"validators": []}}  # pools.poolers_admin says which names are taken
+        extra_kwargs: dict[str, Any] = {
+            "name": {"validators": []}
+        }  # pools.inventory.poolers says which names are taken
 
     @extend_schema_field(AdvisorySerializer(many=True))
     def get_advisories(self, pooler: Pooler) -> Any:
@@ -319,7 +324,7 @@ class PoolSerializer(KnownFields, serializers.ModelSerializer[Pool]):
         ]
         read_only_fields = ["over_budget_by", "state", "state_reason", "paused_until"]
         extra_kwargs: dict[str, Any] = {"size": {"required": False, "help_text": "A Pgpool-II's is its children's"}}
-        validators: list[Any] = []  # pools.pool_changes says which names are taken
+        validators: list[Any] = []  # pools.inventory.pools says which names are taken
 
     @extend_schema_field(EndpointSerializer())
     def get_connection(self, pool: Pool) -> Any:

@@ -5,7 +5,7 @@ from rest_framework.request import Request
 from panel.accounts import confirmation
 from panel.accounts.models import Scope
 from panel.accounts.permissions import holds
-from pools.sql_settings import SqlRight
+from pools.inventory.sql_settings import SqlRight
 
 
 def sql_right(request: Request) -> SqlRight:

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from pools.api.known_fields import KnownFields
+from panel.lib.known_fields import KnownFields
 from pools.models import Severity, Threshold
 from pools.monitoring import thresholds
 from pools.monitoring.hysteresis import Rule

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from pools.clusters.endpoints import Endpoint
 from pools.connection_strings import (
     django,
     dotnet,
@@ -21,7 +22,6 @@ from pools.connection_strings import (
     sqlalchemy,
     uri,
 )
-from pools.endpoints import Endpoint
 from pools.errors import InvalidValues
 
 FORMATS: dict[str, Callable[[Endpoint], str]] = {

@@ -1,8 +1,8 @@
 """`DATABASES` of Django's settings (Django's settings reference; OPTIONS go to psycopg, so they are libpq's)."""
 
+from pools.clusters.endpoints import Endpoint
 from pools.connection_strings.parameters import tls
 from pools.connection_strings.quoting import quoted
-from pools.endpoints import Endpoint
 
 
 def render(endpoint: Endpoint) -> str:

@@ -2,8 +2,8 @@
 
 import re
 
+from pools.clusters.endpoints import Endpoint
 from pools.connection_strings.parameters import checked_sslmode
-from pools.endpoints import Endpoint
 from pools.models import SslMode
 
 MODES = {

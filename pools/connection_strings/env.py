@@ -2,8 +2,8 @@
 
 import shlex
 
+from pools.clusters.endpoints import Endpoint
 from pools.connection_strings.parameters import parameters
-from pools.endpoints import Endpoint
 
 VARIABLES = {
     "host": "PGHOST",

@@ -1,8 +1,8 @@
 """A pgx pool in Go (pgxpool; pgx reads libpq's keyword=value strings and its sslmode as libpq does)."""
 
+from pools.clusters.endpoints import Endpoint
 from pools.connection_strings import keywords
 from pools.connection_strings.quoting import quoted
-from pools.endpoints import Endpoint
 
 
 def render(endpoint: Endpoint) -> str:

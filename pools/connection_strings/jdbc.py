@@ -2,8 +2,8 @@
 
 from urllib.parse import quote
 
+from pools.clusters.endpoints import Endpoint
 from pools.connection_strings.parameters import checked_sslmode, tls
-from pools.endpoints import Endpoint
 
 SOCKET_FACTORY = "org.newsclub.net.unix.AFUNIXSocketFactory$FactoryArg"
 

@@ -1,8 +1,8 @@
 """A pool of node-postgres (node-postgres.com, "Connecting" and "SSL"; `ssl` is of Node's `tls.connect`)."""
 
+from pools.clusters.endpoints import Endpoint
 from pools.connection_strings.parameters import checked_sslmode
 from pools.connection_strings.quoting import quoted
-from pools.endpoints import Endpoint
 from pools.models import SslMode
 
 READ_FILE = 'import { readFileSync } from "node:fs";'

@@ -1,6 +1,6 @@
 """An endpoint as libpq's parameters, shared by the formats that are made of them."""
 
-from pools.endpoints import Endpoint
+from pools.clusters.endpoints import Endpoint
 from pools.models import SslMode
 
 

@@ -2,9 +2,9 @@
 
 import shlex
 
+from pools.clusters.endpoints import Endpoint
 from pools.connection_strings import keywords
 from pools.connection_strings.psql import with_password
-from pools.endpoints import Endpoint
 
 
 def render(endpoint: Endpoint) -> str:

@@ -2,7 +2,7 @@
 
 import re
 
-from pools.endpoints import Endpoint
+from pools.clusters.endpoints import Endpoint
 
 
 def render(endpoint: Endpoint) -> str:

@@ -2,8 +2,8 @@
 
 from urllib.parse import quote
 
+from pools.clusters.endpoints import Endpoint
 from pools.connection_strings.uri import authority
-from pools.endpoints import Endpoint
 from pools.models import SslMode
 
 

@@ -2,8 +2,8 @@
 
 import shlex
 
+from pools.clusters.endpoints import Endpoint
 from pools.connection_strings import keywords
-from pools.endpoints import Endpoint
 
 
 def render(endpoint: Endpoint) -> str:

@@ -1,8 +1,8 @@
 """A connection of psycopg 3 in Python (its `connect` takes libpq's parameters as keyword arguments)."""
 
+from pools.clusters.endpoints import Endpoint
 from pools.connection_strings.parameters import parameters
 from pools.connection_strings.quoting import quoted
-from pools.endpoints import Endpoint
 
 
 def render(endpoint: Endpoint) -> str:

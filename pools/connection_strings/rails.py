@@ -1,8 +1,8 @@
 """Rails' config/database.yml (Rails guides, "Configuring a Database"; keys Rails doesn't know go to libpq)."""
 
+from pools.clusters.endpoints import Endpoint
 from pools.connection_strings.parameters import tls
 from pools.connection_strings.quoting import quoted
-from pools.endpoints import Endpoint
 
 
 def render(endpoint: Endpoint) -> str:

@@ -2,8 +2,8 @@
 
 import re
 
+from pools.clusters.endpoints import Endpoint
 from pools.connection_strings.parameters import parameters
-from pools.endpoints import Endpoint
 
 
 def render(endpoint: Endpoint) -> str:

@@ -2,9 +2,9 @@
 
 from urllib.parse import quote
 
+from pools.clusters.endpoints import Endpoint
 from pools.connection_strings.parameters import tls
 from pools.connection_strings.uri import socket
-from pools.endpoints import Endpoint
 
 
 def render(endpoint: Endpoint) -> str:

@@ -2,8 +2,8 @@
 
 from urllib.parse import quote
 
+from pools.clusters.endpoints import Endpoint
 from pools.connection_strings.parameters import tls
-from pools.endpoints import Endpoint
 
 
 def render(endpoint: Endpoint) -> str:

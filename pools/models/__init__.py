@@ -13,13 +13,13 @@ from pools.models.events import (
 )
 from pools.models.monitoring import PoolerMinute, PoolMinute
 from pools.models.nodes import ClusterNode
+from pools.models.pool_set import Standing
 from pools.models.pooler_files import PoolerFile
 from pools.models.poolers import Pooler, PoolerKind, PoolerState
 from pools.models.pools import Mode, Pool
 from pools.models.revisions import Revision, RevisionContent, RevisionState
-from pools.models.standing import Standing
+from pools.models.spec import Wishes
 from pools.models.states import ClusterState, NodeRole, PoolState
-from pools.models.wishes import Wishes
 
 __all__ = [
     "Channel",

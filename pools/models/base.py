@@ -7,7 +7,7 @@ from typing import Any, Self
 from django.db import models
 from django.utils import timezone
 
-from panel import crypto
+from panel.lib import crypto
 from pools.errors import Stale
 
 

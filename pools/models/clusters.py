@@ -2,9 +2,9 @@
 
 from django.db import models
 
-from panel import crypto
+from panel.lib import crypto
 from pools.models.base import Server
-from pools.models.found import Found
+from pools.models.check_result import Found
 
 
 class SslMode(models.TextChoices):
@@ -63,7 +63,7 @@ class ClusterStatus(Found):
     )  # [{"name", "can_login", "superuser", "connection_limit", "password_digest"}]
     replication = models.JSONField(
         default=list
-    )  # pg_stat_replication of the primary; see pools.servers.replication.RECEIVERS
+    )  # pg_stat_replication of the primary; see pools.clusters.replication.RECEIVERS
 
 
 class RolePassword(models.Model):

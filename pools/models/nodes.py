@@ -2,8 +2,8 @@
 
 from django.db import models
 
+from pools.models.check_result import Found
 from pools.models.clusters import Cluster
-from pools.models.found import Found
 
 
 class ClusterNode(Found):

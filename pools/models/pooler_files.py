@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.db import models
 
-from panel import crypto
+from panel.lib import crypto
 from pools.models.poolers import Pooler
 
 

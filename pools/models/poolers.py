@@ -58,7 +58,9 @@ class Pooler(Server):
     error = models.TextField(default="", editable=False)
     apply_token = models.UUIDField(null=True, editable=False)
     apply_lease_until = models.DateTimeField(null=True, editable=False)
-    apply_holder = models.CharField(max_length=150, default="", editable=False)  # its process, see pools.apply.holders
+    apply_holder = models.CharField(
+        max_length=150, default="", editable=False
+    )  # its process, see pools.deployment.lock_owner
     rests_until = models.DateTimeField(null=True, editable=False)  # what waits for a cluster is not tried before
 
     @property

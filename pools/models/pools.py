@@ -80,7 +80,7 @@ class Pool(Versioned):
         """The role clients are shown: the fixed user, or the cluster's admin for the inbound user.
 
         Empty where the panel can't log in for them: a PgBouncer whose cluster has a role to look inbound users up
-        keeps no password of the admin, and that role tells nothing of a superuser (`pools.holdings.auth_query`).
+        keeps no password of the admin, and that role tells nothing of a superuser (`pools.provisioning.auth_query`).
         """
         if not self.user and self.cluster.auth_role and self.pooler.kind == PoolerKind.PGBOUNCER:
             return ""

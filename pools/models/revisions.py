@@ -12,11 +12,11 @@ from django.db import models, transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from panel import crypto
+from panel.lib import crypto
 from pools.errors import IllegalTransition
+from pools.models.compression import packed, unpacked
 from pools.models.poolers import Pooler
-from pools.models.wishes import Wishes
-from pools.packing import packed, unpacked
+from pools.models.spec import Wishes
 
 
 class RevisionState(models.TextChoices):
@@ -97,7 +97,7 @@ class Revision(models.Model):
 
     @property
     def wishes(self) -> Wishes:
-        """What it was rendered from, without secrets; see `pools.revisions.wishes`."""
+        """What it was rendered from, without secrets; see `pools.deployment.snapshots`."""
         return self.content.wishes
 
     def note(self, step: str, detail: str = "", *, write: bool = True) -> None:

@@ -9,12 +9,12 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from panel.accounts.permissions import person
+from panel.lib.access import staff_changes
 from pools.errors import PoolsError
-from pools.holdings import auth_query
 from pools.models import Cluster
-from pools.poolers.pgbouncer import lookup
-from pools.views.access import staff_changes
-from pools.views.holdings import cluster_of
+from pools.poolers.pgbouncer import auth_query as lookup
+from pools.provisioning import auth_query
+from pools.views.provisioning import cluster_of
 
 PAGE = "cluster-auth-query"
 

@@ -6,8 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from pools import modes
-from pools.advice import client_advice, mode_linter
+from pools.advice import client_advice, mode_linter, modes
 from pools.models import Pool
 
 

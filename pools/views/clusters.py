@@ -13,15 +13,16 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from panel.accounts.permissions import person
-from pools import budget, clusters, connection_box, twins
-from pools.connection_box import Shown
+from panel.lib.access import staff_only
+from pools.clusters import duplicates, health_check
+from pools.connection_strings import box
+from pools.connection_strings.box import Shown
 from pools.errors import IllegalTransition
-from pools.forms import ClusterForm
+from pools.forms.records import ClusterForm
+from pools.inventory import budget, clusters
 from pools.models import Cluster, ClusterState, ClusterStatus, NodeRole
-from pools.servers import checking
-from pools.views.access import staff_only
 from pools.views.connections import connection_answer
-from pools.views.saving import attempt
+from pools.views.form_submit import attempt
 
 PAGE_SIZE = 50
 RUNS_SHOWN = 6
@@ -68,9 +69,9 @@ def _detail(request: HttpRequest, cluster: Cluster, shown: Shown) -> HttpRespons
         "status": getattr(cluster, "status", None),
         "budget": budget.of_cluster(cluster),
         "standbys_budget": budget.of_cluster(cluster, target=NodeRole.STANDBY) if cluster.nodes.exists() else None,
-        "box": connection_box.of_cluster(cluster, shown),
+        "box": box.of_cluster(cluster, shown),
         "pools": cluster.pools.wanted().select_related("pooler"),
-        "twins": twins.of_cluster(cluster),
+        "twins": duplicates.of_cluster(cluster),
         "runs": cluster.runs.filter(parent=None).select_related("pool")[:RUNS_SHOWN],
     }
     return render(request, "pools/cluster_detail.html", context)
@@ -81,7 +82,7 @@ def _detail(request: HttpRequest, cluster: Cluster, shown: Shown) -> HttpRespons
 @staff_only
 def cluster_connection(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The connection box with the password shown or hidden; with `as`, one text alone, password included."""
-    return connection_answer(request, _get(pk), connection_box.of_cluster, _detail)
+    return connection_answer(request, _get(pk), box.of_cluster, _detail)
 
 
 @never_cache
@@ -129,7 +130,7 @@ def _saved(request: HttpRequest, cluster: Cluster, status: ClusterStatus) -> Htt
 @staff_only
 def cluster_check(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Log in now and record what is found."""
-    status = checking.check_cluster(_get(pk))
+    status = health_check.check_cluster(_get(pk))
     if status.state == ClusterState.ONLINE:
         messages.success(request, f"Logged in; {status.used_connections} connections are in use.")
     else:

@@ -10,8 +10,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from panel.accounts import confirmation
-from pools.connection_box import ConnectionBox, Shown
 from pools.connection_strings import UnknownFormat
+from pools.connection_strings.box import ConnectionBox, Shown
 
 logger = logging.getLogger(__name__)
 Record = TypeVar("Record", bound=Model)

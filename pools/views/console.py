@@ -10,8 +10,8 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
-from pools import console_tables, showing
-from pools.console_tables import Head, Row
+from pools.console import show_cache, tables
+from pools.console.tables import Head, Row
 from pools.models import Pool, Pooler
 from pools.poolers import KINDS
 
@@ -38,9 +38,9 @@ def pooler_console(request: HttpRequest, pk: UUID, word: str = "") -> HttpRespon
 
 def _table(request: HttpRequest, pooler: Pooler, word: str) -> dict[str, Any]:
     sort, query = request.GET.get("sort", ""), request.GET.get("q", "").strip()
-    shown = showing.rows(pooler, word)
-    heads = console_tables.heads(shown.rows, KINDS[pooler.kind].columns, sort)
-    found = console_tables.ordered(console_tables.matching(shown.rows, query), sort)
+    shown = show_cache.rows(pooler, word)
+    heads = tables.heads(shown.rows, KINDS[pooler.kind].columns, sort)
+    found = tables.ordered(tables.matching(shown.rows, query), sort)
     page = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
     pools = _pools_of(pooler, page.object_list) if word == "databases" else {}
     return {
@@ -66,9 +66,9 @@ def _shown(row: Row, heads: list[Head], pools: Mapping[str, Pool]) -> dict[str, 
     """A row with the pool it names, if it names one."""
     pool = pools.get(str(row.get("name"))) if pools else None
     state = {name: bool(row.get(name)) for name in ("paused", "disabled")}
-    return {"cells": console_tables.cells(row, heads), "pool": pool, **state}
+    return {"cells": tables.cells(row, heads), "pool": pool, **state}
 
 
 def _csv(name: str, rows: list[Row]) -> HttpResponse:
     headers = {"Content-Disposition": content_disposition_header(as_attachment=True, filename=name) or "attachment"}
-    return HttpResponse(console_tables.as_csv(rows), content_type="text/csv; charset=utf-8", headers=headers)
+    return HttpResponse(tables.as_csv(rows), content_type="text/csv; charset=utf-8", headers=headers)

@@ -11,12 +11,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from panel.accounts.permissions import person
+from panel.lib.access import staff_only
 from pools.errors import PoolsError
-from pools.holding_forms import DatabaseChangeForm, DatabaseForm
-from pools.holdings import databases
-from pools.views.access import staff_only
-from pools.views.holdings import Droppable, asks_server, choices_of, cluster_of, drop_answer, page_of
-from pools.views.saving import attempt
+from pools.forms.provisioning import DatabaseChangeForm, DatabaseForm
+from pools.provisioning import databases
+from pools.views.form_submit import attempt
+from pools.views.provisioning import Droppable, asks_server, choices_of, cluster_of, drop_answer, page_of
 
 
 @require_safe

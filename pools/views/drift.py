@@ -9,11 +9,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods
 
 from panel.accounts.permissions import person
-from pools import apply, apply_requests, keepers
+from pools import deployment, task_queue
+from pools.config_files import atomic_write, folder_owner
+from pools.deployment import adoption, drift, live_files, revision_diffs
+from pools.deployment.adoption import CannotAdopt
 from pools.errors import QueueDown
 from pools.models import Pooler
-from pools.revisions import adopting, drift, files, folders, revision_diffs
-from pools.revisions.adopting import CannotAdopt
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -36,34 +37,36 @@ def pooler_drift(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 def _chosen(request: HttpRequest, pooler: Pooler) -> HttpResponse:
     if request.POST.get("drift") == "adopt":
-        adopting.adopt(pooler, person(request.user))
+        adoption.adopt(pooler, person(request.user))
         messages.info(request, f"What was changed by hand is adopted; a worker proves it on {pooler}.")
     else:
-        apply.try_again(pooler)
-        apply_requests.ask_to_overwrite(pooler.pk, person(request.user))
+        deployment.try_again(pooler)
+        task_queue.ask_to_overwrite(pooler.pk, person(request.user))
         messages.info(request, f"A worker writes the panel's files over what was changed on {pooler}.")
     return redirect("pooler-detail", pooler.pk)
 
 
 def _found(pooler: Pooler) -> dict[str, Any]:
-    last = folders.last_applied(pooler)
+    last = live_files.last_applied(pooler)
     live = [one["what"] for one in pooler.drift if one["where"] == drift.LIVE]
-    keeper = keepers.of(pooler)
+    keeper = folder_owner.of(pooler)
     context = {"last": last, "live_differences": live, "seen_at": pooler.drift_seen_at, "keeper": keeper}
     if last is None:
         return context
     if not keeper.is_here:
         found = [
-            {"name": one["where"], "what": one["what"]} for one in folders.found_in_files(pooler) if not one.get("by")
+            {"name": one["where"], "what": one["what"]}
+            for one in live_files.found_in_files(pooler)
+            if not one.get("by")
         ]
         return context | {"is_elsewhere": True, "changed": found}
     try:
-        texts = folders.on_disk(pooler)
-    except files.UnsafeFolder as error:
+        texts = live_files.on_disk(pooler)
+    except atomic_write.UnsafeFolder as error:
         return context | {"unreadable": str(error)}
-    changed = folders.differences(pooler, texts, last)
+    changed = live_files.differences(pooler, texts, last)
     return context | {
         "changed": [{"name": name, "what": what} for name, what in changed.items()],
         "diff": [one for one in revision_diffs.between(pooler, last.files, texts) if one.name in changed],
-        "unadoptable": [str(one) for one in adopting.look(pooler).refused] if changed else [],
+        "unadoptable": [str(one) for one in adoption.look(pooler).refused] if changed else [],
     }

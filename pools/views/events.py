@@ -11,11 +11,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from panel.accounts.permissions import person
+from panel.lib.access import staff_only
 from pools.errors import InvalidValues
+from pools.forms.thresholds import ThresholdsForm
 from pools.models import Channel, Event, EventKind
-from pools.monitoring import channels, telling, thresholds
-from pools.threshold_forms import ThresholdsForm
-from pools.views.access import staff_only
+from pools.monitoring import channels, notifications, thresholds
 
 PAGE_SIZE = 50
 STATES = [("open", "open"), ("closed", "closed")]
@@ -83,7 +83,7 @@ def event_test(request: HttpRequest) -> HttpResponse:
     """Send a message of no event over each channel, and say what became of it."""
     for channel in channels.configured():
         label = Channel(channel).label
-        if reason := telling.test(channel):
+        if reason := notifications.test(channel):
             messages.error(request, f"The test by {label} did not arrive: {reason}")
         else:
             messages.success(request, f"The test by {label} was accepted.")

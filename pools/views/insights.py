@@ -8,9 +8,9 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from pools.clusters import activity, topology
 from pools.errors import ClusterUnreachable, NotThere
 from pools.models import Cluster
-from pools.servers import insights, places
 
 
 @never_cache
@@ -20,12 +20,12 @@ def cluster_insights(request: HttpRequest, pk: UUID) -> HttpResponse:
     clusters = Cluster.objects.select_related("status").prefetch_related("nodes")
     cluster = get_object_or_404(clusters, pk=pk)
     try:
-        place = places.chosen(cluster, request.GET.get("node", ""))
+        place = topology.chosen(cluster, request.GET.get("node", ""))
     except NotThere as error:
         raise Http404(str(error)) from error
-    context: dict[str, Any] = {"cluster": cluster, "place": place, "places": places.of_cluster(cluster)}
+    context: dict[str, Any] = {"cluster": cluster, "place": place, "places": topology.of_cluster(cluster)}
     try:
-        context["look"] = insights.of_place(place)
+        context["look"] = activity.of_place(place)
     except ClusterUnreachable as error:
         context["unreachable"] = str(error)
     return render(request, "pools/cluster_insights.html", context)

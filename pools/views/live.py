@@ -10,11 +10,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 from django_htmx.http import HttpResponseClientRedirect, reselect, reswap, retarget
 
-from pools import apply, watching
+from pools.deployment import live_files
 from pools.models import Pool, Pooler, PoolerState, PoolState
+from pools.monitoring import sampler
+from pools.monitoring.sampler import Look
 from pools.poolers import KINDS
-from pools.poolers.kind import PoolFigures
-from pools.watching import Look
+from pools.poolers.base import PoolFigures
 
 PAGE_WAITS_S = 3.0  # for consoles; one that answers later has its figures with the next look
 DATABASE_COLUMNS = ("database", "clients", "servers in use", "servers kept idle")
@@ -24,7 +25,7 @@ COLUMNS = ("database", "user", "pool_mode", "cl_active", "cl_waiting", "sv_activ
 def pool_rows(pools: Iterable[Pool]) -> list[dict[str, Any]]:
     """Each pool with its figures, one console query per pooler; `error` where its pooler does not answer."""
     listed = list(pools)
-    looks = watching.looks_of((pool.pooler for pool in listed), PAGE_WAITS_S)
+    looks = sampler.looks_of((pool.pooler for pool in listed), PAGE_WAITS_S)
     return [
         {
             "pool": pool,
@@ -39,7 +40,7 @@ def pool_rows(pools: Iterable[Pool]) -> list[dict[str, Any]]:
 def pool_state(pool: Pool) -> dict[str, Any]:
     """The context of a pool's moving card: its state, the revision that carries it, its figures."""
     answers = pool.pooler.state == PoolerState.ONLINE
-    look = watching.look(pool.pooler) if answers else Look(error=pool.pooler.error or "it was not checked yet")
+    look = sampler.look(pool.pooler) if answers else Look(error=pool.pooler.error or "it was not checked yet")
     revision = pool.pooler.revisions.first()
     if revision and pool.state == PoolState.PENDING and revision.created_at < pool.updated_at:
         revision = None  # what came before the wish tells nothing of it
@@ -59,7 +60,7 @@ def console_rows(pooler: Pooler) -> dict[str, Any]:
     Of a Pgpool-II it is SHOW POOL_POOLS, summed up by database.
     """
     answers = pooler.state == PoolerState.ONLINE
-    look = watching.look(pooler) if answers else Look(error=pooler.error or "it was not checked yet")
+    look = sampler.look(pooler) if answers else Look(error=pooler.error or "it was not checked yet")
     if "pool_pools" in KINDS[pooler.kind].words:
         table = _table("SHOW POOL_POOLS, by database", DATABASE_COLUMNS, 1, _by_database(look))
     else:
@@ -89,7 +90,7 @@ def pool_live(request: HttpRequest, pk: UUID) -> HttpResponse:
     context, was = pool_state(pool), request.GET.get("was")
     if was == pool.state:
         return render(request, "pools/includes/pool_live.html", context)
-    context |= {"live": apply.live_files(pool.pooler), "just_settled": was == PoolState.PENDING}
+    context |= {"live": live_files.live_files(pool.pooler), "just_settled": was == PoolState.PENDING}
     answer = render(request, "pools/includes/pool_live.html", context)
     return retarget(reswap(reselect(answer, "#pool-live"), "outerHTML"), "#pool-live")
 

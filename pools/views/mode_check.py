@@ -8,13 +8,12 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from pools import modes
-from pools.advice import mode_linter
+from panel.lib.access import staff_only
+from pools.advice import mode_linter, modes
 from pools.advice.mode_linter import Report
-from pools.forms import PoolForm, edited_pool
+from pools.forms.records import PoolForm, edited_pool
 from pools.models import Mode, Pool, Pooler
 from pools.poolers import KINDS
-from pools.views.access import staff_only
 
 
 @require_safe

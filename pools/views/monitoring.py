@@ -10,13 +10,12 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from pools import watching
 from pools.models import Event, Pool, Pooler, PoolerState
-from pools.monitoring import history, minutes, recording
+from pools.monitoring import history, recorder, rollup, sampler
 from pools.monitoring.history import RANGES, History
 from pools.monitoring.rates import FIGURES, Reading
+from pools.monitoring.sampler import Look
 from pools.poolers import KINDS
-from pools.watching import Look
 
 LIVE = "live"
 EVENTS_SHOWN = 10
@@ -95,7 +94,7 @@ def live_part(subject: Pool | Pooler) -> dict[str, Any]:
 def look_of(pooler: Pooler) -> Look:
     """What its console says, where the last check could log in."""
     answers = pooler.state == PoolerState.ONLINE
-    return watching.look(pooler) if answers else Look(error=pooler.error or "it was not checked yet")
+    return sampler.look(pooler) if answers else Look(error=pooler.error or "it was not checked yet")
 
 
 def figures_of(pooler: Pooler, look: Look, reading: Reading) -> dict[str, Any]:
@@ -117,10 +116,10 @@ def course(found: History, chosen: str) -> dict[str, Any]:
 def recent(subject: Pool | Pooler) -> dict[str, Any]:
     """The same of the last minutes, as they were looked at for the record; live figures follow."""
     pooler, name = (subject.pooler_id, subject.name) if isinstance(subject, Pool) else (subject.pk, None)
-    looks = minutes.course(recording.recent(pooler), name)
+    looks = rollup.course(recorder.recent(pooler), name)
     rows = [[at, *_rounded(reading)] for at, reading in looks]
     zone = timezone.get_current_timezone_name()
-    return {"range": LIVE, "columns": ["t", *FIGURES], "rows": rows, "zone": zone, "step": recording.EVERY_S}
+    return {"range": LIVE, "columns": ["t", *FIGURES], "rows": rows, "zone": zone, "step": recorder.EVERY_S}
 
 
 def events_of(subject: UUID) -> list[Event]:

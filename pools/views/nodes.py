@@ -11,12 +11,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from panel.accounts.permissions import person
+from panel.lib.access import staff_only
+from pools.clusters import health_check, node_rows, nodes
 from pools.errors import IllegalTransition
+from pools.forms.nodes import NodeForm
 from pools.models import Cluster, ClusterNode
-from pools.node_forms import NodeForm
-from pools.servers import checking, node_rows, nodes
-from pools.views.access import staff_only
-from pools.views.saving import attempt
+from pools.views.form_submit import attempt
 
 
 def _cluster(pk: UUID) -> Cluster:
@@ -53,7 +53,7 @@ def node_add(request: HttpRequest, pk: UUID) -> HttpResponse:
 @staff_only
 def nodes_check(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Ask all servers of the cluster now."""
-    checking.check_cluster(_cluster(pk))
+    health_check.check_cluster(_cluster(pk))
     messages.success(request, "All servers of the cluster were asked; what they said stands below.")
     return redirect("cluster-nodes", pk)
 

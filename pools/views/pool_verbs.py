@@ -13,13 +13,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from panel.accounts.permissions import person
-from pools import console_verbs, showing, watching
-from pools.console_forms import KillForm, PauseForm, VerbForm
-from pools.console_verbs import NotPaused, Outcome
+from panel.lib.access import staff_only
+from pools.console import commands, show_cache
+from pools.console.commands import NotPaused, Outcome
 from pools.errors import InvalidValues, PoolsError
+from pools.forms.console import KillForm, PauseForm, VerbForm
 from pools.models import Mode, Pool
+from pools.monitoring import sampler
 from pools.poolers import KINDS
-from pools.views.access import staff_only
 
 
 @dataclass(frozen=True)
@@ -36,31 +37,31 @@ class Verb:
 
 VERBS: Mapping[str, Verb] = {
     "pause": Verb(
-        console_verbs.pause,
+        commands.pause,
         "Pause",
         "Clients stay connected but get no server connection: each finishes the transaction it is in, then waits. "
         "For a failover or a restart of PostgreSQL that applications shall not notice.",
         "pause",
         PauseForm,
     ),
-    "resume": Verb(console_verbs.resume, "Resume", "Clients that were held back go on at once.", "play"),
+    "resume": Verb(commands.resume, "Resume", "Clients that were held back go on at once.", "play"),
     "reconnect": Verb(
-        console_verbs.reconnect,
+        commands.reconnect,
         "Reconnect",
         "Each server connection is closed as soon as its client lets it go, and opened anew when needed. "
         "After a change of DNS, certificates or server settings; clients notice nothing.",
         "refresh",
     ),
     "disable": Verb(
-        console_verbs.disable,
+        commands.disable,
         "Disable",
         "New clients are refused with an error; those connected go on. PgBouncer forgets it when it is restarted.",
         "lock",
         hurts=True,
     ),
-    "enable": Verb(console_verbs.enable, "Enable", "New clients are let in again.", "check"),
+    "enable": Verb(commands.enable, "Enable", "New clients are let in again.", "check"),
     "kill": Verb(
-        console_verbs.kill,
+        commands.kill,
         "Kill",
         "Every client is disconnected and every server connection closed at once, whatever they are doing: open "
         "transactions are lost.",
@@ -82,7 +83,7 @@ def pool_verb(request: HttpRequest, pk: UUID, word: str) -> HttpResponse:
         raise Http404(f"{word} is no verb of a console")
     form = verb.form(request.POST if request.method == "POST" else None)
     context: dict[str, Any] = {"pool": pool, "verb": verb, "word": word, "form": form, **condition_context(pool)}
-    context |= {"is_session": pool.mode == Mode.SESSION, "figures": watching.look(pool.pooler).figures.get(pool.name)}
+    context |= {"is_session": pool.mode == Mode.SESSION, "figures": sampler.look(pool.pooler).figures.get(pool.name)}
     status = 200
     if request.method == "POST" and form.is_valid():
         try:
@@ -110,7 +111,7 @@ def pool_condition(request: HttpRequest, pk: UUID) -> HttpResponse:
 def condition_context(pool: Pool) -> dict[str, Any]:
     """Whether the console holds the pool back, until when (in s from now), and the verbs that make sense now."""
     has_console = bool(KINDS[pool.pooler.kind].verbs)
-    condition = showing.condition(pool) if has_console else None
+    condition = show_cache.condition(pool) if has_console else None
     left_s = (pool.paused_until - timezone.now()).total_seconds() if pool.paused_until else None
     return {
         "has_console": has_console,

@@ -10,10 +10,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from panel.accounts.permissions import person
-from pools import pooler_nodes
+from panel.lib.access import staff_only
 from pools.errors import ApplyFailed, PoolerUnreachable
 from pools.models import Pooler, PoolerKind
-from pools.views.access import staff_only
+from pools.poolers.pgpool import node_admin
 
 
 @require_safe
@@ -34,10 +34,10 @@ def node_change(request: HttpRequest, pk: UUID, number: int, verb: str) -> HttpR
         raise Http404(f"pooler {pooler} has no backend {number}")
     context = {"pooler": pooler, "node": node, "number": number, "verb": verb, **found}
     if verb == "detach" and not found["error"]:
-        context["risk"] = pooler_nodes.risk_of_detaching(found["nodes"], number)
+        context["risk"] = node_admin.risk_of_detaching(found["nodes"], number)
     if request.method == "POST":
         try:
-            pooler_nodes.change(pooler, number, verb, person(request.user))
+            node_admin.change(pooler, number, verb, person(request.user))
         except (ApplyFailed, PoolerUnreachable) as error:
             return render(
                 request, "pools/pooler_node_change.html", context | {"error": str(error)}, status=error.status
@@ -53,6 +53,6 @@ def _pgpool(pk: UUID) -> Pooler:
 
 def _found(pooler: Pooler) -> dict[str, Any]:
     try:
-        return {"nodes": pooler_nodes.of_pooler(pooler), "error": ""}
+        return {"nodes": node_admin.of_pooler(pooler), "error": ""}
     except PoolerUnreachable as error:
-        return {"nodes": pooler_nodes.applied(pooler), "error": str(error)}
+        return {"nodes": node_admin.applied(pooler), "error": str(error)}

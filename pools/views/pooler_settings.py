@@ -11,14 +11,15 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from panel.accounts.permissions import person
-from pools import pooler_settings as verbs
-from pools import settings_page, settings_rules
+from panel.lib.access import staff_changes, staff_only
+from pools.forms.settings import FilesForm, ProgramSettingsForm, UserSettingsForm, ValuesForm
+from pools.inventory import pooler_settings as verbs
+from pools.inventory import pooler_settings_validation
+from pools.inventory.pooler_settings import InvalidSettings
 from pools.models import Pooler, PoolState
-from pools.pooler_settings import InvalidSettings
-from pools.poolers.catalogue import Scope
-from pools.settings_forms import FilesForm, ProgramSettingsForm, UserSettingsForm, ValuesForm
-from pools.views.access import staff_changes, staff_only
-from pools.views.saving import Attempt, attempt
+from pools.poolers.settings_schema import Scope
+from pools.views import settings_context
+from pools.views.form_submit import Attempt, attempt
 from pools.views.sql_rights import attempt_with_sql
 
 SAVED = "Saved; a worker brings it live and reads it back."
@@ -41,7 +42,7 @@ def pooler_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
             return redirect("pooler-settings", pk)
         context, status = context | tried.context, tried.status
     live = verbs.live_config(pooler)
-    context |= {"groups": settings_page.groups(pooler, form, live), "has_live": bool(live)}
+    context |= {"groups": settings_context.groups(pooler, form, live), "has_live": bool(live)}
     return render(request, "pools/pooler_settings.html", context | _shared(pooler), status=status)
 
 
@@ -52,7 +53,7 @@ def pooler_user_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
     pooler = get_object_or_404(Pooler, pk=pk)
     given = request.POST if request.method == "POST" else request.GET
     form = UserSettingsForm(request.POST or None, pooler=pooler, user=given.get("user", "").strip())
-    context: dict[str, Any] = {"form": form, "users": settings_page.users(pooler)}
+    context: dict[str, Any] = {"form": form, "users": settings_context.users(pooler)}
     status = 200
     if request.method == "POST" and form.is_valid():
         user, version, author = form.cleaned_data["user"], form.cleaned_data["version"], person(request.user)
@@ -129,14 +130,14 @@ def _beside_what_stands(form: ValuesForm, tried: Attempt[Pooler], pooler: Pooler
     return tried
 
 
-def _given(pooler: Pooler) -> list[settings_page.Given]:
-    return settings_page.given_files(pooler)
+def _given(pooler: Pooler) -> list[settings_context.Given]:
+    return settings_context.given_files(pooler)
 
 
 def _shared(pooler: Pooler) -> dict[str, Any]:
     return {
         "pooler": pooler,
         "is_moving": pooler.settings_state == PoolState.PENDING,
-        "takes_users": bool(settings_rules.offered(pooler, Scope.USER)),
-        "takes_files": bool(settings_rules.files_offered(pooler)),
+        "takes_users": bool(pooler_settings_validation.offered(pooler, Scope.USER)),
+        "takes_files": bool(pooler_settings_validation.files_offered(pooler)),
     }

@@ -13,16 +13,19 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from panel.accounts.permissions import person
-from pools import apply, apply_requests, keepers, poolers_admin, routing, twins
+from panel.lib.access import staff_only
+from pools import deployment, routing, task_queue
+from pools.clusters import duplicates
+from pools.config_files import folder_owner
+from pools.deployment import drift, live_files
 from pools.errors import IllegalTransition, QueueDown
-from pools.forms import PoolerForm
+from pools.forms.records import PoolerForm
+from pools.inventory import poolers
 from pools.models import Pooler, PoolerState, PoolState
 from pools.poolers import KINDS
-from pools.revisions import drift
-from pools.views.access import staff_only
+from pools.views.form_submit import attempt
 from pools.views.live import console_rows
 from pools.views.monitoring import live_part
-from pools.views.saving import attempt
 
 PAGE_SIZE = 50
 REVISIONS_SHOWN = 10
@@ -55,9 +58,9 @@ def pooler_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
         "pooler": pooler,
         "pools": pools,
         "refused": [pool for pool in pools if pool.state in (PoolState.ROLLED_BACK, PoolState.FAILED)],
-        "live": apply.live_files(pooler),
-        "keeper": keepers.of(pooler),
-        "twins": twins.of_pooler(pooler),
+        "live": live_files.live_files(pooler),
+        "keeper": folder_owner.of(pooler),
+        "twins": duplicates.of_pooler(pooler),
         "revisions": pooler.revisions.select_related("author")[:REVISIONS_SHOWN],
         "advisories": KINDS[pooler.kind].advisories(pooler.server_version),
         **console_rows(pooler),
@@ -73,7 +76,7 @@ def pooler_create(request: HttpRequest) -> HttpResponse:
     form = PoolerForm(request.POST or None)
     context: dict[str, Any] = {"form": form}
     if request.method == "POST" and form.is_valid():
-        tried = attempt(form, partial(poolers_admin.register, form.values(), person(request.user)))
+        tried = attempt(form, partial(poolers.register, form.values(), person(request.user)))
         if tried.saved:
             return _saved(request, *tried.saved)
         context |= tried.context
@@ -90,7 +93,7 @@ def pooler_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     status = 200
     if request.method == "POST" and form.is_valid():
         version = form.cleaned_data["version"]
-        verb = partial(poolers_admin.change, pooler, form.values(), version, person(request.user))
+        verb = partial(poolers.change, pooler, form.values(), version, person(request.user))
         tried = attempt(form, verb, standing=pooler)
         if tried.saved:
             return _saved(request, *tried.saved)
@@ -111,13 +114,13 @@ def _saved(request: HttpRequest, pooler: Pooler, reason: str) -> HttpResponse:
 def pooler_check(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Look at the console and the folder now, and at what is no longer as it was applied."""
     pooler = get_object_or_404(Pooler, pk=pk)
-    reason = poolers_admin.check(pooler)
+    reason = poolers.check(pooler)
     if reason:
         messages.error(request, f"The check failed: {reason}")
         return redirect("pooler-detail", pk)
     drift.look(pooler)
     if not routing.is_ours(pooler):
-        apply_requests.ask_to_look(pooler.pk)
+        task_queue.ask_to_look(pooler.pk)
     pooler.refresh_from_db(fields=["drift"])
     if pooler.drift:
         messages.warning(request, f"The console answered, but {pooler} is no longer as it was applied.")
@@ -131,12 +134,12 @@ def pooler_check(request: HttpRequest, pk: UUID) -> HttpResponse:
 def pooler_apply(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Have a worker bring its pools live again, with `drift=overwrite` over what was changed by hand."""
     pooler = get_object_or_404(Pooler, pk=pk)
-    apply.try_again(pooler)
+    deployment.try_again(pooler)
     try:
         if request.POST.get("drift") == "overwrite":
-            apply_requests.ask_to_overwrite(pooler.pk, person(request.user))
+            task_queue.ask_to_overwrite(pooler.pk, person(request.user))
         else:
-            apply_requests.ask([pooler.pk], person(request.user))
+            task_queue.ask([pooler.pk], person(request.user))
     except (IllegalTransition, QueueDown) as error:
         messages.error(request, str(error))
     else:
@@ -151,7 +154,7 @@ def pooler_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     context: dict[str, Any] = {"pooler": pooler, "pools": pooler.pools.all(), "typed": request.POST.get("name")}
     if request.method == "POST" and context["typed"] == pooler.name:
         try:
-            poolers_admin.remove(pooler)
+            poolers.remove(pooler)
         except IllegalTransition as error:
             context["refused"] = str(error)
         else:

@@ -14,15 +14,18 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from panel.accounts.permissions import person
-from pools import apply, apply_requests, budget, connection_box, modes, pool_changes, settings_page
-from pools.advice import login_cost
-from pools.connection_box import Shown
-from pools.forms import FURTHER, PoolForm, edited_pool
+from panel.lib.access import staff_only
+from pools import deployment, task_queue
+from pools.advice import login_cost, modes
+from pools.clusters import health_check, topology
+from pools.connection_strings import box
+from pools.connection_strings.box import Shown
+from pools.deployment import live_files
+from pools.forms.records import FURTHER, PoolForm, edited_pool
+from pools.inventory import budget, pools
 from pools.models import Cluster, NodeRole, Pool, Pooler, PoolState
 from pools.poolers import KINDS
-from pools.servers import checking, places
-from pools.views import mode_check
-from pools.views.access import staff_only
+from pools.views import mode_check, settings_context
 from pools.views.connections import connection_answer
 from pools.views.live import pool_rows, pool_state
 from pools.views.monitoring import live_part
@@ -69,13 +72,13 @@ def _get(pk: UUID) -> Pool:
 
 def _detail(request: HttpRequest, pool: Pool, shown: Shown) -> HttpResponse:
     context = {
-        "box": connection_box.of_pool(pool, shown),
+        "box": box.of_pool(pool, shown),
         "mode": modes.of(pool.mode),
         "budget": budget.of_cluster(pool.cluster, target=pool.target),
         "standby": _standby_of(pool),
-        "live": apply.live_files(pool.pooler),
+        "live": live_files.live_files(pool.pooler),
         "runs": pool.runs.filter(parent=None).select_related("cluster")[:RUNS_SHOWN],
-        "further": settings_page.pool_rows(pool),
+        "further": settings_context.pool_rows(pool),
         "logins": login_cost.client_auth_note(pool),
         **pool_state(pool),
         **condition_context(pool),
@@ -86,8 +89,8 @@ def _detail(request: HttpRequest, pool: Pool, shown: Shown) -> HttpResponse:
 
 def _standby_of(pool: Pool) -> str:
     """Host and port of the standby that a pool leads to now; empty where it leads to the primary, or none is known."""
-    found = places.addresses(pool.cluster, NodeRole.STANDBY) if pool.target == NodeRole.STANDBY else []
-    return places.written(found[0]) if found else ""
+    found = topology.addresses(pool.cluster, NodeRole.STANDBY) if pool.target == NodeRole.STANDBY else []
+    return topology.written(found[0]) if found else ""
 
 
 @require_POST
@@ -95,7 +98,7 @@ def _standby_of(pool: Pool) -> str:
 @staff_only
 def pool_connection(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The connection box with the password shown or hidden; with `as`, one text alone, password included."""
-    return connection_answer(request, _get(pk), connection_box.of_pool, _detail)
+    return connection_answer(request, _get(pk), box.of_pool, _detail)
 
 
 @never_cache
@@ -106,7 +109,7 @@ def pool_create(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and not context["refilled"]:
         context["form"] = form = PoolForm(request.POST)
         if form.is_valid():
-            verb = partial(pool_changes.create, form.values(), person(request.user))
+            verb = partial(pools.create, form.values(), person(request.user))
             tried = attempt_with_sql(request, form, verb)
             if tried.saved:
                 return redirect("pool-detail", tried.saved.pk)
@@ -126,7 +129,7 @@ def pool_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     form = PoolForm(request.POST or None, pool=pool)
     context: dict[str, Any] = {"form": form, "pool": pool}
     if request.method == "POST" and form.is_valid():
-        verb = partial(pool_changes.change, pool, form.values(), form.cleaned_data["version"], person(request.user))
+        verb = partial(pools.change, pool, form.values(), form.cleaned_data["version"], person(request.user))
         tried = attempt_with_sql(request, form, verb, standing=pool)
         if tried.saved:
             return redirect("pool-detail", pool.pk)
@@ -141,7 +144,7 @@ def pool_choices(request: HttpRequest) -> HttpResponse:
     """The pickers of database and user for the chosen cluster, asked live, and its budget; what was typed stays."""
     form = _prefilled(request)
     if form.chosen_cluster and "ask" in request.GET:
-        checking.check_cluster(form.chosen_cluster)
+        health_check.check_cluster(form.chosen_cluster)
         form = _prefilled(request)
     return render(request, "pools/includes/pool_choices.html", {"form": form, **_form_context(form)})
 
@@ -206,8 +209,8 @@ def pool_further(request: HttpRequest) -> HttpResponse:
 def pool_retry(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Have a worker try again what was rolled back or failed on the pool's pooler."""
     pooler = _get(pk).pooler
-    apply.try_again(pooler)
-    apply_requests.ask([pooler.pk], person(request.user))
+    deployment.try_again(pooler)
+    task_queue.ask([pooler.pk], person(request.user))
     return redirect("pool-detail", pk)
 
 
@@ -216,7 +219,7 @@ def pool_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Ask for a pool to be taken off its pooler; the record goes once that is proven."""
     pool = _get(pk)
     if request.method == "POST":
-        pool_changes.remove(pool, person(request.user))
+        pools.remove(pool, person(request.user))
         messages.info(request, f"Pool {pool} is being taken off pooler {pool.pooler}.")
         return redirect("pool-detail", pool.pk)
     return render(request, "pools/pool_delete.html", {"pool": pool, **pool_state(pool)})

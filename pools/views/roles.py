@@ -11,13 +11,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from panel.accounts.permissions import person
+from panel.lib.access import staff_only
 from pools.errors import IllegalTransition, PoolsError
-from pools.holding_forms import RoleChangeForm, RoleForm
-from pools.holdings import roles
+from pools.forms.provisioning import RoleChangeForm, RoleForm
 from pools.models import Cluster
-from pools.views.access import staff_only
-from pools.views.holdings import Droppable, asks_server, choices_of, cluster_of, drop_answer, page_of
-from pools.views.saving import attempt
+from pools.provisioning import roles
+from pools.views.form_submit import attempt
+from pools.views.provisioning import Droppable, asks_server, choices_of, cluster_of, drop_answer, page_of
 
 
 @require_safe

@@ -7,9 +7,9 @@ from django.db.models import Model
 from django.http import HttpRequest
 
 from panel.accounts import confirmation
-from pools.forms import Typed
-from pools.sql_settings import NotAllowed, SqlRight
-from pools.views.saving import Attempt, attempt
+from pools.forms.records import Typed
+from pools.inventory.sql_settings import NotAllowed, SqlRight
+from pools.views.form_submit import Attempt, attempt
 
 OWN_PASSWORD = "own_password"  # noqa: S105 (the name of a field)
 

@@ -64,24 +64,24 @@ class Stopwatch:
 
 def watch(stopwatch: Stopwatch) -> None:
     """Put the stopwatch around the parts of an apply."""
-    from pools.apply import Attempt
+    from pools.config_files import atomic_write
+    from pools.deployment import Attempt, snapshots
     from pools.models import RevisionContent
     from pools.models.revisions import RevisionQuerySet
     from pools.poolers.pgbouncer import console
     from pools.poolers.pgbouncer.session import PgBouncerSession
-    from pools.revisions import files, wishes
 
     for owner, name, part in (
-        (wishes, "snapshot", "snapshot"),
-        (wishes, "summary", "summary"),
-        (wishes, "live_wishes", "summary"),
+        (snapshots, "snapshot", "snapshot"),
+        (snapshots, "summary", "summary"),
+        (snapshots, "live_wishes", "summary"),
         (PgBouncerSession, "draft", "render"),
         (RevisionQuerySet, "draft", "keep the revision"),
         (RevisionContent, "_unsealed", "keep the revision"),
         (PgBouncerSession, "rehearse", "rehearse"),
         (PgBouncerSession, "go_live", "compare"),
-        (files, "replace", "write"),
-        (files, "read", "write"),
+        (atomic_write, "replace", "write"),
+        (atomic_write, "read", "write"),
         (console, "reload", POOLER),
         (console, "open", "log in"),
         (console, "table", "SHOW"),
@@ -147,11 +147,11 @@ class Measured:
 
 def measure(pooler: Any, stopwatch: Stopwatch) -> Measured:
     """Apply what is pending."""
-    from pools import apply
+    from pools import deployment
 
     stopwatch.spent.clear()
     began, cpu = time.perf_counter(), time.process_time()
-    revision = apply.apply_pooler(pooler)
+    revision = deployment.apply_pooler(pooler)
     total, cpu = time.perf_counter() - began, time.process_time() - cpu
     assert revision is not None
     assert revision.state == "applied", revision.reason
@@ -178,8 +178,8 @@ def run(count: int, rounds: int) -> bool:
     """Make them all, change one, change nothing but a setting."""
     from django.core.management import call_command
 
+    from pools.deployment import drift
     from pools.models import Pool, PoolState
-    from pools.revisions import drift
 
     call_command("migrate", verbosity=0)
     stopwatch = Stopwatch()

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from benchmarks.engines import ENGINES, availability, pgbench
-from benchmarks.engines.programs import Program, ProgramMissing
+from benchmarks.engines.binaries import Program, ProgramMissing
 from benchmarks.generators import heartbeats
 from benchmarks.generators.heartbeats import Heartbeat
 from benchmarks.models import Generator

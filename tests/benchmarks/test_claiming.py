@@ -11,7 +11,7 @@ from django.db import connections
 from benchmarks.errors import Fenced, IllegalTransition
 from benchmarks.models import Run, Status
 from benchmarks.models.runs import led
-from benchmarks.spread import parting
+from benchmarks.runs.submission import parting
 from tests.benchmarks.records import the_options
 from tests.pools.api.conftest import make_cluster
 

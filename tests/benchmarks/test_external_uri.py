@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.errors import InvalidTarget
-from benchmarks.servers import external
+from benchmarks.targets import external
 
 
 def test_a_uri_says_all_of_a_login():

@@ -10,9 +10,10 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule, 
 
 from benchmarks.errors import Fenced
 from benchmarks.models import ACTIVE, FINAL, Run, Status
-from benchmarks.running import cancelling, reaping
-from benchmarks.running.recording import Recorder
-from benchmarks.spread import parting
+from benchmarks.runs.execution import reaper
+from benchmarks.runs.execution.recorder import Recorder
+from benchmarks.runs.submission import cancel as cancelling
+from benchmarks.runs.submission import parting
 from panel.quickstart.ports import free_port
 from tests.benchmarks.records import the_options
 from tests.pools.api.conftest import make_cluster
@@ -113,7 +114,7 @@ class Life(RuleBasedStateMachine):
 
     @rule()
     def reap(self) -> None:
-        reaping.reap()
+        reaper.reap()
 
     @invariant()
     def each_run_starts_once_at_the_most(self) -> None:

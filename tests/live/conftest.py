@@ -8,9 +8,9 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from panel.quickstart.servers import PgBouncerServer, PgpoolServer, PostgresServer, RedisServer, free_port
-from pools import poolers_admin
+from pools.inventory import poolers
 from pools.models import Cluster, Pooler, PoolerKind
-from pools.poolers.pgpool import rehearsal
+from pools.poolers.pgpool import preflight
 
 SUPERUSER_PASSWORD = "super-secret"
 APP_ROLE, APP_PASSWORD, APP_DATABASE = "app", "app-password", "app"
@@ -77,7 +77,7 @@ def pgpool_binary(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
             wrapper.write_text(f'#!/bin/sh\nexec {loader} {folder}/usr/sbin/pgpool "$@"\n')
             for path in (wrapper, wrapper.parent):
                 path.chmod(0o755)
-            monkeypatch.setattr(rehearsal, "SEARCH_PATH", f"{name}:{rehearsal.SEARCH_PATH}")
+            monkeypatch.setattr(preflight, "SEARCH_PATH", f"{name}:{preflight.SEARCH_PATH}")
             yield str(wrapper)
 
 
@@ -95,7 +95,7 @@ def pgpool_pooler(db: None, own_pgpool: PgpoolServer) -> Pooler:
     )
     made.admin_password = own_pgpool.backend.password
     made.save(force_insert=True)
-    poolers_admin.check(made)
+    poolers.check(made)
     return made
 
 

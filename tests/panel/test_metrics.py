@@ -8,8 +8,8 @@ from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
 from benchmarks.models import Run
-from pools import watching
 from pools.models import PoolerKind
+from pools.monitoring import sampler
 from pools.poolers import KINDS
 from tests.callers import anonymous, bearer, queries_of
 from tests.pools.monitoring.records import an_event
@@ -68,7 +68,7 @@ def test_a_console_that_hangs_does_not_make_the_scrape_slow(monkeypatch):
     assert samples(text)["pgbouncer_up", "hangs"] == 0
     answers.set()
     assert answered.wait(30)  # the thread that hangs ends before the test does
-    watching._desks.clear()
+    sampler._desks.clear()
 
 
 def test_it_costs_the_same_with_one_and_three_poolers():

@@ -7,8 +7,8 @@ from django.template import Context, Template
 from django.utils import timezone
 
 from panel.templatetags import pooldeck
-from pools.budget import Budget
-from pools.forms import ClusterForm
+from pools.forms.records import ClusterForm
+from pools.inventory.budget import Budget
 from tests import callers
 
 

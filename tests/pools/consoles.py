@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from pools.poolers.controls import Blocker, Condition, Connections
+from pools.poolers.admin_commands import Blocker, Condition, Connections
 
 BLOCKER = Blocker("app", "batch", "10.0.0.9:4711", "active", "2026-11-20 14:00:00 UTC", "2026-11-20 14:01:00 UTC", 4242)
 
 
 @dataclass
 class FakeControls:
-    """See `pools.poolers.controls.Controls`; `done` are the verbs in order."""
+    """See `pools.poolers.admin_commands.Controls`; `done` are the verbs in order."""
 
     paused: bool = False
     disabled: bool = False

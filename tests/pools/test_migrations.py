@@ -6,8 +6,8 @@ import pytest
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
+from pools.deployment import snapshots
 from pools.models import Revision
-from pools.revisions import wishes
 from tests.pools import records
 
 TOGETHER = ("pools", "0009_apply_holders")
@@ -23,7 +23,7 @@ def migrated(*targets: tuple[str, str]) -> Any:
 def test_the_content_of_revisions_moves_out_of_their_rows_and_back() -> None:
     pooler = records.a_pooler(settings={"max_client_conn": 5})
     records.a_pool(pooler=pooler, name="or'd\u2028ers")
-    held = wishes.snapshot(pooler)
+    held = snapshots.snapshot(pooler)
     made = Revision.objects.draft(pooler, {"a": "b"}, wishes=held, given={"auth_hba_file": "local"})
     bare = Revision.objects.draft(pooler, {})
     try:

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from panel import queues
 from panel.celery import app
-from panel.queues import WorkerKind
+from panel.lib import queues
+from panel.lib.queues import WorkerKind
 from pools import tasks
+from pools.deployment import drift
 from pools.models import Pool, Pooler, PoolerState, PoolState, RevisionState
-from pools.revisions import drift
 from pools.routing import route
 from tests.pools.records import a_pool, a_pooler
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from pools import endpoints, pool_changes, pool_rules
+from pools.clusters import endpoints
 from pools.errors import NoStandby
+from pools.inventory import pool_validation, pools
 from pools.models import NodeRole, Pool, PoolerKind
 from tests.pools.records import a_cluster, a_node, a_pool, a_pooler, checked, know_password
 
@@ -12,7 +13,7 @@ pytestmark = pytest.mark.django_db
 
 def problems(**fields):
     pool = a_pool(target=NodeRole.STANDBY, **fields)
-    return [message for field, message in pool_rules.problems(pool) if field == "target"]
+    return [message for field, message in pool_validation.problems(pool) if field == "target"]
 
 
 def test_a_standby_must_be_known() -> None:
@@ -34,7 +35,7 @@ def test_a_pgpool_spreads_reads_by_itself() -> None:
 
 
 def test_another_word_is_refused() -> None:
-    assert [one for one in pool_rules.problems(a_pool(target="leader")) if one[0] == "target"] == [
+    assert [one for one in pool_validation.problems(a_pool(target="leader")) if one[0] == "target"] == [
         ("target", "'leader' is no target: choose one of primary, standby")
     ]
 
@@ -45,11 +46,11 @@ def test_the_target_is_kept_and_changed(asked) -> None:
     a_node(cluster)
     know_password(cluster, "app", "app-secret")
     values = {"name": "reading", "pooler": a_pooler(), "cluster": cluster, "database": "shop", "user": "app", "size": 5}
-    pool = pool_changes.create(values | {"target": "standby"})
+    pool = pools.create(values | {"target": "standby"})
     assert Pool.objects.get().target == NodeRole.STANDBY
-    pool_changes.change(pool, {"size": 6}, None)
+    pools.change(pool, {"size": 6}, None)
     assert Pool.objects.get().target == NodeRole.STANDBY
-    pool_changes.change(pool, {"target": "primary"}, None)
+    pools.change(pool, {"target": "primary"}, None)
     assert Pool.objects.get().target == NodeRole.PRIMARY
 
 

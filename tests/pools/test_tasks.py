@@ -8,11 +8,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from pools import apply, tasks
+from pools import deployment, tasks
+from pools.deployment import drift
 from pools.models import Pooler, PoolerKind, PoolerState, PoolState, RevisionState
-from pools.poolers.kind import Rejected
-from pools.poolers.pgpool.kind import Pgpool
-from pools.revisions import drift
+from pools.poolers.base import Rejected
+from pools.poolers.pgpool.driver import Pgpool
 from tests.pools.records import a_pool, a_pooler
 
 pytestmark = pytest.mark.django_db
@@ -70,10 +70,10 @@ def test_only_poolers_with_wishes_are_applied_and_dead_ones_not_at_every_beat() 
     a_pool(pooler=settled, state=PoolState.ROLLED_BACK)
     a_pool(pooler=resting)
     resting.mark(PoolerState.UNREACHABLE, error="refused")
-    assert apply.waiting_poolers() == [waiting, leaving]
+    assert deployment.waiting_poolers() == [waiting, leaving]
     waiting.mark(PoolerState.UNREACHABLE, error="refused")
     type(waiting).objects.filter(pk=waiting.pk).update(checked_at=timezone.now() - timedelta(seconds=11))
-    assert apply.waiting_poolers() == [waiting, leaving]
+    assert deployment.waiting_poolers() == [waiting, leaving]
 
 
 def test_beat_applies_what_waits() -> None:

@@ -5,7 +5,7 @@ from benchmarks.engines.http.options import fields_for, kept_open, validate
 from benchmarks.engines.http.output import WORDS, read_output
 from benchmarks.engines.http.service import around
 from benchmarks.engines.http.tables import tables_of
-from benchmarks.engines.intervals import hear, log_files
+from benchmarks.engines.load_output import hear, log_files
 
 __all__ = [
     "WORDS",

@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, urlsplit
 from django.conf import settings
 
 from benchmarks.errors import Refused
-from panel import addresses
+from panel.lib import addresses
 
 
 def allowed(url: str) -> str:

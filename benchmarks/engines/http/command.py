@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.engines.contract import Command
-from benchmarks.engines.environments import of_libpq, of_python
+from benchmarks.engines.base import Command
+from benchmarks.engines.binaries import Program
 from benchmarks.engines.http.options import DROP, LOAD, PREPARE, aim_of, fields_for
-from benchmarks.engines.intervals import LOG
-from benchmarks.engines.programs import Program
-from pools.endpoints import Endpoint
+from benchmarks.engines.load_output import LOG
+from benchmarks.engines.process_environment import of_libpq, of_python
+from pools.clusters.endpoints import Endpoint
 
 TARGET = "target.json"
 
@@ -52,7 +52,7 @@ def service_command(
 ) -> Command:
     """The products service, which logs in to that endpoint."""
     pool = [f"--pool-size={options['pool_size']}"] if options.get("pool_size") else []
-    argv = [binary, "-m", "benchmarks.products.app", *pool]
+    argv = [binary, "-m", "benchmarks.engines.http.products.app", *pool]
     return Command(argv, environment(home, endpoint, application_name))
 
 
@@ -72,9 +72,9 @@ def environment(home: Path, endpoint: Endpoint, application_name: str) -> dict[s
 def _arguments(options: dict[str, Any], purpose: str, binary: str) -> list[str]:
     if purpose == PREPARE:
         words = ["--drop"] if options.get("action") == DROP else [f"--rows={options['rows']}"]
-        return [binary, "-m", "benchmarks.products.fill", *words]
+        return [binary, "-m", "benchmarks.engines.http.products.seed", *words]
     log = [] if options.get("percentiles") is False else [f"--log={LOG}"]
-    return [binary, "-m", "benchmarks.loads.http", f"--target={TARGET}", *_flags(options), *log]
+    return [binary, "-m", "benchmarks.engines.http.loader.client", f"--target={TARGET}", *_flags(options), *log]
 
 
 def _flags(options: dict[str, Any]) -> Iterator[str]:

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from benchmarks.engines import typed
-from benchmarks.engines.contract import Field
+from benchmarks.engines import option_parsing
+from benchmarks.engines.base import Field
 from benchmarks.engines.http import addresses
+from benchmarks.engines.http.products.connections import MOST_OPEN
 from benchmarks.errors import InvalidOptions
-from benchmarks.products.connections import MOST_OPEN
 
 LOAD, PREPARE = "load", "prepare"
 FILL, DROP = "fill", "drop"
@@ -122,8 +122,8 @@ def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
     There is a `pool_size` only where the service has a pool. Raises `InvalidOptions` with every fault found.
     """
     fields = {field.name: field for field in fields_for(purpose)}
-    options, errors = typed.read(fields.values(), raw, {"url": _url})
-    unknown = [name for name, value in raw.items() if name not in fields and typed.is_given(value)]
+    options, errors = option_parsing.read(fields.values(), raw, {"url": _url})
+    unknown = [name for name, value in raw.items() if name not in fields and option_parsing.is_given(value)]
     errors |= {name: [f"{name!r} is not an option here; use {', '.join(fields)}"] for name in unknown}
     if errors:
         raise InvalidOptions(errors)
@@ -135,7 +135,7 @@ def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
 
 def _url(field: Field, value: Any) -> str:
     if not isinstance(value, str) or len(value) > LONGEST_URL:
-        raise ValueError(f"{typed.shown(value)} is no address: use at most {LONGEST_URL:,} characters")
+        raise ValueError(f"{option_parsing.shown(value)} is no address: use at most {LONGEST_URL:,} characters")
     return addresses.allowed(value.strip())
 
 

@@ -1,7 +1,7 @@
 """What the HTTP load says, read; pure."""
 
-from benchmarks.engines import intervals
-from benchmarks.engines.contract import Output, Words
+from benchmarks.engines import load_output
+from benchmarks.engines.base import Output, Words
 
 WORDS = Words(
     "the HTTP load",
@@ -17,4 +17,4 @@ WORDS = Words(
 
 def read_output(stdout: str, stderr: str = "") -> Output:
     """All that one execution said; never raises."""
-    return intervals.read_output(WORDS, stdout, stderr)
+    return load_output.read_output(WORDS, stdout, stderr)

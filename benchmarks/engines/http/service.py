@@ -10,17 +10,17 @@ from dataclasses import replace
 from queue import Empty, Queue
 from typing import TYPE_CHECKING
 
-from benchmarks.engines.contract import ROOT_CERTIFICATE, SERVICE_PID
+from benchmarks.engines.base import ROOT_CERTIFICATE, SERVICE_PID
 from benchmarks.engines.http import addresses
 from benchmarks.engines.http.command import TARGET, service_command
 from benchmarks.engines.http.options import aim_of
 from benchmarks.errors import Refused
-from benchmarks.processes import private_homes
-from benchmarks.processes.load_process import QUEUED_EVENTS, Line, LoadProcess, drain
-from pools.endpoints import Endpoint
+from benchmarks.processes import workdir
+from benchmarks.processes.process import QUEUED_EVENTS, Line, LoadProcess, drain
+from pools.clusters.endpoints import Endpoint
 
 if TYPE_CHECKING:  # conditions import engines
-    from benchmarks.conditions.contract import Held
+    from benchmarks.runs.setup.base import Held
 
 LISTENS_WITHIN_S = 30.0
 LOOK_UP_S = 0.2
@@ -47,7 +47,7 @@ def around(held: "Held") -> Iterator[None]:
     )
     service = LoadProcess(words.argv, words.env, held.home, Queue(QUEUED_EVENTS))
     try:
-        private_homes.put(held.home / SERVICE_PID, str(service.pid))
+        workdir.put(held.home / SERVICE_PID, str(service.pid))
         port = _port(held, service)
         _aim(held, f"http://127.0.0.1:{port}{aim_of(held.run.options)}", "127.0.0.1")
         yield
@@ -63,7 +63,7 @@ def _reached_from(held: "Held") -> Endpoint:
 
 
 def _aim(held: "Held", url: str, address: str) -> None:
-    private_homes.put(held.home / TARGET, json.dumps({"url": url, "address": address}))
+    workdir.put(held.home / TARGET, json.dumps({"url": url, "address": address}))
 
 
 def _note_faults(held: "Held", service: LoadProcess) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from benchmarks.engines.contract import Tables
+from benchmarks.engines.base import Tables
 from benchmarks.engines.http.options import DROP, PREPARE
 
 ROWS_READ = 1_000  # by each request

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from django.conf import settings
 
+from benchmarks.engines.binaries import Program, ProgramMissing, on_path
 from benchmarks.engines.jmeter.plans import MOST_BYTES
-from benchmarks.engines.programs import Program, ProgramMissing, on_path
 
 OLDEST = (5, 0)
 JAR = Path("bin/ApacheJMeter.jar")

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from benchmarks.engines.contract import Command
-from benchmarks.engines.environments import CONNECT_TIMEOUT_S, of_python
-from benchmarks.engines.intervals import LOG
+from benchmarks.engines.base import Command
 from benchmarks.engines.jmeter.binary import DRIVER, JAR, java, java_files
 from benchmarks.engines.jmeter.options import LOAD, plan_to_start
-from pools.endpoints import Endpoint
+from benchmarks.engines.load_output import LOG
+from benchmarks.engines.process_environment import CONNECT_TIMEOUT_S, of_python
+from pools.clusters.endpoints import Endpoint
 
 PLAN, PROPERTIES, HOSTS = "plan.jmx", "target.properties", "hosts"
 DEBIANS_DRIVER = Path("/usr/share/java/postgresql.jar")
@@ -51,7 +51,7 @@ def build_command(
     plan = plan_to_start(options["plan"])
     log = [] if options.get("percentiles") is False else [f"--log={LOG}"]
     requests_only = ["--requests"] if plan.sums_up else []
-    follower = [sys.executable, "-m", "benchmarks.loads.jmeter", *log, *requests_only, "--"]
+    follower = [sys.executable, "-m", "benchmarks.engines.jmeter.results_follower", *log, *requests_only, "--"]
     argv = [*follower, *_java(options, binary, home), *_words(options)]
     files = {PLAN: plan.text, PROPERTIES: _properties(endpoint, application_name)}
     reads = (binary, str(DEBIANS_DRIVER), *java_files())

@@ -11,10 +11,10 @@ from benchmarks.engines.http import addresses
 from benchmarks.engines.jmeter.command import HOSTS
 from benchmarks.engines.jmeter.options import plan_to_start
 from benchmarks.errors import Refused
-from benchmarks.processes import private_homes
+from benchmarks.processes import workdir
 
 if TYPE_CHECKING:  # conditions import engines
-    from benchmarks.conditions.contract import Held
+    from benchmarks.runs.setup.base import Held
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def around(held: "Held") -> Iterator[None]:
     known |= {urlsplit(url).hostname or "": addresses.resolved(url) for url in urls}
     known[held.endpoint.host] = _resolved(held.endpoint.host)
     text = "".join(f"{address} {name}\n" for name, address in known.items() if not _is_address(name))
-    private_homes.put(held.home / HOSTS, text)
+    workdir.put(held.home / HOSTS, text)
     yield
 
 

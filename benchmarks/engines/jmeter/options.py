@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
-from benchmarks.engines import typed
-from benchmarks.engines.contract import Field, Tables
+from benchmarks.engines import option_parsing
+from benchmarks.engines.base import Field, Tables
 from benchmarks.engines.http import addresses
 from benchmarks.engines.jmeter import binary, plans
 from benchmarks.errors import InvalidOptions, Refused
@@ -70,8 +70,8 @@ def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
     Whether there is such a plan, and what it does, is for the generator to say that will run it.
     """
     fields = {field.name: field for field in fields_for(purpose)}
-    options, errors = typed.read(fields.values(), raw, {PLAN: _plan_name})
-    unknown = [name for name, value in raw.items() if name not in fields and typed.is_given(value)]
+    options, errors = option_parsing.read(fields.values(), raw, {PLAN: _plan_name})
+    unknown = [name for name, value in raw.items() if name not in fields and option_parsing.is_given(value)]
     errors |= {name: [f"{name!r} is not an option here; use {', '.join(fields) or 'none'}"] for name in unknown}
     if purpose != LOAD:
         errors |= {"purpose": ["JMeter prepares nothing: prepare with another engine"]}
@@ -123,5 +123,7 @@ def _fault_of(name: str) -> str:
 
 def _plan_name(field: Field, value: Any) -> str:
     if not isinstance(value, str) or not _NAME.fullmatch(value):
-        raise ValueError(f"{typed.shown(value)} is no name of a plan: use that of a .jmx file, without a folder")
+        raise ValueError(
+            f"{option_parsing.shown(value)} is no name of a plan: use that of a .jmx file, without a folder"
+        )
     return value

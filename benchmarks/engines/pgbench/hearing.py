@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from benchmarks.engines.contract import Heard, Progress
+from benchmarks.engines.base import Heard, Progress
 from benchmarks.engines.pgbench import initialize
 from benchmarks.engines.pgbench.lines import InitProgress, read_line
 

@@ -8,7 +8,7 @@ import math
 import re
 from dataclasses import dataclass, field
 
-from benchmarks.engines.contract import Progress
+from benchmarks.engines.base import Progress
 
 
 @dataclass(frozen=True, slots=True)

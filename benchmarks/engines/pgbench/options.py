@@ -6,10 +6,10 @@ Nothing typed is corrected silently: a value is taken as it stands, filled where
 from collections.abc import Iterator
 from typing import Any
 
-from benchmarks.engines import typed
-from benchmarks.engines.contract import Field
+from benchmarks.engines import option_parsing
+from benchmarks.engines.base import Field
 from benchmarks.engines.pgbench import scripts, variables
-from benchmarks.engines.pgbench.catalogue import DROP_STEP, FIELDS, INITIALIZE_STEPS, LOAD, PREPARE
+from benchmarks.engines.pgbench.option_catalog import DROP_STEP, FIELDS, INITIALIZE_STEPS, LOAD, PREPARE
 from benchmarks.errors import InvalidOptions
 
 IDENTIFIER_BYTES = 63  # NAMEDATALEN - 1
@@ -29,8 +29,8 @@ def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
     Raises `InvalidOptions` with every fault found.
     """
     fields = {field.name: field for field in fields_for(purpose)}
-    options, errors = typed.read(fields.values(), raw, _READERS)
-    unknown = (name for name, value in raw.items() if name not in fields and typed.is_given(value))
+    options, errors = option_parsing.read(fields.values(), raw, _READERS)
+    unknown = (name for name, value in raw.items() if name not in fields and option_parsing.is_given(value))
     errors |= {name: [_why_unknown(name, purpose)] for name in unknown}
     filled = _filled(options, fields) if not errors else options
     for name, message in _contradictions(filled):
@@ -122,12 +122,12 @@ def _why_unknown(name: str, purpose: str) -> str:
 
 def _steps(field: Field, value: Any) -> str:
     if not isinstance(value, str) or not set(value) <= set(INITIALIZE_STEPS) or len(set(value)) != len(value):
-        raise ValueError(f"{typed.shown(value)} are no steps: use letters of {INITIALIZE_STEPS}, each once")
+        raise ValueError(f"{option_parsing.shown(value)} are no steps: use letters of {INITIALIZE_STEPS}, each once")
     if value == DROP_STEP:
         return value
     if "t" not in value or not {"g", "G"} & set(value) or {"g", "G"} <= set(value):
         raise ValueError(
-            f"{typed.shown(value)} makes no dataset: t and one of g and G belong to it, and d alone drops one"
+            f"{option_parsing.shown(value)} makes no dataset: t and one of g and G belong to it, and d alone drops one"
         )
     return value
 
@@ -139,7 +139,9 @@ def _identifier(_field: Field, value: Any) -> str:
         or not value.isprintable()
         or len(value.encode("utf-8", "replace")) > IDENTIFIER_BYTES
     ):
-        raise ValueError(f"{typed.shown(value)} is no name: use at most {IDENTIFIER_BYTES} bytes that can be printed")
+        raise ValueError(
+            f"{option_parsing.shown(value)} is no name: use at most {IDENTIFIER_BYTES} bytes that can be printed"
+        )
     return str(value)
 
 
@@ -148,7 +150,7 @@ def dropping(_made: dict[str, Any]) -> dict[str, Any]:
     return {"initialize_steps": DROP_STEP}
 
 
-_READERS: dict[str, typed.Reader] = {
+_READERS: dict[str, option_parsing.Reader] = {
     "steps": _steps,
     "identifier": _identifier,
     "builtins": scripts.read_builtins,

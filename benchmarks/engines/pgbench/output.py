@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median
 
-from benchmarks.engines import contract
-from benchmarks.engines.contract import Progress, Words
-from benchmarks.engines.line_reader import LineReader
+from benchmarks.engines import base
+from benchmarks.engines.base import Progress, Words
 from benchmarks.engines.pgbench import lines
 from benchmarks.engines.pgbench.summary import effective_clients, read_summary
+from benchmarks.processes.line_reader import LineReader
 
 _EPOCH_S = (1e9, 1e11)  # progress times between (2001 to 5138) are Unix times, printed under --progress-timestamp
 _RANDOM_SEED = re.compile(r"(?:pgbench: )?setting random seed to (?P<seed>[0-9]{1,20})")
@@ -20,7 +20,7 @@ _INIT_LINES = lines.InitProgress | lines.InitPhase | lines.InitDone
 
 
 @dataclass(frozen=True, slots=True)
-class Output(contract.Output):
+class Output(base.Output):
     """What one execution of pgbench said.
 
     Its `summary` also has `transaction_type scale query_mode failed_percent …`. `rates` are the `tps =` lines with

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from benchmarks.engines import typed
-from benchmarks.engines.contract import Field
-from benchmarks.engines.pgbench import gate
+from benchmarks.engines import option_parsing
+from benchmarks.engines.base import Field
+from benchmarks.engines.pgbench import script_gate
 
 WRITING_BUILTINS = frozenset({"tpcb-like", "simple-update"})
 CONTENDING_BUILTIN = "tpcb-like"
@@ -45,7 +45,7 @@ def read_builtins(field: Field, value: Any) -> str | list[str]:
         found = _WEIGHED.fullmatch(one) if isinstance(one, str) else None
         if found is None or found["name"] not in field.choices:
             raise ValueError(
-                f"{typed.shown(one)} is no script here: use {', '.join(field.choices)}, or one with @WEIGHT"
+                f"{option_parsing.shown(one)} is no script here: use {', '.join(field.choices)}, or one with @WEIGHT"
             )
         _weight(int(found["weight"] or 1), one)
     return given[0] if len(given) == 1 else list(given)
@@ -57,8 +57,8 @@ def read_scripts(_field: Field, value: Any) -> list[dict[str, Any]]:
         raise ValueError('give a list of {"text": …, "weight": …}, or of {"script": …} from the library')
     scripts = [_script(number, one) for number, one in enumerate(value, start=1)]
     try:
-        gate.check_total([script["text"] for script in scripts])
-    except gate.ScriptRefused as error:
+        script_gate.check_total([script["text"] for script in scripts])
+    except script_gate.ScriptRefused as error:
         raise ValueError(str(error)) from error
     return scripts
 
@@ -72,10 +72,10 @@ def _script(number: int, given: Any) -> dict[str, Any]:
     if not isinstance(name, str) or len(name) > NAME_CHARACTERS or not name.isprintable():
         raise ValueError(f"script {number} is called by more than a name: use at most {NAME_CHARACTERS} characters")
     if version is not None and (isinstance(version, bool) or not isinstance(version, int)):
-        raise ValueError(f"version {typed.shown(version)} of script {number} is no number: leave it out")
+        raise ValueError(f"version {option_parsing.shown(version)} of script {number} is no number: leave it out")
     try:
-        gate.check(given["text"])
-    except gate.ScriptRefused as error:
+        script_gate.check(given["text"])
+    except script_gate.ScriptRefused as error:
         raise ValueError(f"script {number}{f' ({name})' if name else ''}, {error}") from error
     weight = _weight(given.get("weight", 1), f"script {number}")
     return {"text": given["text"], "weight": weight, "name": name, "version": version}
@@ -85,7 +85,7 @@ def _weight(value: Any, of: str) -> int:
     if isinstance(value, str) and value.isdecimal() and len(value) <= 7:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_WEIGHT:
-        raise ValueError(f"weight {typed.shown(value)} of {of} is out of range: use 1 to {MOST_WEIGHT:,}")
+        raise ValueError(f"weight {option_parsing.shown(value)} of {of} is out of range: use 1 to {MOST_WEIGHT:,}")
     return value
 
 
@@ -170,7 +170,7 @@ def refused_by(options: dict[str, Any], major: int) -> list[str]:
     errors = []
     for one in _of_users(options):
         try:
-            gate.check(one.text or "", major=major)
-        except gate.ScriptRefused as error:
+            script_gate.check(one.text or "", major=major)
+        except script_gate.ScriptRefused as error:
             errors.append(f"{one.label}, {error}")
     return errors

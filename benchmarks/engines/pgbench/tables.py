@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from benchmarks.engines.contract import Tables
+from benchmarks.engines.base import Tables
 from benchmarks.engines.pgbench import scripts
-from benchmarks.engines.pgbench.catalogue import DROP_STEP, PREPARE
 from benchmarks.engines.pgbench.initialize import ACCOUNTS_PER_SCALE, estimated_bytes
+from benchmarks.engines.pgbench.option_catalog import DROP_STEP, PREPARE
 
 NAMES = ("pgbench_accounts", "pgbench_branches", "pgbench_history", "pgbench_tellers")
 

@@ -8,8 +8,8 @@ are logged with a time of 0, as pgbench counts them in its own average too (seen
 import re
 from typing import Any
 
+from benchmarks.engines.latency_contract import LogFiles, Logged
 from benchmarks.engines.pgbench import scripts
-from benchmarks.latencies.contract import LogFiles, Logged
 
 PATTERN = "pgbench_log.*"  # .PID, and .PID.THREAD of all threads but the first
 LONGEST_LINE_BYTES = 1_024

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from benchmarks.engines import typed
-from benchmarks.engines.contract import Field
+from benchmarks.engines import option_parsing
+from benchmarks.engines.base import Field
 
 MOST = 100
 TEXT_CHARACTERS = 1000
@@ -33,7 +33,9 @@ def read_variables(_field: Field, value: Any) -> dict[str, int | float | str] | 
 
 def _name(name: Any) -> str:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ValueError(f"{typed.shown(name)} is no name of a variable: use letters, digits and _, at most 63")
+        raise ValueError(
+            f"{option_parsing.shown(name)} is no name of a variable: use letters, digits and _, at most 63"
+        )
     if name in PGBENCHS_OWN:
         raise ValueError(f"pgbench sets {name} itself: choose another name")
     return name
@@ -43,9 +45,9 @@ def _value(name: str, value: Any) -> int | float | str:
     if isinstance(value, str):
         return _text(name, value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{name} is {typed.shown(value)}: use a number, or text in quotes")
+        raise ValueError(f"{name} is {option_parsing.shown(value)}: use a number, or text in quotes")
     if isinstance(value, int) and abs(value) > MOST_WHOLE:
-        raise ValueError(f"{name} is {typed.shown(value)}: use a number of at most {MOST_WHOLE:,}")
+        raise ValueError(f"{name} is {option_parsing.shown(value)}: use a number of at most {MOST_WHOLE:,}")
     return value
 
 
@@ -63,8 +65,8 @@ def contradictions(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
         if isinstance(value, str) and not _WORD.fullmatch(value):
             yield (
                 "variables",
-                f"{name} is {typed.shown(value)}, and the simple protocol carries only a word of letters, digits and "
-                "_ . @ + : / - in a variable: use the extended or prepared protocol",
+                f"{name} is {option_parsing.shown(value)}, and the simple protocol carries only a word of letters, "
+                "digits and _ . @ + : / - in a variable: use the extended or prepared protocol",
             )
 
 

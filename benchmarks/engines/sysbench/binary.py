@@ -4,7 +4,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from benchmarks.engines.programs import Program, ask, on_path
+from benchmarks.engines.binaries import Program, ask, on_path
 from benchmarks.errors import Refused
 
 TPCC_SCRIPT = "tpcc.lua"

@@ -11,11 +11,11 @@ from typing import Any
 
 from psycopg.conninfo import make_conninfo
 
-from benchmarks.engines.contract import Command
-from benchmarks.engines.environments import bare, of_libpq
+from benchmarks.engines.base import Command
+from benchmarks.engines.process_environment import bare, of_libpq
 from benchmarks.engines.sysbench import binary as binaries
 from benchmarks.engines.sysbench.options import BULK, DROP, LOAD, PREPARE, fields_for, is_tpcc
-from pools.endpoints import Endpoint
+from pools.clusters.endpoints import Endpoint
 
 REMAKE = "remake.lua"
 _NOT_PASSED = frozenset({"script", "kind", "action"})

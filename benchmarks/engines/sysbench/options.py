@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from benchmarks.engines import typed
-from benchmarks.engines.contract import Field
+from benchmarks.engines import option_parsing
+from benchmarks.engines.base import Field
 from benchmarks.engines.sysbench.binary import TPCC_SCRIPT
 from benchmarks.errors import InvalidOptions
 
@@ -141,8 +141,8 @@ def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
     Raises `InvalidOptions` with every fault found.
     """
     fields = {field.name: field for field in fields_for(purpose)}
-    options, errors = typed.read(fields.values(), raw)
-    unknown = [name for name, value in raw.items() if name not in fields and typed.is_given(value)]
+    options, errors = option_parsing.read(fields.values(), raw)
+    unknown = [name for name, value in raw.items() if name not in fields and option_parsing.is_given(value)]
     errors |= {name: [f"{name!r} is not an option here; use {', '.join(fields)}"] for name in unknown}
     filled = {name: options.get(name, field.default) for name, field in fields.items()}
     if options.get("events") and "duration" not in options:

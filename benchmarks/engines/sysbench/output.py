@@ -7,8 +7,8 @@ import re
 from itertools import accumulate
 from typing import Any
 
-from benchmarks.engines.contract import Heard, Output, Progress, Words
-from benchmarks.engines.line_reader import LineReader
+from benchmarks.engines.base import Heard, Output, Progress, Words
+from benchmarks.processes.line_reader import LineReader
 
 WORDS = Words(
     "sysbench",

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from benchmarks.engines.contract import Tables
+from benchmarks.engines.base import Tables
 from benchmarks.engines.sysbench.options import BULK, DROP, PREPARE, READING, is_tpcc
 
 # Measured with 1.0.20 on PostgreSQL 15: 25,477,120 bytes for 100,000 rows with both indexes.

@@ -3,7 +3,7 @@
 Their order here is the one in which tables show them.
 """
 
-from pools.poolers.controls import Column
+from pools.poolers.admin_commands import Column
 
 COUNTS = "count"
 COLUMNS: dict[str, Column] = {

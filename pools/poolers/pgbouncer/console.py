@@ -10,12 +10,12 @@ from psycopg.abc import Buffer
 from psycopg.adapt import Loader
 from psycopg.rows import DictRow, dict_row, tuple_row
 
-from panel import addresses
-from panel.crypto import SealBroken
-from pools import answering, endpoints
+from panel.lib import addresses
+from panel.lib.crypto import SealBroken
+from pools.clusters import endpoints, session_deadline
 from pools.errors import ConsoleRefused, PoolerUnreachable
 from pools.models import Pooler
-from pools.poolers.kind import Rejected
+from pools.poolers.base import Rejected
 
 CONNECT_TIMEOUT_S = 5
 ANSWER_TIMEOUT_S = 15
@@ -175,7 +175,7 @@ def _ask(connection: Console, statement: str, within_s: float) -> psycopg.Cursor
 @contextmanager
 def _answering(connection: Console, within_s: float) -> Iterator[None]:
     """Hang up on a console that says nothing for that long; libpq itself would wait for ever."""
-    with answering.within(connection, within_s) as gave_up:
+    with session_deadline.within(connection, within_s) as gave_up:
         try:
             yield
         except psycopg.Error:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ipaddress import ip_address, ip_network
 from itertools import takewhile
 
-from pools.poolers.catalogue import Version
+from pools.poolers.settings_schema import Version
 
 TOKEN = re.compile(
     r'\s*(?:(?P<end>#|$)|(?P<comma>,)|"(?P<quoted>(?:[^"]|"")*)"|(?P<word>[^\s,#"][^\s,#"]*))', re.DOTALL

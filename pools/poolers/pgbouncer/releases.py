@@ -2,7 +2,7 @@
 
 import re
 
-from pools.poolers.catalogue import Version
+from pools.poolers.settings_schema import Version
 
 OLDEST: Version = (1, 18)
 RENAMED = {"reserve_pool": ((1, 24), "reserve_pool_size")}  # of [databases] entries

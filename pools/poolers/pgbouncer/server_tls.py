@@ -8,17 +8,16 @@ from pathlib import Path, PurePath
 
 from django.conf import settings
 
-from pools import certificates, endpoints
-from pools.endpoints import Endpoint
+from pools.clusters import ca_files, connect, endpoints
+from pools.clusters.endpoints import Endpoint
+from pools.clusters.login_errors import Cause
+from pools.clusters.topology import Address
 from pools.errors import ClusterUnreachable
 from pools.models import Pool
-from pools.poolers.pgbouncer import program, render
-from pools.poolers.pgbouncer.drafting import Drafting, text_of
-from pools.poolers.pgbouncer.program import SETTINGS
-from pools.poolers.pgbouncer.rehearsal import PREFIX
-from pools.servers import postgres
-from pools.servers.login_failures import Cause
-from pools.servers.places import Address
+from pools.poolers.pgbouncer import global_settings, render
+from pools.poolers.pgbouncer.config_builder import Drafting, text_of
+from pools.poolers.pgbouncer.global_settings import SETTINGS
+from pools.poolers.pgbouncer.preflight import PREFIX
 
 MODE, AUTHORITY, CERTIFICATE, KEY = (f"server_tls_{part}" for part in ("sslmode", "ca_file", "cert_file", "key_file"))
 NAMES = (MODE, AUTHORITY, CERTIFICATE, KEY)
@@ -44,24 +43,26 @@ class ServerTls:
 def wished(drafted: Drafting) -> ServerTls:
     """What the drafted files ask for."""
     own = render.own_keys(drafted.main, "pgbouncer")
-    before = program.written(drafted.settled.get(SETTINGS, ""))
+    before = global_settings.written(drafted.settled.get(SETTINGS, ""))
     values = {}
     for name in NAMES:
-        otherwise = program.default_of(name, drafted.version) if name in before else drafted.config.get(name, "")
+        otherwise = (
+            global_settings.default_of(name, drafted.version) if name in before else drafted.config.get(name, "")
+        )
         values[name] = drafted.wish.lines.get(name, own.get(name, otherwise))
     return _of(values, drafted, drafted.texts)
 
 
 def live(drafted: Drafting) -> ServerTls:
     """What SHOW CONFIG says, with the files as they lie there."""
-    texts = {name: text_of(drafted.disk, name) for name in program.GIVEN.values()}
+    texts = {name: text_of(drafted.disk, name) for name in global_settings.GIVEN.values()}
     return _of(drafted.config, drafted, texts)
 
 
 @contextmanager
 def connected(
     pool: Pool, role: str, password: str, at: Address, tls: ServerTls, folder: str
-) -> Iterator[postgres.Connection]:
+) -> Iterator[connect.Connection]:
     """A login to the pool's database on one server, encrypted as asked; raises `ClusterUnreachable`.
 
     A private key lies in `folder`, where it belongs, for as long as that takes.
@@ -83,7 +84,7 @@ def _of(values: Mapping[str, str], drafted: Drafting, texts: Mapping[str, str]) 
 def _read(path: str, drafted: Drafting, texts: Mapping[str, str]) -> str:
     """The text of a file: one of the panel's, or the operator's where PgBouncer and the panel see the same paths."""
     where = PurePath(path)
-    if str(where.parent) == drafted.folder and where.name in program.GIVEN.values():
+    if str(where.parent) == drafted.folder and where.name in global_settings.GIVEN.values():
         return texts.get(where.name, "")
     if not where.is_absolute() or drafted.folder != drafted.pooler.config_dir:
         return ""
@@ -97,7 +98,7 @@ def _read(path: str, drafted: Drafting, texts: Mapping[str, str]) -> str:
 def _files(endpoint: Endpoint, tls: ServerTls, folder: str) -> Iterator[Endpoint]:
     """The endpoint with the texts as files for libpq, which else takes those of the panel's home directory."""
     absent = str(settings.HOME / "no-certificate")
-    authority = certificates.path_of(tls.authority) if tls.authority else absent
+    authority = ca_files.path_of(tls.authority) if tls.authority else absent
     endpoint = replace(endpoint, sslrootcert=authority, sslcert=absent, sslkey=absent)
     if not tls.key:
         yield endpoint
@@ -110,12 +111,12 @@ def _files(endpoint: Endpoint, tls: ServerTls, folder: str) -> Iterator[Endpoint
         yield replace(endpoint, sslcert=str(certificate), sslkey=str(key))
 
 
-def _opened(endpoint: Endpoint, sslmode: str) -> postgres.Connection:
+def _opened(endpoint: Endpoint, sslmode: str) -> connect.Connection:
     if sslmode not in WHERE_OFFERED:
-        return postgres.connect_endpoint(replace(endpoint, sslmode=sslmode))
+        return connect.connect_endpoint(replace(endpoint, sslmode=sslmode))
     try:
-        return postgres.connect_endpoint(replace(endpoint, sslmode="require"))
+        return connect.connect_endpoint(replace(endpoint, sslmode="require"))
     except ClusterUnreachable as error:
         if error.cause != Cause.TLS_NOT_OFFERED:
             raise
-    return postgres.connect_endpoint(replace(endpoint, sslmode="disable"))
+    return connect.connect_endpoint(replace(endpoint, sslmode="disable"))

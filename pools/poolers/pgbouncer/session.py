@@ -4,29 +4,29 @@ import time
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
+from pools.config_files import atomic_write
 from pools.errors import PoolerUnreachable
 from pools.models import Pool, Pooler, PoolState, Standing
-from pools.poolers import throwaway
-from pools.poolers.kind import Draft, Files, Progress, Rejected
+from pools.poolers import trial_instance
+from pools.poolers.base import Draft, Files, Progress, Rejected
 from pools.poolers.pgbouncer import (
-    certificate,
-    clashes,
     console,
-    direct,
-    entries,
-    limits,
-    program,
-    rehearsal,
+    database_entries,
+    direct_login,
+    global_settings,
+    preflight,
     releases,
+    reload_hazards,
     render,
+    tls_probe,
+    user_limits,
     verify,
 )
-from pools.poolers.pgbouncer.direct import Direct
-from pools.poolers.pgbouncer.drafting import Drafting, text_of
-from pools.poolers.pgbouncer.entries import Entry
-from pools.poolers.pgbouncer.program import SETTINGS
+from pools.poolers.pgbouncer.config_builder import Drafting, text_of
+from pools.poolers.pgbouncer.database_entries import Entry
+from pools.poolers.pgbouncer.direct_login import Direct
+from pools.poolers.pgbouncer.global_settings import SETTINGS
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
-from pools.revisions import files
 
 MOST_LOGINS = 200
 MOST_WITNESSES = 20
@@ -34,14 +34,14 @@ PGPOOL_RELOADS_S = 1.0  # each child of a Pgpool-II between reads new passwords 
 
 
 class PgBouncerSession:
-    """See `pools.poolers.kind.Session`."""
+    """See `pools.poolers.base.Session`."""
 
     def __init__(self, pooler: Pooler, connection: console.Console) -> None:
         self.pooler, self.connection = pooler, connection
         self.version_text = str(console.rows(connection, "version")[0]["version"])
         self.version = releases.version_of(self.version_text)
         self.drafting: Drafting | None = None
-        self.reader = entries.Reader()
+        self.reader = database_entries.Reader()
         self.trust_disk = False
         self.names: set[str] = set()  # of entries that the panel has or had in pooldeck.ini
         self.witnesses: list[Pool] = []  # pools that are not changed and let their users through before
@@ -49,7 +49,7 @@ class PgBouncerSession:
 
     def draft(self, pools: Standing, settled: Mapping[str, str], trust_disk: bool) -> Draft:
         """Render the panel's files, and pgbouncer.ini where it does not include them yet."""
-        disk = files.read(self.pooler.config_dir, list(render.FILES))
+        disk = atomic_write.read(self.pooler.config_dir, list(render.FILES))
         known_users = [str(row["name"]) for row in console.rows(self.connection, "users")]
         config = {str(row["key"]): str(row["value"] or "") for row in console.rows(self.connection, "config")}
         folder = self._folder_as_pgbouncer_sees_it(disk, config)
@@ -73,13 +73,13 @@ class PgBouncerSession:
         changed = [pool for pool, _ in drafted.asked]
         tried = logins.try_changed(changed, draft.moved)
         logins.try_encryption(draft.moved)
-        program_path = rehearsal.find(self.pooler, self.version_text)
+        program_path = preflight.find(self.pooler, self.version_text)
         if program_path:
             texts = {MAIN: drafted.main, **draft.texts}
-            rehearsal.start(program_path, texts, self.pooler.config_dir, drafted.folder)
+            preflight.start(program_path, texts, self.pooler.config_dir, drafted.folder)
             where = f"a throwaway pooler started on the files ({program_path})"
         else:
-            where = throwaway.not_found(self.pooler, self.version_text)
+            where = trial_instance.not_found(self.pooler, self.version_text)
         if draft.settings_changed:
             self._call_witnesses(logins, draft, progress)
         progress.step("rehearsed", f"{tried} direct login{'s' if tried != 1 else ''} to the pools' databases; {where}")
@@ -88,17 +88,17 @@ class PgBouncerSession:
 
     def go_live(self, contents: Files, progress: Progress) -> None:
         """Write, RELOAD; first without the entries that can't be changed in place."""
-        old = files.read(self.pooler.config_dir, list(render.FILES))
+        old = atomic_write.read(self.pooler.config_dir, list(render.FILES))
         databases = text_of(contents, DATABASES)
         wanted = self.reader.read(databases)
         leaving = self._leaving_first(wanted, {**old, **contents}) | self._drafted.rehashed
         if leaving:
             staying = [entry for entry in wanted if entry.name not in leaving]
-            first = render.databases(staying, limits.read(databases)).encode()
-            files.replace(self.pooler.config_dir, {**contents, DATABASES: first})
+            first = render.databases(staying, user_limits.read(databases)).encode()
+            atomic_write.replace(self.pooler.config_dir, {**contents, DATABASES: first})
             console.reload(self.connection)
         progress.renew()
-        files.replace(self.pooler.config_dir, contents)
+        atomic_write.replace(self.pooler.config_dir, contents)
         console.reload(self.connection)
         self.written = {**old, **contents}
         if _server_tls(self.written) != _server_tls(old):
@@ -131,11 +131,13 @@ class PgBouncerSession:
 
     def restarts_needed(self) -> list[dict[str, str]]:
         """What the files say and SHOW CONFIG does not, for the program reads it at its start."""
-        wanted = program.written(text_of(self.written, SETTINGS))
+        wanted = global_settings.written(text_of(self.written, SETTINGS))
         touched = {str(one["name"]) for one in self.pooler.needs_restart}
-        touched |= program.written(self._drafted.settled.get(SETTINGS, "")).keys()
+        touched |= global_settings.written(self._drafted.settled.get(SETTINGS, "")).keys()
         own = render.own_keys(text_of(self.written, MAIN), "pgbouncer")
-        return program.restarts_needed(console.rows(self.connection, "config"), wanted, own, touched, self.version)
+        return global_settings.restarts_needed(
+            console.rows(self.connection, "config"), wanted, own, touched, self.version
+        )
 
     @property
     def _drafted(self) -> Drafting:
@@ -145,15 +147,15 @@ class PgBouncerSession:
 
     def _leaving_first(self, wanted: list[Entry], contents: Files) -> set[str]:
         """Names of entries that one reload has to be without; raises `Rejected` where the operator's would have to."""
-        if not clashes.possible(self.version, wanted) or self._finds_users_as_before(contents):
+        if not reload_hazards.possible(self.version, wanted) or self._finds_users_as_before(contents):
             return set()
         shown = console.table(self.connection, "databases")
         name, user = (shown.columns.index(column) for column in ("name", "force_user"))
         forced = {row[name]: row[user] for row in shown.rows}
         pools, listed = (console.rows(self.connection, word) for word in ("pools", "users"))
-        leaving = clashes.losing_their_user(forced, wanted)
+        leaving = reload_hazards.losing_their_user(forced, wanted)
         known = {str(row["name"]) for row in listed}
-        deadly = clashes.deadly(self.version, pools, forced, wanted, known, _listed(contents))
+        deadly = reload_hazards.deadly(self.version, pools, forced, wanted, known, _listed(contents))
         own = deadly & render.own_keys(text_of(contents, MAIN), "databases").keys()
         if own:
             raise Rejected(
@@ -176,13 +178,13 @@ class PgBouncerSession:
         return same and _listed(contents) <= _listed(settled)
 
     def _read_back_program(self, contents: Files) -> None:
-        wanted = program.written(text_of(contents, SETTINGS))
-        users = limits.read(text_of(contents, DATABASES))
-        faults = program.faults(console.rows(self.connection, "config"), wanted, self.version)
+        wanted = global_settings.written(text_of(contents, SETTINGS))
+        users = user_limits.read(text_of(contents, DATABASES))
+        faults = global_settings.faults(console.rows(self.connection, "config"), wanted, self.version)
         if users:
-            faults += limits.faults(console.rows(self.connection, "users"), users)
+            faults += user_limits.faults(console.rows(self.connection, "users"), users)
         if not faults and (pem := _certificate_of_clients(contents, wanted)):
-            faults += certificate.faults(self.pooler, pem)
+            faults += tls_probe.faults(self.pooler, pem)
         if faults:
             raise Rejected(f"after RELOAD {'; '.join(faults)}", settings=True)
 
@@ -210,11 +212,11 @@ class PgBouncerSession:
         except verify.Shut as shut:
             progress.step("not logged in", f"to {shut}: it was read back only")
         except Rejected:
-            direct.refuse_away(pool, self._drafted.found)
+            direct_login.refuse_away(pool, self._drafted.found)
             raise
 
     def _through(self, pool: Pool, *, moved: bool) -> str:
-        role = direct.role_of(pool)
+        role = direct_login.role_of(pool)
         password = self._drafted.found.password(pool, role)
         try:
             return verify.log_in(self.pooler, pool, role, password, moved=moved)
@@ -250,14 +252,14 @@ class PgBouncerSession:
 
 def _listed(contents: Files) -> set[str]:
     """Users that PgBouncer knows without looking them up."""
-    return {*render.users(text_of(contents, USERLIST)), *limits.read(text_of(contents, DATABASES))}
+    return {*render.users(text_of(contents, USERLIST)), *user_limits.read(text_of(contents, DATABASES))}
 
 
 def _server_tls(contents: Files) -> dict[str, object]:
     """All that decides how connections to servers are encrypted."""
-    lines = program.written(text_of(contents, SETTINGS))
+    lines = global_settings.written(text_of(contents, SETTINGS))
     found: dict[str, object] = {name: value for name, value in lines.items() if name.startswith("server_tls_")}
-    return found | {name: contents.get(name) for name in program.GIVEN.values() if "server_tls_" in name}
+    return found | {name: contents.get(name) for name in global_settings.GIVEN.values() if "server_tls_" in name}
 
 
 def _certificate_of_clients(contents: Files, wanted: Mapping[str, str]) -> str:

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from uuid import UUID
 
-from pools import names
-from pools.models import Cluster, Pool, Pooler, RolePassword
-from pools.poolers.kind import Rejected
+from pools.models import Cluster, Pool, Pooler, RolePassword, identifiers
+from pools.poolers.base import Rejected
 from pools.poolers.pgbouncer import verifiers
-from pools.poolers.pgbouncer.entries import Entry, Found
+from pools.poolers.pgbouncer.database_entries import Entry, Found
 
 Secrets = dict[str, str]
 
@@ -57,4 +56,4 @@ def remembered(known: Iterable[str], clusters: Iterable[Cluster]) -> Secrets:
     (seen on 1.18): for as long as a pool of the inbound user leads to its cluster, it must stay in the file.
     """
     roles = RolePassword.objects.filter(cluster__in=set(clusters), role__in=list(known))
-    return {one.role: one.password for one in roles if not names.password_problem(one.password)}
+    return {one.role: one.password for one in roles if not identifiers.password_problem(one.password)}

@@ -1,6 +1,6 @@
 """How PgBouncer prints a value that it was given: the proof of a setting compares what both sides mean."""
 
-from pools.poolers.catalogue import Setting, Type
+from pools.poolers.settings_schema import Setting, Type
 
 MICROSECONDS = 1_000_000
 

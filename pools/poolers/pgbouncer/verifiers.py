@@ -22,10 +22,10 @@ from uuid import UUID
 
 import psycopg
 
+from pools.clusters import connect
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster, Pool
-from pools.poolers.catalogue import Version
-from pools.servers import postgres
+from pools.poolers.settings_schema import Version
 
 logger = logging.getLogger(__name__)
 KEEPS_KEYS = (1, 25)
@@ -105,7 +105,7 @@ def _why_in_clear(homes: set[tuple[UUID, bool]]) -> str:
 def _ask(cluster: Cluster, roles: list[str]) -> dict[str, tuple[str | None, str]]:
     """Role → its verifier, or None and why there is none; nothing of roles that could not be asked for."""
     try:
-        with postgres.connect(cluster) as connection:
+        with connect.connect(cluster) as connection:
             connection.execute(f"SET statement_timeout = {WITHIN_MS}")
             stored: dict[str, str | None] = dict(connection.execute(STORED, [roles]).fetchall())
     except psycopg.errors.InsufficientPrivilege:

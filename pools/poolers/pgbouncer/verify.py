@@ -11,9 +11,9 @@ import psycopg
 from psycopg.pq import ExecStatus
 
 from pools.models import Pool, Pooler
-from pools.poolers.kind import Rejected
-from pools.poolers.pgbouncer import console, sample
-from pools.poolers.pgbouncer.entries import Entry
+from pools.poolers.base import Rejected
+from pools.poolers.pgbouncer import console, stats
+from pools.poolers.pgbouncer.database_entries import Entry
 
 # longer than PgBouncer's server_login_retry of 15 s, within which it does not try a server again
 LOGIN_TIMEOUT_S = 20
@@ -111,7 +111,7 @@ def _excuse(pooler: Pooler, pool: Pool) -> str:
     """Why a sound pool may keep a query waiting: it is paused or full; empty when it is neither."""
     if shut := _shut(pooler, pool):
         return f"which is {shut}"
-    figures = sample.figures(console.show(pooler, "pools")).get(pool.name)
+    figures = stats.figures(console.show(pooler, "pools")).get(pool.name)
     full = figures is not None and figures.sv_active >= pool.size
     return f"whose {pool.size} connections are all in use" if full else ""
 

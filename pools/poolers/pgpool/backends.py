@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pools.models import Cluster
-from pools.poolers.kind import Rejected
-from pools.poolers.pgpool.access import name_problem
+from pools.poolers.base import Rejected
+from pools.poolers.pgpool.hba_access import name_problem
 
 NODE = re.compile(
     r"^# node (?P<key>(?:cluster|standby) \S+)\n"

@@ -1,6 +1,6 @@
 """What the columns of Pgpool-II's SHOW commands mean (its manual, "SQL type commands"); releases add to them."""
 
-from pools.poolers.controls import Column
+from pools.poolers.admin_commands import Column
 
 COLUMNS: dict[str, Column] = {
     "node_id": Column("The backend's number"),

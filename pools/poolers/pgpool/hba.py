@@ -3,7 +3,7 @@
 import re
 from ipaddress import ip_address, ip_network
 
-from pools.poolers.catalogue import Version
+from pools.poolers.settings_schema import Version
 
 TYPES = ("local", "host", "hostssl", "hostnossl")
 METHODS = ("trust", "reject", "md5", "scram-sha-256", "password", "cert", "pam", "ldap")

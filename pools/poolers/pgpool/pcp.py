@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from panel.crypto import SealBroken
+from panel.lib.crypto import SealBroken
 from pools.errors import PoolerUnreachable
 from pools.models import Pooler
-from pools.poolers.kind import Rejected
+from pools.poolers.base import Rejected
 from pools.poolers.pgbouncer.console import refuse_forbidden
 
 TIMEOUT_S = 10

@@ -3,18 +3,18 @@
 from collections.abc import Iterator, Mapping
 
 from pools.models import Pooler
-from pools.poolers.catalogue import Version
-from pools.poolers.pgpool import catalogue, rehearsal, render, sql, verify
+from pools.poolers.pgpool import preflight, render, settings_catalog, sql, verify
 from pools.poolers.pgpool.render import MAIN
+from pools.poolers.settings_schema import Version
 
 
 def complaint(pooler: Pooler, version: Version, texts: Mapping[str, str]) -> str:
     """Why a start on these files would fail, in its own words; empty where it would not, or can't be tried here."""
-    path = rehearsal.find(pooler, pooler.server_version)
+    path = preflight.find(pooler, pooler.server_version)
     if path is None:
         return ""
     try:
-        return rehearsal.complaint(path, version, texts, pooler.config_dir)
+        return preflight.complaint(path, version, texts, pooler.config_dir)
     except OSError:
         return ""
 
@@ -24,7 +24,7 @@ def changes(pooler: Pooler, version: Version, texts: Mapping[str, str]) -> Itera
     main = texts.get(MAIN, "")
     with sql.open(pooler) as opened:
         live = sql.settings(opened)
-    known = catalogue.by_name(version)
+    known = settings_catalog.by_name(version)
     ours = render.values_in(render.ours(main))
     own = {name: value for name, value in render.values_in(main).items() if name not in ours and name in known}
     for name, (now, wanted) in verify.differences(live, own, known).items():

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from pools.poolers.pgpool.access import PLACES, Access, quoted
+from pools.poolers.pgpool.hba_access import PLACES, Access, quoted
 
 MAIN, PASSWD, HBA, PCP = "pgpool.conf", "pool_passwd", "pool_hba.conf", "pcp.conf"
 FILES = (PASSWD, HBA, PCP, MAIN)

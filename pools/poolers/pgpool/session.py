@@ -8,17 +8,17 @@ from uuid import UUID
 
 import psycopg
 
+from pools.config_files import atomic_write
 from pools.errors import ClusterUnreachable, PoolerUnreachable
 from pools.models import Pool, Pooler
-from pools.poolers import reaching, throwaway
-from pools.poolers.catalogue import Version
-from pools.poolers.kind import ClusterBusy, Draft, Files, Progress, Rejected
+from pools.poolers import direct_login, trial_instance
+from pools.poolers.base import ClusterBusy, Draft, Files, Progress, Rejected
 from pools.poolers.pgbouncer.console import reason_of
-from pools.poolers.pgpool import backends, children, pcp, rehearsal, render, sql, verify
-from pools.poolers.pgpool.catalogue import by_name
-from pools.poolers.pgpool.draft import ALL_FILES, Drafting
+from pools.poolers.pgpool import backends, child_processes, pcp, preflight, render, sql, verify
+from pools.poolers.pgpool.config_builder import ALL_FILES, Drafting
 from pools.poolers.pgpool.render import MAIN, PASSWD
-from pools.revisions import files
+from pools.poolers.pgpool.settings_catalog import by_name
+from pools.poolers.settings_schema import Version
 
 # a child takes a reload when it next waits for a client or a query
 SEEN_WITHIN_S = 10
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class PgpoolSession:
-    """See `pools.poolers.kind.Session`."""
+    """See `pools.poolers.base.Session`."""
 
     def __init__(self, pooler: Pooler, version: Version, version_text: str, live: Mapping[str, str]) -> None:
         self.pooler, self.version, self.version_text, self.live = pooler, version, version_text, live
@@ -42,7 +42,7 @@ class PgpoolSession:
 
     def draft(self, pools: Collection[Pool], settled: Mapping[str, str], trust_disk: bool) -> Draft:
         """Render the four files, and those that were uploaded."""
-        disk = files.read(self.pooler.config_dir, list(ALL_FILES))
+        disk = atomic_write.read(self.pooler.config_dir, list(ALL_FILES))
         self.pools = {pool.pk: pool for pool in pools}
         self.settled_passwords = settled.get(PASSWD, "")
         return Drafting(self.pooler, self.version, self.live).draft(pools, disk, settled, trust_disk)
@@ -56,18 +56,18 @@ class PgpoolSession:
         for pool in moved:
             progress.renew()
             self._log_in_directly(pool)
-        program = rehearsal.find(self.pooler, self.version_text)
+        program = preflight.find(self.pooler, self.version_text)
         if program:
-            rehearsal.start(program, self.version, draft.texts, self.pooler.config_dir)
+            preflight.start(program, self.version, draft.texts, self.pooler.config_dir)
             tried = f"a throwaway Pgpool-II started on the files ({program})"
         else:
-            tried = throwaway.not_found(self.pooler, self.version_text)
+            tried = trial_instance.not_found(self.pooler, self.version_text)
         progress.step("rehearsed", f"{len(moved)} direct logins to the pools' databases; {tried}")
 
     def go_live(self, contents: Files, progress: Progress) -> None:
         """Write, have them read, and let queries go to backends that came with them."""
         self.new_passwords |= _text(contents, PASSWD) != self.settled_passwords
-        files.replace(self.pooler.config_dir, contents)
+        atomic_write.replace(self.pooler.config_dir, contents)
         pcp.reload_config(self.pooler)
         progress.renew()
         if self.new_passwords:
@@ -101,7 +101,7 @@ class PgpoolSession:
     def _have_them_read(self, progress: Progress) -> None:
         """By each child that serves nobody; the others are left for beat."""
         all_of_them = pcp.children(self.pooler).keys()
-        behind = children.reload(self.pooler, all_of_them)
+        behind = child_processes.reload(self.pooler, all_of_them)
         self.pooler.leave_behind(behind)
         if behind:
             told = f"by {len(behind)} of {len(all_of_them)} children, which serve clients"
@@ -163,10 +163,10 @@ class PgpoolSession:
     def _reach(self, pool: Pool) -> None:
         """Log in without the pooler; raises `ClusterBusy` for a server that is full or away, `ClusterUnreachable`."""
         try:
-            reaching.connected(pool, pool.login, pool.cluster.password_of(pool.login) or "").close()
+            direct_login.connected(pool, pool.login, pool.cluster.password_of(pool.login) or "").close()
         except ClusterUnreachable as error:
-            if error.cause in reaching.NOBODY_THERE:
-                raise ClusterBusy({pool.way: reaching.told_away(pool, error)}) from error
+            if error.cause in direct_login.NOBODY_THERE:
+                raise ClusterBusy({pool.way: direct_login.told_away(pool, error)}) from error
             raise
 
     def _log_in(self, pool: Pool, steady_s: float) -> None:

@@ -3,10 +3,10 @@
 import psycopg
 from psycopg.rows import DictRow, dict_row
 
-from panel.crypto import SealBroken
+from panel.lib.crypto import SealBroken
 from pools.errors import PoolerUnreachable
 from pools.models import Pooler
-from pools.poolers.kind import PoolFigures, Rejected
+from pools.poolers.base import PoolFigures, Rejected
 from pools.poolers.pgbouncer.console import reason_of, refuse_forbidden, refusing_cleartext
 
 CONNECT_TIMEOUT_S = 5

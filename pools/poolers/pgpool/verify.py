@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from pools.poolers.catalogue import Setting, Type
+from pools.poolers.settings_schema import Setting, Type
 
 # of a backend that is there already; 4.6 takes the flag ALWAYS_PRIMARY with a reload, but drops it at a start only
 AT_START = re.compile(r"backend_(hostname|port|flag)\d+")

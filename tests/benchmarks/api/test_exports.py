@@ -8,9 +8,9 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.test import AsyncClient
 
-from benchmarks.exporting import rows
-from benchmarks.latencies import keeping
+from benchmarks.analysis.latency import store
 from benchmarks.models import Look, RunOutput, Sample
+from benchmarks.results.export import rows
 from panel.accounts.models import ApiToken
 from tests.benchmarks.api.conftest import make_run
 from tests.callers import anonymous, bearer, person
@@ -106,7 +106,7 @@ def test_the_page_has_what_happened_meanwhile_the_latencies_and_each_generator(r
         waits = {"waits": {"IO:DataFileRead": 3, "CPU": 1}, "commits_per_s": 50.0}
         for seq, (kind, figures) in enumerate((("server", waits), ("generator", {"cpu_percent": 12.0})), int(10 * t)):
             Look.objects.create(run=run, attempt=1, seq=seq, t=t, kind=kind, figures=figures)
-    keeping.keep_printed(run, [(1.0, 90), (20.0, 10)])
+    store.keep_printed(run, [(1.0, 90), (20.0, 10)])
     make_run(cluster, parent=run, generator="east", command=["pgbench", "-c 3"], summary={"tps": 812.5})
     _, text = export(runner, run, "html")
     for words in ("Wait events, sessions", "IO:DataFileRead", "Transactions on the server", "Generator: processors"):

@@ -1,4 +1,4 @@
-"""The REST API of generators, without Redis; with it: tests/live/benchmarks/spread/test_naming.py."""
+"""The REST API of generators, without Redis; with it: tests/live/benchmarks/runs/distributed/test_naming.py."""
 
 import pytest
 

@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from tests.benchmarks.latencies.test_showing import logged
+from tests.benchmarks.analysis.latency.test_report import logged
 from tests.benchmarks.records import a_finished_run, a_run
 from tests.callers import anonymous
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from benchmarks.library.scripts import library, privileges
 from benchmarks.models import Run, Script
-from benchmarks.scripts import library, rights
-from benchmarks.submission import dispatching, submitting
+from benchmarks.runs.submission import dispatch, submit
 from tests.callers import anonymous, bearer, queries_of
 
 pytestmark = pytest.mark.django_db
@@ -20,9 +20,9 @@ def script():
 @pytest.fixture
 def accepted(monkeypatch):
     """Runs are taken without a queue, and without a look at the server."""
-    monkeypatch.setattr(submitting, "_require_queue", lambda: None)
-    monkeypatch.setattr(dispatching, "dispatch", lambda run: True)
-    monkeypatch.setattr(rights, "refuse_reaching", lambda target: None)
+    monkeypatch.setattr(submit, "_require_queue", lambda: None)
+    monkeypatch.setattr(dispatch, "dispatch", lambda run: True)
+    monkeypatch.setattr(privileges, "refuse_reaching", lambda target: None)
 
 
 def sent(client, method, address, body):

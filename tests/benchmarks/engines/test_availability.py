@@ -5,7 +5,7 @@ from types import ModuleType
 import pytest
 
 from benchmarks.engines import availability
-from benchmarks.engines.programs import ProgramMissing, ask, on_path
+from benchmarks.engines.binaries import ProgramMissing, ask, on_path
 
 
 def test_a_missing_program_is_sought_once_a_minute(warp: ModuleType) -> None:

@@ -7,7 +7,7 @@ from django.test import Client
 
 from benchmarks import engines
 from benchmarks.engines import pgbench
-from benchmarks.engines.contract import Field
+from benchmarks.engines.base import Field
 from benchmarks.errors import BenchmarksError
 from benchmarks.forms.runs import RunForm
 from tests.benchmarks.records import a_run

@@ -3,9 +3,9 @@
 import pytest
 
 from benchmarks.forms.runs import RunForm, initial_of
-from benchmarks.history import annotating
 from benchmarks.models import Purpose, Script, ScriptVersion, SettingsProfile
-from benchmarks.submission import load_options
+from benchmarks.results import annotations
+from benchmarks.runs.submission import options as load_options
 from tests.benchmarks.records import a_finished_run
 from tests.pools.records import a_cluster, a_pool
 
@@ -75,7 +75,7 @@ def test_name_tags_role_generators_and_thresholds_are_carried_over_but_no_note()
         alongside=True,
         thresholds=THRESHOLDS,
     )
-    annotating.annotate(run, note="before the upgrade", tags=["pg16", "two words"])
+    annotations.annotate(run, note="before the upgrade", tags=["pg16", "two words"])
     form = asked_again(run)
     chosen = form.cleaned_data
     assert (chosen["name"], chosen["tags"], chosen["user"]) == ("nightly", ["pg16", "two words"], "app")

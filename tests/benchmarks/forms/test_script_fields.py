@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.forms.runs import RunForm, initial_of
 from benchmarks.forms.script_fields import read, written
-from benchmarks.scripts import library
+from benchmarks.library.scripts import library
 from tests.benchmarks.records import a_run, the_options
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,7 @@ from pytest_django import Settings
 
 from benchmarks.generators import host_files, registration
 from benchmarks.generators.host_files import Needed, Offered
-from benchmarks.generators.listing import Known
+from benchmarks.generators.registry import Known
 
 ENGINES = {"jmeter": "5.6", "sysbench": "1.0"}
 

@@ -1,4 +1,4 @@
-"""What a worker writes down of itself; with a real server: tests/live/benchmarks/spread/test_naming.py."""
+"""What a worker writes down of itself; with a real server: tests/live/benchmarks/runs/distributed/test_naming.py."""
 
 import pytest
 

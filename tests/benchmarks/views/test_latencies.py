@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from benchmarks.models import Run, Status, Validity
-from tests.benchmarks.latencies.test_showing import logged
+from tests.benchmarks.analysis.latency.test_report import logged
 from tests.benchmarks.records import a_finished_run, a_run, the_options
 
 pytestmark = pytest.mark.django_db

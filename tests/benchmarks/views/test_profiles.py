@@ -1,4 +1,4 @@
-"""The pages of settings profiles without a server; with one: tests/live/benchmarks/conditions/test_profile_pages.py."""
+"""The pages of settings profiles without a server; with one: tests/live/benchmarks/runs/setup/test_profile_pages.py."""
 
 from benchmarks.models import AppliedProfile, Run, SettingsProfile
 from tests.callers import queries_of

@@ -6,10 +6,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from benchmarks.history import annotating
 from benchmarks.models import Purpose, Run, Status
-from benchmarks.submission import submitting
-from benchmarks.submission.placing import Placement
+from benchmarks.results import annotations
+from benchmarks.runs.submission import submit as submitting
+from benchmarks.runs.submission.placing import Placement
 from pools.models import PoolState
 from tests.benchmarks.records import a_finished_run, a_run
 from tests.callers import queries_of
@@ -265,7 +265,7 @@ def test_run_again_asks_for_all_that_the_first_asked_for_but_its_note(staff, acc
     cluster, limits = a_cluster(), [{"metric": "tps", "at_least": 5.0}]
     named = {"name": "nightly", "role": "app", "wanted_generators": ["east", "west"], "alongside": True}
     first = a_finished_run(cluster=cluster, thresholds=limits, **named)
-    annotating.annotate(first, note="before the upgrade", tags=["pg16"])
+    annotations.annotate(first, note="before the upgrade", tags=["pg16"])
     staff.post(f"/runs/{first.pk}/again/")
     [asked] = accepted
     assert asked["target"] == {"cluster": str(cluster.pk), "database": "shop", "user": "app"}

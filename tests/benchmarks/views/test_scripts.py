@@ -2,9 +2,9 @@
 
 import pytest
 
+from benchmarks.library.scripts import library, privileges
 from benchmarks.models import Run, RunOutput, Script, Status
-from benchmarks.scripts import library, rights
-from benchmarks.submission import dispatching, submitting
+from benchmarks.runs.submission import dispatch, submit
 from tests.benchmarks.records import a_finished_run
 from tests.callers import queries_of
 from tests.pools.records import a_cluster
@@ -19,9 +19,9 @@ def a_script(name="orders", text="SELECT 1;\n"):
 @pytest.fixture
 def accepted(monkeypatch):
     """Runs are taken without a queue, and without a look at the server."""
-    monkeypatch.setattr(submitting, "_require_queue", lambda: None)
-    monkeypatch.setattr(dispatching, "dispatch", lambda run: True)
-    monkeypatch.setattr(rights, "refuse_reaching", lambda target: None)
+    monkeypatch.setattr(submit, "_require_queue", lambda: None)
+    monkeypatch.setattr(dispatch, "dispatch", lambda run: True)
+    monkeypatch.setattr(privileges, "refuse_reaching", lambda target: None)
 
 
 def test_the_list_is_searched_by_name_description_and_text(staff):

@@ -15,15 +15,17 @@ from django.db import connection
 from pytest_django import Settings
 
 from benchmarks.models import FINAL, Run, Status
-from benchmarks.processes import private_homes
-from benchmarks.running import live, runner
-from benchmarks.servers import datasets
-from benchmarks.submission import dispatching, submitting
+from benchmarks.processes import workdir
+from benchmarks.runs.execution import runner
+from benchmarks.runs.live import events
+from benchmarks.runs.submission import dispatch
+from benchmarks.runs.submission import submit as submitting
+from benchmarks.targets import datasets
 from panel import celery_app
-from panel.queues import WorkerKind
+from panel.lib.queues import WorkerKind
 from panel.quickstart.panel_programs import Beat, Web, Worker
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, RedisServer, free_port
-from pools import apply
+from pools import deployment
 from pools.models import Cluster, Pool, Pooler, PoolState
 from tests.live.conftest import APP_PASSWORD, APP_ROLE
 
@@ -37,12 +39,12 @@ def queue(redis_server: RedisServer, settings: Settings) -> Iterator[RedisServer
     settings.REDIS_URL = redis_server.url
     broker = celery_app.conf.broker_url
     use_broker(redis_server.url)
-    live._client.cache_clear()
+    events._client.cache_clear()
     with redis.Redis.from_url(redis_server.url) as client:
         client.flushall()
     yield redis_server
-    live._client().close()
-    live._client.cache_clear()
+    events._client().close()
+    events._client.cache_clear()
     use_broker(broker)
 
 
@@ -68,7 +70,7 @@ def shared_environment(redis_url: str) -> dict[str, str]:
 @pytest.fixture
 def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """No message leaves, so that no worker takes what the test carries out itself."""
-    monkeypatch.setattr(dispatching, "dispatch", lambda run, generator="": True)
+    monkeypatch.setattr(dispatch, "dispatch", lambda run, generator="": True)
 
 
 class TestWeb(Web):
@@ -197,7 +199,7 @@ def prepare(cluster: Cluster, database: str, scale: int = 1, confirm: str = "", 
 def pool(cluster: Cluster, pooler: Pooler, pgbouncer: PgBouncerServer, dataset: str) -> Pool:
     """An applied pool `orders` of two connections to `loaded`, in transaction mode."""
     made = Pool.objects.create(name="orders", pooler=pooler, cluster=cluster, database=dataset, user=APP_ROLE, size=2)
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     made.refresh_from_db()
     assert made.state == PoolState.APPLIED, made.state_reason
     return made
@@ -255,4 +257,4 @@ def _environment(folder: Path) -> list[bytes]:
 
 def homes_of(run: Run) -> list[Path]:
     """The private folders of the run on this host; other panels have theirs beside them."""
-    return [folder for owner, folder in private_homes.left_homes().items() if owner.startswith(run.pk.hex)]
+    return [folder for owner, folder in workdir.left_homes().items() if owner.startswith(run.pk.hex)]

@@ -5,10 +5,10 @@ from contextlib import closing, contextmanager
 
 import pytest
 
+from benchmarks.library.scripts import dry_run, library
 from benchmarks.models import Run, Status
-from benchmarks.scripts import dry_run, library
-from benchmarks.servers import sessions
-from benchmarks.submission import dry_runs, submitting
+from benchmarks.runs.submission import dry_runs, submit
+from benchmarks.targets import sessions
 from tests.live.benchmarks.conftest import execute
 from tests.live.conftest import APP_ROLE
 
@@ -84,5 +84,5 @@ def test_only_one_transaction_of_one_script_is_a_dry_run(dry, cluster, dataset):
     assert dry_run.is_dry_run(run)
     target = {"cluster": str(cluster.pk), "database": dataset, "user": APP_ROLE}
     options = {"clients": 1, "transactions": 1, "duration": "", "percentiles": False}
-    assert not dry_run.is_dry_run(submitting.submit(target=target, options=options, author=None))
+    assert not dry_run.is_dry_run(submit.submit(target=target, options=options, author=None))
     assert not dry_run.is_dry_run(Run(options=run.options | {"transactions": 2}))

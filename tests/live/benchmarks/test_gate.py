@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from benchmarks.engines.pgbench import binary, gate
-from benchmarks.processes.load_account import LOAD_UID
+from benchmarks.engines.pgbench import binary, script_gate
+from benchmarks.processes.unprivileged_user import LOAD_UID
 from panel.quickstart.servers import PostgresServer
 from tests.live.benchmarks.gate_cases import KNOWN_REFUSALS, LONG, ORDINARY, TOUCH, TRICKS, mutated
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE
@@ -65,8 +65,8 @@ class Trial:
     def passes(self, text: str) -> bool:
         """Whether the gate would give the script to this pgbench."""
         try:
-            gate.check(text, major=self.program.version[0])
-        except gate.ScriptRefused:
+            script_gate.check(text, major=self.program.version[0])
+        except script_gate.ScriptRefused:
             return False
         return True
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.errors import InvalidOptions
+from benchmarks.generators import needed_files
 from benchmarks.models import Generator
-from benchmarks.submission import needed_files
 from tests.live.benchmarks.conftest import TestWorker
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks.models import Run, Status
-from benchmarks.submission import submitting
-from benchmarks.submission.placing import Placement
-from panel.queues import WorkerKind
-from pools import apply_requests, pool_changes
+from benchmarks.runs.submission import submit
+from benchmarks.runs.submission.placing import Placement
+from panel.lib.queues import WorkerKind
+from pools import task_queue
+from pools.inventory import pools
 from pools.models import Pool, PoolState
 from tests.live.benchmarks.conftest import QUICK, TestWorker, ended, wait_for
 
@@ -24,11 +25,11 @@ def test_an_apply_waits_for_no_run(pool: Pool, make_worker: Callable[..., TestWo
     generator = make_worker("local", WorkerKind.RUNS)
     place = Placement(alongside=True)
     asked = {"target": {"pool": str(pool.pk)}, "options": QUICK | {"duration": 20, "clients": 1}, "place": place}
-    runs = [submitting.submit(author=None, **asked) for _ in range(generator.children)]
+    runs = [submit.submit(author=None, **asked) for _ in range(generator.children)]
     for run in runs:
         wait_for(run, lambda run: run.status == Status.RUNNING, seconds=30)
     made = {"pooler": pool.pooler, "cluster": pool.cluster, "database": "app", "user": "app", "size": 1}
-    second = pool_changes.create(made | {"name": "meanwhile"})
+    second = pools.create(made | {"name": "meanwhile"})
     wait_until_applied(second)
     assert {run.status for run in Run.objects.filter(alongside=True)} == {Status.RUNNING}
     for run in runs:
@@ -49,7 +50,7 @@ def test_an_overwrite_waits_for_an_apply_that_is_at_work(pool: Pool, make_worker
     ini = Path(pool.pooler.config_dir) / "pooldeck.ini"
     ini.write_text(ini.read_text().replace("pool_size=2", "pool_size=7"))
     assert pool.pooler.take_apply_lock("another worker")
-    apply_requests.ask_to_overwrite(pool.pooler_id)
+    task_queue.ask_to_overwrite(pool.pooler_id)
     time.sleep(3)
     assert "pool_size=7" in ini.read_text()
     pool.pooler.release_apply_lock()

@@ -10,21 +10,20 @@ from tempfile import TemporaryDirectory
 import pytest
 from django.utils import timezone
 
-from benchmarks import sandbox
-from benchmarks.engines.pgbench import binary, gate, options
+from benchmarks.engines.pgbench import binary, options, script_gate
 from benchmarks.engines.pgbench.command import build_command
 from benchmarks.errors import InvalidOptions, Refused
+from benchmarks.library.scripts import library
 from benchmarks.models import LookKind, Run, Status, Validity
-from benchmarks.processes import private_homes
-from benchmarks.processes.load_process import Line, LoadProcess, drain
-from benchmarks.running import reaping, runner
-from benchmarks.running.recording import Recorder
-from benchmarks.sandbox import bubblewrap, landlock
-from benchmarks.scripts import library
-from benchmarks.submission import submitting
+from benchmarks.processes import sandbox, workdir
+from benchmarks.processes.process import Line, LoadProcess, drain
+from benchmarks.processes.sandbox import bubblewrap, landlock
+from benchmarks.runs.execution import reaper, runner
+from benchmarks.runs.execution.recorder import Recorder
+from benchmarks.runs.submission import submit
 from panel.quickstart.servers import PostgresServer, free_port
-from pools.endpoints import Endpoint
-from tests.benchmarks.sandbox.ways import NO_BUBBLEWRAP, WAYS
+from pools.clusters.endpoints import Endpoint
+from tests.benchmarks.processes.sandbox.ways import NO_BUBBLEWRAP, WAYS
 from tests.live.benchmarks.conftest import QUICK, execute, has_samples, homes_of, pgbenches, wait_for
 from tests.live.conftest import APP_ROLE
 
@@ -51,7 +50,7 @@ def ask(cluster, dataset, in_this_process):
 
     def submit_run(user=APP_ROLE, confirm="", **options):
         target = {"cluster": str(cluster.pk), "database": dataset, "user": user}
-        return submitting.submit(target=target, options=QUICK | options, author=None, confirm=confirm)
+        return submit.submit(target=target, options=QUICK | options, author=None, confirm=confirm)
 
     return submit_run
 
@@ -74,7 +73,7 @@ def test_a_script_that_got_past_the_gate_finds_no_shell_and_no_file(ask, only, w
     only(way)
     tmp_path.chmod(0o777)
     canary = tmp_path / "canary"
-    monkeypatch.setattr(gate, "check", lambda text, **_: None)
+    monkeypatch.setattr(script_gate, "check", lambda text, **_: None)
     for text in (
         f"SELECT 1;\n\\shell touch {canary}\n",
         f"SELECT 1;\n\\setshell x touch {canary}; echo 7\n",
@@ -105,13 +104,13 @@ def test_a_confined_load_reaches_a_unix_socket(only, way, tmp_path_factory, sock
 
 def said_once(endpoint):
     """What a confined pgbench prints that runs a script once."""
-    with private_homes.private_home("socket", endpoint.password) as home:
+    with workdir.private_home("socket", endpoint.password) as home:
         program = binary.find()
         checked = options.validate({"scripts": [ONE], "transactions": 1, "clients": 1, "percentiles": False})
         words = {"purpose": "load", "binary": program.path, "home": home, "application_name": "socket"}
         command = sandbox.confine(build_command(checked, **words, endpoint=endpoint, version=program.version), home)
         for name, text in command.files.items():
-            private_homes.put(home / name, text)
+            workdir.put(home / name, text)
         load = LoadProcess(command.argv, command.env, home, Queue())
         load.join(10)
         load.stop()
@@ -150,7 +149,7 @@ def test_scripts_are_mixed_by_weight_and_reported_each(ask):
     ]
     assert sum(one["transactions"] for one in run.summary["scripts"]) == run.summary["transactions"]
     script.delete()
-    again = submitting.submit(
+    again = submit.submit(
         target={"cluster": str(run.cluster_id), "database": run.database, "user": run.role},
         options=run.options,
         author=None,
@@ -292,7 +291,7 @@ def test_a_confined_load_is_cancelled_whole(ask, only, way, monkeypatch):
 def test_a_confined_load_dies_with_its_worker(worker, cluster, dataset):
     """The worker's processes are killed; what they started, inside its sandbox too, is gone a second later."""
     target = {"cluster": str(cluster.pk), "database": dataset, "user": APP_ROLE}
-    run = submitting.submit(target=target, options=QUICK | {"duration": 60, "scripts": [ONE]}, author=None)
+    run = submit.submit(target=target, options=QUICK | {"duration": 60, "scripts": [ONE]}, author=None)
     run = wait_for(run, has_samples(1))
     inside = pgbenches(run)
     wrappers = 0 if NO_BUBBLEWRAP else 1
@@ -303,7 +302,7 @@ def test_a_confined_load_dies_with_its_worker(worker, cluster, dataset):
         assert time.monotonic() - killed_at < 30, "pgbench outlives its worker"
         time.sleep(0.01)
     Run.objects.filter(pk=run.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
-    assert [lost.pk for lost in reaping.reap()] == [run.pk]
+    assert [lost.pk for lost in reaper.reap()] == [run.pk]
     assert homes_of(run) == []
 
 

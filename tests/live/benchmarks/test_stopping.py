@@ -13,8 +13,10 @@ from django.db import connections
 
 from benchmarks.errors import Refused
 from benchmarks.models import Run, Status, Validity
-from benchmarks.processes import load_account
-from benchmarks.running import cancelling, live, runner
+from benchmarks.processes import unprivileged_user
+from benchmarks.runs.execution import runner
+from benchmarks.runs.live import events
+from benchmarks.runs.submission import cancel
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools.models import Pool
 from tests.live.benchmarks.conftest import Submit, ended, execute, has_samples, homes_of, pgbenches, wait_for
@@ -110,23 +112,23 @@ def test_who_watches_a_queued_run_sees_its_cancel_at_once(submit: Submit) -> Non
     run = submit()
     timer = threading.Timer(1.0, cancel_elsewhere, [run])
 
-    async def watch() -> tuple[float, live.Event]:
+    async def watch() -> tuple[float, events.Event]:
         timer.start()
-        seen = [(time.monotonic(), event) async for event in live.follow(run.pk)]
+        seen = [(time.monotonic(), event) async for event in events.follow(run.pk)]
         return seen[-1]
 
     began = time.monotonic()
     at, end = async_to_sync(watch)()
     timer.join()
     assert (end.name, end.payload["status"]) == ("end", "cancelled")
-    assert at - began < 1.0 + live.BLOCK_MS / 1000
+    assert at - began < 1.0 + events.BLOCK_MS / 1000
     print(f"a watcher sees the cancel of a queued run after {(at - began - 1.0) * 1000:.0f} ms")
 
 
 def cancel_elsewhere(run: Run) -> None:
     """Cancel in this thread, as a web process would."""
     try:
-        cancelling.cancel(Run.objects.get(pk=run.pk))
+        cancel.cancel(Run.objects.get(pk=run.pk))
     finally:
         connections.close_all()
 
@@ -220,7 +222,7 @@ def test_a_load_is_not_given_the_workers_environment_or_roots_rights(
     begin(run)
     running = wait_for(run, has_samples(1))
     (pid,) = pgbenches(running)
-    assert Path(f"/proc/{pid}").stat().st_uid == (load_account.LOAD_UID if os.geteuid() == 0 else os.geteuid())
+    assert Path(f"/proc/{pid}").stat().st_uid == (unprivileged_user.LOAD_UID if os.geteuid() == 0 else os.geteuid())
     names = {word.split("=")[0] for word in Path(f"/proc/{pid}/environ").read_text().split("\0") if word}
     of_libpq = {"PGPASSFILE", "PGCONNECT_TIMEOUT", "PGAPPNAME", "PGREQUIREAUTH"}
     assert names == {"PATH", "HOME", "LC_ALL", "PG_COLOR"} | of_libpq

@@ -2,9 +2,9 @@
 
 import json
 
-from benchmarks.exporting import evidence
 from benchmarks.models import Status
-from benchmarks.submission import submitting
+from benchmarks.results.export import run_document
+from benchmarks.runs.submission import submit as submitting
 from tests.live.benchmarks.conftest import QUICK, execute
 
 
@@ -40,7 +40,7 @@ def test_the_evidence_holds_settings_hardware_and_the_poolers_revision(in_this_p
     asked = {"target": {"pool": str(pool.pk)}, "options": QUICK, "author": None}
     done = execute(submitting.submit(**asked))
     assert done.status == Status.SUCCEEDED, done.error
-    found = json.loads("".join(evidence.of(done)))
+    found = json.loads("".join(run_document.of(done)))
     around = found["surroundings"]
     assert around["server"]["version"].startswith("PostgreSQL ")
     assert around["server"]["settings"]["fsync"] == {"value": "off", "unit": "", "source": "command line"}

@@ -13,7 +13,7 @@ import pytest
 from asgiref.sync import async_to_sync
 
 from benchmarks.models import Run
-from benchmarks.running import live
+from benchmarks.runs.live import events as live
 from panel.accounts.models import ApiToken
 from panel.quickstart.ports import LOOPBACK
 from panel.quickstart.servers import RedisServer

@@ -14,10 +14,12 @@ from asgiref.sync import async_to_sync
 from django.utils import timezone
 
 from benchmarks.errors import QueueDown
-from benchmarks.history import comparisons
 from benchmarks.models import Run, Status, Validity
-from benchmarks.running import live, reaping
-from benchmarks.submission import dispatching, submitting
+from benchmarks.results import comparisons
+from benchmarks.runs.execution import reaper
+from benchmarks.runs.live import events as live
+from benchmarks.runs.submission import dispatch
+from benchmarks.runs.submission import submit as submitting
 from panel.quickstart.servers import PostgresServer, RedisServer
 from pools.models import Cluster, Pool
 from tests.live.benchmarks.conftest import (
@@ -74,13 +76,13 @@ def test_a_killed_worker_takes_its_load_along_and_the_run_is_lost_with_its_reaso
     known = running.samples.count()
     assert known >= 2
     Run.objects.filter(pk=run.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
-    assert [lost.pk for lost in reaping.reap()] == [run.pk]
+    assert [lost.pk for lost in reaper.reap()] == [run.pk]
     lost = Run.objects.get(pk=run.pk)
     assert (lost.status, lost.validity) == (Status.LOST, Validity.INCOMPLETE)
     assert lost.error.startswith("its worker on generator local was lost")
     assert lost.samples.count() == known
     assert homes_of(lost) == []
-    assert reaping.reap() == []
+    assert reaper.reap() == []
 
 
 def test_a_run_whose_worker_dies_is_found_lost_by_the_clock_alone(
@@ -125,7 +127,7 @@ def test_a_run_delivered_many_times_starts_one_process(
     make_worker("another")
     run = submit(duration=3)
     for _ in range(10):
-        dispatching.dispatch(run)
+        dispatch.dispatch(run)
     running = wait_for(run, has_samples(1))
     assert len(pgbenches(running)) == 1
     done = wait_for(run, ended)
@@ -138,9 +140,9 @@ def test_a_run_whose_message_was_lost_is_sent_again(
     worker: TestWorker, submit: Submit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as lossy:
-        lossy.setattr(dispatching, "dispatch", lambda run: True)
+        lossy.setattr(dispatch, "dispatch", lambda run: True)
         run = submit()
-    assert dispatching.dispatch_due() == 1
+    assert dispatch.dispatch_due() == 1
     assert wait_for(run, ended).status == Status.SUCCEEDED
 
 

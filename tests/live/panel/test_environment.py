@@ -23,8 +23,8 @@ LOGIN = """
 import sys
 import django
 django.setup()
-from pools.endpoints import Endpoint
-from pools.servers.postgres import connect_endpoint
+from pools.clusters.endpoints import Endpoint
+from pools.clusters.connect import connect_endpoint
 host, port, user = sys.argv[1:]
 endpoint = Endpoint(host, int(port), "postgres", user, sys.stdin.read(), "disable", None)
 with connect_endpoint(endpoint) as session:

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from panel.quickstart.servers import PgBouncerServer
-from pools import apply
+from pools import deployment
 from pools.models import Cluster, Pool, Pooler, PoolState
 
 MakePool = Callable[..., Pool]
@@ -65,7 +65,7 @@ def log_in(pooler: Pooler) -> LogIn:
 def orders(make_pool: MakePool, pooler: Pooler) -> Pool:
     """An applied pool of the fixed user `app`."""
     pool = make_pool()
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert state_of(pool) == (PoolState.APPLIED, "")
     return pool
 

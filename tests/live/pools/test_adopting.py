@@ -9,10 +9,10 @@ from django.test import Client
 from django.urls import reverse
 
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
-from pools import apply, tasks
+from pools import deployment, tasks
+from pools.deployment import adoption, drift, live_files
+from pools.deployment.adoption import CannotAdopt
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
-from pools.revisions import adopting, drift
-from pools.revisions.adopting import CannotAdopt
 from tests.callers import bearer, person
 from tests.live.pools.conftest import Live, LogIn, MakePool
 
@@ -28,7 +28,7 @@ def orders(make_pool: MakePool, pooler: Pooler) -> Pool:
     pool = make_pool()
     wishes = {"settings": {"query_wait_timeout": 33}, "user_settings": {"app": {"pool_mode": "session"}}}
     pooler.edit(None, settings_state=PoolState.PENDING, **wishes)
-    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     pool.refresh_from_db()
     return pool
 
@@ -63,14 +63,14 @@ def test_changed_sizes_settings_and_limits_are_adopted(
     by_hand("pooldeck.ini", "pool_mode='session'", "pool_mode='transaction'")
     added = "server_lifetime = 600\nserver_check_query ="
     by_hand("pooldeck_settings.ini", "query_wait_timeout = 33", f"query_wait_timeout = 44\n{added}")
-    adopting.adopt(pooler)
+    adoption.adopt(pooler)
     orders.refresh_from_db()
     pooler.refresh_from_db()
     assert (orders.size, orders.state, orders.state_reason) == (5, PoolState.APPLIED, "")
     assert pooler.settings == {"query_wait_timeout": 44, "server_lifetime": 600, "server_check_query": ""}
     assert (pooler.user_settings, pooler.settings_state) == ({"app": {"pool_mode": "transaction"}}, "applied")
     assert (live(), log_in("orders")) == ({"orders": ("app", "app", 5, "transaction", 5)}, "app")
-    revision = apply.last_applied(pooler)
+    revision = live_files.last_applied(pooler)
     assert revision.cause == "changes made by hand adopted"
     assert "orders: size 3 → 5" in revision.summary
 
@@ -79,11 +79,11 @@ def test_new_and_vanished_entries_become_pools_and_removals(
     orders: Pool, make_pool: MakePool, pooler: Pooler, cluster: Cluster, live: Live, by_hand: ByHand, worker: None
 ) -> None:
     make_pool("sales")
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     entry = f"host={cluster.host} port={cluster.port} dbname=app user=app password='app-password' pool_size=2"
     by_hand("pooldeck.ini", "orders = ", "; orders = ")
     by_hand("pooldeck.ini", "[databases]\n", f"[databases]\nstock = {entry} pool_mode=session max_db_connections=2\n")
-    adopting.adopt(pooler)
+    adoption.adopt(pooler)
     assert live() == {"stock": ("app", "app", 2, "session", 2), "sales": ("app", "app", 3, "transaction", 3)}
     made = Pool.objects.get(name="stock")
     assert (made.cluster, made.database, made.user, made.size) == (cluster, "app", "app", 2)
@@ -104,7 +104,7 @@ def test_a_changed_password_is_adopted_where_it_works(
     try:
         by_hand("pooldeck.ini", "app-password", "another-longer-word")
         by_hand("userlist.txt", SECRET, '"app" "another-longer-word"')
-        adopting.adopt(pooler)
+        adoption.adopt(pooler)
         orders.refresh_from_db()
         assert (orders.state, orders.state_reason) == (PoolState.APPLIED, "")
         assert cluster.password_of("app") == "another-longer-word"
@@ -138,7 +138,7 @@ def test_what_can_not_be_said_is_named_and_nothing_is_changed(
     by_hand(name, old, new)
     by_hand("pooldeck.ini", "pool_mode=transaction", "pool_mode=statement")
     with pytest.raises(CannotAdopt, match=why) as refused:
-        adopting.adopt(pooler)
+        adoption.adopt(pooler)
     assert "secret-word" not in str(refused.value)
     orders.refresh_from_db()
     pooler.refresh_from_db()
@@ -161,14 +161,14 @@ def test_nothing_is_applied_over_a_change_until_it_is_overwritten(
     path = by_hand(name, old, new)
     found = path.read_text()
     fresh = make_pool("fresh")
-    assert apply.apply_pooler(pooler) is None
+    assert deployment.apply_pooler(pooler) is None
     fresh.refresh_from_db()
     assert (fresh.state, path.read_text()) == (PoolState.PENDING, found)
     assert f"are not as they were applied ({name}: " in fresh.state_reason
     drift.look(pooler)
     pooler.refresh_from_db()
     assert name in [one["where"] for one in pooler.drift]
-    revision = apply.apply_pooler(pooler, overwrite=True)
+    revision = deployment.apply_pooler(pooler, overwrite=True)
     assert (revision.state, revision.cause) == (RevisionState.APPLIED, "changes made by hand overwritten")
     assert list(live()) == ["fresh", "orders"]
     drift.look(pooler)
@@ -185,8 +185,8 @@ def test_a_setting_changed_in_the_console_is_seen_and_put_right(
     pooler.refresh_from_db()
     assert pooler.drift == [{"where": "live", "what": "the pooler has query_wait_timeout 55, not 33"}]
     assert (pooler.settings_state, pooler.drift_seen_at is None) == (PoolState.DRIFTED, False)
-    apply.try_again(pooler)
-    assert apply.apply_pooler(pooler, overwrite=True).state == RevisionState.APPLIED
+    deployment.try_again(pooler)
+    assert deployment.apply_pooler(pooler, overwrite=True).state == RevisionState.APPLIED
     drift.look(pooler)
     pooler.refresh_from_db()
     assert (pooler.drift, pooler.settings_state) == ([], PoolState.APPLIED)

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
-from pools import apply
+from pools import deployment
 from pools.models import Cluster, Pool, Pooler, PoolerState, PoolState, RevisionState
 from pools.poolers.pgbouncer import console
 from tests.live.pools.conftest import Live, LogIn, MakePool
@@ -20,7 +20,7 @@ def test_a_new_pool_goes_live_and_lets_its_user_through(
     make_pool: MakePool, pooler: Pooler, live: Live, log_in: LogIn
 ) -> None:
     pool = make_pool()
-    revision = apply.apply_pooler(pooler)
+    revision = deployment.apply_pooler(pooler)
     pool.refresh_from_db()
     assert (revision.state, revision.reason) == (RevisionState.APPLIED, "")
     assert (pool.state, pool.state_reason) == (PoolState.APPLIED, "")
@@ -42,7 +42,7 @@ def test_the_files_are_private_and_belong_to_the_folders_owner(orders: Pool, pgb
 
 
 def test_nothing_is_done_when_nothing_waits(orders: Pool, pooler: Pooler) -> None:
-    assert apply.apply_pooler(pooler) is None
+    assert deployment.apply_pooler(pooler) is None
     assert pooler.revisions.count() == 1
 
 
@@ -53,7 +53,7 @@ def test_size_and_mode_change_in_place_while_a_client_stays(
     with psycopg.connect(dbname="orders", autocommit=True, **address) as client:
         client.execute(b"SELECT 1")
         orders.edit(None, size=7, mode="session", state=PoolState.PENDING)
-        apply.apply_pooler(pooler)
+        deployment.apply_pooler(pooler)
         assert client.execute(b"SELECT 2").fetchone() == (2,)
     orders.refresh_from_db()
     assert (orders.state, live()) == (PoolState.APPLIED, {"orders": ("app", "app", 7, "session", 7)})
@@ -74,7 +74,7 @@ def test_the_entries_are_listed_before_a_reload_only_where_users_may_be_found_ot
     show = console.table
     monkeypatch.setattr(console, "table", lambda connection, word: words.append(word) or show(connection, word))
     orders.edit(None, state=PoolState.PENDING, **changed)
-    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     assert words.count("databases") == asked
 
 
@@ -87,7 +87,7 @@ def test_files_edited_by_hand_have_the_entries_listed_before_a_reload(
     show = console.table
     monkeypatch.setattr(console, "table", lambda connection, word: words.append(word) or show(connection, word))
     orders.edit(None, size=7, state=PoolState.PENDING)
-    assert apply.apply_pooler(pooler, overwrite=True).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pooler, overwrite=True).state == RevisionState.APPLIED
     assert words.count("databases") == 2
 
 
@@ -97,7 +97,7 @@ def test_a_pool_that_is_full_can_be_changed(orders: Pool, pooler: Pooler, live: 
     for client in busy:
         client.execute(b"SELECT 1")  # inside a transaction: keeps its server
     orders.edit(None, size=2, state=PoolState.PENDING)
-    revision = apply.apply_pooler(pooler)
+    revision = deployment.apply_pooler(pooler)
     for client in busy:
         client.close()
     orders.refresh_from_db()
@@ -112,7 +112,7 @@ def test_a_pool_that_was_shut_at_the_console_can_be_changed(
     with pgbouncer.connect() as console:
         console.execute(f"{verb} orders".encode())
     orders.edit(None, size=2, state=PoolState.PENDING)
-    revision = apply.apply_pooler(pooler)
+    revision = deployment.apply_pooler(pooler)
     orders.refresh_from_db()
     assert (orders.state, orders.state_reason) == (PoolState.APPLIED, "")
     assert live() == {"orders": ("app", "app", 2, "transaction", 2)}
@@ -122,13 +122,13 @@ def test_a_pool_that_was_shut_at_the_console_can_be_changed(
 
 def test_a_renamed_pool_leaves_its_old_name(orders: Pool, pooler: Pooler, live: Live) -> None:
     orders.edit(None, name="sales", state=PoolState.PENDING)
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert live() == {"sales": ("app", "app", 3, "transaction", 3)}
 
 
 def test_a_fixed_user_gives_way_to_the_inbound_user(orders: Pool, pooler: Pooler, live: Live, log_in: LogIn) -> None:
     orders.edit(None, user="", state=PoolState.PENDING)
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     orders.refresh_from_db()
     assert (orders.state, orders.state_reason) == (PoolState.APPLIED, "")
     assert live() == {"orders": ("app", None, 3, "transaction", 3)}
@@ -139,9 +139,9 @@ def test_the_inbound_user_gives_way_to_a_fixed_one(
     make_pool: MakePool, pooler: Pooler, cluster: Cluster, live: Live, log_in: LogIn
 ) -> None:
     pool = make_pool(user="")
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     pool.edit(None, user="app", state=PoolState.PENDING)
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert live() == {"orders": ("app", "app", 3, "transaction", 3)}
     assert log_in("orders") == "app"
     with pytest.raises(psycopg.OperationalError, match="authentication failed"):
@@ -153,7 +153,7 @@ def test_any_role_logs_in_to_an_inbound_pool_as_itself(
     size: int, make_pool: MakePool, pooler: Pooler, postgres: PostgresServer, log_in: LogIn
 ) -> None:
     make_pool(user="", size=size)
-    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     with postgres.connect() as session:
         session.execute("DROP ROLE IF EXISTS reader")
         session.execute("CREATE ROLE reader LOGIN PASSWORD 'reader-password'")
@@ -166,9 +166,9 @@ def test_a_removed_pool_goes_and_the_others_stay(
     orders: Pool, make_pool: MakePool, pooler: Pooler, live: Live, log_in: LogIn
 ) -> None:
     make_pool("stays")
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     Pool.objects.filter(pk=orders.pk).update(removal_requested_at=timezone.now())
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert list(live()) == ["stays"]
     assert list(Pool.objects.values_list("name", flat=True)) == ["stays"]
     assert log_in("stays") == "app"
@@ -181,7 +181,7 @@ def test_a_pool_is_removed_with_a_client_in_it(orders: Pool, pooler: Pooler, liv
     client = psycopg.connect(dbname="orders", **address)
     client.execute(b"SELECT 1")
     Pool.objects.filter(pk=orders.pk).update(removal_requested_at=timezone.now())
-    revision = apply.apply_pooler(pooler)
+    revision = deployment.apply_pooler(pooler)
     client.close()
     assert (revision.state, live(), Pool.objects.count()) == (RevisionState.APPLIED, {}, 0)
 
@@ -191,7 +191,7 @@ def test_a_name_can_be_given_anew_while_its_old_pool_leaves(
 ) -> None:
     Pool.objects.filter(pk=orders.pk).update(removal_requested_at=timezone.now())
     fresh = make_pool(user="", size=5)
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert list(Pool.objects.values_list("pk", "state")) == [(fresh.pk, PoolState.APPLIED)]
     assert live() == {"orders": ("app", None, 5, "transaction", 5)}
 
@@ -208,7 +208,7 @@ def test_the_operators_own_entries_and_users_are_kept(
     with pgbouncer.connect() as console:
         console.execute(b"RELOAD")
     make_pool()
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert list(live()) == ["mine", "orders"]
     assert log_in("mine", "someone", "some-password") == "app"
     assert ini.read_text().count("%include") == 1
@@ -216,7 +216,7 @@ def test_the_operators_own_entries_and_users_are_kept(
 
 def test_per_pool_settings_go_live(make_pool: MakePool, pooler: Pooler, pgbouncer: PgBouncerServer) -> None:
     make_pool(settings={"min_pool_size": 1, "reserve_pool": 2, "timezone": "Europe/Berlin"})
-    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     entry = (pgbouncer.config_dir / "pooldeck.ini").read_text().splitlines()[-1]
     assert re.search(r"min_pool_size='1' reserve_pool(_size)?='2' timezone='Europe/Berlin'$", entry)
 
@@ -224,7 +224,7 @@ def test_per_pool_settings_go_live(make_pool: MakePool, pooler: Pooler, pgbounce
 def test_many_pools_go_live_at_once(make_pool: MakePool, pooler: Pooler, live: Live) -> None:
     for number in range(30):
         make_pool(f"pool{number}", size=1)
-    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     assert len(live()) == 30
 
 
@@ -234,8 +234,8 @@ def test_the_admin_of_an_inbound_pool_may_stand_in_the_operators_part(
     userlist = pgbouncer.config_dir / "userlist.txt"
     userlist.write_text(userlist.read_text() + f'"{cluster.admin_user}" "{cluster.admin_password}"\n')
     make_pool(user="")
-    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     make_pool("second")
-    revision = apply.apply_pooler(pooler)
+    revision = deployment.apply_pooler(pooler)
     assert (revision.state, revision.reason) == (RevisionState.APPLIED, "")
     assert (log_in("orders"), log_in("second")) == ("app", "app")

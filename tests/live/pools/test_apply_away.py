@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from panel.quickstart.servers import PostgresServer, free_port
-from pools import apply
+from pools import deployment
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
 from pools.poolers.pgbouncer import verify
 from pools.poolers.pgbouncer.session import PgBouncerSession
@@ -58,18 +58,18 @@ def test_new_pools_wait_for_a_server_that_is_down_while_others_go_live(
 ) -> None:
     other_postgres.stop()
     away, here = [make_pool(f"away{number}", cluster=other) for number in range(3)], make_pool()
-    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     assert [state_of(pool) for pool in away] == [(PoolState.PENDING, reason_at(other_postgres))] * 3
     assert (state_of(here), list(live()), log_in("orders")) == ((PoolState.APPLIED, ""), ["orders"], "app")
     assert pooler.revisions.count() == 2
     for _ in range(3):  # each minute
-        assert apply.apply_pooler(pooler).state == RevisionState.FAILED
+        assert deployment.apply_pooler(pooler).state == RevisionState.FAILED
     assert [(one.number, one.state) for one in pooler.revisions.all()] == [(3, "failed"), (2, "applied"), (1, "failed")]
-    assert apply.waiting_poolers() == []  # it rests
+    assert deployment.waiting_poolers() == []  # it rests
     other_postgres.start()
     Pooler.objects.update(rests_until=timezone.now())
-    assert apply.waiting_poolers() == [pooler]
-    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert deployment.waiting_poolers() == [pooler]
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     assert [state_of(pool) for pool in away] == [(PoolState.APPLIED, "")] * 3
     assert log_in("away0") == "app"
 
@@ -78,14 +78,14 @@ def test_a_live_pool_whose_server_went_down_stays_and_holds_nothing_up(
     make_pool: MakePool, pooler: Pooler, other: Cluster, other_postgres: PostgresServer, live: Live, log_in: LogIn
 ) -> None:
     stays, leaves, here = make_pool("stays", cluster=other), make_pool("leaves", cluster=other), make_pool()
-    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     other_postgres.stop()
     started = time.monotonic()
     here.edit(None, size=5, state=PoolState.PENDING)
     stays.edit(None, size=7, state=PoolState.PENDING)
     Pool.objects.filter(pk=leaves.pk).update(removal_requested_at=timezone.now(), state=PoolState.PENDING)
     pooler.edit(None, settings={"query_wait_timeout": 33}, settings_state=PoolState.PENDING)
-    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     assert time.monotonic() - started < verify.LOGIN_TIMEOUT_S  # no login through the pooler waits for the dead server
     assert live() == {"orders": ("app", "app", 5, "transaction", 5), "stays": ("app", "app", 3, "transaction", 3)}
     assert (state_of(here), state_of(stays)) == (
@@ -95,7 +95,7 @@ def test_a_live_pool_whose_server_went_down_stays_and_holds_nothing_up(
     pooler.refresh_from_db()
     assert (pooler.settings_state, log_in("orders")) == (PoolState.APPLIED, "app")
     other_postgres.start()
-    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     assert (state_of(stays), live()["stays"][2], log_in("stays")) == ((PoolState.APPLIED, ""), 7, "app")
 
 
@@ -103,10 +103,10 @@ def test_an_untouched_pool_of_a_server_that_is_down_stays_applied_through_a_chan
     make_pool: MakePool, pooler: Pooler, other: Cluster, other_postgres: PostgresServer, live: Live
 ) -> None:
     untouched = make_pool("untouched", cluster=other)
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     other_postgres.stop()
     pooler.edit(None, settings={"server_tls_sslmode": "prefer"}, settings_state=PoolState.PENDING)
-    revision = apply.apply_pooler(pooler)
+    revision = deployment.apply_pooler(pooler)
     assert (revision.state, state_of(untouched), list(live())) == ("applied", (PoolState.APPLIED, ""), ["untouched"])
     noted = [step["detail"] for step in revision.steps if step["step"] == "noted"]
     assert any(one.startswith("pool untouched can't show what the new settings do: cluster other") for one in noted)
@@ -129,7 +129,7 @@ def test_a_server_that_goes_down_between_rehearsal_and_login_keeps_its_pools_wai
 
     away, here = make_pool("away", cluster=other), make_pool()
     monkeypatch.setattr(PgBouncerSession, "go_live", stop_then_go_live)
-    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     assert state_of(away) == (PoolState.PENDING, reason_at(other_postgres))
     assert (state_of(here), list(live())) == ((PoolState.APPLIED, ""), ["orders"])
 
@@ -138,13 +138,13 @@ def test_a_server_that_says_nothing_is_waited_for_once(
     make_pool: MakePool, pooler: Pooler, other: Cluster, other_postgres: PostgresServer, live: Live
 ) -> None:
     make_pool("stays", cluster=other)
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     other_postgres.kill(signal.SIGSTOP)
     try:
         away = [make_pool(f"away{number}", cluster=other, database=f"db{number}") for number in range(4)]
         pooler.edit(None, settings={"query_wait_timeout": 33}, settings_state=PoolState.PENDING)
         started = time.monotonic()
-        assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+        assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
         assert time.monotonic() - started < 20  # twice 5 s: for the pools, and for the one that shows the settings
     finally:
         other_postgres.kill(signal.SIGCONT)
@@ -157,7 +157,7 @@ def test_many_servers_that_are_down_take_one_attempt(make_pool: MakePool, pooler
     down = [registered(f"down{port}", port, cluster) for port in range(1, 31)]
     away = [make_pool(f"away{one.port}", cluster=one, user="") for one in down]
     here = make_pool()
-    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     assert (pooler.revisions.count(), state_of(here)) == (2, (PoolState.APPLIED, ""))
     for port, pool in enumerate(away, start=1):
         state, reason = state_of(pool)

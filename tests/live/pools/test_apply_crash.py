@@ -12,11 +12,11 @@ from django.db import connection
 from django.utils import timezone
 
 from panel.quickstart.servers import PgBouncerServer
-from pools import apply
+from pools import deployment
+from pools.config_files import atomic_write, symlink_swap
 from pools.models import Pool, Pooler, PoolState, Revision, RevisionState
-from pools.poolers.pgbouncer import console, rehearsal, verify
+from pools.poolers.pgbouncer import console, preflight, verify
 from pools.poolers.pgbouncer.session import PgBouncerSession
-from pools.revisions import files, swaps
 from tests.live.pools.conftest import ConfigBytes, Live, LogIn, MakePool
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
@@ -44,9 +44,9 @@ def after_it(original: Callable[..., Any]) -> Callable[..., Any]:
 STEPS = [
     (PgBouncerSession, "draft"),
     (PgBouncerSession, "rehearse"),
-    (rehearsal, "start"),
-    (swaps, "_link_up"),
-    (files, "replace"),
+    (preflight, "start"),
+    (symlink_swap, "_link_up"),
+    (atomic_write, "replace"),
     (console, "reload"),
     (verify, "read_back"),
     (verify, "log_in"),
@@ -75,14 +75,14 @@ def test_a_worker_that_dies_leaves_whole_files_and_the_next_one_finishes(
         patch.setattr(owner, name, dying(getattr(owner, name)))
         patch.setattr(Pooler, "release_apply_lock", lambda self: None)
         with pytest.raises(WorkerDied):
-            apply.apply_pooler(pooler)
+            deployment.apply_pooler(pooler)
     for file, content in config_bytes().items():
         assert content == old[file] or content.endswith(b"\n"), file
     states = set(Pool.objects.values_list("state", flat=True))
     assert states == {PoolState.PENDING}  # nothing is called applied that was not proved and recorded
-    assert apply.apply_pooler(pooler) is None  # the dead one's lease still runs
+    assert deployment.apply_pooler(pooler) is None  # the dead one's lease still runs
     Pooler.objects.update(apply_lease_until=timezone.now() - timedelta(seconds=1))
-    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     assert live() == {"orders": ("app", None, 5, "transaction", 5), "fresh": ("app", "app", 3, "transaction", 3)}
     assert (log_in("orders"), log_in("fresh")) == ("app", "app")
     fresh.refresh_from_db()
@@ -98,8 +98,8 @@ def test_a_dead_workers_revision_says_at_which_step_it_died(
     with monkeypatch.context() as patch:
         patch.setattr(console, "reload", before_it(console.reload))
         with pytest.raises(WorkerDied):
-            apply.apply_pooler(pooler)
-    apply.apply_pooler(pooler)
+            deployment.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     dead = pooler.revisions.last()
     assert (dead.state, dead.reason) == (
         RevisionState.FAILED,
@@ -114,10 +114,10 @@ def test_after_a_dead_worker_a_fault_puts_the_last_proved_configuration_back(
     with monkeypatch.context() as patch:
         patch.setattr(verify, "log_in", before_it(verify.log_in))
         with pytest.raises(WorkerDied):
-            apply.apply_pooler(pooler)
+            deployment.apply_pooler(pooler)
     assert list(live()) == ["bad", "orders"]  # the dead one's work, proved by nobody
     refuse_logins(monkeypatch)
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     bad.refresh_from_db()
     assert (bad.state, list(live())) == (PoolState.ROLLED_BACK, ["orders"])
 
@@ -129,9 +129,9 @@ def test_a_first_apply_that_died_and_then_fails_leaves_no_pool(
     with monkeypatch.context() as patch:
         patch.setattr(verify, "log_in", before_it(verify.log_in))
         with pytest.raises(WorkerDied):
-            apply.apply_pooler(pooler)
+            deployment.apply_pooler(pooler)
     refuse_logins(monkeypatch)
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert live() == {}
 
 
@@ -146,7 +146,7 @@ def test_a_worker_that_lost_its_lease_writes_nothing_more(
 
     monkeypatch.setattr(PgBouncerSession, "rehearse", stall)
     fresh = make_pool("fresh")
-    assert apply.apply_pooler(pooler) is None
+    assert deployment.apply_pooler(pooler) is None
     fresh.refresh_from_db()
     assert (fresh.state, config_bytes()) == (PoolState.PENDING, before)
     assert Pooler.objects.get().apply_token is not None  # the other's, left to it
@@ -165,12 +165,12 @@ def test_a_pooler_that_stops_answering_keeps_no_worker(
     with monkeypatch.context() as patch:
         patch.setattr(console.command, "__defaults__", (0.5,))
         patch.setattr(console, "reload", freeze_then_reload)
-        assert apply.apply_pooler(pooler) is None
+        assert deployment.apply_pooler(pooler) is None
     pgbouncer.kill(signal.SIGCONT)
     fresh.refresh_from_db()
     assert fresh.state == PoolState.PENDING
     assert "said nothing for 0.5 s" in fresh.state_reason
-    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
 
 
 def test_applies_at_once_never_interleave(
@@ -192,7 +192,7 @@ def test_applies_at_once_never_interleave(
 
     def worker(_: int) -> Revision | None:
         try:
-            return apply.apply_pooler(Pooler.objects.get())
+            return deployment.apply_pooler(Pooler.objects.get())
         finally:
             connection.close()
 
@@ -214,7 +214,7 @@ def test_a_pool_edited_during_its_apply_is_applied_again(
         return proved(*values, **named)
 
     monkeypatch.setattr(verify, "log_in", edit_meanwhile)
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     pool.refresh_from_db()
     assert (pool.state, live()) == (PoolState.APPLIED, {"orders": ("app", "app", 8, "transaction", 8)})
     assert pooler.revisions.count() == 2
@@ -222,6 +222,6 @@ def test_a_pool_edited_during_its_apply_is_applied_again(
 
 def refuse_logins(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(pooler: Pooler, pool: Pool, *_: Any, **__: Any) -> str:
-        raise apply.Rejected("no", pool.pk)
+        raise deployment.Rejected("no", pool.pk)
 
     monkeypatch.setattr(verify, "log_in", refuse)

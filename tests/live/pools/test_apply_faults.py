@@ -10,7 +10,7 @@ from django.db import connection
 
 from panel.quickstart import account
 from panel.quickstart.servers import PgBouncerServer, free_port
-from pools import apply
+from pools import deployment
 from pools.models import Pool, Pooler, PoolState, RevisionState
 from tests.live.pools.conftest import Live, LogIn, MakePool, state_of
 
@@ -52,20 +52,20 @@ def test_a_full_disk_leaves_the_old_configuration_live(
     make_pool: MakePool, pooler: Pooler, tiny: Path, log_in: LogIn
 ) -> None:
     orders = make_pool()
-    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     before = {path.name: path.read_bytes() for path in tiny.iterdir()}
     filler = tiny / "filler"
     with pytest.raises(OSError, match="No space left"):
         filler.write_bytes(b"x" * 200_000)
     full = make_pool("full", size=9)
-    revision = apply.apply_pooler(pooler)
+    revision = deployment.apply_pooler(pooler)
     assert (revision.state, state_of(full)[0]) == (RevisionState.ROLLED_BACK, PoolState.ROLLED_BACK)
     assert "No space left on device; its files are whole" in revision.reason
     filler.unlink()
     assert {path.name: path.read_bytes() for path in tiny.iterdir()} == before
     assert (state_of(orders), log_in("orders")) == ((PoolState.APPLIED, ""), "app")
-    apply.try_again(pooler)
-    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    deployment.try_again(pooler)
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     assert (state_of(full), log_in("full")) == ((PoolState.APPLIED, ""), "app")
 
 
@@ -75,11 +75,11 @@ def test_a_file_of_another_owner_is_replaced_by_one_of_the_folders(
     if os.geteuid() != 0:
         pytest.skip("only root can give files away")
     make_pool()
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     for name in ("pooldeck.ini", "userlist.txt"):
         os.chown(pgbouncer.config_dir / name, 0, 0)  # PgBouncer could not read it at its next reload
     make_pool("fresh")
-    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     owner = pgbouncer.config_dir.stat().st_uid
     assert (pgbouncer.config_dir / "pooldeck.ini").stat().st_uid == owner
     assert log_in("fresh") == "app"
@@ -89,10 +89,10 @@ def test_a_folder_of_another_owner_is_refused_and_nothing_is_lost(
     make_pool: MakePool, pooler: Pooler, pgbouncer: PgBouncerServer, live: Live, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_pool()
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     before, fresh = live(), make_pool("fresh")
     monkeypatch.setattr(os, "geteuid", lambda: pgbouncer.config_dir.stat().st_uid + 1)
-    revision = apply.apply_pooler(pooler)
+    revision = deployment.apply_pooler(pooler)
     monkeypatch.undo()
     assert (revision.state, state_of(fresh)[0], live()) == (RevisionState.ROLLED_BACK, PoolState.ROLLED_BACK, before)
     assert "give it to uid" in revision.reason
@@ -102,13 +102,13 @@ def test_a_userlist_torn_in_the_panels_part_is_drift_and_put_right_by_overwritin
     make_pool: MakePool, pooler: Pooler, pgbouncer: PgBouncerServer, log_in: LogIn
 ) -> None:
     make_pool()
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     userlist = pgbouncer.config_dir / "userlist.txt"
     userlist.write_text(userlist.read_text()[:-12])
     fresh = make_pool("fresh")
-    assert apply.apply_pooler(pooler) is None
+    assert deployment.apply_pooler(pooler) is None
     assert "userlist.txt: it was changed by hand" in state_of(fresh)[1]
-    assert apply.apply_pooler(pooler, overwrite=True).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pooler, overwrite=True).state == RevisionState.APPLIED
     assert (log_in("orders"), log_in("fresh")) == ("app", "app")
 
 
@@ -127,7 +127,7 @@ def _apply_elsewhere(pooler: Pooler) -> int:
     if child == 0:
         status = 1
         try:
-            apply.apply_pooler(pooler)
+            deployment.apply_pooler(pooler)
             status = 0
         finally:
             os._exit(status)

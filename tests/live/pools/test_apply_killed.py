@@ -12,11 +12,12 @@ from django.db import connection
 from django.utils import timezone
 
 from panel.quickstart.servers import PgBouncerServer
-from pools import apply
+from pools import deployment
+from pools.config_files import symlink_swap
+from pools.deployment import rollback
 from pools.models import Pool, Pooler, PoolState, Revision, RevisionState
 from pools.poolers.pgbouncer import console
 from pools.poolers.pgbouncer.session import PgBouncerSession
-from pools.revisions import rollbacks, swaps
 from tests.live.pools.conftest import Live, LogIn, MakePool
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
@@ -32,7 +33,7 @@ APPLY_STEPS: list[tuple[Any, str]] = [
     (console, "reload"),
     (Revision, "note"),
     (Revision, "finish"),
-    (apply.Attempt, "settle"),
+    (deployment.Attempt, "settle"),
 ]
 
 
@@ -57,7 +58,7 @@ class Killing:
 
 
 class Calls:
-    """The os module as pools.revisions.swaps sees it, each call that changes something counted."""
+    """The os module as pools.config_files.symlink_swap sees it, each call that changes something counted."""
 
     def __init__(self, killing: Killing) -> None:
         for name in FILE_STEPS:
@@ -76,10 +77,10 @@ def apply_killed_at(pooler: Pooler, turn: int, *, files: bool) -> bool:
         try:
             killing = Killing(turn)
             if files:
-                swaps.os, swaps.shutil = Calls(killing), _Trees(killing)
+                symlink_swap.os, symlink_swap.shutil = Calls(killing), _Trees(killing)
             else:
                 killing.everywhere(APPLY_STEPS)
-            apply.apply_pooler(pooler)
+            deployment.apply_pooler(pooler)
             status = 0
         except Exception:  # noqa: BLE001 (whatever it is, this process must not go on as a second pytest)
             traceback.print_exc()
@@ -111,7 +112,7 @@ def old_and_new(make_pool: MakePool, pooler: Pooler, running: Running) -> Callab
     """Brings the old configuration live and asks for the new one; what each of them looks like when it runs."""
     orders, leaving = make_pool("orders"), make_pool("leaving")
     pooler.edit(None, settings={"query_wait_timeout": 33}, settings_state=PoolState.PENDING)
-    old = apply.apply_pooler(pooler)
+    old = deployment.apply_pooler(pooler)
     states: list[Any] = [running()]
 
     def ask() -> None:
@@ -123,14 +124,14 @@ def old_and_new(make_pool: MakePool, pooler: Pooler, running: Running) -> Callab
         pooler.edit(None, settings={"query_wait_timeout": 44}, settings_state=PoolState.PENDING)
 
     ask()
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     states.append(running())
     assert states[0] != states[1]
 
     def again() -> tuple[Any, Any]:
         pooler.refresh_from_db()
-        rollbacks.roll_back(pooler, old)
-        assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+        rollback.roll_back(pooler, old)
+        assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
         assert running() == states[0]
         ask()
         return states[0], states[1]
@@ -162,7 +163,7 @@ def test_at_every_step_a_kill_leaves_a_whole_configuration(
         assert log_in("orders") == "app"
         _finish(pooler)
         assert running() == new, f"applied again after the kill at step {turn}"
-        assert not (pgbouncer.config_dir / swaps.STAGE).exists()
+        assert not (pgbouncer.config_dir / symlink_swap.STAGE).exists()
         turn += 1
     assert seen == {"old", "new"}
     assert turn > (30 if files else 15)
@@ -170,7 +171,7 @@ def test_at_every_step_a_kill_leaves_a_whole_configuration(
 
 def _finish(pooler: Pooler) -> None:
     """The next worker, who need not wait for the lease of one that is proved dead."""
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert set(Pool.objects.values_list("state", flat=True)) == {PoolState.APPLIED}
     assert not Revision.objects.filter(state=RevisionState.PENDING).exists()
     pooler.refresh_from_db()

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from psycopg import sql
 
 from panel.quickstart.servers import PostgresServer
-from pools import apply, names
+from pools import deployment
 from pools.models import Cluster, Pool, Pooler, PoolState
+from pools.models import identifiers as names
 from tests.live.pools.conftest import Live, LogIn, MakePool
 from tests.live.pools.pgbouncers.drawn import TAKEN
 
@@ -63,13 +64,13 @@ def test_any_name_role_and_password_that_is_accepted_lets_its_user_through(
     make_role(postgres, cluster, role, password)
     try:
         pool = make_pool(name, user=role)
-        apply.apply_pooler(pooler)
+        deployment.apply_pooler(pooler)
         pool.refresh_from_db()
         assert (pool.state, pool.state_reason) == (PoolState.APPLIED, "")
         assert live() == {name: ("app", role, 3, "transaction", 3)}
         assert log_in(name, role, password) == role
         Pool.objects.update(removal_requested_at=timezone.now())
-        apply.apply_pooler(pooler)
+        deployment.apply_pooler(pooler)
         assert live() == {}
     finally:
         Pool.objects.all().delete()
@@ -93,7 +94,7 @@ def database(request: pytest.FixtureRequest, postgres: PostgresServer) -> Iterat
 @pytest.mark.parametrize("database", ODD_DATABASES, indirect=True)
 def test_any_database_name_is_reached(database: str, make_pool: MakePool, pooler: Pooler) -> None:
     make_pool(database=database)
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     address = {"host": pooler.host, "port": pooler.port, "user": "app", "password": "app-password"}
     with psycopg.connect(dbname="orders", autocommit=True, **address) as client:
         assert client.execute(b"SELECT current_database()").fetchone() == (database,)
@@ -116,7 +117,7 @@ def test_a_password_that_pgbouncer_would_misread_is_refused(
     known.password = password
     known.save()
     pool = make_pool()
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     pool.refresh_from_db()
     assert (pool.state, live()) == (PoolState.ROLLED_BACK, {})
     assert problem in pool.state_reason
@@ -128,7 +129,7 @@ def test_a_console_admin_that_is_also_a_pools_user_keeps_one_password(
 ) -> None:
     make_role(postgres, cluster, pooler.admin_user, pooler.admin_password)
     make_pool(user=pooler.admin_user)
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert log_in("orders", pooler.admin_user, pooler.admin_password) == pooler.admin_user
 
 
@@ -144,5 +145,5 @@ def test_the_consoles_own_password_may_be_odd(
     pooler.admin_password = password
     pooler.save()
     make_pool()
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert log_in("orders") == "app"

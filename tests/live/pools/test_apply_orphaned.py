@@ -14,9 +14,10 @@ from django.db import connection
 from django.utils import timezone
 
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, RedisServer
-from pools import apply
+from pools import deployment
+from pools.deployment import live_files
 from pools.models import Cluster, Pool, Pooler, PoolState, Revision, RevisionState
-from pools.poolers.kind import Rejected
+from pools.poolers.base import Rejected
 from pools.poolers.pgbouncer import console, verify
 from tests.live.benchmarks.conftest import TestBeat, TestWorker
 from tests.live.pools.conftest import Live, LogIn, MakePool
@@ -51,7 +52,7 @@ def orders(make_pool: MakePool, pooler: Pooler) -> Pool:
     """An applied pool beside `steady`, which nobody changes."""
     make_pool("steady", user="")
     pool = make_pool()
-    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     pool.refresh_from_db()
     return pool
 
@@ -64,7 +65,7 @@ def killed(pooler: Pooler, at: tuple[object, str], ask: Callable[[], None], *, o
         setattr(*at, lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
         try:
             ask()
-            apply.apply_pooler(Pooler.objects.get(pk=pooler.pk), overwrite=overwrite)
+            deployment.apply_pooler(Pooler.objects.get(pk=pooler.pk), overwrite=overwrite)
         finally:
             os._exit(1)
     assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
@@ -81,7 +82,7 @@ def watch(settled: Callable[[], bool], look: Callable[[], None]) -> None:
 
 
 def nothing_waits() -> bool:
-    return apply.waiting_poolers() == [] and not Pooler.objects.exclude(apply_token=None).exists()
+    return deployment.waiting_poolers() == [] and not Pooler.objects.exclude(apply_token=None).exists()
 
 
 BEFORE_RELOAD, BEFORE_LOGIN = (console, "reload"), (verify, "log_in")
@@ -140,7 +141,7 @@ def test_overwriting_what_was_changed_by_hand_is_finished_though_nothing_is_aske
     killed(pooler, BEFORE_RELOAD, lambda: None, overwrite=True)
     assert live()["orders"][2] == 4
     watch(nothing_waits, lambda: None)
-    assert (live(), apply.live_files(pooler)["state"]) == (before, "in sync")
+    assert (live(), live_files.live_files(pooler)["state"]) == (before, "in sync")
     assert pooler.revisions.first().state == RevisionState.APPLIED
 
 
@@ -173,7 +174,7 @@ def test_a_pooler_that_is_down_meanwhile_is_not_taken_for_one_whose_files_are_pr
     before = live()
     killed(pooler, BEFORE_LOGIN, lambda: Pool.objects.get(name="orders").edit(None, size=5, state=PoolState.PENDING))
     pgbouncer.stop()
-    assert apply.apply_pooler(pooler) is None
+    assert deployment.apply_pooler(pooler) is None
     assert pooler.revisions.first().state == RevisionState.PENDING
     pgbouncer.start()
 
@@ -181,5 +182,5 @@ def test_a_pooler_that_is_down_meanwhile_is_not_taken_for_one_whose_files_are_pr
         raise Rejected("no", pool.pk)
 
     monkeypatch.setattr(verify, "log_in", refuse)
-    assert apply.apply_pooler(pooler).state == RevisionState.ROLLED_BACK
+    assert deployment.apply_pooler(pooler).state == RevisionState.ROLLED_BACK
     assert live() == before

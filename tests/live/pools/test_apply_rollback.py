@@ -8,12 +8,12 @@ import pytest
 from django.utils import timezone
 
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
-from pools import apply
-from pools.apply import wanted
+from pools import deployment
+from pools.config_files import atomic_write
+from pools.deployment import desired_state
 from pools.models import Cluster, Pool, Pooler, PoolerState, PoolState, RevisionState
-from pools.poolers.pgbouncer import console, rehearsal, verify
-from pools.poolers.pgbouncer.drafting import Drafting
-from pools.revisions import files
+from pools.poolers.pgbouncer import console, preflight, verify
+from pools.poolers.pgbouncer.config_builder import Drafting
 from tests.live.pools.conftest import ConfigBytes, Live, LogIn, MakePool, state_of
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
@@ -23,7 +23,7 @@ def test_a_missing_database_is_found_before_anything_is_written(
     orders: Pool, make_pool: MakePool, pooler: Pooler, config_bytes: ConfigBytes, log_in: LogIn
 ) -> None:
     before, bad = config_bytes(), make_pool("bad", database="nowhere")
-    revision = apply.apply_pooler(pooler)
+    revision = deployment.apply_pooler(pooler)
     state, reason = state_of(bad)
     assert (state, revision.state) == (PoolState.ROLLED_BACK, RevisionState.ROLLED_BACK)
     assert reason.startswith("pool bad was not tried: ")
@@ -39,7 +39,7 @@ def test_a_wrong_server_password_is_found_before_anything_is_written(
     known.password = "not-the-password"
     known.save()
     before, bad = config_bytes(), make_pool()
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     state, reason = state_of(bad)
     assert (state, config_bytes()) == (PoolState.ROLLED_BACK, before)
     assert "not-the-password" not in reason
@@ -49,14 +49,14 @@ def test_a_bad_pool_does_not_keep_a_good_one_from_going_live(
     make_pool: MakePool, pooler: Pooler, live: Live, log_in: LogIn
 ) -> None:
     bad, good = make_pool("bad", database="nowhere"), make_pool("good")
-    revision = apply.apply_pooler(pooler)
+    revision = deployment.apply_pooler(pooler)
     assert (state_of(bad)[0], state_of(good)) == (PoolState.ROLLED_BACK, (PoolState.APPLIED, ""))
     assert (revision.state, list(live()), log_in("good")) == (RevisionState.APPLIED, ["good"], "app")
 
 
 def test_many_bad_pools_are_told_apart_one_by_one(make_pool: MakePool, pooler: Pooler, live: Live) -> None:
     bad, good = [make_pool(f"bad{number}", database=f"nowhere{number}") for number in range(8)], make_pool("good")
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert [f"nowhere{number}" in state_of(pool)[1] for number, pool in enumerate(bad)] == [True] * 8
     assert (state_of(good), list(live())) == ((PoolState.APPLIED, ""), ["good"])
 
@@ -68,7 +68,7 @@ def test_a_cluster_that_is_down_is_tried_once_for_all_its_pools(
     down.admin_password = "x"
     down.save()
     made = [make_pool(f"pool{number}", user="", cluster=down, database=f"db{number}") for number in range(3)]
-    revision = apply.apply_pooler(pooler)
+    revision = deployment.apply_pooler(pooler)
     assert [state_of(pool) for pool in made] == [(PoolState.PENDING, revision.reason)] * 3
     assert revision.reason.startswith("cluster down does not answer: connection refused: nothing listens at 127.0.0.1:")
     assert pooler.revisions.count() == 2  # of which one for `orders`
@@ -78,9 +78,9 @@ def test_a_rolled_back_edit_keeps_what_is_live_through_later_applies(
     orders: Pool, make_pool: MakePool, pooler: Pooler, live: Live
 ) -> None:
     orders.edit(None, database="nowhere", size=9, state=PoolState.PENDING)
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     make_pool("later")
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert state_of(orders)[0] == PoolState.ROLLED_BACK
     assert live() == {"orders": ("app", "app", 3, "transaction", 3), "later": ("app", "app", 3, "transaction", 3)}
 
@@ -89,11 +89,11 @@ def test_a_rolled_back_pool_goes_live_once_it_is_right_and_tried_again(
     make_pool: MakePool, pooler: Pooler, postgres: PostgresServer
 ) -> None:
     pool = make_pool(database="later")
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     with postgres.connect() as session:
         session.execute("CREATE DATABASE later OWNER app")
-    apply.try_again(pooler)
-    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    deployment.try_again(pooler)
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     assert state_of(pool) == (PoolState.APPLIED, "")
 
 
@@ -114,7 +114,7 @@ def test_a_broken_pgbouncer_ini_is_found_before_a_reload_follows_it(
 ) -> None:
     break_pgbouncer_ini(pgbouncer, line)
     fresh = make_pool("fresh")
-    revision = apply.apply_pooler(pooler)
+    revision = deployment.apply_pooler(pooler)
     assert state_of(fresh) == (PoolState.ROLLED_BACK, revision.reason)
     assert revision.reason.startswith("PgBouncer would not start on these files, so they were not written: ERROR ")
     assert (list(live()), log_in("orders"), state_of(orders)) == (["orders"], "app", (PoolState.APPLIED, ""))
@@ -123,15 +123,15 @@ def test_a_broken_pgbouncer_ini_is_found_before_a_reload_follows_it(
 def test_no_password_leaves_the_folder_for_a_rehearsal(
     make_pool: MakePool, pooler: Pooler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen, run = [], rehearsal._run
+    seen, run = [], preflight._run
 
     def look_then_run(argv: list[str], folder: Path, *values: object) -> str:
         seen.extend(path.read_text() for path in folder.iterdir())
         return run(argv, folder, *values)
 
-    monkeypatch.setattr(rehearsal, "_run", look_then_run)
+    monkeypatch.setattr(preflight, "_run", look_then_run)
     make_pool()
-    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     assert len(seen) == 4
     assert not any(secret in text for text in seen for secret in ("app-password", "console-password"))
 
@@ -146,10 +146,10 @@ def test_without_a_pooler_to_rehearse_on_the_failed_reload_is_seen_and_said(
     monkeypatch: pytest.MonkeyPatch,
     log_in: LogIn,
 ) -> None:
-    monkeypatch.setattr(rehearsal, "find", lambda *_: None)
+    monkeypatch.setattr(preflight, "find", lambda *_: None)
     sound = break_pgbouncer_ini(pgbouncer, line)
     fresh = make_pool("fresh")
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     state, reason = state_of(fresh)
     assert (state, state_of(orders)) == (PoolState.FAILED, (PoolState.APPLIED, ""))
     assert "the old configuration could not be proved live" in reason
@@ -157,8 +157,8 @@ def test_without_a_pooler_to_rehearse_on_the_failed_reload_is_seen_and_said(
     pgbouncer.kill(signal.SIGHUP)
     pgbouncer.wait_until_ready()
     assert log_in("orders") == "app"
-    apply.try_again(pooler)
-    apply.apply_pooler(pooler)
+    deployment.try_again(pooler)
+    deployment.apply_pooler(pooler)
     assert (state_of(fresh), log_in("fresh")) == ((PoolState.APPLIED, ""), "app")
 
 
@@ -171,7 +171,7 @@ def test_a_login_that_the_pooler_refuses_rolls_back(
     ini.write_text(ini.read_text().replace("auth_type = scram-sha-256", f"auth_type = hba\nauth_hba_file = {hba}"))
     hba.chmod(0o644)
     fresh = make_pool("fresh")
-    revision = apply.apply_pooler(pooler)
+    revision = deployment.apply_pooler(pooler)
     assert state_of(fresh)[0] == PoolState.ROLLED_BACK
     assert "a login through pool fresh as app failed" in revision.reason
     assert (list(live()), log_in("orders")) == (["orders"], "app")
@@ -180,16 +180,16 @@ def test_a_login_that_the_pooler_refuses_rolls_back(
 def test_a_lockout_of_the_console_is_undone_over_the_session_at_hand(
     orders: Pool, make_pool: MakePool, pooler: Pooler, log_in: LogIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written = files.replace
+    written = atomic_write.replace
 
     def torn(folder: str, contents: dict[str, bytes | None]) -> None:
         written(folder, contents)
         if b"fresh" in (contents["pooldeck.ini"] or b""):
             (Path(folder) / "userlist.txt").write_bytes(b'"torn')
 
-    monkeypatch.setattr(files, "replace", torn)
+    monkeypatch.setattr(atomic_write, "replace", torn)
     fresh = make_pool("fresh")
-    revision = apply.apply_pooler(pooler)
+    revision = deployment.apply_pooler(pooler)
     assert (state_of(fresh)[0], revision.state) == (PoolState.ROLLED_BACK, RevisionState.ROLLED_BACK)
     assert "the console locked its admin out" in revision.reason
     assert console.show(pooler, "version")
@@ -201,7 +201,7 @@ def test_a_removal_that_fails_is_no_longer_wished(
 ) -> None:
     Pool.objects.filter(pk=orders.pk).update(removal_requested_at=timezone.now())
     monkeypatch.setattr(console, "reload", lambda connection: None)  # a pooler that never reads its files
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert state_of(orders) == (PoolState.ROLLED_BACK, "after RELOAD the pooler still has pool orders")
     assert (orders.removal_requested_at, list(live())) == (None, ["orders"])
 
@@ -213,9 +213,9 @@ def test_a_pool_can_shrink_while_its_cluster_takes_no_more_logins(
         session.execute("ALTER ROLE app CONNECTION LIMIT 1")
     try:
         pool = make_pool(size=3)
-        apply.apply_pooler(pooler)  # keeps the one connection
+        deployment.apply_pooler(pooler)  # keeps the one connection
         pool.edit(None, size=2, state=PoolState.PENDING)
-        revision = apply.apply_pooler(pooler)
+        revision = deployment.apply_pooler(pooler)
     finally:
         with postgres.connect() as session:
             session.execute("ALTER ROLE app CONNECTION LIMIT -1")
@@ -226,12 +226,12 @@ def test_a_changed_admin_password_is_tried_before_an_inbound_pool_depends_on_it(
     make_pool: MakePool, pooler: Pooler, cluster: Cluster, config_bytes: ConfigBytes
 ) -> None:
     pool = make_pool(user="")
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     before = config_bytes()
     cluster.admin_password = "not-the-password"
     cluster.save()
     Pool.objects.update(state=PoolState.PENDING)
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert (state_of(pool)[0], config_bytes()) == (PoolState.ROLLED_BACK, before)
 
 
@@ -240,17 +240,17 @@ def test_pools_wait_for_a_pooler_that_is_down_and_are_applied_when_it_is_back(
 ) -> None:
     pgbouncer.stop()
     pool = make_pool()
-    assert apply.apply_pooler(pooler) is None
+    assert deployment.apply_pooler(pooler) is None
     state, reason = state_of(pool)
     assert state == PoolState.PENDING
     assert reason.startswith("pooler live-pgbouncer can't be reached: ")
     pooler.refresh_from_db()
     assert (pooler.state, pooler.error, pooler.apply_token) == (PoolerState.UNREACHABLE, reason, None)
-    assert apply.waiting_poolers() == []  # asked a moment ago
+    assert deployment.waiting_poolers() == []  # asked a moment ago
     pgbouncer.start()
-    Pooler.objects.update(checked_at=timezone.now() - wanted.RETRY_UNREACHABLE_AFTER)
-    assert apply.waiting_poolers() == [pooler]
-    apply.apply_pooler(pooler)
+    Pooler.objects.update(checked_at=timezone.now() - desired_state.RETRY_UNREACHABLE_AFTER)
+    assert deployment.waiting_poolers() == [pooler]
+    deployment.apply_pooler(pooler)
     assert (state_of(pool), log_in("orders")) == ((PoolState.APPLIED, ""), "app")
 
 
@@ -272,15 +272,15 @@ def test_a_pooler_that_dies_midway_finds_the_old_files_and_its_pools_wait(
     fresh = make_pool("fresh")
     with monkeypatch.context() as patch:
         patch.setattr(console, "reload", die_then_reload)
-        assert apply.apply_pooler(pooler) is None
+        assert deployment.apply_pooler(pooler) is None
     assert (state_of(fresh)[0], config_bytes()) == (PoolState.PENDING, before)
     assert pooler.revisions.first().state == RevisionState.FAILED
     pgbouncer.start()
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert (state_of(fresh), log_in("fresh"), log_in("orders")) == ((PoolState.APPLIED, ""), "app", "app")
 
 
-@pytest.mark.parametrize(("owner", "name"), [(Drafting, "_moved"), (rehearsal, "start"), (verify, "log_in")])
+@pytest.mark.parametrize(("owner", "name"), [(Drafting, "_moved"), (preflight, "start"), (verify, "log_in")])
 def test_a_fault_of_the_panels_own_is_rolled_back_and_not_tried_for_ever(
     owner: object,
     name: str,
@@ -296,11 +296,11 @@ def test_a_fault_of_the_panels_own_is_rolled_back_and_not_tried_for_ever(
 
     monkeypatch.setattr(owner, name, broken)
     fresh = make_pool("fresh")
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     reason = "the apply broke with ZeroDivisionError: see the worker's log"
     assert state_of(fresh) == (PoolState.ROLLED_BACK, reason)
     assert (list(live()), log_in("orders")) == (["orders"], "app")
-    assert apply.waiting_poolers() == []
+    assert deployment.waiting_poolers() == []
 
 
 def test_nobody_can_still_log_in_to_a_rolled_back_new_pool(
@@ -308,11 +308,11 @@ def test_nobody_can_still_log_in_to_a_rolled_back_new_pool(
 ) -> None:
     monkeypatch.setattr(verify, "read_back", refuse_entries)
     make_pool()
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     with pytest.raises(psycopg.OperationalError):
         log_in("orders")
 
 
 def refuse_entries(rows: object, entries: list[object], gone: object) -> None:
     if entries:
-        raise apply.Rejected("not as wanted")
+        raise deployment.Rejected("not as wanted")

@@ -3,7 +3,7 @@
 import psycopg
 import pytest
 
-from pools import apply
+from pools import deployment
 from pools.models import Cluster, Pool, Pooler, PoolState
 from pools.poolers import KINDS
 
@@ -13,11 +13,11 @@ pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 def test_a_query_goes_through_both(cluster: Cluster, pooler: Pooler, pgpool_pooler: Pooler) -> None:
     inner = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": 32}
     Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **inner)
-    apply.apply_pooler(pgpool_pooler)
+    deployment.apply_pooler(pgpool_pooler)
     outer = {"name": "chained", "database": "app", "user": "app", "mode": "transaction", "size": 3}
     pool = Pool.objects.create(pooler=pooler, cluster=cluster, through=pgpool_pooler, **outer)
 
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
 
     pool.refresh_from_db()
     assert (pool.state, pool.state_reason) == (PoolState.APPLIED, "")

@@ -8,12 +8,12 @@ import pytest
 from psycopg import sql
 
 from panel.quickstart.servers import PostgresServer
-from pools import pool_changes
 from pools.errors import IllegalTransition, InvalidValues, NotThere
-from pools.holdings import databases
-from pools.holdings.databases import InvalidDatabase
-from pools.holdings.obstacles import InTheWay
+from pools.inventory import pools
 from pools.models import Cluster, Pooler
+from pools.provisioning import databases
+from pools.provisioning.blockers import InTheWay
+from pools.provisioning.databases import InvalidDatabase
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db]
 
@@ -154,7 +154,7 @@ def test_a_pool_that_leads_there_keeps_the_database(
 ) -> None:
     databases.create(cluster, {"name": "shop", "owner": "app"})
     values = {"name": "till", "pooler": pooler, "cluster": cluster, "database": "shop", "user": "app", "size": 3}
-    pool = pool_changes.create(values)
+    pool = pools.create(values)
     with pytest.raises(InTheWay) as refused:
         databases.drop(cluster, "shop")
     assert [obstacle.pool for obstacle in refused.value.obstacles] == [pool]
@@ -162,7 +162,7 @@ def test_a_pool_that_leads_there_keeps_the_database(
         "database 'shop' can't be dropped: pool till on pooler live-pgbouncer leads there (remove it first)"
     )
     assert databases.find(cluster, "shop").pools == (pool,)
-    pool_changes.remove(pool)
+    pools.remove(pool)
     with pytest.raises(InTheWay, match="it is being removed: wait for that"):
         databases.drop(cluster, "shop")
 

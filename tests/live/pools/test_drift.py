@@ -6,9 +6,9 @@ import pytest
 from pytest_django import Settings
 
 from panel.quickstart.servers import PgBouncerServer
-from pools import apply, tasks
+from pools import deployment, tasks
+from pools.deployment import drift
 from pools.models import Pool, Pooler, PoolState, RevisionState
-from pools.revisions import drift
 from tests.live.pools.conftest import Live, state_of
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
@@ -49,8 +49,8 @@ def test_overwriting_brings_a_drifted_pool_back(
 ) -> None:
     edit_by_hand(pgbouncer, "pool_size=3", "pool_size=40")
     tasks.look_for_drift()
-    apply.try_again(pooler)
-    assert apply.apply_pooler(pooler, overwrite=True).state == RevisionState.APPLIED
+    deployment.try_again(pooler)
+    assert deployment.apply_pooler(pooler, overwrite=True).state == RevisionState.APPLIED
     assert (state_of(orders), live()["orders"][2]) == ((PoolState.APPLIED, ""), 3)
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from panel.quickstart import account
 from panel.quickstart.servers import PgBouncerServer, PgpoolServer
-from pools import apply, tasks
+from pools import deployment, tasks
+from pools.deployment import live_files
 from pools.models import Cluster, Event, EventKind, Pool, Pooler
-from pools.monitoring import judging
-from pools.revisions import folders
+from pools.monitoring import alerting
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 
@@ -46,8 +46,8 @@ def test_a_valid_edit_is_told_before_a_reload_brings_it(ini: Path, pooler: Poole
     (one,) = found(pooler)
     assert (one["where"], one["what"].startswith("a reload would change max_client_conn from ")) == (ini.name, True)
     assert one["what"].endswith(" to 50")
-    assert folders.live_files(pooler)["state"] == "drifted"
-    judging.judge({})
+    assert live_files.live_files(pooler)["state"] == "drifted"
+    alerting.judge({})
     event = Event.objects.get(kind=EventKind.DRIFT, closed_at=None)
     assert "a reload would change max_client_conn" in event.message
     with pgbouncer.connect() as console:
@@ -66,7 +66,7 @@ def test_an_edit_that_no_start_survives_is_told(ini: Path, pooler: Pooler) -> No
 def test_a_pgpools_edits_are_told_too(cluster: Cluster, pgpool_pooler: Pooler, own_pgpool: PgpoolServer) -> None:
     values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": 32}
     Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **values)
-    apply.apply_pooler(pgpool_pooler)
+    deployment.apply_pooler(pgpool_pooler)
     assert found(pgpool_pooler, 0) == []
     conf = own_pgpool.config_dir / "pgpool.conf"
     before = conf.read_text()

@@ -8,8 +8,9 @@ import pytest
 
 from panel.quickstart import account
 from panel.quickstart.servers import PgBouncerServer, PgpoolServer
-from pools import apply, pool_rules
+from pools import deployment
 from pools.advice import feature_table
+from pools.inventory import pool_validation
 from pools.models import Cluster, Mode, Pool, Pooler, PoolerKind, PoolState
 from pools.poolers import KINDS
 from pools.poolers.pgpool import pcp, sql
@@ -42,7 +43,7 @@ def bounced(cluster: Cluster, pooler: Pooler) -> Pool:
     """A pool of one connection in transaction mode on the PgBouncer."""
     values = {"name": "app", "database": "app", "user": "app", "mode": Mode.TRANSACTION, "size": 1}
     pool = Pool.objects.create(pooler=pooler, cluster=cluster, **values)
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     return pool
 
 
@@ -51,7 +52,7 @@ def cached(cluster: Cluster, pgpool_pooler: Pooler) -> Pool:
     """The same database on the Pgpool-II."""
     values = {"name": "app", "database": "app", "user": "app", "mode": Mode.SESSION, "size": 32}
     pool = Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **values)
-    apply.apply_pooler(pgpool_pooler)
+    deployment.apply_pooler(pgpool_pooler)
     return pool
 
 
@@ -90,8 +91,8 @@ def test_row_reuse(bounced: Pool, cached: Pool) -> None:
 def test_row_modes(bounced: Pool, cached: Pool) -> None:
     for mode in Mode:
         bounced.mode = cached.mode = mode
-        assert [field for field, _ in pool_rules.problems(bounced)] == []
-        assert [field for field, _ in pool_rules.problems(cached)] == ([] if mode == Mode.SESSION else ["mode"])
+        assert [field for field, _ in pool_validation.problems(bounced)] == []
+        assert [field for field, _ in pool_validation.problems(cached)] == ([] if mode == Mode.SESSION else ["mode"])
 
 
 def test_row_clusters(bounced: Pool, cached: Pool, cluster: Cluster) -> None:
@@ -105,7 +106,7 @@ def test_row_limits(bounced: Pool, cached: Pool) -> None:
     limit = KINDS[PoolerKind.PGBOUNCER].show(bounced.pooler, "databases")
     assert next(row["pool_size"] for row in limit if row["name"] == "app") == 1
     cached.size = 1
-    assert [field for field, _ in pool_rules.problems(cached)] == ["size"]
+    assert [field for field, _ in pool_validation.problems(cached)] == ["size"]
 
 
 def test_row_queueing(bounced: Pool, cached: Pool, own_pgpool: PgpoolServer) -> None:

@@ -10,12 +10,12 @@ import psycopg
 import pytest
 
 from panel.quickstart.servers import PostgresServer, free_port
+from pools.clusters import activity
+from pools.clusters.activity import IdleMemory, Insights, Part
+from pools.clusters.memory_budget import MB, Settings
+from pools.clusters.process_memory import Measured, Why
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster
-from pools.servers import insights
-from pools.servers.insights import IdleMemory, Insights, Part
-from pools.servers.memory import MB, Settings
-from pools.servers.processes import Measured, Why
 from tests.live.standbys import registered, until
 from tests.postgresqls import bindirs
 
@@ -58,7 +58,7 @@ def seen(cluster: Cluster, connections: int) -> Insights:
     """A look, once the server counts this many: it takes a moment to see that a client is gone."""
 
     def look() -> Insights | None:
-        found = insights.of_cluster(cluster)
+        found = activity.of_cluster(cluster)
         return found if found.connections == connections else None
 
     return until(look)
@@ -86,11 +86,11 @@ def test_connections_are_counted_by_state_database_role_and_application(
 
 def test_many_names_are_counted_together(cluster: Cluster, server: PostgresServer) -> None:
     with ExitStack() as clients:
-        for number in range(insights.NAMES_SHOWN + 3):
+        for number in range(activity.NAMES_SHOWN + 3):
             clients.enter_context(client(server, f"app-{number:02}"))
-        found = seen(cluster, insights.NAMES_SHOWN + 3)
+        found = seen(cluster, activity.NAMES_SHOWN + 3)
     *shown, rest = found.by_application
-    assert [bar.name for bar in shown] == [f"app-{number:02}" for number in range(insights.NAMES_SHOWN)]
+    assert [bar.name for bar in shown] == [f"app-{number:02}" for number in range(activity.NAMES_SHOWN)]
     assert (rest.name, rest.others, rest.connections) == ("", 3, 3)
 
 
@@ -120,7 +120,7 @@ def test_waits_are_grouped(cluster: Cluster, server: PostgresServer) -> None:
         holder.execute("LOCK TABLE held")
         for session in waiting:
             session.pgconn.send_query(b"SELECT count(*) FROM held")
-        found = until(lambda: [one for one in insights.of_cluster(cluster).waits if one["type"] == "Lock"])
+        found = until(lambda: [one for one in activity.of_cluster(cluster).waits if one["type"] == "Lock"])
         holder.execute("ROLLBACK")
         for session in waiting:
             until(lambda session=session: session.pgconn.consume_input() or not session.pgconn.is_busy())
@@ -144,7 +144,7 @@ def test_idle_connections_are_measured_where_they_run_here(cluster: Cluster, ser
 def test_a_process_of_that_number_that_is_another_is_not_taken_for_the_servers(
     cluster: Cluster, server: PostgresServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("pools.servers.processes.PROC", tmp_path)
+    monkeypatch.setattr("pools.clusters.process_memory.PROC", tmp_path)
     with client(server, "web"):
         found = seen(cluster, 1)
     assert found.idle == IdleMemory(1, None, Why.ELSEWHERE)
@@ -157,7 +157,7 @@ def test_the_budget_is_made_of_the_servers_real_settings(cluster: Cluster, serve
     with server.connect() as session:
         session.execute("ALTER ROLE app SET work_mem = '1GB'")
         try:
-            found = insights.of_cluster(cluster)
+            found = activity.of_cluster(cluster)
         finally:
             session.execute("ALTER ROLE app RESET work_mem")
     assert found.memory.settings == Settings(60, 6 * MB, 64 * MB, 9 * MB, 70 * MB)
@@ -167,7 +167,7 @@ def test_the_budget_is_made_of_the_servers_real_settings(cluster: Cluster, serve
 
 def test_the_memory_of_this_host_counts_where_none_is_stated(cluster: Cluster) -> None:
     total = int(Path("/proc/meminfo").read_text().split()[1]) * 1024
-    found = insights.of_cluster(cluster).memory
+    found = activity.of_cluster(cluster).memory
     assert (found.memory, found.source) == (total, "read from this host, where the server runs")
 
 
@@ -185,7 +185,7 @@ def test_a_role_without_pg_monitor_is_told_so(cluster: Cluster, server: Postgres
         with server.connect() as superuser:
             superuser.execute("GRANT pg_monitor TO looker")
             try:
-                found = until(lambda: (one := insights.of_cluster(cluster)).sees_all and one)
+                found = until(lambda: (one := activity.of_cluster(cluster)).sees_all and one)
             finally:
                 superuser.execute("REVOKE pg_monitor FROM looker")
     assert "idle in transaction" in [total.state for total in found.states]
@@ -195,4 +195,4 @@ def test_a_server_that_is_down_is_said_to_be(server: PostgresServer) -> None:
     cluster = Cluster(name="gone", host="127.0.0.1", port=1, admin_user="postgres", sslmode="disable")
     cluster.save(force_insert=True)
     with pytest.raises(ClusterUnreachable, match="connection refused"):
-        insights.of_cluster(cluster)
+        activity.of_cluster(cluster)

@@ -12,9 +12,9 @@ from django.test import Client
 from django.urls import reverse
 
 from panel.quickstart.servers import PostgresServer, free_port
+from pools.clusters import activity, health_check
+from pools.clusters.activity import PROCESSES_MEASURED, Insights
 from pools.models import Cluster
-from pools.servers import checking, insights
-from pools.servers.insights import PROCESSES_MEASURED, Insights
 from tests.callers import person, queries_of
 from tests.live.conftest import FAST
 from tests.live.standbys import registered, until
@@ -64,7 +64,7 @@ def server(size: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Post
 def cluster(server: PostgresServer) -> Cluster:
     """Registered and checked."""
     cluster = registered(server)
-    checking.check_cluster(cluster)
+    health_check.check_cluster(cluster)
     return cluster
 
 
@@ -90,7 +90,7 @@ def staff(client: Client) -> Client:
 
 def seen(cluster: Cluster, connections: int) -> Insights:
     """A look, once the server counts this many."""
-    return until(lambda: (found := insights.of_cluster(cluster)).connections == connections and found)
+    return until(lambda: (found := activity.of_cluster(cluster)).connections == connections and found)
 
 
 def test_a_crowd_is_counted_whole_and_costs_the_panel_no_more(
@@ -102,7 +102,7 @@ def test_a_crowd_is_counted_whole_and_costs_the_panel_no_more(
     assert sum(bar.connections for bar in found.by_database) == size
     assert [bar.connections for bar in found.by_role] == [len(range(of, size, DATABASES)) for of in range(DATABASES)]
     *_, rest = found.by_application
-    assert rest.others == APPLICATIONS - insights.NAMES_SHOWN
+    assert rest.others == APPLICATIONS - activity.NAMES_SHOWN
     assert sum(bar.connections for bar in found.by_application) == size
     assert found.idle.connections == size
     assert found.idle.measured

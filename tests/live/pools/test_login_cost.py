@@ -4,7 +4,8 @@ import pytest
 from django.test import Client
 
 from panel.quickstart.servers import PgBouncerServer
-from pools import apply, pool_changes, pooler_settings
+from pools import deployment
+from pools.inventory import pooler_settings, pools
 from pools.models import Pool, Pooler
 from pools.poolers.pgbouncer import verifiers
 from tests.callers import bearer
@@ -20,8 +21,8 @@ def test_the_page_says_how_the_password_is_kept_and_why(
     page = f"/pools/{orders.pk}/"
     assert "checked against the server&#x27;s own SCRAM verifier" in admin_client.get(page).content.decode()
     monkeypatch.setattr(verifiers, "_ask", lambda cluster, names: dict.fromkeys(names, (None, "it may not be read")))
-    pool_changes.change(orders, {"size": 2}, None)
-    apply.apply_pooler(pooler)
+    pools.change(orders, {"size": 2}, None)
+    deployment.apply_pooler(pooler)
     clear = admin_client.get(page).content.decode()
     assert "stands in clear, and every login by SCRAM hashes it" in clear
     assert "it may not be read" in clear
@@ -52,9 +53,9 @@ def test_a_password_in_clear_is_seen_in_the_poolers_processor(
 ) -> None:
     by_verifier = measured(orders)["through the pool"]["pooler_cpu_ms"]
     monkeypatch.setattr(verifiers, "_ask", lambda cluster, names: dict.fromkeys(names, (None, "it may not be read")))
-    pool_changes.change(orders, {"size": 2}, None)
+    pools.change(orders, {"size": 2}, None)
     pooler.refresh_from_db()
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     found = measured(orders)
     assert found["through the pool"]["pooler_cpu_ms"] > 3 * by_verifier  # it hashes: some 4.5 ms in place of 0.2
     assert any("hashes the password at every login" in remedy for remedy in found["whole"]["remedies"])
@@ -65,7 +66,7 @@ def test_the_handshake_of_tls_is_told_apart(orders: Pool, pooler: Pooler) -> Non
     pooler_settings.give_files(pooler, {"client_tls_key_file": key, "client_tls_cert_file": certificate})
     pooler_settings.change_settings(pooler, {"client_tls_sslmode": "allow"}, None)
     pooler.refresh_from_db()
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     through = measured(orders)["through the pool"]
     assert 0 < through["tls_ms"] < through["total_ms"]
 

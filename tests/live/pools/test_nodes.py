@@ -8,10 +8,10 @@ import psycopg
 import pytest
 
 from panel.quickstart.servers import PostgresServer, free_port
-from pools import endpoints
+from pools.clusters import connect as postgres
+from pools.clusters import endpoints, health_check, nodes, topology
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster, ClusterNode, ClusterState, ClusterStatus, NodeRole, Pool, PoolState
-from pools.servers import checking, nodes, places, postgres
 from tests.live.conftest import FAST
 from tests.live.standbys import StandbyServer, registered, typed, until
 from tests.pools.records import a_pool
@@ -48,7 +48,7 @@ def start_standby(leader: PostgresServer, tmp_path_factory: pytest.TempPathFacto
 def cluster(leader: PostgresServer) -> Cluster:
     """The leader, registered and checked."""
     cluster = registered(leader)
-    checking.check_cluster(cluster)
+    health_check.check_cluster(cluster)
     return cluster
 
 
@@ -90,7 +90,7 @@ def test_a_standby_is_found_out_and_its_lag_is_measured(
         write(leader)
         until(lambda: nodes.check(node).lag_bytes == behind(leader) > 4_000_000)
         assert node.lag_s > 0
-        until(lambda: checking.check_cluster(cluster).replication[0]["unreplayed_bytes"] == behind(leader))
+        until(lambda: health_check.check_cluster(cluster).replication[0]["unreplayed_bytes"] == behind(leader))
         (receiver,) = cluster.status.replication
         assert (receiver["state"], receiver["sync_state"], receiver["unsent_bytes"]) == ("streaming", "async", 0)
         session.execute("SELECT pg_wal_replay_resume()")
@@ -111,7 +111,7 @@ def test_a_standby_that_is_cut_off_is_measured_against_the_primary(
         session.execute("SELECT pg_reload_conf()")
         until(lambda: not session.execute("SELECT count(*) FROM pg_stat_wal_receiver").fetchone()[0])
     write(leader)
-    checking.check_cluster(cluster)
+    health_check.check_cluster(cluster)
     node.refresh_from_db()
     assert (node.state, node.streaming) == (ClusterState.ONLINE, False)
     assert node.lag_bytes > 4_000_000
@@ -129,7 +129,7 @@ def test_pools_and_the_panel_follow_a_failover(
     leader.kill()
     until(lambda: not leader.is_running)
     standby.promote()
-    checking.check_cluster(cluster)
+    health_check.check_cluster(cluster)
     assert nodes.addresses(cluster, NodeRole.PRIMARY) == [address(standby)]
     assert nodes.addresses(cluster, NodeRole.STANDBY) == []
     reason = f"the primary moved from {leader.host}:{leader.port} to {standby.host}:{standby.port}"
@@ -138,7 +138,7 @@ def test_pools_and_the_panel_follow_a_failover(
         assert (one.state, one.state_reason) == (PoolState.PENDING, reason)
     with postgres.connect(cluster) as session:
         session.execute("CREATE DATABASE made_after_the_failover")
-    status = checking.check_cluster(cluster)
+    status = health_check.check_cluster(cluster)
     assert (status.state, status.in_recovery) == (ClusterState.UNREACHABLE, False)
     assert "made_after_the_failover" in [one["name"] for one in status.databases]
     node.refresh_from_db()
@@ -154,15 +154,15 @@ def test_an_old_primary_that_comes_back_is_not_written_to(
     leader.kill()
     until(lambda: not leader.is_running)
     standby.promote()
-    checking.check_cluster(cluster)
+    health_check.check_cluster(cluster)
     pool = a_pool(cluster=cluster, state=PoolState.APPLIED)
     leader.start()
-    status = checking.check_cluster(cluster)
+    status = health_check.check_cluster(cluster)
     assert (status.state, status.in_recovery, status.timeline) == (ClusterState.ONLINE, False, 1)
     assert endpoints.of_cluster(cluster).port == standby.port
-    assert [str(place) for place in places.strays(cluster)] == [f"{leader.host}:{leader.port}"]
+    assert [str(place) for place in topology.strays(cluster)] == [f"{leader.host}:{leader.port}"]
     standby.stop()
-    checking.check_cluster(cluster)
+    health_check.check_cluster(cluster)
     assert endpoints.of_cluster(cluster).port == standby.port
     assert Pool.objects.get(pk=pool.pk).state == PoolState.APPLIED
 
@@ -204,7 +204,7 @@ def test_a_role_without_pg_monitor_finds_out_the_role_and_the_lag(
     cluster.save()
     node = nodes.add(cluster, typed(standby, admin_password="looker-secret"))
     assert (node.in_recovery, node.streaming, node.lag_bytes) == (True, True, 0)
-    assert checking.check_cluster(cluster).replication[0]["state"] is None
+    assert health_check.check_cluster(cluster).replication[0]["state"] is None
 
 
 def test_a_node_that_does_not_answer_is_not_taken(cluster: Cluster) -> None:

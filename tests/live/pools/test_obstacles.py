@@ -8,10 +8,11 @@ import psycopg
 import pytest
 
 from panel.quickstart.servers import PgBouncerServer, PgpoolServer, PostgresServer
-from pools import apply, pool_changes
-from pools.holdings import databases, roles
-from pools.holdings.obstacles import InTheWay
+from pools import deployment
+from pools.inventory import pools
 from pools.models import Cluster, Pool, Pooler, PoolerKind, PoolState
+from pools.provisioning import databases, roles
+from pools.provisioning.blockers import InTheWay
 from tests.live.pools.conftest import LogIn, MakePool
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
@@ -23,7 +24,7 @@ def till(cluster: Cluster, postgres: PostgresServer, make_pool: MakePool, pooler
     _, password = roles.create(cluster, {"name": "till"})
     databases.create(cluster, {"name": "shop", "owner": "till"})
     make_pool("till", database="shop", user="till")
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert state_of("till") == (PoolState.APPLIED, "")
     yield password
     with postgres.connect() as session:
@@ -63,8 +64,8 @@ def test_a_removed_pool_lets_its_database_and_its_role_go(
     cluster: Cluster, till: str, pooler: Pooler, log_in: LogIn
 ) -> None:
     log_in("till", "till", till)
-    pool_changes.remove(Pool.objects.get(name="till"))
-    apply.apply_pooler(pooler)
+    pools.remove(Pool.objects.get(name="till"))
+    deployment.apply_pooler(pooler)
     assert not Pool.objects.filter(name="till").exists()
     deadline = time.monotonic() + 60
     while databases.in_the_way(cluster, "shop"):
@@ -112,7 +113,7 @@ def test_a_new_password_reaches_the_pooler_and_no_connected_client_notices(
         customer.start()
     password = roles.reset_password(cluster, "till")
     assert state_of("till")[0] == PoolState.PENDING
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert state_of("till") == (PoolState.APPLIED, "")
     with pgbouncer.connect() as console:
         console.execute(b"RECONNECT till")  # from now on every server connection is made with the new password

@@ -7,11 +7,12 @@ import pytest
 
 from panel.quickstart import account
 from panel.quickstart.servers import PgpoolServer
-from pools import apply, pooler_settings, tasks
+from pools import deployment, tasks
+from pools.deployment import adoption, drift, live_files
+from pools.deployment.adoption import CannotAdopt
+from pools.inventory import pooler_settings
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
 from pools.poolers.pgpool import pcp
-from pools.revisions import adopting, drift
-from pools.revisions.adopting import CannotAdopt
 from tests.live.pools.test_pgpool_apply import live, log_in, wish
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
@@ -26,7 +27,7 @@ def pool(cluster: Cluster, pgpool_pooler: Pooler) -> Pool:
     values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": 32}
     made = Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **values)
     wish(pgpool_pooler, client_idle_limit=300)
-    revision = apply.apply_pooler(pgpool_pooler)
+    revision = deployment.apply_pooler(pgpool_pooler)
     assert (revision.state, revision.reason) == (RevisionState.APPLIED, "")
     made.refresh_from_db()
     return made
@@ -64,19 +65,19 @@ def test_changed_settings_become_the_panels(
     by_hand("pgpool.conf", "client_idle_limit = 300", "client_idle_limit = 7min\nlog_connections = on")
     by_hand("pgpool.conf", "backend_weight0 = 1", "backend_weight0 = 3")
     assert "pgpool.conf" in drifted(pgpool_pooler)
-    adopting.adopt(pgpool_pooler)
+    adoption.adopt(pgpool_pooler)
     pgpool_pooler.refresh_from_db()
     assert pgpool_pooler.settings == {"client_idle_limit": 420, "log_connections": 1, "backend_weight0": 3}
     assert (pgpool_pooler.settings_state, pgpool_pooler.settings_reason) == (PoolState.APPLIED, "")
     found = live(pgpool_pooler)
     assert (found["client_idle_limit"], found["log_connections"]) == ("7min", "on")
     assert (drifted(pgpool_pooler), log_in(own_pgpool)) == ([], "app")
-    assert apply.last_applied(pgpool_pooler).cause == "changes made by hand adopted"
+    assert live_files.last_applied(pgpool_pooler).cause == "changes made by hand adopted"
 
 
 def test_a_setting_taken_out_is_taken_away(pool: Pool, pgpool_pooler: Pooler, by_hand: ByHand, worker: None) -> None:
     by_hand("pgpool.conf", "client_idle_limit = 300\n", "")
-    adopting.adopt(pgpool_pooler)
+    adoption.adopt(pgpool_pooler)
     pgpool_pooler.refresh_from_db()
     assert (pgpool_pooler.settings, pgpool_pooler.settings_state) == ({}, PoolState.APPLIED)
     assert live(pgpool_pooler)["client_idle_limit"] == "0"
@@ -89,17 +90,17 @@ def test_rules_added_by_hand_become_a_file_that_was_given(
         log_in(own_pgpool, database="postgres")
     last = 'host "app" "app" ::/0 scram-sha-256\n'
     by_hand("pool_hba.conf", last, f"{last}{REPORTS}\n")
-    adopting.adopt(pgpool_pooler)
+    adoption.adopt(pgpool_pooler)
     pgpool_pooler.refresh_from_db()
     assert (pgpool_pooler.settings_state, pgpool_pooler.settings) == (PoolState.APPLIED, {"client_idle_limit": 300})
     assert pgpool_pooler.given_files.get(setting="pool_hba").content == f"{REPORTS}\n"
     assert (drifted(pgpool_pooler), log_in(own_pgpool, database="postgres"), log_in(own_pgpool)) == ([], "app", "app")
     pool.edit(None, user="", state=PoolState.PENDING)  # a change of a pool alone keeps them
-    revision = apply.apply_pooler(pgpool_pooler)
+    revision = deployment.apply_pooler(pgpool_pooler)
     assert (revision.state, revision.reason) == (RevisionState.APPLIED, "")
     assert (own_pgpool.config_dir / "pool_hba.conf").read_text().endswith(f"{REPORTS}\n")
     pooler_settings.remove_file(pgpool_pooler, "pool_hba")
-    revision = apply.apply_pooler(Pooler.objects.get())
+    revision = deployment.apply_pooler(Pooler.objects.get())
     assert (revision.state, revision.reason) == (RevisionState.APPLIED, "")
     assert REPORTS not in (own_pgpool.config_dir / "pool_hba.conf").read_text()
 
@@ -111,7 +112,7 @@ def test_a_pool_without_any_rule_left_is_asked_to_leave(
     by_hand("pool_hba.conf", 'local "app" "app" scram-sha-256\n', "")
     for place in places[1:]:
         by_hand("pool_hba.conf", f"{place} scram-sha-256\n", "")
-    adopting.adopt(pgpool_pooler)
+    adoption.adopt(pgpool_pooler)
     assert not Pool.objects.exists()
     with pytest.raises(psycopg.OperationalError):
         log_in(own_pgpool)
@@ -142,7 +143,7 @@ def test_what_can_not_be_said_is_named_and_nothing_is_changed(
     assert old in below
     account.write_private(path, above + mark + below.replace(old, new, 1))
     with pytest.raises(CannotAdopt, match=why) as refused:
-        adopting.adopt(pgpool_pooler)
+        adoption.adopt(pgpool_pooler)
     assert "secret-word" not in str(refused.value)
     pgpool_pooler.refresh_from_db()
     assert (pgpool_pooler.settings, pgpool_pooler.settings_state) == ({"client_idle_limit": 300}, PoolState.APPLIED)

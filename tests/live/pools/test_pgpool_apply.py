@@ -6,11 +6,11 @@ import psycopg
 import pytest
 
 from panel.quickstart.servers import PgpoolServer
-from pools import apply
+from pools import deployment
+from pools.deployment import drift, live_files
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
 from pools.poolers import KINDS
 from pools.poolers.pgpool import sql
-from pools.revisions import drift
 from tests.live.standbys import until
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
@@ -52,7 +52,7 @@ def test_a_pool_lets_its_user_in_to_its_database_alone(
         log_in(own_pgpool)
     pool = make_pool()
 
-    revision = apply.apply_pooler(pgpool_pooler)
+    revision = deployment.apply_pooler(pgpool_pooler)
 
     pool.refresh_from_db()
     assert (revision.state, revision.reason) == (RevisionState.APPLIED, "")
@@ -74,7 +74,7 @@ def test_settings_go_live_and_what_is_read_at_the_start_waits_for_a_restart(
     make_pool()
     wish(pgpool_pooler, client_idle_limit=300, log_connections="1", log_line_prefix="%m: ", num_init_children=20)
 
-    revision = apply.apply_pooler(pgpool_pooler)
+    revision = deployment.apply_pooler(pgpool_pooler)
 
     pgpool_pooler.refresh_from_db()
     assert (revision.state, revision.reason) == (RevisionState.APPLIED, "")
@@ -98,7 +98,7 @@ def test_a_setting_is_empty_on_purpose(make_pool: MakePool, pgpool_pooler: Poole
     make_pool()
     wish(pgpool_pooler, reset_query_list="", log_line_prefix="")
 
-    revision = apply.apply_pooler(pgpool_pooler)
+    revision = deployment.apply_pooler(pgpool_pooler)
 
     assert (revision.state, revision.reason) == (RevisionState.APPLIED, "")
     found = live(pgpool_pooler)
@@ -108,10 +108,10 @@ def test_a_setting_is_empty_on_purpose(make_pool: MakePool, pgpool_pooler: Poole
 def test_a_setting_that_is_taken_out_goes_back_to_its_default(make_pool: MakePool, pgpool_pooler: Pooler) -> None:
     make_pool()
     wish(pgpool_pooler, client_idle_limit=300)
-    apply.apply_pooler(pgpool_pooler)
+    deployment.apply_pooler(pgpool_pooler)
     wish(pgpool_pooler)
 
-    revision = apply.apply_pooler(pgpool_pooler)
+    revision = deployment.apply_pooler(pgpool_pooler)
 
     assert (revision.state, revision.reason) == (RevisionState.APPLIED, "")
     until(lambda: said(pgpool_pooler, "client_idle_limit") == {("0",)})
@@ -121,7 +121,7 @@ def test_a_pool_whose_password_is_wrong_is_rolled_back_and_the_settings_of_befor
     make_pool: MakePool, pgpool_pooler: Pooler, own_pgpool: PgpoolServer, cluster: Cluster
 ) -> None:
     make_pool()
-    assert apply.apply_pooler(pgpool_pooler).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pgpool_pooler).state == RevisionState.APPLIED
     before = {path.name: path.read_bytes() for path in own_pgpool.config_dir.iterdir()}
     pool = make_pool(name="postgres", database="postgres")
     Pool.objects.filter(pk=pool.pk).update(user="nobody-there")
@@ -129,7 +129,7 @@ def test_a_pool_whose_password_is_wrong_is_rolled_back_and_the_settings_of_befor
     known.password = "not-this-one"
     known.save(force_insert=True)
 
-    revision = apply.apply_pooler(pgpool_pooler)
+    revision = deployment.apply_pooler(pgpool_pooler)
 
     pool.refresh_from_db()
     assert (revision.state, pool.state) == (RevisionState.ROLLED_BACK, PoolState.ROLLED_BACK)
@@ -143,14 +143,14 @@ def test_a_reload_that_was_half_applied_is_rolled_back(
     make_pool: MakePool, pgpool_pooler: Pooler, own_pgpool: PgpoolServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_pool()
-    apply.apply_pooler(pgpool_pooler)
+    deployment.apply_pooler(pgpool_pooler)
     refused = own_pgpool.log.count("FATAL")  # by children that had not taken the new user yet
     # as a release would whose catalogue is wrong about a range: the throwaway program is not there to tell
-    monkeypatch.setattr("pools.poolers.pgpool.rehearsal.find", lambda *_: None)
-    monkeypatch.setattr("pools.poolers.catalogue.problems", lambda *_: iter(()))
+    monkeypatch.setattr("pools.poolers.pgpool.preflight.find", lambda *_: None)
+    monkeypatch.setattr("pools.poolers.settings_schema.problems", lambda *_: iter(()))
     wish(pgpool_pooler, log_statement="1", client_idle_limit=99_999_999_999, log_client_messages="1")
 
-    revision = apply.apply_pooler(pgpool_pooler)
+    revision = deployment.apply_pooler(pgpool_pooler)
 
     pgpool_pooler.refresh_from_db()
     assert (revision.state, pgpool_pooler.settings_state) == (RevisionState.ROLLED_BACK, PoolState.ROLLED_BACK)
@@ -164,10 +164,10 @@ def test_the_throwaway_program_refuses_what_the_real_one_would_pass_over(
     make_pool: MakePool, pgpool_pooler: Pooler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_pool()
-    monkeypatch.setattr("pools.poolers.catalogue.problems", lambda *_: iter(()))
+    monkeypatch.setattr("pools.poolers.settings_schema.problems", lambda *_: iter(()))
     wish(pgpool_pooler, log_standby_delay="nonsense")
 
-    revision = apply.apply_pooler(pgpool_pooler)
+    revision = deployment.apply_pooler(pgpool_pooler)
 
     first = pgpool_pooler.revisions.order_by("number").first()
     assert first.state == RevisionState.ROLLED_BACK
@@ -180,11 +180,11 @@ def test_what_the_operator_wrote_above_the_mark_is_kept(
 ) -> None:
     before = {path.name: path.read_text() for path in own_pgpool.config_dir.iterdir()}
     make_pool()
-    apply.apply_pooler(pgpool_pooler)
+    deployment.apply_pooler(pgpool_pooler)
 
     after = {path.name: path.read_text() for path in own_pgpool.config_dir.iterdir()}
 
     assert {name: text.split("# ---- Pooldeck")[0] for name, text in after.items()} == before
-    assert KINDS["pgpool"].compare(pgpool_pooler, apply.last_applied(pgpool_pooler).files) == {}
+    assert KINDS["pgpool"].compare(pgpool_pooler, live_files.last_applied(pgpool_pooler).files) == {}
     masked = KINDS["pgpool"].masked(after)
     assert not [text for text in masked.values() if "app-password" in text or own_pgpool.backend.password in text]

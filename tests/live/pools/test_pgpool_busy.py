@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from panel.quickstart.servers import PgpoolServer, PostgresServer
-from pools import apply
+from pools import deployment
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
 from pools.poolers.pgpool import session
 from pools.poolers.pgpool.session import PgpoolSession
@@ -47,12 +47,12 @@ def test_a_full_server_is_found_before_anything_is_written(
 ) -> None:
     before = files_of(own_pgpool)
     with full(postgres):
-        revision = apply.apply_pooler(pgpool_pooler)
+        revision = deployment.apply_pooler(pgpool_pooler)
     assert (revision.state, files_of(own_pgpool)) == (RevisionState.FAILED, before)
     state, reason = state_of(pool)
     assert (state, reason.startswith("cluster live lets nobody in for now: ")) == (PoolState.PENDING, True), reason
-    assert apply.waiting_poolers() == []  # it rests
-    assert apply.apply_pooler(pgpool_pooler).state == RevisionState.APPLIED
+    assert deployment.waiting_poolers() == []  # it rests
+    assert deployment.apply_pooler(pgpool_pooler).state == RevisionState.APPLIED
     assert (state_of(pool), log_in(own_pgpool)) == ((PoolState.APPLIED, ""), "app")
 
 
@@ -105,12 +105,12 @@ def test_what_fills_up_before_the_login_rolls_back_and_keeps_the_pool_waiting(
         once(monkeypatch, "log_in", lambda: taken.enter_context(filling))
         if freed:
             freed_once_told(monkeypatch, taken)
-        apply.apply_pooler(pgpool_pooler)
+        deployment.apply_pooler(pgpool_pooler)
     revision = pgpool_pooler.revisions.get()
     assert (revision.state, state_of(pool)[0]) == (RevisionState.FAILED, PoolState.PENDING)
     assert re.match(TOLD[what], pool.state_reason if freed else revision.reason), (revision.reason, pool.state_reason)
     assert {name: text.partition(b"# ---- Pooldeck")[0] for name, text in files_of(own_pgpool).items()} == before
     with pytest.raises(psycopg.OperationalError):
         log_in(own_pgpool)
-    assert apply.apply_pooler(pgpool_pooler).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pgpool_pooler).state == RevisionState.APPLIED
     assert (state_of(pool), log_in(own_pgpool)) == ((PoolState.APPLIED, ""), "app")

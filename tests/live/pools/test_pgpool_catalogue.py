@@ -6,11 +6,11 @@ from panel.quickstart import account
 from panel.quickstart.servers import PgpoolServer
 from pools.models import Pooler
 from pools.poolers import KINDS
-from pools.poolers.catalogue import Setting, Type
 from pools.poolers.pgpool import pcp, render, sql, verify
-from pools.poolers.pgpool.catalogue import RULES, by_name
-from pools.poolers.pgpool.draft import rendered
-from pools.poolers.pgpool.elsewhere import reason_for
+from pools.poolers.pgpool.config_builder import rendered
+from pools.poolers.pgpool.settings_catalog import RULES, by_name
+from pools.poolers.pgpool.unmanaged_settings import reason_for
+from pools.poolers.settings_schema import Setting, Type
 from tests.live.standbys import until
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from panel.quickstart.servers import PgpoolServer
-from pools import apply, tasks
+from pools import deployment, tasks
 from pools.models import Pooler, RevisionState
 from pools.poolers.pgpool import pcp
 from tests.live.pools.test_pgpool_apply import MakePool, log_in, make_pool, wish
@@ -50,7 +50,7 @@ def test_one_that_serves_a_client_is_told_again_once_it_is_free(
 ) -> None:
     with clients(own_pgpool) as held:
         make_pool()
-        revision = apply.apply_pooler(pgpool_pooler)
+        revision = deployment.apply_pooler(pgpool_pooler)
         assert (revision.state, pgpool_pooler.behind) == (RevisionState.APPLIED, CLIENTS)
         assert f"by {CLIENTS} of 32 children" in next(
             one["detail"] for one in revision.steps if one["step"] == "passwords not read yet"
@@ -70,7 +70,7 @@ def test_what_it_is_for(make_pool: MakePool, pgpool_pooler: Pooler, own_pgpool: 
     """Not told again they refuse logins: the day that this fails, nothing of it is needed."""
     with clients(own_pgpool):
         make_pool()
-        apply.apply_pooler(pgpool_pooler)
+        deployment.apply_pooler(pgpool_pooler)
     until(lambda: all_wait(pgpool_pooler))
     assert refused(own_pgpool) > 0
 
@@ -87,7 +87,7 @@ def test_clients_that_come_at_every_reload_leave_no_child_behind_for_long(
     with monkeypatch.context() as patched:
         patched.setattr(pcp, "reload_config", beside_clients)
         make_pool()
-        assert apply.apply_pooler(pgpool_pooler).state == RevisionState.APPLIED
+        assert deployment.apply_pooler(pgpool_pooler).state == RevisionState.APPLIED
     until(lambda: all_wait(pgpool_pooler))
     tasks.catch_up()
     pgpool_pooler.refresh_from_db()
@@ -98,10 +98,10 @@ def test_settings_alone_leave_no_child_behind(
     make_pool: MakePool, pgpool_pooler: Pooler, own_pgpool: PgpoolServer
 ) -> None:
     make_pool()
-    apply.apply_pooler(pgpool_pooler)
+    deployment.apply_pooler(pgpool_pooler)
     wish(pgpool_pooler, client_idle_limit=300)
     with clients(own_pgpool):
-        revision = apply.apply_pooler(pgpool_pooler)
+        revision = deployment.apply_pooler(pgpool_pooler)
     assert (revision.state, pgpool_pooler.behind) == (RevisionState.APPLIED, 0)
 
 
@@ -117,7 +117,7 @@ def test_nothing_is_told_while_an_apply_is_under_way(
     make_pool: MakePool, pgpool_pooler: Pooler, own_pgpool: PgpoolServer
 ) -> None:
     make_pool()
-    apply.apply_pooler(pgpool_pooler)
+    deployment.apply_pooler(pgpool_pooler)
     pgpool_pooler.leave_behind(["1 of 2026-01-01 00:00:00"])
     assert pgpool_pooler.take_apply_lock("another")
     tasks.catch_up()

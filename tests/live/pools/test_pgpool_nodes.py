@@ -7,9 +7,10 @@ import pytest
 from django.test import Client
 
 from panel.quickstart.servers import PgpoolServer, PostgresServer, free_port
-from pools import apply, pooler_nodes
+from pools import deployment
 from pools.errors import PoolerUnreachable
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
+from pools.poolers.pgpool import node_admin
 from tests import callers
 from tests.live.standbys import StandbyServer, until
 
@@ -31,7 +32,7 @@ def balanced(cluster: Cluster, standby: StandbyServer, pgpool_pooler: Pooler, ow
     asked = {"backend_weight0": 0, "backend_weight1": 3, "sr_check_period": 1}
     Pooler.objects.filter(pk=pgpool_pooler.pk).update(settings=asked, settings_state=PoolState.PENDING)
     pgpool_pooler.refresh_from_db()
-    revision = apply.apply_pooler(pgpool_pooler)
+    revision = deployment.apply_pooler(pgpool_pooler)
     assert (revision.state, revision.reason) == (RevisionState.APPLIED, "")
     pgpool_pooler.refresh_from_db()
     waiting = {one["name"]: one["wanted"] for one in pgpool_pooler.needs_restart}
@@ -44,7 +45,7 @@ def balanced(cluster: Cluster, standby: StandbyServer, pgpool_pooler: Pooler, ow
 def roles(pooler: Pooler) -> list[tuple[int, str, bool]]:
     """Number, role and whether it is up; nothing while the children start anew after a change."""
     try:
-        return [(node.number, node.role, node.is_up) for node in pooler_nodes.of_pooler(pooler)]
+        return [(node.number, node.role, node.is_up) for node in node_admin.of_pooler(pooler)]
     except PoolerUnreachable:
         return []
 
@@ -89,7 +90,7 @@ def test_clients_are_let_in_again_after_all_nodes_were_detached(
 ) -> None:
     values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": 32}
     Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **values)
-    apply.apply_pooler(pgpool_pooler)
+    deployment.apply_pooler(pgpool_pooler)
     page = f"/poolers/{pgpool_pooler.pk}/nodes/"
     admin_client.post(f"{page}0/detach/")
     until(lambda: "It lets nobody in to ask" in admin_client.get(page).content.decode())
@@ -118,11 +119,11 @@ def test_a_standby_that_comes_later_is_attached_by_the_apply(
 ) -> None:
     values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": 32}
     pool = Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **values)
-    apply.apply_pooler(pgpool_pooler)
+    deployment.apply_pooler(pgpool_pooler)
     cluster.nodes.create(host=standby.host, port=standby.port)
     Pool.objects.filter(pk=pool.pk).update(state=PoolState.PENDING)
 
-    revision = apply.apply_pooler(pgpool_pooler)
+    revision = deployment.apply_pooler(pgpool_pooler)
 
     assert (revision.state, revision.reason) == (RevisionState.APPLIED, "")
     assert "attached" in {step["step"] for step in revision.steps}
@@ -134,13 +135,13 @@ def test_a_standby_that_is_registered_reaches_the_pgpool(
 ) -> None:
     values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": 32}
     pool = Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **values)
-    apply.apply_pooler(pgpool_pooler)
+    deployment.apply_pooler(pgpool_pooler)
     node = {"host": standby.host, "port": standby.port, "admin_password": postgres.password}
     added = callers.bearer().post(f"/api/v1/clusters/{cluster.pk}/nodes/", node)
     assert added.status_code == 201, added.data
     pool.refresh_from_db()
     assert (pool.state, "the standbys are now" in pool.state_reason) == (PoolState.PENDING, True)
-    assert apply.apply_pooler(pgpool_pooler).number == 2
+    assert deployment.apply_pooler(pgpool_pooler).number == 2
     until(lambda: [up for _, _, up in roles(pgpool_pooler)] == [True, True])
 
 
@@ -154,5 +155,5 @@ def test_an_apply_with_nothing_to_do_says_so(cluster: Cluster, pgpool_pooler: Po
     values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": 32}
     Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **values)
     assert caller.post(address).data["detail"] == ""
-    apply.apply_pooler(pgpool_pooler)
+    deployment.apply_pooler(pgpool_pooler)
     assert caller.post(address).data["detail"] == "nothing to apply: all that is asked for is live, by revision 1"

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from panel.quickstart.servers import PgpoolServer
-from pools import apply
+from pools import deployment
 from pools.models import Cluster, Pool, Pooler, PoolerFile, PoolState, RevisionState
 from tests.certificates import self_signed
 
@@ -26,7 +26,7 @@ def test_clients_may_insist_on_the_certificate_that_was_given(
     Pooler.objects.filter(pk=pgpool_pooler.pk).update(settings={"ssl": "1"}, settings_state=PoolState.PENDING)
     pgpool_pooler.refresh_from_db()
 
-    revision = apply.apply_pooler(pgpool_pooler)
+    revision = deployment.apply_pooler(pgpool_pooler)
 
     assert (revision.state, revision.reason) == (RevisionState.APPLIED, "")
     pgpool_pooler.refresh_from_db()

@@ -14,11 +14,11 @@ from panel.quickstart import account
 from panel.quickstart.servers import PgpoolServer, PostgresServer
 from pools.models import Pooler
 from pools.poolers import KINDS
-from pools.poolers.catalogue import Setting, Type, fault_of
-from pools.poolers.pgpool import access, children, pcp, render, sql, verify
-from pools.poolers.pgpool.access import Access
-from pools.poolers.pgpool.catalogue import by_name
-from pools.poolers.pgpool.draft import rendered
+from pools.poolers.pgpool import child_processes, hba_access, pcp, render, sql, verify
+from pools.poolers.pgpool.config_builder import rendered
+from pools.poolers.pgpool.hba_access import Access
+from pools.poolers.pgpool.settings_catalog import by_name
+from pools.poolers.settings_schema import Setting, Type, fault_of
 from tests.live.standbys import until
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
@@ -134,7 +134,7 @@ def test_accepted_names_and_passwords_let_in(
     @settings(QUICKLY, max_examples=max(10, EXAMPLES // 2))
     @given(database=names, role=names, password=secrets)
     def holds(database: str, role: str, password: str) -> None:
-        if access.name_problem(database) or access.name_problem(role) or access.password_problem(password):
+        if hba_access.name_problem(database) or hba_access.name_problem(role) or hba_access.password_problem(password):
             return
         with role_and_database(postgres, role, password, database):
             admit(own_pgpool, pgpool_pooler, Access(pgpool_pooler.pk, database, role), password)
@@ -175,7 +175,7 @@ def admit(server: PgpoolServer, pooler: Pooler, one: Access, password: str) -> N
         path = server.config_dir / name
         account.write_private(path, render.file("", text))
     everybody = pcp.children(pooler)
-    until(lambda: not children.reload(pooler, everybody))
+    until(lambda: not child_processes.reload(pooler, everybody))
 
 
 def logs_in(pooler: Pooler, database: str, role: str, password: str) -> bool:
@@ -190,9 +190,9 @@ def logs_in(pooler: Pooler, database: str, role: str, password: str) -> bool:
 def test_a_password_longer_than_its_word_is_refused_because_it_is_cut(
     known: dict[str, Setting], own_pgpool: PgpoolServer, pgpool_pooler: Pooler, postgres: PostgresServer
 ) -> None:
-    longest, longer = "p" * access.LONGEST_PASSWORD, "p" * (access.LONGEST_PASSWORD + 1)
-    assert not access.password_problem(longest)
-    assert access.password_problem(longer)
+    longest, longer = "p" * hba_access.LONGEST_PASSWORD, "p" * (hba_access.LONGEST_PASSWORD + 1)
+    assert not hba_access.password_problem(longest)
+    assert hba_access.password_problem(longer)
     for password, lets_in in ((longest, True), (longer, False)):
         with role_and_database(postgres, "tall", password, "tall"):
             admit(own_pgpool, pgpool_pooler, Access(pgpool_pooler.pk, "tall", "tall"), password)

@@ -8,11 +8,11 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from panel.quickstart.servers import PgBouncerServer, PgpoolServer, PostgresServer, binary, free_port
-from pools import apply
+from pools import deployment
 from pools.models import Pooler, Revision
-from pools.poolers import running
-from pools.poolers.pgbouncer import rehearsal
-from pools.poolers.pgpool import rehearsal as pgpool_rehearsal
+from pools.poolers import local_process
+from pools.poolers.pgbouncer import preflight
+from pools.poolers.pgpool import preflight as pgpool_rehearsal
 from tests.live.conftest import APP_PASSWORD, APP_ROLE
 from tests.live.pools.conftest import MakePool
 
@@ -57,10 +57,10 @@ def rehearsed(revision: Revision) -> str:
 def test_a_pgbouncer_off_the_path_is_rehearsed_on(
     off_the_path: Path, make_pool: MakePool, pooler: Pooler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rehearsal, "SEARCH_PATH", "/nowhere")
+    monkeypatch.setattr(preflight, "SEARCH_PATH", "/nowhere")
     make_pool()
     program = off_the_path / "pgbouncer"
-    assert rehearsed(apply.apply_pooler(pooler)) == f"a throwaway pooler started on the files ({program})"
+    assert rehearsed(deployment.apply_pooler(pooler)) == f"a throwaway pooler started on the files ({program})"
 
 
 def test_a_pgpool_off_the_path_is_rehearsed_on(
@@ -68,21 +68,21 @@ def test_a_pgpool_off_the_path_is_rehearsed_on(
 ) -> None:
     monkeypatch.setattr(pgpool_rehearsal, "SEARCH_PATH", "/nowhere")
     make_pool(pooler=pgpool_pooler, mode="session")
-    found = rehearsed(apply.apply_pooler(pgpool_pooler))
+    found = rehearsed(deployment.apply_pooler(pgpool_pooler))
     assert found == f"a throwaway Pgpool-II started on the files ({off_the_path / 'pgpool'})"
 
 
 def test_a_program_that_may_not_be_read_is_said_so(
     make_pool: MakePool, pooler: Pooler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rehearsal, "SEARCH_PATH", "/nowhere")
-    monkeypatch.setattr(running, "_sockets_of", lambda folder: set())  # as another account sees it
+    monkeypatch.setattr(preflight, "SEARCH_PATH", "/nowhere")
+    monkeypatch.setattr(local_process, "_sockets_of", lambda folder: set())  # as another account sees it
     make_pool()
-    revision = apply.apply_pooler(pooler)
+    revision = deployment.apply_pooler(pooler)
     said = "it runs on this host, but this account can't read or start the program of its process"
     assert rehearsed(revision) == f"no {pooler.server_version} here to try on: {said}"
 
 
 def test_one_that_is_on_no_process_of_this_host_is_not_called_here(pooler: Pooler) -> None:
     away = Pooler(host="192.0.2.1", port=pooler.port, config_dir=pooler.config_dir)
-    assert list(running.programs(away, "pgbouncer")) == []
+    assert list(local_process.programs(away, "pgbouncer")) == []

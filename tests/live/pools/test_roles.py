@@ -11,12 +11,12 @@ import pytest
 from psycopg import sql
 
 from panel.quickstart.servers import PostgresServer, free_port
-from pools import pool_changes
 from pools.errors import IllegalTransition, InvalidValues, NotThere
-from pools.holdings import databases, roles
-from pools.holdings.obstacles import InTheWay
-from pools.holdings.roles import InvalidRole
+from pools.inventory import pools
 from pools.models import Cluster, Pool, Pooler, PoolState
+from pools.provisioning import databases, roles
+from pools.provisioning.blockers import InTheWay
+from pools.provisioning.roles import InvalidRole
 from tests.live.conftest import FAST
 from tests.live.pools.test_databases import ODD_NAMES
 from tests.postgresqls import bindirs
@@ -301,7 +301,7 @@ def test_a_role_of_pools_stays_and_keeps_its_login(
 ) -> None:
     roles.create(cluster, {"name": "till", "database": "app"})
     values = {"name": "till", "pooler": pooler, "cluster": cluster, "database": "app", "user": "till", "size": 3}
-    pool = pool_changes.create(values)  # the panel knows the password: it is not asked for
+    pool = pools.create(values)  # the panel knows the password: it is not asked for
     with pytest.raises(InTheWay, match="pool till on pooler live-pgbouncer logs in with it"):
         roles.drop(cluster, "till")
     with pytest.raises(InvalidRole, match="must be able to log in"):

@@ -15,8 +15,10 @@ from psycopg import sql
 from sqlalchemy import create_engine, text
 
 from panel.quickstart.servers import PostgresServer
-from pools import apply, connection_strings, endpoints, pool_changes
-from pools.endpoints import Endpoint
+from pools import connection_strings, deployment
+from pools.clusters import endpoints
+from pools.clusters.endpoints import Endpoint
+from pools.inventory import pools
 from pools.models import Cluster, Pool, Pooler, PoolState
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db]
@@ -65,9 +67,9 @@ def test_every_format_logs_in_with_odd_names_and_passwords(odd: Endpoint, tmp_pa
 
 def test_the_uri_of_a_pool_works_as_it_stands(cluster: Cluster, pooler: Pooler, tmp_path: Path) -> None:
     made = {"pooler": pooler, "cluster": cluster, "database": "app", "size": 2}
-    fixed = pool_changes.create(made | {"name": "fixed.1-a", "user": "app"})
-    inbound = pool_changes.create(made | {"name": "inbound"})
-    apply.apply_pooler(pooler)
+    fixed = pools.create(made | {"name": "fixed.1-a", "user": "app"})
+    inbound = pools.create(made | {"name": "inbound"})
+    deployment.apply_pooler(pooler)
     for pool, role in ((fixed, ""), (inbound, "app")):
         assert Pool.objects.get(pk=pool.pk).state == PoolState.APPLIED
         uri = connection_strings.render(endpoints.of_pool(pool, role), "uri", reveal=True)
@@ -76,8 +78,8 @@ def test_the_uri_of_a_pool_works_as_it_stands(cluster: Cluster, pooler: Pooler, 
 
 def test_the_pgbench_command_of_a_pool_runs(cluster: Cluster, pooler: Pooler, tmp_path: Path) -> None:
     values = {"pooler": pooler, "cluster": cluster, "database": "app", "user": "app", "size": 2, "name": "bench"}
-    pool = pool_changes.create(values)
-    apply.apply_pooler(pooler)
+    pool = pools.create(values)
+    deployment.apply_pooler(pooler)
     command = connection_strings.render(endpoints.of_pool(pool), "pgbench", reveal=True)
     initialise = command.replace("-n -S -c 10 -T 30 -P 1", "-i -q")
     assert "scale" not in answer(initialise, tmp_path)

@@ -7,10 +7,11 @@ import pytest
 from django.test import Client
 
 from benchmarks.models import Run, Status
-from benchmarks.submission import waiting
+from benchmarks.runs.submission import queue_status
 from panel.installation import copies, pausing
 from panel.installation.models import Installation
-from pools import apply_requests, console_verbs, tasks
+from pools import task_queue, tasks
+from pools.console import commands
 from pools.errors import IllegalTransition
 from pools.models import PoolState
 from tests import callers
@@ -141,9 +142,9 @@ def test_what_acts_at_once_is_refused_while_paused() -> None:
     paused()
     pool = records.a_pool()
     with pytest.raises(IllegalTransition, match="/installation/"):
-        console_verbs.pause(pool)
+        commands.pause(pool)
     with pytest.raises(IllegalTransition, match="/installation/"):
-        apply_requests.ask_to_overwrite(pool.pooler_id)
+        task_queue.ask_to_overwrite(pool.pooler_id)
     answer = callers.bearer("apply").post(f"/api/v1/poolers/{pool.pooler_id}/apply/")
     assert (answer.status_code, answer.json()["detail"]) == (202, pausing.PAUSED)
 
@@ -164,7 +165,7 @@ def test_pages_of_a_paused_panel_say_so_and_show_no_green_tick() -> None:
 def test_a_queued_run_says_what_it_waits_for() -> None:
     paused()
     run = benchmark_records.a_run(status=Status.QUEUED)
-    assert waiting.waits_for(run).sentences == [pausing.PAUSED]
+    assert queue_status.waits_for(run).sentences == [pausing.PAUSED]
     assert Run.objects.get(pk=run.pk).status == Status.QUEUED
 
 

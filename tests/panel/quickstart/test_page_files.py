@@ -9,7 +9,7 @@ import pytest
 from panel.quickstart import page_files
 from panel.quickstart.home import Home
 from panel.quickstart.programs import ProgramFailed
-from panel.quickstart.steps import Steps
+from panel.quickstart.progress import Steps
 
 SAID = "collecting the files of the pages"
 
@@ -35,7 +35,7 @@ def test_they_are_collected_once_and_again_when_they_are_gone(home: Home, capfd:
 def test_a_changed_source_changes_the_stamp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for folder in ("static/css", "panel"):
         (tmp_path / folder).mkdir(parents=True)
-    for name in ("panel/static_files.py", "static/package-lock.json", "static/css/own.css"):
+    for name in ("panel/staticfiles.py", "static/package-lock.json", "static/css/own.css"):
         (tmp_path / name).write_text("one")
     monkeypatch.setattr(page_files, "BASE_DIR", tmp_path)
     before = page_files.stamp()

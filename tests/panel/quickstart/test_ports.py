@@ -9,7 +9,7 @@ import pytest
 from panel.quickstart import ports
 from panel.quickstart.panel_programs import Web, take_port, tell_address
 from panel.quickstart.programs import ProgramFailed
-from panel.quickstart.steps import Steps
+from panel.quickstart.progress import Steps
 
 
 @pytest.fixture

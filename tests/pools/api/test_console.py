@@ -6,7 +6,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from pools.models import Pool
-from pools.poolers.pgbouncer.kind import PgBouncer
+from pools.poolers.pgbouncer.driver import PgBouncer
 from tests.callers import anonymous, bearer
 from tests.pools.consoles import FakeControls
 

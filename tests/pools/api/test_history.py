@@ -9,12 +9,11 @@ from django.test import AsyncClient
 from django.utils import timezone
 
 from panel.accounts.models import ApiToken
-from pools import watching
 from pools.models import Pooler, PoolerKind, PoolMinute
-from pools.monitoring import feed
+from pools.monitoring import live_feed, sampler
 from pools.monitoring.rates import FIGURES
 from pools.poolers import KINDS
-from pools.poolers.kind import ConsoleSample, Counters, PoolFigures
+from pools.poolers.base import ConsoleSample, Counters, PoolFigures
 from tests.callers import anonymous, bearer, person, queries_of
 from tests.pools.monitoring.records import a_minute, an_event
 
@@ -95,8 +94,8 @@ def console(monkeypatch):
         return ConsoleSample({"app": PoolFigures(cl_active=2)}, {"app": Counters(queries=100 * len(asked))})
 
     monkeypatch.setattr(KINDS[PoolerKind.PGBOUNCER], "sample", sample, raising=False)
-    monkeypatch.setattr(feed, "EVERY_S", 0.2)
-    monkeypatch.setattr(watching, "FRESH_S", 0.1)
+    monkeypatch.setattr(live_feed, "EVERY_S", 0.2)
+    monkeypatch.setattr(sampler, "FRESH_S", 0.1)
     return asked
 
 
@@ -126,7 +125,7 @@ def test_a_pool_is_followed_with_its_rates(pool, console):
     first, second = follow(f"/api/v1/pools/{pool.pk}/live/", 2)[0]
     assert (first["cl_active"], first["error"], first["queries_per_s"]) == (2, "", None)
     assert second["queries_per_s"] == pytest.approx(100 / (second["t"] - first["t"]), rel=0.01)
-    assert feed._feeds == {}, "nobody looks once nobody follows"
+    assert live_feed._feeds == {}, "nobody looks once nobody follows"
 
 
 @pytest.mark.django_db(transaction=True)

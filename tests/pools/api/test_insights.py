@@ -4,9 +4,9 @@ import uuid
 
 import pytest
 
-from pools.servers import insights
-from pools.servers.insights import IdleMemory
-from pools.servers.processes import Why
+from pools.clusters import activity
+from pools.clusters.activity import IdleMemory
+from pools.clusters.process_memory import Why
 from tests.callers import anonymous, bearer
 from tests.pools.api.conftest import make_cluster
 from tests.pools.views.test_insights import a_look
@@ -19,7 +19,7 @@ def url_of(cluster):
 
 
 def test_a_look_reads_as_json(admin, cluster, monkeypatch):
-    monkeypatch.setattr(insights, "of_place", lambda place: a_look(cluster, idle=IdleMemory(2, None, Why.ELSEWHERE)))
+    monkeypatch.setattr(activity, "of_place", lambda place: a_look(cluster, idle=IdleMemory(2, None, Why.ELSEWHERE)))
     read = admin.get(url_of(cluster)).json()
     assert (read["server"], read["connections"], read["sees_all"]) == ({"host": "127.0.0.1", "port": 1}, 3, True)
     assert read["by_database"] == [

@@ -2,8 +2,8 @@
 
 import pytest
 
+from pools.deployment import snapshots
 from pools.models import Pooler, PoolState, Revision, RevisionState
-from pools.revisions import wishes
 from tests.callers import anonymous, bearer
 from tests.pools.conftest import Asked
 from tests.pools.records import a_pool, a_pooler
@@ -19,7 +19,7 @@ def pooler() -> Pooler:
     for size in (3, 7):
         pool.edit(None, size=size)
         text = f"[databases]\norders = password='word{size}' pool_size={size}\n"
-        made = Revision.objects.draft(pooler, {"pooldeck.ini": text}, wishes=wishes.snapshot(pooler))
+        made = Revision.objects.draft(pooler, {"pooldeck.ini": text}, wishes=snapshots.snapshot(pooler))
         made.finish(RevisionState.APPLIED)
     Revision.objects.draft(pooler, {}).finish(RevisionState.ROLLED_BACK, "no")
     return pooler

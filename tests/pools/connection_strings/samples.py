@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from pools.endpoints import Endpoint
+from pools.clusters.endpoints import Endpoint
 
 PLAIN = Endpoint("db.example", 5432, "shop", "app", "s3cret")
 ODD = Endpoint("::1", 6432, "my db", 'o"neil', "p@ss w/o:rd'\"%", "verify-full", "/ca dir/ca.pem")

@@ -17,9 +17,9 @@ from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.engine import make_url
 
-from panel.env import BASE_DIR
+from panel.lib.env import BASE_DIR
+from pools.clusters.endpoints import Endpoint
 from pools.connection_strings import render
-from pools.endpoints import Endpoint
 from tests.pools.connection_strings.samples import ODD, PLAIN, SOCKET, endpoints, expected
 
 NODE = Path(playwright.__file__).parent / "driver" / "node"  # comes with Playwright: no other need be installed

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from psycopg.conninfo import conninfo_to_dict
 
 from pools import connection_strings
+from pools.clusters.endpoints import Endpoint
 from pools.connection_strings import FORMATS, UnknownFormat, render
-from pools.endpoints import Endpoint
 from tests.pools.connection_strings.samples import ODD, PLAIN, SOCKET, endpoints, expected
 
 

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from psycopg import pq
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from pools.clusters.endpoints import Endpoint
 from pools.connection_strings import render
 from pools.connection_strings.service import section
-from pools.endpoints import Endpoint
 from tests.pools.connection_strings.samples import ODD, PLAIN, SOCKET, endpoints, expected
 from tests.pools.connection_strings.test_drivers import NODE
 

@@ -6,7 +6,7 @@ import pytest
 
 from pools.models import PoolerKind
 from pools.poolers import KINDS
-from pools.poolers.kind import Kind
+from pools.poolers.base import Kind
 
 WHAT_A_KIND_KNOWS = [name for name in vars(Kind) if not name.startswith("_")]
 

@@ -5,7 +5,8 @@ import re
 import pytest
 from django.test import Client
 
-from pools import connection_box, connection_strings
+from pools import connection_strings
+from pools.connection_strings import box
 from tests.callers import bearer, person
 from tests.pools.records import a_cluster, a_pool, a_pooler, know_password
 
@@ -26,7 +27,7 @@ def checked(page):
 
 def test_every_framework_stands_on_the_page_of_a_pool_without_the_password(staff, pool):
     page = staff.get(f"/pools/{pool.pk}/").content.decode()
-    for as_ in (one for group in connection_box.GROUPS.values() for one in group):
+    for as_ in (one for group in box.GROUPS.values() for one in group):
         assert f'data-connection-text="pooled-{as_}"' in page
         assert f'data-connection-text="direct-{as_}"' in page
     assert "jdbc:postgresql://127.0.0.1:6000/web?user=app<" in page
@@ -36,10 +37,10 @@ def test_every_framework_stands_on_the_page_of_a_pool_without_the_password(staff
 
 
 def test_every_format_of_the_box_has_a_name_and_a_text():
-    grouped = {one for group in connection_box.GROUPS.values() for one in group}
-    alone = {*connection_box.TABS, *connection_box.FOR_CLUSTER} - set(connection_box.GROUPS)
-    assert {*grouped, *alone, *connection_box.GROUPS} == set(connection_box.LABELS)
-    assert grouped | (alone - {connection_box.PARAMETERS}) == set(connection_strings.FORMATS)
+    grouped = {one for group in box.GROUPS.values() for one in group}
+    alone = {*box.TABS, *box.FOR_CLUSTER} - set(box.GROUPS)
+    assert {*grouped, *alone, *box.GROUPS} == set(box.LABELS)
+    assert grouped | (alone - {box.PARAMETERS}) == set(connection_strings.FORMATS)
 
 
 def test_the_chosen_framework_stays_chosen_when_the_password_is_shown(staff, pool):

@@ -3,9 +3,9 @@
 import pytest
 from django.urls import reverse
 
-from pools import showing
+from pools.console import show_cache
+from pools.console.show_cache import Shown
 from pools.models import PoolerKind
-from pools.showing import Shown
 from tests.callers import queries_of
 from tests.pools.records import a_pool, a_pooler
 
@@ -24,7 +24,7 @@ def console(monkeypatch):
         asked.append(word)
         return Shown(answers[word]) if word in answers else Shown(error="pooler edge can't be reached: refused")
 
-    monkeypatch.setattr(showing, "rows", rows)
+    monkeypatch.setattr(show_cache, "rows", rows)
     answers["asked"] = asked
     return answers
 

@@ -6,12 +6,12 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from pools.clusters import activity
+from pools.clusters.activity import Bar, IdleMemory, Insights, Part, StateTotal
+from pools.clusters.memory_budget import GB, MB, MemoryBudget, Settings
+from pools.clusters.process_memory import Measured, Why
+from pools.clusters.topology import Place
 from pools.models import Cluster
-from pools.servers import insights
-from pools.servers.insights import Bar, IdleMemory, Insights, Part, StateTotal
-from pools.servers.memory import GB, MB, MemoryBudget, Settings
-from pools.servers.places import Place
-from pools.servers.processes import Measured, Why
 from tests.pools.records import a_cluster, a_node, checked
 
 pytestmark = pytest.mark.django_db
@@ -50,7 +50,7 @@ def page(staff: Client, cluster: Cluster, monkeypatch: pytest.MonkeyPatch):
     """The page of a look with these fields, its words one space apart."""
 
     def of(**fields: object) -> str:
-        monkeypatch.setattr(insights, "of_place", lambda place: a_look(cluster, **fields))
+        monkeypatch.setattr(activity, "of_place", lambda place: a_look(cluster, **fields))
         return " ".join(staff.get(url_of(cluster)).content.decode().split())
 
     return of

@@ -6,10 +6,10 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from pools import showing
+from pools.console import show_cache
 from pools.models import Mode, Pool, PoolerKind, PoolerState
-from pools.poolers.controls import Condition
-from pools.poolers.pgbouncer.kind import PgBouncer
+from pools.poolers.admin_commands import Condition
+from pools.poolers.pgbouncer.driver import PgBouncer
 from tests.pools.consoles import FakeControls
 from tests.pools.records import a_pool, a_pooler
 
@@ -20,7 +20,7 @@ VERBS = ("pause", "resume", "reconnect", "disable", "enable", "kill")
 def console(monkeypatch):
     fake = FakeControls()
     monkeypatch.setattr(PgBouncer, "controls", lambda self, pooler: fake.opened())
-    monkeypatch.setattr(showing, "condition", lambda pool: fake.condition(pool.name))
+    monkeypatch.setattr(show_cache, "condition", lambda pool: fake.condition(pool.name))
     return fake
 
 
@@ -131,7 +131,7 @@ def test_readers_see_the_state_without_buttons(reader, console, orders):
 
 
 def test_a_console_that_says_nothing_is_no_green_light(staff, monkeypatch, orders):
-    monkeypatch.setattr(showing, "condition", lambda pool: None)
+    monkeypatch.setattr(show_cache, "condition", lambda pool: None)
     assert "The console says nothing of this pool now." in card_of(staff, orders)
 
 
@@ -145,8 +145,8 @@ def test_a_pool_of_a_kind_without_verbs_has_no_card(staff):
 
 def test_the_condition_is_read_from_the_look_that_all_share(monkeypatch, orders):
     rows = {"databases": [{"name": "orders", "paused": 1, "disabled": 0}]}
-    monkeypatch.setattr(showing.watching, "look", lambda pooler: showing.watching.Look(rows=rows))
-    assert showing.condition(orders) == Condition(paused=True, disabled=False)
+    monkeypatch.setattr(show_cache.watching, "look", lambda pooler: show_cache.watching.Look(rows=rows))
+    assert show_cache.condition(orders) == Condition(paused=True, disabled=False)
 
 
 def test_the_list_marks_pools_that_are_held(staff, orders):

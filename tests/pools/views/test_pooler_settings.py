@@ -5,7 +5,7 @@ import re
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from pools import pooler_settings
+from pools.inventory import pooler_settings
 from pools.models import PoolerState, PoolState
 from pools.poolers.pgbouncer import console
 from tests.callers import queries_of
@@ -126,7 +126,7 @@ def test_live_values_stand_beside_the_fields(staff, pooler, monkeypatch):
 
 def test_values_stand_there_as_people_write_them(staff, pooler, monkeypatch):
     live = {"so_reuseport": "0", "tcp_keepalive": "1", "unix_socket_mode": "511", "max_client_conn": "1"}
-    monkeypatch.setattr("pools.pooler_settings.live_config", lambda pooler: live)
+    monkeypatch.setattr("pools.inventory.pooler_settings.live_config", lambda pooler: live)
     page = staff.get(f"/poolers/{pooler.pk}/settings/").content.decode()
 
     def told(name: str) -> list[str]:

@@ -8,7 +8,8 @@ from django.contrib.auth import get_user
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from pools import poolers_admin, tasks
+from pools import tasks
+from pools.inventory import poolers
 from pools.models import Pooler, PoolerState, PoolState, Revision, RevisionState
 from tests.callers import queries_of
 from tests.pools.records import a_cluster, a_pool, a_pooler
@@ -113,7 +114,7 @@ def test_the_page_of_a_pooler_costs_the_same_with_one_and_three_pools(staff):
 
 def test_a_check_has_the_files_looked_at_where_they_are(staff, monkeypatch):
     asked: list[str] = []
-    monkeypatch.setattr(poolers_admin, "check", lambda pooler: "")
+    monkeypatch.setattr(poolers, "check", lambda pooler: "")
     monkeypatch.setattr(tasks.look_at_pooler, "delay", asked.append)
     theirs, ours = a_pooler(generator="rack-2"), a_pooler()
     for pooler in (theirs, ours):

@@ -5,7 +5,7 @@ import re
 import pytest
 from django.utils import timezone
 
-from pools.forms import PoolForm
+from pools.forms.records import PoolForm
 from pools.models import Cluster, Pool, PoolerState, PoolState, Revision
 from tests.callers import queries_of
 from tests.pools.records import a_cluster, a_pool, a_pooler, checked, know_password

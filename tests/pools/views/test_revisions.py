@@ -4,8 +4,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from pools.deployment import snapshots
 from pools.models import Pooler, PoolState, Revision, RevisionState
-from pools.revisions import wishes
 from tests.callers import anonymous, queries_of
 from tests.pools.conftest import Asked
 from tests.pools.records import a_pool, a_pooler
@@ -15,7 +15,7 @@ NEW = {"pooldeck.ini": "[databases]\norders = host='a' password='new-word' pool_
 
 
 def revise(pooler: Pooler, files: dict[str, str], state: str = RevisionState.APPLIED, **told: object) -> Revision:
-    revision = Revision.objects.draft(pooler, files, wishes=wishes.snapshot(pooler), **told)
+    revision = Revision.objects.draft(pooler, files, wishes=snapshots.snapshot(pooler), **told)
     revision.finish(state, "" if state == RevisionState.APPLIED else "it was refused")
     return revision
 

@@ -8,11 +8,11 @@ import pytest
 from pytest_django import Settings
 
 from benchmarks.engines import jmeter
-from benchmarks.engines.contract import Command
+from benchmarks.engines.base import Command
+from benchmarks.engines.binaries import ProgramMissing
 from benchmarks.engines.jmeter import binary, build_command, find, preview, validate
-from benchmarks.engines.programs import ProgramMissing
 from benchmarks.errors import InvalidOptions, Refused
-from pools.endpoints import Endpoint
+from pools.clusters.endpoints import Endpoint
 
 PLANS = Path(__file__).parent / "plans"
 ENDPOINT = Endpoint("::1", 5432, "my shop", "app", "pa ss=ü\\", "verify-full", "/run/root.crt")
@@ -126,7 +126,7 @@ def built(**options: Any) -> Command:
 
 def test_the_password_stands_in_a_file_of_the_private_home_alone() -> None:
     command = built()
-    assert command.argv[1:5] == ["-m", "benchmarks.loads.jmeter", "--log=requests.log", "--"]
+    assert command.argv[1:5] == ["-m", "benchmarks.engines.jmeter.results_follower", "--log=requests.log", "--"]
     java = command.argv[5:]
     assert java[:2] == [str(Path("/usr/bin/java").resolve()), "-Xmx512m"]
     assert (command.confined, command.confined_at) == (True, 5)
@@ -135,7 +135,7 @@ def test_the_password_stands_in_a_file_of_the_private_home_alone() -> None:
     )
     assert not any("pa ss" in word for word in [*command.argv, *command.env.values()])
     assert command.files["plan.jmx"] == (PLANS / "jdbc.jmx").read_text()
-    assert built(percentiles=False).argv[1:4] == ["-m", "benchmarks.loads.jmeter", "--"]
+    assert built(percentiles=False).argv[1:4] == ["-m", "benchmarks.engines.jmeter.results_follower", "--"]
 
 
 def test_sums_of_transaction_controllers_are_left_out_beside_their_requests(plans: Path) -> None:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.analysis.validity import judge
 from benchmarks.engines.jmeter import read_output
-from benchmarks.judging.validity import judge
 from benchmarks.models import Validity
 
 

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from psycopg.conninfo import conninfo_to_dict
 
-from benchmarks.engines.pgbench.catalogue import LOAD, PREPARE
 from benchmarks.engines.pgbench.command import build_command, preview
+from benchmarks.engines.pgbench.option_catalog import LOAD, PREPARE
 from benchmarks.engines.pgbench.options import validate
 from benchmarks.errors import InvalidOptions
-from pools.endpoints import Endpoint
+from pools.clusters.endpoints import Endpoint
 
 ENDPOINT = Endpoint("db.example.com", 6432, "bench", "app", "s3cret-canary", "require")
 TARGET = "host=db.example.com port=6432 user=app dbname=bench sslmode=require"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.engines.contract import Progress
+from benchmarks.engines.base import Progress
 from benchmarks.engines.pgbench.lines import (
     Aborted,
     Failure,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.engines.pgbench.catalogue import FIELDS, LOAD, PREPARE
+from benchmarks.engines.pgbench.option_catalog import FIELDS, LOAD, PREPARE
 from benchmarks.engines.pgbench.options import fields_for, lacking, server_refuses, validate
 from benchmarks.errors import InvalidOptions
 

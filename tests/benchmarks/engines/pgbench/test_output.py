@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.analysis.validity import judge
 from benchmarks.engines.pgbench.lines import Unknown, read_line
 from benchmarks.engines.pgbench.output import Output, read_output
-from benchmarks.judging.validity import judge
 from benchmarks.models import Purpose, Validity
 from tests.benchmarks.engines.pgbench import captured
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.engines.contract import Progress
-from benchmarks.engines.line_reader import MAX_LINE_BYTES, LineReader
+from benchmarks.engines.base import Progress
 from benchmarks.engines.pgbench.hearing import hear
 from benchmarks.engines.pgbench.output import read_output
+from benchmarks.processes.line_reader import MAX_LINE_BYTES, LineReader
 from tests.benchmarks.engines.pgbench import captured
 
 CAPTURED = {f"{path.parent.name}-{path.stem}": captured.read(path) for path in captured.paths()}

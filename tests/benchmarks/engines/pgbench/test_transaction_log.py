@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.engines.latency_contract import Logged
 from benchmarks.engines.pgbench.transaction_log import TransactionLog, log_files
-from benchmarks.latencies.contract import Logged
 from tests.benchmarks.engines.pgbench.captured import OUTPUTS
 
 LOGS = OUTPUTS.parent / "logs"

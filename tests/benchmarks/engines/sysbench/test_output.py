@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.engines.contract import Heard, Progress
+from benchmarks.analysis.validity import judge
+from benchmarks.engines.base import Heard, Progress
 from benchmarks.engines.sysbench.output import hear, read_output
-from benchmarks.judging.validity import judge
 from benchmarks.models import Purpose, Validity
 from tests.benchmarks.engines.pgbench import captured
 

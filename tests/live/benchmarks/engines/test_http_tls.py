@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from benchmarks.models import Run, Status
-from benchmarks.submission import submitting
+from benchmarks.runs.submission import submit
 from panel.quickstart import account
 from panel.quickstart.servers import PostgresServer, free_port
 from pools.models import Cluster
@@ -38,7 +38,7 @@ def test_it_verifies_the_certificate_although_the_panels_own_copy_is_hidden_from
     def carry_out(purpose: str, **options: object) -> Run:
         target = {"cluster": str(encrypted.pk), "database": "postgres"}
         asked = {"target": target, "options": options, "author": None, "engine": "http"}
-        return execute(submitting.submit(**asked, purpose=purpose))
+        return execute(submit.submit(**asked, purpose=purpose))
 
     assert carry_out("prepare", rows=1_000).status == Status.SUCCEEDED
     run = carry_out("load", connection="normal", concurrency=2, duration=2)

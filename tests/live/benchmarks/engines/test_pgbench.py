@@ -14,16 +14,16 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from benchmarks.analysis.validity import judge
 from benchmarks.engines.pgbench import build_command, validate
 from benchmarks.engines.pgbench.binary import Binary, ask
 from benchmarks.engines.pgbench.initialize import estimated_bytes
 from benchmarks.engines.pgbench.output import Output, read_output
-from benchmarks.judging.validity import judge
 from benchmarks.models import Purpose, Validity
-from benchmarks.processes.private_homes import passfile_text
+from benchmarks.processes.workdir import passfile_text
 from panel.quickstart import account
 from panel.quickstart.servers import PostgresServer, free_port
-from pools.endpoints import Endpoint
+from pools.clusters.endpoints import Endpoint
 from tests.postgresqls import bindirs
 
 pytestmark = pytest.mark.live

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from django.contrib.auth.models import User
 
-from panel.quickstart.backing import Backing
 from panel.quickstart.demo import Demo
 from panel.quickstart.home import Home
 from panel.quickstart.servers import PgBouncerServer, PgpoolServer, PostgresServer
+from panel.quickstart.services import Backing
 from pools.models import Cluster, Pool, Pooler, PoolerState
 from tests.live.conftest import APP_PASSWORD
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.judging.intervals import ENOUGH_REPEATS
-from panel.quickstart import once
+from benchmarks.analysis.confidence_intervals import ENOUGH_REPEATS
+from panel.quickstart import demo_experiment
 from panel.quickstart.ports import free_port
 from tests.installation import ROOT, Installation, Refused
 from tests.programs import HEADS, below, heads, processes
@@ -155,7 +155,7 @@ def test_once_prints_its_table_and_succeeds_only_if_every_arm_is_valid(tmp_path:
     )
     arms = [line for line in done.stdout.splitlines() if ", direct  " in line or ", pooled  " in line]
     assert len(arms) == 4, done.stdout + done.stderr
-    valid = [int(found[1]) for arm in arms if (found := re.search(rf"  (\d) of {once.PAIRS}  ", arm))]
+    valid = [int(found[1]) for arm in arms if (found := re.search(rf"  (\d) of {demo_experiment.PAIRS}  ", arm))]
     assert len(valid) == 4, done.stdout
     assert (done.returncode == 0) == (min(valid) >= ENOUGH_REPEATS), done.stdout
     assert "Connections kept: " in done.stdout

@@ -8,8 +8,9 @@ import psycopg
 import pytest
 
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, free_port
-from pools import showing, watching
+from pools.console import show_cache
 from pools.models import Cluster, Pool, Pooler, PoolerState, PoolState
+from pools.monitoring import sampler
 from pools.poolers.pgbouncer import console
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE
 
@@ -39,7 +40,7 @@ def pgbouncer(
 @pytest.fixture
 def pooler(pooler: Pooler) -> Pooler:
     """`pgbouncer`, as a check found it."""
-    watching._desks.clear(), showing._answers.clear()
+    sampler._desks.clear(), show_cache._answers.clear()
     pooler.mark(PoolerState.ONLINE, str(console.show(pooler, "version")[0]["version"]))
     return pooler
 

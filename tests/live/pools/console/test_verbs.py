@@ -14,11 +14,11 @@ import pytest
 from django.db import connection as panel_database
 from django.utils import timezone
 
-from pools import console_verbs
-from pools.console_verbs import NotPaused
+from pools.console import commands
+from pools.console.commands import NotPaused
 from pools.errors import ConsoleRefused, IllegalTransition, InvalidValues, NotLive
 from pools.models import Pool, Pooler
-from pools.poolers.controls import Condition
+from pools.poolers.admin_commands import Condition
 from pools.poolers.pgbouncer import console
 from tests.live.pools.console.conftest import Client
 
@@ -35,7 +35,7 @@ console_verbs.pause(Pool.objects.get(), deadline_s=60)
 
 
 def condition(pool: Pool) -> Condition:
-    with console_verbs.controls_of(pool.pooler) as controls:
+    with commands.controls_of(pool.pooler) as controls:
         return controls.condition(pool.name)
 
 
@@ -55,7 +55,7 @@ def test_a_blocked_pause_names_who_blocks_and_lets_everybody_go_on(pool: MakePoo
     batch, shop = client(name="batch", autocommit=False), client(name="shop")
     batch.execute("SELECT 'a long job'")
     with pytest.raises(NotPaused, match="pool orders could not be paused in 1 s and was resumed: 1 blocker") as refused:
-        console_verbs.pause(orders, deadline_s=1)
+        commands.pause(orders, deadline_s=1)
     (blocker,) = refused.value.blockers
     assert (blocker.user, blocker.application, blocker.state) == ("app", "batch", "active")
     assert (blocker.activity, blocker.query) == ("idle in transaction", "SELECT 'a long job'")
@@ -70,16 +70,16 @@ def test_a_blocked_pause_names_who_blocks_and_lets_everybody_go_on(pool: MakePoo
 def test_a_paused_pool_holds_its_clients_until_its_time_is_over(pool: MakePool, client: Client) -> None:
     orders, shop = pool(), client()
     shop.execute("SELECT 1")
-    outcome = console_verbs.pause(orders, hold_s=1)
+    outcome = commands.pause(orders, hold_s=1)
     assert (outcome.condition, condition(orders)) == (PAUSED, PAUSED)
     assert outcome.paused_until == paused_until(orders)
     assert outcome.detail == f"Pool orders is paused until {outcome.paused_until:%H:%M:%S} UTC."
     with ThreadPoolExecutor(1) as threads:
         answer = threads.submit(lambda: shop.execute("SELECT 2").fetchone())
-        console_verbs.resume_due()
+        commands.resume_due()
         assert (condition(orders), answer.done()) == (PAUSED, False)
         wait_until(lambda: timezone.now() > outcome.paused_until, "the end of the pause")
-        console_verbs.resume_due()
+        commands.resume_due()
         assert answer.result(10) == (2,)
     assert (condition(orders), paused_until(orders)) == (RUNNING, None)
 
@@ -98,7 +98,7 @@ def test_a_process_that_dies_while_it_waits_leaves_no_pause_behind(pool: MakePoo
     until = paused_until(orders)
     assert (condition(orders), until is not None) == (PAUSED, True)
     Pool.objects.update(paused_until=timezone.now() - timedelta(seconds=1))  # its deadline and grace are over
-    console_verbs.resume_due()
+    commands.resume_due()
     assert (condition(orders), paused_until(orders)) == (RUNNING, None)
     batch.commit()
     assert batch.execute("SELECT 2").fetchone() == (2,)
@@ -109,10 +109,10 @@ def test_a_pause_waits_for_the_next_beat_when_the_console_is_gone(pool: MakePool
     Pool.objects.update(paused_until=timezone.now() - timedelta(seconds=1))
     port = orders.pooler.port
     Pooler.objects.update(port=1)
-    console_verbs.resume_due()
+    commands.resume_due()
     assert paused_until(orders) is not None
     Pooler.objects.update(port=port)
-    console_verbs.resume_due()
+    commands.resume_due()
     assert paused_until(orders) is None
 
 
@@ -123,11 +123,11 @@ def test_a_busy_pool_beside_it_does_not_spoil_a_pause(pool: MakePool, client: Cl
     with console.open(orders.pooler) as waiting, ThreadPoolExecutor(1) as threads:
         answer = threads.submit(console.command, waiting, "PAUSE other", 10)
         wait_until(lambda: condition(other).paused, "PAUSE other")
-        assert console_verbs.pause(orders, deadline_s=1).condition == PAUSED
-        console_verbs.resume(orders)
+        assert commands.pause(orders, deadline_s=1).condition == PAUSED
+        commands.resume(orders)
         batch.commit()
         answer.result(10)
-    console_verbs.resume(other)
+    commands.resume(other)
 
 
 def test_a_pause_that_somebody_resumes_meanwhile_says_so(pool: MakePool, client: Client) -> None:
@@ -135,9 +135,9 @@ def test_a_pause_that_somebody_resumes_meanwhile_says_so(pool: MakePool, client:
     batch = client(autocommit=False)
     batch.execute("SELECT 1")
     with ThreadPoolExecutor(1) as threads:
-        waiting = threads.submit(with_own_connection, console_verbs.pause, orders, 2)
+        waiting = threads.submit(with_own_connection, commands.pause, orders, 2)
         wait_until(lambda: condition(orders).paused, "PAUSE")
-        console_verbs.resume(orders)
+        commands.resume(orders)
         assert condition(orders) == RUNNING
         with pytest.raises(NotPaused):
             waiting.result(10)
@@ -153,20 +153,20 @@ def with_own_connection(verb: Callable[..., object], *values: object) -> object:
 
 def test_what_is_paused_already_is_not_paused_twice_and_resume_says_what_it_found(pool: MakePool) -> None:
     orders = pool()
-    console_verbs.pause(orders)
+    commands.pause(orders)
     with pytest.raises(IllegalTransition, match="pool orders is paused already: resume it first"):
-        console_verbs.pause(orders)
-    assert console_verbs.resume(orders).detail == "Pool orders is running."
+        commands.pause(orders)
+    assert commands.resume(orders).detail == "Pool orders is running."
     assert (condition(orders), paused_until(orders)) == (RUNNING, None)
-    assert console_verbs.resume(orders).detail == "Pool orders was not paused."
+    assert commands.resume(orders).detail == "Pool orders was not paused."
 
 
 def test_kill_drops_clients_and_the_pool_takes_new_ones(pool: MakePool, client: Client) -> None:
     orders, shop = pool(), client()
     shop.execute("SELECT 1")
     with pytest.raises(InvalidValues, match="'order' is not the pool's name: type 'orders' to kill it"):
-        console_verbs.kill(orders, "order")
-    outcome = console_verbs.kill(orders, "orders")
+        commands.kill(orders, "order")
+    outcome = commands.kill(orders, "orders")
     assert outcome.detail == "1 client and 1 server connection were dropped. Pool orders takes clients again."
     assert (outcome.condition, paused_until(orders)) == (RUNNING, None)
     with pytest.raises(psycopg.OperationalError):
@@ -176,19 +176,19 @@ def test_kill_drops_clients_and_the_pool_takes_new_ones(pool: MakePool, client: 
 
 def test_kill_can_keep_clients_out_and_leaves_a_pause_as_it_was(pool: MakePool) -> None:
     orders = pool()
-    held = console_verbs.kill(orders, "orders", hold_s=60)
+    held = commands.kill(orders, "orders", hold_s=60)
     assert (held.condition, held.paused_until) == (PAUSED, paused_until(orders))
-    again = console_verbs.kill(orders, "orders")
+    again = commands.kill(orders, "orders")
     assert (again.condition, again.paused_until) == (PAUSED, held.paused_until)
     assert again.detail.endswith("Pool orders is paused as before.")
 
 
 def test_reconnect_replaces_servers_as_clients_let_them_go(pool: MakePool, client: Client) -> None:
     orders = pool()
-    assert console_verbs.reconnect(orders).detail == "Pool orders had no server connection to replace."
+    assert commands.reconnect(orders).detail == "Pool orders had no server connection to replace."
     shop = client(autocommit=False)
     before = shop.execute("SELECT pg_backend_pid()").fetchone()
-    outcome = console_verbs.reconnect(orders)
+    outcome = commands.reconnect(orders)
     assert outcome.detail == "1 server connection of 1 in use: replaced when let go."
     assert shop.execute("SELECT pg_backend_pid()").fetchone() == before
     shop.commit()
@@ -197,25 +197,25 @@ def test_reconnect_replaces_servers_as_clients_let_them_go(pool: MakePool, clien
 
 def test_a_disabled_pool_refuses_new_clients_and_keeps_the_others(pool: MakePool, client: Client) -> None:
     orders, shop = pool(), client()
-    assert console_verbs.disable(orders).condition == DISABLED
+    assert commands.disable(orders).condition == DISABLED
     with pytest.raises(psycopg.OperationalError, match="disabled"):
         client()
     assert shop.execute("SELECT 1").fetchone() == (1,)
-    assert console_verbs.enable(orders).condition == RUNNING
+    assert commands.enable(orders).condition == RUNNING
     assert client().execute("SELECT 1").fetchone() == (1,)
 
 
 def test_names_with_capitals_dots_and_dashes_are_addressed(pool: MakePool) -> None:
     odd = pool("Or-ders.2")
-    assert console_verbs.pause(odd).condition == PAUSED
-    assert console_verbs.resume(odd).condition == RUNNING
-    assert console_verbs.disable(odd).condition == DISABLED
+    assert commands.pause(odd).condition == PAUSED
+    assert commands.resume(odd).condition == RUNNING
+    assert commands.disable(odd).condition == DISABLED
 
 
 def test_what_the_console_does_not_know_or_can_not_read_is_refused(pool: MakePool) -> None:
     with pytest.raises(NotLive, match="has no pool nosuch: it has to be applied first"):
-        console_verbs.pause(pool("nosuch"))
+        commands.pause(pool("nosuch"))
     too_long = pytest.raises(ConsoleRefused, match="takes no quoted name of 62 characters")
-    with console_verbs.controls_of(Pooler.objects.get()) as controls, too_long:
+    with commands.controls_of(Pooler.objects.get()) as controls, too_long:
         controls.reconnect("a-" + "b" * 60)
     assert Pool.objects.exclude(paused_until=None).count() == 0

@@ -7,7 +7,7 @@ import pytest
 
 from panel.quickstart import account
 from panel.quickstart.servers import PostgresServer, free_port
-from pools.endpoints import Endpoint
+from pools.clusters.endpoints import Endpoint
 from tests.certificates import self_signed
 
 PASSWORD = "p@ss w/o:rd'\"%"

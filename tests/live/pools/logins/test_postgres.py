@@ -14,12 +14,12 @@ import pytest
 from pytest_django import Settings
 
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, free_port
-from pools import certificates
-from pools.endpoints import Endpoint
+from pools.clusters import ca_files
+from pools.clusters import connect as logins
+from pools.clusters.endpoints import Endpoint
+from pools.clusters.login_errors import Cause
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster
-from pools.servers import postgres as logins
-from pools.servers.login_failures import Cause
 from tests.certificates import self_signed
 from tests.live.pools.logins.conftest import PASSWORD
 
@@ -247,7 +247,7 @@ def test_tls_is_not_offered(postgres: PostgresServer) -> None:
 
 def test_a_certificate_of_another_authority(app: Endpoint) -> None:
     _, other = self_signed("localhost")
-    assert failure(replace(app, sslmode="verify-ca", sslrootcert=certificates.path_of(other))) == (
+    assert failure(replace(app, sslmode="verify-ca", sslrootcert=ca_files.path_of(other))) == (
         Cause.CERTIFICATE,
         f"the certificate of {app.address} is not signed by the given certificate authority: "
         "paste the authority that signed it, or choose sslmode require",
@@ -255,7 +255,7 @@ def test_a_certificate_of_another_authority(app: Endpoint) -> None:
 
 
 def test_a_certificate_for_another_name(app: Endpoint, strict_postgres: PostgresServer) -> None:
-    authority = certificates.path_of((strict_postgres.home / "server.crt").read_text())
+    authority = ca_files.path_of((strict_postgres.home / "server.crt").read_text())
     assert failure(replace(app, sslmode="verify-full", sslrootcert=authority)) == (
         Cause.CERTIFICATE,
         f"the certificate of {app.address} is for 'localhost', not for '127.0.0.1': "
@@ -267,7 +267,7 @@ def test_a_certificate_for_another_name(app: Endpoint, strict_postgres: Postgres
 def test_the_given_authority_is_verified(
     app: Endpoint, strict_postgres: PostgresServer, host: str, sslmode: str
 ) -> None:
-    authority = certificates.path_of((strict_postgres.home / "server.crt").read_text())
+    authority = ca_files.path_of((strict_postgres.home / "server.crt").read_text())
     with logins.connect_endpoint(replace(app, host=host, sslmode=sslmode, sslrootcert=authority)) as connection:
         assert connection.pgconn.ssl_in_use
 

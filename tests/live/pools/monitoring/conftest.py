@@ -7,9 +7,8 @@ import pytest
 from pytest_django import Settings
 
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, RedisServer
-from pools import watching
 from pools.models import Cluster, Pool, Pooler, PoolState
-from pools.monitoring import shared
+from pools.monitoring import redis_store, sampler
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE
 
 Load = Callable[..., "subprocess.Popen[bytes]"]
@@ -20,13 +19,13 @@ POOL_SIZE = 2
 def shared_redis(redis_server: RedisServer, settings: Settings) -> Iterator[RedisServer]:
     """This process shares its looks through `redis_server`, which starts empty."""
     settings.REDIS_URL = redis_server.url
-    shared._client.cache_clear()
-    shared._Rest.until = 0.0
-    watching._desks.clear()
-    shared._client().flushall()
+    redis_store._client.cache_clear()
+    redis_store._Rest.until = 0.0
+    sampler._desks.clear()
+    redis_store._client().flushall()
     yield redis_server
-    shared._client().close()
-    shared._client.cache_clear()
+    redis_store._client().close()
+    redis_store._client.cache_clear()
 
 
 @pytest.fixture

@@ -4,9 +4,10 @@ import psycopg
 import pytest
 
 from panel.quickstart.servers import PgpoolServer
-from pools import apply, watching
+from pools import deployment
 from pools.api import live
 from pools.models import Cluster, Pool, Pooler
+from pools.monitoring import sampler
 from pools.monitoring.rates import FIGURES
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
@@ -17,11 +18,11 @@ def test_a_client_is_counted_and_a_queue_that_nobody_counts_is_null(
 ) -> None:
     values = {"database": "app", "user": "app", "mode": "session", "size": 32}
     pool = Pool.objects.create(name="app", pooler=pgpool_pooler, cluster=cluster, **values)
-    apply.apply_pooler(pgpool_pooler)
+    deployment.apply_pooler(pgpool_pooler)
     address = {"host": own_pgpool.host, "port": own_pgpool.port, "connect_timeout": 5}
     with psycopg.connect(dbname="app", user="app", password="app-password", autocommit=True, **address) as session:
         session.execute("SELECT 1")
-        watching._desks.clear()
-        told = live.payload(watching.look(pgpool_pooler), pgpool_pooler.kind, pool.name)
+        sampler._desks.clear()
+        told = live.payload(sampler.look(pgpool_pooler), pgpool_pooler.kind, pool.name)
     known = {name for name in FIGURES if told[name] is not None}
     assert (told["error"], told["cl_active"], known) == ("", 1, {"cl_active", "sv_active", "sv_idle"})

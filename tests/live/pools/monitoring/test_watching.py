@@ -8,8 +8,8 @@ import time
 import pytest
 
 from panel.quickstart.servers import PgBouncerServer, RedisServer
-from pools import watching
 from pools.models import Pool, Pooler
+from pools.monitoring import sampler
 from tests.live.pools.monitoring.conftest import POOL_SIZE, Load
 
 pytestmark = pytest.mark.live
@@ -65,9 +65,9 @@ def test_a_look_tells_what_the_console_tells(
 ) -> None:
     load("SELECT pg_sleep(0.05);", clients=6, seconds=10)
     time.sleep(1.5)
-    watching.look(pool.pooler)
+    sampler.look(pool.pooler)
     time.sleep(1.2)
-    look = watching.look(pool.pooler)
+    look = sampler.look(pool.pooler)
     figures = look.figures["web"]
     assert (figures.cl_active, figures.cl_waiting, figures.sv_active) == (POOL_SIZE, 6 - POOL_SIZE, POOL_SIZE)
     rate = look.rates["web"]
@@ -81,4 +81,4 @@ def test_a_look_tells_what_the_console_tells(
 
 
 def test_without_redis_a_process_asks_for_itself(pool: Pool) -> None:
-    assert watching.look(pool.pooler).error == ""
+    assert sampler.look(pool.pooler).error == ""

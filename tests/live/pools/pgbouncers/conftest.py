@@ -7,7 +7,7 @@ import pytest
 
 from panel.quickstart.servers import PgBouncerServer, binary, free_port, version_of
 from pools.models import Pooler
-from pools.poolers.pgbouncer import rehearsal
+from pools.poolers.pgbouncer import preflight
 
 HERE, THERE = "this system's", "Debian 13's"
 Config = Callable[[], dict[str, str]]
@@ -17,7 +17,7 @@ Config = Callable[[], dict[str, str]]
 def program(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The path of a PgBouncer, on which the panel rehearses too."""
     path = binary("pgbouncer") if request.param == HERE else str(request.getfixturevalue("trixie_pgbouncer"))
-    monkeypatch.setattr(rehearsal, "SEARCH_PATH", f"{Path(path).parent}:{rehearsal.SEARCH_PATH}")
+    monkeypatch.setattr(preflight, "SEARCH_PATH", f"{Path(path).parent}:{preflight.SEARCH_PATH}")
     return path
 
 

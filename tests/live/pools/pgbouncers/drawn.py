@@ -2,23 +2,25 @@
 
 from hypothesis import strategies as st
 
-from pools import names
-from pools.poolers import catalogue
-from pools.poolers.catalogue import Scope, Setting, Type, Version
-from pools.poolers.pgbouncer import program
-from pools.poolers.pgbouncer.catalogue import CATALOGUE
+from pools.models import identifiers
+from pools.poolers import settings_schema
+from pools.poolers.pgbouncer import global_settings
+from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
+from pools.poolers.settings_schema import Scope, Setting, Type, Version
 
 CHARACTERS = st.characters(exclude_characters="\0\r\n\ufeff", exclude_categories=["Cs"])
 ODD = st.sampled_from(["'", '"', "''", "\\", "%", " ", ";", "#", "=", "é", "名", "%include x", "\t", "$1", "{}", "--"])
 TEXT = st.lists(CHARACTERS | ODD, min_size=1, max_size=20).map("".join)
 TAKEN = ("app", "postgres", "none", "public")  # by the servers at hand, and by PostgreSQL itself
 IDENTIFIERS = TEXT.filter(
-    lambda name: not names.identifier_problem(name) and not name.startswith("pg_") and name not in TAKEN
+    lambda name: not identifiers.identifier_problem(name) and not name.startswith("pg_") and name not in TAKEN
 )
-PASSWORDS = (TEXT | st.integers(300, names.LONGEST_PASSWORD).map("p".__mul__)).filter(
-    lambda one: not names.password_problem(one)
+PASSWORDS = (TEXT | st.integers(300, identifiers.LONGEST_PASSWORD).map("p".__mul__)).filter(
+    lambda one: not identifiers.password_problem(one)
 )
-POOL_NAMES = st.from_regex(r"[A-Za-z0-9_.-]{1,63}", fullmatch=True).filter(lambda one: not names.pool_name_problem(one))
+POOL_NAMES = st.from_regex(r"[A-Za-z0-9_.-]{1,63}", fullmatch=True).filter(
+    lambda one: not identifiers.pool_name_problem(one)
+)
 USERS = st.from_regex(r"[A-Za-z0-9_.-]{1,63}", fullmatch=True).filter(lambda one: one not in ("pooldeck", "pgbouncer"))
 # These would lock the test's own logins out, or need a certificate, a program or a network to be there.
 ELSEWHERE = {
@@ -69,7 +71,7 @@ USUAL_TEXTS = {
 
 def value_of(setting: Setting) -> st.SearchStrategy[object]:
     """Values that the catalogue takes, its edges among them."""
-    low, high = int(setting.minimum or 0), int(setting.maximum or catalogue.LARGEST)
+    low, high = int(setting.minimum or 0), int(setting.maximum or settings_schema.LARGEST)
     if setting.type == Type.NUMBER:
         return st.sampled_from([low, low + 1, high]) | st.integers(low, high)
     if setting.type == Type.SECONDS:
@@ -87,7 +89,7 @@ def settings_of(
     scope: Scope, version: Version, without: frozenset[str] = frozenset()
 ) -> st.SearchStrategy[dict[str, object]]:
     """Some settings of a scope that the validator accepts for this release."""
-    offered = [one for one in catalogue.offered(CATALOGUE, scope, version) if one.type != Type.FILE]
+    offered = [one for one in settings_schema.offered(CATALOGUE, scope, version) if one.type != Type.FILE]
     known = [one for one in offered if one.name not in without]
     drawn = st.fixed_dictionaries({}, optional={one.name: value_of(one) for one in known})
     return drawn.map(lambda values: _accepted(scope, values, version))
@@ -95,7 +97,7 @@ def settings_of(
 
 def _accepted(scope: Scope, values: dict[str, object], version: Version) -> dict[str, object]:
     if scope == Scope.PROGRAM:
-        refused = {name for name, _ in program.problems(values, {}, version)}
+        refused = {name for name, _ in global_settings.problems(values, {}, version)}
     else:
-        refused = {name for name, _ in catalogue.problems(CATALOGUE, scope, values, version)}
+        refused = {name for name, _ in settings_schema.problems(CATALOGUE, scope, values, version)}
     return {name: value for name, value in values.items() if name not in refused}

@@ -3,11 +3,11 @@
 import psycopg
 import pytest
 
-from pools.poolers import catalogue
-from pools.poolers.catalogue import Scope, Type
-from pools.poolers.pgbouncer.catalogue import CATALOGUE
-from pools.poolers.pgbouncer.catalogue.authentication import EXPIRY_HEEDED
+from pools.poolers import settings_schema
 from pools.poolers.pgbouncer.quoting import quoted
+from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
+from pools.poolers.pgbouncer.settings_catalog.authentication import EXPIRY_HEEDED
+from pools.poolers.settings_schema import Scope, Type
 
 pytestmark = pytest.mark.live
 
@@ -58,7 +58,7 @@ def reload_with(pgbouncer, *lines):
 
 
 def test_every_setting_of_the_program_is_in_the_catalogue_as_the_program_has_it(pgbouncer, version):
-    known = {setting.name: setting for setting in catalogue.shown(CATALOGUE, Scope.PROGRAM, version)}
+    known = {setting.name: setting for setting in settings_schema.shown(CATALOGUE, Scope.PROGRAM, version)}
     live = {row["key"]: row for row in rows(pgbouncer, "CONFIG")}
     assert set(live) == set(known)
     restart = {name for name, row in live.items() if row["changeable"] == "no"}
@@ -68,7 +68,7 @@ def test_every_setting_of_the_program_is_in_the_catalogue_as_the_program_has_it(
 
 
 def test_a_pool_takes_every_setting_of_its_release_and_none_of_a_later_one(pgbouncer, version):
-    offered = catalogue.offered(CATALOGUE, Scope.POOL, version)
+    offered = settings_schema.offered(CATALOGUE, Scope.POOL, version)
     later = [one for one in CATALOGUE if one.scope == Scope.POOL and not one.known_to(version)]
     assert reload_with(pgbouncer, "[databases]", f"whole = host=/nowhere {pairs(offered)}") == ""
     assert "whole" in {row["name"] for row in rows(pgbouncer, "DATABASES")}
@@ -78,7 +78,7 @@ def test_a_pool_takes_every_setting_of_its_release_and_none_of_a_later_one(pgbou
 
 
 def test_a_user_takes_every_limit_of_its_release_and_none_of_a_later_one(pgbouncer, version):
-    offered = catalogue.offered(CATALOGUE, Scope.USER, version)
+    offered = settings_schema.offered(CATALOGUE, Scope.USER, version)
     later = [one for one in CATALOGUE if one.scope == Scope.USER and not one.known_to(version)]
     assert reload_with(pgbouncer, "[users]", f"whole = {pairs(offered)}") == ""
     assert "whole" in {row["name"] for row in rows(pgbouncer, "USERS")}

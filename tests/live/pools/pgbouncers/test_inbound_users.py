@@ -7,12 +7,12 @@ import pytest
 from psycopg import sql
 
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
-from pools import apply
+from pools import deployment
 from pools.errors import IllegalTransition, InvalidValues
-from pools.holdings import auth_query
-from pools.holdings import roles as roles_of
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
-from pools.poolers.pgbouncer import lookup
+from pools.poolers.pgbouncer import auth_query as lookup
+from pools.provisioning import auth_query
+from pools.provisioning import roles as roles_of
 from tests.live.pools.conftest import LogIn, MakePool
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
@@ -51,7 +51,7 @@ def lookup_role(cluster: Cluster, roles: None) -> Iterator[str]:
 def inbound(lookup_role: str, make_pool: MakePool, pooler: Pooler) -> Pool:
     """An applied pool whose users are looked up."""
     pool = make_pool(user="")
-    revision = apply.apply_pooler(pooler)
+    revision = deployment.apply_pooler(pooler)
     pool.refresh_from_db()
     assert (pool.state, pool.state_reason) == (PoolState.APPLIED, ""), revision.steps
     return pool
@@ -148,7 +148,7 @@ def test_a_database_without_the_function_is_told_before_anything_is_written(
     with postgres.connect("app") as session:
         session.execute("DROP FUNCTION pooldeck.user_lookup(text)")
     pool = make_pool(user="")
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     pool.refresh_from_db()
     assert pool.state == PoolState.ROLLED_BACK
     assert "database app of live has no function for pooldeck_auth to look up inbound users with" in pool.state_reason
@@ -163,7 +163,7 @@ def test_two_ways_of_looking_up_share_a_pooler_only_where_each_entry_has_its_que
     other.admin_password = cluster.admin_password
     other.save(force_insert=True)
     pool = make_pool("second", cluster=other, user="")
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     pool.refresh_from_db()
     if version >= lookup.QUERY_PER_ENTRY:
         assert (pool.state, pool.state_reason) == (PoolState.APPLIED, "")
@@ -178,10 +178,10 @@ def test_setting_it_up_moves_the_pools_there_are_over(
     roles: None, cluster: Cluster, make_pool: MakePool, pooler: Pooler, log_in: LogIn
 ) -> None:
     pool = make_pool(user="")
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert log_in("orders", "ann", "ann-password") == "ann"
     auth_query.install(cluster)
-    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     assert log_in("orders", "ann", "ann-password") == "ann"
     with pytest.raises(psycopg.OperationalError):
         log_in("orders", "gone", "gone-password")
@@ -195,13 +195,13 @@ def test_a_looked_up_user_may_become_a_pools_fixed_user(
     """PgBouncer 1.18 dies at the second login without the detour (put_in_order: found existing elem)."""
     assert log_in("orders", "app", "app-password") == "app"
     make_pool("fixed", user="app")
-    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     assert [log_in(name, "app", "app-password") for name in ("orders", "fixed", "orders")] == ["app"] * 3
     inbound.edit(None, user="app", state=PoolState.PENDING)
-    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     assert log_in("orders", "app", "app-password") == "app"
     inbound.edit(None, user="", state=PoolState.PENDING)
-    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     assert [log_in("orders", who, f"{who}-password") for who in ("app", "ann")] == ["app", "ann"]
 
 
@@ -244,7 +244,7 @@ def test_a_new_password_of_the_role_that_looks_up_comes_to_the_pooler(
     password = roles_of.reset_password(cluster, lookup.USUAL_ROLE)
     inbound.refresh_from_db()
     assert inbound.state == PoolState.PENDING
-    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     assert f'"{lookup.USUAL_ROLE}" "{password}"' in (pgbouncer.config_dir / "userlist.txt").read_text()
     assert log_in("orders", "ann", "ann-password") == "ann"
     assert all(one.works for one in auth_query.check(cluster))
@@ -254,12 +254,12 @@ def test_a_new_password_of_one_who_was_a_fixed_user_lets_them_in(
     inbound: Pool, cluster: Cluster, pooler: Pooler, log_in: LogIn, postgres: PostgresServer
 ) -> None:
     inbound.edit(None, user="app", state=PoolState.PENDING)
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     inbound.edit(None, user="", state=PoolState.PENDING)
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     password = roles_of.reset_password(cluster, "app")
     try:
-        apply.apply_pooler(pooler)
+        deployment.apply_pooler(pooler)
         assert log_in("orders", "app", password) == "app"
     finally:
         with postgres.connect() as session:

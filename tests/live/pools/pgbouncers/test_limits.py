@@ -6,10 +6,10 @@ import psycopg
 import pytest
 
 from panel.quickstart.servers import PgBouncerServer
-from pools import apply
+from pools import deployment
 from pools.models import Pooler, PoolState
-from pools.poolers.catalogue import Version
-from pools.poolers.pgbouncer import limits
+from pools.poolers.pgbouncer import user_limits
+from pools.poolers.settings_schema import Version
 from tests.live.pools.conftest import LogIn, MakePool
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
@@ -31,10 +31,10 @@ def mode_of(user: str, pgbouncer: PgBouncerServer) -> str | None:
 
 def test_a_users_mode_is_live_and_gone_again(pooler: Pooler, wish: Wish, pgbouncer: PgBouncerServer) -> None:
     wish(user_settings={"ann": {"pool_mode": "statement", "max_user_connections": 2}})
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert (outcome(pooler), mode_of("ann", pgbouncer)) == ((PoolState.APPLIED, ""), "statement")
     wish(user_settings={})
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert (outcome(pooler), mode_of("ann", pgbouncer)) == ((PoolState.APPLIED, ""), None)
     assert "\nann =\n" in (pgbouncer.config_dir / "pooldeck.ini").read_text()
 
@@ -42,9 +42,9 @@ def test_a_users_mode_is_live_and_gone_again(pooler: Pooler, wish: Wish, pgbounc
 def test_a_users_limit_holds_and_is_lifted(
     pooler: Pooler, wish: Wish, make_pool: MakePool, log_in: LogIn, version: Version
 ) -> None:
-    make_pool(size=3, user="app" if version >= limits.KEPT else "")
+    make_pool(size=3, user="app" if version >= user_limits.KEPT else "")
     wish(user_settings={"app": {"max_user_connections": 1}}, settings={"query_wait_timeout": 1})
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert outcome(pooler) == (PoolState.APPLIED, "")
     address = {"host": pooler.host, "port": pooler.port, "dbname": "orders", "user": "app", "password": "app-password"}
     with psycopg.connect(**address) as holding:
@@ -52,7 +52,7 @@ def test_a_users_limit_holds_and_is_lifted(
         with pytest.raises(psycopg.OperationalError, match="query_wait_timeout"):
             log_in("orders")
         wish(user_settings={})
-        apply.apply_pooler(pooler)
+        deployment.apply_pooler(pooler)
         assert log_in("orders") == "app"
 
 
@@ -62,23 +62,23 @@ def test_a_release_that_does_not_hold_fixed_users_is_named(
 ) -> None:
     make_pool(user="app" if fixed else "")
     wish(user_settings={"app": {"max_user_connections": 1}})
-    revision = apply.apply_pooler(pooler)
+    revision = deployment.apply_pooler(pooler)
     notes = [step["detail"] for step in revision.steps if step["step"] == "noted"]
     expected = "PgBouncer 1.18 was seen not to hold a pool's fixed user, as app, to max_user_connections; 1.24 does"
-    assert notes == ([expected] if fixed and version < limits.KEPT else [])
+    assert notes == ([expected] if fixed and version < user_limits.KEPT else [])
 
 
 def test_an_operators_own_entry_is_left_to_them(pooler: Pooler, wish: Wish, pgbouncer: PgBouncerServer) -> None:
     ini = pgbouncer.config_dir / "pgbouncer.ini"
     ini.write_text(ini.read_text() + "[users]\nann = pool_mode=session\n")
     wish(user_settings={"ann": {"pool_mode": "statement"}})
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert outcome(pooler) == ("rolled_back", "pgbouncer.ini already has limits for ann: change them there")
 
 
 @pytest.mark.parametrize("user", ["a b", "é", "x" * 64, "it's"])
 def test_a_name_that_its_section_can_not_carry_is_refused(user: str, pooler: Pooler, wish: Wish) -> None:
     wish(user_settings={user: {"pool_mode": "session"}})
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     state, reason = outcome(pooler)
     assert (state, f"user {user!r} can't have limits" in reason) == (PoolState.ROLLED_BACK, True)

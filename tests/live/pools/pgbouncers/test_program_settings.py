@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from panel.quickstart.servers import PgBouncerServer
-from pools import apply, settings_rules
+from pools import deployment
+from pools.deployment import drift
+from pools.inventory import pooler_settings_validation
 from pools.models import Pooler, PoolState, RevisionState
-from pools.poolers.catalogue import Scope
-from pools.revisions import drift
+from pools.poolers.settings_schema import Scope
 from tests.live.pools.conftest import LogIn, MakePool
 from tests.live.pools.pgbouncers.conftest import Config
 
@@ -29,7 +30,7 @@ def names_in(pooler: Pooler) -> list[str]:
 
 def test_settings_go_live_and_are_read_back(pooler: Pooler, wish: Wish, config: Config) -> None:
     wish(settings={"query_timeout": 12.5, "max_client_conn": 77, "log_stats": False, "server_check_query": "select 2"})
-    revision = apply.apply_pooler(pooler)
+    revision = deployment.apply_pooler(pooler)
     assert (revision.state, revision.reason) == (RevisionState.APPLIED, "")
     assert outcome(pooler) == (PoolState.APPLIED, "")
     live = config()
@@ -45,11 +46,11 @@ def test_settings_are_empty_on_purpose_as_they_are_read_back(
     ini = pgbouncer.config_dir / "pgbouncer.ini"
     ini.write_text(ini.read_text().replace("[pgbouncer]\n", "[pgbouncer]\nserver_check_query = select 3\n"))
     make_pool()
-    offered = settings_rules.offered(pooler, Scope.PROGRAM)
+    offered = pooler_settings_validation.offered(pooler, Scope.PROGRAM)
     empty = {name: "" for name, setting in offered.items() if setting.may_be_empty}
     assert "server_check_query" in empty
     wish(settings=empty | {"verbose": 1})
-    revision = apply.apply_pooler(pooler)
+    revision = deployment.apply_pooler(pooler)
     assert (revision.state, revision.reason, outcome(pooler)) == (RevisionState.APPLIED, "", (PoolState.APPLIED, ""))
     waiting = {one["name"] for one in pooler.needs_restart}
     assert waiting <= {name for name in empty if offered[name].restart}
@@ -59,21 +60,21 @@ def test_settings_are_empty_on_purpose_as_they_are_read_back(
     pooler.refresh_from_db()
     assert (pooler.drift, log_in("orders")) == ([], "app")
     make_pool("second")  # what stands is kept through a change of pools
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert not config()["server_check_query"]
     pgbouncer.stop()
     pgbouncer.start()
     assert {name: config()[name] or "" for name in empty} == empty
     wish(settings={})
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert config()["server_check_query"] == "select 3"
 
 
 def test_a_setting_taken_away_gives_way_to_the_operators_own_value(pooler: Pooler, wish: Wish, config: Config) -> None:
     wish(settings={"max_client_conn": 77, "query_timeout": 9})
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     wish(settings={})
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert outcome(pooler) == (PoolState.APPLIED, "")
     assert (config()["max_client_conn"], config()["query_timeout"]) == ("1000", "0")
 
@@ -82,13 +83,13 @@ def test_pools_stay_while_settings_change_and_settings_while_pools_do(
     pooler: Pooler, wish: Wish, config: Config, make_pool: MakePool, log_in: LogIn
 ) -> None:
     make_pool()
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     wish(settings={"query_timeout": 9})
-    revision = apply.apply_pooler(pooler)
+    revision = deployment.apply_pooler(pooler)
     assert (revision.state, log_in("orders")) == (RevisionState.APPLIED, "app")
     assert "app through orders" in [step["detail"] for step in revision.steps]  # the witness
     make_pool("second")
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert (config()["query_timeout"], log_in("second")) == ("9", "app")
 
 
@@ -96,7 +97,7 @@ def test_what_waits_for_a_restart_is_named_and_no_failure(
     pooler: Pooler, wish: Wish, config: Config, pgbouncer: PgBouncerServer
 ) -> None:
     wish(settings={"listen_backlog": 64, "unix_socket_mode": "0770", "query_timeout": 9})
-    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     pooler.refresh_from_db()
     waiting = {(one["name"], one["wanted"]) for one in pooler.needs_restart}
     assert waiting == {("listen_backlog", "64"), ("unix_socket_mode", "0770")}
@@ -105,7 +106,7 @@ def test_what_waits_for_a_restart_is_named_and_no_failure(
     pgbouncer.start()
     assert config()["listen_backlog"] == "64"
     wish(settings={"listen_backlog": 64, "unix_socket_mode": "0770"})
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     pooler.refresh_from_db()
     assert pooler.needs_restart == []
 
@@ -114,9 +115,9 @@ def test_a_setting_that_outlives_its_removal_is_said_to_need_a_restart(
     pooler: Pooler, wish: Wish, config: Config
 ) -> None:
     wish(settings={"verbose": 1})
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     wish(settings={})
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     pooler.refresh_from_db()
     assert config()["verbose"] == "1"
     assert pooler.needs_restart == [{"name": "verbose", "live": "1", "wanted": ""}]
@@ -137,7 +138,7 @@ def test_what_must_not_be_is_refused_before_anything_is_written(
 ) -> None:
     pool = make_pool()
     wish(settings=settings)
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     state, said = outcome(pooler)
     assert (state, reason in said) == (PoolState.ROLLED_BACK, True), said
     pool.refresh_from_db()
@@ -148,12 +149,12 @@ def test_settings_that_break_the_console_login_are_rolled_back(
     pooler: Pooler, wish: Wish, config: Config, make_pool: MakePool, log_in: LogIn
 ) -> None:
     make_pool()
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     hba = pooler.given_files.model(pooler=pooler, setting="auth_hba_file")
     hba.content = "host all all 192.0.2.0/24 scram-sha-256\n"
     hba.save()
     wish(settings={"auth_type": "hba"})
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     state, reason = outcome(pooler)
     assert (state, "locked its admin out" in reason) == (PoolState.ROLLED_BACK, True), reason
     assert (config()["auth_type"], config()["auth_hba_file"], log_in("orders")) == ("scram-sha-256", "", "app")
@@ -164,18 +165,18 @@ def test_an_hba_file_rules_who_logs_in(
     pooler: Pooler, wish: Wish, config: Config, make_pool: MakePool, log_in: LogIn
 ) -> None:
     make_pool()
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     hba = pooler.given_files.model(pooler=pooler, setting="auth_hba_file")
     hba.content = "host all all 127.0.0.1/32 scram-sha-256\n"
     hba.save()
     wish(settings={"auth_type": "hba"})
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert outcome(pooler) == (PoolState.APPLIED, "")
     assert config()["auth_hba_file"] == f"{pooler.config_dir}/pooldeck_hba.conf"
     assert log_in("orders") == "app"
     hba.delete()
     wish(settings={})
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert outcome(pooler) == (PoolState.APPLIED, "")
     assert (config()["auth_type"], log_in("orders")) == ("scram-sha-256", "app")
     assert "pooldeck_hba.conf" not in names_in(pooler)

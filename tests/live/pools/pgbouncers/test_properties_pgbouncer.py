@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from psycopg import sql
 
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
-from pools import apply
+from pools import deployment
 from pools.models import Cluster, Pool, Pooler, PoolState
-from pools.poolers import catalogue
-from pools.poolers.catalogue import Scope, Version
-from pools.poolers.pgbouncer.catalogue import CATALOGUE
+from pools.poolers import settings_schema
+from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
+from pools.poolers.settings_schema import Scope, Version
 from tests.live.pools.pgbouncers.drawn import ELSEWHERE, IDENTIFIERS, PASSWORDS, POOL_NAMES, USERS, settings_of
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
@@ -79,7 +79,7 @@ def test_any_pools_that_are_accepted_load_read_back_and_let_their_users_in(
             )
             for name in chosen
         ]
-        apply.apply_pooler(pooler)
+        deployment.apply_pooler(pooler)
         found = dict(Pool.objects.values_list("name", "state_reason"))
         assert {name: reason for name, reason in found.items() if reason} == {}
         assert set(Pool.objects.values_list("state", flat=True)) == {PoolState.APPLIED}
@@ -103,7 +103,7 @@ def test_any_settings_and_limits_that_are_accepted_are_live_as_asked(
         limits = data.draw(st.dictionaries(USERS, settings_of(Scope.USER, version), max_size=4))
         limits = {user: own for user, own in limits.items() if own}
         pooler.edit(None, settings=asked, user_settings=limits, settings_state=PoolState.PENDING, settings_reason="")
-        apply.apply_pooler(pooler)
+        deployment.apply_pooler(pooler)
         pooler.refresh_from_db()
         assert (pooler.settings_state, pooler.settings_reason) == (PoolState.APPLIED, ""), (asked, limits)
         CASES["settings"] += len(asked)
@@ -146,6 +146,6 @@ MISREAD = [
 def test_what_the_validator_refuses_the_program_misreads(
     name: str, value: str, misread: Callable[[str, str], bool], version: Version
 ) -> None:
-    assert dict(catalogue.problems(CATALOGUE, Scope.PROGRAM, {name: value}, version))
+    assert dict(settings_schema.problems(CATALOGUE, Scope.PROGRAM, {name: value}, version))
     assert misread(name, value)
     CASES["refused"] += 1

@@ -7,11 +7,11 @@ import psycopg
 import pytest
 
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, free_port
-from pools import apply
+from pools import deployment
 from pools.models import Cluster, ClusterNode, Pooler, PoolState
-from pools.poolers import catalogue
-from pools.poolers.catalogue import Scope, Version
-from pools.poolers.pgbouncer.catalogue import CATALOGUE
+from pools.poolers import settings_schema
+from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
+from pools.poolers.settings_schema import Scope, Version
 from tests.live.pools.conftest import LogIn, MakePool
 from tests.live.standbys import StandbyServer, until
 
@@ -24,7 +24,7 @@ def test_prepared_statements_outlive_a_transaction_since_1_21(
     make_pool(size=2)
     if version >= (1, 21):
         pooler.edit(None, settings={"max_prepared_statements": 10}, settings_state=PoolState.PENDING)
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     address = {"host": pooler.host, "port": pooler.port, "dbname": "orders", "user": "app", "password": "app-password"}
     with psycopg.connect(autocommit=True, **address) as one, psycopg.connect(**address) as other:
         one.execute("SELECT 1", prepare=True)
@@ -40,10 +40,10 @@ def test_a_release_is_given_no_setting_that_it_does_not_know(
     pooler: Pooler, make_pool: MakePool, pgbouncer: PgBouncerServer, version: Version
 ) -> None:
     newer = {"max_prepared_statements": 10, "transaction_timeout": 5}
-    unknown = [name for name, _ in catalogue.problems(CATALOGUE, Scope.PROGRAM, newer, version)]
+    unknown = [name for name, _ in settings_schema.problems(CATALOGUE, Scope.PROGRAM, newer, version)]
     pooler.edit(None, settings=newer, settings_state=PoolState.PENDING)
     make_pool(settings={"query_wait_timeout": 3})
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     pooler.refresh_from_db()
     assert pooler.settings_state == PoolState.ROLLED_BACK
     assert all(name in pooler.settings_reason for name in unknown)
@@ -56,7 +56,7 @@ def test_every_program_setting_offered_to_a_release_is_one_it_shows(
 ) -> None:
     with pgbouncer.connect() as console:
         live = {row[0] for row in console.execute(b"SHOW CONFIG")}
-    assert {setting.name for setting in catalogue.shown(CATALOGUE, Scope.PROGRAM, version)} == live
+    assert {setting.name for setting in settings_schema.shown(CATALOGUE, Scope.PROGRAM, version)} == live
 
 
 def test_a_pool_leads_to_the_standbys(
@@ -64,7 +64,7 @@ def test_a_pool_leads_to_the_standbys(
 ) -> None:
     cluster.nodes.model.objects.all().delete()
     pool = make_pool(target="standby")
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     pool.refresh_from_db()
     assert (pool.state, "has none that were seen in recovery" in pool.state_reason) == (PoolState.ROLLED_BACK, True)
     password, cluster.host = cluster.admin_password, "localhost"
@@ -74,7 +74,7 @@ def test_a_pool_leads_to_the_standbys(
         node = ClusterNode.objects.create(cluster=cluster, host=host, port=port)
         node.record(in_recovery=True, state="online")
     pool.edit(None, state=PoolState.PENDING)
-    revision = apply.apply_pooler(pooler)
+    revision = deployment.apply_pooler(pooler)
     pool.refresh_from_db()
     assert (pool.state, pool.state_reason) == (PoolState.APPLIED, "")
     assert log_in("orders") == "app"
@@ -126,7 +126,7 @@ def test_a_pool_of_several_standbys_takes_turns_or_keeps_to_one(
     if balance and version < (1, 24):
         pytest.skip("load_balance_hosts came with 1.24")
     pool = make_pool("reads", target="standby", size=4, settings={"load_balance_hosts": balance} if balance else {})
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     pool.refresh_from_db()
     assert (pool.state, pool.state_reason) == (PoolState.APPLIED, "")
     assert visited(pooler, 4) == (["127.0.0.1"] if balance == "disable" else ["127.0.0.1", "127.0.0.2"])
@@ -143,7 +143,7 @@ def test_a_login_that_the_standbys_refuse_is_found_at_them_and_not_at_the_primar
             session.execute("SELECT pg_reload_conf()")
             until(lambda: session.execute("SELECT FROM pg_hba_file_rules WHERE auth_method = 'reject'").fetchall())
         pool = make_pool("reads", target="standby")
-        apply.apply_pooler(pooler)
+        deployment.apply_pooler(pooler)
         pool.refresh_from_db()
         assert pool.state == PoolState.ROLLED_BACK
         assert f"127.0.0.2:{standbys[1].port}" in pool.state_reason
@@ -159,7 +159,7 @@ def test_a_standby_that_is_down_is_told_and_does_not_keep_the_others_waiting(
     node = ClusterNode.objects.create(cluster=replicated, host="127.0.0.3", port=standbys[0].port)
     node.record(in_recovery=True, state="online")
     pool = make_pool("reads", target="standby")
-    revision = apply.apply_pooler(pooler)
+    revision = deployment.apply_pooler(pooler)
     pool.refresh_from_db()
     assert (pool.state, pool.state_reason) == (PoolState.APPLIED, "")
     (note,) = [step["detail"] for step in revision.steps if step["step"] == "noted"]

@@ -9,7 +9,7 @@ import pytest
 
 from panel.quickstart import account
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, free_port
-from pools import apply
+from pools import deployment
 from pools.models import Cluster, Pooler, PoolState, RevisionState
 from pools.poolers.pgbouncer import verify
 from tests.certificates import self_signed
@@ -79,11 +79,11 @@ def test_clients_may_insist_on_the_certificate_that_was_given(
     pooler: Pooler, wish: Wish, give: Give, make_pool: MakePool, config: Config, tmp_path: Path
 ) -> None:
     make_pool()
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     key, certificate = self_signed("localhost")
     give(client_tls_key_file=key, client_tls_cert_file=certificate)
     wish(settings={"client_tls_sslmode": "require"})
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert outcome(pooler) == (PoolState.APPLIED, "")
     authority = tmp_path / "ca.pem"
     authority.write_text(certificate)
@@ -100,7 +100,7 @@ def test_a_renewed_certificate_is_shown_after_its_apply(pooler: Pooler, wish: Wi
         key, certificate = self_signed("localhost")
         give(client_tls_key_file=key, client_tls_cert_file=certificate)
         wish(settings={"client_tls_sslmode": "require"})
-        apply.apply_pooler(pooler)
+        deployment.apply_pooler(pooler)
         assert outcome(pooler) == (PoolState.APPLIED, "")
         authority = tmp_path / f"{turn}.pem"
         authority.write_text(certificate)
@@ -114,7 +114,7 @@ def test_a_key_of_another_certificate_is_found_before_anything_is_written(
 ) -> None:
     give(client_tls_key_file=self_signed("localhost")[0], client_tls_cert_file=self_signed("localhost")[1])
     wish(settings={"client_tls_sslmode": "require"})
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     state, reason = outcome(pooler)
     assert state == PoolState.ROLLED_BACK
     assert reason.startswith("PgBouncer would not start on these files")
@@ -128,7 +128,7 @@ def test_servers_certificates_are_verified(
     give(server_tls_ca_file=encrypted_cluster.sslrootcert)
     wish(settings={"server_tls_sslmode": "verify-ca"})
     pool = make_pool()
-    revision = apply.apply_pooler(pooler)
+    revision = deployment.apply_pooler(pooler)
     pool.refresh_from_db()
     assert (pool.state, pool.state_reason, revision.state) == (PoolState.APPLIED, "", RevisionState.APPLIED)
     address = {"host": pooler.host, "port": pooler.port, "dbname": "orders", "user": "app", "password": "app-password"}
@@ -150,12 +150,12 @@ def test_settings_that_would_shut_a_live_pool_out_are_refused_at_once_and_nothin
 ) -> None:
     wish(settings={"server_tls_sslmode": "require"})
     pool = make_pool()
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     before = files_of(pooler)
     give(server_tls_ca_file=self_signed("elsewhere")[1])
     wish(settings={"server_tls_sslmode": "verify-ca"})
     started = time.monotonic()
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert time.monotonic() - started < 15  # a rollback would take 20 and more
     state, reason = outcome(pooler)
     assert (state, files_of(pooler)) == (PoolState.ROLLED_BACK, before)
@@ -174,9 +174,9 @@ def test_settings_that_only_pgbouncer_itself_can_try_are_rolled_back(
     monkeypatch.setattr(verify, "LOGIN_TIMEOUT_S", 4)  # has to outlast that
     wish(settings={"server_tls_sslmode": "require"} | soon)
     pool = make_pool()
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     wish(settings={"server_tls_sslmode": "require", "server_tls_protocols": "tlsv1.1"} | soon)
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     state, reason = outcome(pooler)
     assert (state, reason.startswith("with the new settings a login through pool orders")) == ("rolled_back", True)
     pool.refresh_from_db()
@@ -189,10 +189,10 @@ def test_a_mode_that_the_server_refuses_is_told_in_its_words(
 ) -> None:
     wish(settings={"server_tls_sslmode": "prefer"})
     make_pool()
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     before = files_of(pooler)
     wish(settings={"server_tls_sslmode": "disable"})
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     state, reason = outcome(pooler)
     assert (state, files_of(pooler)) == (PoolState.ROLLED_BACK, before)
     assert "no pg_hba.conf entry for host" in reason
@@ -203,13 +203,13 @@ def test_a_server_without_encryption_is_not_asked_to_have_it(
     pooler: Pooler, wish: Wish, make_pool: MakePool, config: Config
 ) -> None:
     make_pool()
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     wish(settings={"server_tls_sslmode": "require"})
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     state, reason = outcome(pooler)
     assert (state, "does not offer TLS and sslmode require needs it" in reason) == (PoolState.ROLLED_BACK, True), reason
     wish(settings={"server_tls_sslmode": "prefer"})
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert (outcome(pooler), config()["server_tls_sslmode"]) == ((PoolState.APPLIED, ""), "prefer")
 
 
@@ -217,9 +217,9 @@ def test_a_pool_whose_server_insists_on_more_than_the_pooler_offers_is_refused_b
     pooler: Pooler, wish: Wish, make_pool: MakePool, encrypted_cluster: Cluster
 ) -> None:
     wish(settings={"server_tls_sslmode": "disable"})
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     before, pool = files_of(pooler), make_pool()
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     pool.refresh_from_db()
     assert (pool.state, files_of(pooler)) == (PoolState.ROLLED_BACK, before)
     assert pool.state_reason.startswith("pool orders was not tried: with server_tls_sslmode=disable live lets no pool")
@@ -229,11 +229,11 @@ def test_settings_and_a_pool_at_once_are_blamed_apart(
     pooler: Pooler, wish: Wish, give: Give, make_pool: MakePool, encrypted_cluster: Cluster
 ) -> None:
     wish(settings={"server_tls_sslmode": "require"})
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     give(server_tls_ca_file=self_signed("elsewhere")[1])
     wish(settings={"server_tls_sslmode": "verify-ca"})
     pool = make_pool()
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     pool.refresh_from_db()
     assert (outcome(pooler)[0], pool.state) == (PoolState.ROLLED_BACK, PoolState.APPLIED)
     log_in_through(pooler)
@@ -270,17 +270,17 @@ def test_the_poolers_own_certificate_is_tried_with_its_key(
     key, certificate = asking
     give(server_tls_key_file=key, server_tls_cert_file=certificate)
     wish(settings={"server_tls_sslmode": "require"})
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert outcome(pooler) == (PoolState.APPLIED, "")
     pool = make_pool()
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     pool.refresh_from_db()
     assert (pool.state, pool.state_reason) == (PoolState.APPLIED, "")
     strange_key, strange = self_signed("app")
     before = files_of(pooler)
     give(server_tls_key_file=strange_key, server_tls_cert_file=strange)
     wish()
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert (outcome(pooler)[0], files_of(pooler)) == (PoolState.ROLLED_BACK, before)
 
 
@@ -289,7 +289,7 @@ def test_a_cluster_that_asks_for_more_than_its_pooler_does_is_named(
 ) -> None:
     wish(settings={"server_tls_sslmode": "require"})
     make_pool()
-    revision = apply.apply_pooler(pooler)
+    revision = deployment.apply_pooler(pooler)
     assert revision.state == RevisionState.APPLIED
     said = [step["detail"] for step in revision.steps if step["step"] == "noted"]
     assert said == [

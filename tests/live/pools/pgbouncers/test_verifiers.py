@@ -8,12 +8,12 @@ import psycopg
 import pytest
 
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, binary, version_of
-from pools import apply, tasks
-from pools.holdings import roles
+from pools import deployment, tasks
+from pools.clusters import health_check
+from pools.deployment import rollback
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
-from pools.poolers.pgbouncer import rehearsal, render, verifiers
-from pools.revisions import rollbacks
-from pools.servers import checking
+from pools.poolers.pgbouncer import preflight, render, verifiers
+from pools.provisioning import roles
 from tests.callers import person
 from tests.live.pools.conftest import LogIn, MakePool, in_folder, state_of
 
@@ -33,7 +33,7 @@ def program(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         path = str(in_folder(UNSTABLE))
     else:
         pytest.skip("POOLDECK_TEST_UNSTABLE names no folder of a Debian unstable with pgbouncer")
-    monkeypatch.setattr(rehearsal, "SEARCH_PATH", f"{Path(path).parent}:{rehearsal.SEARCH_PATH}")
+    monkeypatch.setattr(preflight, "SEARCH_PATH", f"{Path(path).parent}:{preflight.SEARCH_PATH}")
     return path
 
 
@@ -60,7 +60,7 @@ def app(cluster: Cluster, postgres: PostgresServer) -> Iterator[str]:
 def shop(app: str, make_pool: MakePool, pooler: Pooler) -> Pool:
     """An applied pool of that role."""
     made = make_pool("shop", user=app)
-    assert apply.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     made.refresh_from_db()
     return made
 
@@ -103,7 +103,7 @@ def test_a_password_reset_by_the_panel_leaves_the_pool_reachable_also_for_client
     with psycopg.connect(password="first-password", autocommit=True, **address) as client:
         client.execute(b"SELECT 1")
         password = roles.reset_password(cluster, "shopper")
-        apply.apply_pooler(pooler)
+        deployment.apply_pooler(pooler)
         assert state_of(shop) == (PoolState.APPLIED, "")
         assert secret() == (password if keeps_clear else stored(postgres))
         fresh_servers(pgbouncer)
@@ -116,7 +116,7 @@ def test_a_password_set_anew_at_the_server_is_found_by_the_next_check(
     keeps_clear: bool, pgbouncer: PgBouncerServer,
 ) -> None:  # fmt: skip
     enter(log_in)
-    checking.check_cluster(cluster)
+    health_check.check_cluster(cluster)
     with postgres.connect() as session:
         session.execute("ALTER ROLE shopper PASSWORD 'first-password'")  # the same, with another salt
     fresh_servers(pgbouncer)
@@ -126,7 +126,7 @@ def test_a_password_set_anew_at_the_server_is_found_by_the_next_check(
         if keeps_clear
         else (PoolState.PENDING, "the password of shopper was set anew at the server")
     )
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert state_of(shop) == (PoolState.APPLIED, "")
     assert secret() == ("first-password" if keeps_clear else stored(postgres))
     assert enter(log_in) == "shopper"
@@ -137,17 +137,17 @@ def test_another_password_at_the_server_is_said_and_the_pool_opens_once_it_is_gi
     pgbouncer: PgBouncerServer,
 ) -> None:  # fmt: skip
     enter(log_in)
-    checking.check_cluster(cluster)
+    health_check.check_cluster(cluster)
     with postgres.connect() as session:
         session.execute("ALTER ROLE shopper PASSWORD 'second-password'")
     fresh_servers(pgbouncer)
     tasks.check_everything()
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     state, reason = state_of(shop)
     assert keeps_clear or (state == PoolState.ROLLED_BACK and "the password of user 'shopper' was refused" in reason)
     cluster.keep_password("shopper", "second-password")
     shop.edit(None, state=PoolState.PENDING, state_reason="")
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert state_of(shop) == (PoolState.APPLIED, "")
     assert enter(log_in, "second-password") == "shopper"
 
@@ -170,7 +170,7 @@ def test_another_role_of_the_pool_brings_its_own_verifier(
 ) -> None:
     enter(log_in)
     shop.edit(None, user="app", state=PoolState.PENDING)
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert state_of(shop) == (PoolState.APPLIED, "")
     assert log_in("shop") == "app"
 
@@ -184,7 +184,7 @@ def test_a_rename_of_the_role_keeps_its_verifier(
     try:
         cluster.keep_password("buyer", "first-password")
         shop.edit(None, user="buyer", state=PoolState.PENDING)
-        apply.apply_pooler(pooler)
+        deployment.apply_pooler(pooler)
         assert state_of(shop) == (PoolState.APPLIED, "")
         assert log_in("shop", "buyer", "first-password") == "buyer"
     finally:
@@ -198,16 +198,16 @@ def test_an_installation_of_before_moves_over_with_the_next_apply_and_back(
 ) -> None:  # fmt: skip
     monkeypatch.setattr(verifiers, "are_of_use", lambda *_: False)
     pool = make_pool("shop", user=app)
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert (secret(), enter(log_in)) == ("first-password", "shopper")
     monkeypatch.undo()
     pool.refresh_from_db()
     pool.edit(None, size=4, state=PoolState.PENDING)
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert secret() == ("first-password" if keeps_clear else stored(postgres))
     assert enter(log_in) == "shopper"
-    rollbacks.roll_back(pooler, pooler.revisions.get(number=1), person())
-    apply.apply_pooler(pooler)
+    rollback.roll_back(pooler, pooler.revisions.get(number=1), person())
+    deployment.apply_pooler(pooler)
     fresh_servers(pgbouncer)
     assert state_of(pool) == (PoolState.APPLIED, "")
     assert enter(log_in) == "shopper"
@@ -220,7 +220,7 @@ def test_a_role_that_was_a_verifier_and_becomes_clear_with_another_password_open
     enter(log_in)
     password = roles.reset_password(cluster, "shopper")
     monkeypatch.setattr(verifiers, "_ask", lambda cluster, names: dict.fromkeys(names, (None, "it may not be read")))
-    apply.apply_pooler(pooler)
+    deployment.apply_pooler(pooler)
     assert state_of(shop) == (PoolState.APPLIED, "")
     fresh_servers(pgbouncer)
     assert enter(log_in, password) == "shopper"

@@ -2,21 +2,21 @@
 
 import pytest
 
-from pools.poolers import catalogue
-from pools.poolers.catalogue import Scope, Type
-from pools.poolers.pgbouncer.catalogue import CATALOGUE
+from pools.poolers import settings_schema
+from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
+from pools.poolers.settings_schema import Scope, Type
 
 RELEASES = [(1, minor) for minor in range(18, 27)]
 
 
 def faults(scope, values, version=(1, 25)):
-    return dict(catalogue.problems(CATALOGUE, scope, values, version))
+    return dict(settings_schema.problems(CATALOGUE, scope, values, version))
 
 
 @pytest.mark.parametrize("version", RELEASES)
 @pytest.mark.parametrize("scope", Scope)
 def test_a_release_has_one_record_of_a_name(scope, version):
-    names = [setting.name for setting in catalogue.shown(CATALOGUE, scope, version)]
+    names = [setting.name for setting in settings_schema.shown(CATALOGUE, scope, version)]
     assert names
     assert len(names) == len(set(names))
 
@@ -25,7 +25,7 @@ def test_a_release_has_one_record_of_a_name(scope, version):
 def test_every_default_is_a_value_its_release_takes(version):
     for setting in CATALOGUE:
         if setting.default and setting.known_to(version) and not setting.fixed:
-            assert catalogue.fault_of(setting, setting.default) == ""
+            assert settings_schema.fault_of(setting, setting.default) == ""
 
 
 def test_every_setting_is_said_in_plain_words():
@@ -38,7 +38,7 @@ def test_every_setting_is_said_in_plain_words():
 
 def test_defaults_that_changed_have_a_record_for_each_time():
     def default(name, version):
-        (one,) = [one for one in catalogue.shown(CATALOGUE, Scope.PROGRAM, version) if one.name == name]
+        (one,) = [one for one in settings_schema.shown(CATALOGUE, Scope.PROGRAM, version) if one.name == name]
         return one.default
 
     assert [default("max_prepared_statements", (1, minor)) for minor in (21, 23, 24)] == ["0", "0", "200"]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pools.poolers.pgbouncer import render
-from tests.pools.poolers.pgbouncer.test_entries import entry
+from tests.pools.poolers.pgbouncer.test_database_entries import entry
 
 OPERATORS = '; by hand\n"pooldeck" "SCRAM-SHA-256$4096:x$y:z"\n"someone" "pw"'
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from pools.poolers.kind import Rejected
+from pools.poolers.base import Rejected
 from pools.poolers.pgbouncer import verify
 from pools.poolers.pgbouncer.console import Table
-from tests.pools.poolers.pgbouncer.test_entries import POOL, entry
+from tests.pools.poolers.pgbouncer.test_database_entries import POOL, entry
 
 ROW_OF_1_18 = {
     "name": "orders",

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pools.poolers.pgpool import access, render
-from pools.poolers.pgpool.access import Access
+from pools.poolers.pgpool import hba_access, render
+from pools.poolers.pgpool.hba_access import Access
 
 WORDS = st.text(
     st.characters(codec="utf-8", exclude_characters="\r\n\0\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"), min_size=1
@@ -21,9 +21,9 @@ def test_users_and_passwords_are_read_back(secrets: dict[str, str]) -> None:
 
 @given(st.lists(st.tuples(WORDS, WORDS | st.just("")), max_size=4))
 def test_rules_are_read_back(pairs: list[tuple[str, str]]) -> None:
-    sound = [pair for pair in pairs if not any(access.name_problem(name) for name in pair if name)]
+    sound = [pair for pair in pairs if not any(hba_access.name_problem(name) for name in pair if name)]
     rules = [Access(uuid4(), database, user) for database, user in sound]
-    assert {one.pool: one for one in access.read(render.admissions(rules, "postgres"))} == {
+    assert {one.pool: one for one in hba_access.read(render.admissions(rules, "postgres"))} == {
         one.pool: one for one in rules
     }
 
@@ -61,4 +61,4 @@ def test_secrets_are_dots(name: str, text: str, shown: str) -> None:
     [("plain", True), ("päß:w\\ord'\"", True), ("\u00b8", False), ("a\u00adb", False), ("p" * 125, False), ("", True)],
 )
 def test_passwords_that_pool_passwd_or_scram_would_change_are_refused(password: str, sound: bool) -> None:
-    assert (access.password_problem(password) == "") is sound
+    assert (hba_access.password_problem(password) == "") is sound

@@ -3,7 +3,7 @@
 import pytest
 
 from pools.poolers.pgpool import verify
-from pools.poolers.pgpool.catalogue import by_name
+from pools.poolers.pgpool.settings_catalog import by_name
 
 KNOWN = by_name((4, 3))
 

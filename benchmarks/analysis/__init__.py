@@ -1,0 +1,1 @@
+"""Figures of runs judged and drawn: validity, comparison, statements, chart series. Pure."""

@@ -1,0 +1,102 @@
+"""What the charts of a run are drawn from: its samples and looks as compact rows, and the span of time they share."""
+
+from collections.abc import Sequence
+from operator import itemgetter
+from typing import Any
+
+from django.db.models import Avg, Count, F, Q, Sum
+
+from benchmarks.analysis import drawn_looks
+from benchmarks.analysis.downsampling import Row, thinned
+from benchmarks.models import Look, PoolSample, Run, Sample
+from pools.poolers import KINDS
+
+DRAWN_AT_MOST = 20_000  # rows of one kind sent to a browser; longer runs are thinned, never cut
+FIGURES = ("tps", "latency_ms", "stddev_ms", "failed", "latency_p50_ms", "latency_p95_ms", "latency_p99_ms")
+SAMPLE_COLUMNS = ("attempt", "seq", "t", *FIGURES)
+POOL_COLUMNS = ("attempt", "seq", "t", "cl_active", "cl_waiting", "sv_active", "sv_idle", "maxwait_ms")
+
+BEGINNING = (0, 0)
+WITHOUT_END = (2**31, 0)
+
+Place = tuple[int, int]
+
+
+def course(run: Run) -> dict[str, Any]:
+    """All that is drawn of a run: `samples`, `pool` and, by kind, `looks` as `{columns, rows}`, and `checkpoints`.
+
+    `uncounted` names what the pool's kind of pooler does not count. `span` is planned, in seconds, or None. `after` is
+    the id up to which all is complete: the place in the run's events where a watcher goes on.
+    """
+    upto = max(_last_place(model, run) for model in (Sample, PoolSample, Look))
+    pool = _rows(PoolSample, POOL_COLUMNS, run, upto)
+    uncounted = _uncounted(run, pool)
+    return progress(run, upto) | {
+        "after": f"{upto[0]}-{upto[1]}",
+        "pool": _table(POOL_COLUMNS, pool, "cl_active" if "cl_waiting" in uncounted else "cl_waiting"),
+        "uncounted": uncounted,
+        "looks": drawn_looks.tables(run, upto),
+        "checkpoints": drawn_looks.checkpoints(run, upto),
+    }
+
+
+def progress(run: Run, upto: Place = WITHOUT_END) -> dict[str, Any]:
+    """The `samples` of a run up to a place in its events, and the planned `span`."""
+    rows = _rows(Sample, SAMPLE_COLUMNS, run, upto)
+    return {"span": planned_seconds(run), "samples": _table(SAMPLE_COLUMNS, rows, "tps")}
+
+
+def planned_seconds(run: Run) -> float | None:
+    """How long the load was to take; None when its end is a number of transactions, or not known."""
+    duration = run.options.get("duration")
+    return None if run.options.get("transactions") else duration
+
+
+def failed_so_far(run: Run) -> int:
+    """Failed transactions of all samples; once the program printed its own count, that."""
+    printed = run.summary.get("failed")
+    return printed if printed is not None else run.samples.aggregate(total=Sum("failed"))["total"] or 0
+
+
+def partial_summary(run: Run) -> dict[str, float]:
+    """Figures over the progress lines of a run that printed no summary; latency is weighted by throughput."""
+    samples = run.samples.filter(tps__isnull=False).order_by()
+    found = samples.aggregate(
+        count=Count("pk"),
+        mean_tps=Avg("tps"),
+        weight=Sum("tps", filter=Q(latency_ms__isnull=False)),
+        weighted=Sum(F("tps") * F("latency_ms")),
+        all_failed=Sum("failed"),
+    )
+    if not found["count"]:
+        return {}
+    figures = {"tps": found["mean_tps"], "failed": found["all_failed"]}
+    return figures | ({"latency_avg_ms": found["weighted"] / found["weight"]} if found["weight"] else {})
+
+
+def few(table: dict[str, Any], at_most: int, name: str) -> Sequence[Row]:
+    """So many rows of a table, thinned by one of its columns."""
+    columns = table["columns"]
+    return thinned(table["rows"], at_most, t=itemgetter(columns.index("t")), value=itemgetter(columns.index(name)))
+
+
+def _last_place(model: type[Sample] | type[PoolSample] | type[Look], run: Run) -> Place:
+    places = model.objects.filter(run=run).order_by("-attempt", "-seq").values_list("attempt", "seq")
+    return places.first() or BEGINNING
+
+
+def _rows(model: type[Sample] | type[PoolSample], columns: tuple[str, ...], run: Run, upto: Place) -> list[Row]:
+    """Rows up to a place: what is written between two queries comes by the run's events, once."""
+    return [row for row in model.objects.filter(run=run).values_list(*columns) if row[:2] <= upto]
+
+
+def _uncounted(run: Run, pool: list[Row]) -> list[str]:
+    """Columns of the pool that have no value; before its first look, those that its kind of pooler will not give."""
+    if pool:
+        return [name for at, name in enumerate(POOL_COLUMNS) if all(row[at] is None for row in pool)]
+    return sorted(KINDS[run.pool.pooler.kind].uncounted & set(POOL_COLUMNS)) if run.pool else []
+
+
+def _table(columns: tuple[str, ...], rows: list[Row], followed: str) -> dict[str, Any]:
+    """The rows, thinned by the column that the eye follows."""
+    return {"columns": columns, "rows": few({"columns": columns, "rows": rows}, DRAWN_AT_MOST, followed)}

@@ -1,0 +1,85 @@
+"""The logged latencies of a run, sorted into its progress intervals by the time at which each transaction ended; pure.
+
+A program writes its log in blocks, so that lines arrive behind the progress line of their interval: they are put where
+they belong, and the intervals that they change are told.
+"""
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Any
+
+from benchmarks.analysis.latency.histogram import Histogram, percentile
+from benchmarks.engines.latency_contract import Logged
+
+KEPT = 400_000  # latencies held for late-comers, of the newest intervals; all of them are in the histogram
+SHOWN = {"latency_p50_ms": 50.0, "latency_p95_ms": 95.0, "latency_p99_ms": 99.0}
+
+Figures = dict[str, Any]  # floats; typed so that it fits dataclasses.replace, which knows no names
+
+
+class Intervals:
+    """`whole` counts every latency, `service` (under a rate) every latency without the wait for its start."""
+
+    def __init__(self) -> None:
+        self.whole = Histogram()
+        self.service = Histogram()
+        self._later: list[Logged] = []  # of the interval that is not over yet
+        self._ends: list[int] = []
+        self._latencies: list[array[int]] = []
+        self._forgotten = 0  # intervals whose latencies are not held any more
+        self._held = 0
+        self._changed: set[int] = set()
+
+    def add(self, logged: Sequence[Logged], *, scheduled: bool = False) -> None:
+        """Count them, and put those of intervals that are over where they belong."""
+        self.whole.add([one.latency_us for one in logged])
+        if scheduled:
+            self.service.add(max(0, one.latency_us - one.lag_us) for one in logged)
+        last_end = self._ends[-1] if self._ends else 0
+        self._later += [one for one in logged if one.at_us > last_end]
+        for one in logged:
+            if one.at_us <= last_end:
+                self._add_late(one)
+
+    def _add_late(self, one: Logged) -> None:
+        place = bisect_left(self._ends, one.at_us)
+        if place >= self._forgotten:
+            self._latencies[place].append(one.latency_us)
+            self._held += 1
+            self._changed.add(place)
+
+    def end(self, at_us: int) -> Figures:
+        """The interval up to this time is over: `latency_p50_ms latency_p95_ms latency_p99_ms` of what is known of it.
+
+        Empty where nothing is.
+        """
+        now = [one for one in self._later if one.at_us <= at_us]
+        self._later = [one for one in self._later if one.at_us > at_us]
+        self._ends.append(max(at_us, self._ends[-1] if self._ends else 0))
+        self._latencies.append(array("Q", [one.latency_us for one in now]))
+        self._held += len(now)
+        self._forget()
+        return _figures(self._latencies[-1])
+
+    def _forget(self) -> None:
+        """Let go of the oldest intervals while too much is held."""
+        while self._held > KEPT and self._forgotten < len(self._latencies) - 1:
+            self._held -= len(self._latencies[self._forgotten])
+            self._latencies[self._forgotten] = array("Q")
+            self._changed.discard(self._forgotten)
+            self._forgotten += 1
+
+    @property
+    def last(self) -> Sequence[int]:
+        """The latencies known by now of the interval that ended last, in microseconds."""
+        return self._latencies[-1] if self._latencies else ()
+
+    def changed(self) -> dict[int, Figures]:
+        """The figures of the intervals (counted from 0) that late lines changed."""
+        return {place: _figures(self._latencies[place]) for place in sorted(self._changed)}
+
+
+def _figures(latencies_us: Sequence[int]) -> Figures:
+    ordered = sorted(latencies_us)
+    return {name: percentile(ordered, share) / 1000 for name, share in SHOWN.items()} if ordered else {}

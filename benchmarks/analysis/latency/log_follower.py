@@ -1,0 +1,115 @@
+"""Follows the logs of a load while it writes them, and gives the room of what was read back to the disk."""
+
+import ctypes
+import errno
+import logging
+import os
+import time
+from pathlib import Path
+
+from benchmarks.analysis.latency.intervals import Figures, Intervals
+from benchmarks.engines.latency_contract import LogFiles, Logged, LogReader
+
+log = logging.getLogger(__name__)
+
+CHUNK_BYTES = 1 << 20
+SETTLED_NS = 1_000_000_000  # a folder may change twice within the grain of its file system's clock
+_BLOCK_BYTES = 4_096
+_PUNCH_HOLE_KEEP_SIZE = 0x02 | 0x01  # fallocate(2)
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Follower:
+    """The logs of one load in its private home; `intervals` holds what was read, `broken` why not all was."""
+
+    def __init__(self, files: LogFiles, home: Path) -> None:
+        self.files = files
+        self.intervals = Intervals()
+        self.broken = ""
+        self._home = home
+        self._open: dict[Path, _File] = {}
+        self._listed_ns = 0  # when the home had changed that was listed last
+
+    def read(self) -> None:
+        """Take what was written since the last time; a load goes on whose log can't be read."""
+        try:
+            self._read()
+        except OSError as error:
+            self.broken = self.broken or f"the log of transactions can't be read: {error}"
+            log.warning("%s: %s", self._home.name, self.broken)
+
+    def _read(self) -> None:
+        if not self.broken and (changed_ns := self._home.stat().st_mtime_ns) > self._listed_ns:
+            self._open_new()
+            if time.time_ns() - changed_ns > SETTLED_NS:
+                self._listed_ns = changed_ns
+        for file in self._open.values():
+            self.intervals.add(file.read(), scheduled=self.files.scheduled)
+
+    def _open_new(self) -> None:
+        for path in self._home.glob(self.files.pattern):
+            if path not in self._open:
+                self._open[path] = _File(path, self.files.reader())
+
+    def end_interval(self, at: float) -> Figures:
+        """The figures of the progress interval that ended at this monotonic time, as far as they are known by now."""
+        self.read()
+        ended = time.time() - (time.monotonic() - at)
+        return self.intervals.end(round(ended * 1_000_000))
+
+    def close(self) -> None:
+        """Take the rest and let go of the files."""
+        self.read()
+        for file in self._open.values():
+            file.close()
+        self._open.clear()
+
+
+class _File:
+    """One log: where it was read up to, and its reader."""
+
+    def __init__(self, path: Path, reader: LogReader) -> None:
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        self._reader = reader
+        self._read_bytes = 0
+        self._freed_bytes = 0
+
+    def read(self) -> list[Logged]:
+        """The transactions that were written since the last time."""
+        found: list[Logged] = []
+        while chunk := os.pread(self._descriptor, CHUNK_BYTES, self._read_bytes):
+            self._read_bytes += len(chunk)
+            found += self._reader.feed(chunk)
+        self._free()
+        return found
+
+    def _free(self) -> None:
+        """Punch a hole where everything was read: the program writes on behind it, undisturbed."""
+        upto = self._read_bytes - self._read_bytes % _BLOCK_BYTES
+        if upto > self._freed_bytes and punch_hole(self._descriptor, self._freed_bytes, upto - self._freed_bytes):
+            self._freed_bytes = upto
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+def punch_hole(descriptor: int, start: int, length: int) -> bool:
+    """Give the blocks of this part of a file back; False where the file system can't (NFS before 4.2, say)."""
+    done = _libc.fallocate(descriptor, _PUNCH_HOLE_KEEP_SIZE, ctypes.c_longlong(start), ctypes.c_longlong(length))
+    if done == 0:
+        return True
+    if (number := ctypes.get_errno()) not in (errno.EOPNOTSUPP, errno.ENOSYS):
+        raise OSError(number, os.strerror(number))
+    return False
+
+
+def can_punch_holes(home: Path) -> bool:
+    """Whether logs in this folder can be given back while they grow."""
+    path = home / "hole"
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(descriptor, b"\n" * _BLOCK_BYTES)
+        return punch_hole(descriptor, 0, _BLOCK_BYTES)
+    finally:
+        os.close(descriptor)
+        path.unlink()

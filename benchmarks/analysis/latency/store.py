@@ -1,0 +1,79 @@
+"""Has the log of a load followed, and keeps what it told: histogram, percentiles, intervals that late lines changed."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+
+from benchmarks import engines
+from benchmarks.analysis.latency import sampling
+from benchmarks.analysis.latency.histogram import Histogram
+from benchmarks.analysis.latency.intervals import Intervals
+from benchmarks.analysis.latency.log_follower import Follower, can_punch_holes
+from benchmarks.models import LatencyHistogram, Run, Sample
+
+SERVICE = ("p50", "p95", "p99")  # told of the time without the wait for the schedule
+
+
+def planned(run: Run, home: Path) -> tuple[dict[str, Any], Follower | None]:
+    """The options to start the load with, the share to log among them, and who follows its log (None: it writes none).
+
+    Where the room of what was read can't be given back, nothing is logged, since a long load would fill the disk: the
+    follower has nothing to read and says so.
+    """
+    options = sampling.options_of(run)
+    files = engines.log_files(run.engine, options)
+    if files is None:
+        return options, None
+    follower = Follower(files, home)
+    if can_punch_holes(home):
+        return options, follower
+    follower.broken = f"the file system of {home.parent} can't free the parts of a log that were read"
+    return options | {"percentiles": False, "sampling_rate": None}, follower
+
+
+def keep(run: Run, follower: Follower, seqs: list[int]) -> dict[str, Any]:
+    """Write it as the holder of the attempt, `seqs` being those of the samples; the figures for the summary.
+
+    Raises `Fenced`. Nothing is kept of a log that was not read whole: percentiles of a part would mislead.
+    """
+    intervals = follower.intervals
+    if follower.broken or not intervals.whole.count:
+        return {}
+    histogram = {
+        "encoded": intervals.whole.encoded(),
+        "count": intervals.whole.count,
+        "sampling_rate": follower.files.sampling_rate,
+    }
+    with transaction.atomic():
+        run.write()
+        LatencyHistogram.objects.update_or_create(run=run, defaults=histogram)
+        for place, figures in intervals.changed().items():
+            Sample.objects.filter(run=run, attempt=run.attempt, seq=seqs[place]).update(**figures)
+    return figures_of(intervals, scheduled=follower.files.scheduled)
+
+
+def keep_printed(run: Run, latencies: Sequence[tuple[float, int]]) -> dict[str, Any]:
+    """Write the histogram (ms, how many) that a program printed itself; the figures for the summary."""
+    whole = Histogram()
+    whole.add_counted(latencies)
+    if not whole.count:
+        return {}
+    values = {"encoded": whole.encoded(), "count": whole.count, "sampling_rate": 1.0}
+    LatencyHistogram.objects.update_or_create(run=run, defaults=values)
+    return _percentiles_of(whole)
+
+
+def _percentiles_of(whole: Histogram) -> dict[str, Any]:
+    figures: dict[str, Any] = {f"latency_{name}_ms": ms for name, ms in whole.percentiles_ms().items()}
+    return figures | {"latency_samples": whole.count}
+
+
+def figures_of(intervals: Intervals, *, scheduled: bool) -> dict[str, Any]:
+    """`latency_p50_ms latency_p90_ms … latency_p99_9_ms latency_samples`; under a rate `service_p50_ms …` too."""
+    figures = _percentiles_of(intervals.whole)
+    if scheduled:
+        service = intervals.service.percentiles_ms()
+        figures |= {f"service_{name}_ms": service[name] for name in SERVICE}
+    return figures

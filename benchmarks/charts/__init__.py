@@ -1,1 +1,0 @@
-"""The series of a run as its charts and sparklines draw them."""

@@ -1,0 +1,1 @@
+"""The HTTP load program: a process of its own, with the standard library alone."""

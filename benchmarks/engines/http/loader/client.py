@@ -1,0 +1,215 @@
+"""A closed loop of HTTP requests: each worker sends its next request when the last one is answered.
+
+`python -m benchmarks.engines.http.loader.client --target FILE --concurrency N --duration S [--timeout S]
+[--new-connections] [--log FILE]`. The file holds `{"url": …, "address": …}`: the address is connected to, whatever the
+name resolves to by then. Redirects are not followed.
+
+A request costs it 20 to 27 µs of one processor: measured with 22,000 answers of 500 bytes a second, 20 workers, Python
+3.11. `generator_cpu_percent` of the summary says how near it was to its limit.
+"""
+
+import argparse
+import asyncio
+import json
+import ssl
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from benchmarks.engines.http.loader.response import Answer, NotHttp
+from benchmarks.engines.load_counters import INTERVAL_S, Tally
+
+AGENT = "Pooldeck"
+PAUSE_S = 0.05  # after a connection that could not be made: a loop that only fails would take a whole processor
+
+
+@dataclass(frozen=True)
+class Aim:
+    """Where the requests go, and the bytes of one."""
+
+    address: str
+    port: int
+    host: str
+    request: bytes
+    tls: ssl.SSLContext | None
+
+    @classmethod
+    def read(cls, path: Path, *, keep: bool) -> "Aim":
+        """From the file that the panel wrote."""
+        target = json.loads(path.read_text())
+        parts = urlsplit(target["url"])
+        secure = parts.scheme == "https"
+        path_and_query = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        lines = [
+            f"GET {path_and_query} HTTP/1.1",
+            f"Host: {parts.netloc}",
+            f"User-Agent: {AGENT}",
+            "Accept: */*",
+            f"Connection: {'keep-alive' if keep else 'close'}",
+        ]
+        request = ("\r\n".join(lines) + "\r\n\r\n").encode()
+        port = parts.port or (443 if secure else 80)
+        return cls(
+            target["address"], port, parts.hostname or "", request, ssl.create_default_context() if secure else None
+        )
+
+
+class Connection(asyncio.Protocol):
+    """One connection; one request at a time."""
+
+    def __init__(self) -> None:
+        self.transport: Any = None
+        self.closed = False
+        self._answer: Answer | None = None
+        self._waiting: asyncio.Future[Answer] | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """It stands."""
+        self.transport = transport
+
+    def ask(self, request: bytes) -> "asyncio.Future[Answer]":
+        """Send a request; its answer comes into the future."""
+        self._answer = Answer()
+        self._waiting = asyncio.get_running_loop().create_future()
+        self.transport.write(request)
+        return self._waiting
+
+    def data_received(self, data: bytes) -> None:
+        """A part of the answer."""
+        answer, waiting = self._answer, self._waiting
+        if answer is None or waiting is None or waiting.done():
+            self.drop()
+            return
+        try:
+            answer.feed(data)
+        except NotHttp as error:
+            waiting.set_exception(error)
+        if answer.done and not waiting.done():
+            waiting.set_result(answer)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The other side closed it, or it broke."""
+        self.closed = True
+        answer, waiting = self._answer, self._waiting
+        if answer is None or waiting is None or waiting.done():
+            return
+        answer.closed()
+        if answer.done:
+            waiting.set_result(answer)
+        else:
+            waiting.set_exception(exc or ConnectionResetError("closed before the answer was whole"))
+
+    def drop(self) -> None:
+        """Close it at once."""
+        self.closed = True
+        if self.transport:
+            self.transport.abort()
+
+
+class Load:
+    """All workers of one load."""
+
+    def __init__(self, aim: Aim, tally: Tally, *, timeout_s: float, keep: bool) -> None:
+        self.aim, self.tally, self.timeout_s, self.keep = aim, tally, timeout_s, keep
+        self.over = False
+
+    async def run(self, concurrency: int, duration_s: float) -> None:
+        """Let the workers work for so long, and each finish what it began."""
+        workers = [asyncio.create_task(self._work()) for _ in range(concurrency)]
+        speaker = asyncio.create_task(self._speak())
+        await asyncio.sleep(max(0.0, self.tally.began + duration_s - time.perf_counter()))
+        self.over = True
+        await asyncio.gather(*workers)
+        speaker.cancel()
+
+    async def _speak(self) -> None:
+        due = self.tally.began + INTERVAL_S
+        while True:
+            await asyncio.sleep(max(0.0, due - time.perf_counter()))
+            self.tally.end_interval()
+            due += INTERVAL_S
+
+    async def _work(self) -> None:
+        connection: Connection | None = None
+        while not self.over:
+            try:
+                async with asyncio.timeout(self.timeout_s):
+                    connection = await self._once(connection)
+            except Exception as error:  # noqa: BLE001 every failure of a request is counted by its kind
+                if connection:
+                    connection.drop()
+                connection = None
+                self.tally.failed(*_kind(error, self.timeout_s))
+                await asyncio.sleep(PAUSE_S if isinstance(error, OSError) else 0)
+        if connection:
+            connection.drop()
+
+    async def _once(self, connection: Connection | None) -> Connection | None:
+        """One request; the connection where it can be used again."""
+        began, connecting_s = time.perf_counter(), None
+        if connection is None or connection.closed:
+            connection = await self._connect()
+            connecting_s = time.perf_counter() - began
+        try:
+            answer = await connection.ask(self.aim.request)
+        except asyncio.CancelledError:
+            connection.drop()
+            raise
+        ended = time.perf_counter()
+        if 200 <= answer.status < 300:
+            counted = None if self.keep else connecting_s
+            self.tally.answered(ended, ended - began, answer.size_bytes, counted)
+        else:
+            self.tally.failed(f"status {answer.status}", answer.beginning.decode("utf-8", "replace"))
+        if self.keep and answer.reusable:
+            return connection
+        connection.drop()
+        return None
+
+    async def _connect(self) -> Connection:
+        aim = self.aim
+        _, connection = await asyncio.get_running_loop().create_connection(
+            Connection, aim.address, aim.port, ssl=aim.tls, server_hostname=aim.host if aim.tls else None
+        )
+        return connection
+
+
+def _kind(error: Exception, timeout_s: float) -> tuple[str, str]:
+    """What an error counts as, and what it says."""
+    match error:
+        case TimeoutError():
+            return "timeout", f"no answer within {timeout_s:g} s"
+        case ConnectionRefusedError():
+            return "refused", str(error)
+        case ConnectionError():
+            return "reset", str(error)
+        case ssl.SSLError():
+            return "tls", str(error)
+        case NotHttp():
+            return "not http", str(error)
+        case _:
+            return "unreachable", str(error)
+
+
+def main() -> None:
+    """Read the words, carry the load out, say its summary."""
+    words = argparse.ArgumentParser(description=__doc__)
+    words.add_argument("--target", type=Path, required=True)
+    words.add_argument("--concurrency", type=int, required=True)
+    words.add_argument("--duration", type=float, required=True)
+    words.add_argument("--timeout", type=float, default=20.0)
+    words.add_argument("--new-connections", action="store_true")
+    words.add_argument("--log", type=Path)
+    asked = words.parse_args()
+    keep = not asked.new_connections
+    aim = Aim.read(asked.target, keep=keep)
+    tally = Tally(asked.log)
+    load = Load(aim, tally, timeout_s=asked.timeout, keep=keep)
+    asyncio.run(load.run(asked.concurrency, asked.duration))
+    tally.end(asked.concurrency)
+
+
+if __name__ == "__main__":
+    main()

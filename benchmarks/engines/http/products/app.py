@@ -1,0 +1,82 @@
+"""The products service: `/products/new`, `/products/normal` and `/products/pooled` answer 1,000 products as JSON.
+
+`python -m benchmarks.engines.http.products.app [--pool-size N]` listens on a free port of 127.0.0.1 and says
+`listening on PORT`; where it logs in to stands in libpq's variables, the password in PGPASSFILE. It works in one
+process, so on one processor.
+"""
+
+import argparse
+import asyncio
+import json
+import socket
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import psycopg
+import uvicorn
+from psycopg_pool import PoolTimeout
+
+from benchmarks.engines.http.products.connections import MOST_OPEN, ways
+
+ROWS = 1_000
+QUERY = f"SELECT id, name, price::float8, description FROM products ORDER BY id LIMIT {ROWS}"  # noqa: S608 a constant
+COLUMNS = ("id", "name", "price", "description")
+BACKLOG = 2_048
+
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+
+class Products:
+    """The ASGI application."""
+
+    def __init__(self, pool_size: int) -> None:
+        self.sources = ways(pool_size)
+
+    async def __call__(self, scope: dict[str, Any], receive: Callable[[], Awaitable[Any]], send: Send) -> None:
+        """Answer one request."""
+        source = self.sources.get(scope["path"].removeprefix("/products/"))
+        if source is None:
+            await _answer(send, 404, b'{"error": "there is /products/new, /products/normal and /products/pooled"}')
+            return
+        try:
+            async with source.connection() as connection:
+                rows = await (await connection.execute(QUERY)).fetchall()
+        except (psycopg.Error, PoolTimeout) as error:
+            await _answer(send, 500, json.dumps({"error": str(error).strip()}).encode())
+            return
+        products = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
+        await _answer(send, 200, json.dumps(products, separators=(",", ":")).encode())
+
+    async def close(self) -> None:
+        """Close all connections that are kept."""
+        for source in self.sources.values():
+            await source.close()
+
+
+async def _answer(send: Send, status: int, body: bytes) -> None:
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def serve(pool_size: int) -> None:
+    """Until the process is ended."""
+    app = Products(pool_size)
+    listening = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
+    config = uvicorn.Config(app, lifespan="off", log_level="error", access_log=False, backlog=BACKLOG)
+    print(f"listening on {listening.getsockname()[1]}", flush=True)  # noqa: T201 who started it waits for this line
+    try:
+        await uvicorn.Server(config).serve(sockets=[listening])
+    finally:
+        await app.close()
+
+
+def main() -> None:
+    """Read the words and serve."""
+    words = argparse.ArgumentParser(description=__doc__)
+    words.add_argument("--pool-size", type=int, default=MOST_OPEN)
+    asyncio.run(serve(words.parse_args().pool_size))
+
+
+if __name__ == "__main__":
+    main()

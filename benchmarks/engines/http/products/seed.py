@@ -1,0 +1,56 @@
+"""Makes the table of the products service anew, and says how far it is.
+
+`python -m benchmarks.engines.http.products.seed --rows N`, or `--drop`; where it logs in to stands in libpq's
+variables.
+"""
+
+import argparse
+import sys
+
+import psycopg
+
+STEP = 5_000
+CREATE = """
+    CREATE TABLE products (
+        id integer PRIMARY KEY, name text NOT NULL, price numeric(10, 2) NOT NULL, description text NOT NULL
+    )
+"""
+# 1,000 of them are 86.5 kB of JSON, as in the published experiment
+INSERT = """
+    INSERT INTO products
+    SELECT n, 'Product ' || n, (n * 7919 %% 100000)::numeric / 100, substr(md5(n::text), 1, 23)
+    FROM generate_series(%s::int, %s::int) AS n
+"""
+
+
+def fill(rows: int) -> None:
+    """Drop, create and fill."""
+    with psycopg.connect(autocommit=True) as connection:
+        connection.execute("DROP TABLE IF EXISTS products")
+        connection.execute(CREATE)
+        for first in range(1, rows + 1, STEP):
+            last = min(first + STEP - 1, rows)
+            connection.execute(INSERT, (first, last))
+            print(f"filled {last} of {rows} rows", flush=True)  # noqa: T201 the panel follows these lines
+        connection.execute("VACUUM (ANALYZE) products")
+
+
+def main() -> None:
+    """Read the words; an error of the server is one line, and the exit code 1."""
+    words = argparse.ArgumentParser(description=__doc__)
+    words.add_argument("--rows", type=int, default=0)
+    words.add_argument("--drop", action="store_true")
+    asked = words.parse_args()
+    try:
+        if asked.drop:
+            with psycopg.connect(autocommit=True) as connection:
+                connection.execute("DROP TABLE IF EXISTS products")
+        else:
+            fill(asked.rows)
+    except psycopg.Error as error:
+        print(f"error: {str(error).strip()}".replace("\n", " "), flush=True)  # noqa: T201
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""Reads what the panel's own load programs print (`load_counters` writes it): intervals, errors, the summary; pure."""
+
+import json
+import math
+import re
+from typing import Any
+
+from benchmarks.engines.base import Heard, Output, Progress, Words
+from benchmarks.engines.latency_contract import LogFiles, Logged
+from benchmarks.processes.line_reader import LineReader
+
+LOG = "requests.log"
+_FILLED = re.compile(r"filled (?P<done>[0-9]{1,12}) of (?P<all>[0-9]{1,12}) rows")
+_ERROR = "error: "
+_LOGGED = re.compile(rb"([0-9]{1,18}) ([0-9]{1,15})")
+
+
+def hear(text: str, options: dict[str, Any]) -> Heard:
+    """The sample or the percentage in one line, and whether it is a message to people; never raises."""
+    if sample := _interval(text):
+        late_s = _number(_figures(text, "interval").get("late_s")) or 0.0
+        return Heard(sample=sample, late_s=max(0.0, late_s), worth_telling=False)
+    if (filled := _FILLED.fullmatch(text)) and int(filled["all"]):
+        return Heard(percent=min(100.0, 100 * int(filled["done"]) / int(filled["all"])), worth_telling=False)
+    return Heard(worth_telling=not text.startswith("{"))
+
+
+def read_output(words: Words, stdout: str, stderr: str = "") -> Output:
+    """All that one execution said; never raises."""
+    texts = [*_lines_of(stdout), *_lines_of(stderr)]
+    summaries = [figures for text in texts if (figures := _figures(text, "summary"))]
+    filled = [int(found["done"]) for text in texts if (found := _FILLED.fullmatch(text))]
+    progress = [sample for text in texts if (sample := _interval(text))]
+    errors = [text.strip() for text in texts if text.startswith(_ERROR)]
+    return Output(
+        words,
+        summary=summaries[-1] if summaries else {},
+        progress=progress,
+        errors=errors,
+        prepared=not errors,
+        prepared_rows=filled[-1] if filled else None,
+        recognised=len(progress) + len(summaries),
+        executions=len(summaries),
+    )
+
+
+class LogReader:
+    """Reads the log of requests as it grows."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, chunk: bytes) -> list[Logged]:
+        """The requests whose lines this chunk completes; lines that are not whole are left out."""
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        matches = (_LOGGED.fullmatch(line) for line in lines)
+        return [Logged(int(found[1]), int(found[2])) for found in matches if found]
+
+
+def log_files(options: dict[str, Any]) -> LogFiles | None:
+    """The one log there is, with every request in it; none while a warm-up is thrown away."""
+    return None if options.get("percentiles") is False else LogFiles(LOG, LogReader)
+
+
+def _lines_of(text: str) -> list[str]:
+    reader = LineReader()
+    return [*reader.feed(text.encode("utf-8", "replace")), *reader.close()]
+
+
+def _interval(text: str) -> Progress | None:
+    figures = _figures(text, "interval")
+    t = figures.get("t")
+    if not isinstance(t, int | float):
+        return None
+    failed = figures.get("failed")
+    return Progress(
+        t=float(t),
+        tps=_number(figures.get("tps")),
+        latency_ms=_number(figures.get("latency_avg_ms")),
+        stddev_ms=_number(figures.get("latency_stddev_ms")),
+        failed=failed if isinstance(failed, int) else None,
+    )
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+def _figures(text: str, name: str) -> dict[str, Any]:
+    """What stands under this name in a line of JSON; empty for every other line."""
+    if not text.startswith(f'{{"{name}": '):
+        return {}
+    try:
+        found = json.loads(text, parse_constant=lambda constant: None).get(name)
+    except (ValueError, AttributeError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

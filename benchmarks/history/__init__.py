@@ -1,1 +1,0 @@
-"""Runs once they are over: noted, brought in from outside, forgotten."""

@@ -1,0 +1,1 @@
+"""What users keep for their runs: scripts and settings profiles."""

@@ -1,0 +1,180 @@
+"""The library of scripts: kept by name, every text of them a version that stays; each passes the gate first.
+
+A version says who wrote it when; the log says that too, and of what leaves no version: other names, and deletions.
+"""
+
+import logging
+from typing import Any
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models import F, OuterRef, QuerySet, Subquery
+
+from benchmarks.engines.pgbench import script_gate
+from benchmarks.engines.pgbench.scripts import NAME_CHARACTERS
+from benchmarks.errors import InvalidFields, InvalidOptions
+from benchmarks.models import Script, ScriptVersion
+
+log = logging.getLogger(__name__)
+
+DESCRIPTION_CHARACTERS = 500
+
+
+class InvalidScript(InvalidFields):
+    """A script that can't be kept; `line` is the one of the text that is meant."""
+
+    def __init__(self, errors: dict[str, list[str]], line: int | None = None) -> None:
+        super().__init__(errors)
+        self.line = line
+
+
+def create(*, name: str, text: str, description: str = "", author: Any = None) -> Script:
+    """A new script with its first version; raises `InvalidScript` with nothing saved."""
+    script = Script(name=name, description=description)
+    _check(script, text)
+    made = _save(script, text, author)
+    log.info("script %s: version 1 of %r was written by %s", script.pk, script.name, author)
+    return made
+
+
+def change(
+    script: Script, *, name: str | None = None, text: str | None = None, description: str | None = None, author: Any
+) -> Script:
+    """Change what is given; another text becomes the next version. Raises `InvalidScript` with nothing saved."""
+    before, last = (script.name, script.description), newest(script)
+    script.name = script.name if name is None else name
+    script.description = script.description if description is None else description
+    text = last.text if text is None else text
+    _check(script, text)
+    changed = _save(script, text if text != last.text else None, author)
+    if text != last.text:
+        log.info("script %s: version %d of %r was written by %s", script.pk, last.number + 1, script.name, author)
+    if before != (script.name, script.description):
+        log.info("script %s: %r, now %r, was renamed or described by %s", script.pk, before[0], script.name, author)
+    return changed
+
+
+def remove(script: Script, *, author: Any) -> None:
+    """Delete it with all its versions; runs of it keep the text they ran."""
+    key, last = script.pk, newest(script).number
+    script.delete()
+    log.info("script %s: %r with its %d versions was deleted by %s", key, script.name, last, author)
+
+
+def _check(script: Script, text: str) -> None:
+    errors: dict[str, list[str]] = {}
+    line = None
+    if not script.name or len(script.name) > NAME_CHARACTERS or not script.name.isprintable():
+        errors["name"] = [f"a name has 1 to {NAME_CHARACTERS} characters that can be printed: enter it"]
+    elif Script.objects.filter(name=script.name).exclude(pk=script.pk).exists():
+        errors["name"] = [f"there is a script {script.name} already: choose another name"]
+    if len(script.description) > DESCRIPTION_CHARACTERS or "\0" in script.description:
+        errors["description"] = [f"a description has at most {DESCRIPTION_CHARACTERS} characters and no NUL"]
+    try:
+        script_gate.check(text)
+    except script_gate.ScriptRefused as error:
+        errors["text"], line = [str(error)], error.line
+    if errors:
+        raise InvalidScript(errors, line)
+
+
+def _save(script: Script, text: str | None, author: Any) -> Script:
+    try:
+        with transaction.atomic():
+            script.save()
+            if text is not None:
+                last = script.versions.order_by("-number").values_list("number", flat=True).first()
+                script.versions.create(number=(last or 0) + 1, text=text, author=author)
+    except IntegrityError:
+        message = f"script {script.name} was changed by somebody else at this moment: try again"
+        raise InvalidScript({"name": [message]}) from None
+    return script
+
+
+def newest(script: Script) -> ScriptVersion:
+    """What the script says now."""
+    return script.versions.order_by("-number")[0]
+
+
+def newest_versions() -> QuerySet[ScriptVersion]:
+    """The newest version of each script, by name."""
+    last = ScriptVersion.objects.filter(script=OuterRef("script")).order_by("-number").values("number")[:1]
+    return ScriptVersion.objects.filter(number=Subquery(last)).select_related("script").order_by("script__name")
+
+
+def with_newest(scripts: QuerySet[Script]) -> QuerySet[Script]:
+    """Scripts with `number`, `text` and `changed_at` of their newest version."""
+    last = ScriptVersion.objects.filter(script=OuterRef("pk")).order_by("-number")
+    return scripts.annotate(
+        number=Subquery(last.values("number")[:1]),
+        text=Subquery(last.values("text")[:1]),
+        changed_at=Subquery(last.values("created_at")[:1]),
+    ).order_by(F("name"))
+
+
+def filled(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of a run whose scripts have their texts: `{script}` (id or name, of `{version}` or the newest) and
+    `{script_version}` (id) are looked up.
+
+    A run carries the texts, so that it can be done again when a script was changed or deleted. Raises
+    `InvalidOptions`; what is no script at all is left to the engine's own checks.
+    """
+    scripts = options.get("scripts")
+    if not isinstance(scripts, list):
+        return options
+    try:
+        return options | {"scripts": [_with_text(number, one) for number, one in enumerate(scripts, start=1)]}
+    except LookupError as error:
+        raise InvalidOptions({"scripts": [str(error.args[0])]}) from None
+
+
+def _with_text(number: int, given: Any) -> Any:
+    if not isinstance(given, dict):
+        return given
+    ways = [key for key in ("text", "script", "script_version") if key in given]
+    if len(ways) != 1:
+        raise LookupError(
+            f"script {number} has {' and '.join(ways) or 'none'} of text, script, script_version: use one"
+        )
+    if ways == ["text"]:
+        return _as_labelled(number, given)
+    found = _version(number, given)
+    kept = {key: value for key, value in given.items() if key not in ("script", "script_version", "version", "name")}
+    return kept | {"text": found.text, "name": found.script.name, "version": found.number}
+
+
+def _as_labelled(number: int, given: dict[str, Any]) -> dict[str, Any]:
+    """A text that calls itself a version of the library must be what that version says."""
+    name, version = given.get("name"), given.get("version")
+    if isinstance(name, str) and isinstance(version, int):
+        kept = ScriptVersion.objects.filter(script__name=name, number=version).first()
+        if kept is not None and kept.text != given["text"]:
+            raise LookupError(f"script {number} is not what version {version} of {name} says: leave the version out")
+    return given
+
+
+def _version(number: int, given: dict[str, Any]) -> ScriptVersion:
+    versions = ScriptVersion.objects.select_related("script").order_by("-number")
+    if "script_version" in given:
+        wanted, key = given["script_version"], "version"
+        is_id = isinstance(wanted, int) or (isinstance(wanted, str) and wanted.isdecimal() and len(wanted) < 19)
+        found = versions.filter(pk=int(wanted)).first() if is_id and not isinstance(wanted, bool) else None
+    else:
+        wanted, key = given["script"], "script"
+        found = _of_number(versions.filter(**_named(wanted)), given.get("version"))
+    if found is None:
+        raise LookupError(f"script {number}: there is no {key} {str(wanted)[:NAME_CHARACTERS]!r} in the library")
+    return found
+
+
+def _of_number(versions: QuerySet[ScriptVersion], number: Any) -> ScriptVersion | None:
+    if number is None:
+        return versions.first()
+    return versions.filter(number=number).first() if isinstance(number, int) and 0 < number < 2**31 else None
+
+
+def _named(wanted: Any) -> dict[str, Any]:
+    try:
+        return {"script_id": UUID(str(wanted))}
+    except ValueError:
+        return {"script__name": str(wanted).replace("\0", "")}

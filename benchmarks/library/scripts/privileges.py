@@ -1,0 +1,90 @@
+"""Who may run a script of a user: no role through which SQL reaches programs or files of the database's host.
+
+A script may write, so a protected cluster asks for the database's name as it does for a built-in one that writes.
+"""
+
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from benchmarks.errors import Refused
+from benchmarks.models import Run
+from benchmarks.targets import resolve
+from benchmarks.targets.resolve import Target
+
+REACHING_THE_HOST = ("pg_execute_server_program", "pg_read_server_files", "pg_write_server_files")
+CREATEROLE_TAMED = 160_000  # since 16 a role with CREATEROLE can't make itself a member of those
+STATEMENT_TIMEOUT_MS = 15_000
+
+# MEMBER: whether it could become that role by SET ROLE; true of itself, and of every role for a superuser.
+_REACHED = """
+    SELECT r.rolname, r.rolsuper FROM pg_roles r
+    WHERE (r.rolsuper OR r.rolname = ANY(%(reaching)s)) AND pg_has_role(%(login)s, r.oid, 'MEMBER')
+    ORDER BY r.rolname <> %(login)s, r.rolsuper DESC, r.rolname LIMIT 1
+"""
+_MAKES_ROLES = "SELECT rolcreaterole FROM pg_roles WHERE rolname = %s"
+
+
+def guard(target: Target, options: dict[str, Any], confirm: str = "") -> None:
+    """Refuse a run with a script of a user where it would reach the server's host, or write unasked.
+
+    Raises `Refused`, and `ClusterUnreachable` (of the pools app).
+    """
+    if not _is_users(options):
+        return
+    if target.is_protected and confirm != target.database:
+        raise Refused(
+            f"{target.protection} and a script of your own may write to it: type the database's "
+            f"name, {target.database}, to go on"
+        )
+    refuse_reaching(target)
+
+
+def guard_started(run: Run) -> None:
+    """The same look at the role once more, right before the script is given to the program."""
+    if _is_users(run.options) and (run.cluster is not None or run.external is not None):
+        refuse_reaching(resolve.of_run(run))
+
+
+def _is_users(options: dict[str, Any]) -> bool:
+    """Whether SQL is sent that is not the load program's own: pgbench's scripts, JMeter's plan."""
+    return bool(options.get("scripts") or options.get("plan"))
+
+
+def refuse_reaching(target: Target) -> None:
+    """Raise `Refused` where SQL of this role could start programs or read and write files on the server's host."""
+    login, reason = _why_reaching(target)
+    if reason:
+        raise Refused(
+            f"role {login} {reason}, so a script of your own could start programs and read files on the host of "
+            f"{target.place}: choose a role without such rights"
+        )
+
+
+def _why_reaching(target: Target) -> tuple[str, str]:
+    """The role that the load is at the server, and what it could do there; empty where that is nothing."""
+    login = target.login
+    with resolve.session(target) as connection:
+        try:
+            if target.external is not None:  # a pooler may log in as another role than it was asked for
+                row = connection.execute("SELECT current_user").fetchone()
+                login = row[0] if row else login
+            else:  # through a pooler it would be left to the next client
+                connection.execute(sql.SQL("SET statement_timeout = {}").format(STATEMENT_TIMEOUT_MS))
+            reached = connection.execute(_REACHED, {"reaching": list(REACHING_THE_HOST), "login": login}).fetchone()
+            makes = connection.execute(_MAKES_ROLES, (login,)).fetchone()
+        except psycopg.errors.UndefinedObject:
+            raise Refused(f"there is no role {login} on {target.place}: choose another") from None
+        except psycopg.Error as error:
+            raise Refused(f"{target.place} does not tell what {login} may do: {str(error).splitlines()[0]}") from None
+        return login, _rights(login, reached, makes, connection.info.server_version)
+
+
+def _rights(login: str, reached: tuple[str, bool] | None, makes: tuple[bool] | None, version: int) -> str:
+    if reached:
+        name, is_superuser = reached
+        return "is a superuser" if name == login and is_superuser else f"is a member of {name}"
+    if makes and makes[0] and version < CREATEROLE_TAMED:
+        return f"may make itself a member of {REACHING_THE_HOST[0]} (CREATEROLE, before PostgreSQL 16)"
+    return ""

@@ -1,0 +1,225 @@
+"""Puts a profile in force by ALTER SYSTEM, reads it back, and brings back what was, whatever happens between.
+
+What ALTER SYSTEM had set before stands in the database before the server is touched, so that anybody can undo it.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from datetime import datetime
+from typing import TypeVar
+
+import psycopg
+from django.utils import timezone
+from psycopg import sql
+
+from benchmarks.errors import Refused
+from benchmarks.library.settings_profiles import conflicts, privileges, validation
+from benchmarks.library.settings_profiles import restart as restarting
+from benchmarks.library.settings_profiles.guc_values import read
+from benchmarks.models import AppliedProfile, Run
+from benchmarks.targets.resolve import Target
+from pools.clusters import connect
+from pools.errors import ClusterUnreachable
+from pools.models import Cluster
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+Wanted = Mapping[str, str | None]  # what ALTER SYSTEM is to hold by name; None: nothing
+
+APPLICATION_NAME = "pooldeck-profiles"
+IN_FORCE_WITHIN_S = 10.0
+UP_WITHIN_S = 60.0
+LOOK_S = 0.1
+_AUTO = """
+    SELECT DISTINCT ON (name) name, setting FROM pg_file_settings
+     WHERE sourcefile = current_setting('data_directory') || '/postgresql.auto.conf' AND name = ANY(%s)
+     ORDER BY name, seqno DESC
+"""
+
+
+def standing_on(cluster: Cluster) -> AppliedProfile | None:
+    """The profile that is in force there and not taken back yet."""
+    return AppliedProfile.objects.filter(cluster=cluster, restored_at=None).select_related("run").first()
+
+
+def put_in_force(run: Run, cluster: Cluster, values: Mapping[str, str]) -> AppliedProfile:
+    """Apply, reload or restart, and read back; raises `Refused` with everything as it was.
+
+    The row that it answers is closed by `take_back`.
+    """
+    login = Target(cluster, run.database, pool=run.pool, role=run.role).login
+    verdict = validation.check(cluster, values, role=login, database=run.database)
+    if verdict.problems:
+        raise Refused("; ".join(verdict.problems))
+    if other := standing_on(cluster):
+        raise Refused(f"the settings profile of {other.run} is still in force on {cluster.name}: wait until it is not")
+    if verdict.to_restart and restarting.command_for(cluster) is None:
+        raise Refused(
+            f"{', '.join(verdict.to_restart)} would need a restart of {cluster.name}, which the panel may not do: "
+            "leave them out, or name a command for it in POOLDECK_RESTART_FILE"
+        )
+    with _session(cluster) as connection:
+        before = _in_auto_conf(connection, list(values))
+    row = AppliedProfile.objects.create(run=run, cluster=cluster, values=dict(values), before=before)
+    try:
+        told_at = _tell(cluster, values)
+        if verdict.to_restart:
+            _restart(cluster, values)
+        _verify(cluster, values, told_at, UP_WITHIN_S if verdict.to_restart else IN_FORCE_WITHIN_S)
+    except BaseException:
+        take_back(row)
+        raise
+    return row
+
+
+def take_back(row: AppliedProfile) -> bool:
+    """Bring back what was before; whether it is now. A failure stands in the row, and a later look tries again.
+
+    What somebody else changed meanwhile stays theirs: row and run say so.
+    """
+    if row.cluster is None:
+        return _close(row, [])
+    try:
+        left = _bring_back(row, row.cluster)
+    except (Refused, ClusterUnreachable, psycopg.Error) as error:
+        said = f"settings of {row.cluster} are not back as they were: {str(error).splitlines()[0]}"
+        if said != row.error:
+            log.warning("run %s: %s", row.run_id, said)
+        AppliedProfile.objects.filter(pk=row.pk).update(error=said)
+        row.error = said
+        return False
+    return _close(row, left)
+
+
+def _close(row: AppliedProfile, left: list[str]) -> bool:
+    row.restored_at, row.error = timezone.now(), "; ".join(left)
+    row.save(update_fields=["restored_at", "error"])
+    if left:
+        log.warning("run %s: %s", row.run_id, row.error)
+        _note(row, left)
+    return True
+
+
+def _note(row: AppliedProfile, left: list[str]) -> None:
+    """Let the run tell it among its conditions, those of one that has ended too."""
+    run = row.run
+    named = {"name": run.options.get("settings_profile", ""), "values": row.values, "before": row.before}
+    noted = run.conditions.get("settings_profile", named) | {"left": left}
+    run.conditions = run.conditions | {"settings_profile": noted}
+    Run.objects.filter(pk=run.pk).update(conditions=run.conditions)
+
+
+def _bring_back(row: AppliedProfile, cluster: Cluster) -> list[str]:
+    """Have the server as it was, but for what is not the panel's any more: that in sentences."""
+    with _session(cluster) as connection:
+        now = _in_auto_conf(connection, list(row.before))
+        wanted = conflicts.to_bring_back(row.values, row.before, now)
+        waiting = _waiting_for_restart(connection, wanted)
+    if wanted:
+        told_at = _tell(cluster, wanted)
+        # a setting that came into force by a restart waits for another one now, and did not before
+        restart = _once_loaded(cluster, told_at, lambda session: _waiting_for_restart(session, wanted)) - waiting
+        if restart:
+            _restart(cluster, wanted)
+        _verify(cluster, wanted, told_at, UP_WITHIN_S if restart else IN_FORCE_WITHIN_S)
+    return conflicts.left_as_they_are(row.values, row.before, now)
+
+
+def _waiting_for_restart(connection: connect.Connection, names: Iterable[str]) -> set[str]:
+    known = validation.known_settings(connection, list(names))
+    return {one.name for one in known.values() if one.pending_restart}
+
+
+def _tell(cluster: Cluster, wanted: Wanted) -> datetime:
+    """Let ALTER SYSTEM hold these and the server read its files; the server's time before it was told to."""
+    with _session(cluster) as connection:
+        for name, value in wanted.items():
+            _alter(cluster, connection, name, value)
+        row = connection.execute("SELECT clock_timestamp(), pg_reload_conf()").fetchone()
+    told_at: datetime = row[0] if row else timezone.now()
+    return told_at
+
+
+def _restart(cluster: Cluster, wanted: Wanted) -> None:
+    """A server that does not start can't be asked to forget a setting: then people have to help, and are told how."""
+    try:
+        restarting.restart(cluster)
+    except Refused as error:
+        names = ", ".join(wanted)
+        raise Refused(
+            f"{error}; if the server stays down, take {names} out of postgresql.auto.conf in its data directory"
+        ) from None
+
+
+def _alter(cluster: Cluster, connection: connect.Connection, name: str, value: str | None) -> None:
+    identifier = sql.SQL(".").join(map(sql.Identifier, name.split(".")))
+    if value is None:
+        command = sql.SQL("ALTER SYSTEM RESET {}").format(identifier)
+    else:
+        command = sql.SQL("ALTER SYSTEM SET {} TO {}").format(identifier, sql.Literal(value))
+    try:
+        connection.execute(command)
+    except psycopg.Error as error:
+        raise Refused(f"{cluster} refused to change {name}: {str(error).splitlines()[0]}") from None
+
+
+def _once_loaded(
+    cluster: Cluster,
+    told_at: datetime,
+    look: Callable[[connect.Connection], T],
+    within_s: float = IN_FORCE_WITHIN_S,
+) -> T:
+    """What is found in a new session of a server that has read its files since then; raises `Refused` at the end.
+
+    A session begins with what the server itself loaded last: then all that is to come of a reload has come.
+    """
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        with suppress(ClusterUnreachable, psycopg.OperationalError), _session(cluster) as connection:
+            row = connection.execute("SELECT pg_conf_load_time() >= %s", (told_at,)).fetchone()
+            if row and row[0]:
+                return look(connection)
+        time.sleep(LOOK_S)
+    raise Refused(
+        f"{cluster} did not read its configuration files within {within_s:g} s: see whether it answers, and what "
+        "pg_file_settings.error says"
+    )
+
+
+def _verify(cluster: Cluster, wanted: Wanted, told_at: datetime, within_s: float) -> None:
+    """Raises `Refused` naming what is not as wanted once the server has loaded it."""
+    if lacking := _once_loaded(cluster, told_at, lambda session: _lacking(session, wanted), within_s):
+        raise Refused(f"{cluster} does not follow: {lacking}")
+
+
+def _lacking(connection: connect.Connection, wanted: Wanted) -> str:
+    """What ALTER SYSTEM or the running server does not hold, in words; empty where all is as wanted."""
+    if _in_auto_conf(connection, list(wanted)) != dict(wanted):
+        return "postgresql.auto.conf holds other values"
+    for name, known in validation.known_settings(connection, list(wanted)).items():
+        value = wanted[name]
+        if known.pending_restart:
+            return f"{name} waits for a restart"
+        if value is None or read(known, value) == known.setting:
+            continue
+        if known.source == "command line":
+            return f"{name} has no effect, since the server's command line gives it"
+        # a role's or a database's own value hides the server's from this session
+        if known.source == "configuration file":
+            return f"{name} is {known.shown} instead of {value}"
+    return ""
+
+
+def _in_auto_conf(connection: connect.Connection, names: list[str]) -> dict[str, str | None]:
+    """What ALTER SYSTEM holds of these; raises `Refused` where the role may not know."""
+    try:
+        found: dict[str, str] = dict(connection.execute(_AUTO, (names,)).fetchall())
+    except psycopg.errors.InsufficientPrivilege:
+        raise Refused(privileges.UNREADABLE) from None
+    return {name: found.get(name) for name in names}
+
+
+def _session(cluster: Cluster) -> connect.Connection:
+    return connect.connect(cluster, application_name=APPLICATION_NAME)

@@ -1,0 +1,165 @@
+"""Whether a server would take a profile: each setting against its pg_settings, with warnings where one is dangerous."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from benchmarks.library.settings_profiles import conflicts, privileges, tuning
+from benchmarks.library.settings_profiles.conflicts import Own
+from benchmarks.library.settings_profiles.guc_values import Known, read
+from pools.clusters import connect, memory_budget
+from pools.clusters.memory_budget import MemoryBudget, Settings
+from pools.models import Cluster
+
+PG_SETTINGS = """
+    SELECT name, setting, coalesce(unit, ''), context, vartype, coalesce(enumvals, '{}'), coalesce(min_val, ''),
+           coalesce(max_val, ''), source, pending_restart
+      FROM pg_settings WHERE name = ANY(%s)
+"""
+OWN_TOLD = 3  # roles and databases with a value of their own, told of each setting
+BUDGET = ("max_connections", "work_mem", "shared_buffers", "temp_buffers", "maintenance_work_mem")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One setting of a profile before a server: what it says now, and why it would not do (empty: it would)."""
+
+    name: str
+    value: str
+    now: str = ""
+    needs_restart: bool = False
+    changes: bool = False
+    problem: str = ""
+    warning: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """All settings of a profile before a server, its memory budget with them (None: not known), and why the panel's
+    role could not put any of them in force (empty: it could)."""
+
+    findings: tuple[Finding, ...]
+    budget: MemoryBudget | None = None
+    refusal: str = ""
+
+    @property
+    def problems(self) -> list[str]:
+        """Why it would not do, in sentences."""
+        return [self.refusal, *self._of_settings] if self.refusal else self._of_settings
+
+    @property
+    def _of_settings(self) -> list[str]:
+        return [one.problem for one in self.findings if one.problem]
+
+    @property
+    def to_restart(self) -> list[str]:
+        """The settings that would take a restart to come into force."""
+        return [one.name for one in self.findings if one.needs_restart and one.changes]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is dangerous in it, in sentences."""
+        found = [f"{one.name} = {one.value}: {one.warning}" for one in self.findings if one.warning]
+        return found + list(_budget_warnings(self.budget))
+
+
+def known_settings(connection: connect.Connection, names: list[str]) -> dict[str, Known]:
+    """What the server says of these settings; names that it does not know are absent."""
+    rows = connection.execute(PG_SETTINGS, (names,)).fetchall()
+    return {row[0]: _known(row) for row in rows}
+
+
+def _known(row: tuple[Any, ...]) -> Known:
+    name, setting, unit, context, vartype, choices, minimum, maximum, source, pending_restart = row
+    return Known(name, setting, unit, context, vartype, tuple(choices), minimum, maximum, source, pending_restart)
+
+
+def check(cluster: Cluster, values: Mapping[str, str], *, role: str = "", database: str = "") -> Verdict:
+    """The verdict of the cluster's primary on a load of that role in that database; raises `ClusterUnreachable`.
+
+    Without them it is on nobody's load, and warns of what roles and databases have of their own.
+    """
+    with connect.connect(cluster, application_name="pooldeck-profiles") as connection:
+        known = known_settings(connection, [*values, *BUDGET])
+        own = conflicts.own_values(connection, values)
+        refusal = privileges.why_not(connection, values)
+    findings = (judge(known.get(name), name, value) for name, value in values.items())
+    seen = tuple(_beside(one, known.get(one.name), own, role, database) for one in findings)
+    return Verdict(seen, _budget(cluster, known, values), refusal)
+
+
+def _beside(finding: Finding, known: Known | None, own: list[Own], role: str, database: str) -> Finding:
+    """The finding with what hides the setting from sessions: a problem for a load that is known, else a warning."""
+    if known is None or finding.problem:
+        return finding
+    others = [one for one in own if one.name == finding.name]
+    if role:
+        first = next((one for one in others if one.holds_for(role, database)), None)
+        hidden = first is not None and _differ(known, first.value, finding.value)
+        return replace(finding, problem=_without_effect(first)) if first and hidden else finding
+    differing = [one for one in others if _differ(known, one.value, finding.value)]
+    told = [f"{one.whose} has {one.value} of its own, so it has no effect there" for one in differing[:OWN_TOLD]]
+    return replace(finding, warning="; ".join(filter(None, [finding.warning, *told])))
+
+
+def _differ(known: Known, first: str, second: str) -> bool:
+    try:
+        return read(known, first) != read(known, second)
+    except ValueError:
+        return first != second
+
+
+def _without_effect(own: Own) -> str:
+    return (
+        f"{own.name} would have no effect on the load, for {own.whose} has {own.value} of its own: "
+        f"leave it out, or {own.reset}"
+    )
+
+
+def judge(known: Known | None, name: str, value: str) -> Finding:
+    """One setting against what the server knows of it."""
+    forbidden = tuning.why_forbidden(name)
+    if known is None or forbidden:
+        return Finding(name, value, problem=forbidden or f"this server has no setting {name}: leave it out")
+    finding = Finding(name, value, known.shown, known.needs_restart)
+    if known.context == "internal":
+        return replace(finding, problem=f"{name} was fixed when the server was built: leave it out")
+    if known.source == "command line":
+        problem = f"{name} is given on the server's command line, which no other setting overrules: leave it out"
+        return replace(finding, problem=problem)
+    try:
+        normal = read(known, value)
+    except ValueError as error:
+        return replace(finding, problem=str(error))
+    return replace(finding, changes=normal != known.setting, warning=tuning.warning(name, normal))
+
+
+def _budget(cluster: Cluster, known: Mapping[str, Known], values: Mapping[str, str]) -> MemoryBudget | None:
+    """The memory rule with the profile in force; None where a figure of it is missing or wrong."""
+    try:
+        figures = {name: _bytes(known[name], values.get(name)) for name in BUDGET}
+    except (KeyError, ValueError):
+        return None
+    return MemoryBudget(Settings(**figures), cluster.memory_mb * memory_budget.MB if cluster.memory_mb else None)
+
+
+def _bytes(known: Known, value: str | None) -> int:
+    setting = int(known.setting if value is None else read(known, value))
+    factors = {"8kB": 8 * memory_budget.KB, "kB": memory_budget.KB, "MB": memory_budget.MB, "": 1}
+    return setting * factors[known.unit]
+
+
+def _budget_warnings(budget: MemoryBudget | None) -> Iterator[str]:
+    if budget is None or budget.memory is None:
+        return
+    if budget.fits is False:
+        yield (
+            f"the memory budget breaks: {_gb(budget.total)} in the worst case against {_gb(budget.memory)} of RAM "
+            f"({budget.terms[0].how})"
+        )
+    if budget.shared_verdict and budget.shared_verdict != "good":
+        yield f"shared_buffers is {budget.shared_percent} % of the RAM; 25 to 40 % is usual"
+
+
+def _gb(size: int) -> str:
+    return f"{size / memory_budget.GB:,.1f} GB"

@@ -1,0 +1,132 @@
+"""The one module that starts a load program: in a group that dies with its parent, its pipes always drained."""
+
+import logging
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, Full, Queue
+from typing import IO
+
+from benchmarks.processes.line_reader import LineReader
+from benchmarks.processes.unprivileged_user import drops_root, is_reachable, setpriv_words
+
+log = logging.getLogger(__name__)
+
+CHUNK_BYTES = 65_536
+QUEUED_EVENTS = 20_000
+TERM_SECONDS = 5.0
+HELD_S = 5.0
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the program, without its newline; `stream` is `stdout` or `stderr`, `at` in monotonic seconds."""
+
+    stream: str
+    text: str
+    at: float
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The program closed a stream."""
+
+    stream: str
+
+
+def wrapped(argv: Sequence[str]) -> list[str]:
+    """The command behind setpriv(1): killed by the kernel when the thread that started it ends, root dropped.
+
+    setpriv sets the parent-death signal after the change of account, which would clear it (prctl(2)).
+    """
+    drop = setpriv_words() if drops_root() and is_reachable(argv[0]) else []
+    return ["setpriv", *drop, "--pdeathsig=KILL", "--", *argv]
+
+
+class LoadProcess:
+    """A running load program; its lines arrive in `events`, in the order of each stream."""
+
+    def __init__(self, argv: Sequence[str], env: dict[str, str], cwd: Path, events: "Queue[object]") -> None:
+        """Start it; raises OSError when it can't be started. The starting thread must outlive it."""
+        self.events = events
+        self.dropped_lines = 0
+        self._child = subprocess.Popen(
+            wrapped(argv),
+            env=env,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        self._readers = [self._reader(self._child.stdout, "stdout"), self._reader(self._child.stderr, "stderr")]
+
+    @property
+    def pid(self) -> int:
+        """The program's process and group id."""
+        return self._child.pid
+
+    def _reader(self, stream: IO[bytes] | None, name: str) -> threading.Thread:
+        thread = threading.Thread(target=self._drain, args=(stream, name), name=f"{name} of {self.pid}", daemon=True)
+        thread.start()
+        return thread
+
+    def _drain(self, stream: IO[bytes], name: str) -> None:
+        reader = LineReader()
+        with stream:
+            while chunk := os.read(stream.fileno(), CHUNK_BYTES):
+                self._put(name, reader.feed(chunk))
+        self._put(name, reader.close())
+        with suppress(Full):  # nobody listens any more
+            self.events.put(Ended(name), timeout=HELD_S)
+
+    def _put(self, stream: str, lines: list[str]) -> None:
+        at = time.monotonic()
+        for text in lines:
+            try:
+                self.events.put_nowait(Line(stream, text, at))
+            except Full:  # never hold the program up: a full pipe would slow the load that is being measured
+                self.dropped_lines += 1
+
+    def exit_code(self) -> int | None:
+        """What it exited with (negative: the signal); None while it runs."""
+        code = self._child.poll()
+        return None if code is None else _told(code)
+
+    def signal_group(self, number: signal.Signals) -> None:
+        """Send a signal to the whole group; nothing when it is gone."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, number)
+
+    def stop(self, term_seconds: float = TERM_SECONDS) -> int:
+        """End the group: TERM, then KILL after `term_seconds`; the exit code. Safe to call again."""
+        if self._child.poll() is None:
+            self.signal_group(signal.SIGTERM)
+            self.signal_group(signal.SIGCONT)  # a stopped process gets its TERM only when it goes on
+            with suppress(subprocess.TimeoutExpired):
+                self._child.wait(term_seconds)
+        self.signal_group(signal.SIGKILL)
+        return _told(self._child.wait())
+
+    def join(self, seconds: float = 5.0) -> None:
+        """Wait until both streams are drained, which a grandchild that kept a pipe may delay."""
+        for reader in self._readers:
+            reader.join(seconds)
+
+
+def _told(code: int) -> int:
+    """An exit code; 128 + n, as a sandbox or a shell tells of a program that a signal n ended, becomes -n."""
+    return 128 - code if 128 < code <= 128 + signal.NSIG else code
+
+
+def drain(events: "Queue[object]") -> Iterator[object]:
+    """Whatever waits in the queue, without waiting."""
+    with suppress(Empty):
+        while True:
+            yield events.get_nowait()

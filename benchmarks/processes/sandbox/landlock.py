@@ -1,0 +1,37 @@
+"""Landlock: the kernel refuses the program every file that it does not need, and every other program; pure.
+
+Linux 5.13 and newer have it, in containers too. The program keeps its process id, so it is killed as any other load.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from benchmarks.processes.sandbox.needs import PROC, Needs, NotConfinable
+from benchmarks.processes.unprivileged_user import drops_root, is_reachable
+
+NAME = "Landlock"
+LAUNCHER = Path(__file__).with_name("landlocked.py")
+DEVICES = ("/dev/null", "/dev/urandom", "/dev/random")  # without the last one Java makes its random bytes for seconds
+
+
+def words(needs: Needs, home: Path) -> list[str]:
+    """What is put before the program's own words; raises `NotConfinable` where no Python can be started.
+
+    The launcher goes as text, since the load's account may not reach this checkout.
+    """
+    rules = {
+        "execute": [needs.program, needs.loader],
+        "read": [*(path for path in needs.readable if path != PROC), *DEVICES],
+        "write": [str(home), DEVICES[0]],
+    }
+    return [_python(), "-I", "-S", "-c", LAUNCHER.read_text(encoding="utf-8"), json.dumps(rules)]
+
+
+def _python() -> str:
+    """A Python that the load's account can start."""
+    for program in (os.path.realpath(sys.executable), "/usr/bin/python3"):
+        if not drops_root() or is_reachable(program):
+            return program
+    raise NotConfinable(f"needs a Python outside {Path(sys.executable).parent}: install python3")

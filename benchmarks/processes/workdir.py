@@ -1,0 +1,58 @@
+"""The folders that load programs work in: private to one attempt of a run, and gone with it."""
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchmarks.engines.base import PASSFILE, ROOT_CERTIFICATE
+from benchmarks.processes.unprivileged_user import LOAD_UID, drops_root
+
+PREFIX = "pooldeck-run-"
+
+
+@contextmanager
+def private_home(owner: str, password: str, certificate: str = "") -> Iterator[Path]:
+    """A 0700 folder with a 0600 `pgpass` of that password (and `root.crt`), the load's alone, gone afterwards.
+
+    `owner` names it, so that the reaper can tell whose left-over it is.
+    """
+    home = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{owner}-"))
+    try:
+        put(home / PASSFILE, passfile_text(password))
+        if certificate:
+            put(home / ROOT_CERTIFICATE, certificate)
+        if drops_root():
+            os.chown(home, LOAD_UID, LOAD_UID)
+        yield home
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def passfile_text(password: str) -> str:
+    """A password file (libpq's) that fits any connection of this one run; `:` and `\\` escaped."""
+    escaped = password.replace("\\", "\\\\").replace(":", "\\:")
+    return f"*:*:*:*:{escaped}\n"
+
+
+def put(path: Path, text: str) -> None:
+    """Write a new 0600 file into a private home, the load's own."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
+    if drops_root():
+        os.chown(path, LOAD_UID, LOAD_UID)
+
+
+def left_homes() -> dict[str, Path]:
+    """Owner → folder of every private home on this host, live ones included."""
+    pattern = re.compile(re.escape(PREFIX) + r"(?P<owner>[0-9a-f]{32}-\d+)-[^/]+")
+    folders = Path(tempfile.gettempdir()).glob(f"{PREFIX}*")
+    return {match["owner"]: folder for folder in folders if (match := pattern.fullmatch(folder.name))}
+
+
+def remove_home(folder: Path) -> None:
+    """Remove a private home that its run left behind."""
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,1 @@
+"""Runs once they are over: annotated, exported, imported, removed."""

@@ -1,0 +1,74 @@
+"""The runs that somebody wants compared, as a comparison sees them."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db.models.functions import Substr
+
+from benchmarks.analysis import arms, chart_series, connection_refusals
+from benchmarks.analysis.arms import Comparison, Outcome, Subject
+from benchmarks.models import Purpose, Run, RunOutput, Status, Validity
+
+AT_MOST = 60  # runs of one comparison
+LOOKED_AT = 100_000  # characters of what a refused load printed
+
+
+def chosen(ids: Sequence[UUID]) -> list[Run]:
+    """The runs there are, in the order asked for, each once, and no more than can be compared."""
+    wanted = list(dict.fromkeys(ids))[:AT_MOST]
+    found = Run.objects.select_related("cluster", "pool").in_bulk(wanted)
+    return [found[key] for key in wanted if key in found]
+
+
+def of_group(group: UUID) -> list[Run]:
+    """The loads that were started together, in order."""
+    found = Run.objects.wholes().filter(group=group).exclude(purpose=Purpose.PREPARE)
+    return list(found.select_related("cluster", "pool").order_by("number")[:AT_MOST])
+
+
+def compare(runs: Sequence[Run], *, baseline: str = "", metric: str = "tps") -> Comparison:
+    """As `benchmarks.analysis.arms.compare`, for runs of the database."""
+    printed = _printed(run for run in runs if run.is_final and run.validity != Validity.VALID)
+    return arms.compare([_subject(run, printed.get(run.pk, "")) for run in runs], baseline=baseline, metric=metric)
+
+
+def _printed(runs: Iterable[Run]) -> dict[Any, str]:
+    rows = RunOutput.objects.filter(run__in=[run.pk for run in runs])
+    return dict(rows.annotate(beginning=Substr("stderr", 1, LOOKED_AT)).values_list("run_id", "beginning"))
+
+
+def _subject(run: Run, printed: str) -> Subject:
+    settings = run.evidence.get("server", {}).get("settings", {})
+    refusal = (
+        connection_refusals.find(f"{printed}\n{run.error}", run.options, settings) if _may_be_refused(run) else None
+    )
+    return Subject(
+        id=str(run.pk),
+        number=run.number,
+        way=run.way,
+        called=f"pooled by {run.pooled_by}" if run.pooled_by else "",
+        target=run.target_label,
+        engine=run.engine,
+        options=run.options,
+        summary=run.summary or chart_series.partial_summary(run),
+        outcome=Outcome.REFUSED if refusal else _outcome(run),
+        reasons=tuple(dict.fromkeys([*run.reasons, *([run.error] if run.error else [])])),
+        refusal=refusal,
+        server_version=run.server_version,
+        group=str(run.group or ""),
+    )
+
+
+def _may_be_refused(run: Run) -> bool:
+    return run.is_final and run.validity != Validity.VALID and run.status != Status.CANCELLED
+
+
+def _outcome(run: Run) -> Outcome:
+    if not run.is_final:
+        return Outcome.NOT_ENDED
+    if run.validity == Validity.VALID:
+        return Outcome.SUCCEEDED
+    if run.status == Status.CANCELLED:
+        return Outcome.CANCELLED
+    return Outcome.SUSPECT if run.validity == Validity.SUSPECT else Outcome.FAILED

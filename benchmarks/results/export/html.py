@@ -1,0 +1,94 @@
+"""A run's page as one file: everything inside it, nothing loaded, no script."""
+
+import shlex
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from django.contrib.staticfiles import finders
+from django.template.loader import render_to_string
+
+from benchmarks.analysis import comparison
+from benchmarks.analysis.chart_series import planned_seconds
+from benchmarks.analysis.downsampling import thinned
+from benchmarks.analysis.latency import report
+from benchmarks.models import Run, RunOutput, thresholds
+from benchmarks.results.export import observation_charts
+from benchmarks.results.export.svg import Line, draw
+from benchmarks.runs.observers import summary_text as around
+from benchmarks.runs.setup import summary as words
+
+LOG_LINES = 200
+DRAWN_AT_MOST = 2_000
+Rows = list[tuple[Any, ...]]
+
+
+def of(run: Run) -> str:
+    """The HTML text."""
+    summary = run.summary
+    output = RunOutput.objects.filter(run=run).first()
+    spread = report.of_run(run)
+    context: dict[str, Any] = {
+        "run": run,
+        "tags": run.tags.all(),
+        "figures": [
+            (metric, summary[metric.key]) for metric in comparison.METRICS if summary.get(metric.key) is not None
+        ],
+        "judged": thresholds.judge(run.thresholds, summary),
+        "drawings": _drawings(run),
+        "spread": spread,
+        "columns": report.columns(spread) if spread else [],
+        "parts": run.parts.order_by("number"),
+        "conditions": words.in_words(run.conditions) + around.in_words(run.conditions.get("meanwhile", {})),
+        "server": run.evidence.get("server", {}),
+        "pooler": run.evidence.get("pooler"),
+        "generator": run.evidence.get("generator"),
+        "commands": _commands(run),
+        "log": output.stderr.splitlines()[-LOG_LINES:] if output else [],
+        "stdout": output.stdout if output else "",
+        "style": _style(),
+    }
+    return render_to_string("benchmarks/run_export.html", context)
+
+
+def _commands(run: Run) -> list[tuple[str, str]]:
+    """What was started, by where it was where there are several."""
+    parts = [(f"Command on {part.generator}", shlex.join(part.command)) for part in run.parts.order_by("number")]
+    return parts or [("Command", shlex.join(run.command))]
+
+
+def _style() -> str:
+    """The style sheet of the file, out of the panel's own folder of them."""
+    found = finders.find("css/run_export.css")
+    return Path(str(found)).read_text(encoding="utf-8") if found else ""
+
+
+def _drawings(run: Run) -> list[Any]:
+    samples: Rows = list(run.samples.order_by("attempt", "seq").values_list("t", *_SAMPLED))
+    pool: Rows = list(run.pool_samples.order_by("attempt", "seq").values_list("t", *_POOLED))
+    last = max([t for t, *_ in samples[-1:]] + [t for t, *_ in pool[-1:]] + [0.0])
+    span = max(float(planned_seconds(run) or 0.0), last)
+    charts = (
+        ("Throughput", "transactions per second", _lines({"tps": "tps"}, samples, _SAMPLED)),
+        ("Latency", "ms", _lines(_LATENCIES, samples, _SAMPLED)),
+        ("The pool", "connections", _lines(_POOL, pool, _POOLED)),
+    )
+    drawn = [one for title, unit, lines in charts if (one := draw(title, unit, lines, span))]
+    return [*drawn, *observation_charts.drawings(run, span)]
+
+
+_LATENCIES = {"average": "latency_ms", "p95": "latency_p95_ms", "p99": "latency_p99_ms"}
+_POOL = {"clients waiting": "cl_waiting", "clients active": "cl_active", "servers active": "sv_active"}
+_SAMPLED = ("tps", *_LATENCIES.values())
+_POOLED = tuple(_POOL.values())
+
+
+def _lines(names: dict[str, str], rows: Rows, columns: tuple[str, ...]) -> list[Line]:
+    """A line for each name by its label; `rows` are (t, one value a column)."""
+    return [_line(label, rows, 1 + columns.index(name)) for label, name in names.items()]
+
+
+def _line(label: str, rows: Rows, place: int) -> Line:
+    points = [(row[0], row[place]) for row in rows]
+    kept = thinned(points, DRAWN_AT_MOST, t=itemgetter(0), value=itemgetter(1))
+    return Line(label, [(t, value) for t, value in kept])

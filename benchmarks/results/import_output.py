@@ -1,0 +1,126 @@
+"""Makes a finished run out of the output of a load program that somebody pasted."""
+
+from datetime import UTC, datetime
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.utils import timezone
+
+from benchmarks.analysis import validity
+from benchmarks.analysis.latency import store
+from benchmarks.engines import ENGINES, engine
+from benchmarks.engines.base import Output, Progress
+from benchmarks.errors import BenchmarksError
+from benchmarks.models import Purpose, Run, RunOutput, Sample, Status
+
+NAME_CHARACTERS = 200
+
+
+class NotImportable(BenchmarksError):
+    """The text is not one output of a load program; the message says what to paste instead."""
+
+
+def import_output(text: str, name: str = "", author: AbstractBaseUser | None = None) -> Run:
+    """A finished run with the samples, figures and versions that the text holds, and the text itself.
+
+    Its status is what the text says: succeeded with a whole summary or a finished dataset, else failed with the
+    first error. Raises `NotImportable` for a text that is too long, holds nothing of a load program
+    known here, or several executions.
+    """
+    text, name = _storable(text), _storable(name).strip()[:NAME_CHARACTERS]
+    engine_name, output = _read(text)
+    verdict, reasons = validity.judge(output, options={}, purpose=_purpose_judged(output))
+    fault = _fault(output, reasons)
+    now = timezone.now()
+    with transaction.atomic():
+        run = Run.objects.enqueue(
+            name=name,
+            purpose=Purpose.IMPORT,
+            engine=engine_name,
+            target_label="imported output",
+            options=engine(engine_name).options_said(output.summary),
+            author=author,
+            status=Status.FAILED if fault else Status.SUCCEEDED,
+            validity=verdict,
+            reasons=reasons,
+            error=fault,
+            attempt=1,
+            started_at=None,
+            load_began_at=_began_at(output),
+            finished_at=now,
+            summary=output.summary,
+            statements=output.statements,
+            client_version=output.client_version,
+            server_version=output.server_number,
+        )
+        run.summary = store.keep_printed(run, output.latencies) | run.summary
+        run.save(update_fields=["summary"])
+        RunOutput.objects.create(run=run, stdout=text)
+        Sample.objects.bulk_create(
+            (_sample(run, seq, sample) for seq, sample in enumerate(output.samples, 1)), batch_size=500
+        )
+    return run
+
+
+def _storable(text: str) -> str:
+    """What every database takes: no NUL, no half of a surrogate pair (JSON can carry both)."""
+    return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
+
+
+def _read(text: str) -> tuple[str, Output]:
+    """The engine that knows most of its lines, and what it reads in them."""
+    size = len(text.encode())
+    if size > settings.OUTPUT_CAP_BYTES:
+        raise NotImportable(
+            f"the text has {size:,} bytes, more than the {settings.OUTPUT_CAP_BYTES:,} allowed: "
+            "leave out --debug lines, or raise POOLDECK_OUTPUT_CAP_BYTES"
+        )
+    readers = {name: one for name, one in ENGINES.items() if hasattr(one, "options_said")}
+    outputs = {name: one.read_output(text) for name, one in readers.items()}
+    best = max(outputs, key=lambda name: outputs[name].recognised)
+    output: Output = outputs[best]
+    if not output.recognised:
+        raise NotImportable(
+            f"nothing of {' or '.join(outputs)} is in this text: paste what it printed, its summary (stdout) and "
+            "its progress lines (stderr)"
+        )
+    if output.executions > 1:
+        raise NotImportable(f"the text holds {output.executions} executions of {best}: import each by itself")
+    return best, output
+
+
+def _purpose_judged(output: Output) -> str:
+    return Purpose.PREPARE if output.is_preparation else Purpose.LOAD
+
+
+def _fault(output: Output, reasons: list[str]) -> str:
+    """Why it did not succeed, in the program's own words where it gave any; empty when it did."""
+    finished = output.prepared if output.is_preparation else output.has_summary
+    if finished and not output.aborted:
+        return ""
+    return output.errors[0] if output.errors else reasons[0]
+
+
+def _began_at(output: Output) -> datetime | None:
+    return datetime.fromtimestamp(output.began_s, UTC) if output.began_s is not None else None
+
+
+def _sample(run: Run, seq: int, sample: Progress) -> Sample:
+    return Sample(
+        run=run,
+        attempt=run.attempt,
+        seq=seq,
+        t=sample.t,
+        tps=sample.tps,
+        latency_ms=sample.latency_ms,
+        stddev_ms=sample.stddev_ms,
+        failed=sample.failed or 0,
+        lag_ms=sample.lag_ms,
+        skipped=sample.skipped,
+        retried=sample.retried,
+        retries=sample.retries,
+        latency_p50_ms=sample.latency_p50_ms,
+        latency_p95_ms=sample.latency_p95_ms,
+        latency_p99_ms=sample.latency_p99_ms,
+    )

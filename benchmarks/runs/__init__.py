@@ -1,0 +1,1 @@
+"""A run from its submission to its last sample."""

@@ -1,0 +1,114 @@
+"""Samples of many loads made those of one: rates and counts added, latencies weighted by transactions; pure.
+
+An interval is given once every part has passed it, so that no figure is of some parts only. A rate holds from the
+sample before to its own, so an interval that a slow part left out takes its share of the longer one that follows.
+Percentiles come from the latencies of all parts in that interval, and are left out where those of a part are not known.
+"""
+
+import math
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.engines.base import Progress
+from benchmarks.runs.execution import latency_exchange
+from benchmarks.runs.execution.latency_exchange import Latencies
+
+SNAP = 0.1  # of an interval: a program's report comes this early or late and is of that interval still
+COUNTS = ("failed", "skipped", "retried", "retries")
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """One sample, which holds for the time from `began` to `ended`."""
+
+    began: float
+    ended: float
+    said: Progress
+    latencies: Latencies | None = None
+
+    def transactions(self, began: float, ended: float) -> float:
+        """How many of its transactions fell into that time."""
+        overlap = min(ended, self.ended) - max(began, self.began)
+        return max(0.0, overlap) * (self.said.tps or 0.0)
+
+
+class Merger:
+    """Takes the samples of parts, each part's in order, and gives the intervals of the whole."""
+
+    def __init__(self, parts: Iterable[Hashable], interval_s: float) -> None:
+        self._interval_s = interval_s
+        self._stretches: dict[Hashable, list[_Stretch]] = {part: [] for part in parts}
+        self._upto = dict.fromkeys(self._stretches, 0.0)
+        self._given = 0
+
+    def add(self, part: Hashable, said: Progress, latencies: Latencies | None = None) -> None:
+        """The next sample of a part, and its latencies where they are known; one that goes back in time is left out."""
+        ended = self._snapped(said.t)
+        if ended > self._upto[part]:
+            self._stretches[part].append(_Stretch(self._upto[part], ended, said, latencies))
+            self._upto[part] = ended
+
+    def _snapped(self, t: float) -> float:
+        nearest = round(t / self._interval_s) * self._interval_s
+        return nearest if abs(t - nearest) < SNAP * self._interval_s else t
+
+    def take(self) -> Iterator[Progress]:
+        """The intervals that all parts have passed by now and that were not given before."""
+        while min(self._upto.values()) >= (ended := (self._given + 1) * self._interval_s):
+            began = self._given * self._interval_s
+            yield _merged(list(self._stretches.values()), began, ended)
+            self._given += 1
+            for part, stretches in self._stretches.items():
+                self._stretches[part] = [one for one in stretches if one.ended > ended]
+
+
+def _merged(parts: list[list[_Stretch]], began: float, ended: float) -> Progress:
+    weighed = [(one.transactions(began, ended), one.said) for part in parts for one in part]
+    here = [[one for one in part if began < one.ended <= ended] for part in parts]
+    said = [one.said for part in here for one in part]
+    latency_ms = _mean([(weight, one.latency_ms) for weight, one in weighed])
+    return Progress(
+        t=round(ended, 3),
+        tps=round(sum(weight for weight, _ in weighed) / (ended - began), 3),
+        latency_ms=latency_ms,
+        stddev_ms=pooled_stddev([(weight, one.latency_ms, one.stddev_ms) for weight, one in weighed]),
+        lag_ms=_mean([(weight, one.lag_ms) for weight, one in weighed]),
+        **{name: _sum(getattr(one, name) for one in said) for name in COUNTS},
+        **_percentiles(here),
+    )
+
+
+def _percentiles(here: list[list[_Stretch]]) -> dict[str, Any]:
+    """Of the samples that end in an interval, by part; nothing where a part has none or its latencies are unknown."""
+    samples = [one.latencies for part in here for one in part]
+    known = [one for one in samples if one is not None]
+    return latency_exchange.percentiles(known) if all(here) and len(known) == len(samples) else {}
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _mean(weighed: list[tuple[float, float | None]]) -> float | None:
+    found = weighted_mean(weighed)
+    return None if found is None else round(found, 3)
+
+
+def weighted_mean(weighed: list[tuple[float, float | None]]) -> float | None:
+    """The mean of the known values by their weights; None where no weight is left."""
+    known = [(weight, value) for weight, value in weighed if value is not None]
+    whole = sum(weight for weight, _ in known)
+    return sum(weight * value for weight, value in known) / whole if whole else None
+
+
+def pooled_stddev(groups: list[tuple[float, float | None, float | None]]) -> float | None:
+    """The standard deviation of all values, from each group's (count, mean, standard deviation); exact for counts."""
+    known = [(count, mean, stddev) for count, mean, stddev in groups if mean is not None and stddev is not None]
+    whole = sum(count for count, _, _ in known)
+    if not whole:
+        return None
+    mean = sum(count * mean for count, mean, _ in known) / whole
+    squares = sum(count * (stddev**2 + own**2) for count, own, stddev in known) / whole
+    return round(math.sqrt(max(0.0, squares - mean**2)), 3)

@@ -1,0 +1,1 @@
+"""Executing a run in its worker: started, recorded, finished, or reaped."""

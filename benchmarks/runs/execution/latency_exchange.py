@@ -1,0 +1,95 @@
+"""The latencies of each interval, handed from the parts to their leader, which can't merge percentiles.
+
+They go through Redis and are gone once taken; without Redis the intervals of the whole have no percentiles, while those
+of all of it come from the histograms in the database.
+"""
+
+import logging
+import struct
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+from uuid import UUID
+
+import redis
+from django.conf import settings
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from benchmarks.analysis.latency.intervals import SHOWN
+
+log = logging.getLogger(__name__)
+
+KEPT_S = 600  # for a leader that never comes
+WITHIN_S = 0.5
+LONGEST_US = 0xFFFFFFFF  # what an array of "I" holds: 71 minutes
+SHARE = struct.Struct("<d")
+
+
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """Those of one interval in microseconds, and the share of the transactions that they are."""
+
+    us: Sequence[int]
+    share: float = 1.0
+
+
+@cache
+def _client(url: str) -> "redis.Redis":
+    timeouts: dict[str, Any] = {"socket_timeout": WITHIN_S, "socket_connect_timeout": WITHIN_S}
+    return redis.Redis.from_url(url, **timeouts, retry=Retry(NoBackoff(), 0))
+
+
+def _key(part: UUID, attempt: int) -> str:
+    return f"pooldeck:run:{part}:{attempt}:latencies"
+
+
+def tell(part: UUID, attempt: int, seq: int, found: Latencies) -> None:
+    """Hand over the latencies of the sample of this number."""
+    packed = SHARE.pack(found.share) + array("I", (min(one, LONGEST_US) for one in found.us)).tobytes()
+    try:
+        with _client(settings.REDIS_URL).pipeline(transaction=False) as pipe:
+            pipe.hset(_key(part, attempt), str(seq), packed)
+            pipe.expire(_key(part, attempt), KEPT_S)
+            pipe.execute()
+    except (redis.RedisError, OSError) as error:
+        log.debug("run %s: the latencies of sample %s were not handed over: %s", part, seq, error)
+
+
+def take(part: UUID, attempt: int, seqs: list[int]) -> list[Latencies | None]:
+    """Those of the samples of these numbers, each once; None where there are none."""
+    names = [str(seq) for seq in seqs]
+    try:
+        with _client(settings.REDIS_URL).pipeline(transaction=False) as pipe:
+            pipe.hmget(_key(part, attempt), names)
+            pipe.hdel(_key(part, attempt), *names)
+            packed, _ = pipe.execute()
+    except (redis.RedisError, OSError) as error:
+        log.debug("run %s: the latencies of its samples can't be taken: %s", part, error)
+        return [None] * len(seqs)
+    return [_unpacked(one) if one else None for one in packed]
+
+
+def _unpacked(packed: bytes) -> Latencies:
+    (share,) = SHARE.unpack_from(packed)
+    us = array("I")
+    us.frombytes(packed[SHARE.size :])
+    return Latencies(us, share)
+
+
+def percentiles(parts: Iterable[Latencies]) -> dict[str, float]:
+    """`latency_p50_ms latency_p95_ms latency_p99_ms` by nearest rank, each latency counting what it stands for."""
+    weighed = sorted((one, 1 / part.share) for part in parts for one in part.us)
+    whole = sum(weight for _, weight in weighed)
+    return {name: _at(weighed, share / 100 * whole) / 1000 for name, share in SHOWN.items()} if weighed else {}
+
+
+def _at(weighed: list[tuple[int, float]], rank: float) -> int:
+    passed = 0.0
+    for latency_us, weight in weighed:
+        passed += weight
+        if passed >= rank - 1e-9:
+            return latency_us
+    return weighed[-1][0]

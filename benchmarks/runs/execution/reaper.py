@@ -1,0 +1,102 @@
+"""Ends what a dead worker left behind: runs whose lease ran out, their sessions on the server, their folders here."""
+
+import logging
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from benchmarks.generators.heartbeats import asking_redis
+from benchmarks.library.settings_profiles import apply
+from benchmarks.models import FINAL, AppliedProfile, Purpose, Run, Validity
+from benchmarks.models.runs import LEASE
+from benchmarks.processes import workdir
+from benchmarks.runs.execution.outages import AWAY
+from benchmarks.runs.live import events
+from benchmarks.runs.submission import cancel
+from benchmarks.targets import partial_datasets, sessions
+
+log = logging.getLogger(__name__)
+
+RESTS = "pooldeck:reaper:rests"
+SLOW_S = 3.0  # of a query for a handful of rows: the database hung
+OLD_S = 3 * 86_400.0  # the longest run takes a day
+
+
+def reap_when_settled() -> list[Run]:
+    """`reap`, but not within a lease's time of an outage: first whoever lives renews what ran out meanwhile."""
+    begun = time.monotonic()
+    try:
+        Run.objects.expired().exists()
+    except AWAY:
+        _rest()
+        raise
+    if time.monotonic() - begun > SLOW_S:
+        _rest()
+    with asking_redis() as client:
+        if client.exists(RESTS):
+            return []
+    return reap()
+
+
+def _rest() -> None:
+    with asking_redis() as client:
+        client.set(RESTS, "the metadata database was away", ex=round(LEASE.total_seconds()))
+
+
+def reap() -> list[Run]:
+    """The runs that were found lost; their samples stay, their sessions are ended and watchers are told."""
+    lost = [run for run in Run.objects.expired().select_related("cluster", "pool") if _lose(run)]
+    cancel.end_parts_left([run for run in lost if run.is_spread])
+    for run in lost:
+        log.warning("run %s: %s", run.pk, run.error)
+        events.publish_end(run)
+        sessions.terminate(run)
+        _tell_remains(run)
+    remove_left_homes()
+    take_settings_back()
+    return lost
+
+
+def _lose(run: Run) -> bool:
+    lost = {"validity": Validity.INCOMPLETE, "reasons": ["the worker was lost before the load ended"]}
+    if run.waits_to_be_taken_up:
+        lost["reasons"] = ["its generator never took it up"]
+        return run.lose(error=f"generator {run.generator} never took it up: see whether its worker runs", **lost)
+    who = "the worker that led it" if run.is_spread else f"its worker on generator {run.generator or '?'}"
+    since = f"{run.lease_until:%H:%M:%S %Z}" if run.lease_until else "its start"
+    error = (
+        f"{who} was lost: it renewed its lease until {since} and then no more (killed, or cut off from the panel's "
+        "database)"
+    )
+    figures = "" if run.purpose == Purpose.PREPARE else "; figures are those until then"
+    return run.lose(error=error + figures, **lost)
+
+
+def _tell_remains(run: Run) -> None:
+    """Let the error of a lost preparation say what it left, which is marked as the panel's."""
+    if run.purpose == Purpose.PREPARE and (left := partial_datasets.leave(run)):
+        run.error = f"{run.error}; {left}"
+        run.save(update_fields=["error"])
+
+
+def remove_left_homes() -> None:
+    """Remove this host's folders of attempts that have ended, and those so old that no panel's run can use them."""
+    for owner, folder in workdir.left_homes().items():
+        run_id, _, attempt = owner.partition("-")
+        run = Run.objects.filter(pk=run_id).first()
+        ended = run.is_final or run.attempt > int(attempt) if run else _is_old(folder)
+        if ended:
+            log.info("run %s: the folder its worker left is removed", run_id)
+            workdir.remove_home(folder)
+
+
+def take_settings_back() -> None:
+    """Bring back the server settings of runs that have ended without doing so themselves."""
+    for row in AppliedProfile.objects.filter(restored_at=None, run__status__in=FINAL).select_related("cluster", "run"):
+        apply.take_back(row)
+
+
+def _is_old(folder: Path) -> bool:
+    with suppress(FileNotFoundError):  # its worker was quicker
+        return time.time() - folder.stat().st_mtime > OLD_S
+    return False

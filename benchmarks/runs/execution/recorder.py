@@ -1,0 +1,286 @@
+"""What a running attempt writes: samples, output and state, each in the database first and in the live stream then."""
+
+import logging
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from functools import cached_property
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, Q, QuerySet, TextField, Value
+from django.db.models.functions import Concat
+from django.utils import timezone
+
+from benchmarks.analysis.latency.log_follower import Follower
+from benchmarks.engines import engine
+from benchmarks.engines.base import Progress
+from benchmarks.models import FINAL, Look, PoolSample, Run, RunOutput, Sample
+from benchmarks.models.runs import LEASE
+from benchmarks.runs.execution import latency_exchange
+from benchmarks.runs.execution.latency_exchange import Latencies
+from benchmarks.runs.execution.outages import AWAY, Unsent, once_back
+from benchmarks.runs.live import events
+from benchmarks.runs.observers.base import Seen
+from benchmarks.runs.observers.pool import PoolLook
+from benchmarks.runs.observers.summary import Tally
+
+log = logging.getLogger(__name__)
+
+RENEW_S = LEASE.total_seconds() / 3
+FLUSH_S = 3.0
+LOOKS_WAIT_S = 1.5  # for a sample to be written with: a write costs processor time that is the load's own
+LOG_LINES_A_SECOND = 20  # published; all of them, up to the cap, are kept in the output
+STATES_A_SECOND = 4
+
+
+class Output:
+    """What the program printed: held whole up to the cap, sent to the database in pieces."""
+
+    def __init__(self, cap_bytes: int) -> None:
+        self.truncated = False
+        self._cap = cap_bytes
+        self._kept: dict[str, list[str]] = {"stdout": [], "stderr": []}
+        self._sizes = {"stdout": 0, "stderr": 0}
+        self._unsent: dict[str, list[str]] = {"stdout": [], "stderr": []}
+
+    def add(self, stream: str, line: str) -> None:
+        """Keep a line while its stream is under the cap."""
+        size = len(line.encode()) + 1
+        if self._sizes[stream] + size > self._cap:
+            self.truncated = True
+            return
+        self._sizes[stream] += size
+        self._kept[stream].append(line + "\n")
+        self._unsent[stream].append(line + "\n")
+
+    def whole(self, stream: str) -> str:
+        """All that was kept of a stream."""
+        return "".join(self._kept[stream])
+
+    def give_back(self, news: dict[str, str]) -> None:
+        """What was taken could not be sent: it comes first the next time."""
+        for stream, text in news.items():
+            self._unsent[stream].insert(0, text)
+
+    def take_unsent(self) -> dict[str, str]:
+        """What was added since the last call, by stream; streams without news are left out."""
+        news = {stream: "".join(lines) for stream, lines in self._unsent.items() if lines}
+        self._unsent = {"stdout": [], "stderr": []}
+        return news
+
+
+class Recorder:
+    """The one writer of an attempt; every write is fenced, renews the lease and is one transaction.
+
+    Raises `Fenced` as soon as the attempt has ended elsewhere. While the database is away, what it lacks is kept here
+    and the live stream goes on. All its events share one count, so that a watcher
+    sees a gap in them; the clock `t` is the load's own: seconds since `began` (monotonic).
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.began = time.monotonic()
+        self.output = Output(settings.OUTPUT_CAP_BYTES)
+        self.samples: list[Progress] = []
+        self.sample_seqs: list[int] = []
+        self.log_follower: Follower | None = None  # of the load's log of transactions
+        # when the load's clock stood at 0, by the progress line that came with the least delay: on a busy host some
+        # come late, and two at once would leave an interval of no length between them
+        self._zero = math.inf
+        self._seq = 0
+        self._written_at = time.monotonic()
+        self._flushed_at = time.monotonic()
+        self._state_told_at = 0.0
+        self._log_second, self._log_lines = 0, 0
+        self._looks: list[PoolLook | Seen] = []  # not written yet
+        self._looks_kept_at = time.monotonic()
+        # until the first sample tells when a load began that its program takes seconds to begin
+        self._beginning_unknown = bool(engine(run.engine).WORDS.slow_start_s)
+        self.tally = Tally()
+        self._unsent = Unsent()
+
+    def t(self, at: float) -> float:
+        """A monotonic time on the load's clock."""
+        return max(0.0, round(at - self.began, 3))
+
+    def begin(self, at: float, **values: Any) -> None:
+        """The load is to start at `at` (monotonic); its first progress line sets the clock more precisely.
+
+        Raises where the database can't be told: only an attempt that is known to hold may start a load.
+        """
+        self.began = at
+        self.state(load_began_at=self._wall_clock(at), **values)
+        if self._unsent.since is not None:
+            self.settle()
+
+    def _wall_clock(self, at: float) -> Any:
+        return timezone.now() - timedelta(seconds=time.monotonic() - at)
+
+    def state(self, **values: Any) -> None:
+        """Write values of the run and tell its state."""
+        self._write(values)
+        self._state_told_at = time.monotonic()
+        self._publish("state", events.state_payload(self.run))
+
+    def progress(self, percent: float) -> None:
+        """How much of a dataset is made; told a few times a second at the most."""
+        if time.monotonic() - self._state_told_at >= 1 / STATES_A_SECOND or percent >= 100:
+            self.state(progress_percent=percent)
+
+    def sample(self, progress: Progress, at: float) -> None:
+        """One progress line that arrived at `at`: its row, then its event."""
+        values: dict[str, Any] = {}
+        if not self.samples:  # pgbench 14 and later start their clock before they connect
+            self.began = at - progress.t
+            values["load_began_at"] = self._wall_clock(self.began)
+        if self.log_follower:
+            self._zero = min(self._zero, at - progress.t)
+            progress = replace(progress, **self.log_follower.end_interval(self._zero + progress.t))
+        self.samples.append(progress)
+        row = Sample(run=self.run, attempt=self.run.attempt, seq=self._next_seq(), **_columns(progress))
+        self.sample_seqs.append(row.seq)
+        if self.log_follower and self.run.parent_id is not None:
+            known = Latencies(self.log_follower.intervals.last, self.log_follower.files.sampling_rate)
+            latency_exchange.tell(self.run.pk, self.run.attempt, row.seq, known)
+        if self._beginning_unknown:
+            self._looks = [look for look in self._looks if look.at >= self.began]
+            self._beginning_unknown = False
+        self._keep(values, row)
+
+    def look(self, look: PoolLook | Seen) -> None:
+        """One look at the pool or at what happens around the load; written with the next sample, `keep` or `flush`."""
+        self._looks.append(look)
+
+    def _keep_looks(self) -> None:
+        if self._looks and not self._beginning_unknown:
+            self._keep({})
+
+    def _keep(self, values: dict[str, Any], *samples: Sample) -> None:
+        """Write samples and the looks there are, and tell them then."""
+        rows: list[events.Row] = [*samples, *map(self._look_row, self._looks)]
+        self._looks, self._looks_kept_at = [], time.monotonic()
+        self._write(values, rows)
+        for row in rows:
+            if isinstance(row, Look):
+                self.tally.take(row)
+        events.publish_all(self.run.pk, map(events.row_event, rows))
+
+    def _look_row(self, look: PoolLook | Seen) -> events.Row:
+        place = {"run": self.run, "attempt": self.run.attempt, "seq": self._next_seq(), "t": self.t(look.at)}
+        if isinstance(look, PoolLook):
+            return PoolSample(**place, **look.figures)
+        return Look(**place, kind=look.kind, figures=look.figures)
+
+    def line(self, stream: str, text: str) -> None:
+        """Keep a line of output."""
+        self.output.add(stream, text)
+
+    def log(self, text: str, at: float) -> None:
+        """Tell watchers a line, unless too many came in this second."""
+        if int(at) != self._log_second:
+            self._log_second, self._log_lines = int(at), 0
+        self._log_lines += 1
+        if self._log_lines <= LOG_LINES_A_SECOND:
+            self._publish("log", {"t": self.t(at), "line": text})
+
+    def keep(self) -> None:
+        """Write the looks that no sample came for, renew the lease and send the output, where any of that is due."""
+        if self.log_follower:
+            self.log_follower.read()
+        now = time.monotonic()
+        if now - self._looks_kept_at >= LOOKS_WAIT_S:
+            self._keep_looks()
+        if now - self._written_at >= RENEW_S:
+            self._write({})
+        if now - self._flushed_at >= FLUSH_S:
+            self.flush()
+
+    def flush(self) -> None:
+        """Send the looks and the output that the database lacks."""
+        self._keep_looks()
+        self._flushed_at = time.monotonic()
+        if self._unsent.since is not None:
+            return
+        news = self.output.take_unsent()
+        if not news:
+            return
+        try:
+            self._send_output(news)
+        except AWAY as error:
+            self.output.give_back(news)
+            self._unsent.note(error)
+
+    def _send_output(self, news: dict[str, str]) -> None:
+        with transaction.atomic():
+            self.run.write()
+            RunOutput.objects.get_or_create(run=self.run)
+            added = {stream: Concat(F(stream), Value(text), output_field=TextField()) for stream, text in news.items()}
+            RunOutput.objects.filter(run=self.run).update(truncated=self.output.truncated, **added)
+
+    def settle(self) -> None:
+        """Write all that the database lacks; waits for it where it is away."""
+        once_back(self._send_unsent)
+        self.flush()
+
+    def cancel_requested(self) -> bool:
+        """Whether somebody asked for the end of the run."""
+        if not self._unsent.may_try:
+            return False
+        try:
+            return self._cancelled.exists()
+        except AWAY as error:
+            self._unsent.note(error)
+            return False
+
+    @cached_property
+    def _cancelled(self) -> QuerySet[Run]:
+        """The run where its end was asked for; made once, as it is looked for a few times a second."""
+        asked = Q(cancel_requested_at__isnull=False)
+        if self.run.parent_id is not None:  # a part ends with its whole, whoever ended that
+            asked |= Q(parent__status__in=FINAL)
+        return self.run.held().filter(asked)
+
+    def _write(self, values: dict[str, Any], rows: Sequence[events.Row] = ()) -> None:
+        self._unsent.values |= values
+        self._unsent.rows += rows
+        if not self._unsent.may_try:
+            return
+        try:
+            self._send_unsent()
+        except AWAY as error:
+            self._unsent.note(error)
+
+    def _send_unsent(self) -> None:
+        rows, again = self._unsent.rows, self._unsent.since is not None
+        with transaction.atomic():
+            self.run.write(**self._unsent.values)
+            # `again`: what was written by a commit whose answer was lost stands already
+            samples, pool_samples = _those(rows, Sample), _those(rows, PoolSample)
+            Sample.objects.bulk_create(samples, ignore_conflicts=again)
+            PoolSample.objects.bulk_create(pool_samples, ignore_conflicts=again)
+            Look.objects.bulk_create(_those(rows, Look), ignore_conflicts=again)
+        self._unsent.sent()
+        self._written_at = time.monotonic()
+
+    def _next_seq(self) -> int:
+        self._seq += 1
+        return self._seq
+
+    def _publish(self, name: str, payload: dict[str, Any]) -> None:
+        self._send(name, self._next_seq(), payload)
+
+    def _send(self, name: str, seq: int, payload: dict[str, Any]) -> None:
+        events.publish(self.run.pk, name, events.event_id(self.run.attempt, seq), payload)
+
+
+def _those(rows: Sequence[events.Row], kind: type[events.AnyRow]) -> list[events.AnyRow]:
+    return [row for row in rows if isinstance(row, kind)]
+
+
+def _columns(progress: Progress) -> dict[str, Any]:
+    columns: dict[str, Any] = {name: getattr(progress, name) for name in events.SAMPLE_FIELDS}
+    return columns | {"failed": progress.failed or 0}

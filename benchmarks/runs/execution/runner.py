@@ -1,0 +1,329 @@
+"""Carries a claimed run to its one final state: starts the program, records what it says, ends it when it must end."""
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from queue import Empty, Queue
+from typing import Any
+
+from benchmarks.analysis import validity
+from benchmarks.analysis.latency import store
+from benchmarks.engines import engine
+from benchmarks.engines.base import ROOT_CERTIFICATE, Command
+from benchmarks.errors import BenchmarksError, Fenced
+from benchmarks.library.scripts import dry_run, privileges
+from benchmarks.models import Purpose, Run, Status, Validity
+from benchmarks.processes import sandbox, workdir
+from benchmarks.processes.process import QUEUED_EVENTS, Ended, Line, LoadProcess, drain
+from benchmarks.runs import observers, setup
+from benchmarks.runs.execution import synchronized_start
+from benchmarks.runs.execution.outages import once_back
+from benchmarks.runs.execution.recorder import Recorder
+from benchmarks.runs.live import events as live
+from benchmarks.runs.observers import probes
+from benchmarks.runs.observers.base import Overlay, Seen
+from benchmarks.runs.observers.pool import PoolLook
+from benchmarks.runs.setup.base import Held
+from benchmarks.targets import datasets, partial_datasets, resolve, sessions
+from benchmarks.targets import server_version as versions
+from panel.lib.crypto import SealBroken
+from pools.clusters.endpoints import Endpoint
+from pools.errors import PoolsError
+
+log = logging.getLogger(__name__)
+
+CHECK_S = 0.4  # how late a cancel may be seen
+VERSION_CHARACTERS = 200
+HELD_PIPES_S = 5.0  # after the program's end, for what still holds its pipes
+TRANSACTIONS_CEILING_S = 6 * 3600.0
+PREPARING_S, PREPARED_BYTES_A_SECOND = 600.0, 1_600_000  # a slow disk's, keys and vacuum included
+
+
+class Stopped(Exception):
+    """The load must end before its time."""
+
+    status: Status
+
+
+class Cancelled(Stopped):
+    """Somebody asked for its end."""
+
+    status = Status.CANCELLED
+
+
+class DeadlinePassed(Stopped):
+    """It outlived its planned time by far."""
+
+    status = Status.TIMED_OUT
+
+
+@dataclass(frozen=True)
+class Ending:
+    """A final state and the columns that go with it."""
+
+    status: Status
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+def execute(run: Run) -> None:
+    """Carry out a run that this worker claimed; whatever happens, it gets exactly one final state."""
+    bring_to_its_end(run, _conduct)
+
+
+def bring_to_its_end(run: Run, conduct: Callable[[Run, Recorder], Ending]) -> None:
+    """Conduct a run, and give it the final state that it came to or that its failure means."""
+    recorder = Recorder(run)
+    try:
+        ending = conduct(run, recorder)
+    except Fenced as error:
+        log.warning("run %s: %s; its load was ended and nothing more is written", run.pk, error)
+        return
+    except Stopped as stop:
+        ending = incomplete(stop.status, _with_remains(run, str(stop)))
+    except (BenchmarksError, PoolsError, SealBroken, OSError) as error:
+        ending = incomplete(Status.FAILED, _with_remains(run, str(error)))
+    except Exception as error:
+        log.exception("run %s ended by an error of the panel", run.pk)
+        ending = incomplete(Status.FAILED, f"the panel failed ({type(error).__name__}): see the worker's log")
+    if once_back(lambda: run.finish(ending.status, **ending.values)):
+        live.publish_end(run)
+    log.info("run %s: %s %s", run.pk, run.status, run.error)
+
+
+def incomplete(status: Status, error: str, **found: Any) -> Ending:
+    """The end of a run whose load did not come to its own."""
+    return Ending(status, {**found, "error": error, "validity": Validity.INCOMPLETE, "reasons": [error]})
+
+
+def _conduct(run: Run, recorder: Recorder) -> Ending:
+    """Run the program to its end; raises before it starts when it can't or must not."""
+    with prepared(run, recorder) as held:
+        for name, text in held.command(run.options).files.items():
+            workdir.put(held.home / name, text)
+        if run.purpose == Purpose.PREPARE:
+            held.note(partial_datasets.BEFORE, partial_datasets.before(run))
+        with setup.held(held):
+            # what ping and warm-up found tells how much of the load to log
+            options, recorder.log_follower = store.planned(run, held.home)
+            exit_code, stop = _load(run, recorder, held.command(options), held)
+    return _ending(run, recorder, exit_code, stop)
+
+
+@contextmanager
+def prepared(run: Run, recorder: Recorder) -> Iterator[Held]:
+    """What stands before the load: its program found, its endpoint known, a private home with its password."""
+    if recorder.cancel_requested():
+        raise Cancelled("cancelled before it started")
+    recorder.state(status=Status.STARTING)
+    privileges.guard_started(run)
+    program_engine = engine(run.engine)
+    program = program_engine.find()
+    named = program.version_text.removeprefix(f"{program_engine.WORDS.program} ")
+    recorder.state(client_version=named[:VERSION_CHARACTERS])
+    if run.purpose == Purpose.PREPARE and run.cluster is not None:
+        versions.refuse_unmakeable(run.cluster, run.engine, run.options, program.version)
+    endpoint = resolve.endpoint_of(run)
+    with workdir.private_home(f"{run.pk.hex}-{run.attempt}", endpoint.password or "", _pem(endpoint)) as home:
+
+        def build(options: dict[str, Any]) -> Command:
+            command = program_engine.build_command(
+                options,
+                purpose=run.purpose,
+                binary=program.path,
+                home=home,
+                endpoint=_reached_from(home, endpoint),
+                application_name=run.application_name,
+                version=program.version,
+            )
+            return sandbox.confine(command, home)
+
+        yield Held(run, endpoint, home, recorder, command=build, check=partial(_look_up, recorder))
+
+
+def _pem(endpoint: Endpoint) -> str:
+    return Path(endpoint.sslrootcert).read_text(encoding="utf-8") if endpoint.sslrootcert else ""
+
+
+def _reached_from(home: Path, endpoint: Endpoint) -> Endpoint:
+    """The same endpoint, its certificate read from the private home."""
+    return replace(endpoint, sslrootcert=str(home / ROOT_CERTIFICATE)) if endpoint.sslrootcert else endpoint
+
+
+def _load(run: Run, recorder: Recorder, command: Command, held: Held) -> tuple[int, Stopped | None]:
+    """The exit code, and why the load was stopped early (None: it came to its own end)."""
+    events: Queue[object] = Queue(QUEUED_EVENTS)
+    stop: Stopped | None = None
+    with probes.opened(run) as around, _started(held, command, events) as load:
+        try:
+            with observers.watching(Overlay(run, load.pid, held.home, events, around)):
+                _listen(load, recorder, time.monotonic() + allowed_s(run))
+        except Stopped as early:
+            stop = early
+            recorder.state()  # a fresh lease for the time that stopping takes
+            load.stop()
+            sessions.terminate(run)
+        exit_code = load.stop()
+        _take_rest(load, recorder)
+    recorder.settle()
+    return exit_code, stop
+
+
+@contextmanager
+def _started(held: Held, command: Command, events: "Queue[object]") -> Iterator[LoadProcess]:
+    """The program, started once the attempt is known to hold still, and surely ended."""
+    recorder, server_version = held.recorder, versions.of_server(held.run)
+    at = synchronized_start.start_of(recorder, held.check)
+    recorder.begin(at, status=Status.RUNNING, command=command.shown or command.argv, server_version=server_version)
+    synchronized_start.wait_until(at)
+    load = LoadProcess(command.argv, command.env, held.home, events)
+    try:
+        synchronized_start.note_start(recorder, at)
+        yield load
+    finally:
+        load.stop()
+
+
+def allowed_s(run: Run) -> float:
+    """Seconds after which a run counts as hung: its planned time, what connecting may take, and grace.
+
+    `-T` is looked at between transactions only, so a hung server outlives it.
+    """
+    if run.purpose == Purpose.PREPARE:
+        return PREPARING_S + datasets.tables_made(run).takes_bytes / PREPARED_BYTES_A_SECOND
+    if dry_run.is_dry_run(run):
+        return dry_run.LIMIT_S
+    duration = run.options.get("duration")
+    if run.options.get("transactions") or not duration:
+        return TRANSACTIONS_CEILING_S
+    starting_s: float = engine(run.engine).WORDS.starts_within_s
+    return starting_s + 1.1 * float(duration) + 10.0 + 0.1 * float(run.options.get("clients") or 1)
+
+
+def _listen(load: LoadProcess, recorder: Recorder, deadline: float) -> None:
+    """Take events until both streams have ended; raises `Stopped` and `Fenced`."""
+    open_streams = {"stdout", "stderr"}
+    next_check, gone_at = time.monotonic(), None
+    while open_streams:
+        try:
+            event = load.events.get(timeout=max(0.0, next_check - time.monotonic()))
+            take(event, recorder)
+            open_streams -= {event.stream} if isinstance(event, Ended) else set()
+        except Empty:
+            pass
+        if (now := time.monotonic()) >= next_check:
+            _check(recorder, now, deadline)
+            next_check = now + CHECK_S
+            gone_at = gone_at or (now if load.exit_code() is not None else None)
+            if gone_at and now - gone_at > HELD_PIPES_S:
+                return
+
+
+def _check(recorder: Recorder, now: float, deadline: float) -> None:
+    _look_up(recorder)
+    if now > deadline:
+        raise DeadlinePassed(_why_late(recorder.run))
+
+
+def _why_late(run: Run) -> str:
+    if dry_run.is_dry_run(run):
+        return dry_run.why_late(run)
+    if run.purpose == Purpose.PREPARE:
+        return f"the dataset was not made within {allowed_s(run):,.0f} s: the server hung, or its disk is very slow"
+    return "it did not end in its time: the server or the pooler hung; figures are those until then"
+
+
+def _look_up(recorder: Recorder) -> None:
+    recorder.keep()
+    if recorder.cancel_requested():
+        raise Cancelled(synchronized_start.why_ended(recorder.run))
+
+
+def take(event: object, recorder: Recorder) -> None:
+    """Write down what the program said or a watcher saw."""
+    match event:
+        case Line(stream, text, at):
+            recorder.line(stream, text)
+            if stream == engine(recorder.run.engine).WORDS.stream:
+                _take_line(text, at, recorder)
+        case PoolLook() | Seen():
+            recorder.look(event)
+
+
+def _take_line(text: str, at: float, recorder: Recorder) -> None:
+    heard = engine(recorder.run.engine).hear(text, recorder.run.options)
+    if heard.sample is not None:
+        recorder.sample(heard.sample, at - heard.late_s)
+    if heard.percent is not None:
+        recorder.progress(heard.percent)
+    if heard.worth_telling:
+        recorder.log(text, at)
+
+
+def _take_rest(load: LoadProcess, recorder: Recorder) -> None:
+    """What was said before the end and not taken yet, the last lines of a stopped load included."""
+    load.join()
+    for event in drain(load.events):
+        take(event, recorder)
+    if load.dropped_lines:
+        recorder.line("stderr", f"({load.dropped_lines} lines were left out: they came faster than they could be kept)")
+    if recorder.log_follower:
+        recorder.log_follower.close()
+        if why := recorder.log_follower.broken:
+            recorder.line("stderr", f"(percentiles are left out: {why})")
+    recorder.flush()
+
+
+def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) -> Ending:
+    """What became of it, from the exit code and all that it printed."""
+    output = engine(run.engine).read_output(recorder.output.whole("stdout"), recorder.output.whole("stderr"))
+    found: dict[str, Any] = {
+        "exit_code": exit_code,
+        "summary": output.summary | ({"scripts": output.scripts} if len(output.scripts) > 1 else {}),
+        "statements": output.statements,
+        "client_version": output.client_version or run.client_version,  # not every program prints it
+        "server_version": run.server_version or output.server_version,
+        "conditions": {**run.conditions, "meanwhile": recorder.tally.found()},
+    }
+    if recorder.log_follower:
+        spread = store.keep(run, recorder.log_follower, recorder.sample_seqs)
+        found["summary"] = output.summary and found["summary"] | spread  # none of a load that was broken off
+    if output.latencies:
+        run.write()  # raises where the attempt is another's by now
+        found["summary"] = store.keep_printed(run, output.latencies) | found["summary"]
+    if stop is not None:
+        return incomplete(stop.status, _with_remains(run, str(stop)), **found)
+    judged, reasons = validity.judge(
+        output,
+        options=run.options,
+        exit_code=exit_code,
+        purpose=run.purpose,
+        progress=recorder.samples,
+        doubts=[*setup.doubts(run.conditions), *recorder.tally.doubts()],
+    )
+    found |= {"validity": judged, "reasons": [*reasons, *recorder.tally.warnings(run)]}
+    if run.purpose == Purpose.PREPARE and exit_code == 0:
+        datasets.keep(run)
+        recorder.state(progress_percent=100.0)
+        return Ending(Status.SUCCEEDED, found)
+    if exit_code == 0 and output.has_summary and not output.aborted:
+        return Ending(Status.SUCCEEDED, found)
+    return Ending(Status.FAILED, found | {"error": _with_remains(run, _why(run, output.errors, exit_code))})
+
+
+def _with_remains(run: Run, error: str) -> str:
+    """The error of a broken-off preparation tells what it left of the tables."""
+    left = partial_datasets.leave(run) if run.purpose == Purpose.PREPARE else ""
+    return f"{error}; {left}" if left else error
+
+
+def _why(run: Run, errors: list[str], exit_code: int) -> str:
+    """The first things that went wrong in the program's own words, else its exit code."""
+    if errors:
+        return errors[0] + (f" (the first of {len(errors)} such lines, see the log)" if len(errors) > 1 else "")
+    ended = f"was ended by signal {-exit_code}" if exit_code < 0 else f"ended with exit code {exit_code}"
+    meaning = engine(run.engine).WORDS.silent_end if exit_code < 0 else ""
+    return f"{run.engine} {ended} and said no reason" + (f": {meaning}" if meaning else "")

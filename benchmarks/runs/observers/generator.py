@@ -1,0 +1,127 @@
+"""Looks once a second at what the load itself takes of the processors, and what is here of what it goes through.
+
+That is the PgBouncer of the run, and a service that the engine runs beside its load.
+"""
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.engines.base import SERVICE_PID
+from benchmarks.models import LookKind
+from benchmarks.runs.observers import contention, procfs, ticker
+from benchmarks.runs.observers.base import Overlay, Seen
+from benchmarks.runs.observers.contention import Crowd
+from benchmarks.runs.observers.procfs import PROC, HostTimes
+
+Figures = dict[str, object]
+FAMILY_S = 5.0  # after which processes that the load started meanwhile are looked for
+FIRST_LOOKS = 3  # each lists anew: a sandbox or a shell starts the load a moment after itself
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Processor seconds by process at a monotonic time, the load's threads, and the times of its whole host."""
+
+    at: float
+    load: dict[int, float]
+    threads: int
+    host: HostTimes
+    poolers: dict[int, float] = field(default_factory=dict)
+    service: dict[int, float] = field(default_factory=dict)
+
+
+@contextmanager
+def watching(overlay: Overlay) -> Iterator[None]:
+    """Puts looks at the generator into the events."""
+    generator = _Generator(overlay)
+    with ticker.each("the generator", generator.look):
+        yield
+
+
+class _Generator:
+    """The load's processes between two looks."""
+
+    def __init__(self, overlay: Overlay) -> None:
+        self.overlay, self.cores = overlay, os.cpu_count() or 1
+        self.pids: tuple[int, ...] = ()
+        self.service = _pid_in(overlay.home / SERVICE_PID)
+        self.listed_at, self.looks = 0.0, 0
+        self.before: Reading | None = None
+        self.crowd: Crowd | None = None
+
+    def look(self) -> None:
+        """Put what they took since the last look; the first one only remembers."""
+        now = self._read()
+        around = self._around() if self.listed_at == now.at else {}
+        if self.before and now.load:
+            self.overlay.put(Seen(LookKind.GENERATOR, now.at, figures(self.before, now, self.cores) | around))
+        self.before = now
+
+    def _around(self) -> Figures:
+        """What others took since the processes were listed last."""
+        before, self.crowd = self.crowd, contention.read(self.pids)
+        return contention.figures(before, self.crowd) if before else {}
+
+    def _read(self) -> Reading:
+        now = time.monotonic()
+        if self.looks < FIRST_LOOKS or now - self.listed_at > FAMILY_S:
+            self.pids, self.listed_at = tuple(procfs.family(self.overlay.pid)), now
+        self.looks += 1
+        load = dict(_times(self.pids))
+        return Reading(
+            now,
+            {pid: used for pid, (used, _) in load.items()},
+            sum(threads for _, threads in load.values()),
+            procfs.host_times((PROC / "stat").read_text()),
+            {pid: used for pid, (used, _) in _times(self.overlay.sight.pooler_pids)},
+            {pid: used for pid, (used, _) in _times(self.service)},
+        )
+
+
+def figures(before: Reading, now: Reading, cores: int) -> Figures:
+    """What was taken between two readings, in percent of one core.
+
+    `cpu_percent` is the load's, `busy_percent` its share of what its threads can use of the cores that there are,
+    `pooler_cpu_percent` that of the busiest PgBouncer process, `service_cpu_percent` that of what the engine runs
+    beside its load; of `host_cpu_percent` 100 is all cores of the host.
+    """
+    elapsed_s = now.at - before.at
+    load = sum(_taken(before.load, now.load).values())
+    ticks = now.host.total - before.host.total
+    idle = now.host.idle + now.host.waiting - before.host.idle - before.host.waiting
+    found: Figures = {
+        "cpu_percent": round(100 * load / elapsed_s, 1),
+        "busy_percent": round(100 * load / elapsed_s / max(1, min(now.threads, cores)), 1),
+        "threads": now.threads,
+        "host_cpu_percent": round(100 * (ticks - idle) / ticks, 1) if ticks > 0 else None,
+    }
+    if poolers := _taken(before.poolers, now.poolers):
+        found["pooler_cpu_percent"] = round(100 * max(poolers.values()) / elapsed_s, 1)
+    if service := _taken(before.service, now.service):
+        found["service_cpu_percent"] = round(100 * sum(service.values()) / elapsed_s, 1)
+    return found
+
+
+def _taken(before: dict[int, float], now: dict[int, float]) -> dict[int, float]:
+    """Seconds by process that lives; one that came meanwhile took all of its own."""
+    return {pid: used - before.get(pid, 0.0) for pid, used in now.items()}
+
+
+def _pid_in(path: Path) -> tuple[int, ...]:
+    """The process that a file names; none without one."""
+    try:
+        return (int(path.read_text()),)
+    except OSError:
+        return ()
+
+
+def _times(pids: Iterable[int]) -> Iterator[tuple[int, tuple[float, int]]]:
+    for pid in pids:
+        try:
+            yield pid, procfs.process_times((PROC / str(pid) / "stat").read_text())
+        except OSError:  # it ended
+            continue

@@ -1,0 +1,79 @@
+"""Looks at the server's host once a second, where the server was proved to run on the generator's own host."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from benchmarks.models import LookKind
+from benchmarks.runs.observers import procfs, ticker
+from benchmarks.runs.observers.base import Overlay, Seen
+from benchmarks.runs.observers.procfs import PROC, DiskBytes, HostTimes
+
+Figures = dict[str, object]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The host's counters at a monotonic time."""
+
+    at: float
+    times: HostTimes
+    memory: dict[str, int]
+    disks: DiskBytes
+
+
+@contextmanager
+def watching(overlay: Overlay) -> Iterator[None]:
+    """Puts looks at the host into the events; none where the server is elsewhere."""
+    if not overlay.sight.is_here:
+        yield
+        return
+    host = _Host(overlay)
+    with ticker.each("the server's host", host.look):
+        yield
+
+
+class _Host:
+    """The host between two looks."""
+
+    def __init__(self, overlay: Overlay) -> None:
+        self.overlay, self.disks = overlay, procfs.disks()
+        self.before: Reading | None = None
+
+    def look(self) -> None:
+        """Put what it did since the last look; the first one only remembers."""
+        now = _read(self.disks)
+        if self.before:
+            self.overlay.put(Seen(LookKind.HOST, now.at, figures(self.before, now)))
+        self.before = now
+
+
+def figures(before: Reading, now: Reading) -> Figures:
+    """`cpu_percent` and `waiting_percent` (100: all cores), memory in bytes, disks in bytes/s between two readings."""
+    ticks, elapsed_s = now.times.total - before.times.total, now.at - before.at
+    waited = now.times.waiting - before.times.waiting
+    idle = now.times.idle - before.times.idle + waited
+    return {
+        "cpu_percent": _share(ticks - idle, ticks),
+        "waiting_percent": _share(waited, ticks),
+        "memory_free_bytes": now.memory.get("MemFree"),
+        "memory_available_bytes": now.memory.get("MemAvailable"),
+        "page_cache_bytes": now.memory.get("Cached"),
+        "read_bytes_per_s": round((now.disks.read - before.disks.read) / elapsed_s),
+        "written_bytes_per_s": round((now.disks.written - before.disks.written) / elapsed_s),
+    }
+
+
+def _share(part: int, whole: int) -> float | None:
+    """In percent; idle time may seem to run backwards on some kernels."""
+    return round(min(100.0, max(0.0, 100 * part / whole)), 1) if whole > 0 else None
+
+
+def _read(disks: tuple[str, ...]) -> Reading:
+    return Reading(
+        time.monotonic(),
+        procfs.host_times((PROC / "stat").read_text()),
+        procfs.memory_bytes((PROC / "meminfo").read_text()),
+        procfs.disk_bytes((PROC / "diskstats").read_text(), disks),
+    )

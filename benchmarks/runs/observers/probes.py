@@ -1,0 +1,78 @@
+"""What the watchers open before a load starts: a server that the load fills would let nobody in any more."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import psycopg
+from psycopg.rows import dict_row
+
+from benchmarks.models import Purpose, Run
+from panel.lib.crypto import SealBroken
+from pools.clusters import activity, connect, process_memory
+from pools.errors import PoolsError
+from pools.models import Pooler, PoolerKind
+from pools.poolers import local_process
+
+log = logging.getLogger(__name__)
+
+NAME = "pooldeck-watch"
+STATEMENT_TIMEOUT_MS = 5_000
+HIDDEN = "wait events and states of other roles' sessions: grant pg_monitor to the panel's role"
+
+
+@dataclass(frozen=True)
+class Sight:
+    """The session that asks the server (None: it can't be asked), whether the server runs on this very host, what the
+    panel's role may not see, and the processes of the run's PgBouncer where they run here."""
+
+    session: connect.Connection | None = None
+    is_here: bool = False
+    hidden: str = ""
+    pooler_pids: tuple[int, ...] = ()
+
+
+@contextmanager
+def opened(run: Run) -> Iterator[Sight]:
+    """All that the watchers of a load need open; the run goes on without what can't be had."""
+    if run.purpose != Purpose.LOAD:
+        yield Sight()
+        return
+    pids = pgbouncers(run.pool.pooler) if run.pool else ()
+    session = log_in(run) if run.parent_id is None else None  # the whole looks at the server, once for all parts
+    try:
+        is_here, hidden = _look_around(session) if session else (False, "")
+        yield Sight(session, is_here, hidden, pids)
+    finally:
+        if session:
+            session.close()
+
+
+def pgbouncers(pooler: Pooler) -> tuple[int, ...]:
+    """The processes of a PgBouncer on this host, each of which works on one core at the most."""
+    return local_process.pids(pooler, "pgbouncer") if pooler.kind == PoolerKind.PGBOUNCER else ()
+
+
+def log_in(run: Run) -> connect.Connection | None:
+    """A session for looks at the run's server, past any pooler and outside the loaded database; None without one."""
+    if run.cluster is None:
+        return None
+    try:
+        session = connect.connect(run.cluster, application_name=NAME)
+        session.execute(f"SET statement_timeout = {STATEMENT_TIMEOUT_MS}")
+    except (PoolsError, SealBroken, psycopg.Error) as error:
+        log.warning("run %s: its server can't be watched: %s", run.pk, error)
+        return None
+    return session
+
+
+def _look_around(session: connect.Connection) -> tuple[bool, str]:
+    """Whether the server is on this host, and what is hidden from the session's role."""
+    try:
+        with session.cursor(row_factory=dict_row) as cursor:
+            own, sees_all = activity.own_session(cursor)
+    except psycopg.Error as error:
+        log.warning("the server said nothing of the session that watches it: %s", error)
+        return False, ""
+    return process_memory.is_here(own), "" if sees_all else HIDDEN

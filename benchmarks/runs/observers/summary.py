@@ -1,0 +1,100 @@
+"""What the looks of a whole run come to: means, counts, and what they warn of; pure but for the rows it is given."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.conf import settings
+
+from benchmarks.engines import engine
+from benchmarks.models import Look, LookKind, Run
+from benchmarks.runs.observers import contention
+
+FULL_PERCENT = 80.0  # of a core: beyond it the program itself holds the load up
+SERVICE_FULL_PERCENT = 90.0  # of the one core of a service: it answers one request after the other
+PROCESSORS = (
+    *("cpu_percent", "busy_percent", "pooler_cpu_percent", "service_cpu_percent", "host_cpu_percent"),
+    *("others_percent", "steal_percent"),
+)
+SETTLED_S = 1.0  # looks before are of the start, when clients connect
+
+
+@dataclass
+class _Mean:
+    total: float = 0.0
+    weight: float = 0.0
+
+    def take(self, value: float | None, weight: float = 1.0) -> None:
+        if value is not None:
+            self.total += value * weight
+            self.weight += weight
+
+    @property
+    def value(self) -> float | None:
+        return self.total / self.weight if self.weight else None
+
+
+@dataclass
+class Tally:
+    """Fed with each look as it is kept; nothing of it grows with the run."""
+
+    means: dict[str, _Mean] = field(default_factory=dict)
+    checkpoints: dict[str, int] = field(default_factory=dict)
+    hidden: str = ""
+    server_here: bool = False
+    uncounted_by: str = ""
+
+    def take(self, look: Look) -> None:
+        """One more look."""
+        figures = look.figures
+        self.server_here = self.server_here or look.kind == LookKind.HOST
+        self.hidden = figures.get("hidden", self.hidden)
+        self.uncounted_by = figures.get("uncounted_by", self.uncounted_by)
+        if look.kind == LookKind.SERVER and "checkpoints_timed" in figures:
+            for name in ("checkpoints_timed", "checkpoints_requested"):
+                self.checkpoints[name] = self.checkpoints.get(name, 0) + figures[name]
+        if look.t < SETTLED_S:
+            return
+        if look.kind == LookKind.POOLER:
+            for name, figure in (("queue_ms", "wait_ms"), ("service_ms", "service_ms")):
+                self._mean(name).take(figures.get(figure), figures.get("transactions_per_s") or 0.0)
+        if look.kind == LookKind.GENERATOR:
+            for name in PROCESSORS:
+                self._mean(name).take(figures.get(name))
+
+    def _mean(self, name: str) -> _Mean:
+        return self.means.setdefault(name, _Mean())
+
+    def found(self) -> dict[str, Any]:
+        """`queue_ms` and `service_ms` of a transaction on average; the processors' means in percent of one core
+        (`busy_percent`: of what the load's threads can use); checkpoints that began; what the panel's role could not
+        see of the server (`hidden`); who counts no queue (`uncounted_by`); whether the server runs on the generator's
+        host (`server_here`). What was not seen is left out."""
+        means = {name: round(mean.value, 3) for name, mean in self.means.items() if mean.value is not None}
+        told = {"hidden": self.hidden, "uncounted_by": self.uncounted_by, "server_here": self.server_here}
+        return means | self.checkpoints | {name: said for name, said in told.items() if said}
+
+    def doubts(self) -> list[str]:
+        """Why the figures can't be relied on, in a sentence: others were at work on the load's host."""
+        said = contention.doubt(self.found(), settings.CONTENTION_PERCENT)
+        return [said] if said else []
+
+    def warnings(self, run: Run) -> list[str]:
+        """What limited the load beside the server, in sentences; the figures stay true, for these limits."""
+        found, words, said = self.found(), engine(run.engine).WORDS, []
+        if (busy := found.get("busy_percent", 0.0)) > FULL_PERCENT:
+            said.append(
+                f"{words.program} itself took {busy:.0f} % of what its threads can use of the processors: it may be "
+                f"the limit, not the server; {words.busier}, or a generator with more cores"
+            )
+        if (taken := found.get("pooler_cpu_percent", 0.0)) > FULL_PERCENT:
+            said.append(
+                f"PgBouncer took {taken:.0f} % of the one core that a process of it can use: it may be the limit, "
+                "not the server; let several share its port (so_reuseport)"
+            )
+        if (taken := found.get("service_cpu_percent", 0.0)) > SERVICE_FULL_PERCENT:
+            said.append(
+                f"{words.service} took {taken:.0f} % of the one core that its process can use: it may be the limit, "
+                "not the server; compare its kinds of connection with each other, or use several generators, each of "
+                "which has a service of its own"
+            )
+        return said

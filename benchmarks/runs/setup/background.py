@@ -1,0 +1,29 @@
+"""Work that takes its time, done in a thread while the run is looked after."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TypeVar
+
+from benchmarks.runs.setup.base import LOOK_UP_S, Held
+
+T = TypeVar("T")
+
+
+def carry_out(
+    held: Held, work: Callable[[], T], give_up: Callable[[], None], percent: Callable[[], float] | None = None
+) -> T:
+    """What the work answers; `percent` tells watchers meanwhile how much of it is done.
+
+    Where the run must end, `give_up` is called to make it end early, and waited for.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="condition") as worker:
+        doing = worker.submit(work)
+        try:
+            while wait([doing], LOOK_UP_S).not_done:
+                held.check()
+                if percent is not None:
+                    held.recorder.progress(percent())
+        except BaseException:
+            give_up()
+            raise
+        return doing.result()

@@ -1,0 +1,111 @@
+"""What a run's figures came from, kept with them: the server's settings, the pooler's revision, the machines."""
+
+import logging
+import os
+import platform
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from benchmarks.models import ExternalEndpoint, Run
+from benchmarks.runs.setup.base import Held
+from pools.clusters import connect
+from pools.clusters.process_memory import memory_of_host
+from pools.errors import PoolsError
+from pools.models import Revision
+
+log = logging.getLogger(__name__)
+
+_CHANGED = """
+    SELECT name, setting, coalesce(unit, ''), source FROM pg_settings
+     WHERE setting IS DISTINCT FROM boot_val AND source NOT IN ('default', 'client', 'session') ORDER BY name
+"""
+# What may carry a password or the way to one is told to be set, and no more.
+_SECRET = re.compile(r"passw|conninfo|passphrase|secret|_command$|key")
+
+
+@contextmanager
+def recorded(held: Held) -> Iterator[None]:
+    """Keeps it in the run's `evidence`, as it is when all other conditions hold."""
+    held.recorder.state(evidence=found_of(held.run))
+    yield
+
+
+def found_of(run: Run) -> dict[str, Any]:
+    """`server`, `pooler` (of a pooled run) and `generator`; what can't be asked is left out and logged."""
+    found: dict[str, Any] = {"generator": of_this_host()}
+    try:
+        found |= {"server": of_server(run)}
+    except (PoolsError, psycopg.Error) as error:
+        log.warning("run %s: its server's settings can't be read: %s", run.pk, error)
+    if run.pool is not None:
+        found["pooler"] = of_pooler(run)
+    elif run.external is not None:
+        found["pooler"] = of_external(run.external)
+    return found
+
+
+def of_server(run: Run) -> dict[str, Any]:
+    """`version`, the `settings` that differ from PostgreSQL's own defaults, and the machine as it was registered."""
+    if run.cluster is None:
+        return {}
+    cluster = run.cluster
+    with connect.connect(cluster, database=run.database, application_name="pooldeck-conditions") as connection:
+        version = connection.execute("SELECT version()").fetchone()
+        rows = connection.execute(_CHANGED).fetchall()
+    settings = {row[0]: {"value": _shown(*row[:2]), "unit": row[2], "source": row[3]} for row in rows}
+    machine = {"memory_mb": cluster.memory_mb, "vcpus": cluster.vcpus, "disk_gb": cluster.disk_gb}
+    return {"version": version[0] if version else "", "settings": settings, "stated": machine}
+
+
+def of_pooler(run: Run) -> dict[str, Any]:
+    """Kind and version of the pooler, the pool's settings, and the revision that was live."""
+    pool = run.pool
+    if pool is None:
+        return {}
+    revision = Revision.objects.filter(pooler=pool.pooler).applied().first()
+    return {
+        "name": pool.pooler.name,
+        "kind": pool.pooler.kind,
+        "version": pool.pooler.server_version,
+        "pool": {"name": pool.name, "mode": pool.mode, "size": pool.size, "settings": pool.settings},
+        "revision": revision and {"id": str(revision.pk), "number": revision.number},
+    }
+
+
+def of_external(external: ExternalEndpoint) -> dict[str, Any]:
+    """What is known of somebody else's endpoint: its address, TLS, and what it was said to be pooled by."""
+    return {
+        "name": external.name,
+        "kind": external.pooled_by,
+        "address": external.endpoint.address,
+        "sslmode": external.sslmode,
+    }
+
+
+def of_this_host() -> dict[str, Any]:
+    """The machine that made the load: host, kernel, processor, cores and memory in bytes."""
+    return {
+        "host": platform.node(),
+        "kernel": platform.release(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "memory_bytes": memory_of_host(),
+    }
+
+
+def _processor() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return platform.machine()
+    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    return found[1].strip() if found else platform.machine()
+
+
+def _shown(name: str, value: str) -> str:
+    return "(set)" if _SECRET.search(name) and value else value

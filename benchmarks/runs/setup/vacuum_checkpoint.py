@@ -1,0 +1,100 @@
+"""Leaves the server alike before every run: the load's tables vacuumed, a checkpoint done."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import LiteralString
+
+import psycopg
+from psycopg import sql
+
+from benchmarks.errors import Refused
+from benchmarks.runs.setup.background import carry_out
+from benchmarks.runs.setup.base import Held
+from pools.clusters import connect
+from pools.models import Cluster
+
+LOADED = ("pgbench_accounts", "pgbench_branches", "pgbench_history", "pgbench_tellers", "products")
+SYSBENCH = "^sbtest[0-9]+$"
+# VACUUM passes over a table of somebody else's with a warning alone; who owns the table or the database may, and from
+# PostgreSQL 17 on whoever was granted MAINTAIN
+_TABLES: LiteralString = """
+    SELECT n.nspname, c.relname, pg_has_role(c.relowner, 'USAGE') OR pg_has_role(d.datdba, 'USAGE')
+      FROM pg_class c
+      JOIN pg_namespace n ON n.oid = c.relnamespace
+      JOIN pg_database d ON d.datname = current_database()
+     WHERE c.relkind IN ('r', 'p') AND pg_table_is_visible(c.oid) AND (c.relname = ANY(%s) OR c.relname ~ %s)
+     ORDER BY 1, 2
+"""
+MAINTAIN_SINCE, CHECKPOINT_ROLE_SINCE = 170_000, 150_000
+
+
+@contextmanager
+def prepared(held: Held) -> Iterator[None]:
+    """VACUUM (ANALYZE) and CHECKPOINT, where they were asked for; there is nothing to undo. Raises `Refused`."""
+    if held.run.options.get("vacuum"):
+        _vacuum(held)
+    if held.run.options.get("checkpoint"):
+        _checkpoint(held)
+    yield
+
+
+def _vacuum(held: Held) -> None:
+    began = time.monotonic()
+    with _session(held, held.run.database) as connection:
+        tables = _tables(held, connection)
+        for schema, table in tables:
+            name = sql.Identifier(schema, table)
+            _send(held, connection, sql.SQL("VACUUM (ANALYZE) {}").format(name), f"VACUUM (ANALYZE) {table}")
+    seconds = round(time.monotonic() - began, 3)
+    held.note("vacuum", {"tables": [table for _, table in tables], "seconds": seconds})
+
+
+def _tables(held: Held, connection: connect.Connection) -> list[tuple[str, str]]:
+    """Those of loads, by schema and name; raises `Refused` where the role would vacuum one in vain."""
+    query = _TABLES
+    if connection.info.server_version >= MAINTAIN_SINCE:
+        query = query.replace("pg_has_role(d.datdba", "has_table_privilege(c.oid, 'MAINTAIN') OR pg_has_role(d.datdba")
+    found = connection.execute(query, (list(LOADED), SYSBENCH)).fetchall()
+    if not_ours := [table for _, table, may in found if not may]:
+        raise Refused(
+            f"the panel's role may not VACUUM {', '.join(not_ours)}: use the role that owns them or the database, or "
+            "leave the vacuum out"
+        )
+    return [(schema, table) for schema, table, _ in found]
+
+
+def why_no_checkpoint(cluster: Cluster) -> str:
+    """Why the panel's role may do none there; empty where it may. Raises `ClusterUnreachable`."""
+    with connect.connect(cluster, application_name="pooldeck-conditions") as connection:
+        granted = "OR pg_has_role('pg_checkpoint', 'USAGE')"
+        asked = granted if connection.info.server_version >= CHECKPOINT_ROLE_SINCE else ""
+        row = connection.execute(f"SELECT current_setting('is_superuser') = 'on' {asked}").fetchone()
+    if row and row[0]:
+        return ""
+    remedy = "grant it pg_checkpoint" if asked else "use a superuser"
+    return f"the panel's role on {cluster.name} may not CHECKPOINT: {remedy}, or leave the checkpoint out"
+
+
+def _checkpoint(held: Held) -> None:
+    """Superusers may, and from PostgreSQL 15 on members of pg_checkpoint."""
+    began = time.monotonic()
+    with _session(held, None) as connection:
+        _send(held, connection, sql.SQL("CHECKPOINT"), "CHECKPOINT")
+    held.note("checkpoint", {"seconds": round(time.monotonic() - began, 3)})
+
+
+def _session(held: Held, database: str | None) -> connect.Connection:
+    """The panel's own session, past any pooler."""
+    if held.run.cluster is None:
+        raise Refused(f"the cluster of {held.run.target_label} was removed")
+    return connect.connect(held.run.cluster, database=database, application_name="pooldeck-conditions")
+
+
+def _send(held: Held, connection: connect.Connection, command: sql.Composable, words: str) -> None:
+    held.tell(words)
+    try:
+        carry_out(held, partial(connection.execute, command), connection.cancel_safe)
+    except psycopg.Error as error:
+        raise Refused(f"{held.run.cluster} refused {words}: {str(error).splitlines()[0]}") from None

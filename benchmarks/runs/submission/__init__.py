@@ -1,0 +1,1 @@
+"""Submitting runs: resolved, checked against limits, saved, dispatched, queued, cancelled."""

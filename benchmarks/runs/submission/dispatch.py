@@ -1,0 +1,87 @@
+"""Sends runs to workers; the database is the queue, so that a message lost with Redis is sent again."""
+
+import logging
+
+from celery import current_app
+from kombu.exceptions import OperationalError
+
+from benchmarks.errors import QueueDown
+from benchmarks.generators import host_files, registry
+from benchmarks.generators.registry import Known
+from benchmarks.models import Run
+from panel.lib import queues
+
+log = logging.getLogger(__name__)
+
+TASK = "benchmarks.tasks.run_benchmark"
+DESCRIBE = "benchmarks.tasks.describe_generator"
+ANSWER_WITHIN_S = 120
+LOOKED_AT = 200
+
+
+def dispatch(run: Run, generator: str = "") -> bool:
+    """Send one run's id: to its generator (the first of several leads), else to this one, else to who is free first.
+
+    False when the broker can't be reached, in which case a later look sends it.
+    """
+    to = run.generator or generator or (run.wanted_generators[0] if run.is_spread else "")
+    queue = queues.of_generator(to) if to else queues.RUNS
+    try:
+        current_app.send_task(TASK, args=[str(run.pk)], queue=queue, retry=False)
+    except (OperationalError, OSError) as error:
+        log.warning("run %s can't be sent to a worker yet, it stays queued: %s", run.pk, error)
+        return False
+    return True
+
+
+def dispatch_new(run: Run) -> bool:
+    """Send a run that was just made: where any may take it, to those alone that have its engine and its file."""
+    alive = [] if run.generator or run.is_spread else _alive() or []
+    return dispatch(run) if _able(run, alive) == alive else _send(run, alive)
+
+
+def dispatch_due() -> int:
+    """Send the earliest run of each cluster that nothing keeps waiting, and all that may run alongside; how many.
+
+    A run that any generator may take goes to one that is idle, so that no busy one swallows its message; while nobody
+    is, none is sent: the end of a run does that.
+    """
+    earliest: dict[object, Run] = {}
+    for run in Run.objects.due()[:LOOKED_AT]:
+        earliest.setdefault(run.pk if run.alongside else run.cluster_id or run.pk, run)
+    return sum(_send(run, alive) for run in earliest.values()) if earliest and (alive := _alive()) is not None else 0
+
+
+def _alive() -> list[Known] | None:
+    """Those that may be given work; None while Redis is away, when nothing can be sent either."""
+    try:
+        return registry.alive()
+    except QueueDown as error:
+        log.warning("no run can be sent yet: %s", error)
+        return None
+
+
+def _send(run: Run, alive: list[Known]) -> bool:
+    """Send a run to who can start it now; False where nobody can."""
+    if run.generator or run.is_spread:
+        wanted = {run.generator} if run.generator else set(run.wanted_generators)
+        return wanted <= {one.name for one in alive} and dispatch(run)
+    if not alive:  # a Redis that lost its memory has not heard the one that looks here yet
+        return dispatch(run)
+    able = _able(run, alive)
+    idle = sorted(able, key=lambda one: len(one.runs))[:1] if run.alongside else [one for one in able if not one.runs]
+    return dispatch(run, idle[0].name) if idle else False
+
+
+def _able(run: Run, alive: list[Known]) -> list[Known]:
+    """Those that have what a run needs, as far as they have told."""
+    need = host_files.needed(run.engine, run.options)
+    return [one for one in alive if host_files.can_carry(one, run.engine, need)]
+
+
+def ask_generators() -> int:
+    """Ask each generator that lives to describe itself; how many were asked."""
+    alive = _alive() or []
+    for generator in alive:
+        current_app.send_task(DESCRIBE, queue=generator.queue, retry=False, expires=ANSWER_WITHIN_S)
+    return len(alive)

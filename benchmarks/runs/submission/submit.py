@@ -1,0 +1,184 @@
+"""Submitting runs: everything is checked first, saved next, and sent to a worker once it is committed."""
+
+import uuid
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import redis
+from django.conf import settings
+from django.db import transaction
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from benchmarks.engines import DEFAULT_ENGINE, ENGINES
+from benchmarks.errors import InvalidOptions, InvalidTarget, QueueDown
+from benchmarks.generators import needed_files
+from benchmarks.library.scripts import privileges
+from benchmarks.models import Purpose, Run
+from benchmarks.results import annotations
+from benchmarks.runs.setup import connection_headroom, validation
+from benchmarks.runs.submission import dispatch, limits, parting, program_versions
+from benchmarks.runs.submission import options as load_options
+from benchmarks.runs.submission.placing import ANYWHERE, Placement
+from benchmarks.targets import datasets, resolve, server_version
+from benchmarks.targets.resolve import Target
+from pools.clusters.login_errors import Cause
+from pools.errors import ClusterUnreachable
+
+PING_S = 1.0
+NAME_CAP = 200
+MOST_REPEATS = 20
+Thresholds = Sequence[dict[str, Any]]  # as benchmarks.models.thresholds reads them
+
+
+def submit(
+    *,
+    target: dict[str, Any],
+    options: dict[str, Any],
+    author: Any,
+    engine: str = DEFAULT_ENGINE,
+    purpose: str = Purpose.LOAD,
+    name: str = "",
+    group: uuid.UUID | None = None,
+    confirm: str = "",
+    place: Placement = ANYWHERE,
+    thresholds: Thresholds = (),
+    tags: Sequence[str] = (),
+    run_id: uuid.UUID | None = None,
+) -> Run:
+    """A queued run against a target as `targets.find` takes it.
+
+    `confirm` is the database's name where it had to be typed; `run_id` is the id of the run (of several: of the
+    first) where it is known before. Raises, with nothing saved: `InvalidTarget`, `InvalidOptions`,
+    `InvalidGenerators`, `Refused`, `ClusterUnreachable` (of the pools app) and `QueueDown`.
+    """
+    aim, checked = _checked(target, options, engine, purpose, confirm, author=author, place=place)
+    _require_queue()
+    shared: dict[str, Any] = {"author": author, "purpose": purpose, "name": name, "group": group, "engine": engine}
+    shared["tags"] = tags
+    return _enqueue(aim, checked, run_id, **shared, **place.fields(engine, purpose), thresholds=list(thresholds))
+
+
+def submit_series(
+    count: int,
+    *,
+    target: dict[str, Any],
+    options: dict[str, Any],
+    author: Any,
+    engine: str = DEFAULT_ENGINE,
+    purpose: str = Purpose.LOAD,
+    name: str = "",
+    confirm: str = "",
+    place: Placement = ANYWHERE,
+    thresholds: Thresholds = (),
+    tags: Sequence[str] = (),
+    run_id: uuid.UUID | None = None,
+) -> list[Run]:
+    """The same run `count` times, one after the other, as one group. Raises as `submit` does, for all or none."""
+    aim, checked = _checked(target, options, engine, purpose, confirm, author=author, place=place)
+    _require_queue()
+    shared: dict[str, Any] = {"author": author, "purpose": purpose, "name": name, "engine": engine}
+    shared |= {"group": uuid.uuid4(), "thresholds": list(thresholds), "tags": tags} | place.fields(engine, purpose)
+    with transaction.atomic():
+        return [_enqueue(aim, checked, None if at else run_id, **shared) for at in range(count)]
+
+
+def submit_pair(
+    target: dict[str, Any],
+    options: dict[str, Any],
+    author: Any,
+    *,
+    repeat: int = 1,
+    engine: str = DEFAULT_ENGINE,
+    name: str = "",
+    confirm: str = "",
+    place: Placement = ANYWHERE,
+    thresholds: Thresholds = (),
+    tags: Sequence[str] = (),
+    run_id: uuid.UUID | None = None,
+) -> list[Run]:
+    """Runs of one group that follow each other: the target's cluster directly and through the target, `repeat` times.
+
+    The target is a pool, or an external endpoint behind which a cluster is registered.
+
+    Each second pair is turned round (direct, pooled, pooled, direct, …), so that what drifts with time falls on both
+    alike. Both log in as the same role, so that nothing but the pool differs. Raises as `submit` does, for all or none.
+    """
+    direct = resolve.past_the_pooler(resolve.find(target))
+    pooled, checked = _checked(target, options, engine, Purpose.LOAD, confirm, author=author, place=place)
+    _require_queue()
+    shared: dict[str, Any] = {"author": author, "purpose": Purpose.LOAD, "name": name, "engine": engine}
+    shared |= {"group": uuid.uuid4(), "thresholds": list(thresholds), "tags": tags} | place.fields(engine, Purpose.LOAD)
+    order = [aim for at in range(repeat) for aim in ((direct, pooled) if at % 2 == 0 else (pooled, direct))]
+    with transaction.atomic():
+        return [_enqueue(aim, checked, None if at else run_id, **shared) for at, aim in enumerate(order)]
+
+
+def _checked(
+    target: dict[str, Any],
+    options: dict[str, Any],
+    engine: str,
+    purpose: str,
+    confirm: str,
+    *,
+    author: Any,
+    place: Placement,
+) -> tuple[Target, dict[str, Any]]:
+    if engine not in ENGINES:
+        raise InvalidOptions({"engine": [f"{engine!r} is no engine here: use one of {', '.join(ENGINES)}"]})
+    if purpose not in (Purpose.LOAD, Purpose.PREPARE):
+        raise InvalidOptions({"purpose": [f"{purpose!r} can't be submitted: use load or prepare"]})
+    aim = resolve.find(target, purpose=purpose)
+    checked = load_options.validate(engine, options, purpose=purpose)
+    limits.check(author, aim.cluster, checked)
+    program = program_versions.check(engine, checked, place.generators)
+    needed_files.check(engine, checked, place.generators)
+    wanted = ENGINES[engine].tables_of(checked, purpose=purpose)
+    try:
+        privileges.guard(aim, checked, confirm)
+        if program and purpose == Purpose.PREPARE:
+            server_version.refuse_unmakeable(resolve.cluster_of(aim), engine, checked, program)
+        if wanted is not None and purpose == Purpose.PREPARE:
+            return datasets.guard_prepare(resolve.cluster_of(aim), aim.database, wanted, confirm), checked
+        connection_headroom.guard(aim, engine, checked)
+        if wanted is not None:
+            datasets.guard_load(aim, wanted, confirm)
+        validation.guard(aim, checked, confirm)
+    except ClusterUnreachable as error:
+        if error.cause == Cause.NO_DATABASE:
+            raise InvalidTarget({"database": [str(error)]}) from None
+        raise
+    return aim, checked
+
+
+def _enqueue(
+    aim: Target,
+    options: dict[str, Any],
+    run_id: uuid.UUID | None = None,
+    *,
+    name: str,
+    tags: Sequence[str],
+    **fields: Any,
+) -> Run:
+    fields |= {"pk": run_id} if run_id else {}
+    with transaction.atomic():
+        run = Run.objects.enqueue(**aim.fields(), options=options, name=name[:NAME_CAP], **fields)
+        annotations.annotate(run, tags=tags)
+        if run.is_spread:
+            parting.make_parts(run)
+        transaction.on_commit(partial(dispatch.dispatch_new, run))
+    return run
+
+
+def _require_queue() -> None:
+    """Refuse while no worker could be told: better nothing saved than a run that nobody starts."""
+    client = redis.Redis.from_url(
+        settings.REDIS_URL, socket_timeout=PING_S, socket_connect_timeout=PING_S, retry=Retry(NoBackoff(), 0)
+    )
+    try:
+        client.ping()
+    except (redis.RedisError, OSError) as error:
+        raise QueueDown("redis can't be reached, so no worker can be told; nothing was saved: try again") from error
+    finally:
+        client.close()

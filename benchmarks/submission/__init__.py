@@ -1,1 +1,0 @@
-"""The way of a run to a worker: aimed, held against ceilings, placed, saved, sent, and what it waits for."""

@@ -1,0 +1,52 @@
+"""Which PostgreSQL a run loads, in the server's own words, and what such a one would not take."""
+
+from typing import Any
+
+import psycopg
+
+from benchmarks.engines import server_refuses
+from benchmarks.errors import InvalidOptions
+from benchmarks.models import ExternalEndpoint, Run
+from panel.lib.crypto import SealBroken
+from pools.clusters import connect
+from pools.errors import PoolsError
+from pools.models import Cluster, ClusterStatus
+
+ANSWER_WITHIN_S = 2
+
+
+def of_server(run: Run) -> str:
+    """`15.18` of the run's cluster, asked past any pooler; else by its last check, and empty where that is unknown.
+
+    Every server says it to each session, unasked. pgbench prints it only where it differs from its own version, and
+    hears through a pooler what that remembers.
+    """
+    if run.cluster is None:
+        return _said_through(run.external) if run.external else ""
+    try:
+        with connect.connect(run.cluster, connect_timeout=ANSWER_WITHIN_S) as connection:
+            said = connection.info.parameter_status("server_version") or ""
+    except (PoolsError, SealBroken, psycopg.Error):
+        status = ClusterStatus.objects.filter(cluster=run.cluster).first()
+        said = status.server_version if status else ""
+    return said.partition(" ")[0]  # Debian's goes on with its package's version
+
+
+def _said_through(external: ExternalEndpoint) -> str:
+    """What the pooler passes on, which may be what it remembers."""
+    try:
+        with connect.connect_endpoint(external.endpoint, connect_timeout=ANSWER_WITHIN_S) as connection:
+            return (connection.info.parameter_status("server_version") or "").partition(" ")[0]
+    except (PoolsError, SealBroken, psycopg.Error):
+        return ""
+
+
+def refuse_unmakeable(cluster: Cluster, engine: str, options: dict[str, Any], program: tuple[int, int]) -> None:
+    """Refuse to prepare what this version of the program would fail to make there.
+
+    Raises `InvalidOptions`, and `ClusterUnreachable` (of the pools app).
+    """
+    with connect.connect(cluster) as connection:
+        major = connection.info.server_version // 10_000
+    if errors := server_refuses(engine, options, program, major):
+        raise InvalidOptions(errors)

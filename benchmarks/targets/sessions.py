@@ -1,0 +1,63 @@
+"""The sessions that a run has on the server: what they are at, and their end when the program was stopped or lost."""
+
+import logging
+from dataclasses import dataclass
+
+import psycopg
+
+from benchmarks.models import Run
+from panel.lib.crypto import SealBroken
+from pools.clusters import connect
+from pools.errors import PoolsError
+
+log = logging.getLogger(__name__)
+
+# A pooler gives its idle server connections to other clients, still under the last one's application_name: those are
+# its own to keep. The text is compared whole; PostgreSQL cuts names at 63 characters and ours are shorter.
+_TERMINATE = """
+    SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+    WHERE application_name = %s AND pid <> pg_backend_pid() AND (state <> 'idle' OR NOT %s)
+"""
+
+_AT_WORK = """
+    SELECT query, extract(epoch FROM clock_timestamp() - query_start)::float, (pg_blocking_pids(pid))[1]
+    FROM pg_stat_activity WHERE application_name = %s AND pid <> pg_backend_pid() AND state = 'active'
+    ORDER BY query_start
+"""
+
+
+@dataclass(frozen=True)
+class Work:
+    """A statement that a session is at, for how long, and the process id of the session that it waits for."""
+
+    statement: str
+    seconds: float
+    blocked_by: int | None
+
+
+def at_work(run: Run) -> list[Work] | None:
+    """What the sessions of this attempt are at on the cluster, the longest first; None when it can't be asked."""
+    if run.cluster is None:
+        return None
+    try:
+        with connect.connect(run.cluster, application_name="pooldeck-reaper") as connection:
+            return [Work(*row) for row in connection.execute(_AT_WORK, (run.application_name,))]
+    except (PoolsError, SealBroken, psycopg.Error) as error:
+        log.warning("run %s: what its sessions are at could not be asked: %s", run.pk, error)
+        return None
+
+
+def terminate(run: Run) -> int | None:
+    """How many sessions of this attempt were ended, directly on the cluster; None when it can't be asked."""
+    if run.cluster is None:
+        return None
+    try:
+        with connect.connect(run.cluster, application_name="pooldeck-reaper") as connection:
+            found = connection.execute(_TERMINATE, (run.application_name, run.went_through_pool)).fetchone()
+    except (PoolsError, SealBroken, psycopg.Error) as error:
+        log.warning("run %s: its sessions on the server could not be ended: %s", run.pk, error)
+        return None
+    ended = int(found[0]) if found else 0
+    if ended:
+        log.info("run %s: %d sessions were ended on the server", run.pk, ended)
+    return ended

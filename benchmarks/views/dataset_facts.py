@@ -1,0 +1,69 @@
+"""What the chosen database holds of the tables of an engine, asked live for the forms of runs and datasets."""
+
+from dataclasses import dataclass
+
+from benchmarks.engines import engine
+from benchmarks.engines.base import Tables
+from benchmarks.errors import Refused
+from benchmarks.forms.runs import DatasetForm, RunForm
+from benchmarks.models import Purpose
+from benchmarks.targets import datasets
+from benchmarks.targets.datasets import DatasetFacts
+from pools.errors import ClusterUnreachable
+from pools.models import Cluster
+
+
+@dataclass(frozen=True)
+class ShownFacts:
+    """What the form says of its target: the facts or why there are none, and whether the name must be typed."""
+
+    cluster: Cluster | None
+    database: str
+    found: DatasetFacts | None
+    error: str = ""
+    must_confirm: bool = False
+    estimate_bytes: int | None = None
+    fits: bool | None = None
+
+    @property
+    def contended(self) -> str:
+        """That the clients would wait for each other, so that this is measured; empty where they would not."""
+        found = self.found
+        if found is None or not found.complete or not found.scale or found.scale >= found.wanted.contended_below:
+            return ""
+        needed = found.wanted.contended_below
+        waiting = f"{needed:,} clients would wait for each other's rows at {found.sized}"
+        return f"{waiting}: use at most {found.scale:,}, or prepare {found.wanted.of_size(needed)}."
+
+
+def facts_of(form: RunForm | DatasetForm) -> ShownFacts | None:
+    """Facts on what the form has chosen by now; None while nothing is chosen."""
+    if form.choice is None:
+        return None
+    cluster, database = form.choice
+    options = form.cleaned_data.get("options", {})
+    wanted: Tables | None = engine(form.engine_name).tables_of(options, purpose=form.purpose)
+    if cluster is None:
+        writes = bool(options.get("scripts") or (wanted and wanted.writes))
+        return ShownFacts(None, database, None, must_confirm=writes)
+    if wanted is None:
+        return ShownFacts(cluster, database, None, must_confirm=cluster.protected and bool(options.get("scripts")))
+    try:
+        found = datasets.facts(cluster, database, wanted)
+    except (ClusterUnreachable, Refused) as error:
+        return ShownFacts(cluster, database, None, str(error))
+    takes = wanted.takes_bytes if options and form.purpose == Purpose.PREPARE and not wanted.dropped else None
+    return ShownFacts(
+        cluster,
+        database,
+        found,
+        must_confirm=_must_confirm(form, found),
+        estimate_bytes=takes,
+        fits=None if takes is None else found.fits(takes),
+    )
+
+
+def _must_confirm(form: RunForm | DatasetForm, found: DatasetFacts) -> bool:
+    if isinstance(form, DatasetForm):
+        return found.protected or (found.tables_exist and not found.ours)
+    return found.protected and bool(found.wanted.writes or form.cleaned_data.get("options", {}).get("scripts"))

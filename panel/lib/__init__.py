@@ -1,0 +1,1 @@
+"""Leaves that every app may use: environment, encryption, server-sent events, addresses."""

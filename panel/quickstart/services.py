@@ -1,0 +1,64 @@
+"""The private servers behind an installation, started side by side."""
+
+import os
+from dataclasses import dataclass
+
+from panel.lib import env
+from panel.quickstart.home import Home
+from panel.quickstart.progress import Steps
+from panel.quickstart.servers import PgBouncerServer, PgpoolServer, PostgresServer, RedisServer
+from panel.quickstart.supervise import Supervisor
+
+CONSOLE_USER = "pooldeck"
+DEMO_ROLE = "app"
+
+
+@dataclass(frozen=True)
+class Backing:
+    """The servers that the demo's records lead to, and the password of the demo's role."""
+
+    postgres: PostgresServer
+    pgbouncer: PgBouncerServer
+    pgpool: PgpoolServer
+    role_password: str
+
+    def wait_until_ready(self) -> None:
+        """Wait until each answers a login; raises `ProgramFailed`."""
+        for server in (self.postgres, self.pgbouncer, self.pgpool):
+            server.wait_until_ready()
+
+
+def start(home: Home, supervisor: Supervisor, steps: Steps) -> Backing:
+    """Spawn all of them, without waiting; REDIS_URL is set for the panel unless it was set by the person."""
+    start_redis(home, supervisor, steps)
+    if not (home.path / "postgres").exists():
+        steps.say("making the demo PostgreSQL")
+    backing = describe(home)
+    servers = (backing.postgres, backing.pgbouncer, backing.pgpool)
+    steps.say("starting " + ", ".join(f"{server} on port {server.port}" for server in servers))
+    for server in servers:
+        supervisor.start(server)
+    return backing
+
+
+def start_redis(home: Home, supervisor: Supervisor, steps: Steps) -> None:
+    """The panel's own Redis, where REDIS_URL names no other."""
+    if env.text("REDIS_URL"):
+        return
+    redis = RedisServer(home.path / "redis", home.port("redis"), home.password("redis"))
+    steps.say(f"starting redis on port {redis.port}")
+    supervisor.start(redis)
+    os.environ["REDIS_URL"] = redis.url
+
+
+def describe(home: Home) -> Backing:
+    """The servers with the ports and passwords that the home keeps for them."""
+    postgres = PostgresServer(home.path / "postgres", home.port("postgres"), password=home.password("postgres"))
+    role_password = home.password(DEMO_ROLE)
+    pgbouncer = PgBouncerServer(
+        home.path / "pgbouncer", home.port("pgbouncer"), CONSOLE_USER, home.password("pgbouncer")
+    )
+    pgbouncer.own_settings = {"server_login_retry": 3}  # else 15 s pass until a server that was away is tried again
+    logins = {postgres.superuser: postgres.password, DEMO_ROLE: role_password}
+    pgpool = PgpoolServer(home.path / "pgpool", home.port("pgpool"), home.port("pcp"), postgres, logins)
+    return Backing(postgres, pgbouncer, pgpool, role_password)

@@ -1,0 +1,1 @@
+"""What the REST API's views share: pages, errors, filters, parsers, schema."""

@@ -1,0 +1,89 @@
+"""What both apps' APIs share: paging, and domain errors as HTTP answers."""
+
+import logging
+import sys
+from typing import Any
+
+from django.db import InterfaceError, OperationalError, connection
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.template import loader
+from django.views import defaults
+from rest_framework.pagination import PageNumberPagination
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import exception_handler
+
+from benchmarks.errors import BenchmarksError
+from panel.accounts.models import Scope
+from panel.accounts.permissions import holds
+from panel.lib.crypto import SealBroken
+from pools.errors import ClusterUnreachable, PoolsError
+
+DATABASE_AWAY = (OperationalError, InterfaceError)
+RETRY_AFTER_S = 5
+OUTAGE = {"detail": "the panel's metadata database does not answer: try again in a moment"}
+
+logger = logging.getLogger(__name__)
+
+
+class Pages(PageNumberPagination):
+    """`page` and `page_size`, at most 200 rows a page."""
+
+    page_size = 50
+    page_size_query_param = "page_size"
+    max_page_size = 200
+
+
+def answer_of(error: PoolsError | BenchmarksError, *, to_admin: bool = False) -> dict[str, Any]:
+    """The body of a domain error: its field errors where it has them, else `{detail}`."""
+    errors: dict[str, Any] = getattr(error, "errors", {})
+    if isinstance(error, ClusterUnreachable):
+        return {"detail": error.told(to_admin=to_admin)}
+    return errors or {"detail": str(error)}
+
+
+def handle_exception(error: Exception, context: dict[str, Any]) -> Response | None:
+    """Domain errors answer with their own status and message; the rest as DRF does."""
+    if isinstance(error, PoolsError | BenchmarksError):
+        return Response(answer_of(error, to_admin=_is_admin(context.get("request"))), status=error.status)
+    if isinstance(error, SealBroken):
+        logger.error("a stored secret can't be opened: %s", error)
+        return Response({"detail": str(error)}, status=503)
+    if isinstance(error, DATABASE_AWAY):
+        logger.error("the metadata database does not answer: %s", error)
+        connection.close_if_unusable_or_obsolete()
+        return Response(OUTAGE, status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
+    return exception_handler(error, context)
+
+
+def _is_admin(request: Request | None) -> bool:
+    return request is not None and holds(request.user, request.auth, Scope.ADMIN)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """503 while the metadata database is away or a key is missing, else 500: as JSON under the API, else as a page."""
+    error = sys.exc_info()[1]
+    if request.path.startswith("/api/"):
+        return _error_as_json(error)
+    if isinstance(error, DATABASE_AWAY):
+        page = loader.get_template("503.html").render()
+        return HttpResponse(page, status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
+    if isinstance(error, SealBroken):
+        return HttpResponse(loader.get_template("key_missing.html").render({"reason": str(error)}), status=503)
+    return defaults.server_error(request)
+
+
+def _error_as_json(error: BaseException | None) -> JsonResponse:
+    if isinstance(error, DATABASE_AWAY):
+        return JsonResponse(OUTAGE, status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
+    if isinstance(error, SealBroken):
+        return JsonResponse({"detail": str(error)}, status=503)
+    return JsonResponse({"detail": "something broke in the panel: its log says what"}, status=500)
+
+
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """404: as JSON under the API, as a page elsewhere."""
+    if request.path.startswith("/api/"):
+        detail = f"there is nothing at {request.path}: see /api/docs/ (addresses end with a slash)"
+        return JsonResponse({"detail": detail}, status=404)
+    return defaults.page_not_found(request, exception)

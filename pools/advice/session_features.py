@@ -1,0 +1,180 @@
+"""What sessions do that a pool mode breaks: found in the text of statements, with the remedy for each."""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from pools.models import Mode
+from pools.poolers.settings_schema import Version
+
+SHARED = frozenset({Mode.TRANSACTION, Mode.STATEMENT})  # a server connection goes to another client in between
+STATEMENT = frozenset({Mode.STATEMENT})
+# literals, quoted names and comments hold no statement of their own
+NOISE = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$""", re.DOTALL)
+LITERAL = re.compile(r"'(?:[^']|'')*'")  # may be a secret: pg_stat_statements keeps those of utility statements
+# what PgBouncer itself restores for each client (its config manual, track_extra_parameters)
+TRACKED = "client_encoding|datestyle|timezone|time\\s+zone|standard_conforming_strings|application_name|names"
+SAMPLE_LENGTH = 200
+
+
+@dataclass(frozen=True)
+class Habit:
+    """Something that outlives a transaction (or a statement), how to tell it, and what to do instead."""
+
+    name: str
+    pattern: re.Pattern[str]
+    breaks_in: frozenset[Mode]
+    happens: str
+    instead: str
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement as a server's view shows it; `calls` is 0 where that is not counted."""
+
+    text: str
+    calls: int = 0
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A habit that was seen, in how many statements and calls, and one of them (at most 200 characters)."""
+
+    habit: Habit
+    statements: int
+    calls: int
+    sample: str
+    sources: tuple[str, ...]
+
+
+def _habit(name: str, pattern: str, breaks_in: frozenset[Mode], happens: str, instead: str) -> Habit:
+    return Habit(name, re.compile(pattern, re.IGNORECASE | re.DOTALL), breaks_in, happens, instead)
+
+
+HABITS = (
+    _habit(
+        "SET",
+        rf"^SET\s+(?:SESSION\s+)?(?!(?:LOCAL|TRANSACTION|CONSTRAINTS|SESSION|AUTHORIZATION|CHARACTERISTICS|ROLE|{TRACKED})\b)",
+        SHARED,
+        "the setting stays with a server connection: later transactions of this client miss it, others get it",
+        "use SET LOCAL inside the transaction, or ALTER ROLE … SET for all sessions of the role",
+    ),
+    _habit(
+        "SET ROLE",
+        r"^SET\s+(?:SESSION\s+)?(?:ROLE\b|AUTHORIZATION\b)|^SET\s+SESSION\s+CHARACTERISTICS\b",
+        SHARED,
+        "another client's transaction runs with these rights or characteristics",
+        "use SET LOCAL ROLE inside the transaction, or a pool of that role's own",
+    ),
+    _habit(
+        "set_config()",
+        r"\bset_config\s*\(",
+        SHARED,
+        "with false as its third argument it is a SET for the session, which another client then gets",
+        "give true as the third argument, so that it ends with the transaction",
+    ),
+    _habit(
+        "LISTEN",
+        r"^LISTEN\b",
+        SHARED,
+        "the server connection goes back to the pool and its notifications reach nobody, or another client",
+        "let the listener log in directly or through a session pool; NOTIFY may stay",
+    ),
+    _habit(
+        "PREPARE in SQL",
+        r"^(?:PREPARE\s+(?!TRANSACTION\b)|EXECUTE\b|DEALLOCATE\s+(?!ALL\b))",
+        SHARED,
+        "the statement exists on one server connection only, the next transaction may not find it",
+        "let the driver prepare by the protocol: PgBouncer from 1.21 keeps those (max_prepared_statements)",
+    ),
+    _habit(
+        "session advisory lock",
+        r"\bpg_(?:try_)?advisory_(?:un)?lock(?:_shared|_all)?\s*\(",
+        SHARED,
+        "the lock stays with a server connection that others use, and the unlock may run on another one",
+        "use pg_advisory_xact_lock, which ends with the transaction",
+    ),
+    _habit(
+        "temporary table",
+        r"^CREATE\s+(?:(?:GLOBAL|LOCAL)\s+)?TEMP(?:ORARY)?\s+(?!.*\bON\s+COMMIT\s+DROP\b)|\bINTO\s+TEMP(?:ORARY)?\s",
+        SHARED,
+        "the table stays with one server connection: this client loses it, another one meets it",
+        "create it ON COMMIT DROP and use it in the same transaction",
+    ),
+    _habit(
+        "WITH HOLD cursor",
+        r"^DECLARE\b.*\bWITH\s+HOLD\b",
+        SHARED,
+        "the cursor stays with one server connection after the transaction",
+        "fetch inside the transaction, or page by a key",
+    ),
+    _habit(
+        "LOAD",
+        r"^LOAD\b",
+        SHARED,
+        "the library is loaded into one server connection",
+        "put it into session_preload_libraries of the role or the database",
+    ),
+    _habit(
+        "currval() or lastval()",
+        r"\b(?:currval|lastval)\s*\(",
+        SHARED,
+        "outside the transaction of the INSERT it asks another session, which has no such value or another client's",
+        "use INSERT … RETURNING",
+    ),
+    _habit(
+        "transaction of several statements",
+        r"^(?:BEGIN|START\s+TRANSACTION|COMMIT|END|ROLLBACK|SAVEPOINT|DECLARE(?!.*\bWITH\s+HOLD))\b",
+        STATEMENT,
+        "PgBouncer refuses it in statement mode",
+        "use transaction mode, or autocommit for every statement",
+    ),
+)
+
+
+def find(statements: Iterable[Statement], mode: str) -> list[Finding]:
+    """The habits of these statements that the mode breaks, the most called first; none for session mode."""
+    judged = [habit for habit in HABITS if mode in habit.breaks_in]
+    seen: dict[str, list[Statement]] = {}
+    for statement in statements:
+        for habit in _habits_of(statement.text, judged):
+            seen.setdefault(habit.name, []).append(statement)
+    found = [_finding(habit, seen[habit.name]) for habit in judged if habit.name in seen]
+    return sorted(found, key=lambda finding: -finding.calls)
+
+
+def _habits_of(text: str, judged: Sequence[Habit]) -> set[Habit]:
+    pieces = [piece.strip() for piece in NOISE.sub(_still, text).split(";")]
+    return {habit for habit in judged for piece in pieces if habit.pattern.search(piece)}
+
+
+def _still(noise: re.Match[str]) -> str:
+    """A comment counts as a blank, a literal or a quoted name as a word."""
+    return " " if noise[0].startswith(("--", "/*")) else " x "
+
+
+def _finding(habit: Habit, statements: Collection[Statement]) -> Finding:
+    most = max(statements, key=lambda statement: statement.calls)
+    return Finding(
+        habit=habit,
+        statements=len(statements),
+        calls=sum(statement.calls for statement in statements),
+        sample=" ".join(LITERAL.sub("'…'", most.text).split())[:SAMPLE_LENGTH],
+        sources=tuple(sorted({statement.source for statement in statements})),
+    )
+
+
+def of_prepared_statements(version: Version, max_prepared: int | None) -> str:
+    """What becomes of statements that drivers prepare by the protocol, which no view of the server tells.
+
+    `version` of the PgBouncer, and its max_prepared_statements where it is known.
+    """
+    if version < (1, 21):
+        return (
+            f"prepared statements of the protocol break before PgBouncer 1.21, and this is {version[0]}.{version[1]}: "
+            "turn them off in the driver"
+        )
+    if max_prepared == 0:
+        return "prepared statements of the protocol break while max_prepared_statements is 0: set it, or turn them off"
+    return "prepared statements of the protocol are kept, as max_prepared_statements says"

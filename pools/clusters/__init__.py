@@ -1,0 +1,1 @@
+"""Registered PostgreSQL clusters: connecting, topology, health, replication and activity."""

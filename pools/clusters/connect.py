@@ -1,0 +1,104 @@
+"""Logs in to PostgreSQL, to a cluster or through a pool, and says precisely what failed."""
+
+from dataclasses import replace
+from typing import Any
+
+import psycopg
+from django.conf import settings
+
+from panel.lib import addresses
+from panel.lib.crypto import SealBroken
+from pools.clusters import endpoints, login_errors
+from pools.clusters.endpoints import Endpoint
+from pools.clusters.topology import Address
+from pools.errors import ClusterUnreachable
+from pools.models import Cluster
+
+CONNECT_TIMEOUT_S = 5
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+
+def connect(
+    cluster: Cluster,
+    *,
+    at: Address | None = None,
+    database: str | None = None,
+    user: str | None = None,
+    password: str | None = None,
+    application_name: str = "pooldeck",
+    connect_timeout: int = CONNECT_TIMEOUT_S,
+) -> Connection:
+    """An autocommit connection to the cluster, as its admin or as `user` with `password` (else the known one).
+
+    It leads to the primary, as far as the last checks know it, unless `at` names one of the cluster's servers.
+    Raises `ClusterUnreachable`, whose message names the cause and the remedy.
+    """
+    endpoint = _admin_endpoint(cluster, at, database)
+    if user is not None:
+        endpoint = replace(endpoint, user=user, password=password or cluster.password_of(user))
+    return connect_endpoint(endpoint, application_name=application_name, connect_timeout=connect_timeout)
+
+
+def connect_endpoint(
+    endpoint: Endpoint, *, application_name: str = "pooldeck", connect_timeout: int = CONNECT_TIMEOUT_S
+) -> Connection:
+    """An autocommit connection to an endpoint; `connect_timeout` in seconds. Raises `ClusterUnreachable`."""
+    parameters = _parameters(endpoint) | {"application_name": application_name, "connect_timeout": connect_timeout}
+    said = []
+    for pinned in _pinned(endpoint):
+        try:
+            return psycopg.connect(autocommit=True, **parameters, **pinned)
+        except (psycopg.Error, UnicodeError) as error:
+            said.append(str(error))
+    cause, message = login_errors.explain("\n".join(said), endpoint, connect_timeout)
+    # `from None`: libpq's errors carry the connection's parameters, the password among them
+    raise ClusterUnreachable(message, cause, login_errors.plain("\n".join(said), endpoint)) from None
+
+
+def _pinned(endpoint: Endpoint) -> list[dict[str, Any]]:
+    """libpq's `hostaddr` for each address of the host, resolved once: what was judged is what is connected to.
+
+    Raises `ClusterUnreachable` where it may not be. A name that is not found is left to libpq to say.
+    """
+    if endpoint.is_socket:
+        return [{}]
+    try:
+        found = addresses.resolve(endpoint.host, endpoint.port)
+    except OSError:
+        return [{}]
+    if reason := addresses.refusal_of(endpoint.host, endpoint.port, found):
+        raise ClusterUnreachable(reason, login_errors.Cause.FORBIDDEN)
+    return [{"hostaddr": address} for address in found]
+
+
+def _admin_endpoint(cluster: Cluster, at: Address | None, database: str | None) -> Endpoint:
+    try:
+        return endpoints.at(cluster, at, database) if at else endpoints.of_cluster(cluster, database)
+    except SealBroken:
+        raise ClusterUnreachable(
+            f"the stored password of {cluster.admin_user!r} can't be opened with the keys at hand: enter it again"
+        ) from None
+    except OSError as error:
+        raise ClusterUnreachable(f"the certificate authority can't be written for libpq: {error}") from error
+
+
+def _parameters(endpoint: Endpoint) -> dict[str, Any]:
+    """libpq's parameters; what could come from the panel's own environment or home directory is pinned."""
+    pinned = {
+        "passfile": str(settings.HOME / "no-passfile"),
+        "target_session_attrs": "any",
+        "gssencmode": "disable",
+        "keepalives_idle": 5,
+        "keepalives_interval": 2,
+        "keepalives_count": 3,
+    }
+    login = {
+        "host": endpoint.host,
+        "port": endpoint.port,
+        "dbname": endpoint.database,
+        "user": endpoint.user,
+        "password": endpoint.password or "",
+        "sslmode": endpoint.sslmode,
+    }
+    files = {name: path for name in ("sslrootcert", "sslcert", "sslkey") if (path := getattr(endpoint, name))}
+    return pinned | login | files | endpoints.refusing_cleartext(endpoint.is_verified)

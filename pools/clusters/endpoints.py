@@ -1,0 +1,128 @@
+"""Endpoints: all that a client needs to log in, whether to a cluster or through a pool."""
+
+from dataclasses import dataclass, field, replace
+
+import psycopg
+from django.conf import settings
+
+from pools.clusters import ca_files, topology
+from pools.clusters.topology import Address
+from pools.errors import NoStandby
+from pools.models import Cluster, NodeRole, Pool, Pooler, SslMode
+
+YOUR_ROLE = "YOUR_ROLE"
+REQUIRE_AUTH_SINCE = 160_000
+DEMANDING_TLS = ("require", "verify-ca", "verify-full")  # of PgBouncer's client_tls_sslmode
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where to log in and as whom; `sslrootcert` and its like are paths or empty, no `repr` shows the password."""
+
+    host: str
+    port: int
+    database: str
+    user: str
+    password: str | None = field(default=None, repr=False)
+    sslmode: str = SslMode.PREFER.value
+    sslrootcert: str = ""
+    sslcert: str = ""
+    sslkey: str = ""
+
+    @property
+    def is_socket(self) -> bool:
+        """Whether the host is the directory of a Unix socket."""
+        return self.host.startswith("/")
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether whoever answers has proved to be that server before a password is sent: a socket, or verified TLS."""
+        return self.is_socket or self.sslmode in (SslMode.VERIFY_CA, SslMode.VERIFY_FULL)
+
+    @property
+    def address(self) -> str:
+        """Host and port as people write them."""
+        if self.is_socket:
+            return f"{self.host}/.s.PGSQL.{self.port}"
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    def without_password(self) -> "Endpoint":
+        """The same, fit to be shown."""
+        return replace(self, password=None)
+
+
+def refusing_cleartext(is_chosen: bool) -> dict[str, str]:
+    """libpq's `require_auth` (from 16 on): no password in clear to whoever answers, unless that was chosen."""
+    if is_chosen or settings.CLEARTEXT_PASSWORDS or psycopg.pq.version() < REQUIRE_AUTH_SINCE:
+        return {}
+    return {"require_auth": "!password"}
+
+
+def of_cluster(cluster: Cluster, database: str | None = None, *, role: NodeRole = NodeRole.PRIMARY) -> Endpoint:
+    """The cluster's primary, or its best standby, with the panel's login; see `at`. Raises `NoStandby`."""
+    found = topology.addresses(cluster, role)
+    if not found:
+        raise NoStandby(f"cluster {cluster} has no standby that the panel knows: add it among the cluster's nodes")
+    return at(cluster, found[0], database)
+
+
+def at(cluster: Cluster, address: Address, database: str | None = None) -> Endpoint:
+    """One server of a cluster with the panel's login; the maintenance database where none is named."""
+    host, port = address
+    return Endpoint(
+        host=host,
+        port=port,
+        database=database or cluster.maintenance_database,
+        user=cluster.admin_user,
+        password=cluster.admin_password or None,
+        sslmode=cluster.sslmode,
+        sslrootcert=ca_files.path_of(cluster.sslrootcert) if cluster.sslrootcert else "",
+    )
+
+
+def address_of_pool(pool: Pool) -> Endpoint:
+    """The pooler's address with the pool's name as the database, without the password: fit for lists.
+
+    The user is empty for a pool of the inbound user, which takes any role its pooler knows.
+    """
+    pooler = pool.pooler
+    return Endpoint(pooler.host, pooler.port, pool.name, pool.user, sslmode=_asked_by(pooler))
+
+
+def _asked_by(pooler: Pooler) -> str:
+    """What a client has to say for a pooler that takes no other than TLS: drivers differ in what they try unasked."""
+    demands = pooler.settings.get("client_tls_sslmode") in DEMANDING_TLS
+    return SslMode.REQUIRE.value if demands else SslMode.PREFER.value
+
+
+def of_pool(pool: Pool, role: str = "") -> Endpoint:
+    """`address_of_pool` for the clients of a pool, with the password where the panel knows it.
+
+    A pool of the inbound user is shown for `role`, or with a user to be filled in where none is named, never with
+    what the panel itself logs in as: that one is often a superuser, and no client's.
+    """
+    user = pool.user or role or YOUR_ROLE
+    return replace(address_of_pool(pool), user=user, password=_shown_password(pool, user))
+
+
+def roles_shown(pool: Pool) -> list[str]:
+    """The roles that a pool of the inbound user can be shown for with their passwords, by name."""
+    if pool.user:
+        return []
+    known = pool.cluster.role_passwords.exclude(role__in=_of_the_panel(pool)).order_by("role")
+    return list(known.values_list("role", flat=True))
+
+
+def _of_the_panel(pool: Pool) -> set[str]:
+    return {pool.cluster.admin_user, pool.cluster.auth_role}
+
+
+def _shown_password(pool: Pool, user: str) -> str | None:
+    if not pool.user and user in _of_the_panel(pool):
+        return None
+    return pool.cluster.password_of(user)
+
+
+def for_panel(pool: Pool) -> Endpoint:
+    """`address_of_pool` with the login of the panel's own runs (`Pool.login`); shown to nobody."""
+    return replace(address_of_pool(pool), user=pool.login, password=pool.cluster.password_of(pool.login))

@@ -1,0 +1,173 @@
+"""Looks at clusters: what their servers are, what they hold, and how many connections are in use."""
+
+import logging
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+
+from pools.clusters import connect, failover, replication, topology
+from pools.clusters.topology import Place
+from pools.errors import ClusterUnreachable
+from pools.models import Cluster, ClusterNode, ClusterState, ClusterStatus
+
+logger = logging.getLogger(__name__)
+Cursor = psycopg.Cursor[dict[str, Any]]
+Finding = dict[str, Any]  # fields of ClusterStatus, or of ClusterNode, by name
+
+AT_ONCE = 32
+STATEMENT_TIMEOUT_MS = 10_000
+
+# A role without pg_read_all_stats sees other sessions with an empty backend_type; clients have a role and a database.
+FIGURES = """
+    SELECT split_part(current_setting('server_version'), ' ', 1) AS server_version,
+           current_setting('server_version_num')::int AS server_version_num,
+           current_setting('max_connections')::int AS max_connections,
+           current_setting('superuser_reserved_connections')::int AS superuser_reserved_connections,
+           coalesce(current_setting('reserved_connections', true)::int, 0) AS reserved_connections,
+           (SELECT count(*) FROM pg_stat_activity
+             WHERE pid <> pg_backend_pid() AND usesysid IS NOT NULL AND datid IS NOT NULL
+               AND coalesce(backend_type, 'client backend') = 'client backend') AS used_connections
+"""
+DATABASES = """
+    SELECT datname AS name, pg_get_userbyid(datdba) AS owner,
+           CASE WHEN has_database_privilege(oid, 'CONNECT') OR pg_has_role('pg_read_all_stats', 'MEMBER')
+                THEN pg_database_size(oid) END AS size_bytes
+      FROM pg_database WHERE NOT datistemplate ORDER BY datname
+"""
+DATABASES_WITHOUT_SIZES = """
+    SELECT datname AS name, pg_get_userbyid(datdba) AS owner, NULL AS size_bytes
+      FROM pg_database WHERE NOT datistemplate ORDER BY datname
+"""
+ROLES = r"""
+    SELECT rolname AS name, rolcanlogin AS can_login, rolsuper AS superuser, rolconnlimit AS connection_limit
+      FROM pg_roles WHERE rolname !~ '^pg_' ORDER BY rolname
+"""
+# For those who may read it: whether a role's password was set anew since the last check.
+DIGESTS = """
+    SELECT rolname, encode(sha256(convert_to(rolpassword, 'UTF8')), 'hex') FROM pg_catalog.pg_authid
+     WHERE rolcanlogin AND rolpassword IS NOT NULL
+"""
+
+
+def inspect(cluster: Cluster) -> Finding:
+    """The fields of `ClusterStatus` as found now at the cluster's own address; of an unreachable one the error.
+
+    Touches no record, so that many can be asked at once from threads.
+    """
+    return _answer(Place(cluster), lambda cursor: replication.part_of(cursor) | _figures(cursor))
+
+
+def inspect_node(place: Place) -> Finding:
+    """The same of another server of the cluster; a standby is asked for no figures, for they are the primary's."""
+    return _answer(place, _part_and_figures_of_primary)
+
+
+def inspect_place(place: Place) -> Finding:
+    """Whichever of the two it is."""
+    return inspect(place.cluster) if place.node is None else inspect_node(place)
+
+
+def check_cluster(cluster: Cluster) -> ClusterStatus:
+    """Ask all servers of the cluster and record what they said; unreachable ones keep their last good figures."""
+    check_all([cluster])
+    status, _ = ClusterStatus.objects.get_or_create(cluster=cluster)
+    cluster.status = status
+    return status
+
+
+def check_all(clusters: Iterable[Cluster] | None = None) -> None:
+    """Check all servers at once, each recorded as soon as it answers, so that a dead one delays no other.
+
+    Pools of a cluster whose primary moved are marked as pending with that reason; beat applies them.
+    """
+    wanted = Cluster.objects.select_related("status").prefetch_related("nodes") if clusters is None else clusters
+    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="check") as threads:
+        asked = {threads.submit(inspect_place, place): place for one in wanted for place in topology.of_cluster(one)}
+        for answer in as_completed(asked):
+            _record_if_unchanged(asked[answer], answer.result())
+
+
+def record(cluster: Cluster, found: Finding) -> ClusterStatus:
+    """Write what `inspect` found; where another server is the primary, the figures are that one's to tell."""
+    status, _ = ClusterStatus.objects.get_or_create(cluster=cluster)
+    if status.state != found["state"]:
+        logger.info("cluster %s is %s now %s", cluster.pk, found["state"], found["error"])
+    cluster.status = _with(status, replication.part_in(found))
+    status.record(**(found if topology.primary(cluster).node is None else replication.part_in(found)))
+    return status
+
+
+def record_node(node: ClusterNode, found: Finding) -> None:
+    """Write what `inspect_node` found on the node, and the figures, if it is the primary, on its cluster's status."""
+    part = replication.part_in(found)
+    if problem := replication.identity_problem(node.cluster, part):
+        part = replication.nothing_known(problem) | {"in_recovery": None, "timeline": None}
+    if node.state != part["state"]:
+        logger.info("node %s of cluster %s is %s now %s", node, node.cluster_id, part["state"], part["error"])
+    node.record(**part)
+    figures = {name: value for name, value in found.items() if name not in part}
+    if figures and topology.primary(node.cluster).node == node:
+        ClusterStatus.objects.filter(cluster=node.cluster).update(**figures)
+
+
+def _record_if_unchanged(place: Place, found: Finding) -> None:
+    """A cluster that was edited, or a server that was removed, meanwhile keeps what that said of it."""
+    cluster, node = place.cluster, place.node
+    if not Cluster.objects.filter(pk=cluster.pk, version=cluster.version).exists():
+        return
+    with failover.pools_of(cluster):
+        if node is None:
+            record(cluster, found)
+        elif ClusterNode.objects.filter(pk=node.pk).exists():
+            record_node(node, found)
+    replication.measure_those_cut_off(cluster)
+
+
+def _with(status: ClusterStatus, found: Finding) -> ClusterStatus:
+    for name, value in found.items():
+        setattr(status, name, value)
+    return status
+
+
+def _answer(place: Place, ask: Callable[[Cursor], Finding]) -> Finding:
+    try:
+        with connect.connect(place.cluster, at=place.address) as connection:
+            connection.execute(f"SET statement_timeout = {STATEMENT_TIMEOUT_MS}")
+            with connection.cursor(row_factory=dict_row) as cursor:
+                return {"state": ClusterState.ONLINE, "error": "", **ask(cursor)}
+    except ClusterUnreachable as error:
+        return replication.nothing_known(str(error))
+    except psycopg.Error as error:
+        words = " ".join(str(error).split())
+        return replication.nothing_known(f"logged in, but the server could not be asked: {words}")
+
+
+def _part_and_figures_of_primary(cursor: Cursor) -> Finding:
+    part = replication.part_of(cursor)
+    return part if part["in_recovery"] else part | _figures(cursor)
+
+
+def _figures(cursor: Cursor) -> Finding:
+    figures = cursor.execute(FIGURES).fetchone() or {}
+    held = {"databases": _databases(cursor), "roles": _roles(cursor)}
+    return {**figures, **held, "replication": replication.receivers(cursor)}
+
+
+def _roles(cursor: Cursor) -> list[dict[str, Any]]:
+    roles = cursor.execute(ROLES).fetchall()
+    try:
+        digests = {row["rolname"]: row["encode"] for row in cursor.execute(DIGESTS)}
+    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedFunction):  # sha256() is there since 11
+        return roles
+    return [role | {"password_digest": digests.get(role["name"], "")} for role in roles]
+
+
+def _databases(cursor: Cursor) -> list[dict[str, Any]]:
+    try:
+        return cursor.execute(DATABASES).fetchall()
+    except (psycopg.errors.QueryCanceled, psycopg.errors.InvalidCatalogName, psycopg.errors.UndefinedFile):
+        # very many files to count, or one dropped while it was counted
+        return cursor.execute(DATABASES_WITHOUT_SIZES).fetchall()

@@ -1,0 +1,148 @@
+"""Adds, checks and removes the further servers of a cluster, and says where its primary and its standbys are."""
+
+import logging
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import Model
+from django.utils.crypto import constant_time_compare
+
+from panel.lib.addresses import refusal
+from panel.lib.crypto import SealBroken
+from pools import task_queue
+from pools.clusters import failover, health_check, replication, topology
+from pools.clusters.topology import Place, addresses
+from pools.errors import ClusterUnreachable, IllegalTransition, InvalidValues
+from pools.models import Cluster, ClusterNode, ClusterState, NodeRole, Pool, identifiers
+
+__all__ = ["InvalidNode", "add", "addresses", "check", "remove"]
+
+logger = logging.getLogger(__name__)
+
+
+class InvalidNode(InvalidValues):
+    """What was typed for a node can't be taken."""
+
+
+def add(cluster: Cluster, values: dict[str, Any], author: Model | None = None) -> ClusterNode:
+    """Save another server of the cluster (`host`, `port`) after logging in there with the cluster's own login.
+
+    A stored password never goes to a new address unasked, so it is given again as `admin_password`. Raises
+    `InvalidNode` (also for a server of another system) and `ClusterUnreachable`; then nothing is saved.
+    """
+    node = ClusterNode(cluster=cluster, host=values.get("host") or "", port=values.get("port", 5432))
+    password = values.get("admin_password") or ""
+    InvalidNode.refuse(chain(_address_problems(node), _password_problems(node, password)))
+    found = health_check.inspect_node(Place(cluster, node))
+    if found["state"] != ClusterState.ONLINE:
+        raise ClusterUnreachable(found["error"])
+    InvalidNode.refuse(_stranger_problems(cluster, found))
+    with transaction.atomic(), failover.pools_of(cluster) as poolers:
+        _save_new(node)
+        health_check.record_node(node, found)
+    task_queue.ask(poolers, author)
+    logger.info("node %s of cluster %s added by %s", node, cluster.pk, author)
+    return node
+
+
+def check(node: ClusterNode, author: Model | None = None) -> ClusterNode:
+    """Ask a node what it is now and record it; pools follow a primary that moved."""
+    found = health_check.inspect_node(Place(node.cluster, node))
+    with failover.pools_of(node.cluster) as poolers:
+        health_check.record_node(node, found)
+    replication.measure_those_cut_off(node.cluster)
+    task_queue.ask(poolers, author)
+    return node
+
+
+def remove(node: ClusterNode, author: Model | None = None) -> None:
+    """Forget a node; nothing on its server changes. Refused while the cluster's pools need it."""
+    cluster = node.cluster
+    with transaction.atomic(), failover.pools_of(cluster) as poolers:
+        _refuse_while_needed(node)
+        ClusterNode.objects.filter(pk=node.pk).delete()
+    task_queue.ask(poolers, author)
+    logger.info("node %s of cluster %s removed by %s", node, cluster.pk, author)
+
+
+def _save_new(node: ClusterNode) -> None:
+    try:
+        with transaction.atomic():
+            node.save(force_insert=True)
+    except IntegrityError:
+        InvalidNode.refuse(_taken(node))
+        raise
+
+
+def _address_problems(node: ClusterNode) -> Iterator[tuple[str, str]]:
+    if (message := identifiers.host_problem(node.host)) or (message := refusal(node.host, node.port)):
+        yield "host", message
+    if not 1 <= node.port <= 65535:
+        yield "port", f"{node.port} is no port: use 1 to 65535"
+    if (node.host, node.port) == Place(node.cluster).address:
+        yield "host", f"{node} is the cluster's own address: add its other servers here"
+    yield from _taken(node)
+
+
+def _taken(node: ClusterNode) -> Iterator[tuple[str, str]]:
+    if ClusterNode.objects.filter(cluster=node.cluster, host=node.host, port=node.port).exists():
+        yield "host", f"{node} is a node of cluster {node.cluster} already"
+
+
+def _password_problems(node: ClusterNode, password: str) -> Iterator[tuple[str, str]]:
+    cluster = node.cluster
+    try:
+        stored = cluster.admin_password
+    except SealBroken:
+        yield (
+            "admin_password",
+            f"the stored password of {cluster.admin_user} can't be opened with the keys at hand: "
+            "enter it on the cluster again",
+        )
+        return
+    if not stored or constant_time_compare(password, stored):
+        return
+    own = Place(cluster)
+    if not password:
+        yield (
+            "admin_password",
+            f"the stored password belongs to {cluster.admin_user}@{own}: enter it to let the panel use it at {node}",
+        )
+    else:
+        yield "admin_password", f"this is not the password of {cluster.admin_user} that is stored for {own}: enter that"
+
+
+def _stranger_problems(cluster: Cluster, found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    if problem := replication.identity_problem(cluster, found):
+        yield "host", problem
+    elif found["in_recovery"] is False and _leads_already(cluster) and not _same_system(cluster, found):
+        yield (
+            "host",
+            f"the server there is a primary, and so is {topology.primary(cluster)}, and whether they belong together "
+            "can't be told: GRANT EXECUTE ON FUNCTION pg_control_system() to the panel's role on both",
+        )
+
+
+def _leads_already(cluster: Cluster) -> bool:
+    leading = topology.primary(cluster)
+    return leading.role == NodeRole.PRIMARY and leading.found.state == ClusterState.ONLINE
+
+
+def _same_system(cluster: Cluster, found: dict[str, Any]) -> bool:
+    """Whether both identifiers are known, and so equal: `identity_problem` refused others."""
+    return bool(found["system_identifier"] and topology.identifier_of(cluster))
+
+
+def _refuse_while_needed(node: ClusterNode) -> None:
+    cluster = node.cluster
+    pools = Pool.objects.wanted().filter(cluster=cluster)
+    if topology.primary(cluster).node == node and pools.exists():
+        raise IllegalTransition(
+            f"{node} is the primary of cluster {cluster} now: give the cluster that address first, then remove the node"
+        )
+    left = [place for place in topology.standbys(cluster) if place.node != node]
+    held = pools.filter(target=NodeRole.STANDBY).order_by("name").first()
+    if held and not left:
+        raise IllegalTransition(f"pool {held} leads to a standby, and {node} is the last: change the pool first")

@@ -1,0 +1,112 @@
+"""What a server's part in replication is: primary or standby, of which system, and how far behind."""
+
+from typing import Any
+
+import psycopg
+
+from pools.clusters import topology
+from pools.models import Cluster, ClusterState
+from pools.models.check_result import Found
+
+Cursor = psycopg.Cursor[dict[str, Any]]
+MOST_RECEIVERS = 100
+
+# latest_end_lsn is where the primary's WAL ended when it last sent something (walreceiver.c, ProcessWalSndrMessage);
+# it is hidden from roles without pg_read_all_stats, then what was received has to do. In recovery nothing is written,
+# so the functions that would fail there stand behind CASE.
+PART = """
+    WITH here AS (
+        SELECT pg_is_in_recovery() AS in_recovery,
+               CASE WHEN NOT pg_is_in_recovery() THEN pg_current_wal_lsn() END AS written,
+               pg_last_wal_replay_lsn() AS replayed, pg_last_xact_replay_timestamp() AS replayed_at,
+               greatest(pg_last_wal_receive_lsn(), (SELECT latest_end_lsn FROM pg_stat_wal_receiver)) AS sent,
+               EXISTS (SELECT FROM pg_stat_wal_receiver WHERE coalesce(status, 'streaming') = 'streaming') AS receiving
+    )
+    SELECT in_recovery,
+           CASE WHEN NOT in_recovery THEN ('x' || left(pg_walfile_name(written), 8))::bit(32)::int END AS timeline,
+           pg_wal_lsn_diff(CASE WHEN in_recovery THEN replayed ELSE written END, '0/0')::bigint AS wal_position,
+           CASE WHEN in_recovery THEN receiving END AS streaming,
+           CASE WHEN in_recovery THEN greatest(0, pg_wal_lsn_diff(sent, replayed))::bigint END AS lag_bytes,
+           CASE WHEN NOT in_recovery THEN NULL WHEN receiving AND sent <= replayed THEN 0
+                WHEN replayed_at IS NULL THEN NULL
+                ELSE greatest(0, extract(epoch FROM clock_timestamp() - replayed_at)) END::float AS lag_s,
+           CASE WHEN in_recovery THEN replayed_at END AS replayed_at
+      FROM here
+"""
+# allowed to everybody by default, but an administrator may have revoked it
+MAY_ASK_IDENTIFIER = "SELECT has_function_privilege('pg_control_system()', 'EXECUTE') AS allowed"
+IDENTIFIER = "SELECT system_identifier::text AS system_identifier FROM pg_control_system()"
+
+# Without pg_read_all_stats only pid, role and application are told.
+RECEIVERS = """
+    SELECT application_name, host(client_addr) AS client_addr, state, sync_state,
+           pg_wal_lsn_diff(here.lsn, sent_lsn)::bigint AS unsent_bytes,
+           pg_wal_lsn_diff(here.lsn, write_lsn)::bigint AS unwritten_bytes,
+           pg_wal_lsn_diff(here.lsn, flush_lsn)::bigint AS unflushed_bytes,
+           pg_wal_lsn_diff(here.lsn, replay_lsn)::bigint AS unreplayed_bytes,
+           extract(epoch FROM write_lag)::float AS write_lag_s,
+           extract(epoch FROM flush_lag)::float AS flush_lag_s,
+           extract(epoch FROM replay_lag)::float AS replay_lag_s
+      FROM pg_stat_replication,
+           (SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_receive_lsn() ELSE pg_current_wal_lsn() END) here(lsn)
+     ORDER BY replay_lsn, application_name LIMIT %s
+"""
+
+LAG_FIELDS = ("streaming", "lag_bytes", "lag_s")
+FIELDS = ("state", "error", "system_identifier", "in_recovery", "timeline", "wal_position", "replayed_at", *LAG_FIELDS)
+
+
+def part_of(cursor: Cursor) -> dict[str, Any]:
+    """The server's own word: identifier ('' where it may not be asked), role, timeline, position and lag."""
+    found = cursor.execute(PART).fetchone() or {}
+    allowed = (cursor.execute(MAY_ASK_IDENTIFIER).fetchone() or {}).get("allowed")
+    identifier = cursor.execute(IDENTIFIER).fetchone() if allowed else None
+    return {**found, "system_identifier": "", **(identifier or {})}
+
+
+def receivers(cursor: Cursor) -> list[dict[str, Any]]:
+    """Who receives this server's WAL and how far each is, in bytes and seconds; the farthest behind first."""
+    return cursor.execute(RECEIVERS, [MOST_RECEIVERS]).fetchall()
+
+
+def part_in(found: dict[str, Any]) -> dict[str, Any]:
+    """Of a finding, what is about the server that was asked, not about the cluster as a whole."""
+    return {name: value for name, value in found.items() if name in FIELDS}
+
+
+def nothing_known(error: str) -> dict[str, Any]:
+    """A finding of a server that could not be asked: its role stays as it was, its lag is anybody's guess."""
+    return {"state": ClusterState.UNREACHABLE, "error": error, **dict.fromkeys(LAG_FIELDS)}
+
+
+def identity_problem(cluster: Cluster, part: dict[str, Any]) -> str:
+    """Why the server that was asked can't be one of this cluster's; empty where it is, or where nobody can tell.
+
+    initdb gives each system an identifier of its own, which its base backups keep (PostgreSQL's manual, initdb).
+    """
+    theirs, ours = part.get("system_identifier", ""), topology.identifier_of(cluster)
+    if not theirs or not ours or theirs == ours:
+        return ""
+    return (
+        f"the server there belongs to another system (identifier {theirs}; cluster {cluster} has {ours}): "
+        "it is no copy of this cluster, register it as a cluster of its own"
+    )
+
+
+def measure_those_cut_off(cluster: Cluster) -> None:
+    """Measure standbys that receive nothing against the primary's last position: they can't know it themselves."""
+    end = topology.primary(cluster).found.wal_position
+    for standby in topology.standbys(cluster):
+        found = standby.found
+        if found.state != ClusterState.ONLINE or found.streaming or end is None or found.wal_position is None:
+            continue
+        found.lag_bytes = max(0, end - found.wal_position)
+        found.lag_s = _age(found) if found.lag_bytes else 0.0
+        found.save(update_fields=["lag_bytes", "lag_s"])
+
+
+def _age(found: Found) -> float | None:
+    """How old the last replayed commit was when it was asked for, in seconds; None where it replayed none."""
+    if found.replayed_at is None or found.checked_at is None:
+        return None
+    return max(0.0, (found.checked_at - found.replayed_at).total_seconds())

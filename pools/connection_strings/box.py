@@ -1,0 +1,214 @@
+"""The box on the pages of clusters and pools that says how to connect, in every format, password masked."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from django.urls import reverse
+
+from pools import connection_strings
+from pools.advice import client_advice, modes
+from pools.clusters import endpoints
+from pools.clusters.endpoints import YOUR_ROLE, Endpoint
+from pools.errors import NoStandby
+from pools.inventory import pooler_settings_validation
+from pools.models import Cluster, Mode, NodeRole, Pool
+
+MASK = "••••••••••••"
+READ_ONLY = "A standby takes reads only, and may be a moment behind its primary."
+PARAMETERS = "parameters"
+FILES, FRAMEWORK = "files", "framework"
+LABELS = {
+    PARAMETERS: "Parameters",
+    "uri": "URI",
+    "keywords": "Keywords",
+    "psql": "psql",
+    "env": "Environment",
+    FILES: "Files and tools",
+    "pgpass": ".pgpass",
+    "service": "Service file",
+    "pgbench": "pgbench",
+    FRAMEWORK: "Framework",
+    "django": "Django",
+    "sqlalchemy": "SQLAlchemy",
+    "psycopg": "psycopg",
+    "rails": "Rails",
+    "node": "Node.js",
+    "prisma": "Prisma",
+    "go": "Go pgx",
+    "jdbc": "JDBC",
+    "r2dbc": "R2DBC",
+    "dotnet": ".NET",
+}
+GROUPS = {
+    FILES: ("pgpass", "service", "pgbench"),
+    FRAMEWORK: ("django", "sqlalchemy", "psycopg", "rails", "node", "prisma", "go", "jdbc", "r2dbc", "dotnet"),
+}
+TABS = ("uri", PARAMETERS, "keywords", "psql", "env", FILES, FRAMEWORK)
+FOR_CLUSTER = (PARAMETERS, *(tab for tab in TABS if tab != PARAMETERS))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One parameter; a masked one can't be copied."""
+
+    label: str
+    value: str
+    copyable: bool = True
+
+
+@dataclass(frozen=True)
+class Text:
+    """One tab: a text, rows of parameters, or `texts` to choose one of."""
+
+    key: str
+    label: str
+    text: str = ""
+    rows: tuple[Row, ...] = ()
+    texts: tuple["Text", ...] = ()
+    shown_as: str = ""
+
+
+@dataclass(frozen=True)
+class Way:
+    """One endpoint in all its formats; `note` says what it asks of the client."""
+
+    key: str
+    label: str
+    note: str
+    endpoint: Endpoint
+    formats: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the viewer chose: the password shown or not, the endpoint, the format per endpoint and its framework.
+
+    `role` is whom a pool of the inbound user is shown for. `asks` for the viewer's own password before another is
+    shown; `error` says why the one they gave did not do.
+    """
+
+    reveal: bool = False
+    way: str = ""
+    formats: tuple[tuple[str, str], ...] = ()
+    asks: bool = False
+    error: str = ""
+    role: str = ""
+
+    @classmethod
+    def chosen(cls, post: Mapping[str, str]) -> "Shown":
+        """Read from the box's own form."""
+        formats = tuple((key[3:], value) for key, value in post.items() if key.startswith("as-"))
+        return cls(bool(post.get("reveal")), post.get("endpoint", ""), formats, role=post.get("role", ""))
+
+
+class ConnectionBox:
+    """What includes/connection_box.html draws."""
+
+    def __init__(self, url: str, ways: list[Way], shown: Shown, roles: list[str] | None = None) -> None:
+        self.url = url
+        self.roles, self.role = roles or [], shown.role
+        self.ways = {way.key: way for way in ways}
+        self.revealed, self.asks, self.error = shown.reveal, shown.asks, shown.error
+        self.endpoint = shown.way if shown.way in self.ways else ways[0].key
+        self.shown_as = dict(shown.formats)
+
+    @property
+    def knows_password(self) -> bool:
+        """Whether there is a password to show."""
+        return any(way.endpoint.password for way in self.ways.values())
+
+    @property
+    def endpoints(self) -> list[dict[str, object]]:
+        """The ways with their tabs, the chosen ones marked."""
+        return [
+            {
+                "key": way.key,
+                "label": way.label,
+                "note": way.note,
+                "knows_password": bool(way.endpoint.password),
+                "texts": [self._text(way, key) for key in way.formats],
+                "shown_as": self.shown_as.get(way.key, way.formats[0]),
+                "selected": way.key == self.endpoint,
+            }
+            for way in self.ways.values()
+        ]
+
+    def text(self, key: str, as_: str) -> str:
+        """One text to copy, with the password where it is known."""
+        way = self.ways.get(key) or next(iter(self.ways.values()))
+        return connection_strings.render(way.endpoint, as_, reveal=True)
+
+    def _text(self, way: Way, key: str) -> Text:
+        if key == PARAMETERS:
+            return Text(key, LABELS[key], rows=self._rows(way.endpoint))
+        if group := GROUPS.get(key):
+            shown_as = self.shown_as.get(f"{way.key}-{key}", group[0])
+            return Text(key, LABELS[key], texts=tuple(self._text(way, one) for one in group), shown_as=shown_as)
+        return Text(key, LABELS[key], connection_strings.render(way.endpoint, key, self.revealed))
+
+    def _rows(self, endpoint: Endpoint) -> tuple[Row, ...]:
+        password = Row("Password", "not known to the panel", copyable=False)
+        if endpoint.password:
+            password = Row("Password", endpoint.password if self.revealed else MASK, copyable=self.revealed)
+        return (
+            Row("Host", endpoint.host),
+            Row("Port", str(endpoint.port)),
+            Row("Database", endpoint.database),
+            Row("User", endpoint.user),
+            password,
+            Row("SSL mode", str(endpoint.sslmode)),
+        )
+
+
+def of_cluster(cluster: Cluster, shown: Shown) -> ConnectionBox:
+    """The cluster's primary and, where it has one, a standby, with the panel's own login."""
+    standby = _standby(cluster, cluster.maintenance_database)
+    label = "Primary" if standby else "Direct"
+    ways = [Way("direct", label, "", endpoints.of_cluster(cluster), FOR_CLUSTER)]
+    if standby:
+        ways.append(Way("standby", "Standby", READ_ONLY, standby, FOR_CLUSTER))
+    return ConnectionBox(reverse("cluster-connection", args=[cluster.pk]), ways, shown)
+
+
+def of_pool(pool: Pool, shown: Shown) -> ConnectionBox:
+    """The pool, and the cluster behind it for comparison: its primary and, where it has one, a standby."""
+    asks = " ".join([modes.of(pool.mode).asks, *_of_prepared(pool)])
+    roles = endpoints.roles_shown(pool)
+    role = shown.role if shown.role in roles else ""
+    if not pool.user:
+        asks = f"Each role logs in as itself{_but(pool)}: put yours in the place of {role or YOUR_ROLE}. {asks}"
+    pooled = Way("pooled", "Through the pool", asks, endpoints.of_pool(pool, role), TABS)
+    note = f"Straight to cluster {pool.cluster}, past the pool."
+    ways = [
+        pooled,
+        Way("direct", "Direct", note, _as_in(pooled, endpoints.of_cluster(pool.cluster, pool.database)), TABS),
+    ]
+    if standby := _standby(pool.cluster, pool.database):
+        ways.append(Way("standby", "Standby", f"{note} {READ_ONLY}", _as_in(pooled, standby), TABS))
+    return ConnectionBox(reverse("pool-connection", args=[pool.pk]), ways, replace(shown, role=role), roles)
+
+
+def _but(pool: Pool) -> str:
+    return "" if pool.login else ", superusers excepted"
+
+
+def _of_prepared(pool: Pool) -> Iterator[str]:
+    """What becomes of statements that a driver prepares, by the release; what is live is on the page of clients."""
+    if pool.mode == Mode.SESSION:
+        return
+    major, minor = pooler_settings_validation.release_of(pool.pooler)
+    if (major, minor) < client_advice.KEEPS_PREPARED:
+        yield f"Turn prepared statements off in the driver: PgBouncer {major}.{minor} keeps none."
+    else:
+        yield "Statements that a driver prepares are kept while max_prepared_statements is above 0."
+
+
+def _as_in(pooled: Way, straight: Endpoint) -> Endpoint:
+    return replace(straight, user=pooled.endpoint.user, password=pooled.endpoint.password)
+
+
+def _standby(cluster: Cluster, database: str) -> Endpoint | None:
+    try:
+        return endpoints.of_cluster(cluster, database, role=NodeRole.STANDBY)
+    except NoStandby:
+        return None

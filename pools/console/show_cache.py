@@ -1,0 +1,78 @@
+"""What SHOW says of a pooler, any of its words, asked at most once a second by each process however many watch."""
+
+import time
+from dataclasses import dataclass, field
+from threading import Lock
+from uuid import UUID
+
+from pools.errors import ConsoleRefused, PoolerUnreachable
+from pools.models import Pool, Pooler, PoolerState
+from pools.monitoring import sampler
+from pools.poolers import KINDS
+from pools.poolers.admin_commands import Condition
+
+FRESH_S = 1.0
+KEPT_S = 60.0
+Rows = list[dict[str, object]]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The rows of a word, columns by name, or why there are none."""
+
+    rows: Rows = field(default_factory=list)
+    error: str = ""
+
+
+class _Answer:
+    """The last answer to one word, and the right to ask anew."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.version, self.asked_at, self.shown = 0, 0.0, Shown()
+
+    def serves(self, version: int) -> bool:
+        return self.version == version and time.monotonic() - self.asked_at < FRESH_S
+
+
+_answers: dict[tuple[UUID, str], _Answer] = {}
+
+
+def rows(pooler: Pooler, word: str) -> Shown:
+    """The rows of `SHOW word`; those that all watchers share come from `watching`, without the console's own pool."""
+    if word in KINDS[pooler.kind].words_of(pooler):
+        look = sampler.look(pooler)
+        if look.error or word in look.rows:
+            return Shown(look.rows.get(word, []), look.error)
+    answer = _answers.setdefault((pooler.pk, word), _Answer())
+    with answer.lock:
+        if not answer.serves(pooler.version):
+            answer.shown, answer.version = _ask(pooler, word), pooler.version
+            answer.asked_at = time.monotonic()
+            _forget_old()
+        return answer.shown
+
+
+def condition(pool: Pool) -> Condition | None:
+    """Whether the console holds the pool back, within the last second; None where it does not say."""
+    if pool.pooler.state != PoolerState.ONLINE:
+        return None
+    look = sampler.look(pool.pooler)
+    for row in look.rows.get("databases", []):
+        if row.get("name") == pool.name and "paused" in row:
+            return Condition(paused=bool(row["paused"]), disabled=bool(row.get("disabled")))
+    return None
+
+
+def _ask(pooler: Pooler, word: str) -> Shown:
+    try:
+        return Shown(KINDS[pooler.kind].show(pooler, word))
+    except (PoolerUnreachable, ConsoleRefused) as error:
+        return Shown(error=str(error))
+
+
+def _forget_old() -> None:
+    """Thousands of clients' rows need not stay for those who no longer watch."""
+    for key, answer in list(_answers.items()):
+        if time.monotonic() - answer.asked_at > KEPT_S and not answer.lock.locked():
+            _answers.pop(key, None)

@@ -1,0 +1,18 @@
+"""Brings a pooler's wishes live and proves it, or puts back what was; the same for every kind of pooler."""
+
+from pools.deployment.attempt import Attempt, LockLost
+from pools.deployment.deferred_reloads import catch_up_all
+from pools.deployment.desired_state import try_again, waiting_poolers, why_nothing
+from pools.deployment.pipeline import Busy, Drifted, apply_pooler
+
+__all__ = [
+    "Attempt",
+    "Busy",
+    "Drifted",
+    "LockLost",
+    "apply_pooler",
+    "catch_up_all",
+    "try_again",
+    "waiting_poolers",
+    "why_nothing",
+]

@@ -1,0 +1,178 @@
+"""Adopts what people changed by hand in a pooler's files: it becomes what the panel's records say, or nothing does."""
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from django.db import models, transaction
+from django.utils import timezone
+
+from pools import task_queue
+from pools.config_files import atomic_write, folder_owner
+from pools.deployment import live_files
+from pools.errors import InvalidValues
+from pools.inventory import budget, pool_validation, pooler_settings_validation
+from pools.models import Cluster, Pool, Pooler, PoolerFile, PoolState, RolePassword
+from pools.poolers import KINDS
+from pools.poolers.adoption import Adoption
+from pools.poolers.settings_schema import Scope
+
+logger = logging.getLogger(__name__)
+
+CAUSE = "changes made by hand adopted"
+
+
+class CannotAdopt(InvalidValues):
+    """Some line can't be said in the panel's records; nothing was changed."""
+
+
+def look(pooler: Pooler) -> Adoption:
+    """What the files that lie on the pooler ask for beyond the last applied revision; raises `UnsafeFolder`."""
+    keeper = folder_owner.of(pooler)
+    if not keeper.is_here:
+        raise atomic_write.UnsafeFolder(
+            f"its files lie where generator {keeper.generator} is and can't be read from here: overwrite them, or "
+            "make the changes in the panel"
+        )
+    return KINDS[pooler.kind].adoption(live_files.settled_texts(pooler), live_files.on_disk(pooler))
+
+
+def adopt(pooler: Pooler, author: models.Model | None = None) -> None:
+    """Take the changes into the records, and ask for an apply that proves them. Raises `CannotAdopt`, `QueueDown`.
+
+    Passwords of known roles are taken too; the apply tries each by a login before anything is written.
+    """
+    try:
+        found = look(pooler)
+    except atomic_write.UnsafeFolder as error:
+        raise CannotAdopt({"drift": [str(error)]}) from error
+    _refuse(str(refusal) for refusal in found.refused)
+    with transaction.atomic():
+        held = Pooler.objects.select_for_update().get(pk=pooler.pk)
+        _take(held, found, author)
+        Pooler.objects.filter(pk=pooler.pk).update(wish_cause=CAUSE)
+        task_queue.ask_to_overwrite(pooler.pk, author)
+    pooler.refresh_from_db()
+    logger.info("changes made by hand on pooler %s are adopted, asked by %s", pooler.pk, author)
+
+
+def _refuse(messages: Iterable[str]) -> None:
+    CannotAdopt.refuse(("drift", message) for message in messages)
+
+
+def _take(pooler: Pooler, found: Adoption, author: models.Model | None) -> None:
+    standing = {pool.pk: pool for pool in pooler.pools.select_related("cluster", "pooler")}
+    _refuse(f"a pool with the id {pk} is none of pooler {pooler}" for pk in found.changed if pk not in standing)
+    before = _budgets()
+    for pk in found.gone & standing.keys():
+        standing[pk].edit(None, removal_requested_at=timezone.now(), state=PoolState.PENDING, state_reason="")
+    pools = [_changed(standing[pk], fields) for pk, fields in found.changed.items()]
+    pools += [_made(pooler, fields) for fields in found.fresh]
+    _refuse(f"pool {pool}: {message}" for pool in pools for _, message in pool_validation.problems(pool))
+    _refuse(_taken(pooler, pools, found))
+    for pool in pools:
+        pool.save()
+    _refuse(_over_budget(before))
+    _take_passwords(pooler, found.passwords)
+    _take_program(pooler, found, author)
+
+
+def _changed(pool: Pool, fields: Mapping[str, Any]) -> Pool:
+    for name, value in _typed(pool.pooler, fields).items():
+        setattr(pool, name, value)
+    pool.state, pool.state_reason, pool.version = PoolState.PENDING, "", pool.version + 1
+    return pool
+
+
+def _made(pooler: Pooler, fields: Mapping[str, Any]) -> Pool:
+    """A new pool, where exactly one cluster is at its host and port."""
+    address = fields["host"], fields["port"]
+    there = (
+        Cluster.objects.filter(host=address[0], port=address[1]) if address[1].isdecimal() else Cluster.objects.none()
+    )
+    if there.count() != 1:
+        known = "no cluster is" if not there else "several clusters are"
+        _refuse([f"pool {fields['name']} leads to {address[0]}:{address[1]}, where {known} registered"])
+    values = {name: value for name, value in fields.items() if name not in ("host", "port")}
+    return Pool(pooler=pooler, cluster=there.get(), **_typed(pooler, values))
+
+
+def _typed(pooler: Pooler, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The texts of an entry as a pool keeps them."""
+    typed = dict(fields)
+    if str(typed.get("size", "")).isdecimal():
+        typed["size"] = int(typed["size"])
+    if "settings" in typed:
+        typed["settings"] = _typed_settings(pooler, Scope.POOL, typed["settings"])
+    return typed
+
+
+def _typed_settings(pooler: Pooler, scope: Scope, texts: Mapping[str, str]) -> dict[str, Any]:
+    _refuse(message for _, message in pooler_settings_validation.value_problems(pooler, scope, texts))
+    known = pooler_settings_validation.offered(pooler, scope)
+    return {name: pooler_settings_validation.typed(known[name], value) for name, value in texts.items()}
+
+
+def _taken(pooler: Pooler, pools: Iterable[Pool], found: Adoption) -> Iterator[str]:
+    pools = list(pools)
+    own = {pool.pk for pool in pools} | found.gone
+    held = set(pooler.pools.wanted().exclude(pk__in=own).values_list("name", flat=True))
+    for pool in pools:
+        if pool.name in held:
+            yield f"there is a pool named {pool.name} on pooler {pooler} already"
+        held.add(pool.name)
+
+
+def _budgets() -> dict[Any, budget.Budget]:
+    return budget.of_clusters(Cluster.objects.all())
+
+
+def _over_budget(before: Mapping[Any, budget.Budget]) -> Iterator[str]:
+    for cluster in Cluster.objects.all():
+        figures = budget.of_clusters([cluster])[cluster.pk]
+        if figures.free is not None and figures.free < 0 and figures.allocated > before[cluster.pk].allocated:
+            yield (
+                f"the pools would take {figures.allocated} connections of cluster {cluster}, which has "
+                f"{figures.available} to give"
+            )
+
+
+def _take_passwords(pooler: Pooler, passwords: Mapping[str, str]) -> None:
+    """A role's password on each cluster that the pooler's pools log in to with it."""
+    for role, password in passwords.items():
+        pools = pooler.pools.wanted().filter(user=role).select_related("cluster")
+        clusters = {pool.cluster for pool in pools}
+        if not clusters:
+            _refuse([f"the password of {role} is not one of a pool's user: change it where it comes from"])
+        for cluster in clusters:
+            known = RolePassword(cluster=cluster, role=role)
+            known.password = password
+            sealed = {"sealed_password": known.sealed_password}
+            RolePassword.objects.update_or_create(cluster=cluster, role=role, defaults=sealed)
+        pools.update(state=PoolState.PENDING, state_reason="")
+
+
+def _take_program(pooler: Pooler, found: Adoption, author: models.Model | None) -> None:
+    written: dict[str, Any] = {}
+    if found.settings is not None:
+        written["settings"] = _typed_settings(pooler, Scope.PROGRAM, found.settings)
+    if found.changed_settings:
+        asked = {name: value for name, value in found.changed_settings.items() if value is not None}
+        kept = {name: value for name, value in pooler.settings.items() if name not in found.changed_settings}
+        written["settings"] = kept | _typed_settings(pooler, Scope.PROGRAM, asked)
+    if found.users is not None:
+        _refuse(
+            message for user in found.users for _, message in pooler_settings_validation.user_problems(pooler, user)
+        )
+        written["user_settings"] = {user: _typed_settings(pooler, Scope.USER, own) for user, own in found.users.items()}
+    _refuse(message for _, message in pooler_settings_validation.file_problems(pooler, found.given))
+    standing = {one.setting: one.content for one in pooler.given_files.all()} if found.given else {}
+    wish = pooler_settings_validation.Wish({}, standing | found.given)
+    _refuse(message for _, message in pooler_settings_validation.disagreements(pooler, wish, None))
+    for setting, content in found.given.items():
+        file = PoolerFile(pooler=pooler, setting=setting)
+        file.content = content
+        kept = {"sealed_content": file.sealed_content, "author": author, "updated_at": timezone.now()}
+        PoolerFile.objects.update_or_create(pooler=pooler, setting=setting, defaults=kept)
+    if written or found.given:
+        pooler.edit(None, settings_state=PoolState.PENDING, settings_reason="", **written)

@@ -1,0 +1,136 @@
+"""One revision on its way, and the ends it can come to."""
+
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from pools.deployment import desired_state as wanted
+from pools.deployment.desired_state import Wanted
+from pools.errors import PoolsError
+from pools.models import Pool, Pooler, PoolState, Revision, RevisionState
+from pools.poolers.base import ClusterBusy, Draft, Session
+
+logger = logging.getLogger(__name__)
+
+SHOWN_EVERY_S, ALIKE_EVERY_S = 0.25, 1.0
+ALWAYS_WRITTEN = frozenset({"rendered", "writing", "rolling back"})  # what a death after it has to be told by
+
+
+class LockLost(PoolsError):
+    """The lease ran out and another worker applies now; this one must not write any more."""
+
+
+@dataclass
+class Attempt:
+    """A revision that was rendered from `wanted`."""
+
+    wanted: Wanted
+    session: Session
+    revision: Revision
+    draft: Draft
+    _shown: tuple[str, float] = ("", 0.0)  # the last step in the database, and when it came there
+
+    @property
+    def pooler(self) -> Pooler:
+        """Whose configuration it is."""
+        return self.wanted.pooler
+
+    def step(self, word: str, detail: str = "") -> None:
+        """Note a step for the page, if this worker may still act.
+
+        Some that follow at once, or of many alike such as logins, are written together: the row of a large revision
+        is megabytes long.
+        """
+        alike = word == self._shown[0]
+        written = word in ALWAYS_WRITTEN or self._since_shown() > (ALIKE_EVERY_S if alike else SHOWN_EVERY_S)
+        if written or not alike:
+            self.renew()
+        self.revision.note(word, detail, write=written)
+        if written:
+            self._shown = word, time.monotonic()
+        logger.info("pooler %s %s: %s %s", self.pooler.pk, self.revision, word, detail)
+
+    def _since_shown(self) -> float:
+        return time.monotonic() - self._shown[1]
+
+    def renew(self) -> None:
+        """Keep the lease; raises `LockLost`."""
+        if not self.pooler.holds_apply_lock():
+            raise LockLost(f"another worker took over pooler {self.pooler} during {self.revision}")
+
+    def settle(self, needs_restart: list[dict[str, str]]) -> None:
+        """Everything was proved: say so, at once for all. What was edited meanwhile stays pending."""
+        self.renew()
+        with transaction.atomic():
+            self.revision.finish(RevisionState.APPLIED)
+            wanted.mark(self.wanted.pending, state=PoolState.APPLIED, state_reason="")
+            if self.wanted.changed_settings:
+                self.wanted.same_settings().update(settings_state=PoolState.APPLIED, settings_reason="")
+            wanted.forget(self.wanted.leaving)
+            Pooler.objects.filter(pk=self.pooler.pk).update(needs_restart=needs_restart, drift=[], drift_seen_at=None)
+
+
+def hold(revision: Revision, fault: ClusterBusy, asked: Wanted) -> None:
+    """The old configuration is live and servers are full or away: what leads to them stays wished, for a later try."""
+    again = f"; tried again each {wanted.REST.total_seconds():.0f} s"
+    asked.busy.update(fault.reasons)
+    with transaction.atomic():
+        revision.finish(RevisionState.FAILED, f"{fault}{again}")
+        revision.replace_its_like()
+        for way, reason in fault.reasons.items():
+            wanted.mark((pool for pool in asked.pending if pool.way == way), state_reason=f"{reason}{again}")
+        Pooler.objects.filter(pk=asked.pooler.pk).update(rests_until=timezone.now() + wanted.REST)
+
+
+def refuse(revision: Revision, fault: Exception, asked: Wanted) -> None:
+    """The old configuration is live: end the revision, and the wishes that are to blame (else all of them)."""
+    if isinstance(fault, ClusterBusy):
+        hold(revision, fault, asked)
+        return
+    reasons: dict[UUID, str] = getattr(fault, "reasons", {})
+    pools = [pool for pool in asked.changed if pool.pk in reasons]
+    settings = asked.changed_settings and getattr(fault, "settings", False)
+    if not pools and not settings:
+        pools, settings = asked.changed, asked.changed_settings
+    with transaction.atomic():
+        revision.finish(RevisionState.ROLLED_BACK, str(fault))
+        for reason, blamed in _by_reason(pools, reasons, str(fault)):
+            give_up(asked, blamed, False, PoolState.ROLLED_BACK, reason)
+        give_up(asked, [], settings, PoolState.ROLLED_BACK, str(fault))
+
+
+def give_up_rest(asked: Wanted, reason: str) -> None:
+    """So many attempts were refused that what is left of the wishes is not tried any more."""
+    give_up(asked, asked.changed, asked.changed_settings, PoolState.ROLLED_BACK, reason)
+
+
+def give_up(asked: Wanted, pools: Collection[Pool], settings: bool, state: PoolState, reason: str) -> None:
+    """What is live stays, so a removal is no longer wished either, unless its name was given to another pool."""
+    wanted.mark(pools, state=state, state_reason=reason)
+    if settings:
+        asked.same_settings().update(settings_state=state, settings_reason=reason)
+    leaving = [pool for pool in pools if pool.removal_requested_at is not None]
+    names = set(asked.pooler.pools.wanted().values_list("name", flat=True)) if leaving else set()
+    wanted.mark((pool for pool in leaving if pool.name not in names), removal_requested_at=None)
+
+
+def _by_reason(
+    pools: Iterable[Pool], reasons: Mapping[UUID, str], otherwise: str
+) -> Iterable[tuple[str, Collection[Pool]]]:
+    found: dict[str, list[Pool]] = defaultdict(list)
+    for pool in pools:
+        found[reasons.get(pool.pk, otherwise)].append(pool)
+    return found.items()
+
+
+def bury_the_dead(revisions: Iterable[Revision]) -> None:
+    """End revisions that a dead worker left behind."""
+    for revision in revisions:
+        last = revision.steps[-1]["step"] if revision.steps else "drafted"
+        revision.finish(RevisionState.FAILED, f"the worker died after the step {last!r}; started over")

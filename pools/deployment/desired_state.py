@@ -1,0 +1,149 @@
+"""What a pooler is asked for and does not have yet: changed or leaving pools, and settings of its own."""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cached_property
+from itertools import groupby
+from typing import Any, Self
+from uuid import UUID
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from panel.installation import pausing
+from pools.models import Pool, Pooler, PoolerState, PoolState, Revision, Standing
+from pools.poolers.base import Way
+
+RETRY_UNREACHABLE_AFTER = timedelta(seconds=10)
+REST = timedelta(seconds=60)  # after a cluster let nobody in
+MOST_NAMED = 10
+ROWS_AT_ONCE = 2000  # well within the 32,766 parameters that SQLite takes of one statement, and PostgreSQL 65,535
+REFUSED = (PoolState.ROLLED_BACK, PoolState.FAILED, PoolState.DRIFTED)
+ASKED = ("settings", "user_settings", "settings_state", "version", "wish_cause")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What one attempt is asked for; `changed_settings` says whether the pooler's own are part of it.
+
+    `live` is the revision that was applied last; it may be megabytes long, and is read once for all attempts. `busy`
+    are ways to servers that let nobody in: what is live of their pools stays, whatever is asked of them.
+    """
+
+    pooler: Pooler
+    pools: Standing
+    changed_settings: bool
+    live: Revision | None
+    busy: set[Way] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, pooler: Pooler, live: Revision | None, busy: set[Way] | None = None) -> Self:
+        """What stands in the records now, but for pools of `busy` ways: an apply adds those that it meets."""
+        pooler.refresh_from_db(fields=ASKED)
+        busy = set() if busy is None else busy
+        pools = Standing.of(pooler, live.wishes.lines if live else {})
+        for pool in pools.others:
+            if pool.state == PoolState.PENDING and pool.way in busy:
+                pool.state = PoolState.ROLLED_BACK  # in this attempt: its record stays pending
+        return cls(pooler, pools, pooler.settings_state == PoolState.PENDING, live, busy)
+
+    @property
+    def leaving(self) -> list[Pool]:
+        """Pools to be removed."""
+        return self.pools.leaving
+
+    @cached_property
+    def pending(self) -> list[Pool]:
+        """Pools to be rendered anew."""
+        return [pool for pool in self.pools.others if pool.state == PoolState.PENDING]
+
+    @cached_property
+    def changed(self) -> list[Pool]:
+        """Pools to be rendered anew or removed."""
+        return [*self.pending, *self.leaving]
+
+    def same_settings(self) -> QuerySet[Pooler]:
+        """The pooler, if nobody edited it since."""
+        return Pooler.objects.filter(pk=self.pooler.pk, version=self.pooler.version)
+
+    def __str__(self) -> str:
+        changed = ["its settings"] if self.changed_settings else []
+        changed += [_named(self.pending)] if self.pending else []
+        told = " and ".join(changed) or "nothing"
+        return f"{told} to change" + (f", {_named(self.leaving)} to remove" if self.leaving else "")
+
+
+def unsettled(pooler: Pooler, busy: Collection[Way] = ()) -> int:
+    """How many wishes are not live yet, but for those that wait for `busy` ways; its own settings are one."""
+    own = Pooler.objects.filter(pk=pooler.pk, settings_state=PoolState.PENDING).count()
+    found = pooler.pools.unsettled()
+    for target in {target for _, target in busy}:
+        clusters = [cluster for cluster, other in busy if other == target]
+        found = found.exclude(cluster__in=clusters, target=target, removal_requested_at=None)
+    return found.count() + own
+
+
+def waiting_poolers() -> list[Pooler]:
+    """Poolers with something unsettled; after a pooler was down or a cluster full, only after some rest.
+
+    What a dead worker left behind is one, whether anything is asked for or not, and waits for no cluster.
+    """
+    lately = timezone.now() - RETRY_UNREACHABLE_AFTER
+    cut_short = Q(pk__in=Revision.objects.cut_short().values("pooler"))
+    resting = Q(state=PoolerState.UNREACHABLE, checked_at__gt=lately) | Q(rests_until__gt=timezone.now()) & ~cut_short
+    waiting = Q(pk__in=Pool.objects.unsettled().values("pooler")) | Q(settings_state=PoolState.PENDING) | cut_short
+    return list(Pooler.objects.filter(waiting).exclude(resting).order_by("name"))
+
+
+def why_nothing(pooler: Pooler) -> str:
+    """Why an apply would change nothing, in a sentence; empty where it has something to do."""
+    if pausing.is_paused():
+        return pausing.PAUSED
+    if pooler.settings_state == PoolState.PENDING or pooler.pools.unsettled().exists():
+        return ""
+    last = pooler.revisions.applied().first()
+    if last is None:
+        return "nothing to apply: no pool of the panel is on this pooler, so its files and backends stay its operator's"
+    return f"nothing to apply: all that is asked for is live, by revision {last.number}"
+
+
+def try_again(pooler: Pooler) -> None:
+    """Make everything that was rolled back or failed a wish again."""
+    pooler.pools.filter(state__in=REFUSED).update(state=PoolState.PENDING, state_reason="")
+    own = Pooler.objects.filter(pk=pooler.pk, settings_state__in=REFUSED)
+    own.update(settings_state=PoolState.PENDING, settings_reason="")
+
+
+def tell(pooler: Pooler, reason: str) -> None:
+    """Say why everything unsettled waits."""
+    pooler.pools.unsettled().update(state_reason=reason)
+    Pooler.objects.filter(pk=pooler.pk, settings_state=PoolState.PENDING).update(settings_reason=reason)
+
+
+def mark(pools: Iterable[Pool], **values: Any) -> None:
+    """Write the same values to many pools, but to none that was edited since it was read."""
+    for version, group in groupby(sorted(pools, key=_version), key=_version):
+        for keys in _batches(group):
+            Pool.objects.filter(pk__in=keys, version=version).update(**values)
+
+
+def forget(pools: Iterable[Pool]) -> None:
+    """Delete the records of pools that are proven to be gone."""
+    for keys in _batches(pools):
+        Pool.objects.filter(pk__in=keys).delete()
+
+
+def _batches(pools: Iterable[Pool]) -> Iterator[list[UUID]]:
+    keys = [pool.pk for pool in pools]
+    for start in range(0, len(keys), ROWS_AT_ONCE):
+        yield keys[start : start + ROWS_AT_ONCE]
+
+
+def _version(pool: Pool) -> int:
+    return pool.version
+
+
+def _named(pools: Collection[Pool]) -> str:
+    first = ", ".join(pool.name for pool in list(pools)[:MOST_NAMED])
+    return f"{first} and {len(pools) - MOST_NAMED} more" if len(pools) > MOST_NAMED else first

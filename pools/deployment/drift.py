@@ -1,0 +1,179 @@
+"""Finds what is no longer as it was applied: files changed by hand, an older file, a SET, a restart elsewhere."""
+
+import hashlib
+import logging
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from pools.config_files import atomic_write, folder_owner
+from pools.deployment import live_files
+from pools.errors import PoolerUnreachable
+from pools.models import Pool, Pooler, PoolerState, PoolState, Revision, RevisionState
+from pools.poolers import KINDS
+
+logger = logging.getLogger(__name__)
+
+PROVED = (PoolState.APPLIED, PoolState.DRIFTED)
+LIVE = live_files.LIVE
+MOST_KEPT = 50
+_rehearsed: dict[UUID, tuple[str, str]] = {}  # pooler → digest of its files, and what a start on them complained of
+Finding = dict[str, str]  # {"where": a file's name or LIVE, "what": sentence}; "by" of an edit beside the panel's part
+OPERATOR = "operator"
+
+
+def comparable() -> QuerySet[Pooler]:
+    """Every pooler that has something applied."""
+    applied = Revision.objects.filter(state=RevisionState.APPLIED).values("pooler")
+    return Pooler.objects.filter(pk__in=applied)
+
+
+@dataclass(frozen=True)
+class _Live:
+    """What the console says otherwise than was applied, and the settings that still wait for a restart."""
+
+    pools: dict[UUID, str]
+    program: list[str]
+    restarts: list[dict[str, str]]
+
+
+def look(pooler: Pooler) -> None:
+    """Call drifted what the pooler or its folder has otherwise, and applied again what is right once more.
+
+    What this worker can't tell stays as it was found last: the files of a folder that another generator has, and what
+    a console that does not answer would say.
+    """
+    at, last = _moment(pooler), live_files.last_applied(pooler)
+    if last is None or at is None:
+        return
+    changed, live = _look_at_files(pooler, last), _look_at_console(pooler, last.files)
+    if _moment(pooler) != at:  # an apply came between, and what was seen is no drift
+        return
+    if live:
+        _record_pools(pooler, live.pools)
+        _record_program(pooler, live)
+    if changed is not None:
+        _record_reach(pooler, changed)
+    _record(pooler, changed, live)
+
+
+def _look_at_files(pooler: Pooler, last: Revision) -> list[Finding] | None:
+    """What is otherwise in its folder; None where this worker is not the one to say.
+
+    Where no generator is named, that is the one that applied last. Once it is silent another may take over that finds
+    everything as it was applied: what else it finds may be a folder of the same name on its own machine.
+    """
+    keeper = folder_owner.of(pooler)
+    if keeper.generator == settings.GENERATOR:
+        return list(_changed_files(pooler, last))
+    if keeper.is_named or (keeper.generator and not keeper.is_silent):
+        return None
+    try:
+        texts = live_files.on_disk(pooler)
+    except atomic_write.UnsafeFolder:
+        return None
+    changed = live_files.differences(pooler, texts, last)
+    if changed if keeper.generator else not live_files.holds_ours(pooler, texts):
+        return None
+    folder_owner.take_over(last, keeper)
+    return _findings(changed)
+
+
+def _look_at_console(pooler: Pooler, texts: dict[str, str]) -> _Live | None:
+    """None where it does not answer; one that the last check found down is not waited for."""
+    if pooler.state == PoolerState.UNREACHABLE:
+        return None
+    kind = KINDS[pooler.kind]
+    try:
+        return _Live(kind.compare(pooler, texts), list(kind.compare_program(pooler, texts)), _restarts_left(pooler))
+    except PoolerUnreachable as error:
+        logger.info("pooler %s was not compared: %s", pooler.pk, error)
+        return None
+
+
+def _changed_files(pooler: Pooler, last: Revision) -> list[Finding]:
+    try:
+        texts = live_files.on_disk(pooler)
+    except atomic_write.UnsafeFolder as error:
+        return [{"where": pooler.config_dir, "what": str(error)}]
+    return [*_findings(live_files.differences(pooler, texts, last)), *_foretold(pooler, texts)]
+
+
+def _foretold(pooler: Pooler, texts: dict[str, str]) -> list[Finding]:
+    """What an edit beside the panel's part would do at the next reload or start, which nothing shows yet."""
+    kind = KINDS[pooler.kind]
+    digest = hashlib.sha256(repr(sorted(texts.items())).encode(errors="replace")).hexdigest()
+    if _rehearsed.get(pooler.pk, ("",))[0] != digest:
+        _rehearsed[pooler.pk] = (digest, kind.complaint(pooler, texts))
+    if said := _rehearsed[pooler.pk][1]:
+        return [_edit(kind.main_file, f"{pooler.get_kind_display()} would not start: {said}")]
+    try:
+        return [_edit(kind.main_file, what) for what in kind.changes(pooler, texts)]
+    except PoolerUnreachable:
+        return [one for one in pooler.drift if one.get("by")]
+
+
+def _edit(where: str, what: str) -> Finding:
+    return {"where": where, "what": what, "by": OPERATOR}
+
+
+def _findings(changed: dict[str, str]) -> list[Finding]:
+    return [{"where": name, "what": what} for name, what in changed.items()]
+
+
+def _restarts_left(pooler: Pooler) -> list[dict[str, str]]:
+    """The settings that still wait for a restart, with what is live of each now."""
+    waiting = {one["name"]: one for one in pooler.needs_restart}
+    rows = KINDS[pooler.kind].show(pooler, "config") if waiting else []
+    live = {str(row.get("key") or row.get("item")): str(row.get("value") or "") for row in rows}
+    return [one for name, one in waiting.items() if live.get(name, one["live"]) == one["live"]]
+
+
+def _record_pools(pooler: Pooler, faults: dict[UUID, str]) -> None:
+    for pool in pooler.pools.filter(state__in=PROVED):
+        state, reason = (PoolState.DRIFTED, faults[pool.pk]) if pool.pk in faults else (PoolState.APPLIED, "")
+        if (pool.state, pool.state_reason) != (state, reason):
+            logger.warning("pool %s of pooler %s is %s: %s", pool.pk, pooler.pk, state, reason)
+            same = Pool.objects.filter(pk=pool.pk, version=pool.version, state=pool.state)
+            same.update(state=state, state_reason=reason)
+
+
+def _record_reach(pooler: Pooler, changed: list[Finding]) -> None:
+    """Whoever reads the folder knows better than a check what is wrong with it."""
+    same = Pooler.objects.filter(pk=pooler.pk)
+    same.update(files_looked_at=timezone.now())
+    if all(one["where"] != pooler.config_dir for one in changed):
+        same.filter(state=PoolerState.ONLINE).exclude(error="").update(error="")
+
+
+def _record_program(pooler: Pooler, live: _Live) -> None:
+    state = PoolState.DRIFTED if live.program else PoolState.APPLIED
+    proved = Pooler.objects.filter(pk=pooler.pk, settings_state__in=PROVED)
+    proved.update(settings_state=state, settings_reason="; ".join(live.program))
+
+
+def _record(pooler: Pooler, changed: list[Finding] | None, live: _Live | None) -> None:
+    """`drift_seen_at` stays for as long as anything is otherwise."""
+    if changed is None:
+        changed = live_files.found_in_files(pooler)
+    said = [one for one in pooler.drift if one["where"] == LIVE]
+    if live:
+        said = [{"where": LIVE, "what": what} for what in [*live.pools.values(), *live.program]]
+    found, restarts = [*changed, *said][:MOST_KEPT], live.restarts if live else pooler.needs_restart
+    if (pooler.drift, pooler.needs_restart) == (found, restarts):
+        return
+    logger.warning("pooler %s: %d differences from what was applied", pooler.pk, len(found))
+    seen_at = (pooler.drift_seen_at or timezone.now()) if found else None
+    Pooler.objects.filter(pk=pooler.pk).update(drift=found, drift_seen_at=seen_at, needs_restart=restarts)
+
+
+def _moment(pooler: Pooler) -> tuple[object, ...] | None:
+    """What changes with every apply; None while one is at work."""
+    names = ["apply_token", "apply_lease_until", "drift", "drift_seen_at", "needs_restart", "state"]
+    pooler.refresh_from_db(fields=names)
+    if pooler.apply_lease_until and pooler.apply_lease_until > timezone.now():
+        return None
+    return pooler.apply_token, pooler.revisions.values_list("pk", "state").first()

@@ -1,0 +1,112 @@
+"""What lies in a pooler's folder, beside what was applied there last."""
+
+from collections.abc import Mapping
+
+from panel.installation import pausing
+from pools.config_files import atomic_write as files
+from pools.config_files import folder_owner
+from pools.models import Pooler, Revision
+from pools.poolers import KINDS
+
+LIVE = "live"  # where a difference is that stands in no file
+
+
+def last_applied(pooler: Pooler) -> Revision | None:
+    """The revision that is live."""
+    return pooler.revisions.applied().select_related("content").first()
+
+
+def settled_texts(pooler: Pooler) -> Mapping[str, str]:
+    """The files of the revision that is live, secrets in clear; none before the first."""
+    last = last_applied(pooler)
+    return last.files if last else {}
+
+
+def on_disk(pooler: Pooler) -> dict[str, str]:
+    """The files that are there; raises `UnsafeFolder`."""
+    found = files.read(pooler.config_dir, list(KINDS[pooler.kind].files))
+    return {name: content.decode(errors="replace") for name, content in found.items() if content is not None}
+
+
+def live_files(pooler: Pooler) -> dict[str, object]:
+    """`{state, revision, files: [{name, content}]}` as they lie in config_dir, secrets masked.
+
+    `state` is `in sync`, `drifted`, `not applied yet`, `unreadable`, of files that another generator has and nobody
+    looks at now `not looked at`, and while the panel is paused `unverified`; the last three come with `error`.
+    `revision` is the number of the last applied one or None.
+    """
+    last, keeper = last_applied(pooler), folder_owner.of(pooler)
+    if pausing.is_paused():
+        shown = _masked(pooler, last.files) if last else []
+        return {"state": "unverified", "error": pausing.PAUSED, "revision": last and last.number, "files": shown}
+    if not keeper.is_here:
+        return _as_found_there(pooler, last, keeper)
+    try:
+        texts = on_disk(pooler)
+    except files.UnsafeFolder as error:
+        return {"state": "unreadable", "error": str(error), "revision": last and last.number, "files": []}
+    is_overridden = bool(changed_by_hand(pooler, texts))
+    is_adrift = is_overridden or found_in_files(pooler)
+    state = "not applied yet" if last is None else "drifted" if is_adrift else "in sync"
+    return {
+        "state": state,
+        "is_overridden": is_overridden,
+        "revision": last and last.number,
+        "files": _masked(pooler, texts),
+    }
+
+
+def _as_found_there(pooler: Pooler, last: Revision | None, keeper: folder_owner.Keeper) -> dict[str, object]:
+    """The files as they were applied, and what the worker that has them found last: this process can't read them."""
+    found: dict[str, object] = {
+        "generator": keeper.generator,
+        "looked_at": keeper.looked_at,
+        "revision": last and last.number,
+    }
+    if last is None:
+        return {"state": "not applied yet", "files": [], **found}
+    found["files"] = _masked(pooler, last.files)
+    if keeper.is_silent:
+        return {"state": "not looked at", "error": keeper.reason, **found}
+    files = found_in_files(pooler)
+    overridden = any(not one.get("by") for one in files)
+    return {"state": "drifted" if files else "in sync", "is_overridden": overridden, **found}
+
+
+def _masked(pooler: Pooler, texts: Mapping[str, str]) -> list[dict[str, str]]:
+    shown = KINDS[pooler.kind].masked(texts).items()
+    return [{"name": name, "content": content} for name, content in shown]
+
+
+def found_in_files(pooler: Pooler) -> list[dict[str, str]]:
+    """What the last look at its folder found otherwise than was applied."""
+    return [one for one in pooler.drift if one["where"] != LIVE]
+
+
+def holds_ours(pooler: Pooler, texts: Mapping[str, str]) -> bool:
+    """Whether anything that the panel wrote is among these files."""
+    return any(KINDS[pooler.kind].ours(name, text) for name, text in texts.items())
+
+
+def changed_by_hand(pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
+    """The files that `differences` finds, by name."""
+    return list(differences(pooler, texts, last_applied(pooler)))
+
+
+def differences(pooler: Pooler, texts: Mapping[str, str], last: Revision | None) -> dict[str, str]:
+    """File → what was done to it since the last apply, in a sentence without secrets.
+
+    Its panel's part is neither that of `last`, the last applied revision, nor of the last one tried; or the program
+    no longer reads the panel's files.
+    """
+    kind = KINDS[pooler.kind]
+    if last is None:
+        return {}
+    tried, settled = pooler.revisions.first(), last.files
+    known = [settled] if tried is None or tried.pk == last.pk else [settled, tried.files]
+    found = {}
+    for name in kind.files:
+        ours = kind.ours(name, texts.get(name, ""))
+        if ours not in {kind.ours(name, one.get(name, "")) for one in known}:
+            found[name] = "it was changed by hand" if ours else "what the panel wrote is gone"
+    return found | kind.detached(settled, texts)

@@ -1,0 +1,193 @@
+"""Rolls a pooler back to any applied revision: what it was rendered from becomes what is asked for again."""
+
+import logging
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+from uuid import UUID
+
+from django.db import models, transaction
+from django.utils import timezone
+
+from pools import task_queue
+from pools.deployment import snapshots
+from pools.errors import InvalidValues
+from pools.inventory import budget, pool_validation, pooler_settings_validation
+from pools.inventory.budget import Budget
+from pools.models import Cluster, Pool, Pooler, PoolerFile, PoolState, Revision, RevisionState
+from pools.poolers.settings_schema import Scope
+
+logger = logging.getLogger(__name__)
+
+WRITTEN = [
+    *(field.name for field in snapshots.WISHED),
+    "state",
+    "state_reason",
+    "version",
+    "removal_requested_at",
+    "updated_at",
+]
+MOST_TOLD = 10
+
+
+class CannotRollBack(InvalidValues):
+    """What a revision was made from can't be asked for again; nothing was changed."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What becomes of the pools: written over, made again with their old ids, and asked to leave."""
+
+    changed: Collection[Pool]
+    again: Collection[Pool]
+    leaving: Collection[Pool]
+
+
+def roll_back(pooler: Pooler, revision: Revision, author: models.Model | None = None) -> None:
+    """Make what `revision` was rendered from the pooler's wishes, and ask for its apply.
+
+    Pools changed since become pending as they were, those made since are asked to leave, those removed since come
+    back with their ids; settings, users and given files too. Passwords are no part of it: a role has the one that
+    its cluster has now. Raises `CannotRollBack` naming what stands in the way, with nothing changed.
+    """
+    with transaction.atomic():
+        _restore(pooler, revision, author)
+        task_queue.ask([pooler.pk], author)
+    pooler.refresh_from_db()
+    logger.info("pooler %s is to be rolled back to %s, asked by %s", pooler.pk, revision, author)
+
+
+def _restore(pooler: Pooler, revision: Revision, author: models.Model | None) -> None:
+    _refuse(_unfit(pooler, revision))
+    held = Pooler.objects.select_for_update().get(pk=pooler.pk)
+    records = revision.wishes["pools"]
+    clusters = Cluster.objects.select_for_update().in_bulk({UUID(record["cluster_id"]) for record in records})
+    _refuse(_lost_clusters(records, clusters))
+    plan = _planned(held, records, clusters)
+    fresh = [*plan.changed, *plan.again]
+    _refuse(chain(_broken_rules(fresh), _bad_settings(held, revision)))
+    before = budget.of_clusters(clusters.values())
+    _write(plan)
+    _refuse(_over_budget(before, budget.of_clusters(clusters.values()), clusters))
+    _restore_settings(held, revision, author)
+    Pooler.objects.filter(pk=held.pk).update(wish_cause=f"rollback to {revision.number}")
+
+
+def _refuse(messages: Iterator[str]) -> None:
+    found = list(messages)
+    shown, more = found[:MOST_TOLD], len(found) - MOST_TOLD
+    shown += [f"and {more} more"] if more > 0 else []
+    CannotRollBack.refuse(("revision", message) for message in shown)
+
+
+def _unfit(pooler: Pooler, revision: Revision) -> Iterator[str]:
+    if revision.pooler_id != pooler.pk:
+        yield f"{revision} is none of pooler {pooler}"
+    elif revision.state != RevisionState.APPLIED:
+        yield f"{revision} is {revision.get_state_display()}, it never was live: choose an applied one"
+    elif not revision.wishes:
+        yield f"{revision} was made before the panel kept what revisions are made from: choose a later one"
+
+
+def _lost_clusters(records: Collection[Mapping[str, Any]], clusters: Mapping[UUID, Cluster]) -> Iterator[str]:
+    for record in records:
+        if UUID(record["cluster_id"]) not in clusters:
+            yield f"pool {record['name']} led to cluster {record['cluster_name']}, which is no longer registered"
+
+
+def _planned(pooler: Pooler, records: Collection[Mapping[str, Any]], clusters: Mapping[UUID, Cluster]) -> Plan:
+    standing = {str(pool.pk): pool for pool in pooler.pools.select_related("cluster")}
+    changed, again = [], []
+    for record in records:
+        pool = standing.pop(record["id"], None)
+        if pool is None:
+            again.append(_as_it_was(Pool(pk=UUID(record["id"]), pooler=pooler), record, clusters))
+        elif not _is_live_as(pool, record):
+            changed.append(_as_it_was(pool, record, clusters))
+    return Plan(changed, again, list(standing.values()))
+
+
+def _is_live_as(pool: Pool, record: Mapping[str, Any]) -> bool:
+    settled = pool.state == PoolState.APPLIED and pool.removal_requested_at is None
+    return settled and snapshots.of_pool(pool) | {"cluster_name": ""} == {**record, "cluster_name": ""}
+
+
+def _as_it_was(pool: Pool, record: Mapping[str, Any], clusters: Mapping[UUID, Cluster]) -> Pool:
+    """The pool with the record's fields; a field that came with a later release keeps its value."""
+    for field in snapshots.WISHED:
+        if field.attname in record:
+            setattr(pool, field.attname, field.to_python(record[field.attname]))
+    pool.cluster, pool.updated_at = clusters[UUID(record["cluster_id"])], timezone.now()
+    pool.state, pool.state_reason, pool.removal_requested_at = PoolState.PENDING, "", None
+    pool.version += 1
+    return pool
+
+
+def _broken_rules(pools: Collection[Pool]) -> Iterator[str]:
+    for pool in pools:
+        yield from (f"pool {pool.name}: {message}" for _, message in pool_validation.problems(pool))
+
+
+def _bad_settings(pooler: Pooler, revision: Revision) -> Iterator[str]:
+    """What its release would no longer take: it may be another than it was then."""
+    asked = revision.wishes
+    problems = [pooler_settings_validation.value_problems(pooler, Scope.PROGRAM, asked.get("settings", {}))]
+    for own in asked.get("user_settings", {}).values():
+        problems.append(pooler_settings_validation.value_problems(pooler, Scope.USER, own))
+    problems.append(pooler_settings_validation.file_problems(pooler, revision.given))
+    yield from (message for _, message in chain.from_iterable(problems))
+
+
+def _write(plan: Plan) -> None:
+    """Everything steps aside before anything takes a name: two pools may have swapped theirs."""
+    now = timezone.now()
+    for pool in plan.changed:
+        pool.removal_requested_at = now
+    Pool.objects.bulk_update(plan.changed, ["removal_requested_at"])
+    for pool in plan.changed:
+        pool.removal_requested_at = None
+    for pool in plan.leaving:
+        pool.removal_requested_at, pool.version = pool.removal_requested_at or now, pool.version + 1
+        pool.state, pool.state_reason = PoolState.PENDING, ""
+    Pool.objects.bulk_update(plan.leaving, ["removal_requested_at", "version", "state", "state_reason"])
+    Pool.objects.bulk_update(plan.changed, WRITTEN)
+    Pool.objects.bulk_create(plan.again)
+
+
+def _over_budget(
+    before: Mapping[UUID, Budget], after: Mapping[UUID, Budget], clusters: Mapping[UUID, Cluster]
+) -> Iterator[str]:
+    """A rollback may always take less, even where the budget shrank below what was given."""
+    for pk, figures in after.items():
+        if figures.free is not None and figures.free < 0 and figures.allocated > before[pk].allocated:
+            yield (
+                f"its pools would take {figures.allocated} connections of cluster {clusters[pk]}, which has "
+                f"{figures.available} to give: make room first"
+            )
+
+
+def _restore_settings(pooler: Pooler, revision: Revision, author: models.Model | None) -> None:
+    asked = revision.wishes
+    if "settings" not in asked:
+        return
+    given = revision.given
+    standing = {one.setting: one.content for one in pooler.given_files.all()}
+    same = (pooler.settings, pooler.user_settings, standing) == (asked["settings"], asked["user_settings"], given)
+    if same and pooler.settings_state == PoolState.APPLIED:
+        return
+    _restore_files(pooler, standing, given, author)
+    values = {"settings": asked["settings"], "user_settings": asked["user_settings"]}
+    pooler.edit(None, settings_state=PoolState.PENDING, settings_reason="", **values)
+
+
+def _restore_files(
+    pooler: Pooler, standing: Mapping[str, str], given: Mapping[str, str], author: models.Model | None
+) -> None:
+    pooler.given_files.exclude(setting__in=given).delete()
+    for setting, content in given.items():
+        if standing.get(setting) != content:
+            file = PoolerFile(pooler=pooler, setting=setting)
+            file.content = content
+            values = {"sealed_content": file.sealed_content, "author": author, "updated_at": timezone.now()}
+            PoolerFile.objects.update_or_create(pooler=pooler, setting=setting, defaults=values)

@@ -1,0 +1,49 @@
+"""Pools whose PgBouncer has a SCRAM verifier that their server no longer has: they are applied anew.
+
+A password that is set again at the server, be it the same one, gets another salt, and a PgBouncer before 1.26 that was
+given the old verifier can no longer log in (see `pools.poolers.pgbouncer.verifiers`). The apply reads the new one;
+where the panel doesn't know the new password, the pool says so.
+"""
+
+import hashlib
+import logging
+from collections.abc import Mapping
+from uuid import UUID
+
+from pools.deployment import live_files
+from pools.models import ClusterStatus, Pool, Pooler, PoolerKind, PoolState
+from pools.poolers.pgbouncer import render, verifiers
+
+logger = logging.getLogger(__name__)
+Digests = dict[tuple[UUID, str], str]  # (cluster, role) → of what the server keeps of its password
+
+
+def digests() -> Digests:
+    """As the last checks of the clusters found them; nothing of roles that the panel's login may not ask for."""
+    rows = ClusterStatus.objects.values_list("cluster_id", "roles")
+    return {
+        (cluster_id, role["name"]): role["password_digest"]
+        for cluster_id, roles in rows
+        for role in roles
+        if role.get("password_digest")
+    }
+
+
+def mark(before: Mapping[tuple[UUID, str], str], now: Mapping[tuple[UUID, str], str]) -> None:
+    """Mark the pools as pending whose role's password was set anew between two checks of their cluster."""
+    for (cluster_id, role), digest in now.items():
+        if before.get((cluster_id, role), digest) == digest:
+            continue
+        pools = Pool.objects.wanted().filter(cluster_id=cluster_id, user=role, state=PoolState.APPLIED)
+        poolers = Pooler.objects.filter(kind=PoolerKind.PGBOUNCER, pools__in=pools).distinct()
+        stale = [pooler for pooler in poolers if _is_stale(pooler, role, digest)]
+        if stale:
+            logger.warning("cluster %s: the password of %s was set anew at the server", cluster_id, role)
+            reason = f"the password of {role} was set anew at the server"
+            pools.filter(pooler__in=stale).update(state=PoolState.PENDING, state_reason=reason)
+
+
+def _is_stale(pooler: Pooler, role: str, digest: str) -> bool:
+    """Whether its live userlist.txt has a verifier of the role, and another than the server's."""
+    secret = render.users(live_files.settled_texts(pooler).get(render.USERLIST, "")).get(role, "")
+    return verifiers.is_verifier(secret) and hashlib.sha256(secret.encode()).hexdigest() != digest

@@ -1,0 +1,1 @@
+"""Forms of the pages on clusters, poolers and pools."""

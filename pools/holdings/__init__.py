@@ -1,1 +1,0 @@
-"""What a cluster holds: databases, roles and their rights, made and dropped live."""

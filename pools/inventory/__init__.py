@@ -1,0 +1,1 @@
+"""Records of clusters, poolers and pools: created, changed, removed and validated."""

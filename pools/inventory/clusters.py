@@ -1,0 +1,179 @@
+"""Registers, changes and removes clusters; each write logs in first and tells what it met."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import Model
+
+from panel.lib import addresses
+from pools import task_queue
+from pools.clusters import ca_files, connect, health_check
+from pools.errors import ClusterUnreachable, IllegalTransition, InvalidValues
+from pools.models import Cluster, ClusterState, ClusterStatus, Pool, SslMode, identifiers
+
+logger = logging.getLogger(__name__)
+
+FIELDS = (
+    "name",
+    "host",
+    "port",
+    "admin_user",
+    "maintenance_database",
+    "sslmode",
+    "sslrootcert",
+    "memory_mb",
+    "vcpus",
+    "disk_gb",
+    "set_aside_connections",
+    "protected",
+)
+ADDRESS = ("host", "port", "admin_user")  # what a stored password is bound to
+RENDERED = ("host", "port", "admin_user", "sslmode", "sslrootcert")  # what poolers' configurations are made of
+NEEDS_AUTHORITY = {SslMode.VERIFY_CA, SslMode.VERIFY_FULL}
+LARGEST = 2_147_483_647  # of the integer column
+
+
+class InvalidCluster(InvalidValues):
+    """What was typed for a cluster can't be taken."""
+
+
+def register(
+    values: dict[str, Any], *, author: Model | None = None, must_log_in: bool = False
+) -> tuple[Cluster, ClusterStatus]:
+    """Save a new cluster (the contract's fields, with `admin_password`) after trying to log in.
+
+    An unreachable one is saved too and its status says why, unless the login must succeed: then it raises
+    `ClusterUnreachable` and saves nothing. Raises `InvalidCluster`. Unless the values say otherwise, as many
+    connections are set aside as POOLDECK_CONNECTION_RESERVE says: pools that fill a server keep people and runs out.
+    """
+    given = {name: values[name] for name in FIELDS if name in values}
+    cluster = Cluster(**({"set_aside_connections": settings.CONNECTION_RESERVE} | given))
+    InvalidCluster.refuse(_problems(cluster, values.get("admin_password") or ""))
+    cluster.admin_password = values.get("admin_password") or ""
+    found = health_check.inspect(cluster)
+    _refuse_unreachable(cluster, found, must_log_in)
+    with transaction.atomic():
+        InvalidCluster.refuse(_name_taken(cluster))
+        cluster.save(force_insert=True)
+        status = health_check.record(cluster, found)
+    logger.info("cluster %s registered by %s: %s", cluster.pk, author, status.state)
+    return cluster, status
+
+
+def change(
+    cluster: Cluster,
+    values: dict[str, Any],
+    expected_version: int | None,
+    *,
+    author: Model | None = None,
+    must_log_in: bool = False,
+) -> tuple[Cluster, ClusterStatus]:
+    """Write the given fields over the cluster's, then check it.
+
+    Without `admin_password` the stored one stays, unless host, port or admin user change: a stored password never
+    goes to another address. Role passwords follow the cluster (pools survive a failover), for who changes the
+    address has given the admin's password again. Raises `InvalidCluster`, and `Stale` when the cluster was edited
+    since `expected_version` (None: whatever stands), and `ClusterUnreachable` when the login must succeed and does not.
+    """
+    before = Cluster.objects.get(pk=cluster.pk)
+    wished = Cluster.objects.get(pk=cluster.pk)
+    for name in FIELDS:
+        setattr(wished, name, values.get(name, getattr(wished, name)))
+    password = values.get("admin_password") or ""
+    checks = (_problems(wished, password), _password_missing(before, wished, password), _name_taken(wished))
+    InvalidCluster.refuse(chain(*checks))
+    if password:
+        wished.admin_password = password
+    found = health_check.inspect(wished)
+    _refuse_unreachable(wished, found, must_log_in)
+    with _one_of_its_name(wished), transaction.atomic():
+        written = {name: getattr(wished, name) for name in (*FIELDS, "sealed_admin_password")}
+        cluster.edit(expected_version, **written)
+        _render_pools_again(before, cluster, author)
+        status = health_check.record(cluster, found)
+    logger.info("cluster %s changed by %s: %s", cluster.pk, author, status.state)
+    return cluster, status
+
+
+def _refuse_unreachable(cluster: Cluster, found: dict[str, Any], must_log_in: bool) -> None:
+    if must_log_in and found["state"] == ClusterState.UNREACHABLE:
+        connect.connect(cluster, at=(cluster.host, cluster.port)).close()  # says more than may be recorded
+        raise ClusterUnreachable(found["error"])
+
+
+def remove(cluster: Cluster, *, author: Model | None = None) -> None:
+    """Forget the cluster; nothing on the server changes. Refused while it has pools."""
+    with transaction.atomic():
+        held = list(Pool.objects.filter(cluster=cluster).order_by("name").values_list("name", flat=True))
+        if held:
+            count = f"{len(held)} pool{'s' if len(held) > 1 else ''}"
+            raise IllegalTransition(f"cluster {cluster} still has {count} ({_listed(held)}): remove them first")
+        cluster.delete()
+    logger.info("cluster %s removed by %s", cluster, author)
+
+
+def _listed(held: list[str], most: int = 5) -> str:
+    return ", ".join(held[:most]) + (f" and {len(held) - most} more" if len(held) > most else "")
+
+
+def _problems(cluster: Cluster, password: str) -> Iterator[tuple[str, str]]:
+    """(field, message) for every value that can't be taken."""
+    checks = {
+        "name": identifiers.identifier_problem(cluster.name),
+        "host": identifiers.host_problem(cluster.host) or addresses.refusal(cluster.host, cluster.port),
+        "admin_user": identifiers.identifier_problem(cluster.admin_user),
+        "maintenance_database": identifiers.identifier_problem(cluster.maintenance_database),
+        "sslrootcert": ca_files.problem(cluster.sslrootcert) if cluster.sslrootcert else "",
+        "admin_password": "the password holds a NUL: PostgreSQL takes none" if "\0" in password else "",
+    }
+    yield from ((field, message) for field, message in checks.items() if message)
+    yield from _number_problems(cluster)
+    if cluster.sslmode not in SslMode.values:
+        yield "sslmode", f"{cluster.sslmode!r} is no sslmode: choose one of {', '.join(SslMode.values)}"
+    if cluster.sslmode in NEEDS_AUTHORITY and not cluster.sslrootcert:
+        yield (
+            "sslrootcert",
+            f"sslmode {cluster.sslmode} needs the certificate authority: paste its PEM text, or choose require",
+        )
+
+
+def _number_problems(cluster: Cluster) -> Iterator[tuple[str, str]]:
+    if not 1 <= cluster.port <= 65535:
+        yield "port", f"{cluster.port} is no port: use 1 to 65535"
+    for field in ("memory_mb", "vcpus", "disk_gb", "set_aside_connections"):
+        number = getattr(cluster, field)
+        if number is not None and not 0 <= number <= LARGEST:
+            yield field, f"{number} is out of range: use 0 to {LARGEST}"
+
+
+def _password_missing(before: Cluster, wished: Cluster, password: str) -> Iterator[tuple[str, str]]:
+    moved = any(getattr(before, name) != getattr(wished, name) for name in ADDRESS)
+    if moved and before.sealed_admin_password and not password:
+        old, new = (f"{cluster.admin_user}@{cluster.host}:{cluster.port}" for cluster in (before, wished))
+        yield "admin_password", f"the stored password belongs to {old}: enter the password of {new}"
+
+
+def _name_taken(cluster: Cluster) -> Iterator[tuple[str, str]]:
+    if Cluster.objects.filter(name=cluster.name).exclude(pk=cluster.pk).exists():
+        yield "name", f"there is a cluster named {cluster.name!r} already: choose another name"
+
+
+@contextmanager
+def _one_of_its_name(cluster: Cluster) -> Iterator[None]:
+    """Say it in the same words when the name was taken while the server was asked."""
+    try:
+        yield
+    except IntegrityError:
+        InvalidCluster.refuse(_name_taken(cluster))
+        raise
+
+
+def _render_pools_again(before: Cluster, after: Cluster, author: Model | None) -> None:
+    password_changed = before.sealed_admin_password != after.sealed_admin_password
+    if password_changed or any(getattr(before, name) != getattr(after, name) for name in RENDERED):
+        task_queue.ask_again(after.pools.all(), author)

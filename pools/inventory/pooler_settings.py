@@ -1,0 +1,186 @@
+"""Changes what a pooler is told beside its pools: settings of the program, limits of users, and files.
+
+All is judged for the pooler's detected release before anything is saved; then it is a wish like a pool: pending
+until a worker has brought it live and read it back.
+"""
+
+import logging
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any
+
+from django.db import models, transaction
+
+from pools import task_queue
+from pools.errors import InvalidValues, PoolerUnreachable
+from pools.inventory import pooler_settings_validation, sql_settings
+from pools.inventory.pooler_settings_validation import Values, Wish
+from pools.inventory.sql_settings import SqlRight
+from pools.models import Pooler, PoolerFile, PoolerState, PoolState
+from pools.poolers import KINDS
+from pools.poolers.settings_schema import Scope
+
+logger = logging.getLogger(__name__)
+
+
+class InvalidSettings(InvalidValues):
+    """What was typed for a pooler's settings can't be taken; `errors` are by setting."""
+
+
+def change_settings(
+    pooler: Pooler,
+    values: Values,
+    expected_version: int | None = None,
+    author: models.Model | None = None,
+    right: SqlRight = SqlRight.ANY,
+) -> Pooler:
+    """Set some settings of the program; null takes one away, one not named stays as it is.
+
+    So does an empty text where it can't be meant: see `Setting.may_be_empty`.
+
+    Raises `InvalidSettings`, `NotAllowed` for SQL beyond the author's `right`, and `Stale` when the pooler was edited
+    since `expected_version` (None: whatever stands).
+    """
+    live = _live_config(pooler) if pooler_settings_validation.asks_for_others(pooler, values) else None
+    with transaction.atomic():
+        standing = _locked(pooler)
+        merged = _merged(standing, Scope.PROGRAM, standing.settings, values)
+        sql_settings.refuse_for_program(standing, merged, right)
+        wish = Wish(merged, _files(standing))
+        InvalidSettings.refuse(pooler_settings_validation.lacking(standing, wish, merged.keys() & values.keys(), live))
+        _wish(pooler, expected_version, author, settings=merged)
+    logger.info("pooler %s: settings %s changed by %s", pooler.pk, ", ".join(values), author)
+    return pooler
+
+
+def change_user_settings(
+    pooler: Pooler, user: str, values: Values, expected_version: int | None = None, author: models.Model | None = None
+) -> Pooler:
+    """Set some limits of one user over all pools; an empty value takes one away, a user without any is forgotten.
+
+    Raises `InvalidSettings` (the field `user` for the name) and `Stale`.
+    """
+    with transaction.atomic():
+        standing = _locked(pooler)
+        InvalidSettings.refuse(pooler_settings_validation.user_problems(standing, user))
+        merged = _merged(standing, Scope.USER, standing.user_settings.get(user, {}), values)
+        others = {name: limits for name, limits in standing.user_settings.items() if name != user}
+        _wish(pooler, expected_version, author, user_settings=others | ({user: merged} if merged else {}))
+    logger.info("pooler %s: limits of user %s changed by %s", pooler.pk, user, author)
+    return pooler
+
+
+def give_file(pooler: Pooler, setting: str, content: str, author: models.Model | None = None) -> PoolerFile:
+    """Give the pooler one file; see `give_files` for a certificate with its key."""
+    give_files(pooler, {setting: content}, author)
+    return pooler.given_files.get(setting=setting)
+
+
+def give_files(
+    pooler: Pooler,
+    contents: Mapping[str, str],
+    author: models.Model | None = None,
+    expected_version: int | None = None,
+) -> Pooler:
+    """Give the pooler files at once, by the setting that points to each; they take the place of those it had.
+
+    Raises `InvalidSettings` where one can't be read by its release, a key does not belong to its certificate, or a rule
+    names a map that is not there; `Stale`.
+    """
+    contents = {setting: _with_unix_lines(content) for setting, content in contents.items()}
+    InvalidSettings.refuse(pooler_settings_validation.file_problems(pooler, contents))
+    live = _live_config(pooler)
+    with transaction.atomic():
+        standing = _locked(pooler)
+        wish = Wish(standing.settings, _files(standing) | contents)
+        between = chain(
+            pooler_settings_validation.pair_problems(standing, wish),
+            pooler_settings_validation.disagreements(standing, wish, live),
+        )
+        InvalidSettings.refuse(chain(between, pooler_settings_validation.lacking(standing, wish, contents, live)))
+        for setting, content in contents.items():
+            _keep(standing, setting, content, author)
+        _wish(pooler, expected_version, author)
+    logger.info("pooler %s: given %s by %s", pooler.pk, ", ".join(contents), author)
+    return pooler
+
+
+def remove_file(
+    pooler: Pooler, setting: str, author: models.Model | None = None, expected_version: int | None = None
+) -> Pooler:
+    """Take a given file away; refused while a setting or another given file needs it. Raises `Stale`."""
+    live = _live_config(pooler)
+    with transaction.atomic():
+        standing = _locked(pooler)
+        files = _files(standing)
+        if setting not in files:
+            raise InvalidSettings({setting: [f"{setting}: no such file was given to pooler {pooler}"]})
+        del files[setting]
+        wish = Wish(standing.settings, files)
+        lacking = pooler_settings_validation.lacking(standing, wish, [*wish.settings, *files], live)
+        between = pooler_settings_validation.disagreements(standing, wish, live)
+        InvalidSettings.refuse((setting, f"it is needed: {message}") for _, message in chain(lacking, between))
+        standing.given_files.filter(setting=setting).delete()
+        _wish(pooler, expected_version, author)
+    logger.info("pooler %s: %s taken away by %s", pooler.pk, setting, author)
+    return pooler
+
+
+def live_config(pooler: Pooler) -> dict[str, str]:
+    """The values its console shows now, by setting; none while it does not answer."""
+    return _live_config(pooler) or {}
+
+
+def _locked(pooler: Pooler) -> Pooler:
+    return Pooler.objects.select_for_update().get(pk=pooler.pk)
+
+
+def _files(pooler: Pooler) -> dict[str, str]:
+    return {given.setting: given.content for given in pooler.given_files.all()}
+
+
+def _wish(pooler: Pooler, expected_version: int | None, author: models.Model | None, **written: Any) -> None:
+    """Write it as a wish and ask for the apply. Raises `Stale`."""
+    pooler.edit(expected_version, settings_state=PoolState.PENDING, settings_reason="", **written)
+    task_queue.ask([pooler.pk], author)
+
+
+def _keep(pooler: Pooler, setting: str, content: str, author: models.Model | None) -> None:
+    given = PoolerFile(pooler=pooler, setting=setting)
+    given.content = content
+    values = {"sealed_content": given.sealed_content, "author": author}
+    PoolerFile.objects.update_or_create(pooler=pooler, setting=setting, defaults=values)
+
+
+def _merged(pooler: Pooler, scope: Scope, standing: Values, values: Values) -> dict[str, Any]:
+    """What stands with the given values over it, typed; raises `InvalidSettings` for those that are no values."""
+    known = pooler_settings_validation.offered(pooler, scope)
+    kept = {
+        name: value
+        for name, value in values.items()
+        if not pooler_settings_validation.takes_away(known.get(name), value)
+    }
+    InvalidSettings.refuse(pooler_settings_validation.value_problems(pooler, scope, kept))
+    left = {name: value for name, value in standing.items() if name not in values}
+    return left | {name: pooler_settings_validation.typed(known[name], value) for name, value in kept.items()}
+
+
+def _live_config(pooler: Pooler) -> dict[str, str] | None:
+    """None where the console does not answer, so that what the operator has can't be told."""
+    if pooler.state != PoolerState.ONLINE:
+        return None
+    try:
+        rows = KINDS[pooler.kind].show(pooler, "config")
+    except PoolerUnreachable as error:
+        logger.info("pooler %s was not asked for its settings: %s", pooler.pk, error)
+        return None
+    return {str(row.get("key") or row.get("item")): _text(row.get("value")) for row in rows}
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _with_unix_lines(content: str) -> str:
+    """Browsers send CR LF for each line typed; poolers read LF."""
+    return content.replace("\r\n", "\n").strip("\n") + "\n" if content.strip() else ""

@@ -1,0 +1,204 @@
+"""Registering, changing, removing and checking poolers."""
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import IntegrityError, transaction
+
+from panel.lib import addresses
+from pools.config_files import atomic_write, folder_owner
+from pools.errors import IllegalTransition, InvalidValues, PoolerUnreachable
+from pools.models import Pooler, PoolerKind, PoolerState, PoolState, identifiers
+from pools.poolers import KINDS
+from pools.poolers.base import PoolFigures
+
+logger = logging.getLogger(__name__)
+
+FIELDS = ("name", "kind", "host", "port", "pcp_port", "admin_user", "config_dir", "generator")
+CHECKS_AT_ONCE = 16
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a look at a console found: its version (empty when unreachable), what is wrong, and `Kind.facts`.
+
+    `reason` is None where the console is well and the folder is another generator's to look at.
+    """
+
+    version: str = ""
+    reason: str | None = ""
+    facts: dict[str, int] = field(default_factory=dict)
+
+
+class InvalidPooler(InvalidValues):
+    """What was typed for a pooler can't be taken."""
+
+
+def register(values: Mapping[str, Any], author: Any = None) -> tuple[Pooler, str]:
+    """A new pooler, and why it can't be reached (empty when it can); raises `InvalidPooler`."""
+    fields = _validated(Pooler(), values)
+    password = str(values.get("admin_password") or "")
+    if not password:
+        raise InvalidPooler({"admin_password": ["the console's password is needed"]})
+    pooler = Pooler(**fields)
+    pooler.admin_password = password
+    with _names_kept_apart(pooler.name):
+        pooler.save(force_insert=True)
+    logger.info("pooler %s (%s) registered by %s", pooler.pk, pooler, author)
+    return pooler, check(pooler)
+
+
+def change(
+    pooler: Pooler, values: Mapping[str, Any], expected_version: int | None = None, author: Any = None
+) -> tuple[Pooler, str]:
+    """Change some fields and look whether it can be reached (the second answer, as `register`'s).
+
+    A new address or login needs the password again; behind a new address or folder no pool is proved, so they
+    are applied anew. Raises `InvalidPooler`, `Stale`.
+    """
+    fields = _validated(pooler, values)
+    password = str(values.get("admin_password") or "")
+    moved = Pooler(**{"id": pooler.pk, **{name: getattr(pooler, name) for name in FIELDS}, **fields})
+    if not password and moved.secret_owner != pooler.secret_owner:
+        raise InvalidPooler({"admin_password": ["the address or the login changed: give the password again"]})
+    if password:
+        moved.admin_password = password
+        fields["sealed_admin_password"] = moved.sealed_admin_password
+    generator = pooler.generator
+    elsewhere = any(fields[name] != getattr(pooler, name) for name in ("host", "port", "config_dir"))
+    with _names_kept_apart(fields["name"]):
+        pooler.edit(expected_version, **fields)
+        if elsewhere:
+            pooler.pools.filter(state=PoolState.APPLIED).update(state=PoolState.PENDING)
+            folder_owner.forget(pooler)
+    if elsewhere or moved.generator != generator:
+        pooler.error = ""  # it may be of the folder that was
+    logger.info("pooler %s (%s) changed by %s", pooler.pk, pooler, author)
+    return pooler, check(pooler)
+
+
+def remove(pooler: Pooler) -> None:
+    """Forget a pooler; its files stay as they are. Refused while it has pools (409)."""
+    if count := pooler.pools.count():
+        raise IllegalTransition(f"pooler {pooler} still has {count} pools: delete them first")
+    if chained := pooler.chained_pools.first():
+        raise IllegalTransition(f"pool {chained} of pooler {chained.pooler} leads through {pooler}: delete it first")
+    pooler.delete()
+
+
+def check(pooler: Pooler) -> str:
+    """Look at the console and the folder and record what was found; the reason it can't be used, or nothing."""
+    look = _look(pooler, folder_owner.of(pooler))
+    _record(pooler, look)
+    return pooler.error
+
+
+def check_all(poolers: Iterable[Pooler] | None = None) -> None:
+    """Check poolers at once; one that is down delays no other."""
+    asked = list(poolers if poolers is not None else Pooler.objects.all())
+    with ThreadPoolExecutor(CHECKS_AT_ONCE, thread_name_prefix="check") as threads:
+        kept = folder_owner.of_all(asked)
+        looks = threads.map(_look, asked, [kept.get(pooler.pk, folder_owner.Keeper()) for pooler in asked])
+        for pooler, look in zip(asked, looks, strict=True):
+            _record(pooler, look)
+
+
+def pool_figures(pooler: Pooler) -> dict[str, PoolFigures]:
+    """The connections of each pool now, by pool name, summed over users; raises `PoolerUnreachable`."""
+    return KINDS[pooler.kind].sample(pooler).figures
+
+
+@contextmanager
+def _names_kept_apart(name: str) -> Iterator[None]:
+    """Two registrations at once can both find a name free; the second is told so by the database."""
+    try:
+        with transaction.atomic():
+            yield
+    except IntegrityError:
+        raise InvalidPooler({"name": [_taken(name)]}) from None
+
+
+def _taken(name: str) -> str:
+    return f"a pooler named {name!r} is registered already: choose another name"
+
+
+def _look(pooler: Pooler, keeper: folder_owner.Keeper) -> Look:
+    """Ask its console and look at its folder; touches no record, so that threads may call it."""
+    kind, version, facts = KINDS[pooler.kind], "", {}
+    try:
+        version = kind.check(pooler)
+        facts = kind.facts(pooler)
+        if pooler.config_dir and not keeper.is_here:
+            return Look(version, None, facts)
+        if pooler.config_dir:
+            atomic_write.refuse_unsafe(pooler.config_dir)
+    except PoolerUnreachable as error:
+        return Look(reason=str(error))
+    except atomic_write.UnsafeFolder as error:
+        return Look(version, str(error), facts)
+    return Look(version, facts=facts)
+
+
+def _record(pooler: Pooler, look: Look) -> None:
+    """Write down what was found; a pool whose size is not its own has that of its pooler."""
+    reason = look.reason
+    if reason is None:  # what was found wrong with an online pooler's folder stays its generator's word
+        reason = pooler.error if pooler.state == PoolerState.ONLINE else ""
+    pooler.mark(PoolerState.ONLINE if look.version else PoolerState.UNREACHABLE, look.version, reason, look.facts)
+    if look.version and (size := KINDS[pooler.kind].usual_size(pooler)):
+        pooler.pools.exclude(size=size).update(size=size)
+
+
+def _validated(pooler: Pooler, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields given, trimmed and typed; missing ones keep what the pooler has. Raises `InvalidPooler`."""
+    given = {name: values[name] for name in FIELDS if name in values}
+    trimmed = {name: value.strip() if isinstance(value, str) else value for name, value in given.items()}
+    fields = {name: getattr(pooler, name) for name in FIELDS} | trimmed
+    fields["config_dir"] = _normal(fields["config_dir"])
+    InvalidPooler.refuse((name, problem) for name, problem in _problems(pooler, fields) if problem)
+    return fields
+
+
+def _normal(folder: str) -> str:
+    """Without what makes two of one folder: `//`, `/./` and a slash at the end; `..` stays, and is refused."""
+    return "/" * folder.startswith("/") + "/".join(part for part in folder.split("/") if part not in ("", "."))
+
+
+def _problems(pooler: Pooler, fields: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    port, folder = fields["port"], fields["config_dir"]
+    others = Pooler.objects.exclude(pk=pooler.pk)
+    yield "name", identifiers.identifier_problem(fields["name"])
+    yield "name", _taken(fields["name"]) if others.filter(name=fields["name"]).exists() else ""
+    yield "kind", "" if fields["kind"] in PoolerKind.values else f"{fields['kind']!r} is not one of {PoolerKind.values}"
+    yield "host", identifiers.host_problem(fields["host"]) or _address_problem(fields["host"], port)
+    yield "port", "" if isinstance(port, int) and 1 <= port <= 65535 else f"{port!r} is not a port from 1 to 65535"
+    yield "pcp_port", _pcp_port_problem(fields["pcp_port"], fields["kind"])
+    yield "admin_user", identifiers.identifier_problem(fields["admin_user"])
+    yield "config_dir", _folder_problem(folder, fields["kind"])
+    for other in others.filter(config_dir=folder, generator=fields["generator"]) if folder else ():
+        yield "config_dir", f"{folder} is the folder of pooler {other}: two would overwrite each other's pools"
+
+
+def _address_problem(host: str, port: Any) -> str:
+    return addresses.refusal(host, port) if isinstance(port, int) and 1 <= port <= 65535 else ""
+
+
+def _pcp_port_problem(port: Any, kind: str) -> str:
+    if port is None:
+        return ""
+    if kind != PoolerKind.PGPOOL:
+        return "only a Pgpool-II has a PCP port: leave it empty"
+    return "" if isinstance(port, int) and 1 <= port <= 65535 else f"{port!r} is not a port from 1 to 65535"
+
+
+def _folder_problem(folder: str, kind: str) -> str:
+    if not folder:
+        # a Pgpool-II may be registered to be watched and measured only
+        return "" if kind == PoolerKind.PGPOOL else "the folder of its configuration is needed"
+    if not folder.startswith("/") or ".." in folder.split("/"):
+        return f"{folder!r} is not an absolute path: write it from / on, without .."
+    return identifiers.line_problem(folder)

@@ -1,0 +1,103 @@
+"""Opens and closes events: each value against its bounds, whoever else judges at the same time."""
+
+import logging
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from pools.models import Cluster, Event, EventKind, Moment, Notice, Pool, Pooler, SubjectType
+from pools.monitoring import channels, hysteresis, metric_values, thresholds
+from pools.monitoring.hysteresis import Move
+from pools.monitoring.metric_values import Value
+from pools.monitoring.sampler import Look
+from pools.monitoring.thresholds import Bound
+
+logger = logging.getLogger(__name__)
+NOUNS = {SubjectType.CLUSTER: Cluster, SubjectType.POOLER: Pooler, SubjectType.POOL: Pool}
+
+
+def judge(looks: Mapping[UUID, Look]) -> None:
+    """Take every value to its bounds; events of what is gone, or no longer looked after, are closed."""
+    judge_values(metric_values.all_values(looks), thresholds.bounds())
+
+
+def judge_values(values: Iterable[Value], bounds: Mapping[EventKind, Bound]) -> None:
+    """The same for values given; a subject that nothing is known of now keeps its events as they are."""
+    now = timezone.now()
+    unclosed = {(event.kind, event.subject_id): event for event in Event.objects.filter(closed_at=None)}
+    for value in values:
+        event, bound = unclosed.pop(value.key, None), bounds[value.kind]
+        _carry_out(_step(bound, value, event, now), bound, value, event, now)
+    for event in _of_what_is_gone(unclosed.values()):
+        _end(event, now)
+
+
+def _step(bound: Bound, value: Value, event: Event | None, now: datetime) -> Move:
+    is_open = event is not None and event.is_open
+    if not bound.enabled:
+        return Move.CLOSE if is_open else Move.FORGET if event else Move.NONE
+    return hysteresis.move(bound.rule, value.value, now, event.crossed_at if event else None, is_open)
+
+
+def _carry_out(step: Move, bound: Bound, value: Value, event: Event | None, now: datetime) -> None:
+    if step in (Move.BREW, Move.OPEN) and event is None:
+        _brew(bound, value, now)
+    if step == Move.OPEN:
+        _open(value, now)
+    elif event is not None and step in (Move.CLOSE, Move.FORGET):
+        _end(event, now)
+
+
+def _brew(bound: Bound, value: Value, now: datetime) -> None:
+    """Note since when; where another judge noted it first, that stands."""
+    row = Event(
+        kind=value.kind,
+        severity=bound.watch.severity,
+        subject_type=value.subject_type,
+        subject_id=value.subject_id,
+        subject_name=value.subject_name,
+        pooler_id=value.pooler_id,
+        value=value.value,
+        message=value.message,
+        crossed_at=now,
+    )
+    Event.objects.bulk_create([row], ignore_conflicts=True)
+
+
+def _open(value: Value, now: datetime) -> None:
+    """Open the subject's event and have it told; only one judge gets to do it."""
+    brewing = Event.objects.filter(kind=value.kind, subject_id=value.subject_id, opened_at=None, closed_at=None)
+    with transaction.atomic():
+        event = brewing.first()
+        found = {"opened_at": now, "value": value.value, "message": value.message}
+        if event is None or not brewing.filter(pk=event.pk).update(**found):
+            return
+        Notice.of([event], Moment.OPENED, channels.configured())
+    logger.warning("event %s opened: %s %s: %s", event.pk, value.kind, value.subject_name, value.message)
+
+
+def _end(event: Event, now: datetime) -> None:
+    """Close an open event and have it told; one that only brewed goes without a trace."""
+    if not event.is_open:
+        Event.objects.filter(pk=event.pk, opened_at=None).delete()
+        return
+    with transaction.atomic():
+        if not Event.objects.filter(pk=event.pk, closed_at=None).update(closed_at=now):
+            return
+        Notice.of([event], Moment.CLOSED, channels.configured())
+    logger.info("event %s closed: %s %s", event.pk, event.kind, event.subject_name)
+
+
+def _of_what_is_gone(events: Collection[Event]) -> list[Event]:
+    """Those whose subject exists no longer; a query for each type of subject that they have."""
+    gone = []
+    for subject_type, model in NOUNS.items():
+        asked = [event for event in events if event.subject_type == subject_type]
+        there = set(
+            model._default_manager.filter(pk__in={event.subject_id for event in asked}).values_list("pk", flat=True)
+        )
+        gone += [event for event in asked if event.subject_id not in there]
+    return gone

@@ -1,0 +1,89 @@
+"""Looks at poolers for those who follow them: one task a pooler in this process, told to all its followers."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from concurrent.futures import ThreadPoolExecutor
+from uuid import UUID
+
+from django.db import connections
+
+from pools.models import Pooler
+from pools.monitoring import sampler
+from pools.monitoring.sampler import Look
+
+EVERY_S = 1.0
+SAME_ADDRESS_S = 15.0  # how long an edit of the pooler may take to be noticed
+_threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="feed")
+_feeds: dict[UUID, "_Feed"] = {}
+
+
+async def follow(pooler_id: UUID) -> AsyncGenerator[Look, None]:
+    """Each new look at a pooler, about one a second, until it is removed or the follower leaves."""
+    feed = _feeds.get(pooler_id)
+    if feed is None or feed.task.done():
+        feed = _feeds[pooler_id] = _Feed(pooler_id)
+    feed.followers += 1
+    try:
+        seen = 0.0
+        while (look := await feed.after(seen)) is not None:
+            seen = look.at
+            yield look
+    finally:
+        feed.followers -= 1
+        if not feed.followers:
+            feed.task.cancel()
+            if _feeds.get(pooler_id) is feed:
+                del _feeds[pooler_id]
+
+
+class _Feed:
+    """The task that looks, and the last that it saw."""
+
+    def __init__(self, pooler_id: UUID) -> None:
+        self.pooler_id = pooler_id
+        self.followers = 0
+        self.look: Look | None = None
+        self.ended = False
+        self.news = asyncio.Event()
+        self.task = asyncio.create_task(self._run())
+
+    async def after(self, seen: float) -> Look | None:
+        """The next look that is not the one seen; None once there will be no more."""
+        while not self.ended and (self.look is None or self.look.at == seen):
+            await self.news.wait()
+        return None if self.ended else self.look
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        due = loop.time()
+        try:
+            pooler, read_at = await self._read()
+            while pooler is not None:
+                self._tell(await loop.run_in_executor(_threads, sampler.look, pooler))
+                due = max(due + EVERY_S, loop.time())
+                await asyncio.sleep(due - loop.time())
+                if time.monotonic() - read_at > SAME_ADDRESS_S:
+                    pooler, read_at = await self._read()
+        finally:
+            self.ended = True
+            self._wake()
+
+    async def _read(self) -> tuple[Pooler | None, float]:
+        return await asyncio.get_running_loop().run_in_executor(_threads, _pooler, self.pooler_id), time.monotonic()
+
+    def _tell(self, look: Look) -> None:
+        self.look = look
+        self._wake()
+
+    def _wake(self) -> None:
+        """Let all who wait look again; those who come later wait for the next."""
+        self.news.set()
+        self.news = asyncio.Event()
+
+
+def _pooler(pk: UUID) -> Pooler | None:
+    try:
+        return Pooler.objects.filter(pk=pk).first()
+    finally:
+        connections.close_all()  # this thread looks at consoles for the next quarter of a minute

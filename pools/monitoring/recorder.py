@@ -1,0 +1,124 @@
+"""Records what pools do: a look at every console every ten seconds, folded into minutes, kept for a setting's days."""
+
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.utils import timezone
+
+from pools.models import Event, Pool, Pooler, PoolerMinute, PoolMinute
+from pools.monitoring import alerting, redis_store, rollup, sampler
+from pools.monitoring.redis_store import SharingDown
+from pools.monitoring.rollup import Snapshot
+from pools.monitoring.sampler import Look
+from pools.poolers.base import Counters, PoolFigures
+
+logger = logging.getLogger(__name__)
+
+EVERY_S = 10
+WITHIN_S = 8.0  # a console that answers later misses this look
+KEPT_S = 300
+FOLDING_S = 30.0  # a worker that died while folding leaves the minute to the next one
+PRUNE_EVERY_S = 3600
+EVENTS_KEPT = timedelta(days=365)
+
+
+def record() -> None:
+    """One look at everything, by one worker however many were asked; then the events that follow from it."""
+    now = time.time()
+    try:
+        if not redis_store.claim(f"look:{int(now // EVERY_S)}", EVERY_S * 2):
+            return
+        looks = sampler.looks_of(Pooler.objects.all(), WITHIN_S)
+        _note(looks)
+        fold_minute(int(now // 60) - 1)
+        _prune_now_and_then()
+    except SharingDown as error:
+        logger.warning("nothing is recorded: Redis can't be reached: %s", error)
+    else:
+        alerting.judge(looks)
+
+
+def fold_minute(minute: int) -> None:
+    """Write a minute that is over: once, whoever folds it as well. Raises `SharingDown`."""
+    if not redis_store.claim(f"folded:{minute}", FOLDING_S):
+        return
+    poolers = list(Pooler.objects.values_list("pk", flat=True))
+    keys = [_key(pk, at) for pk in poolers for at in (minute - 1, minute)]
+    kept = redis_store.lists(keys)
+    pools = _pools_by_pooler()
+    of_pools: list[PoolMinute] = []
+    of_poolers: list[PoolerMinute] = []
+    for index, pk in enumerate(poolers):
+        snapshots = [_snapshot(one) for one in kept[2 * index] + kept[2 * index + 1]]
+        by_name, all_of_it, looks = rollup.fold(snapshots, pools.get(pk, {}), minute)
+        if not looks:
+            continue
+        given = {"minute": minute, "looks": looks}
+        of_pools += [PoolMinute(pool_id=pools[pk][name], **given, **folded) for name, folded in by_name.items()]
+        of_poolers.append(PoolerMinute(pooler_id=pk, **given, **all_of_it))
+    PoolMinute.objects.bulk_create(of_pools, ignore_conflicts=True, batch_size=1000)
+    PoolerMinute.objects.bulk_create(of_poolers, ignore_conflicts=True, batch_size=1000)
+    redis_store.hold(f"folded:{minute}", KEPT_S)
+
+
+def recent(pooler: UUID) -> list[Snapshot]:
+    """The looks of the last minutes, every ten seconds, that Redis still has; none without Redis."""
+    now = int(time.time() // 60)
+    try:
+        kept = redis_store.lists(_key(pooler, minute) for minute in range(now - KEPT_S // 60, now + 1))
+    except SharingDown:
+        return []
+    return [_snapshot(one) for looks in kept for one in looks]
+
+
+def prune() -> None:
+    """Forget minutes older than POOLDECK_HISTORY_DAYS, and events that closed more than a year ago."""
+    oldest = int(time.time() // 60) - settings.HISTORY_DAYS * 24 * 60
+    for model in (PoolMinute, PoolerMinute):
+        count, _ = model.objects.filter(minute__lt=oldest).delete()
+        if count:
+            logger.info("%d minutes older than %d days forgotten", count, settings.HISTORY_DAYS)
+    Event.objects.filter(closed_at__lt=timezone.now() - EVENTS_KEPT).delete()
+
+
+def _prune_now_and_then() -> None:
+    if redis_store.claim("pruned", PRUNE_EVERY_S):
+        prune()
+
+
+def _note(looks: Mapping[UUID, Look]) -> None:
+    """Keep what answered until its minute is over; a look that was kept before has the same time, and counts once."""
+    told = {pk: look for pk, look in looks.items() if not look.error and (look.rows or look.figures)}
+    redis_store.append({_key(pk, int(look.at // 60)): _as_kept(look) for pk, look in told.items()}, KEPT_S)
+
+
+def _key(pooler: UUID, minute: int) -> str:
+    return f"minute:{pooler}:{minute}"
+
+
+def _as_kept(look: Look) -> list[Any]:
+    figures = {name: list(asdict(one).values()) for name, one in look.figures.items()}
+    counters = {name: list(asdict(one).values()) for name, one in look.counters.items()}
+    return [look.at, figures, counters if "stats" in look.rows else None]
+
+
+def _snapshot(kept: list[Any]) -> Snapshot:
+    at, figures, counters = kept
+    return Snapshot(
+        at,
+        {name: PoolFigures(*values) for name, values in figures.items()},
+        None if counters is None else {name: Counters(*values) for name, values in counters.items()},
+    )
+
+
+def _pools_by_pooler() -> dict[UUID, dict[str, UUID]]:
+    found: dict[UUID, dict[str, UUID]] = {}
+    for pooler, name, pk in Pool.objects.wanted().values_list("pooler_id", "name", "pk"):
+        found.setdefault(pooler, {})[name] = pk
+    return found

@@ -1,0 +1,83 @@
+"""A minute's average and maximum of each figure, from the looks that fell into it; pure."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from pools.monitoring import rates
+from pools.monitoring.rates import FIGURES, WEIGHTS, Reading
+from pools.poolers.base import Counters, PoolFigures
+
+USUAL_S = 10.0  # what a look stands for that has none before it
+Folded = dict[str, float | None]  # `FIGURE_avg` and `FIGURE_max` of each figure
+Course = Sequence[tuple[float, Reading]]  # (seconds that a look stands for, what it saw)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A pooler's pools at one time (Unix, in s); pools that nobody used yet are not among them.
+
+    `counters` is None for a kind of pooler that does not count.
+    """
+
+    at: float
+    figures: dict[str, PoolFigures]
+    counters: dict[str, Counters] | None
+
+
+def fold(snapshots: Iterable[Snapshot], pools: Collection[str], minute: int) -> tuple[dict[str, Folded], Folded, int]:
+    """The pools' figures by name over one minute (since 1970), the pooler's, and how many looks there were.
+
+    Snapshots are in order of time; the last one before the minute only says where its counters began.
+    """
+    before, within = _parted(snapshots, minute)
+    pairs = list(pairwise([before, *within]))
+    courses: dict[str, list[tuple[float, Reading]]] = {name: [] for name in pools}
+    all_of_it: list[tuple[float, Reading]] = []
+    for last, now in pairs:
+        if now is None:
+            continue
+        lasted = min(now.at - last.at, 60.0) if last else USUAL_S
+        seen = {name: _reading(last, now, name) for name in pools}
+        for name, one in seen.items():
+            courses[name].append((lasted, one))
+        all_of_it.append((lasted, rates.whole(seen.values())))
+    return {name: summary(course) for name, course in courses.items()}, summary(all_of_it), len(within)
+
+
+def course(snapshots: Iterable[Snapshot], name: str | None) -> list[tuple[float, Reading]]:
+    """(time, figures) of one pool at each look but the first, or of all pools together without a name."""
+    found = []
+    for last, now in pairwise(snapshots):
+        names = now.figures if name is None else [name]
+        readings = [_reading(last, now, one) for one in names]
+        found.append((now.at, rates.whole(readings) if name is None else readings[0]))
+    return found
+
+
+def summary(course: Course) -> Folded:
+    """The average, weighted by time and for times by what ended, and the maximum of each figure."""
+    folded: Folded = {}
+    for name in FIGURES:
+        weight = WEIGHTS.get(name)
+        weighted = [(one[name], lasted * ((one[weight] or 0) if weight else 1)) for lasted, one in course]
+        folded[f"{name}_avg"] = rates.mean(weighted)
+        folded[f"{name}_max"] = max((value for value, _ in weighted if value is not None), default=None)
+    return folded
+
+
+def _parted(snapshots: Iterable[Snapshot], minute: int) -> tuple[Snapshot | None, list[Snapshot]]:
+    """The last snapshot before a minute, and those in it."""
+    listed = list(snapshots)
+    earlier = [one for one in listed if one.at < minute * 60]
+    within = [one for one in listed if minute * 60 <= one.at < (minute + 1) * 60]
+    return (earlier[-1] if earlier else None), within
+
+
+def _reading(last: Snapshot | None, now: Snapshot, name: str) -> Reading:
+    """A pool that the console does not list yet is idle; one that appears has done all it did since the last look."""
+    figures = now.figures.get(name, PoolFigures())
+    if last is None or last.counters is None or now.counters is None:
+        return rates.reading(figures, None)
+    before, after = (one.get(name, Counters()) for one in (last.counters, now.counters))
+    return rates.reading(figures, rates.between(before, after, now.at - last.at))

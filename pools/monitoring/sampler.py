@@ -1,0 +1,175 @@
+"""What poolers' consoles say now: one question a second for all who watch, in all processes of the panel."""
+
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import asdict, dataclass, field
+from threading import Lock
+from typing import Any
+from uuid import UUID
+
+from pools.errors import PoolerUnreachable
+from pools.models import Pooler
+from pools.monitoring import rates, redis_store
+from pools.monitoring.rates import Rates, Reading
+from pools.monitoring.redis_store import SharingDown
+from pools.poolers import KINDS
+from pools.poolers.base import ConsoleSample, Counters, PoolFigures
+
+FRESH_S = 0.9  # a little less than the second at which watchers come, so that each of them sees a new one
+ROWS_A_S = 3000  # that a console is asked for at the most: one of thousands of pools is asked less often
+DOWN_S = 5.0  # a console that failed rests so long
+ASKING_S = 20.0  # the longest that one may take to answer or fail (console.CONNECT_TIMEOUT_S + ANSWER_TIMEOUT_S)
+OLD_S = 10.0  # while another process asks, an answer of this age still serves
+WAIT_S = 5.0
+KEPT_S = 120
+POLL_S = 0.02
+AT_ONCE = 64
+Rows = list[dict[str, object]]
+
+
+@dataclass(frozen=True)
+class Look:
+    """A console's answer at a time (Unix, in s): figures, counters and rates by pool name, or why there is none.
+
+    `rows` are its own words by SHOW word; `serves_s` is how long it may be told again.
+    """
+
+    at: float = 0.0
+    figures: dict[str, PoolFigures] = field(default_factory=dict)
+    counters: dict[str, Counters] = field(default_factory=dict)
+    rates: dict[str, Rates] = field(default_factory=dict)
+    rows: dict[str, Rows] = field(default_factory=dict)
+    error: str = ""
+    serves_s: float = FRESH_S
+
+    @property
+    def age_s(self) -> float:
+        """How long ago it was asked."""
+        return time.time() - self.at
+
+    @property
+    def pools(self) -> Rows:
+        """The rows of SHOW POOLS, the console's own left out; none for a kind that has no such command."""
+        return self.rows.get("pools", [])
+
+    def reading(self, name: str) -> Reading:
+        """All figures of one pool; one that nobody used yet is idle."""
+        return rates.reading(self.figures.get(name, PoolFigures()), self.rates.get(name))
+
+    def whole(self) -> Reading:
+        """All figures of all pools together."""
+        return rates.whole(self.reading(name) for name in self.figures)
+
+
+class _Desk:
+    """The last look at one pooler in this process, and the right to ask anew."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.version = 0
+        self.look = Look()
+
+    def serves(self, pooler: Pooler) -> bool:
+        return self.version == pooler.version and 0 <= self.look.age_s < self.look.serves_s
+
+
+_desks: dict[UUID, _Desk] = {}
+
+
+def look(pooler: Pooler) -> Look:
+    """What the console said within the last second; an edited pooler is asked anew."""
+    desk = _desks.setdefault(pooler.pk, _Desk())
+    if desk.serves(pooler):
+        return desk.look
+    if not desk.lock.acquire(timeout=WAIT_S):
+        return _unanswered(pooler)
+    try:
+        if not desk.serves(pooler):
+            before = desk.look if desk.version == pooler.version else Look()
+            desk.look, desk.version = _shared_look(pooler, before), pooler.version
+        return desk.look
+    finally:
+        desk.lock.release()
+
+
+def looks_of(poolers: Iterable[Pooler], within_s: float = ASKING_S) -> dict[UUID, Look]:
+    """Looks at many poolers by their ids, at once so that a dead one delays no other; late ones have an error."""
+    asked = {pooler.pk: pooler for pooler in poolers}
+    if not asked:
+        return {}
+    threads = ThreadPoolExecutor(min(AT_ONCE, len(asked)), thread_name_prefix="watch")
+    coming = {threads.submit(look, pooler): pooler for pooler in asked.values()}
+    done, late = wait(coming, timeout=within_s)
+    threads.shutdown(wait=False, cancel_futures=True)
+    found = {coming[one].pk: one.result() for one in done}
+    return found | {coming[one].pk: _unanswered(coming[one], within_s) for one in late}
+
+
+def _shared_look(pooler: Pooler, before: Look) -> Look:
+    """Ask the console, or take what another process was told; alone where Redis is away."""
+    key = f"{pooler.pk}:{pooler.version}"
+    try:
+        if not redis_store.claim(f"asked:{key}", ASKING_S):
+            return _of_others(pooler, key)
+        before = _decoded(redis_store.read(f"look:{key}")) or before
+    except SharingDown:
+        return _ask(pooler, before)
+    found = _ask(pooler, before)
+    try:
+        redis_store.keep(f"look:{key}", asdict(found), KEPT_S)
+        redis_store.hold(f"asked:{key}", found.serves_s)
+    except SharingDown:
+        pass  # the next process to look finds out by itself, and asks
+    return found
+
+
+def _of_others(pooler: Pooler, key: str) -> Look:
+    """What the process that asks now, or asked last, was told. Raises `SharingDown`."""
+    deadline = time.monotonic() + WAIT_S
+    while True:
+        found = _decoded(redis_store.read(f"look:{key}"))
+        if found and found.age_s < OLD_S:
+            return found
+        if time.monotonic() > deadline:
+            return _unanswered(pooler)
+        time.sleep(POLL_S)
+
+
+def _ask(pooler: Pooler, before: Look) -> Look:
+    at, began = time.time(), time.monotonic()
+    try:
+        sample = KINDS[pooler.kind].sample(pooler)
+    except PoolerUnreachable as error:
+        return Look(at=time.time(), error=str(error), serves_s=DOWN_S)
+    took = time.monotonic() - began
+    return Look(
+        at=at + took / 2,
+        figures=sample.figures,
+        counters=sample.counters,
+        rates=_rates(before, sample, at + took / 2),
+        rows=sample.rows,
+        serves_s=max(FRESH_S, sum(map(len, sample.rows.values())) / ROWS_A_S),
+    )
+
+
+def _rates(before: Look, sample: ConsoleSample, at: float) -> dict[str, Rates]:
+    """Since the look before; none where that failed or is too long ago to speak of now."""
+    elapsed = at - before.at
+    if before.error or elapsed > KEPT_S:
+        return {}
+    pairs = ((name, before.counters.get(name, Counters()), after) for name, after in sample.counters.items())
+    found = ((name, rates.between(first, after, elapsed)) for name, first, after in pairs)
+    return {name: one for name, one in found if one is not None}
+
+
+def _unanswered(pooler: Pooler, after_s: float = WAIT_S) -> Look:
+    return Look(at=time.time(), error=f"the console of pooler {pooler} did not answer within {after_s:g} s")
+
+
+def _decoded(kept: Any) -> Look | None:
+    if not kept:
+        return None
+    by_name = {"figures": PoolFigures, "counters": Counters, "rates": Rates}
+    typed = {word: {name: make(**one) for name, one in kept[word].items()} for word, make in by_name.items()}
+    return Look(**kept | typed)

@@ -1,0 +1,24 @@
+"""How PgBouncer finds the secrets of inbound users: the query it runs, and the function that answers it."""
+
+from pools.clusters.connect import Connection
+
+SCHEMA, FUNCTION = "pooldeck", "user_lookup"
+QUERY = "SELECT usename, passwd FROM pooldeck.user_lookup($1)"
+USUAL_ROLE = "pooldeck_auth"
+SEARCH_PATH = "pg_catalog, pg_temp"
+QUERY_PER_ENTRY = (1, 22)  # the release of PgBouncer whose entries may have a query of their own; before, one for all
+BODY = """
+    SELECT rolname, rolpassword
+    FROM pg_catalog.pg_authid
+    WHERE rolname = username
+      AND rolcanlogin AND NOT rolsuper AND rolname <> {role}
+      AND (rolvaliduntil IS NULL OR rolvaliduntil > pg_catalog.now())
+"""
+"""Whose secret is told: a role that may log in now, but no superuser and not the role that asks."""
+
+
+def may_ask(connection: Connection) -> bool:
+    """Whether who logged in may call the function in this database."""
+    asked = "SELECT has_function_privilege(to_regprocedure(%s), 'EXECUTE')"
+    row = connection.execute(asked, [f"{SCHEMA}.{FUNCTION}(text)"]).fetchone()
+    return bool(row and row[0])

@@ -1,0 +1,297 @@
+"""What the files of a PgBouncer have to hold for what is asked of it; reads no console and writes nothing."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import attrgetter
+from uuid import UUID
+
+from pools.models import Pool, Pooler, PoolState, Standing
+from pools.poolers.base import Files, Rejected
+from pools.poolers.pgbouncer import auth_query, global_settings, reload_hazards, render, user_limits, users, verifiers
+from pools.poolers.pgbouncer import database_entries as entries
+from pools.poolers.pgbouncer.database_entries import Entry, Found
+from pools.poolers.pgbouncer.global_settings import SETTINGS, Wish
+from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
+from pools.poolers.pgbouncer.verifiers import Verifiers
+from pools.poolers.settings_schema import Version
+
+STRICT = {"require": 1, "verify-ca": 2, "verify-full": 3}  # how much each sslmode insists on; the others on nothing
+
+
+@dataclass
+class Drafting:
+    """One rendering: `disk` is what lies in config_dir, `settled` what was last applied.
+
+    `folder` is config_dir as PgBouncer sees it, `known_users` are those that it has in its memory, `config` is what
+    SHOW CONFIG says.
+    """
+
+    pooler: Pooler
+    version: Version
+    standing: Standing
+    disk: Files
+    settled: Mapping[str, str]
+    folder: str
+    known_users: list[str]
+    config: Mapping[str, str] = field(default_factory=dict)
+    found: Found = field(default_factory=Found)
+    reader: entries.Reader = field(default_factory=entries.Reader)
+
+    @cached_property
+    def main(self) -> str:
+        """pgbouncer.ini as it stands."""
+        return text_of(self.disk, MAIN)
+
+    @cached_property
+    def before(self) -> dict[str, Entry]:
+        """The entries that were last proved, by the keys of their pools."""
+        return {entry.pool: entry for entry in self.reader.read(self.settled.get(DATABASES, ""))}
+
+    @property
+    def settings_changed(self) -> bool:
+        """Whether the program's own settings are asked for anew."""
+        return self.pooler.settings_state == PoolState.PENDING
+
+    @cached_property
+    def entries(self) -> list[Entry]:
+        """Pending pools as they are asked for, all others as they are live, by name; each name once."""
+        return sorted((*self.staying, *(entry for _, entry in self.asked)), key=attrgetter("name"))
+
+    @cached_property
+    def staying(self) -> list[Entry]:
+        """Of these the ones that are live and kept."""
+        keys = (*self.standing.settled, *(pool.key for pool in self.standing.others if stays(pool)))
+        return [self.before[key] for key in keys if key in self.before]
+
+    @cached_property
+    def asked(self) -> list[tuple[Pool, Entry]]:
+        """The ones that are asked for anew, with their pools."""
+        own = render.own_keys(self.main, "databases")
+        found = {entry.name for entry in self.staying}
+        asked = []
+        for pool in self.standing.others:
+            if stays(pool):
+                continue
+            if pool.name in own:
+                raise Rejected(f"pgbouncer.ini already has an entry {pool.name}: give the pool another name", pool.pk)
+            if pool.name in found:
+                raise Rejected(f"{pool.name} is still the live name of another pool: change that one first", pool.pk)
+            found.add(pool.name)
+            asked.append((pool, entries.of_pool(pool, self.version, self.found)))
+        return asked
+
+    @cached_property
+    def inbound(self) -> list[Pool]:
+        """The pools whose users are looked up; those that are asked for anew come last."""
+        looked_up = {entry.pool for entry in self.entries if entry.auth_user}
+        found = [pool for pool in self.standing if pool.key in looked_up] if looked_up else []
+        return sorted(found, key=lambda pool: not stays(pool))
+
+    @cached_property
+    def wish(self) -> Wish:
+        """What the program is told beside its pools."""
+        before = user_limits.read(self.settled.get(DATABASES, ""))
+        if self.settings_changed:
+            wish = global_settings.wished(self.pooler, self.folder, self.version, before)
+            if own := render.own_keys(self.main, "users").keys() & wish.users.keys():
+                listed = ", ".join(sorted(own))
+                raise Rejected(f"pgbouncer.ini already has limits for {listed}: change them there", settings=True)
+        else:
+            wish = global_settings.settled(self.settled, before)
+        return wish.deriving(auth_query=self._one_query(wish))
+
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """The files to write, each after those it leads to; pgbouncer.ini only where it lacks an include."""
+        kept = self._kept_users()
+        found: dict[str, str] = dict(self.wish.files)
+        if self.wish.lines or any(SETTINGS in files for files in (self.settled, self._on_disk)):
+            found[SETTINGS] = self.wish.text
+        found[USERLIST] = render.userlist(kept, self._secrets(render.users(kept)))
+        found[DATABASES] = render.databases(self.entries, self.wish.users, self.reader.line)
+        self.reader.know(found[DATABASES], self.entries)
+        included = render.with_include(self.main, self.folder)
+        if SETTINGS in found:
+            included = self._with_settings(included)
+        return found | ({MAIN: included} if included != self.main else {})
+
+    @property
+    def gone(self) -> frozenset[str]:
+        """Given files that nothing leads to any more."""
+        return frozenset(
+            name for name in global_settings.GIVEN.values() if name in self._on_disk and name not in self.texts
+        )
+
+    def old(self, *, trust_disk: bool) -> Files:
+        """What a rollback puts back, in an order in which nothing ever leads to a file that is not there."""
+        names = [*self.texts, *self.gone]
+        old: dict[str, bytes | None] = {name: self.disk[name] for name in names}
+        if not trust_disk:
+            given = {name: self.settled.get(name) for name in global_settings.GIVEN.values() if name in names}
+            old |= {name: text.encode() if text is not None else None for name, text in given.items()}
+        for name, empty in ((DATABASES, render.databases([], {})), (SETTINGS, Wish().text)):
+            if name in old and (not trust_disk or old[name] is None):
+                old[name] = self.settled.get(name, empty).encode()
+        return dict(sorted(old.items(), key=lambda one: one[1] is None))
+
+    @cached_property
+    def verifiers(self) -> Verifiers:
+        """What stands in userlist.txt in the place of passwords; asks the clusters of the pools that are asked for."""
+        if not verifiers.are_of_use(self.version, self._auth_type) or self.inbound:
+            return Verifiers()
+        homes: dict[str, set[tuple[UUID, bool]]] = {}
+        wanted = Pool.objects.wanted().filter(pooler=self.pooler).exclude(user="")
+        for role, cluster, through in wanted.values_list("user", "cluster_id", "through_id").distinct().order_by():
+            homes.setdefault(role, set()).add((cluster, through is not None))
+        passwords = {entry.user: entry.password for entry in self.entries if entry.user}
+        before = {entry.user: entry.password for entry in self.before.values()}
+        live = {
+            role: secret
+            for role, secret in self._panels_users.items()
+            if verifiers.is_verifier(secret) and role in homes and passwords.get(role) == before.get(role)
+        }
+        return verifiers.find([pool for pool, _ in self.asked], homes, passwords, Verifiers(live))
+
+    @property
+    def rehashed(self) -> set[str]:
+        """Names of entries whose role goes from a verifier back to clear text with another password.
+
+        PgBouncer before 1.26 forgets the keys of the verifier only with the entry (see `verifiers`).
+        """
+        now, then = self._roles
+        lost = {role for role, was in then.items() if verifiers.is_verifier(was) and role in now}
+        lost = {role for role in lost if not verifiers.is_verifier(now[role])}
+        return {
+            entry.name
+            for entry in self.entries
+            if entry.user in lost and (old := self.before.get(entry.pool)) and old.password != entry.password
+        }
+
+    @property
+    def changed(self) -> frozenset[str]:
+        """The keys of the pools that are asked for anew."""
+        return frozenset(entry.pool for _, entry in self.asked)
+
+    @cached_property
+    def moved(self) -> frozenset[str]:
+        """Of these the ones that lead elsewhere than what is live, or whose role has another password."""
+        return frozenset(entry.pool for _, entry in self.asked if self._moved(entry))
+
+    def notes(self) -> Iterator[str]:
+        """What has to be said of the pools that are asked for anew, once each."""
+        pools = [pool for pool, _ in self.asked]
+        yield from sorted({note for pool in pools if (note := self.found.address(pool)[2])})
+        for role, why in sorted(self.verifiers.in_clear.items()):
+            yield f"each login of {role} costs PgBouncer the hashing of its password, which stays in clear: {why}"
+        limited = {user for user, own in self.wish.users.items() if "max_user_connections" in own}
+        fixed = sorted(limited.intersection(entry.user for entry in self.entries))
+        if fixed and self.version < user_limits.KEPT:
+            yield (
+                f"PgBouncer 1.18 was seen not to hold a pool's fixed user, as {', '.join(fixed)}, to "
+                "max_user_connections; 1.24 does"
+            )
+        live = str(self.config.get("server_tls_sslmode", "disable"))
+        mode = self.wish.lines.get("server_tls_sslmode", live)
+        for cluster in {pool.cluster for pool in (self.standing if self.settings_changed else pools)}:
+            if STRICT.get(cluster.sslmode, 0) > STRICT.get(mode, 0):
+                yield (
+                    f"{cluster} asks for sslmode {cluster.sslmode}, but the pooler's server_tls_sslmode, one for all "
+                    f"clusters, is {mode}"
+                )
+
+    @property
+    def _auth_type(self) -> str:
+        """How clients log in once this is applied."""
+        live = str(self.config.get("auth_type", ""))
+        return str(self.wish.lines.get("auth_type", live))
+
+    @cached_property
+    def _panels_users(self) -> dict[str, str]:
+        """User → secret of the panel's part of userlist.txt as it was last applied."""
+        return render.users(render.ours(USERLIST, self.settled.get(USERLIST, "")))
+
+    @property
+    def _on_disk(self) -> set[str]:
+        return {name for name, content in self.disk.items() if content is not None}
+
+    def _moved(self, entry: Entry) -> bool:
+        if entry.pool not in self.before or entry.moved_from(self.before[entry.pool]):
+            return True
+        now, then = self._roles
+        return now.get(entry.role) != then.get(entry.role)
+
+    @cached_property
+    def _roles(self) -> list[dict[str, str]]:
+        """User → secret of userlist.txt as it will be, and as it was last applied."""
+        return [render.users(files.get(USERLIST, "")) for files in (self.texts, self.settled)]
+
+    def _with_settings(self, main: str) -> str:
+        included = render.with_settings_include(main, self.folder)
+        if not render.SETTINGS_INCLUDE.search(included):
+            raise Rejected(
+                f"{self.pooler.config_dir}/{MAIN} has no [pgbouncer] section of its own, behind which settings "
+                "could be included: write one, and include other files inside it",
+                settings=True,
+            )
+        return included
+
+    def _one_query(self, wish: Wish) -> str:
+        """The look-up query for all pools of inbound users, as a release without one per entry needs it."""
+        if self.version >= auth_query.QUERY_PER_ENTRY:
+            return ""
+        live = global_settings.derived_of(self.settled.get(SETTINGS, "")).get("auth_query", "")
+        asking: dict[str, Pool] = {}
+        for pool in self.inbound:
+            query = live if stays(pool) else entries.query_of(pool)
+            asking.setdefault(query, pool)
+            if len(asking) > 1:
+                first, second = (one.cluster for one in asking.values())
+                raise Rejected(
+                    f"pools of inbound users look secrets up otherwise on {first} than on {second}, and this release "
+                    f"of PgBouncer has one auth_query for all (1.22 brought one each): set the look-up up on both",
+                    pool.pk,
+                )
+        query = next(iter(asking), "")
+        if query and wish.settings.get("auth_query", query) != query:
+            raise Rejected("auth_query is what the pools of inbound users need it to be: leave it out", settings=True)
+        return query
+
+    def _kept_users(self) -> str:
+        kept = render.kept_part(text_of(self.disk, USERLIST))
+        if line := render.broken_line(kept):
+            raise Rejected(f"{self.pooler.config_dir}/{USERLIST} is broken at line {line}, which PgBouncer can't read")
+        return kept
+
+    def _secrets(self, kept: Mapping[str, str]) -> users.Secrets:
+        """What the panel's part of userlist.txt has to hold."""
+        inbound = {pool.cluster for pool in self.inbound}
+        secrets = users.secrets_of(self.pooler, self.staying, self.asked, kept, self._panels_users, self.found)
+        secrets = users.remembered([*self.known_users, *self.wish.users], inbound) | secrets
+        if inbound and self.version < reload_hazards.TOLERANT:
+            self._refuse_unlisted({*secrets, *kept})
+        own = {self.pooler.admin_user, *kept}
+        secrets |= {role: one for role, one in self.verifiers.of.items() if role in secrets and role not in own}
+        return {role: secret for role, secret in secrets.items() if role not in kept}
+
+    def _refuse_unlisted(self, listed: Collection[str]) -> None:
+        """Raise `Rejected` for limits of a user who is looked up: known by its limits, it is never looked up."""
+        unlisted = sorted(self.wish.users.keys() - listed)
+        if unlisted:
+            asking = [pool.pk for pool, entry in self.asked if entry.auth_user]
+            raise Rejected(
+                f"{', '.join(unlisted)} can't have limits beside a pool of the inbound user: a PgBouncer before 1.24 "
+                "then never looks up the password; let the panel know it, or leave the limits out",
+                *([] if self.settings_changed else asking),
+                settings=self.settings_changed,
+            )
+
+
+def stays(pool: Pool) -> bool:
+    """Whether what is live of it is to be kept: only a pending pool asks for something new."""
+    return pool.state != PoolState.PENDING
+
+
+def text_of(contents: Files, name: str) -> str:
+    """The text of a file; empty for none. Bytes that are no UTF-8 survive."""
+    return (contents.get(name) or b"").decode(errors="surrogateescape")

@@ -1,0 +1,164 @@
+"""PgBouncer as a kind of pooler."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from uuid import UUID
+
+from pools.models import Mode, Pool, Pooler
+from pools.poolers import settings_schema as catalogue
+from pools.poolers.admin_commands import Column
+from pools.poolers.adoption import Adoption
+from pools.poolers.advisory import Advisory
+from pools.poolers.base import ConsoleSample, Problems
+from pools.poolers.pgbouncer import (
+    advisories,
+    console,
+    database_entries,
+    global_settings,
+    login_messages,
+    manual_edits,
+    releases,
+    reload_preview,
+    render,
+    user_limits,
+    verify,
+)
+from pools.poolers.pgbouncer import stats as sample
+from pools.poolers.pgbouncer.admin_commands import VERBS, PgBouncerControls
+from pools.poolers.pgbouncer.columns import COLUMNS
+from pools.poolers.pgbouncer.session import PgBouncerSession
+from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
+from pools.poolers.server_connections import HeldServers
+from pools.poolers.settings_schema import Scope, Setting, Version
+
+
+class PgBouncer:
+    """The kind `pgbouncer`; see `pools.poolers.base.Kind`."""
+
+    files: tuple[str, ...] = render.FILES
+    main_file = render.MAIN
+    usual_mode = Mode.TRANSACTION
+    catalogue: tuple[Setting, ...] = CATALOGUE
+    words: tuple[str, ...] = tuple(word for word in console.WORDS if word != "version")
+    columns: Mapping[str, Column] = COLUMNS
+    verbs: tuple[str, ...] = VERBS
+    servers = HeldServers(
+        "servers",
+        "remote_pid",
+        "user",
+        "it closes what stays idle for its server_idle_timeout, and by RECONNECT each that no client uses any more",
+    )
+    uncounted: frozenset[str] = frozenset()
+    keeps_every_password = False
+
+    def version_of(self, text: str) -> Version:
+        """(1, 18) of `PgBouncer 1.18.0`."""
+        return releases.version_of(text)
+
+    def problems(self, wish: Pool) -> Problems:
+        """Settings that its release does not take, or that would break their line."""
+        version = releases.version_of(wish.pooler.server_version)
+        for _, message in catalogue.problems(CATALOGUE, Scope.POOL, wish.settings, version):
+            yield "settings", message
+
+    def advisories(self, version_text: str) -> tuple[Advisory, ...]:
+        """By its NEWS.md."""
+        return advisories.of_release(version_text)
+
+    def clashes(self, wish: Pool) -> Problems:
+        """Nothing: each pool leads where it says."""
+        yield from ()
+
+    def check(self, pooler: Pooler) -> str:
+        """`PgBouncer 1.18.0`, from SHOW VERSION."""
+        return str(console.show(pooler, "version")[0]["version"])
+
+    def facts(self, pooler: Pooler) -> dict[str, int]:
+        """None: each pool has figures of its own."""
+        return {}
+
+    def connections_of(self, pooler: Pooler) -> int | None:
+        """The sum of its pools' sizes."""
+        return None
+
+    def usual_size(self, pooler: Pooler) -> int | None:
+        """Each pool has its own."""
+        return None
+
+    def sample(self, pooler: Pooler) -> ConsoleSample:
+        """SHOW POOLS, SHOW STATS and SHOW DATABASES."""
+        return sample.take(pooler)
+
+    def words_of(self, pooler: Pooler) -> tuple[str, ...]:
+        """By the version that the last check found."""
+        version = self.version_of(pooler.server_version)
+        return tuple(word for word in self.words if console.WORDS[word] <= version)
+
+    def show(self, pooler: Pooler, word: str) -> list[dict[str, object]]:
+        """The rows of `SHOW word`."""
+        return console.show(pooler, word)
+
+    def compare(self, pooler: Pooler, texts: Mapping[str, str]) -> dict[UUID, str]:
+        """SHOW DATABASES against the entries of pooldeck.ini."""
+        with console.open(pooler) as connection:
+            shown = console.table(connection, "databases")
+        return verify.faults(shown, database_entries.read(texts.get(render.DATABASES, "")))
+
+    def compare_program(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
+        """SHOW CONFIG and SHOW USERS against pooldeck_settings.ini and the limits of users."""
+        wanted, users = (
+            global_settings.written(texts.get(global_settings.SETTINGS, "")),
+            user_limits.read(texts.get(render.DATABASES, "")),
+        )
+        faults = []
+        with console.open(pooler) as connection:
+            if wanted:
+                faults += global_settings.faults(
+                    console.rows(connection, "config"), wanted, self.version_of(pooler.server_version)
+                )
+            if users:
+                faults += user_limits.faults(console.rows(connection, "users"), users)
+        return faults
+
+    def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
+        """By what userlist.txt has of its user."""
+        return login_messages.told(pool, texts, notes)
+
+    def complaint(self, pooler: Pooler, texts: Mapping[str, str]) -> str:
+        """By a throwaway start on a copy of them."""
+        return reload_preview.complaint(pooler, texts)
+
+    def changes(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
+        """The operator's part against what is live."""
+        return list(reload_preview.changes(pooler, texts))
+
+    def detached(self, settled: Mapping[str, str], found: Mapping[str, str]) -> dict[str, str]:
+        """Includes that were taken out of pgbouncer.ini."""
+        return manual_edits.detached(settled, found)
+
+    def adoption(self, settled: Mapping[str, str], found: Mapping[str, str]) -> Adoption:
+        """Entries, settings, limits and passwords read back."""
+        return manual_edits.adoption(settled, found)
+
+    @contextmanager
+    def open(self, pooler: Pooler) -> Iterator[PgBouncerSession]:
+        """A session over one console login."""
+        with console.open(pooler) as connection:
+            yield PgBouncerSession(pooler, connection)
+
+    def catch_up(self, pooler: Pooler) -> None:
+        """Nothing: its one process reads all."""
+
+    @contextmanager
+    def controls(self, pooler: Pooler) -> Iterator[PgBouncerControls]:
+        """PAUSE and its like over one console login."""
+        with console.open(pooler) as connection:
+            yield PgBouncerControls(pooler, connection)
+
+    def masked(self, texts: Mapping[str, str]) -> dict[str, str]:
+        """The files with dots for passwords."""
+        return render.masked(texts)
+
+    def ours(self, name: str, text: str) -> str:
+        """The part that an apply replaces."""
+        return render.ours(name, text)

@@ -1,0 +1,182 @@
+"""What a PgBouncer is told beside its pools: settings of the program, limits of users, and files given to it."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from panel.lib.crypto import SealBroken
+from pools.models import Pooler
+from pools.poolers import settings_schema as settings_of
+from pools.poolers.base import Rejected
+from pools.poolers.pgbouncer import user_limits, values
+from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
+from pools.poolers.pgbouncer.user_limits import Limits
+from pools.poolers.settings_schema import Scope, Setting, Type, Version
+
+SETTINGS = "pooldeck_settings.ini"
+HEAD = "; Pooldeck writes this file and replaces it with each apply; settings of your own belong into pgbouncer.ini.\n"
+DERIVED = "; ---- What the pools need of the program, beside what was asked for ----\n"
+LINE = re.compile(r"^([a-z0-9_]+) =(?: (.*))?$", re.MULTILINE)  # nothing behind the sign is an empty text
+GIVEN = {
+    "auth_hba_file": "pooldeck_hba.conf",
+    "auth_ident_file": "pooldeck_ident.conf",
+    "client_tls_ca_file": "pooldeck_client_tls_ca_file.pem",
+    "client_tls_cert_file": "pooldeck_client_tls_cert_file.pem",
+    "client_tls_key_file": "pooldeck_client_tls_key_file.pem",
+    "server_tls_ca_file": "pooldeck_server_tls_ca_file.pem",
+    "server_tls_cert_file": "pooldeck_server_tls_cert_file.pem",
+    "server_tls_key_file": "pooldeck_server_tls_key_file.pem",
+}
+FILES = (*GIVEN.values(), SETTINGS)
+PAIRS = (("client_tls_cert_file", "client_tls_key_file"), ("server_tls_cert_file", "server_tls_key_file"))
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the program is told. `users` holds an empty entry for one who had limits before: see `wished`.
+
+    `files` are the given ones by their names; `derived` are settings that the pools need (`auth_query` before 1.22).
+    """
+
+    settings: Mapping[str, str] = field(default_factory=dict)
+    users: Limits = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict, repr=False)
+    derived: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def lines(self) -> dict[str, str]:
+        """All that stands in pooldeck_settings.ini."""
+        return {**self.settings, **self.derived}
+
+    @property
+    def text(self) -> str:
+        """The text of pooldeck_settings.ini."""
+        asked, derived = ("".join(map(_line, sorted(one.items()))) for one in (self.settings, self.derived))
+        return HEAD + asked + (DERIVED + derived if derived else "")
+
+    def deriving(self, **derived: str) -> "Wish":
+        """The same with these derived settings; empty ones are none."""
+        return replace(self, derived={name: value for name, value in derived.items() if value})
+
+
+def wished(pooler: Pooler, folder: str, version: Version, before: Limits) -> Wish:
+    """What is asked of the pooler, its files in `folder` as PgBouncer sees it. Raises `Rejected` blaming settings.
+
+    Users of `before` who lost their limits keep an empty entry: a reload does not undo a limit whose entry is gone
+    (pgbouncer/pgbouncer#1594; seen on 1.18 and 1.24), but an entry without keys sets each to its default.
+    """
+    found = dict(problems(pooler.settings, pooler.user_settings, version))
+    if found:
+        raise Rejected("; ".join(found.values()), settings=True)
+    files, paths = _given(pooler, folder)
+    settings = {name: values.text_of(value) for name, value in pooler.settings.items()} | paths
+    users = {
+        user: {name: values.text_of(value) for name, value in own.items()} for user, own in pooler.user_settings.items()
+    }
+    return Wish(settings, {user: users.get(user, {}) for user in (*before, *users)}, files)
+
+
+def problems(
+    settings: Mapping[str, object], user_settings: Mapping[str, Mapping[str, object]], version: Version
+) -> Iterator[tuple[str, str]]:
+    """(name, message) for each setting that this release would refuse or misread, or that would lock the panel out."""
+    yield from settings_of.problems(CATALOGUE, Scope.PROGRAM, settings, version)
+    for user, own in user_settings.items():
+        if message := user_limits.user_problem(user):
+            yield user, message
+        for name, message in settings_of.problems(CATALOGUE, Scope.USER, own, version):
+            yield f"{user}.{name}", f"user {user}: {message}"
+
+
+def settled(texts: Mapping[str, str], users: Limits) -> Wish:
+    """What was wished of the files of a revision; derived settings are left out, for pools derive them anew."""
+    asked = texts.get(SETTINGS, "").partition(DERIVED)[0]
+    files = {name: texts[name] for name in GIVEN.values() if name in texts}
+    return Wish(dict(LINE.findall(asked)), users, files)
+
+
+def written(text: str) -> dict[str, str]:
+    """Every setting of a pooldeck_settings.ini."""
+    return dict(LINE.findall(text))
+
+
+def derived_of(text: str) -> dict[str, str]:
+    """The settings of a pooldeck_settings.ini that its pools needed."""
+    return dict(LINE.findall(text.partition(DERIVED)[2]))
+
+
+def default_of(name: str, version: Version) -> str:
+    """What a setting of the program is in that release where nobody gives it."""
+    return setting_of(name, version).default
+
+
+def faults(rows: Iterable[Mapping[str, object]], wanted: Mapping[str, str], version: Version) -> list[str]:
+    """What SHOW CONFIG says otherwise than the file, in words; what waits for a restart is no fault."""
+    live = {str(row["key"]): row for row in rows}
+    return [
+        fault for name, value in wanted.items() if (fault := _fault(live.get(name), setting_of(name, version), value))
+    ]
+
+
+def restarts_needed(
+    rows: Iterable[Mapping[str, object]],
+    wanted: Mapping[str, str],
+    own: Mapping[str, str],
+    touched: Iterable[str],
+    version: Version,
+) -> list[dict[str, str]]:
+    """`{"name", "live", "wanted"}` of settings whose file says what only a start would bring.
+
+    `own` is what the operator's pgbouncer.ini says, `touched` are names that the panel set before: one that is gone
+    goes back to the operator's value or the default, but some that have no default keep theirs through a reload
+    (auth_dbname, auth_ident_file, the TLS 1.3 ciphers, verbose: src/main.c gives them NULL).
+    """
+    found = []
+    for row in rows:
+        name, setting = str(row["key"]), setting_of(str(row["key"]), version)
+        if name not in wanted and name not in touched:
+            continue
+        live = settings_of.readable(setting, _text(row["value"]))
+        value = wanted.get(name, own.get(name, _text(row.get("default"))))
+        if not values.same(setting, live, value):
+            found.append({"name": name, "live": live, "wanted": value})
+    return found
+
+
+def _fault(row: Mapping[str, object] | None, setting: Setting, value: str) -> str:
+    if row is None:
+        return f"the pooler knows no setting {setting.name}"
+    live = settings_of.readable(setting, _text(row["value"]))
+    if row.get("changeable") == "no" or values.same(setting, live, value):
+        return ""
+    return f"the pooler has {setting.name} {live or 'empty'}, not {value or 'empty'}"
+
+
+def _given(pooler: Pooler, folder: str) -> tuple[dict[str, str], dict[str, str]]:
+    """The given files by name, and the settings that lead to them."""
+    try:
+        given = {one.setting: one.content for one in pooler.given_files.all() if one.setting in GIVEN}
+    except SealBroken:
+        raise Rejected("a given file can't be opened with the keys at hand: give it again", settings=True) from None
+    files = {GIVEN[setting]: content.rstrip("\n") + "\n" for setting, content in given.items()}
+    where = {setting: GIVEN[setting] for setting in given}
+    for certificate, key in PAIRS:
+        if certificate in given and key in given:
+            # one file, so that no crash between two renames leaves a key beside another's certificate
+            files[GIVEN[key]] += files.pop(GIVEN[certificate])
+            where[certificate] = GIVEN[key]
+    return files, {setting: f"{folder}/{name}" for setting, name in where.items()}
+
+
+def setting_of(name: str, version: Version) -> Setting:
+    """Its record for that release; a text for one that the catalogue does not have."""
+    found = (one for one in settings_of.shown(CATALOGUE, Scope.PROGRAM, version) if one.name == name)
+    return next(found, Setting(name, Scope.PROGRAM, Type.TEXT, "", "", ""))
+
+
+def _line(pair: tuple[str, str]) -> str:
+    return f"{pair[0]} = {pair[1]}".rstrip() + "\n"
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)

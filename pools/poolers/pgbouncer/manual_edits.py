@@ -1,0 +1,197 @@
+"""Reads what people changed by hand in the panel's files of a PgBouncer back into pools, settings and passwords."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from pools.poolers.adoption import Adoption
+from pools.poolers.pgbouncer import global_settings, releases, render, verifiers
+from pools.poolers.pgbouncer.global_settings import DERIVED, SETTINGS
+from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
+from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
+from pools.poolers.settings_schema import Scope
+
+Texts = Mapping[str, str]
+Pairs = dict[str, str]
+
+ENTRY = re.compile(r"\s*([A-Za-z0-9_.*-]+)\s*=\s*(.*?)\s*")
+PAIR = re.compile(r"\s*(\w+)\s*=\s*(?:'((?:[^']|'')*)'|([^\s']\S*))")
+POOL = re.compile(r"; pool ([0-9a-f-]{36})\s*")
+SETTING = re.compile(r"\s*([a-z0-9_]+)\s*=\s*(.*?)\s*")
+FIELDS = {"dbname": "database", "user": "user", "pool_size": "size", "pool_mode": "mode"}
+OF_CLUSTER = ("host", "port")
+BY_THE_PANEL = ("auth_user", "auth_query")
+PLAIN_FILES = {global_settings.GIVEN[setting]: setting for setting in ("auth_hba_file", "auth_ident_file")}
+
+
+@dataclass(frozen=True)
+class Line:
+    """An entry as it stands in the file; `pool` is the id that the comment above it names."""
+
+    number: int
+    name: str
+    pairs: Pairs
+    pool: UUID | None = None
+
+
+def detached(settled: Texts, found: Texts) -> dict[str, str]:
+    """File → what keeps PgBouncer from reading the panel's files, which it did before."""
+    main = found.get(MAIN, "")
+    lines = {DATABASES: render.INCLUDE, SETTINGS: render.SETTINGS_INCLUDE}
+    lost = [name for name, include in lines.items() if name in settled and not include.search(main)]
+    return {MAIN: f"the line that includes {' and '.join(lost)} was taken out"} if lost else {}
+
+
+def adoption(settled: Texts, found: Texts) -> Adoption:
+    """What the files as they were found ask for beyond those of the last applied revision."""
+    made = Adoption()
+    for name, why in detached(settled, found).items():
+        made.refuse(name, 0, f"{why}: put it back, for without it no pool of the panel is live")
+    if render.ours(DATABASES, found.get(DATABASES, "")) != settled.get(DATABASES, ""):
+        _adopt_databases(made, settled.get(DATABASES, ""), found.get(DATABASES, ""))
+    if found.get(SETTINGS, "") != settled.get(SETTINGS, ""):
+        _adopt_settings(made, settled.get(SETTINGS, ""), found.get(SETTINGS, ""))
+    _adopt_users(made, *(render.ours(USERLIST, texts.get(USERLIST, "")) for texts in (settled, found)))
+    for name in global_settings.GIVEN.values():
+        if found.get(name, "") != settled.get(name, ""):
+            _adopt_file(made, name, found.get(name, ""))
+    return made
+
+
+def _adopt_databases(made: Adoption, settled: str, found: str) -> None:
+    before = {line.name: line for line in _entries(Adoption(), settled, "databases")}
+    ids = {line.pool: line for line in before.values()}
+    lines = list(_entries(made, found, "databases"))
+    names = {line.name for line in lines}
+    for line in lines:
+        renamed = ids.get(line.pool) if line.pool else None
+        # what was put between a pool's comment and its entry is no new name of the pool
+        old = before.get(line.name) or (renamed if renamed and renamed.name not in names else None)
+        if old is None or old.pool is None:
+            made.fresh.append(_fields(made, line, {}) | {key: line.pairs.get(key, "") for key in OF_CLUSTER})
+        elif changed := _changed(made, old, line):
+            made.changed[old.pool] = changed
+    here = names | {line.pool for line in lines if line.name not in before}
+    made.gone = {old.pool for old in before.values() if old.pool and not {old.name, old.pool} & here}
+    users = [{line.name: line.pairs for line in _entries(made, text, "users")} for text in (settled, found)]
+    if users[0] != users[1]:
+        made.users = {name: own for name, own in users[1].items() if own}
+
+
+def _entries(made: Adoption, text: str, section: str) -> Iterator[Line]:
+    """The entries of one section; what can't be read is refused."""
+    here, pool = "", None
+    for number, line in enumerate(text.split("\n"), start=1):
+        if header := re.fullmatch(r"\s*\[(\w+)\]\s*", line):
+            here = header[1]
+            if here not in ("databases", "users"):
+                made.refuse(DATABASES, number, f"the panel writes no section [{here}] there")
+        elif comment := POOL.fullmatch(line):
+            pool = UUID(comment[1])
+        elif line.strip() and line.lstrip()[0] not in ";#" and here == section:
+            if entry := _entry(made, number, line, pool):
+                yield entry
+            pool = None
+
+
+def _entry(made: Adoption, number: int, line: str, pool: UUID | None) -> Line | None:
+    found = ENTRY.fullmatch(line)
+    if not found or PAIR.sub("", found[2]).strip():
+        made.refuse(DATABASES, number, "it is no entry of name = key=value pairs")
+        return None
+    pairs = {key: bare or inside.replace("''", "'") for key, inside, bare in PAIR.findall(found[2])}
+    return Line(number, found[1], pairs, pool)
+
+
+def _changed(made: Adoption, old: Line, new: Line) -> dict[str, Any]:
+    """The fields of a pool that were changed."""
+    for key in (*OF_CLUSTER, *BY_THE_PANEL):
+        if old.pairs.get(key) != new.pairs.get(key) and not _follows_the_user(key, old, new):
+            made.refuse(DATABASES, new.number, f"{key} of pool {old.name} comes from its cluster: change it there")
+    before = _fields(Adoption(), old, {})
+    after = _fields(made, new, old.pairs)
+    return {name: value for name, value in after.items() if before.get(name) != value}
+
+
+def _follows_the_user(key: str, old: Line, new: Line) -> bool:
+    """A pool that got a fixed user needs no look-up any more."""
+    return key in BY_THE_PANEL and "user" in new.pairs and "user" not in old.pairs
+
+
+def _fields(made: Adoption, line: Line, before: Pairs) -> dict[str, Any]:
+    """An entry as fields of a pool; what has no field is refused."""
+    pairs, fields = line.pairs, {"name": line.name, "database": line.pairs.get("dbname", line.name), "user": ""}
+    settings = {_name_of(key): value for key, value in pairs.items() if _name_of(key) in _of_pools()}
+    known = {*FIELDS, *OF_CLUSTER, *BY_THE_PANEL, "password", "max_db_connections"}
+    for key in pairs.keys() - known:
+        if _name_of(key) not in settings:
+            made.refuse(DATABASES, line.number, f"{key} is no setting that the panel gives to a pool")
+    if "pool_size" not in pairs or "pool_mode" not in pairs:
+        made.refuse(DATABASES, line.number, f"pool {line.name} needs a pool_size and a pool_mode of its own")
+    limit = pairs.get("max_db_connections")
+    if limit not in (pairs.get("pool_size"), before.get("max_db_connections")):
+        made.refuse(DATABASES, line.number, f"max_db_connections={limit} is not the pool's size, as it has to be")
+    login = pairs.get("user", ""), pairs.get("password", "")
+    if all(login) and login != (before.get("user"), before.get("password")):
+        made.passwords[login[0]] = login[1]
+    asked = {FIELDS[key]: value for key, value in pairs.items() if key in FIELDS}
+    return {**fields, **asked, "settings": settings}
+
+
+def _name_of(key: str) -> str:
+    """The panel's name of a setting that later releases renamed."""
+    return next((name for name, (_, renamed) in releases.RENAMED.items() if renamed == key), key)
+
+
+def _of_pools() -> set[str]:
+    return {setting.name for setting in CATALOGUE if setting.scope == Scope.POOL} - set(BY_THE_PANEL)
+
+
+def _adopt_settings(made: Adoption, settled: str, found: str) -> None:
+    before, after = ({name: value for _, name, value in _settings(Adoption(), text)} for text in (settled, found))
+    derived = global_settings.derived_of(settled)
+    for number, name, value in _settings(made, found):
+        if name in global_settings.GIVEN and value != before.get(name):
+            made.refuse(SETTINGS, number, f"{name} is the path of a file: give the file itself, on the settings page")
+        elif name in derived and value != derived[name]:
+            made.refuse(SETTINGS, number, f"{name} is what the pools of inbound users need it to be")
+    lost = [name for name in before if name not in after and (name in global_settings.GIVEN or name in derived)]
+    for name in lost:
+        made.refuse(SETTINGS, 0, f"{name} was taken out: take it away on the settings page")
+    made.settings = {
+        name: value for name, value in after.items() if name not in global_settings.GIVEN and name not in derived
+    }
+
+
+def _settings(made: Adoption, text: str) -> Iterator[tuple[int, str, str]]:
+    for number, line in enumerate(text.replace(DERIVED, "\n").split("\n"), start=1):
+        if not line.strip() or line.lstrip()[0] in ";#":
+            continue
+        if found := SETTING.fullmatch(line):
+            yield number, found[1], found[2]
+        else:
+            made.refuse(SETTINGS, number, "it is no line of name = value")
+
+
+def _adopt_users(made: Adoption, settled: str, found: str) -> None:
+    before, after = render.users(settled), render.users(found)
+    if line := render.broken_line(found):
+        made.refuse(USERLIST, 0, f"line {line} below the panel's mark is broken")
+    for user, secret in after.items():
+        if user not in before:
+            made.refuse(USERLIST, 0, f"user {user} is none of the panel's: write it above the panel's mark")
+        elif secret != before[user] and verifiers.is_verifier(secret):
+            made.refuse(USERLIST, 0, f"user {user} was given a SCRAM verifier, which does not tell the password")
+        elif secret != before[user]:
+            made.passwords[user] = secret
+    for user in before.keys() - after.keys():
+        made.refuse(USERLIST, 0, f"user {user} was taken out, and the pools need it")
+
+
+def _adopt_file(made: Adoption, name: str, content: str) -> None:
+    if name in PLAIN_FILES and content.strip():
+        made.given[PLAIN_FILES[name]] = content
+    else:
+        made.refuse(name, 0, "give the file itself, on the settings page")

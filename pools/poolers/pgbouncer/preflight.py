@@ -1,0 +1,140 @@
+"""Starts a throwaway PgBouncer on a copy of the files: a start refuses what RELOAD would half-apply in silence."""
+
+import os
+import pwd
+import re
+import socket
+import subprocess
+import tempfile
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+from pools.models import Pooler
+from pools.poolers import trial_instance
+from pools.poolers.base import Rejected
+from pools.poolers.pgbouncer import global_settings, render
+from pools.poolers.pgbouncer.global_settings import SETTINGS
+from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
+from pools.poolers.trial_instance import SEARCH_PATH, handed_over
+
+START_TIMEOUT_S = 10
+PREFIX = ".pooldeck-rehearsal-"
+LOG_PREFIX = re.compile(r"^\S+ \S+ \S+ \[?\d+\]? ")
+
+
+def find(pooler: Pooler, version_text: str) -> str | None:
+    """The path of a pgbouncer on this host of exactly this release; None where there is none."""
+    return trial_instance.find(
+        pooler, "pgbouncer", SEARCH_PATH, lambda printed: printed.startswith(f"{version_text}\n")
+    )
+
+
+def start(path: str, texts: Mapping[str, str], config_dir: str, folder_there: str) -> None:
+    """Start the program on these texts and stop it; raises `Rejected` with what it said where it would not start.
+
+    It listens on a free port of 127.0.0.1 only, as the folder's owner, and connects to no server, so that no
+    password has to leave config_dir for it. `folder_there` is config_dir as the real pooler sees it.
+    """
+    try:
+        said = complaint(path, texts, config_dir, folder_there)
+    except OSError as error:
+        raise Rejected(f"a throwaway PgBouncer could not be started on the files: {error.strerror}") from error
+    if said:
+        raise Rejected(f"PgBouncer would not start on these files, so they were not written: {said}")
+
+
+def complaint(path: str, texts: Mapping[str, str], config_dir: str, folder_there: str) -> str:
+    """What the program says where it would not start on these texts, else nothing; raises `OSError`."""
+    # a private key has to be there: in the folder that it belongs to
+    with tempfile.TemporaryDirectory(prefix=PREFIX, dir=config_dir if _holds_key(texts) else None) as name:
+        folder, owner = Path(name), Path(config_dir).stat()
+        # by a relative path, since only the panel may be let into the folders above config_dir
+        path_there = folder.name if folder.parent == Path(config_dir) else name
+        for file_name, text in _moved(texts, path_there, folder_there, owner.st_uid).items():
+            (folder / file_name).write_bytes(text.encode(errors="surrogateescape"))
+        said = _run([path, f"{path_there}/{MAIN}"], folder, config_dir, owner)
+    return said.replace(f"{path_there}/", "")
+
+
+def _holds_key(texts: Mapping[str, str]) -> bool:
+    return any(render.PRIVATE_KEY.search(text) for text in texts.values())
+
+
+def _moved(texts: Mapping[str, str], folder: str, folder_there: str, uid: int) -> dict[str, str]:
+    """The texts with everything that would meet the real pooler replaced; a later setting wins over an earlier."""
+    given = {name: text for name, text in texts.items() if name in global_settings.GIVEN.values()}
+    masked = render.masked({name: text for name, text in texts.items() if name not in given})
+    settings = re.sub(rf"(?m) = {re.escape(folder_there)}/(pooldeck_)", rf" = {folder}/\1", masked.get(SETTINGS, ""))
+    databases = re.sub(r"min_pool_size=\S+", "min_pool_size='0'", masked.get(DATABASES, ""))
+    lines = [f"{key} = {value}" for key, value in _instead(masked[MAIN], folder, uid).items()]
+    main = render.INCLUDE.sub(lambda _: f"%include {folder}/{DATABASES}", masked[MAIN])
+    return {
+        **given,
+        **masked,
+        SETTINGS: settings + "\n".join([*lines, ""]),
+        DATABASES: databases,
+        MAIN: _ending(main, folder),
+    }
+
+
+def _ending(main: str, folder: str) -> str:
+    """pgbouncer.ini with the settings, and what replaces others, at the end of its [pgbouncer] section."""
+    line = f"%include {folder}/{SETTINGS}"
+    if render.SETTINGS_INCLUDE.search(main):
+        return render.SETTINGS_INCLUDE.sub(lambda _: line, main)
+    ending = render.with_last_lines(main, line)
+    return ending if ending != main else f"{main}\n[pgbouncer]\n{line}\n"
+
+
+def _instead(main: str, folder: str, uid: int) -> dict[str, str]:
+    settings = {
+        "listen_addr": "127.0.0.1",
+        "listen_port": str(_free_port()),
+        "unix_socket_dir": "",
+        "logfile": f"{folder}/log",
+        "pidfile": f"{folder}/pid",
+        "auth_file": f"{folder}/{USERLIST}",
+        "so_reuseport": "0",
+        "syslog": "0",
+    }
+    if re.search(r"^\s*user\s*=", main, re.MULTILINE):
+        settings["user"] = pwd.getpwuid(uid).pw_name
+    return settings
+
+
+def _run(argv: list[str], folder: Path, config_dir: str, owner: os.stat_result) -> str:
+    """What it complained of before it ended; empty once it is up (then it is killed)."""
+    with subprocess.Popen(  # type: ignore[call-overload]
+        argv,
+        cwd=config_dir,
+        env={"PATH": SEARCH_PATH},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        **handed_over(folder, owner),
+    ) as child:
+        deadline = threading.Timer(START_TIMEOUT_S, child.kill)
+        deadline.start()
+        try:
+            return _complaint(child)
+        finally:
+            deadline.cancel()
+            child.kill()
+
+
+def _complaint(child: "subprocess.Popen[str]") -> str:
+    faults = []
+    for line in child.stderr or ():
+        if "process up" in line:
+            return ""
+        if re.search(r"\b(ERROR|FATAL)\b", line):
+            faults.append(LOG_PREFIX.sub("", render.masked({MAIN: line})[MAIN].strip()))
+    return "; ".join(faults) or f"it ended with exit code {child.wait()}"
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,59 @@
+"""What PgBouncer's pools do now and have done since its start: SHOW POOLS, STATS and DATABASES in one login."""
+
+from collections.abc import Iterable, Mapping
+
+from pools.models import Pooler
+from pools.poolers.base import ConsoleSample, Counters, PoolFigures
+from pools.poolers.pgbouncer import console
+
+Row = Mapping[str, object]
+OWN = "pgbouncer"  # the console itself, which it lists among the databases
+NAMED_BY = {"pools": "database", "stats": "database", "databases": "name"}
+GAUGES = ("cl_active", "cl_waiting", "sv_active", "sv_idle", "sv_used")
+# PgBouncer's usage manual, SHOW STATS; columns are found by name, since later releases have more of them.
+COUNTERS = {
+    "queries": "total_query_count",
+    "transactions": "total_xact_count",
+    "received_bytes": "total_received",
+    "sent_bytes": "total_sent",
+    "query_us": "total_query_time",
+    "transaction_us": "total_xact_time",
+    "wait_us": "total_wait_time",
+}
+
+
+def take(pooler: Pooler) -> ConsoleSample:
+    """Ask the console; its own pool is left out. Raises `PoolerUnreachable`."""
+    with console.open(pooler) as connection:
+        rows = {word: console.rows(connection, word) for word in NAMED_BY}
+    kept = {word: [row for row in rows[word] if row[key] != OWN] for word, key in NAMED_BY.items()}
+    return ConsoleSample(figures(kept["pools"]), counters(kept["stats"]), kept)
+
+
+def figures(pools: Iterable[Row]) -> dict[str, PoolFigures]:
+    """The rows of SHOW POOLS by pool, summed over users; the wait is the longest."""
+    found: dict[str, PoolFigures] = {}
+    for row in pools:
+        name = str(row["database"])
+        other = found.get(name, PoolFigures())
+        sums = {column: getattr(other, column) + number(row.get(column)) for column in GAUGES}
+        found[name] = PoolFigures(**sums, maxwait_ms=max(other.maxwait_ms, waited_ms(row)))
+    return found
+
+
+def counters(stats: Iterable[Row]) -> dict[str, Counters]:
+    """The rows of SHOW STATS, one a pool."""
+    return {
+        str(row["database"]): Counters(**{name: number(row.get(column)) for name, column in COUNTERS.items()})
+        for row in stats
+    }
+
+
+def waited_ms(row: Row) -> int:
+    """How long the first client of a pool's queue has waited."""
+    return number(row.get("maxwait")) * 1000 + number(row.get("maxwait_us")) // 1000
+
+
+def number(value: object) -> int:
+    """A whole number of a console's cell; 0 where a release does not have it."""
+    return int(str(value or 0))

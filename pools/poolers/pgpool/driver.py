@@ -1,0 +1,184 @@
+"""Pgpool-II as a kind of pooler: sessions only, one cluster, and pools that are what pool_hba.conf lets in."""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from uuid import UUID
+
+from pools.errors import ConsoleRefused
+from pools.models import Mode, Pool, Pooler
+from pools.poolers.admin_commands import Column, Controls
+from pools.poolers.adoption import Adoption
+from pools.poolers.advisory import Advisory
+from pools.poolers.base import ConsoleSample, Problems
+from pools.poolers.pgpool import child_processes as children
+from pools.poolers.pgpool import config_builder, hba_access, manual_edits, reload_preview, render, session, sql, verify
+from pools.poolers.pgpool import settings_catalog as catalogue
+from pools.poolers.pgpool.columns import COLUMNS
+from pools.poolers.pgpool.session import PgpoolSession
+from pools.poolers.server_connections import HeldServers
+from pools.poolers.settings_schema import Setting, Version
+
+UNCOUNTED = frozenset({"cl_waiting", "sv_used", "maxwait_ms", "queries_per_s", "transactions_per_s"})
+UNCOUNTED |= {"received_bytes_per_s", "sent_bytes_per_s", "query_ms", "transaction_ms", "wait_ms"}
+CAPACITY = ("num_init_children", "max_pool")
+
+
+class Pgpool:
+    """The kind `pgpool`; see `pools.poolers.base.Kind`."""
+
+    files: tuple[str, ...] = config_builder.ALL_FILES
+    main_file = render.MAIN
+    usual_mode = Mode.SESSION
+    catalogue: tuple[Setting, ...] = catalogue.CATALOGUE
+    words: tuple[str, ...] = sql.WORDS
+    columns: Mapping[str, Column] = COLUMNS
+    verbs: tuple[str, ...] = ()
+    servers = HeldServers(
+        "pool_pools",
+        "pool_backendpid",
+        "username",
+        "it closes what stays unused for its connection_life_time, and all when it restarts",
+    )
+    uncounted = UNCOUNTED  # clients that wait stand in the kernel's queue, and it counts no queries of a database
+    keeps_every_password = True  # nothing else than pool_passwd tells it one
+
+    def version_of(self, text: str) -> Version:
+        """(4, 3) of `Pgpool-II 4.3.5`."""
+        found = re.search(r"(\d+)\.(\d+)", text)
+        return (int(found[1]), int(found[2])) if found else catalogue.OLDEST
+
+    def problems(self, wish: Pool) -> Problems:
+        """It caches sessions' connections by database and user: no other modes, names, sizes, or clusters."""
+        if wish.mode != Mode.SESSION:
+            yield "mode", f"Pgpool-II keeps a server connection for a whole session: {wish.mode} mode needs a PgBouncer"
+        if wish.name != wish.database:
+            yield "name", f"Pgpool-II has no names of its own for databases: name the pool {wish.database!r}"
+        if wish.settings:
+            yield "settings", "Pgpool-II has no settings per pool: leave them out"
+        if wish.through_id:
+            yield "through", "a Pgpool-II leads to its cluster itself: only a PgBouncer can lead through one"
+        for field, value in (("database", wish.database), ("user", wish.user)):
+            if value and (message := hba_access.name_problem(value)):
+                yield field, message
+        yield from _size_problems(wish)
+        if not wish.pooler.config_dir or wish.pooler.pcp_port is None:
+            yield "pooler", f"{wish.pooler} is only watched: give it its configuration directory and its PCP port"
+
+    def clashes(self, wish: Pool) -> Problems:
+        """It serves one cluster."""
+        others = wish.pooler.pools.wanted().exclude(pk=wish.pk).exclude(cluster=wish.cluster_id)
+        if first := others.select_related("cluster").first():
+            yield "cluster", config_builder.one_cluster(wish.pooler, first.cluster, wish)
+
+    def advisories(self, version_text: str) -> tuple[Advisory, ...]:
+        """None are kept for it: each of its branches has corrections of its own."""
+        return ()
+
+    def check(self, pooler: Pooler) -> str:
+        """`Pgpool-II 4.3.5`, from SHOW POOL_VERSION; the login is a role of the PostgreSQL behind it."""
+        with sql.open(pooler) as opened:
+            return sql.version(opened)
+
+    def facts(self, pooler: Pooler) -> dict[str, int]:
+        """How many children it has and how many connections each keeps, out of PGPOOL SHOW ALL."""
+        with sql.open(pooler) as opened:
+            live = sql.settings(opened)
+        return {name: int(live[name]) for name in CAPACITY if live.get(name, "").isdigit()}
+
+    def connections_of(self, pooler: Pooler) -> int | None:
+        """num_init_children × max_pool: what it may open to its cluster, whatever its pools are; None when unknown."""
+        figures = [_capacity(pooler, name) for name in CAPACITY]
+        return None if None in figures else (figures[0] or 0) * (figures[1] or 0)
+
+    def usual_size(self, pooler: Pooler) -> int | None:
+        """The only size its pools can have: all share the children that it has now."""
+        children: int | None = pooler.facts.get("num_init_children")
+        return children
+
+    def sample(self, pooler: Pooler) -> ConsoleSample:
+        """SHOW POOL_POOLS by database, but for the session that asks."""
+        rows = sql.others(sql.show(pooler, "pool_pools"), pooler.admin_user)
+        return ConsoleSample(sql.figures(rows), {}, {"pool_pools": rows})
+
+    def words_of(self, pooler: Pooler) -> tuple[str, ...]:
+        """All of them, which every release since 4.2 knows."""
+        return self.words
+
+    def show(self, pooler: Pooler, word: str) -> list[dict[str, object]]:
+        """The rows of a SHOW command; none for a word of another kind's."""
+        return sql.show(pooler, word) if word in sql.STATEMENTS else []
+
+    def compare(self, pooler: Pooler, texts: Mapping[str, str]) -> dict[UUID, str]:
+        """PGPOOL SHOW ALL against the panel's settings: what differs concerns all pools alike."""
+        written = render.values_in(render.ours(texts.get(render.MAIN, "")))
+        with sql.open(pooler) as opened:
+            known = catalogue.by_name(self.version_of(sql.version(opened)))
+            wrong = verify.differences(sql.settings(opened), written, known)
+        for name, (live, wanted) in wrong.items():
+            if not verify.waits_for_restart(name, known):
+                fault = f"the pooler has {name} = {live!r}, not {wanted!r}"
+                return {one.pool: fault for one in hba_access.read(texts.get(render.HBA, ""))}
+        return {}
+
+    def compare_program(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
+        """None beside what `compare` finds, which concerns all pools."""
+        return []
+
+    def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
+        """The same for all its pools."""
+        return "Each login is hashed twice, by the client and by the child that serves it: towards the server too."
+
+    def complaint(self, pooler: Pooler, texts: Mapping[str, str]) -> str:
+        """By a throwaway start on a copy of them."""
+        return reload_preview.complaint(pooler, self.version_of(pooler.server_version), texts)
+
+    def changes(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
+        """The operator's part against what is live."""
+        return list(reload_preview.changes(pooler, self.version_of(pooler.server_version), texts))
+
+    def detached(self, settled: Mapping[str, str], found: Mapping[str, str]) -> dict[str, str]:
+        """Nothing is included: the panel's part stands in the program's own files."""
+        return {}
+
+    def adoption(self, settled: Mapping[str, str], found: Mapping[str, str]) -> Adoption:
+        """Settings, rules and passwords read back."""
+        return manual_edits.adoption(settled, found)
+
+    @contextmanager
+    def open(self, pooler: Pooler) -> Iterator[PgpoolSession]:
+        """A session for an apply."""
+        yield session.open(pooler, self.version_of)
+
+    def catch_up(self, pooler: Pooler) -> None:
+        """Those of its children that serve nobody any more."""
+        pooler.leave_behind(children.reload(pooler, pooler.children_behind))
+
+    def controls(self, pooler: Pooler) -> AbstractContextManager[Controls]:
+        """Refused: it has no console commands on a pool."""
+        raise ConsoleRefused(f"pooler {pooler} is a Pgpool-II, which can't pause or kill one of its pools")
+
+    def masked(self, texts: Mapping[str, str]) -> dict[str, str]:
+        """The files with dots for passwords and keys."""
+        return render.masked(texts)
+
+    def ours(self, name: str, text: str) -> str:
+        """The part that an apply replaces."""
+        return text if name in config_builder.GIVEN else render.lasting(text)
+
+
+def _capacity(pooler: Pooler, name: str) -> int | None:
+    """The larger of what is live and what the next restart brings."""
+    figures = [pooler.facts.get(name), pooler.settings.get(name)]
+    known = [int(figure) for figure in figures if str(figure or "").isdigit()]
+    return max(known, default=None)
+
+
+def _size_problems(wish: Pool) -> Problems:
+    children = wish.pooler.facts.get("num_init_children")
+    if children and wish.size != children:
+        yield (
+            "size",
+            f"Pgpool-II can't set a pool's connections apart, all share its {children} children: use {children}, "
+            f"or change num_init_children in the settings of pooler {wish.pooler}",
+        )

@@ -1,0 +1,77 @@
+"""What a pool is on a Pgpool-II: the rules of pool_hba.conf that let its user in to its database, and back."""
+
+import re
+import stringprep
+import unicodedata
+from dataclasses import dataclass
+from uuid import UUID
+
+from pools.models import Pool, identifiers
+from pools.poolers.base import Rejected
+
+RULES = re.compile(r'^# pool (?P<pool>[0-9a-f-]{36})\nlocal "(?P<database>[^"\n]+)" (?:all|"(?P<user>[^"\n]+)") ', re.M)
+PLACES = (("local", ""), ("host", " 0.0.0.0/0"), ("host", " ::/0"))
+LONGEST_PASSWORD = 124  # bytes: words of pool_passwd are cut at 128 (src/auth/pool_passwd.c), TEXT among them
+# words of pool_hba.conf that mean many databases or users, quoted or not
+WORDS = frozenset({"all", "sameuser", "samerole", "samegroup", "replication"})
+
+
+@dataclass(frozen=True)
+class Access:
+    """Who is let in to a database; without `user` every role that pool_passwd knows."""
+
+    pool: UUID
+    database: str
+    user: str
+
+    def lines(self) -> str:
+        """The rules, under a comment that names the pool."""
+        user = quoted(self.user) if self.user else "all"
+        rules = [f"{place} {quoted(self.database)} {user}{address} scram-sha-256" for place, address in PLACES]
+        return "\n".join([f"# pool {self.pool}", *rules, ""])
+
+
+def of_pool(pool: Pool) -> Access:
+    """The rules that a pool asks for; raises `Rejected` where Pgpool-II would misread them."""
+    for what, value in (("database", pool.database), ("user", pool.user)):
+        if value and (problem := name_problem(value)):
+            raise Rejected(f"{what} of pool {pool}: {problem}", pool.pk)
+    return Access(pool.pk, pool.database, pool.user)
+
+
+def read(text: str) -> list[Access]:
+    """The rules of a file this module wrote; other lines are passed over."""
+    return [Access(UUID(found["pool"]), found["database"], found["user"] or "") for found in RULES.finditer(text)]
+
+
+def quoted(name: str) -> str:
+    """A name as pool_hba.conf takes it; there is no escape, so `name_problem` keeps quotes out."""
+    return f'"{name}"'
+
+
+def name_problem(name: str) -> str:
+    """Why this database or role can't stand in pool_hba.conf, pool_passwd and pgpool.conf; empty when it can."""
+    if signs := sorted(set(name) & set("\"',#\r\n\0")):
+        return f"{name!r} holds {' '.join(signs)!r}, which Pgpool-II's files can't carry: use a PgBouncer for it"
+    if name.lower() in WORDS:
+        return f"{name!r} means more than one name in pool_hba.conf: use a PgBouncer for it"
+    if name.startswith(("+", "@")):
+        return f"{name!r} is read as a group or a file by pool_hba.conf: use a PgBouncer for it"
+    return ""
+
+
+def password_problem(password: str) -> str:
+    """Why a password can't stand in pool_passwd; the answer never holds it."""
+    if problem := identifiers.password_problem(password):
+        return problem
+    if len(password.encode()) > LONGEST_PASSWORD:
+        return f"the password is longer than the {LONGEST_PASSWORD} bytes that pool_passwd carries: set a shorter one"
+    if _prepared(password) != password:
+        return "the password holds letters that SCRAM writes otherwise (RFC 4013) and Pgpool-II does not: set another"
+    return ""
+
+
+def _prepared(password: str) -> str:
+    """The password as SASLprep maps and composes it, which libpq and PostgreSQL do and Pgpool-II leaves out (seen)."""
+    kept = (" " if stringprep.in_table_c12(sign) else sign for sign in password if not stringprep.in_table_b1(sign))
+    return unicodedata.normalize("NFKC", "".join(kept))

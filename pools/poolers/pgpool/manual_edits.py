@@ -1,0 +1,139 @@
+"""Reads what people changed by hand below the panel's mark in a Pgpool-II's files back into settings, rules and pools.
+
+Whatever has another place (backends, the panel's logins, files) is refused by the line, and so is what would mean
+something else once it is adopted.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from pools.poolers.adoption import Adoption
+from pools.poolers.pgpool import hba_access, render, unmanaged_settings, verify
+from pools.poolers.pgpool.config_builder import GIVEN
+from pools.poolers.pgpool.render import HBA, MAIN, PASSWD, PCP
+from pools.poolers.pgpool.settings_catalog import CATALOGUE, RULES
+from pools.poolers.settings_schema import Setting, Type
+
+Texts = Mapping[str, str]
+Lines = list[tuple[int, str]]
+
+ABOVE = "write it above the panel's mark"
+KNOWN: dict[str, Setting] = {setting.name: setting for setting in CATALOGUE}  # of any release: the rules look closer
+
+
+def adoption(settled: Texts, found: Texts) -> Adoption:
+    """What the files as they were found ask for beyond those of the last applied revision."""
+    made = Adoption()
+    for name, adopt in PARTS.items():
+        before, after = (render.lasting(texts.get(name, "")) for texts in (settled, found))
+        if before == after:
+            continue
+        if render.MARK in found.get(name, ""):
+            adopt(made, before, after, found[name].partition(render.MARK)[0].count("\n") + 1)
+        else:
+            made.refuse(name, 0, "the panel's mark was taken out, and all below it is the panel's: put it back")
+    for name, setting in GIVEN.items():
+        if found.get(name, "") != settled.get(name, ""):
+            made.refuse(name, 0, f"give the file itself ({setting}), on the settings page")
+    return made
+
+
+def _adopt_settings(made: Adoption, before: str, after: str, offset: int) -> None:
+    was, now = render.values_in(before), render.values_in(after)
+    for number, line in _lines(after, offset):
+        if not (found := render.SETTING.match(line)):
+            made.refuse(MAIN, number, "it is no line of name = value")
+        elif now[found[1]] != was.get(found[1]) and (why := _refusal(found[1])):
+            made.refuse(MAIN, number, f"{found[1]}: {why}")
+    for name in was.keys() - now.keys():
+        if why := _refusal(name):
+            made.refuse(MAIN, 0, f"{name} was taken out: {why}")
+    changed = {name: now.get(name) for name in {**was, **now} if was.get(name) != now.get(name) and name in KNOWN}
+    made.changed_settings = {
+        name: None if value is None else _told(KNOWN[name], value)
+        for name, value in changed.items()
+        if not _refusal(name)
+    }
+
+
+def _refusal(name: str) -> str:
+    """Why a setting can't be taken from the file; empty where the panel gives it."""
+    if name in KNOWN:
+        return "give the file itself, on the settings page" if KNOWN[name].type == Type.FILE else ""
+    why = unmanaged_settings.reason_for(name) or "it is no setting that the panel knows"
+    return f"{why}: change it there" if why == unmanaged_settings.BY_THE_PANEL else f"{why}: {ABOVE}"
+
+
+def _told(setting: Setting, value: str) -> str:
+    """The value as the panel has it: 0 or 1, and whole numbers in the setting's own unit."""
+    if setting.type == Type.BOOLEAN:
+        return {"on": "1", "off": "0"}.get(verify.truth(value), value)
+    number = verify.quantity(value, setting.unit) if setting.type == Type.NUMBER else value
+    return f"{number:.0f}" if isinstance(number, float) and number.is_integer() else value
+
+
+def _adopt_rules(made: Adoption, before: str, after: str, offset: int) -> None:
+    own, _, given = before.partition(render.GIVEN_RULES)
+    panels = {line for _, line in _lines(own, 0)}
+    lines = _lines(after, offset)
+    added = [(number, line) for number, line in lines if line not in panels]
+    last = max((number for number, line in lines if line in panels), default=0)
+    for number, _ in added:
+        if number < last:
+            made.refuse(HBA, number, f"the panel's rules come before those it is given: move it below them, or {ABOVE}")
+    _adopt_missing(made, hba_access.read(own), panels - {line for _, line in lines}, [line for _, line in added])
+    if [line for _, line in added] == [line for _, line in _lines(given, 0)]:
+        return
+    if added:
+        made.given[RULES] = "".join(f"{line}\n" for _, line in added)
+    else:
+        made.refuse(HBA, 0, "the given rules were taken out: take the file away on the settings page")
+
+
+def _adopt_missing(made: Adoption, accesses: list[hba_access.Access], missing: set[str], added: list[str]) -> None:
+    """Rules of the panel that are gone: a pool without any is asked to leave."""
+    for one in accesses:
+        rules = {line for _, line in _lines(one.lines(), 0)}
+        gone = rules & missing
+        missing = missing - rules
+        if gone == rules and not any(hba_access.quoted(one.database) in line for line in added):
+            made.gone.add(one.pool)
+        elif gone:
+            made.refuse(HBA, 0, f"the rules of database {one.database} were changed: change its pool")
+    if missing:
+        made.refuse(HBA, 0, "the rules that let the panel itself in were changed, and it needs them")
+
+
+def _adopt_passwords(made: Adoption, before: str, after: str, _offset: int) -> None:
+    was, now = render.users_in(before), render.users_in(after)
+    for user in sorted(was.keys() | now.keys()):
+        if user not in was:
+            made.refuse(PASSWD, 0, f"user {user} is none of the panel's: {ABOVE}")
+        elif user not in now:
+            made.refuse(PASSWD, 0, f"user {user} was taken out, and the pools need it")
+        elif not now[user]:
+            made.refuse(PASSWD, 0, f"the password of {user} can't be read back: write it as {user}:TEXT…")
+        elif now[user] != was[user]:
+            made.passwords[user] = now[user]
+
+
+def _refuse_logins(made: Adoption, _before: str, _after: str, _offset: int) -> None:
+    made.refuse(PCP, 0, f"it holds the panel's own login at the PCP port; one of your own: {ABOVE}")
+
+
+PARTS: dict[str, Callable[[Adoption, str, str, int], None]] = {
+    MAIN: _adopt_settings,
+    HBA: _adopt_rules,
+    PASSWD: _adopt_passwords,
+    PCP: _refuse_logins,
+}
+
+
+def _lines(text: str, offset: int) -> Lines:
+    """What is neither empty nor a comment, counted from the line after `offset`."""
+    return list(_said(text, offset))
+
+
+def _said(text: str, offset: int) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.split("\n"), start=offset + 1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            yield number, line.strip()

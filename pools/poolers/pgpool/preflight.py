@@ -1,0 +1,137 @@
+"""Starts a throwaway Pgpool-II on a copy of the files: a start refuses what a reload would half-apply in silence."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from pools.models import Pooler
+from pools.poolers import trial_instance
+from pools.poolers.base import Rejected
+from pools.poolers.pgpool import render
+from pools.poolers.pgpool.render import HBA, MAIN, PCP
+from pools.poolers.settings_schema import Version
+from pools.poolers.trial_instance import SEARCH_PATH, handed_over
+
+START_TIMEOUT_S = 20
+STOP_TIMEOUT_S = 5
+SIGNS = re.compile(r"\b(?:ERROR|FATAL|PANIC):\s*(.+)")
+COMMANDS = ("failover_command", "failback_command", "follow_primary_command", "ssl_passphrase_command")
+
+
+def find(pooler: Pooler, version_text: str) -> str | None:
+    """The path of a pgpool on this host of exactly this release; None where there is none."""
+    release = re.compile(rf"\b{re.escape(version_text.removeprefix('Pgpool-II '))}\b")
+    return trial_instance.find(pooler, "pgpool", SEARCH_PATH, lambda printed: release.search(printed) is not None)
+
+
+def start(program: str, version: Version, texts: Mapping[str, str], config_dir: str) -> None:
+    """Start it on these texts and stop it; raises `Rejected` with what it said where it would not start.
+
+    It listens on free ports of 127.0.0.1 only, as the folder's owner, and its backends are led to a closed port,
+    so that no password has to leave config_dir for it.
+    """
+    try:
+        said = complaint(program, version, texts, config_dir)
+    except OSError as error:
+        raise Rejected(f"a throwaway Pgpool-II could not be started on the files: {error.strerror}") from error
+    if said:
+        raise Rejected(f"Pgpool-II would not start on these files, so they were not written: {said}", settings=True)
+
+
+def complaint(program: str, version: Version, texts: Mapping[str, str], config_dir: str) -> str:
+    """What the program says where it would not start on these texts, else nothing; raises `OSError`."""
+    with tempfile.TemporaryDirectory(prefix="pooldeck-rehearsal-") as name:
+        folder, owner = Path(name), Path(config_dir).stat()
+        for file_name, text in _moved(render.masked(texts), folder, version).items():
+            (folder / file_name).write_bytes(text.encode(errors="surrogateescape"))
+        return _run(_command(program, folder), folder, owner).replace(f"{folder}/", "")
+
+
+def _command(program: str, folder: Path) -> list[str]:
+    files = {"-f": MAIN, "-F": PCP, "-a": HBA}
+    return [program, "-n", "-D", *(word for flag, name in files.items() for word in (flag, str(folder / name)))]
+
+
+def _moved(texts: Mapping[str, str], folder: Path, version: Version) -> dict[str, str]:
+    """The texts with all that would meet the real program or a server replaced; a later setting wins."""
+    with _free_port() as port, _free_port() as pcp_port:
+        settings = {
+            "listen_addresses": "127.0.0.1",
+            "port": str(port.getsockname()[1]),
+            "pcp_port": str(pcp_port.getsockname()[1]),
+            "pcp_listen_addresses": "127.0.0.1",
+        }
+    settings |= {"socket_dir" if version < (4, 4) else "unix_socket_directories": str(folder)}
+    settings |= {"pcp_socket_dir": str(folder), "wd_ipc_socket_dir": str(folder)}
+    settings |= {"logdir" if version < (4, 7) else "work_dir": str(folder), "pid_file_name": str(folder / "pid")}
+    settings |= {"use_watchdog": "off", "ssl": "off", "memory_cache_enabled": "off", "logging_collector": "off"}
+    settings |= {"num_init_children": "1", "enable_shared_relcache": "off", "reserved_connections": "0"}
+    settings |= {"health_check_period": "0", "sr_check_period": "0", "search_primary_node_timeout": "1"}
+    settings |= {"backend_clustering_mode": "raw", "log_destination": "stderr", "log_min_messages": "log"}
+    settings |= dict.fromkeys(COMMANDS, "")
+    for name in render.values_in(texts[MAIN]):
+        if re.fullmatch(r"backend_(hostname|port)\d+", name):
+            settings[name] = "127.0.0.1" if "hostname" in name else "1024"
+    return {**texts, MAIN: f"{texts[MAIN].rstrip()}\n{render.settings(settings)}"}
+
+
+def _free_port() -> socket.socket:
+    probe = socket.socket()
+    probe.bind(("127.0.0.1", 0))
+    return probe
+
+
+def _run(argv: list[str], folder: Path, owner: os.stat_result) -> str:
+    """What it complained of before it ended; empty once it is up (then it is ended)."""
+    with subprocess.Popen(  # type: ignore[call-overload]
+        argv,
+        cwd=folder,
+        env={"PATH": SEARCH_PATH},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+        **handed_over(folder, owner),
+    ) as child:
+        deadline = threading.Timer(START_TIMEOUT_S, _end, [child, signal.SIGKILL])
+        deadline.start()
+        try:
+            return _complaint(child)
+        finally:
+            deadline.cancel()
+            _stop(child)
+
+
+def _complaint(child: "subprocess.Popen[str]") -> str:
+    faults = []
+    for line in child.stderr or ():
+        if "successfully started" in line:
+            return ""
+        if found := SIGNS.search(render.masked({MAIN: line})[MAIN]):
+            faults.append(found[1].strip())
+    return "; ".join(faults) or f"it ended with exit code {child.wait()}"
+
+
+def _stop(child: "subprocess.Popen[str]") -> None:
+    """Ask it to end, so that it leaves no shared memory behind; then end what is left of it."""
+    _end(child, signal.SIGINT)
+    with suppress(subprocess.TimeoutExpired):
+        child.wait(STOP_TIMEOUT_S)
+    _end(child, signal.SIGKILL)
+
+
+def _end(child: "subprocess.Popen[str]", with_signal: signal.Signals) -> None:
+    """To the program alone when it may clean up, to its children as well when it must go."""
+    with suppress(ProcessLookupError):
+        if with_signal == signal.SIGKILL:
+            os.killpg(child.pid, with_signal)
+        elif child.poll() is None:
+            child.send_signal(with_signal)

@@ -1,0 +1,1 @@
+"""Databases, roles, grants and auth_query functions, created and dropped on a cluster."""

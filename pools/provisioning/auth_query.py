@@ -1,0 +1,273 @@
+"""The look-up of inbound users: a role and a function on a cluster, by which PgBouncer finds their secrets.
+
+Without it a pool of the inbound user logs in as the cluster's admin to read pg_authid. With it, that is a role that
+may call one function, which tells the secret of any role that may log in now, but of no superuser.
+"""
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, count
+
+from django.db import transaction
+from django.db.models import Model
+from psycopg import sql
+from psycopg.rows import class_row
+
+from pools import task_queue
+from pools.clusters import connect
+from pools.errors import IllegalTransition, InvalidValues, PoolsError
+from pools.models import Cluster, identifiers
+from pools.poolers.pgbouncer import auth_query
+from pools.provisioning import passwords
+from pools.provisioning.ddl import changing
+
+logger = logging.getLogger(__name__)
+
+SIGNATURE = sql.SQL("{}.{}(text)").format(sql.Identifier(auth_query.SCHEMA), sql.Identifier(auth_query.FUNCTION))
+DATABASES = "SELECT datname FROM pg_database WHERE datallowconn AND NOT datistemplate ORDER BY datname"
+FOUND = """
+    SELECT p.prosrc AS body, p.prosecdef AS as_owner, r.rolsuper AS owner_is_superuser,
+           coalesce(p.proconfig, '{}') AS settings,
+           EXISTS (SELECT FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a WHERE a.grantee = 0)
+               AS public_may_call
+    FROM pg_proc p JOIN pg_roles r ON r.oid = p.proowner
+    WHERE p.oid = to_regprocedure(%s)
+"""
+SAMPLE = """
+    SELECT rolname, rolpassword FROM pg_authid
+    WHERE rolcanlogin AND NOT rolsuper AND rolname <> %s AND rolpassword IS NOT NULL
+      AND (rolvaliduntil IS NULL OR rolvaliduntil > now())
+    ORDER BY rolname LIMIT 1
+"""
+WRITABLE = "SET default_transaction_read_only = off"  # a database may be read-only unless one says otherwise
+RIGHTS = """
+    SELECT rolcanlogin AND NOT (rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication OR rolbypassrls)
+       AND NOT EXISTS (SELECT FROM pg_auth_members m WHERE m.member = r.oid)
+    FROM pg_roles r WHERE rolname = %s
+"""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One database: whether the look-up works there, and if not, why."""
+
+    database: str
+    fault: str = ""
+
+    @property
+    def works(self) -> bool:
+        """Whether an inbound user can be looked up there."""
+        return not self.fault
+
+
+@dataclass(frozen=True)
+class Function:
+    """The function as a database has it."""
+
+    body: str
+    as_owner: bool
+    owner_is_superuser: bool
+    settings: list[str]
+    public_may_call: bool
+
+
+def usual_role(cluster: Cluster) -> str:
+    """A name that no other cluster's role has: a pooler before both keeps one password for each name."""
+    taken = set(Cluster.objects.exclude(pk=cluster.pk).values_list("auth_role", flat=True))
+    names_in_turn = (f"{auth_query.USUAL_ROLE}_{number}" for number in count(2))
+    return next(name for name in chain([auth_query.USUAL_ROLE], names_in_turn) if name not in taken)
+
+
+def install(cluster: Cluster, role: str = "", author: Model | None = None) -> list[Finding]:
+    """Make the role and, in every database, the function; then let the inbound pools be applied with it.
+
+    Safe to repeat: it repairs what was changed, and brings the function into new databases. The role's password is
+    made once and kept like that of any role a pool uses. Raises `InvalidValues` (the role), `IllegalTransition`
+    where the panel's login may not do it, `ClusterUnreachable`.
+    """
+    role = role or cluster.auth_role or usual_role(cluster)
+    InvalidValues.refuse(_role_problems(cluster, role))
+    known = cluster.password_of(role)
+    password = known or passwords.generate()
+    with changing(cluster, field="role") as connection:
+        _refuse_all_but_superusers(cluster, connection)
+        databases = [str(row[0]) for row in connection.execute(DATABASES)]
+        _make_role(connection, role, password, ours=bool(known))
+        _remember(cluster, role, password)  # before anything else can fail: a second try finds the role its own
+        for database in databases:
+            grant = sql.SQL("GRANT CONNECT ON DATABASE {} TO {}")
+            connection.execute(grant.format(sql.Identifier(database), sql.Identifier(role)))
+    for database in databases:
+        with changing(cluster, database, field="role") as connection:
+            connection.execute(WRITABLE)
+            with connection.transaction():
+                _make_function(connection, role)
+    _keep(cluster, role, author)
+    logger.info("cluster %s: look-up by %s set up in %d databases by %s", cluster.pk, role, len(databases), author)
+    return check(cluster)
+
+
+def check(cluster: Cluster) -> list[Finding]:
+    """Each database of the cluster, asked as the admin what is there and as the role whether it works.
+
+    None where no look-up was set up. Raises `ClusterUnreachable`.
+    """
+    if not cluster.auth_role:
+        return []
+    with changing(cluster) as connection:
+        databases = [str(row[0]) for row in connection.execute(DATABASES)]
+        rights = connection.execute(RIGHTS, [cluster.auth_role]).fetchone()
+    if rights is None:
+        return [Finding(database, f"the role {cluster.auth_role} is gone: set it up again") for database in databases]
+    if not rights[0]:
+        fault = f"{cluster.auth_role} has more rights than to log in: take them away, or set it up again"
+        return [Finding(database, fault) for database in databases]
+    return [Finding(database, _fault(cluster, database)) for database in databases]
+
+
+def uninstall(cluster: Cluster, author: Model | None = None) -> None:
+    """Drop the function everywhere and the role; refused while pools of the inbound user lead to the cluster."""
+    role = cluster.auth_role
+    if not role:
+        raise IllegalTransition(f"cluster {cluster} has no look-up of inbound users that could be taken away")
+    asking = list(cluster.pools.filter(user="").order_by("name").values_list("name", flat=True)[:6])
+    if asking:
+        raise IllegalTransition(
+            f"inbound users of {', '.join(asking)} are looked up by it: remove these pools, or give each a fixed user"
+        )
+    with changing(cluster) as connection:
+        databases = [str(row[0]) for row in connection.execute(DATABASES)]
+    for database in databases:
+        with changing(cluster, database) as connection:
+            connection.execute(WRITABLE)
+            with connection.transaction():
+                _drop_function(connection, role)
+    with changing(cluster) as connection:
+        connection.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(role)))
+    with transaction.atomic():
+        cluster.role_passwords.filter(role=role).delete()
+        cluster.edit(None, auth_role="")
+    logger.info("cluster %s: look-up by %s taken away by %s", cluster.pk, role, author)
+
+
+def _role_problems(cluster: Cluster, role: str) -> Iterator[tuple[str, str]]:
+    if message := identifiers.identifier_problem(role):
+        yield "role", message
+    elif role == cluster.admin_user:
+        yield "role", f"{role} is the panel's own login, which may do everything: give another name"
+    elif role.startswith("pg_"):
+        yield "role", f"{role}: PostgreSQL keeps names that begin with pg_ for itself, give another"
+    if cluster.auth_role and role != cluster.auth_role:
+        yield "role", f"{cluster.auth_role} looks inbound users up already: take that away first"
+
+
+def _refuse_all_but_superusers(cluster: Cluster, connection: connect.Connection) -> None:
+    row = connection.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone()
+    if not (row and row[0]):
+        raise IllegalTransition(
+            f"{cluster.admin_user!r} on {cluster} is no superuser, and only one can read the secrets in pg_authid: "
+            "let the cluster's login be one, or give each pool a fixed user"
+        )
+
+
+def _make_role(connection: connect.Connection, role: str, password: str, *, ours: bool) -> None:
+    """A role that may log in and nothing more; one that is there already must be the panel's own."""
+    found = connection.execute(RIGHTS, [role]).fetchone()
+    rights = "LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT NOREPLICATION NOBYPASSRLS VALID UNTIL 'infinity'"
+    if found is not None and not (ours and found[0]):
+        why = "which has more rights than to log in" if ours else "whose password this panel doesn't know"
+        raise InvalidValues({"role": [f"there is a role {role} already, {why}: give another name"]})
+    verb = sql.SQL("ALTER ROLE" if found else "CREATE ROLE")
+    secret = sql.Literal(passwords.hashed(connection, role, password))
+    connection.execute(sql.SQL("{} {} {} PASSWORD {}").format(verb, sql.Identifier(role), sql.SQL(rights), secret))
+
+
+def _make_function(connection: connect.Connection, role: str) -> None:
+    """The schema and the function in this database, owned by the panel's login, callable by the role alone."""
+    who, schema = sql.Identifier(role), sql.Identifier(auth_query.SCHEMA)
+    made = [
+        sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema),
+        sql.SQL("REVOKE ALL ON SCHEMA {} FROM PUBLIC").format(schema),
+        sql.SQL("GRANT USAGE ON SCHEMA {} TO {}").format(schema, who),
+        sql.SQL("DROP FUNCTION IF EXISTS {}").format(SIGNATURE),
+        sql.SQL(
+            "CREATE FUNCTION {}.{} (username text) RETURNS TABLE (usename name, passwd text) "
+            "LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {} AS {}"
+        ).format(
+            schema, sql.Identifier(auth_query.FUNCTION), sql.SQL(auth_query.SEARCH_PATH), sql.Literal(_body(role))
+        ),
+        sql.SQL("REVOKE ALL ON FUNCTION {} FROM PUBLIC").format(SIGNATURE),
+        sql.SQL("GRANT EXECUTE ON FUNCTION {} TO {}").format(SIGNATURE, who),
+    ]
+    for statement in made:
+        connection.execute(statement)
+
+
+def _drop_function(connection: connect.Connection, role: str) -> None:
+    """Everything of ours in this database; a schema that somebody keeps other things in stays."""
+    schema = sql.Identifier(auth_query.SCHEMA)
+    connection.execute(sql.SQL("DROP FUNCTION IF EXISTS {}").format(SIGNATURE))
+    if connection.execute("SELECT FROM pg_roles WHERE rolname = %s", [role]).fetchall():
+        connection.execute(sql.SQL("DROP OWNED BY {}").format(sql.Identifier(role)))
+    empty = """
+        SELECT FROM pg_namespace n WHERE nspname = %s
+           AND NOT EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = n.oid)
+           AND NOT EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = n.oid)
+           AND NOT EXISTS (SELECT FROM pg_type t WHERE t.typnamespace = n.oid)
+    """
+    if connection.execute(empty, [auth_query.SCHEMA]).fetchall():
+        connection.execute(sql.SQL("DROP SCHEMA {}").format(schema))
+
+
+def _body(role: str) -> str:
+    return sql.SQL(auth_query.BODY).format(role=sql.Literal(role)).as_string()
+
+
+def _remember(cluster: Cluster, role: str, password: str) -> None:
+    known = cluster.role_passwords.filter(role=role).first() or cluster.role_passwords.model(cluster=cluster, role=role)
+    known.password = password
+    known.save()
+
+
+def _keep(cluster: Cluster, role: str, author: Model | None) -> None:
+    """Let the role look inbound users up, and have their pools applied: they log in with a new password."""
+    with transaction.atomic():
+        if cluster.auth_role != role:
+            cluster.edit(None, auth_role=role)
+        task_queue.ask_again(cluster.pools.wanted().filter(user=""), author)
+
+
+def _fault(cluster: Cluster, database: str) -> str:
+    """Why inbound users can't be looked up in this database; empty when they can."""
+    try:
+        with changing(cluster, database) as connection:
+            found, sample = _function(connection), connection.execute(SAMPLE, [cluster.auth_role]).fetchall()
+        if fault := _fault_of(found, cluster.auth_role):
+            return f"{fault}: set it up again"
+        with connect.connect(cluster, database=database, user=cluster.auth_role) as connection:
+            if not auth_query.may_ask(connection):
+                return f"{cluster.auth_role} may not call the function: set it up again"
+            for name, secret in sample:
+                if connection.execute(auth_query.QUERY.replace("$1", "%s"), [name]).fetchall() != [(name, secret)]:
+                    return f"the function does not tell the secret of {name}: set it up again"
+    except PoolsError as error:
+        return str(error)
+    return ""
+
+
+def _function(connection: connect.Connection) -> Function | None:
+    with connection.cursor(row_factory=class_row(Function)) as cursor:
+        return cursor.execute(FOUND, [f"{auth_query.SCHEMA}.{auth_query.FUNCTION}(text)"]).fetchone()
+
+
+def _fault_of(found: Function | None, role: str) -> str:
+    if found is None:
+        return "the function is not there"
+    if found.body != _body(role):
+        return "the function was changed"
+    if not found.as_owner or not found.owner_is_superuser:
+        return "the function does not run as a superuser"
+    if found.settings != [f"search_path={auth_query.SEARCH_PATH}"]:
+        return "the function's search_path is not the fixed one"
+    return "everybody may call the function" if found.public_may_call else ""

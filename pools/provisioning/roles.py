@@ -1,0 +1,343 @@
+"""The roles of a cluster: listed, created, changed, given new passwords and dropped on the live server."""
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import chain
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Model, Q, QuerySet
+from django.utils import timezone
+from psycopg import sql
+from psycopg.rows import class_row
+
+from pools import task_queue
+from pools.clusters import connect, duplicates, health_check
+from pools.errors import IllegalTransition, InvalidValues, NotThere
+from pools.inventory import pools as pool_changes
+from pools.models import Cluster, Pool, identifiers
+from pools.poolers import KINDS
+from pools.provisioning import blockers, databases, grants, ownership, passwords
+from pools.provisioning.blockers import InTheWay, Obstacle
+from pools.provisioning.ddl import changing
+from pools.provisioning.grants import Access
+from pools.provisioning.ownership import Owned
+
+logger = logging.getLogger(__name__)
+
+NO_LIMIT, LARGEST = databases.NO_LIMIT, databases.LARGEST
+RESERVED = ("public", "none", "current_role", "current_user", "session_user", "user")  # CREATE ROLE refuses most
+
+# A time that Python can't hold (infinity, or past the year 9999) is none; `has_expired` knows the past ones of them.
+ROLES = sql.SQL(r"""
+    SELECT r.rolname AS name, r.rolcanlogin AS can_login, r.rolsuper AS superuser, r.rolcreatedb AS createdb,
+           r.rolcreaterole AS createrole, r.rolreplication AS replication, r.rolconnlimit AS connection_limit,
+           CASE WHEN r.rolvaliduntil BETWEEN '0002-01-01 UTC' AND '9998-12-31 UTC'
+                THEN r.rolvaliduntil AT TIME ZONE 'UTC' END AS valid_until,
+           coalesce(r.rolvaliduntil <= now(), false) AS has_expired,
+           ARRAY(SELECT g.rolname::text FROM pg_auth_members m JOIN pg_roles g ON g.oid = m.roleid
+                  WHERE m.member = r.oid ORDER BY 1) AS member_of,
+           coalesce(a.connections, 0) AS connections
+      FROM pg_roles r
+      LEFT JOIN (SELECT usesysid, count(*) AS connections FROM pg_stat_activity
+                  WHERE pid <> pg_backend_pid() GROUP BY usesysid) a ON a.usesysid = r.oid
+     WHERE r.rolname !~ '^pg_' AND {wanted} ORDER BY r.rolname
+""")
+ALL, BY_NAME = sql.SQL("true"), sql.SQL("r.rolname = {}")
+
+
+class InvalidRole(InvalidValues):
+    """What was typed for a role can't be taken."""
+
+
+@dataclass(frozen=True)
+class Role:
+    """A role as its cluster has it now; `connection_limit` is -1 for none, `valid_until` concerns its password."""
+
+    name: str
+    can_login: bool
+    superuser: bool
+    createdb: bool
+    createrole: bool
+    replication: bool
+    connection_limit: int
+    valid_until: datetime | None
+    has_expired: bool
+    member_of: list[str]
+    connections: int
+    owns: tuple[Owned, ...] = ()
+    pools: tuple[Pool, ...] = ()
+
+    @property
+    def rights(self) -> list[str]:
+        """Its attributes in words, `can log in` apart."""
+        held = {
+            "superuser": self.superuser,
+            "creates databases": self.createdb,
+            "creates roles": self.createrole,
+            "replicates": self.replication,
+        }
+        return [word for word, holds in held.items() if holds]
+
+
+def listed(cluster: Cluster) -> list[Role]:
+    """All but PostgreSQL's own, with what each owns and the pools that log in with it. Raises `ClusterUnreachable`."""
+    using = _pools_by_user(cluster)
+    with changing(cluster) as connection:
+        found, owned = _found(connection, ALL), ownership.counted(connection)
+    return [replace(role, owns=owned.get(role.name, ()), pools=tuple(using[role.name])) for role in found]
+
+
+def find(cluster: Cluster, name: str) -> Role:
+    """One role, with what it owns and the pools that log in with it. Raises `NotThere`, `ClusterUnreachable`."""
+    with changing(cluster) as connection:
+        return _find(cluster, connection, name)
+
+
+def create(cluster: Cluster, values: dict[str, Any], author: Model | None = None) -> tuple[Role, str]:
+    """Create a role; the second answer is its new password, empty where it can't log in.
+
+    `values`: name, can_login (default true), connection_limit (-1: none), valid_until, and with a `database` the
+    `access` to it (default connect). All of it or nothing. The panel keeps the password, so that pools can log in
+    with it. Raises `InvalidRole` or what `statements.changing` raises.
+    """
+    InvalidRole.refuse(_problems(values))
+    name, can_login = values["name"], values.get("can_login", True)
+    password = passwords.generate() if can_login else ""
+    InvalidRole.refuse(_missing_database(cluster, values))
+    rendered = list(_rendered_with(cluster, name))
+    with changing(cluster, values.get("database") or None) as connection:
+        with connection.transaction():
+            connection.execute(_create(values, passwords.hashed(connection, name, password) if password else ""))
+            if values.get("database"):
+                _grant(connection, values["database"], name, Access(values.get("access") or Access.CONNECT))
+            if password:
+                cluster.keep_password(name, password)
+        made = _find(cluster, connection, name)
+    if password:
+        task_queue.ask_again(rendered, author)
+    _tell(cluster, name, "created", author)
+    return made, password
+
+
+def change(cluster: Cluster, name: str, values: dict[str, Any], author: Model | None = None) -> Role:
+    """Write `can_login`, `connection_limit` and `valid_until` (None: no end), where given.
+
+    Raises `InvalidRole`, `NotThere`, and `IllegalTransition` for a role that the panel leaves alone.
+    """
+    InvalidRole.refuse(chain(_limit_problems(values), _lockouts(cluster, name, values)))
+    with changing(cluster) as connection:
+        refuse_guarded(cluster, _find(cluster, connection, name), "changed")
+        if options := list(_options(values)):
+            alter = sql.SQL("ALTER ROLE {} {}").format(sql.Identifier(name), sql.SQL(" ").join(options))
+            connection.execute(alter)
+        changed = _find(cluster, connection, name)
+    _tell(cluster, name, "changed", author)
+    return changed
+
+
+def reset_password(cluster: Cluster, name: str, author: Model | None = None) -> str:
+    """Give a role a new password and answer it; the pools that log in with the role are applied anew.
+
+    Connected clients keep their sessions. Raises `NotThere`, and `IllegalTransition` for a role that the panel leaves
+    alone, that can't log in, or whose password is shared with another cluster behind the same pooler.
+    """
+    password = passwords.generate()
+    with changing(cluster) as connection:
+        role = _find(cluster, connection, name)
+        if reason := password_guarded(cluster, role):
+            raise IllegalTransition(f"{reason}: it can't be given a new password here, use psql")
+        _refuse_reset(cluster, role, password)
+        verifier = passwords.hashed(connection, name, password)
+        with transaction.atomic():  # the panel must never forget what the server already asks for
+            rendered = list(_rendered_with(cluster, name))
+            cluster.keep_password(name, password)
+            task_queue.ask_again(rendered, author)
+            connection.execute(_set_password(name, verifier))
+    logger.info("role %r of cluster %s (%s) got a new password from %s", name, cluster.pk, cluster, author)
+    return password
+
+
+def in_the_way(cluster: Cluster, name: str) -> list[Obstacle]:
+    """What a drop would be refused for: pools, sessions, and what the role owns, by database."""
+    pools = duplicates.pools_of(cluster).filter(user=name)
+    with changing(cluster) as connection:
+        held = blockers.of_role(cluster, connection, name)
+        owned = ownership.counted(connection).get(name, ())
+    return [*blockers.of_pools(pools, "logs in with it"), *held, *ownership.obstacles(cluster, name, owned)]
+
+
+def drop(cluster: Cluster, name: str, author: Model | None = None) -> None:
+    """Drop a role and the privileges that were given to it; nothing else goes with it.
+
+    Raises `NotThere`, `InTheWay` (saying by whom or what), `IllegalTransition` for a role that the panel leaves alone.
+    """
+    with changing(cluster) as connection:
+        refuse_guarded(cluster, _find(cluster, connection, name), "dropped")
+        if held := in_the_way(cluster, name):
+            raise InTheWay(f"role {name!r}", held)
+        places = ownership.privileged_in(connection, name)
+    for place in places:
+        with changing(cluster, place) as connection, connection.transaction():
+            _take_back(connection, place, name)
+    with changing(cluster) as connection:
+        connection.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(name)))
+    cluster.role_passwords.filter(role=name).delete()
+    _tell(cluster, name, "dropped", author)
+
+
+def guarded(cluster: Cluster, role: Role) -> str:
+    """Why the panel leaves this role alone; empty where it does not."""
+    if role.name == cluster.admin_user:
+        return f"role {role.name!r} is the panel's own login to cluster {cluster}"
+    if role.superuser:
+        return f"role {role.name!r} is a superuser, and the panel leaves those alone"
+    if role.name == cluster.auth_role:
+        return f"role {role.name!r} looks up the secrets of inbound users for the poolers of cluster {cluster}"
+    return ""
+
+
+def password_guarded(cluster: Cluster, role: Role) -> str:
+    """Why the panel gives this role no new password; the role that looks inbound users up may have one."""
+    return "" if role.name == cluster.auth_role else guarded(cluster, role)
+
+
+def refuse_guarded(cluster: Cluster, role: Role, verb: str) -> None:
+    """Raise `IllegalTransition` for a role that the panel leaves alone."""
+    if reason := guarded(cluster, role):
+        raise IllegalTransition(f"{reason}: it can't be {verb} here, use psql")
+
+
+def pools_of(cluster: Cluster, role: str) -> QuerySet[Pool]:
+    """The pools of the cluster that log in as this role."""
+    return Pool.objects.wanted().filter(cluster=cluster, user=role).select_related("pooler", "cluster")
+
+
+def _rendered_with(cluster: Cluster, role: str) -> QuerySet[Pool]:
+    """The pools whose poolers' files hold the role's password; asked for before a new one is kept.
+
+    One that was known may be with any pool of the inbound user: its role looks the others up, or was a fixed user
+    once and stays in the list (see `pools.poolers.pgbouncer.users.remembered`).
+    """
+    keepers = [name for name, kind in KINDS.items() if kind.keeps_every_password]
+    was_known = cluster.password_of(role) is not None
+    inbound = Q(user="") if was_known else Q(user="", pooler__kind__in=keepers)
+    return Pool.objects.wanted().filter(inbound | Q(user=role), cluster=cluster)
+
+
+def _pools_by_user(cluster: Cluster) -> dict[str, list[Pool]]:
+    using: dict[str, list[Pool]] = defaultdict(list)
+    for pool in cluster.pools.wanted().exclude(user=""):
+        using[pool.user].append(pool)
+    return using
+
+
+def _found(connection: connect.Connection, wanted: sql.Composable) -> list[Role]:
+    with connection.cursor(row_factory=class_row(Role)) as cursor:
+        rows = cursor.execute(ROLES.format(wanted=wanted)).fetchall()
+    return [replace(row, valid_until=row.valid_until and row.valid_until.replace(tzinfo=UTC)) for row in rows]
+
+
+def _find(cluster: Cluster, connection: connect.Connection, name: str) -> Role:
+    if "\0" in name or not (found := _found(connection, BY_NAME.format(sql.Literal(name)))):
+        raise NotThere(f"there is no role {name!r} on cluster {cluster}")
+    owned = ownership.counted(connection).get(name, ())
+    return replace(found[0], owns=owned, pools=tuple(pools_of(cluster, name)))
+
+
+def _problems(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """(field, message) for what can be told without asking the server."""
+    name, database, access = values.get("name") or "", values.get("database") or "", values.get("access") or ""
+    if message := identifiers.new_name_problem(name):
+        yield "name", message
+    elif name.startswith("pg_") or name in RESERVED:
+        yield "name", f"{name!r} is a name that PostgreSQL keeps for itself: choose another"
+    if message := identifiers.identifier_problem(database) if database else "":
+        yield "database", message
+    if access and not database:
+        yield "database", "say in which database the role has that access, or leave the access out"
+    if access and access not in Access.values:
+        yield "access", f"{access!r} is no access: choose one of {', '.join(Access.values)}"
+    yield from _limit_problems(values)
+
+
+def _limit_problems(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield from databases.limit_problems(values)
+    until = values.get("valid_until")
+    if until is not None and until <= timezone.now():
+        yield "valid_until", f"{until.isoformat()} is past: choose a time to come, or none"
+
+
+def _missing_database(cluster: Cluster, values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    database = values.get("database") or ""
+    if database and database not in (there := databases.choices(cluster).databases):
+        have = ", ".join(there)
+        yield "database", f"there is no database {database!r} on cluster {cluster} (it has {have}): create it first"
+
+
+def _lockouts(cluster: Cluster, name: str, values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """A pool whose role may not log in would fail at its next connection."""
+    using = list(pools_of(cluster, name)) if values.get("can_login") is False else []
+    if using:
+        listed = ", ".join(pool.name for pool in using)
+        yield "can_login", f"role {name!r} must be able to log in, since pools do with it ({listed}): remove them first"
+
+
+def _create(values: dict[str, Any], verifier: str) -> sql.Composed:
+    wished = {"can_login": True, "connection_limit": NO_LIMIT} | values
+    password = [sql.SQL("PASSWORD {}").format(sql.Literal(verifier))] if verifier else []
+    options = [*_options({key: value for key, value in wished.items() if value is not None}), *password]
+    return sql.SQL("CREATE ROLE {} {}").format(sql.Identifier(values["name"]), sql.SQL(" ").join(options))
+
+
+def _options(values: dict[str, Any]) -> Iterator[sql.SQL | sql.Composed]:
+    if (can_login := values.get("can_login")) is not None:
+        yield sql.SQL("LOGIN" if can_login else "NOLOGIN")
+    if (limit := values.get("connection_limit")) is not None:
+        yield sql.SQL("CONNECTION LIMIT {}").format(sql.Literal(limit))
+    if "valid_until" in values:
+        until = values["valid_until"]
+        yield sql.SQL("VALID UNTIL {}").format(sql.Literal(until.isoformat() if until else "infinity"))
+
+
+def _set_password(name: str, verifier: str) -> sql.Composed:
+    return sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(name), sql.Literal(verifier))
+
+
+def _refuse_reset(cluster: Cluster, role: Role, password: str) -> None:
+    if not role.can_login:
+        raise IllegalTransition(f"role {role.name!r} can't log in, so it needs no password: let it log in first")
+    for pool in pools_of(cluster, role.name):
+        for _, message in pool_changes.other_passwords(pool, password):
+            raise IllegalTransition(f"a new password for role {role.name!r} would lock pool {pool} out: {message}")
+
+
+def _grant(connection: connect.Connection, database: str, role: str, access: Access) -> None:
+    if access == Access.OWN:
+        ownership.join(connection, role)
+    for statement in grants.given(database, role, access, *_schemas_and(connection, sql.SQL(grants.MAKERS))):
+        connection.execute(statement)
+
+
+def _take_back(connection: connect.Connection, database: str, role: str) -> None:
+    makers = sql.SQL(grants.GRANTED_MAKERS).format(role=sql.Literal(sql.Identifier(role).as_string(connection)))
+    for statement in grants.taken_back(database, role, *_schemas_and(connection, makers)):
+        connection.execute(statement)
+
+
+def _schemas_and(connection: connect.Connection, makers: sql.SQL | sql.Composed) -> tuple[list[str], list[str]]:
+    """The schemas of a session's database, and the roles whose defaults count."""
+    return _first_column(connection, sql.SQL(grants.SCHEMAS)), _first_column(connection, makers)
+
+
+def _first_column(connection: connect.Connection, query: sql.SQL | sql.Composed) -> list[str]:
+    return [name for (name,) in connection.execute(query).fetchall()]
+
+
+def _tell(cluster: Cluster, name: str, done: str, author: Model | None) -> None:
+    """Log it, and let the pickers of forms know at once."""
+    logger.info("role %r of cluster %s (%s) %s by %s", name, cluster.pk, cluster, done, author)
+    health_check.check_cluster(cluster)

@@ -1,0 +1,87 @@
+"""What the pages of a cluster's databases and roles share."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, TypeVar
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.paginator import Page, Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+
+from panel.lib.access import View
+from pools.errors import ClusterUnreachable, IllegalTransition, NotThere
+from pools.models import Cluster
+from pools.provisioning import databases
+from pools.provisioning.blockers import InTheWay, Obstacle
+from pools.provisioning.databases import Choices, Database
+from pools.provisioning.roles import Role
+
+PAGE_SIZE = 50
+Row = TypeVar("Row", Database, Role)
+
+
+@dataclass(frozen=True)
+class Droppable:
+    """A database or a role whose drop is asked for: how it is called, its verbs, and where its list is."""
+
+    word: str
+    name: str
+    in_the_way: Callable[[], Sequence[Obstacle]]
+    drop: Callable[[], object]
+    list_name: str
+
+
+def cluster_of(pk: UUID) -> Cluster:
+    """The cluster, or 404."""
+    return get_object_or_404(Cluster.objects.select_related("status"), pk=pk)
+
+
+def page_of(request: HttpRequest, rows: Iterable[Row]) -> Page[Row]:
+    """The rows whose name holds `q`, paged."""
+    query = request.GET.get("q", "").strip().lower()
+    return Paginator([row for row in rows if query in row.name.lower()], PAGE_SIZE).get_page(request.GET.get("page"))
+
+
+def choices_of(cluster: Cluster) -> tuple[Choices, dict[str, Any]]:
+    """What a form offers, and its context: where the cluster does not answer, fields to type in, and the reason."""
+    try:
+        return databases.choices(cluster), {}
+    except ClusterUnreachable as error:
+        return Choices(), {"unreachable": str(error)}
+
+
+def drop_answer(request: HttpRequest, template: str, context: dict[str, Any], thing: Droppable) -> HttpResponse:
+    """The page that asks for the typed name, its refusal (409) naming the obstacles, or the list once it is gone."""
+    typed = context["typed"] = request.POST.get("name")
+    if request.method != "POST" or typed != thing.name:
+        return render(request, template, context | {"obstacles": thing.in_the_way()})
+    try:
+        thing.drop()
+    except InTheWay as error:
+        return render(request, template, context | {"obstacles": error.obstacles}, status=409)
+    except IllegalTransition as error:
+        return render(request, template, context | {"refused": str(error)}, status=409)
+    messages.success(request, f"{thing.word} {thing.name} was dropped.")
+    return redirect(thing.list_name, context["cluster"].pk)
+
+
+def asks_server(list_name: str) -> Callable[[View], View]:
+    """A page about one thing on the server: 404 when it is not there, back to the list when nobody answers."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def guarded(request: HttpRequest, pk: UUID, *args: Any, **kwargs: Any) -> HttpResponse:
+            try:
+                return view(request, pk, *args, **kwargs)
+            except NotThere as error:
+                raise Http404(str(error)) from error
+            except ClusterUnreachable as error:
+                messages.error(request, str(error))
+                return redirect(list_name, pk)
+
+        return guarded
+
+    return decorate

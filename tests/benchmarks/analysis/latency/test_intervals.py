@@ -1,0 +1,72 @@
+"""Each latency belongs to the interval in which its transaction ended, whenever its line arrives."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.analysis.latency import intervals as module
+from benchmarks.analysis.latency.intervals import Intervals
+from benchmarks.engines.latency_contract import Logged
+
+SECOND = 1_000_000
+
+
+def figures(ms: float) -> dict[str, float]:
+    return {"latency_p50_ms": ms, "latency_p95_ms": ms, "latency_p99_ms": ms}
+
+
+def test_an_interval_has_the_percentiles_of_its_own_transactions():
+    found = Intervals()
+    found.add([Logged(at_us, 10 * at_us) for at_us in range(1, 101)])
+    assert found.end(50) == {"latency_p50_ms": 0.25, "latency_p95_ms": 0.48, "latency_p99_ms": 0.5}
+    assert found.end(100) == {"latency_p50_ms": 0.75, "latency_p95_ms": 0.98, "latency_p99_ms": 1.0}
+    assert found.end(150) == {}
+    assert found.changed() == {}
+
+
+def test_a_late_line_changes_the_interval_it_belongs_to():
+    found = Intervals()
+    assert found.end(1 * SECOND) == {}
+    found.add([Logged(2 * SECOND, 7_000)])
+    assert found.end(2 * SECOND) == figures(7.0)
+    found.add([Logged(1 * SECOND, 9_000), Logged(3 * SECOND, 1)])
+    assert found.changed() == {0: figures(9.0)}
+    assert found.whole.count == 3
+
+
+def test_under_a_rate_the_service_time_leaves_the_wait_out():
+    found = Intervals()
+    found.add([Logged(1, 5_000, 4_000)] * 10, scheduled=True)
+    assert (found.whole.percentiles_ms()["p50"], found.service.percentiles_ms()["p50"]) == (5.003, 1.0)
+
+
+def test_a_clock_set_back_loses_no_latency():
+    found = Intervals()
+    found.add([Logged(5, 1_000)])
+    assert found.end(10) == figures(1.0)
+    assert found.end(4) == {}
+    found.add([Logged(3, 2_000)])
+    assert found.whole.count == 2
+
+
+def test_what_is_held_is_bounded_and_the_histogram_has_it_all(monkeypatch):
+    monkeypatch.setattr(module, "KEPT", 100)
+    found = Intervals()
+    for second in range(1, 21):
+        found.add([Logged(second, 1_000)] * 30)
+        assert found.end(second) == figures(1.0)
+        assert found._held <= 130
+    found.add([Logged(1, 9_000)])  # too late for its interval
+    assert found.changed() == {}
+    assert found.whole.count == 601
+
+
+@given(st.lists(st.tuples(st.integers(1, 50), st.integers(1, 9)), max_size=60), st.permutations(range(5)))
+def test_the_order_of_arrival_does_not_matter_in_the_end(logged: list[tuple[int, int]], order: list[int]):
+    at_once, piecemeal = Intervals(), Intervals()
+    at_once.add([Logged(*one) for one in logged])
+    expected = {at: at_once.end(10 * (at + 1)) for at in range(5)}
+    known = {at: piecemeal.end(10 * (at + 1)) for at in range(5)}
+    for part in order:
+        piecemeal.add([Logged(*one) for one in logged[part::5]])
+    assert known | piecemeal.changed() == expected
+    assert piecemeal.whole.count == len(logged)

@@ -1,0 +1,149 @@
+"""Which scripts pgbench may be given: every backslash that is not known to be harmless is refused, naming its line."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.engines.pgbench import script_gate
+
+ORDINARY = [
+    "SELECT 1;",
+    "SELECT 1;\n",
+    "\\set aid random(1, 100000 * :scale)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;",
+    "  \\set n 1\n\t\\sleep :n ms\nSELECT :n;",
+    "BEGIN;\nSELECT 1 \\; SELECT 2;\nEND;",
+    "\\;",
+    "SELECT 1 AS x \\gset\nSELECT :x;",
+    "SELECT 1 AS x \\gset one_ \nSELECT :one_x;",
+    "SELECT 1 AS x\n  \\gset\n",
+    "SELECT 1 AS a \\; SELECT 2 AS b \\aset",
+    "\\if :n > 5\nSELECT 1;\n\\elif :n = 2\nSELECT 2;\n\\else\nSELECT 3;\n\\endif",
+    "\\startpipeline\nSELECT 1;\n\\syncpipeline\nSELECT 2;\n\\endpipeline",
+    "-- a comment\n/* and another */ SELECT 'it''s';",
+    "SELECT 'ümläut', $$dollars$$, \"Name\";",
+]
+
+# Each ran a command in a real, unfiltered pgbench.
+RAN = [
+    "\\shell touch x",
+    "\\SHELL touch x",
+    "\\ shell touch x",
+    "\\\tshell touch x",
+    "SELECT 1 \\shell touch x",
+    "SELECT 1\\;\\shell touch x",
+    "/* c */ \\shell touch x",
+    "\\shell \\\ntouch x",
+    "SELECT 'it\\';\\shell touch x",
+    "SELECT 1;\r\\shell touch x",
+    "\\setshell x touch x",
+    "\\set x 1\n\\setshell x echo 7",
+]
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_ordinary_scripts_pass(text):
+    script_gate.check(text)
+
+
+@pytest.mark.parametrize("text", RAN)
+def test_whatever_ran_a_command_is_refused(text):
+    with pytest.raises(script_gate.ScriptRefused):
+        script_gate.check(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "SELECT 1;\n\nSELECT 1 \\shell echo",
+            "line 3 ('SELECT 1 \\shell echo'): this backslash is not allowed, since pgbench starts programs by some: "
+            "use only \\set \\sleep \\if \\elif \\else \\endif \\startpipeline \\endpipeline \\syncpipeline first on a "
+            "line, \\gset \\aset at the end of a statement, and \\;",
+        ),
+        ("SELECT 1 \\set x 2", "line 1 ('SELECT 1 \\set x 2'): \\set must be the first on its line"),
+        (
+            "SELECT 1 AS x \\gset p; SELECT 2;",
+            "line 1 ('SELECT 1 AS x \\gset p; SELECT 2;'): \\gset must be the last on its line, with at most a prefix "
+            "of letters and digits after it",
+        ),
+        ("SELECT 1;\r\nSELECT 2;", "line 1: a carriage return ends a line for pgbench: end lines by a line feed alone"),
+        ("SELECT 1;\nSELECT '\0';", "line 2: a NUL ends the script for pgbench: leave it out"),
+        ("\nSELECT '\ud800';", "line 2: a character is no text in UTF-8: leave it out"),
+        (
+            "\\set x 1 + \\\n2\nSELECT :x;",
+            "line 1 ('\\set x 1 + \\'): the backslash at its end would let it go on in the next line: write it on "
+            "one line",
+        ),
+        ("\ufeffSELECT 1;", "line 1: a byte order mark begins it, which is no SQL: leave it out"),
+        (" \n\t", "the script says nothing: write a statement, such as SELECT 1;"),
+        ("-" * 65_537, "the script has 65,537 bytes: use at most 65,536"),
+    ],
+)
+def test_a_refusal_names_the_line_and_the_remedy(text, message):
+    with pytest.raises(script_gate.ScriptRefused) as refused:
+        script_gate.check(text)
+    assert str(refused.value) == message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\\set x 1 \\",
+        "\\set x 1 \\; SELECT 1",
+        "\\settle",
+        "\\Set x 1",
+        "\\set\x0bx 1",
+        "\x0b\\set x 1",
+        "\\set\xa0x 1",
+        "\\\\;gset",
+        "SELECT 1 \\gset \\shell touch x",
+        "SELECT 1 \\gset a b",
+        "SELECT 1 \\gset\x0b",
+        "SELECT 'C:\\dir'",
+        "-- \\shell",
+        "\\i other.sql",
+        "\\:",
+        "\\",
+    ],
+)
+def test_a_backslash_elsewhere_is_refused_even_where_it_would_be_harmless(text):
+    with pytest.raises(script_gate.ScriptRefused):
+        script_gate.check(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "major"),
+    [
+        ("SELECT 1 AS x \\gset", 12),
+        ("SELECT 1 AS x \\aset", 13),
+        ("\\startpipeline", 14),
+        ("\\endpipeline", 14),
+        ("\\syncpipeline", 17),
+        ("\\if 1\n\\endif", 11),
+        ("\\set x 1", 9),
+    ],
+)
+def test_a_command_is_refused_by_versions_that_do_not_know_it(text, major):
+    script_gate.check(text, major=major)
+    if major > 9:
+        with pytest.raises(script_gate.ScriptRefused, match=f"needs pgbench {major} or newer, this one is {major - 1}"):
+            script_gate.check(text, major=major - 1)
+
+
+def test_the_scripts_of_a_run_have_a_number_and_a_size():
+    script_gate.check_total(["SELECT 1;"] * 128)
+    with pytest.raises(script_gate.ScriptRefused, match="129 scripts are more than pgbench takes: use at most 128"):
+        script_gate.check_total(["SELECT 1;"] * 129)
+    with pytest.raises(script_gate.ScriptRefused, match="have 300,000 bytes together: use at most 262,144"):
+        script_gate.check_total(["-" * 60_000] * 5)
+
+
+@given(st.text(st.sampled_from("\\;\n\r\t shelSHELtgax1'\"$*/-:\0\x0b\xa0\ud800")))
+def test_what_passes_holds_no_backslash_but_those_that_are_known(text):
+    try:
+        script_gate.check(text)
+    except script_gate.ScriptRefused:
+        return
+    assert "\r" not in text
+    for piece in text.replace("\\;", ";").split("\\")[1:]:
+        assert piece.split(maxsplit=1)[0] in script_gate.STARTING_A_LINE | script_gate.ENDING_A_STATEMENT

@@ -1,0 +1,72 @@
+"""Which generators a run may name."""
+
+import pytest
+
+from benchmarks.errors import InvalidGenerators, QueueDown
+from benchmarks.generators.selection import checked
+from benchmarks.models import Purpose
+from panel.quickstart.ports import free_port
+
+
+@pytest.fixture
+def two(seen):
+    seen("east", engines={"pgbench": "15.18"})
+    seen("west", engines={"pgbench": "17.2", "jmeter": "5.6"})
+
+
+def refusals(names, engine="pgbench", purpose=Purpose.LOAD) -> list[str]:
+    with pytest.raises(InvalidGenerators) as refused:
+        checked(names, engine, purpose)
+    return refused.value.errors["generators"]
+
+
+@pytest.mark.parametrize(("names", "kept"), [([], []), (["any"], []), ([""], []), ([" west "], ["west"])])
+def test_one_or_any_is_kept(two, names, kept):
+    assert checked(names, "pgbench") == kept
+
+
+def test_several_are_kept_in_their_order(two):
+    assert checked(["west", "east"], "pgbench") == ["west", "east"]
+
+
+def test_an_unknown_name_is_refused_with_what_there_is(two):
+    assert refusals(["north"]) == ["there is no generator 'north': use east or west"]
+
+
+def test_one_that_is_gone_is_refused_with_when_it_was_seen(two, seen):
+    seen("north", ago_s=40)
+    assert refusals(["north", "east"]) == [
+        "generator 'north' was last seen 40 s ago: start its worker, or use east or west"
+    ]
+
+
+def test_an_engine_that_it_lacks_is_named(two):
+    assert refusals(["east", "west"], "jmeter") == ["generator 'east' has no jmeter: use west"]
+
+
+def test_any_is_refused_only_where_nobody_can(two):
+    assert checked([], "jmeter") == []
+    assert refusals([], "sysbench") == ["no generator has sysbench: install it where one of east, west runs"]
+
+
+def test_one_that_has_not_described_itself_is_believed(seen):
+    seen("new")
+    assert checked(["new"], "jmeter") == ["new"]
+
+
+def test_any_goes_alone_and_each_name_once(two):
+    assert refusals(["any", "east"]) == ["any goes alone: leave it out, or name no other generator"]
+    assert refusals(["east", "east"]) == ["east stands there twice: name each generator once"]
+
+
+def test_a_dataset_is_prepared_by_one(two):
+    assert refusals(["east", "west"], purpose=Purpose.PREPARE) == [
+        "a dataset is prepared by one generator: name one, or any"
+    ]
+
+
+def test_without_redis_any_is_believed_and_a_name_is_not(db, settings):
+    settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
+    assert checked([], "pgbench") == []
+    with pytest.raises(QueueDown):
+        checked(["east"], "pgbench")

@@ -1,0 +1,124 @@
+"""Samples of many loads made those of one."""
+
+import math
+import random
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.engines.base import Progress
+from benchmarks.runs.distributed.merge_samples import Merger, pooled_stddev
+from benchmarks.runs.execution.latency_exchange import Latencies
+
+
+def said(t: float, tps: float, latency_ms: float | None = 1.0, **more: float) -> Progress:
+    return Progress(t=t, tps=tps, latency_ms=latency_ms, stddev_ms=more.pop("stddev_ms", None), **more)
+
+
+def merge(parts: dict[str, list[Progress]], interval_s: float = 1.0) -> list[Progress]:
+    merger = Merger(parts, interval_s)
+    for name, samples in parts.items():
+        for sample in samples:
+            merger.add(name, sample)
+    return list(merger.take())
+
+
+def test_rates_and_counts_are_added_and_latencies_weighed():
+    (found,) = merge(
+        {
+            "east": [said(1.0, 300.0, 1.0, failed=1, retried=2, retries=5)],
+            "west": [said(1.0, 100.0, 5.0, failed=2, retried=0, retries=0)],
+        }
+    )
+    assert (found.t, found.tps, found.latency_ms) == (1.0, 400.0, 2.0)
+    assert (found.failed, found.retried, found.retries, found.skipped) == (3, 2, 5, None)
+
+
+def test_an_interval_waits_for_the_slowest_part():
+    merger = Merger(["east", "west"], 1.0)
+    merger.add("east", said(1.0, 10.0))
+    merger.add("east", said(2.0, 10.0))
+    assert list(merger.take()) == []
+    merger.add("west", said(1.0, 5.0))
+    assert [one.tps for one in merger.take()] == [15.0]
+    assert list(merger.take()) == []
+
+
+def test_a_part_that_fell_silent_ends_the_figures_of_the_whole():
+    found = merge({"east": [said(1.0, 10.0), said(2.0, 10.0), said(3.0, 10.0)], "west": [said(1.0, 10.0)]})
+    assert [one.t for one in found] == [1.0]
+
+
+def test_a_report_a_little_late_is_of_its_interval():
+    found = merge({"east": [said(1.004, 10.0), said(1.998, 20.0)], "west": [said(1.0, 1.0), said(2.0, 2.0)]})
+    assert [one.tps for one in found] == [11.0, 22.0]
+
+
+def test_a_longer_interval_is_shared_out():
+    found = merge(
+        {"east": [said(1.0, 10.0), said(3.0, 40.0, failed=6)], "west": [said(1.0, 1.0), said(2.0, 1.0), said(3.0, 1.0)]}
+    )
+    assert [one.tps for one in found] == [11.0, 41.0, 41.0]
+    assert [one.failed for one in found] == [None, None, 6]
+
+
+def test_other_intervals_than_a_second():
+    found = merge({"east": [said(5.0, 10.0), said(10.0, 20.0)], "west": [said(5.0, 1.0), said(10.0, 2.0)]}, 5.0)
+    assert [(one.t, one.tps) for one in found] == [(5.0, 11.0), (10.0, 22.0)]
+
+
+def test_what_no_part_told_is_not_invented():
+    (found,) = merge({"east": [said(1.0, 0.0, None)], "west": [said(1.0, 0.0, None)]})
+    assert (found.tps, found.latency_ms, found.stddev_ms, found.lag_ms, found.failed) == (0.0, None, None, None, None)
+    assert (found.latency_p50_ms, found.latency_p95_ms, found.latency_p99_ms) == (None, None, None)
+
+
+def test_percentiles_are_of_all_parts_or_of_none():
+    merger = Merger(["east", "west"], 1.0)
+    merger.add("east", said(1.0, 10.0), Latencies([1_000] * 9))
+    merger.add("west", said(1.0, 10.0), Latencies([5_000]))
+    merger.add("east", said(2.0, 10.0), Latencies([1_000]))
+    merger.add("west", said(2.0, 10.0))
+    first, second = merger.take()
+    assert (first.latency_p50_ms, first.latency_p95_ms, first.latency_p99_ms) == (1.0, 5.0, 5.0)
+    assert (second.latency_p50_ms, second.latency_p95_ms) == (None, None)
+
+
+def test_a_sample_that_goes_back_in_time_is_left_out():
+    found = merge({"east": [said(1.0, 10.0), said(0.5, 99.0), said(2.0, 10.0)]})
+    assert [one.tps for one in found] == [10.0, 10.0]
+
+
+@given(st.lists(st.lists(st.floats(0.2, 3.0), min_size=2, max_size=8), min_size=1, max_size=4), st.randoms())
+def test_no_transaction_is_lost_or_made(steps: list[list[float]], dice: random.Random):
+    """Whatever the lengths of the intervals, up to the last one merged as many transactions count as the parts did."""
+    parts: dict[str, list[Progress]] = {}
+    for number, lengths in enumerate(steps):
+        ends = [math.fsum(lengths[: at + 1]) for at in range(len(lengths))]
+        parts[str(number)] = [said(t, dice.uniform(0, 1000)) for t in ends]
+    found = merge(parts)
+    if not found:
+        return
+    upto = found[-1].t
+    assert [one.t for one in found] == [float(at + 1) for at in range(len(found))]
+    whole = sum(one.tps or 0.0 for one in found)
+    most = sum(_transactions(samples, upto, snapped=+0.1) for samples in parts.values())
+    least = sum(_transactions(samples, upto, snapped=-0.1) for samples in parts.values())
+    slack = sum(0.1 * (one.tps or 0.0) for samples in parts.values() for one in samples)
+    assert least - slack - 0.01 * len(found) <= whole <= most + slack + 0.01 * len(found)
+
+
+def _transactions(samples: list[Progress], upto: float, snapped: float) -> float:
+    total, began = 0.0, 0.0
+    for one in samples:
+        total += max(0.0, min(one.t, upto + snapped) - began) * (one.tps or 0.0)
+        began = one.t
+    return total
+
+
+def test_the_deviation_of_groups_is_that_of_all_their_values():
+    groups = [[1.0, 2.0, 4.0], [10.0, 11.0], [3.0]]
+    described = [(float(len(one)), statistics.fmean(one), statistics.pstdev(one)) for one in groups]
+    assert pooled_stddev(described) == pytest.approx(statistics.pstdev([v for one in groups for v in one]), abs=0.001)

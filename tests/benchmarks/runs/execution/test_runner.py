@@ -1,0 +1,69 @@
+"""How long runs may take, and runs that can't begin; with real servers: tests/live/benchmarks."""
+
+import pytest
+
+from benchmarks.models import Purpose, Run, Status, Validity
+from benchmarks.runs.execution import runner
+from benchmarks.targets import resolve
+from panel.quickstart.ports import free_port
+from pools.models import ClusterStatus
+from tests.benchmarks.records import the_options
+from tests.pools.api.conftest import make_cluster, make_pool, make_pooler
+
+
+@pytest.mark.parametrize(
+    ("options", "seconds"),
+    [
+        ({"duration": 30, "clients": 10}, 44.0),
+        ({"duration": 3600, "clients": 1000}, 4070.0),
+        ({"transactions": 10}, runner.TRANSACTIONS_CEILING_S),
+    ],
+)
+def test_a_load_may_outlive_its_planned_time_by_connecting_and_a_little_grace(options, seconds):
+    assert runner.allowed_s(Run(options=the_options(**options))) == pytest.approx(seconds)
+
+
+def test_a_preparation_may_take_ten_minutes_and_about_ten_seconds_a_scale():
+    allowed_s = runner.allowed_s(Run(purpose=Purpose.PREPARE, options={"scale": 100}))
+    assert allowed_s == pytest.approx(1600.0, rel=0.02)
+
+
+@pytest.fixture
+def pooled(db, settings) -> Run:
+    """A claimed run through a pool."""
+    settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
+    pool = make_pool(make_cluster(), make_pooler())
+    run = Run.objects.enqueue(**resolve.find({"pool": str(pool.pk)}).fields(), options=the_options())
+    claimed = Run.objects.claim(str(run.pk), "local")
+    assert claimed is not None
+    return claimed
+
+
+def test_a_run_whose_pool_is_gone_fails_with_that_reason(pooled):
+    pooled.pool.delete()
+    runner.execute(Run.objects.get(pk=pooled.pk))
+    run = Run.objects.get(pk=pooled.pk)
+    assert (run.status, run.error, run.command) == (Status.FAILED, "pool: the pool app on front was removed", [])
+    assert (run.validity, run.reasons) == (Validity.INCOMPLETE, [run.error])
+
+
+def test_the_version_of_a_server_that_is_away_is_the_one_last_seen(pooled):
+    seen = ClusterStatus.objects.get(cluster=pooled.cluster).server_version
+    runner.execute(pooled)
+    assert (pooled.server_version, bool(seen)) == (seen, True)
+
+
+def test_an_error_of_the_panel_itself_ends_the_run_and_stands_in_the_log(pooled, monkeypatch, caplog):
+    monkeypatch.setattr(resolve, "endpoint_of", lambda run: 1 / 0)
+    runner.execute(pooled)
+    run = Run.objects.get(pk=pooled.pk)
+    assert (run.status, run.error) == (Status.FAILED, "the panel failed (ZeroDivisionError): see the worker's log")
+    assert "ZeroDivisionError: division by zero" in caplog.text
+
+
+def test_a_load_that_reaches_nobody_fails_in_pgbenchs_words_and_its_unwatchable_pool_does_no_harm(pooled, caplog):
+    runner.execute(pooled)
+    run = Run.objects.get(pk=pooled.pk)
+    assert (run.status, run.exit_code, run.pool_samples.count()) == (Status.FAILED, 1, 0)
+    assert "Connection refused" in run.error
+    assert caplog.text.count(f"pool {pooled.pool_id} can't be watched") <= 1

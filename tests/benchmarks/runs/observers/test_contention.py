@@ -1,0 +1,58 @@
+"""What others took of the load's host, and when that makes a run suspect."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from benchmarks.runs.observers import contention
+from benchmarks.runs.observers.contention import Crowd
+
+BEFORE = Crowd(worked=100.0, stolen=0.0, total=200.0, ours=50.0)
+BUSY = {"host_cpu_percent": 99.0}
+
+
+def test_what_is_nobodys_of_ours_is_others() -> None:
+    now = Crowd(worked=119.0, stolen=1.0, total=220.0, ours=53.0)
+    assert contention.figures(BEFORE, now) == {"others_percent": 80.0, "steal_percent": 5.0}
+    assert contention.figures(BEFORE, BEFORE) == {}
+
+
+@pytest.mark.parametrize(
+    ("found", "allowed", "begins"),
+    [
+        (
+            BUSY | {"others_percent": 78.0},
+            25,
+            "others' work took 78 % of the processors of the",
+        ),
+        (BUSY | {"others_percent": 20.0}, 25, ""),
+        ({"host_cpu_percent": 60.0, "others_percent": 50.0}, 25, ""),
+        (BUSY | {"steal_percent": 12.0}, 25, "the hypervisor took 12 % of the processors"),
+        (BUSY | {"others_percent": 78.0, "steal_percent": 12.0}, 0, ""),
+        ({}, 25, ""),
+    ],
+)
+def test_a_run_is_suspect_where_others_kept_a_busy_host_from_it(
+    found: dict[str, float], allowed: int, begins: str
+) -> None:
+    said = contention.doubt(found, allowed)
+    assert said.startswith(begins)
+    assert bool(said) == bool(begins)
+
+
+def test_a_stranger_at_work_is_seen_and_the_load_is_not_taken_for_one() -> None:
+    words = [sys.executable, "-c", "while True: pass"]
+    with subprocess.Popen(words) as stranger, subprocess.Popen(words) as load:
+        try:
+            before = contention.read([load.pid])
+            time.sleep(2)
+            now = contention.read([load.pid])
+        finally:
+            stranger.kill()
+            load.kill()
+    assert now.ours - before.ours > 0.2
+    others = contention.figures(before, now)["others_percent"]
+    assert isinstance(others, float)
+    assert others > 5

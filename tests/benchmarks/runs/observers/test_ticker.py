@@ -1,0 +1,73 @@
+"""The beat of the watchers."""
+
+import threading
+import time
+
+import pytest
+
+from benchmarks.runs.observers import ticker
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(ticker, "EVERY_S", 0.05)
+    monkeypatch.setattr(ticker, "ASIDE_S", 0.02)
+
+
+def test_a_watcher_looks_at_once_and_then_again_and_again_until_the_load_is_over():
+    enough, times = threading.Event(), []
+
+    def look() -> None:
+        times.append(time.monotonic())
+        if len(times) == 4:
+            enough.set()
+
+    with ticker.each("it", look):
+        assert enough.wait(30)
+    assert times[3] - times[1] > 0.08
+    looked = len(times)
+    time.sleep(0.1)
+    assert len(times) == looked
+
+
+def test_the_first_look_waits_for_nothing(monkeypatch):
+    monkeypatch.setattr(ticker, "ASIDE_S", 60)
+    looked = threading.Event()
+    with ticker.each("it", looked.set):
+        assert looked.wait(30)
+
+
+def test_a_watcher_that_fails_ends_by_itself_and_is_told(caplog):
+    def look() -> None:
+        raise RuntimeError("the disk is gone")
+
+    with ticker.each("the host", look):
+        pass
+    assert "the host is watched no longer" in caplog.text
+
+
+def test_a_look_that_lasts_when_the_load_is_over_is_hung_up_on():
+    begun, ended = threading.Event(), threading.Event()
+
+    def look() -> None:
+        begun.set()
+        ended.wait(5)
+
+    with ticker.each("it", look, ended.set):
+        assert begun.wait(5)
+    assert ended.is_set()
+
+
+def test_a_look_that_takes_long_is_not_made_up_for():
+    enough, times = threading.Event(), []
+
+    def look() -> None:
+        times.append(time.monotonic())
+        time.sleep(0.5 if len(times) == 1 else 0)
+        if len(times) == 5:
+            enough.set()
+
+    with ticker.each("it", look):
+        assert enough.wait(30)
+    assert times[1] - times[0] >= 0.5
+    assert times[4] - times[1] > 0.08  # ten looks were due while the first one lasted

@@ -1,0 +1,31 @@
+"""Which loads are watched."""
+
+from pathlib import Path
+from queue import Queue
+
+import pytest
+
+from benchmarks.models import Purpose, Run
+from benchmarks.runs import observers
+from benchmarks.runs.observers import probes
+from benchmarks.runs.observers.base import Overlay
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize(("purpose", "watched"), [(Purpose.LOAD, True), (Purpose.PREPARE, False)])
+def test_a_dataset_being_prepared_is_not_watched(monkeypatch, purpose, watched):
+    entered = []
+
+    def watcher(overlay):
+        entered.append(overlay)
+        return observers.ExitStack()
+
+    monkeypatch.setattr(observers, "WATCHERS", (watcher,))
+    with observers.watching(Overlay(Run(purpose=purpose), 1, Path("/"), Queue())):
+        assert bool(entered) is watched
+
+
+def test_nothing_is_opened_for_a_run_whose_cluster_is_gone():
+    with probes.opened(Run()) as around:
+        assert around == probes.Sight()

@@ -1,0 +1,128 @@
+"""Ceilings hold by who starts a run and what it is aimed at, the lowest of them, before a database is touched."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from benchmarks.errors import InvalidOptions
+from benchmarks.models import Ceiling, Holder, Run
+from benchmarks.runs.submission import limits, submit
+from pools.models import Cluster
+from tests.benchmarks.records import the_options
+from tests.pools.records import a_cluster
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return a_cluster()
+
+
+def staff() -> User:
+    return User.objects.create(username="staff", is_staff=True)
+
+
+def superuser() -> User:
+    return User.objects.create(username="super", is_staff=True, is_superuser=True)
+
+
+def refused(author: User | None, cluster: Cluster, **options: Any) -> dict[str, list[str]]:
+    try:
+        limits.check(author, cluster, options)
+    except InvalidOptions as error:
+        return error.errors
+    return {}
+
+
+def test_without_a_ceiling_nothing_is_refused(cluster: Cluster):
+    assert refused(staff(), cluster, **the_options(clients=10_000)) == {}
+
+
+def test_what_is_above_names_the_figure_the_ceiling_and_whose_it_is(cluster: Cluster):
+    Ceiling.objects.create(cluster=cluster, holder=Holder.STAFF, clients=100, duration=60)
+    author = staff()
+    assert refused(author, cluster, clients=100, duration=60) == {}
+    assert refused(author, cluster, clients=1_200, duration=61) == {
+        "clients": [
+            f"1,200 is above the ceiling of 100 (clients) for {cluster}, staff who are no superusers: use at most 100, "
+            "or ask an admin to raise it"
+        ],
+        "duration": [
+            f"61 s is above the ceiling of 60 s (duration) for {cluster}, staff who are no superusers: use at most "
+            "60 s, or ask an admin to raise it"
+        ],
+    }
+
+
+def test_what_holds_for_staff_does_not_hold_for_superusers_nor_for_the_installation(cluster: Cluster):
+    Ceiling.objects.create(holder=Holder.STAFF, clients=5)
+    assert refused(superuser(), cluster, clients=6) == {}
+    assert refused(None, cluster, clients=6) == {}
+
+
+def test_what_holds_for_everyone_holds_for_all(cluster: Cluster):
+    Ceiling.objects.create(holder=Holder.EVERYONE, scale=50)
+    for author in (staff(), superuser(), None):
+        assert refused(author, cluster, scale=51)["scale"][0].startswith(
+            "51 is above the ceiling of 50 (scale) for every cluster, everyone"
+        )
+
+
+def test_the_lowest_of_several_holds_and_other_clusters_count_not(cluster: Cluster):
+    Ceiling.objects.create(holder=Holder.EVERYONE, clients=100)
+    Ceiling.objects.create(cluster=cluster, holder=Holder.EVERYONE, clients=30)
+    Ceiling.objects.create(cluster=cluster, holder=Holder.STAFF, clients=40, threads=2)
+    Ceiling.objects.create(cluster=a_cluster(name="other"), holder=Holder.EVERYONE, clients=1)
+    author = staff()
+    assert refused(author, cluster, clients=30, threads=2) == {}
+    assert "ceiling of 30" in refused(author, cluster, clients=31)["clients"][0]
+    assert "ceiling of 2 (threads)" in refused(author, cluster, threads=3)["threads"][0]
+
+
+@pytest.mark.parametrize(
+    ("option", "limit"),
+    [
+        ("concurrency", "clients"),
+        ("pool_size", "clients"),
+        ("idle_connections", "clients"),
+        ("warm_up", "duration"),
+    ],
+)
+def test_other_options_of_the_same_kind_are_held_to_it(cluster: Cluster, option: str, limit: str):
+    Ceiling.objects.create(holder=Holder.EVERYONE, **{limit: 10})
+    assert refused(None, cluster, **{option: 10}) == {}
+    assert list(refused(None, cluster, **{option: 11})) == [option]
+
+
+def test_threads_that_are_clients_are_held_to_the_ceiling_of_clients(cluster: Cluster):
+    Ceiling.objects.create(holder=Holder.EVERYONE, clients=10)
+    assert refused(None, cluster, threads=10, duration=5) == {}
+    assert list(refused(None, cluster, threads=11, duration=5)) == ["threads"]
+    assert refused(None, cluster, clients=5, threads=11) == {}
+
+
+def test_a_number_of_transactions_does_not_pass_a_ceiling_of_time(cluster: Cluster):
+    Ceiling.objects.create(cluster=cluster, holder=Holder.EVERYONE, duration=60)
+    assert refused(None, cluster, transactions=10**9, duration=None) == {
+        "transactions": [
+            f"counting transactions has no end in time, beside the ceiling of 60 s (duration) for {cluster}, everyone: "
+            "set a duration instead"
+        ]
+    }
+
+
+@pytest.mark.parametrize("verb", ["submit", "submit_series"])
+def test_a_run_above_is_refused_before_anything_is_asked_or_saved(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, verb: str
+):
+    def touched(*_: Any, **__: Any) -> None:
+        raise AssertionError("a server was asked")
+
+    monkeypatch.setattr("pools.clusters.connect.connect", touched)
+    Ceiling.objects.create(holder=Holder.EVERYONE, clients=3)
+    asked = {"target": {"cluster": str(cluster.pk), "database": "shop"}, "options": {"clients": 4}, "author": staff()}
+    with pytest.raises(InvalidOptions, match="4 is above the ceiling of 3"):
+        getattr(submit, verb)(*([2] if verb == "submit_series" else []), **asked)
+    assert not Run.objects.exists()

@@ -1,0 +1,22 @@
+"""Latencies handed over through a real Redis."""
+
+import uuid
+
+import pytest
+from pytest_django import Settings
+
+from benchmarks.runs.execution import latency_exchange
+from benchmarks.runs.execution.latency_exchange import Latencies
+from panel.quickstart.servers import RedisServer
+
+
+@pytest.mark.live
+def test_what_was_told_is_taken_once(redis_server: RedisServer, settings: Settings) -> None:
+    settings.REDIS_URL = redis_server.url
+    part = uuid.uuid4()
+    latency_exchange.tell(part, 1, 2, Latencies([1, 2, 0xFFFFFFFFFF], 0.25))
+    none, found = latency_exchange.take(part, 1, [1, 2])
+    assert (none, list(found.us), found.share) == (None, [1, 2, latency_exchange.LONGEST_US], 0.25)
+    assert latency_exchange.take(part, 1, [2]) == [None]
+    latency_exchange._client(redis_server.url).close()
+    latency_exchange._client.cache_clear()

@@ -1,0 +1,45 @@
+"""A whole run through a Pgpool-II: what that does not count is unknown, on the page too."""
+
+import pytest
+from django.test import Client
+
+from benchmarks.models import LookKind, PoolSample, Status
+from benchmarks.runs.live import events
+from pools import deployment
+from pools.models import Cluster, Pool, Pooler, PoolState
+from tests.live.benchmarks.conftest import Submit, execute
+from tests.live.conftest import APP_ROLE
+
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("in_this_process"),
+]
+
+
+@pytest.fixture
+def cached(cluster: Cluster, pgpool_pooler: Pooler, dataset: str) -> Pool:
+    """An applied pool of `loaded` on a Pgpool-II."""
+    values = {"name": dataset, "database": dataset, "user": APP_ROLE, "mode": "session", "size": 32}
+    made = Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **values)
+    deployment.apply_pooler(pgpool_pooler)
+    made.refresh_from_db()
+    assert made.state == PoolState.APPLIED, made.state_reason
+    return made
+
+
+def test_what_it_does_not_count_is_null_and_said_so(cached: Pool, submit: Submit, admin_client: Client) -> None:
+    run = execute(submit(cached, clients=2, threads=1, duration=5))
+    assert (run.status, run.error) == (Status.SUCCEEDED, "")
+    looks = list(run.pool_samples.all())
+    assert looks
+    assert {(look.cl_waiting, look.maxwait_ms) for look in looks} == {(None, None)}
+    assert max(look.cl_active for look in looks) >= 1
+    payloads = [events.pool_payload(look) for look in looks]
+    assert all(one["cl_waiting"] is None and one["cl_active"] is not None for one in payloads)
+    of_pooler = [look.figures for look in run.looks.filter(kind=LookKind.POOLER)]
+    assert {figures["wait_ms"] for figures in of_pooler} == {None}
+    assert run.conditions["meanwhile"]["uncounted_by"] == "Pgpool-II"
+    page = admin_client.get(f"/runs/{run.pk}/").content.decode()
+    assert page.count("not counted by Pgpool-II") == 2  # under the chart, and among the conditions
+    assert PoolSample.objects.filter(run=run, cl_waiting=0).count() == 0

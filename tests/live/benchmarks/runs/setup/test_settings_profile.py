@@ -1,0 +1,271 @@
+"""Settings profiles on a real server: in force while the load is on, all as it was afterwards, whatever happened."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from pytest_django import Settings
+
+from benchmarks.errors import InvalidOptions, Refused
+from benchmarks.library.settings_profiles import apply, restart
+from benchmarks.models import AppliedProfile, Run, SettingsProfile, Status
+from benchmarks.models.runs import LEASE
+from benchmarks.runs.execution import reaper, runner
+from panel.quickstart.servers import PostgresServer, free_port
+from pools.clusters import connect as servers
+from pools.models import Cluster
+from tests.live.benchmarks.conftest import TestWorker, execute, has_samples, wait_for
+
+MEMORY = {"work_mem": "7MB", "checkpoint_timeout": "7min"}
+
+
+@pytest.fixture
+def profile(db: None) -> SettingsProfile:
+    return SettingsProfile.objects.create(name="tuned", values=MEMORY)
+
+
+@pytest.fixture
+def server_says(postgres: PostgresServer):
+    def say(*names: str) -> list[str]:
+        with postgres.connect() as session:
+            return [session.execute(f"SHOW {name}").fetchone()[0] for name in names]
+
+    return say
+
+
+def auto_conf(postgres: PostgresServer) -> str:
+    return (postgres.cluster_folder / "postgresql.auto.conf").read_text()
+
+
+def test_it_is_in_force_while_the_load_is_on_and_gone_afterwards(submit, worker, profile, server_says, postgres):
+    before = auto_conf(postgres)
+    run = submit(settings_profile="tuned", duration=3)
+    wait_for(run, has_samples(1))
+    assert server_says("work_mem", "checkpoint_timeout") == ["7MB", "7min"]
+    done = wait_for(run, lambda found: found.is_final, 30)
+    assert done.status == Status.SUCCEEDED, done.error
+    assert server_says("work_mem", "checkpoint_timeout") == ["4MB", "5min"]
+    assert auto_conf(postgres) == before
+    assert done.conditions["settings_profile"] == {
+        "name": "tuned",
+        "values": MEMORY,
+        "before": {"work_mem": None, "checkpoint_timeout": None},
+    }
+    assert apply.standing_on(done.cluster) is None
+
+
+def test_a_run_under_a_dangerous_setting_says_so(submit, in_this_process, profile):
+    profile.values = {"autovacuum": "no"}
+    profile.save(update_fields=["values"])
+    done = execute(submit(settings_profile="tuned"))
+    assert done.conditions["settings_profile"]["warnings"] == [
+        "autovacuum = no: dead rows stay, tables grow and statistics age while it is off"
+    ]
+
+
+def test_what_alter_system_had_set_before_comes_back(submit, in_this_process, profile, postgres, server_says):
+    with postgres.connect() as session:
+        session.execute("ALTER SYSTEM SET work_mem = '5MB'")
+        session.execute("SELECT pg_reload_conf()")
+    try:
+        done = execute(submit(settings_profile="tuned"))
+        assert done.status == Status.SUCCEEDED, done.error
+        assert server_says("work_mem") == ["5MB"]
+        assert "work_mem = '5MB'" in auto_conf(postgres)
+    finally:
+        with postgres.connect() as session:
+            session.execute("ALTER SYSTEM RESET work_mem")
+            session.execute("SELECT pg_reload_conf()")
+
+
+def test_a_failing_load_leaves_nothing_behind(submit, in_this_process, profile, postgres, monkeypatch):
+    before = auto_conf(postgres)
+
+    def fail(*_: object) -> None:
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(runner, "_load", fail)
+    done = execute(submit(settings_profile="tuned"))
+    assert (done.status, done.error) == (Status.FAILED, "the disk is gone")
+    assert (auto_conf(postgres), apply.standing_on(done.cluster)) == (before, None)
+
+
+def test_the_reaper_takes_back_what_a_killed_worker_left(submit, make_worker, profile, postgres, server_says):
+    before = auto_conf(postgres)
+    worker: TestWorker = make_worker("doomed")
+    run = submit(settings_profile="tuned", duration=30)
+    wait_for(run, has_samples(1))
+    worker.kill()
+    Run.objects.filter(pk=run.pk).update(lease_until=run.created_at - LEASE)
+    reaper.reap()
+    assert Run.objects.get(pk=run.pk).status == Status.LOST
+    assert (server_says("work_mem"), auto_conf(postgres)) == (["4MB"], before)
+    assert AppliedProfile.objects.get(run=run).restored_at
+
+
+def test_one_at_a_time(submit, in_this_process, profile, cluster):
+    first = submit(settings_profile="tuned")
+    row = apply.put_in_force(first, cluster, {"work_mem": "9MB"})
+    try:
+        done = execute(submit(settings_profile="tuned"))
+        assert done.status == Status.FAILED
+        assert f"the settings profile of {first} is still in force on live" in done.error
+    finally:
+        assert apply.take_back(row)
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder whose way the server's own account can go: pg_ctl runs as that."""
+    with TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@pytest.fixture
+def restartable(open_folder: Path, settings: Settings, db: None) -> Iterator[Cluster]:
+    """A cluster of its own whose server the panel may restart, by a command in the operator's file."""
+    home = open_folder
+    first = PostgresServer(home / "server", free_port(), password="secret", settings={"fsync": "off"})
+    with first:
+        first.create_owner_and_database("app", "app-password", "app")
+        configuration = first.cluster_folder / "postgresql.conf"
+        words = "\n".join(f"{name} = '{value}'" for name, value in own_settings(first).items())
+        configuration.write_text(f"{configuration.read_text()}\n{words}\n")
+    control = [
+        str(first.bindir / "pg_ctl"),
+        "-D",
+        str(first.cluster_folder),
+        "-w",
+        "-m",
+        "fast",
+        "-l",
+        f"{first.cluster_folder}/log",
+    ]
+    as_owner = ["setpriv", f"--reuid={first.cluster_folder.stat().st_uid}", "--clear-groups", "--", *control]
+    script = home / "restart"
+    script.write_text(f"#!/bin/sh\nexec {' '.join(as_owner)} restart > /dev/null 2>&1\n")
+    script.chmod(0o755)
+    file = home / "restart.toml"
+    file.write_text(f'[restart]\nrestartable = ["{script}"]\n')
+    settings.RESTART_FILE = str(file)
+    subprocess.run([*as_owner, "start"], check=True, stdout=subprocess.DEVNULL)
+    try:
+        made = Cluster(
+            name="restartable", host=first.host, port=first.port, admin_user=first.superuser, protected=False
+        )
+        made.admin_password = first.password
+        made.save(force_insert=True)
+        yield made
+    finally:
+        subprocess.run([*as_owner, "stop"], check=True, stdout=subprocess.DEVNULL)
+
+
+def own_settings(server: PostgresServer) -> dict[str, str]:
+    return {"listen_addresses": server.host, "port": str(server.port), "unix_socket_directories": "", "fsync": "off"}
+
+
+def restartable_folder(cluster: Cluster) -> Path:
+    return Path(show(cluster, "data_directory"))
+
+
+def show(cluster: Cluster, name: str) -> str:
+    with servers.connect(cluster) as session:
+        return session.execute(f"SHOW {name}").fetchone()[0]
+
+
+def test_a_restart_level_setting_is_put_in_force_and_taken_back_by_restarts(restartable):
+    run = Run.objects.enqueue(cluster=restartable, database="app")
+    row = apply.put_in_force(run, restartable, {"max_connections": "55", "work_mem": "9MB"})
+    assert (show(restartable, "max_connections"), show(restartable, "work_mem")) == ("55", "9MB")
+    assert apply.take_back(row)
+    assert (show(restartable, "max_connections"), show(restartable, "work_mem")) == ("100", "4MB")
+
+
+def alter(cluster: Cluster, name: str, value: str) -> None:
+    """Somebody else's ALTER SYSTEM."""
+    with servers.connect(cluster) as session:
+        session.execute(f"ALTER SYSTEM SET {name} = '{value}'")
+        session.execute("SELECT pg_reload_conf()")
+
+
+def test_a_restart_level_setting_that_somebody_else_changed_waits_for_their_restart(restartable):
+    run = Run.objects.enqueue(cluster=restartable, database="app")
+    row = apply.put_in_force(run, restartable, {"max_connections": "55", "work_mem": "9MB"})
+    alter(restartable, "max_connections", "77")
+    assert apply.take_back(row)
+    assert (show(restartable, "max_connections"), show(restartable, "work_mem")) == ("55", "4MB")
+    assert row.error == "max_connections was changed to 77 by somebody else while the profile was in force: left so"
+    restart.restart(restartable)
+    assert show(restartable, "max_connections") == "77"
+
+
+def test_a_restart_that_failed_once_is_not_tried_again_by_itself(restartable, monkeypatch):
+    run = Run.objects.enqueue(cluster=restartable, database="app")
+    row = apply.put_in_force(run, restartable, {"max_connections": "55"})
+    tried: list[Cluster] = []
+
+    def fail(cluster: Cluster) -> None:
+        tried.append(cluster)
+        raise Refused("it does not")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(restart, "restart", fail)
+        assert (apply.take_back(row), apply.take_back(row), len(tried)) == (False, False, 1)
+        assert row.error.endswith("does not follow: max_connections waits for a restart")
+    restart.restart(restartable)
+    assert (apply.take_back(row), show(restartable, "max_connections")) == (True, "100")
+
+
+def test_a_server_that_does_not_start_with_it_leaves_the_profile_open_and_says_what_to_do(restartable):
+    run = Run.objects.enqueue(cluster=restartable, database="app")
+    auto = restartable_folder(restartable) / "postgresql.auto.conf"
+    with pytest.raises(Refused, match=r"take shared_buffers out of postgresql.auto.conf in its data directory"):
+        apply.put_in_force(run, restartable, {"shared_buffers": "7TB"})
+    row = apply.standing_on(restartable)
+    assert row is not None
+    assert row.error.startswith("settings of restartable are not back as they were: ")
+    auto.write_text("".join(line for line in auto.read_text().splitlines(True) if "shared_buffers" not in line))
+    restart.restart(restartable)
+    assert (apply.take_back(row), show(restartable, "shared_buffers")) == (True, "128MB")
+
+
+def test_without_a_command_a_restart_is_refused_before_anything_is_touched(submit, cluster, profile):
+    profile.values = {"max_connections": "300"}
+    profile.save(update_fields=["values"])
+    with pytest.raises(InvalidOptions) as caught:
+        submit(settings_profile="tuned")
+    assert "max_connections is given on the server's command line" in caught.value.errors["settings_profile"][0]
+    profile.values = {"max_wal_senders": "3"}
+    profile.save(update_fields=["values"])
+    with pytest.raises(InvalidOptions) as caught:
+        submit(settings_profile="tuned")
+    assert caught.value.errors["settings_profile"][0].startswith(
+        "tuned: max_wal_senders would need a restart of live, which the panel may not do: "
+    )
+
+
+def test_a_protected_cluster_wants_its_database_typed(submit, cluster, profile):
+    cluster.protected = True
+    cluster.save(update_fields=["protected"])
+    with pytest.raises(Refused, match=r"type the database's name, loaded, to go on"):
+        submit(settings_profile="tuned")
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        ({"work_mem": "7 apples"}, "'apples' is no unit of work_mem"),
+        ({"no_such_setting": "1"}, "this server has no setting no_such_setting: leave it out"),
+        ({"archive_command": "rm -rf /"}, "archive_command could lock the panel out"),
+        ({"block_size": "4096"}, "block_size was fixed when the server was built: leave it out"),
+    ],
+)
+def test_what_the_server_would_not_take_is_refused_before_the_run_is_saved(submit, profile, values, problem):
+    SettingsProfile.objects.filter(pk=profile.pk).update(values=values)
+    with pytest.raises(InvalidOptions) as caught:
+        submit(settings_profile="tuned")
+    assert caught.value.errors["settings_profile"][0].startswith(f"tuned: {problem}")
+    assert not Run.objects.filter(purpose="load").exists()

@@ -1,0 +1,134 @@
+"""Minutes recorded before a real PgBouncer under a real load, compared with its own SHOW STATS."""
+
+import threading
+import time
+
+import pytest
+from django.db import connections
+
+from panel.quickstart.servers import PgBouncerServer, RedisServer
+from pools.models import Event, EventKind, Pool, PoolerMinute, PoolMinute
+from pools.monitoring import recorder as recording
+from pools.monitoring import redis_store, sampler, thresholds
+from pools.monitoring.hysteresis import Rule
+from pools.poolers.base import PoolFigures
+from tests.live.pools.monitoring.conftest import POOL_SIZE, Load
+from tests.live.standbys import until
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture(autouse=True)
+def every_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look a second instead of one in ten."""
+    monkeypatch.setattr(recording, "EVERY_S", 1)
+
+
+def total_queries(pgbouncer: PgBouncerServer) -> int:
+    with pgbouncer.connect() as console:
+        cursor = console.execute(b"SHOW STATS")
+        names = [column.name for column in cursor.description or ()]
+        rows = [dict(zip(names, row, strict=True)) for row in cursor]
+    return next((int(row["total_query_count"]) for row in rows if row["database"] == "web"), 0)
+
+
+def wait_for_a_new_minute(seconds: float) -> int:
+    """Wait until so many seconds are left of the minute; the minute."""
+    if time.time() % 60 > 60 - seconds:
+        time.sleep(60.1 - time.time() % 60)
+    return int(time.time() // 60)
+
+
+def waiting_at(pool: Pool) -> int | None:
+    return sampler.look(pool.pooler).figures.get(pool.name, PoolFigures()).cl_waiting
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_minute_agrees_with_the_programs_own_counters(
+    pgbouncer: PgBouncerServer, pool: Pool, shared_redis: RedisServer, load: Load
+) -> None:
+    minute = wait_for_a_new_minute(30)
+    load("SELECT pg_sleep(0.02);", clients=6, seconds=40)
+    until(lambda: waiting_at(pool) == 6 - POOL_SIZE, 15)
+    recording.record()
+    first = sampler.look(pool.pooler)
+    began = total_queries(pgbouncer), time.time()
+    for _ in range(7):
+        time.sleep(1)
+        recording.record()
+    ended = total_queries(pgbouncer), time.time()
+    assert first.figures["web"].cl_waiting == 6 - POOL_SIZE
+    recording.fold_minute(minute)
+    row = PoolMinute.objects.get()
+    truth = (ended[0] - began[0]) / (ended[1] - began[1])
+    assert (row.pool_id, row.minute) == (pool.pk, minute)
+    assert row.looks >= 7
+    assert row.queries_per_s_avg == pytest.approx(truth, rel=0.2)
+    assert row.queries_per_s_max is not None
+    assert row.queries_per_s_max >= row.queries_per_s_avg
+    assert (row.sv_active_max, row.cl_waiting_max) == (POOL_SIZE, 6 - POOL_SIZE)
+    assert (row.query_ms_avg or 0) - (row.wait_ms_avg or 0) == pytest.approx(25, abs=10)
+    whole = PoolerMinute.objects.get()
+    assert (whole.queries_per_s_avg, whole.cl_active_avg) == (row.queries_per_s_avg, row.cl_active_avg)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_recorders_at_once_look_once_and_write_each_minute_once(
+    pgbouncer: PgBouncerServer, pool: Pool, shared_redis: RedisServer
+) -> None:
+    minute = wait_for_a_new_minute(30)
+
+    def work() -> None:
+        try:
+            for _ in range(8):
+                recording.record()
+                time.sleep(0.5)
+            redis_store._client().delete(f"{redis_store.PREFIX}folded:{minute}")
+            recording.fold_minute(minute)
+        finally:
+            connections.close_all()
+
+    recorders = [threading.Thread(target=work) for _ in range(2)]
+    before = pgbouncer.log_path.read_text().count("login attempt: db=pgbouncer")
+    began = time.monotonic()
+    for recorder in recorders:
+        recorder.start()
+    for recorder in recorders:
+        recorder.join()
+    asked = pgbouncer.log_path.read_text().count("login attempt: db=pgbouncer") - before
+    took_s = time.monotonic() - began
+    assert asked <= took_s + 2, f"{asked} looks in {took_s:.1f} s"
+    assert PoolMinute.objects.count() == 1
+    assert PoolMinute.objects.get().looks - asked in (0, 1)  # the first may be a look of less than a second before
+
+
+def standing_after_a_look() -> int:
+    time.sleep(1)
+    recording.record()
+    return Event.objects.standing().count()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_event_opens_under_load_and_closes_after_it(
+    pgbouncer: PgBouncerServer, pool: Pool, shared_redis: RedisServer, load: Load
+) -> None:
+    thresholds.change({EventKind.WAITING: (Rule(3, 1, 2), True)})
+    under_load = load("SELECT pg_sleep(0.02);", clients=6, seconds=60)
+    until(lambda: waiting_at(pool) == 6 - POOL_SIZE)
+    until(lambda: standing_after_a_look() == 1)
+    under_load.terminate()
+    until(lambda: standing_after_a_look() == 0)
+    event = Event.objects.get()
+    assert event.subject_name == "web"
+    assert event.value in (3, 6 - POOL_SIZE)  # one of them may be between two of its transactions
+    assert event.closed_at is not None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_dead_pooler_delays_no_other_and_raises_its_event(pool: Pool, shared_redis: RedisServer) -> None:
+    thresholds.change({EventKind.POOLER_DOWN: (Rule(1, 1, 0), True)})
+    pool.pooler.edit(None, port=1)
+    began = time.monotonic()
+    recording.record()
+    assert time.monotonic() - began < 10
+    assert Event.objects.standing().get().kind == EventKind.POOLER_DOWN

@@ -1,0 +1,37 @@
+"""Long-lived processes leave what was imported out of their collections."""
+
+import gc
+import subprocess
+import sys
+
+import pytest
+
+from panel.lib import gc_tuning
+
+SAID = "import gc; import panel.{module}; {then}; print(gc.get_freeze_count())"
+
+
+def test_what_there_is_is_left_out():
+    gc.unfreeze()  # what another test left
+    before = gc.get_freeze_count()
+    try:
+        gc_tuning.leave_out_what_there_is()
+        assert gc.get_freeze_count() > before + 10_000
+    finally:
+        gc.unfreeze()
+
+
+@pytest.mark.parametrize(
+    ("module", "then"),
+    [
+        ("asgi", "pass"),
+        ("celery", "from celery.signals import worker_init; worker_init.send(None)"),
+        ("celery", "from celery.signals import beat_init; beat_init.send(None)"),
+        ("celery", "from celery.signals import worker_process_init; worker_process_init.send(None)"),
+    ],
+    ids=["web", "worker", "beat", "child"],
+)
+def test_each_process_leaves_its_modules_out(module: str, then: str):
+    code = SAID.format(module=module, then=then)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) > 20_000

@@ -1,0 +1,60 @@
+"""Page files are collected: what pages use and no more, under names that tell their content."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from panel.lib.env import BASE_DIR
+from panel.staticfiles import HashedStorage
+
+
+@pytest.fixture(scope="module")
+def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from django.test import override_settings  # not before Django is set up
+
+    root = tmp_path_factory.mktemp("static")
+    storages = {"staticfiles": {"BACKEND": "panel.staticfiles.HashedStorage"}}
+    with override_settings(STATIC_ROOT=root, STORAGES=storages):
+        call_command("collectstatic", interactive=False, verbosity=0)
+    return root
+
+
+@pytest.fixture
+def names(collected: Path) -> dict[str, str]:
+    """Each file's hashed name."""
+    listed: Any = json.loads((collected / "staticfiles.json").read_text())
+    return dict(listed["paths"])
+
+
+def test_every_file_that_a_template_names_is_there(names: dict[str, str]) -> None:
+    pages = "".join(path.read_text() for path in (BASE_DIR / "templates").rglob("*.html"))
+    named = set(re.findall(r"{% static '([^']+)'", pages))
+    assert len(named) > 10
+    assert named <= set(names)
+    assert {"django_htmx/htmx-2.min.js", "img/icons.svg"} <= set(names)
+
+
+def test_modules_name_each_other_with_their_hash(collected: Path, names: dict[str, str]) -> None:
+    text = (collected / names["js/run_live.js"]).read_text()
+    imported = re.findall(r'from "./([^"]+)"', text)
+    assert f"js/{imported[0]}" == names["js/charts.js"] != "js/charts.js"
+    assert {f"js/{name}" for name in imported} <= set(names.values())
+
+
+def test_what_no_page_loads_stays_out(names: dict[str, str]) -> None:
+    assert not [name for name in names if name.endswith(".map") or name.startswith(("rest_framework", "admin"))]
+    assert sorted(name for name in names if name.startswith("vendor/")) == [
+        "vendor/chartjs/chart.umd.js",
+        "vendor/tabler/css/tabler.min.css",
+    ]
+
+
+def test_a_file_that_is_not_collected_costs_no_page(collected: Path, caplog: pytest.LogCaptureFixture) -> None:
+    storage = HashedStorage(location=collected)
+    assert storage.stored_name("js/theme.js").startswith("js/theme.")
+    assert storage.stored_name("js/of-a-newer-version.js") == "js/of-a-newer-version.js"
+    assert "js/of-a-newer-version.js" in caplog.text

@@ -1,0 +1,55 @@
+"""A session that does not answer is hung up on, on a server that accepts and says nothing."""
+
+import socket
+import threading
+import time
+
+import pytest
+
+from pools.clusters import session_deadline
+
+
+class Silent:
+    """Enough of a session for its line: a socket pair's end that is open until it is not."""
+
+    def __init__(self, line) -> None:
+        self.line, self.closed = line, False
+
+    def fileno(self) -> int:
+        return self.line.fileno()
+
+
+@pytest.fixture
+def pair():
+    here, there = socket.socketpair()
+    with here, there:
+        yield Silent(here), there
+
+
+def test_a_block_that_is_over_in_time_leaves_the_line_open(pair):
+    session, there = pair
+    with session_deadline.within(session, 5) as gave_up:
+        pass
+    there.sendall(b"x")
+    assert (session.line.recv(1), gave_up.is_set()) == (b"x", False)
+
+
+def test_who_waits_too_long_is_woken_and_told_why(pair):
+    session, _ = pair
+    began = time.monotonic()
+    with session_deadline.within(session, 0.1) as gave_up:
+        assert session.line.recv(1) == b""
+    assert gave_up.is_set()
+    assert time.monotonic() - began < 30
+
+
+def test_another_thread_is_hung_up_on(pair):
+    session, _ = pair
+    heard: list[bytes] = []
+    waiting = threading.Thread(target=lambda: heard.append(session.line.recv(1)))
+    waiting.start()
+    session_deadline.hang_up(session)
+    waiting.join(30)
+    assert heard == [b""]
+    session.closed = True
+    session_deadline.hang_up(session)  # a closed one is left alone

@@ -1,0 +1,162 @@
+"""Configuration files are replaced whole, kept private, and never through somebody's trap."""
+
+import os
+import resource
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pools.config_files import atomic_write
+from pools.errors import ApplyFailed
+
+STRANGER_UID = 65534
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A configuration folder with an old file in it."""
+    made = tmp_path / "config"
+    made.mkdir(mode=0o700)
+    (made / "userlist.txt").write_bytes(b"old")
+    return made
+
+
+def test_replaces_creates_and_removes(folder: Path) -> None:
+    (folder / "gone").write_bytes(b"x")
+    atomic_write.replace(str(folder), {"userlist.txt": b"new", "pooldeck.ini": b"", "gone": None, "never-was": None})
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == {"userlist.txt": b"new", "pooldeck.ini": b""}
+
+
+def test_new_files_are_private_whatever_the_umask_and_the_old_mode(folder: Path) -> None:
+    (folder / "userlist.txt").chmod(0o666)
+    before = os.umask(0)
+    try:
+        atomic_write.replace(str(folder), {"userlist.txt": b"new"})
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((folder / "userlist.txt").stat().st_mode) == 0o600
+
+
+def test_a_setgid_folder_shares_its_files_with_its_group(folder: Path) -> None:
+    folder.chmod(0o2750)
+    atomic_write.replace(str(folder), {"userlist.txt": b"new"})
+    assert stat.S_IMODE((folder / "userlist.txt").stat().st_mode) == 0o640
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can write for another account")
+def test_root_leaves_files_to_the_folders_owner(folder: Path) -> None:
+    os.chown(folder, STRANGER_UID, STRANGER_UID)
+    atomic_write.replace(str(folder), {"userlist.txt": b"new"})
+    found = (folder / "userlist.txt").stat()
+    assert (found.st_uid, found.st_gid) == (STRANGER_UID, STRANGER_UID)
+
+
+def test_reads_what_is_there_and_none_for_what_is_not(folder: Path) -> None:
+    assert atomic_write.read(str(folder), ["userlist.txt", "pooldeck.ini"]) == {
+        "userlist.txt": b"old",
+        "pooldeck.ini": None,
+    }
+
+
+def test_refuses_a_symbolic_link_in_a_files_place(folder: Path, tmp_path: Path) -> None:
+    target = tmp_path / "victim"
+    target.write_bytes(b"precious")
+    (folder / "pooldeck.ini").symlink_to(target)
+    with pytest.raises(atomic_write.UnsafeFolder, match=r"pooldeck\.ini is not a regular file"):
+        atomic_write.replace(str(folder), {"userlist.txt": b"new", "pooldeck.ini": b"new"})
+    with pytest.raises(atomic_write.UnsafeFolder, match=r"pooldeck\.ini is not a regular file"):
+        atomic_write.read(str(folder), ["pooldeck.ini"])
+    assert (target.read_bytes(), (folder / "userlist.txt").read_bytes()) == (b"precious", b"old")
+
+
+@pytest.mark.parametrize("ending", ["", "/"])
+def test_refuses_a_folder_that_is_a_symbolic_link(folder: Path, tmp_path: Path, ending: str) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+    with pytest.raises(atomic_write.UnsafeFolder, match="it is a symbolic link"):
+        atomic_write.replace(f"{link}{ending}", {"userlist.txt": b"new"})
+
+
+def test_refuses_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(atomic_write.UnsafeFolder, match="No such file or directory"):
+        atomic_write.refuse_unsafe(str(tmp_path / "nowhere"))
+
+
+def test_refuses_a_folder_that_everybody_can_write_to(folder: Path) -> None:
+    folder.chmod(0o777)
+    with pytest.raises(atomic_write.UnsafeFolder, match="writable by everybody"):
+        atomic_write.refuse_unsafe(str(folder))
+
+
+def test_refuses_a_strangers_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: folder.stat().st_uid + 1)
+    with pytest.raises(atomic_write.UnsafeFolder, match=r"belongs to uid \d+: give it to uid \d+"):
+        atomic_write.refuse_unsafe(str(folder))
+
+
+@pytest.fixture
+def tiny_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 64 kB."""
+    mounted = tmp_path / "tiny"
+    mounted.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k,mode=0700", "tmpfs", mounted], check=False).returncode:
+        pytest.skip("this account can't mount")
+    yield mounted
+    subprocess.run(["umount", mounted], check=True)
+
+
+def test_a_full_disk_leaves_every_old_file_whole(tiny_disk: Path) -> None:
+    atomic_write.replace(str(tiny_disk), {"userlist.txt": b"old", "pooldeck.ini": b"old"})
+    with pytest.raises(ApplyFailed, match="could not be written: No space left on device; its files are whole"):
+        atomic_write.replace(str(tiny_disk), {"userlist.txt": b"new", "pooldeck.ini": b"x" * 100_000})
+    assert {path.name: path.read_bytes() for path in tiny_disk.iterdir()} == {
+        "userlist.txt": b"old",
+        "pooldeck.ini": b"old",
+    }
+
+
+def test_the_old_bytes_can_be_put_back_on_a_full_disk(tiny_disk: Path) -> None:
+    atomic_write.replace(str(tiny_disk), {"userlist.txt": b"old"})
+    with pytest.raises(OSError, match="No space left"):
+        (tiny_disk / "filler").write_bytes(b"x" * 100_000)
+    atomic_write.replace(str(tiny_disk), {"userlist.txt": b"old"})
+
+
+def test_a_file_size_limit_leaves_every_old_file_whole(folder: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        with pytest.raises(ApplyFailed, match="could not be written: File too large"):
+            atomic_write.replace(str(folder), {"userlist.txt": b"x" * 2000})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == {"userlist.txt": b"old"}
+
+
+WRITER = """
+import sys
+from pools import files
+print("writing", flush=True)
+while True:
+    for content in (b"a" * 50_000, b"b" * 60_000):
+        files.replace(sys.argv[1], {"userlist.txt": content, "pooldeck.ini": content})
+"""
+
+
+def test_a_writer_killed_at_any_moment_leaves_a_whole_file(folder: Path) -> None:
+    contents = [b"a" * 50_000, b"b" * 60_000]
+    for trial in range(20):
+        with subprocess.Popen([sys.executable, "-c", WRITER, folder], stdout=subprocess.PIPE) as writer:
+            writer.stdout.readline()
+            time.sleep(0.001 * trial)
+            writer.kill()
+        found = atomic_write.read(str(folder), ["userlist.txt", "pooldeck.ini"])
+        assert found["userlist.txt"] in (b"old", *contents)
+        assert found["pooldeck.ini"] in (None, *contents)
+    atomic_write.replace(str(folder), {"userlist.txt": b"new", "pooldeck.ini": b"new"})
+    assert {path.name for path in folder.iterdir()} == {"userlist.txt", "pooldeck.ini"}  # nor any leftover

@@ -1,0 +1,73 @@
+"""What an attempt reads of the pools: all of those that changed, and of the others only what it needs."""
+
+import json
+import zlib
+from base64 import b64encode, b85encode
+
+import pytest
+
+from panel.lib import crypto
+from pools.deployment import snapshots
+from pools.deployment.desired_state import Wanted, unsettled
+from pools.models import Pool, PoolState, Revision, RevisionState
+from tests.pools import records
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def live(db: None) -> Revision:
+    """A live revision of two settled pools."""
+    pooler, cluster = records.a_pooler(), records.a_cluster()
+    for name in ("orders", "sales"):
+        records.a_pool(pooler=pooler, cluster=cluster, name=name, state=PoolState.APPLIED)
+    revision = Revision.objects.draft(pooler, {}, wishes=snapshots.snapshot(pooler))
+    revision.finish(RevisionState.APPLIED)
+    return revision
+
+
+def test_settled_pools_are_read_without_their_fields_and_held_as_they_are_live(live: Revision) -> None:
+    pooler = live.pooler
+    Pool.objects.get(name="sales").edit(None, size=9, state=PoolState.PENDING)
+    asked = Wanted.of(pooler, live)
+    assert [(pool.name, "database" in pool.get_deferred_fields()) for pool in asked.pools] == [
+        ("orders", True),
+        ("sales", False),
+    ]
+    orders, sales = live.wishes["pools"]
+    assert snapshots.snapshot(pooler, asked.pools, live.wishes)["pools"] == [orders, sales | {"size": 9}]
+    assert next(iter(asked.pools)).database == orders["database"]  # what else is asked of it is read then
+
+
+def test_a_pool_that_the_live_revision_does_not_know_is_read_whole(live: Revision) -> None:
+    records.a_pool(pooler=live.pooler, cluster=Pool.objects.first().cluster, name="new", state=PoolState.APPLIED)
+    asked = Wanted.of(live.pooler, live)
+    assert "database" not in {pool.name: pool.get_deferred_fields() for pool in asked.pools}["new"]
+    assert len(snapshots.snapshot(live.pooler, asked.pools, live.wishes)["pools"]) == 3
+
+
+def test_pools_of_a_busy_cluster_stay_as_they_are_live(live: Revision) -> None:
+    Pool.objects.get(name="sales").edit(None, size=9, state=PoolState.PENDING)
+    busy = {Pool.objects.first().way}
+    asked = Wanted.of(live.pooler, live, busy)
+    assert asked.changed == []
+    assert snapshots.snapshot(live.pooler, asked.pools, live.wishes) == live.wishes
+    assert Pool.objects.get(name="sales").state == PoolState.PENDING
+
+
+def test_pools_to_standbys_do_not_wait_for_the_primary(live: Revision) -> None:
+    sales = Pool.objects.get(name="sales")
+    busy = {sales.way}
+    sales.edit(None, target="standby", state=PoolState.PENDING)
+    assert (Wanted.of(live.pooler, live, busy).changed, unsettled(live.pooler, busy)) == ([sales], 1)
+    assert unsettled(live.pooler, {*busy, sales.way}) == 0
+
+
+def test_what_earlier_releases_sealed_can_still_be_read(live: Revision) -> None:
+    texts = {"pooldeck.ini": "[databases]\n"}
+    plain = json.dumps(texts)
+    short = zlib.compress(plain.encode())
+    for packed in (plain, b85encode(short).decode(), f"zlib:{b64encode(short).decode()}"):
+        old = Revision.objects.get(pk=live.pk)
+        old.content.sealed_files = crypto.seal(packed, old.secret_owner)
+        assert old.files == texts

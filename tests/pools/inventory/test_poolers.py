@@ -1,0 +1,138 @@
+"""Registering, changing, removing and checking poolers, none of which are there; with real ones: tests/live."""
+
+from pathlib import Path
+
+import pytest
+
+from pools.errors import IllegalTransition, PoolerUnreachable, Stale
+from pools.inventory import poolers
+from pools.models import Pooler, PoolerState, PoolState
+from tests.pools.records import a_pool, a_pooler
+
+pytestmark = pytest.mark.django_db
+
+VALUES = {
+    "name": "edge",
+    "kind": "pgbouncer",
+    "host": "127.0.0.1",
+    "port": 1,
+    "admin_user": "pooldeck",
+    "admin_password": "console-password",
+    "config_dir": "/etc/pgbouncer/",
+}
+
+
+@pytest.fixture
+def pooler() -> Pooler:
+    """A registered pooler that can't be reached."""
+    return poolers.register(VALUES)[0]
+
+
+def test_an_unreachable_pooler_is_saved_and_the_reason_told() -> None:
+    pooler, reason = poolers.register(VALUES)
+    assert reason.startswith("pooler edge can't be reached: ")
+    assert "Connection refused" in reason
+    saved = Pooler.objects.get()
+    assert (saved.state, saved.error, saved.config_dir) == (PoolerState.UNREACHABLE, reason, "/etc/pgbouncer")
+    assert (saved.admin_password, saved.sealed_admin_password.count("console-password")) == ("console-password", 0)
+    assert pooler == saved
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("name", "", "a name is needed"),
+        ("name", "taken", "a pooler named 'taken' is registered already: choose another name"),
+        ("kind", "odyssey", "'odyssey' is not one of ['pgbouncer', 'pgpool']"),
+        ("host", "", "a host name, an address or a socket directory is needed"),
+        ("port", 0, "0 is not a port from 1 to 65535"),
+        ("port", 65536, "65536 is not a port from 1 to 65535"),
+        ("admin_user", " ", "a name is needed"),
+        ("admin_password", "", "the console's password is needed"),
+        ("config_dir", "", "the folder of its configuration is needed"),
+        ("config_dir", "etc", "'etc' is not an absolute path: write it from / on, without .."),
+        ("config_dir", "/etc/../root", "'/etc/../root' is not an absolute path: write it from / on, without .."),
+        (
+            "config_dir",
+            "/var/taken/",
+            "/var/taken is the folder of pooler taken: two would overwrite each other's pools",
+        ),
+    ],
+)
+def test_bad_values_are_named_by_field_and_nothing_is_saved(field: str, value: object, message: str) -> None:
+    a_pooler(name="taken", config_dir="/var/taken")
+    for same in ("//var/taken", "/var//taken/", "/var/./taken"):
+        with pytest.raises(poolers.InvalidPooler, match="is the folder of pooler taken"):
+            poolers.register(VALUES | {"config_dir": same})
+    with pytest.raises(poolers.InvalidPooler) as refused:
+        poolers.register(VALUES | {field: value})
+    assert refused.value.errors == {field: [message]}
+    assert Pooler.objects.count() == 1
+
+
+def test_a_pgpool_needs_no_folder() -> None:
+    assert poolers.register(VALUES | {"kind": "pgpool", "config_dir": ""})[0].pk
+
+
+def test_a_change_keeps_what_is_not_given(pooler: Pooler) -> None:
+    poolers.change(pooler, {"name": "front"}, pooler.version)
+    saved = Pooler.objects.get()
+    assert (saved.name, saved.host, saved.admin_password) == ("front", "127.0.0.1", "console-password")
+
+
+def test_a_new_address_asks_for_the_password_again(pooler: Pooler) -> None:
+    with pytest.raises(poolers.InvalidPooler) as refused:
+        poolers.change(pooler, {"port": 2})
+    assert refused.value.errors == {"admin_password": ["the address or the login changed: give the password again"]}
+    poolers.change(pooler, {"port": 2, "admin_password": "another"})
+    assert Pooler.objects.get().admin_password == "another"
+
+
+def test_behind_a_new_address_pools_have_to_be_proved_again(pooler: Pooler) -> None:
+    pool = a_pool(pooler=pooler, state=PoolState.APPLIED)
+    poolers.change(pooler, {"name": "front"})
+    pool.refresh_from_db()
+    assert pool.state == PoolState.APPLIED
+    poolers.change(pooler, {"config_dir": "/srv/pgbouncer"})
+    pool.refresh_from_db()
+    assert pool.state == PoolState.PENDING
+
+
+def test_a_stale_change_is_refused(pooler: Pooler) -> None:
+    poolers.change(pooler, {"name": "front"}, 1)
+    with pytest.raises(Stale):
+        poolers.change(pooler, {"name": "other"}, 1)
+    assert Pooler.objects.get().name == "front"
+
+
+def test_a_pooler_with_pools_stays(pooler: Pooler) -> None:
+    pool = a_pool(pooler=pooler)
+    with pytest.raises(IllegalTransition, match="pooler edge still has 1 pools: delete them first"):
+        poolers.remove(pooler)
+    pool.delete()
+    poolers.remove(pooler)
+    assert not Pooler.objects.exists()
+
+
+def test_figures_of_an_unreachable_pooler_say_so(pooler: Pooler) -> None:
+    with pytest.raises(PoolerUnreachable, match="pooler edge can't be reached"):
+        poolers.pool_figures(pooler)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_all_are_checked_and_one_removed_meanwhile_harms_nobody(tmp_path: Path) -> None:
+    gone, first, second = a_pooler(), a_pooler(), a_pooler()
+    Pooler.objects.filter(pk=gone.pk).delete()
+    poolers.check_all([gone, first, second])
+    assert set(Pooler.objects.values_list("pk", "state")) == {
+        (first.pk, PoolerState.UNREACHABLE),
+        (second.pk, PoolerState.UNREACHABLE),
+    }
+
+
+def test_a_check_of_what_the_pooler_was_is_not_recorded(pooler: Pooler) -> None:
+    stale = Pooler.objects.get()
+    poolers.change(pooler, {"name": "front"})
+    Pooler.objects.update(error="")
+    poolers.check(stale)
+    assert Pooler.objects.get().error == ""

@@ -1,0 +1,63 @@
+"""What Prometheus reads, parsed by its own parser."""
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.registry import Collector
+
+from pools.models import Pooler
+from pools.monitoring import prometheus
+from pools.monitoring.sampler import Look
+
+OLD = {
+    "pools": [{"database": "web", "user": "app", "cl_active": 3, "cl_waiting": 2, "sv_tested": 1, "maxwait": 4}],
+    "stats": [{"database": "web", "total_query_count": 7, "total_query_time": 2_500_000, "total_received": 80}],
+    "databases": [{"name": "web", "host": None, "port": 5432, "database": "shop", "pool_size": 9, "reserve_pool": 2}],
+}
+NEW = {"databases": [{"name": "new", "pool_size": 4, "reserve_pool_size": 1}]}
+
+
+def read(*looks: tuple[Pooler, Look]) -> dict[str, list[tuple[dict[str, str], float]]]:
+    class Fixed(Collector):
+        def collect(self):
+            return prometheus.families(looks)
+
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(Fixed())
+    text = generate_latest(registry).decode()
+    found: dict[str, list[tuple[dict[str, str], float]]] = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            found.setdefault(sample.name, []).append((sample.labels, sample.value))
+    return found
+
+
+def test_names_and_labels_are_those_of_pgbouncer_exporter_and_the_pooler():
+    found = read((Pooler(name="edge", server_version="PgBouncer 1.18.0"), Look(at=1.0, rows=OLD)))
+    of_pool = {"pooler": "edge", "database": "web", "user": "app"}
+    assert found["pgbouncer_up"] == [({"pooler": "edge"}, 1)]
+    assert found["pgbouncer_pools_client_active_connections"] == [(of_pool, 3)]
+    assert found["pgbouncer_pools_client_waiting_connections"] == [(of_pool, 2)]
+    assert found["pgbouncer_pools_server_testing_connections"] == [(of_pool, 1)]
+    assert found["pgbouncer_pools_client_maxwait_seconds"] == [(of_pool, 4)]
+    of_stats = {"pooler": "edge", "database": "web"}
+    assert found["pgbouncer_stats_queries_pooled_total"] == [(of_stats, 7)]
+    assert found["pgbouncer_stats_queries_duration_seconds_total"] == [(of_stats, 2.5)]
+    assert found["pgbouncer_stats_received_bytes_total"] == [(of_stats, 80)]
+    labels = {"pooler": "edge", "name": "web", "host": "", "port": "5432", "database": "shop"}
+    assert found["pgbouncer_databases_pool_size"] == [({**labels, "force_user": "", "pool_mode": ""}, 9)]
+
+
+def test_a_column_that_a_later_release_renamed_keeps_its_metric():
+    found = read((Pooler(name="a"), Look(at=1.0, rows=OLD)), (Pooler(name="b"), Look(at=1.0, rows=NEW)))
+    assert [value for _, value in found["pgbouncer_databases_reserve_pool"]] == [2, 1]
+
+
+def test_a_dead_pooler_is_down_and_tells_nothing_else():
+    found = read((Pooler(name="edge"), Look(error="refused")))
+    assert found == {"pgbouncer_up": [({"pooler": "edge"}, 0)]}
+
+
+def test_odd_names_survive_the_format():
+    rows = {"stats": [{"database": 'a"b\\c\nd é', "total_sent": 1}]}
+    found = read((Pooler(name="edge"), Look(at=1.0, rows=rows)))
+    assert found["pgbouncer_stats_sent_bytes_total"] == [({"pooler": "edge", "database": 'a"b\\c\nd é'}, 1)]

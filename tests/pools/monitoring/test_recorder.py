@@ -1,0 +1,37 @@
+"""What the recorder forgets, and what it does without Redis."""
+
+import time
+
+import pytest
+from django.utils import timezone
+
+from panel.quickstart.ports import free_port
+from pools.models import Event, PoolMinute
+from pools.monitoring import recorder, redis_store
+from tests.pools.monitoring.records import a_minute, an_event
+from tests.pools.records import a_pool
+
+pytestmark = pytest.mark.django_db
+DAYS_14 = 14 * 24 * 60
+
+
+def test_minutes_past_their_days_are_forgotten_and_events_a_year_after_they_closed():
+    pool = a_pool()
+    for ago in (10, DAYS_14 - 5, DAYS_14 + 5):
+        a_minute(pool, ago)
+    open_event = an_event(pool)
+    an_event(a_pool(), closed_at=timezone.now() - recorder.EVENTS_KEPT)
+    recorder.prune()
+    now = int(time.time() // 60)
+    assert [now - row.minute for row in PoolMinute.objects.order_by("-minute")] == [10, DAYS_14 - 5]
+    assert list(Event.objects.all()) == [open_event]
+
+
+def test_without_redis_nothing_is_recorded_and_nothing_raised(settings, caplog):
+    settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
+    redis_store._client.cache_clear()
+    a_pool()
+    recorder.record()
+    redis_store._client.cache_clear()
+    assert PoolMinute.objects.count() == 0
+    assert "Redis can't be reached" in caplog.text

@@ -1,0 +1,90 @@
+"""Asking consoles once for all who watch."""
+
+import threading
+import time
+
+import pytest
+
+from pools.errors import PoolerUnreachable
+from pools.models import PoolerKind
+from pools.monitoring import sampler
+from pools.poolers import KINDS
+from pools.poolers.base import ConsoleSample, Counters, PoolFigures
+from tests.pools.records import a_pooler
+
+FIGURES = {"web": PoolFigures(cl_active=3, cl_waiting=1)}
+
+
+@pytest.fixture
+def questions(monkeypatch):
+    """The names of the poolers whose console was asked, in order; a pooler named down does not answer."""
+    names = []
+
+    def answer(pooler):
+        names.append(pooler.name)
+        if pooler.name == "down":
+            raise PoolerUnreachable("pooler down can't be reached")
+        time.sleep({"slow": 0.5, "late": 2}.get(pooler.name, 0))
+        return ConsoleSample(FIGURES, {"web": Counters(queries=100 * len(names))})
+
+    monkeypatch.setattr(KINDS[PoolerKind.PGBOUNCER], "sample", answer, raising=False)
+    return names
+
+
+def test_many_watchers_cost_one_question(db, questions):
+    pooler = a_pooler(name="edge")
+    assert [sampler.look(pooler).figures for _ in range(3)] == [FIGURES] * 3
+    assert questions == ["edge"]
+
+
+def test_watchers_who_come_at_once_cost_one_question(db, questions):
+    pooler = a_pooler(name="slow")
+    watchers = [threading.Thread(target=sampler.look, args=[pooler]) for _ in range(8)]
+    for watcher in watchers:
+        watcher.start()
+    for watcher in watchers:
+        watcher.join()
+    assert questions == ["slow"]
+
+
+def test_an_old_answer_is_asked_anew_and_rates_lie_between_the_two(db, questions, monkeypatch):
+    monkeypatch.setattr(sampler, "FRESH_S", 0.1)
+    pooler = a_pooler(name="edge")
+    first = sampler.look(pooler)
+    time.sleep(0.2)
+    second = sampler.look(pooler)
+    assert questions == ["edge", "edge"]
+    assert first.rates == {}
+    assert second.rates["web"].queries_per_s == pytest.approx(100 / (second.at - first.at))
+
+
+def test_an_edited_pooler_is_asked_anew(db, questions):
+    pooler = a_pooler(name="edge")
+    sampler.look(pooler)
+    sampler.look(pooler.edit(None, port=2))
+    assert questions == ["edge", "edge"]
+
+
+def test_a_dead_console_answers_with_its_reason_rests_and_spoils_no_other(db, questions):
+    up, down = a_pooler(name="up"), a_pooler(name="down")
+    looks = sampler.looks_of([up, down, up])
+    assert looks[up.pk].figures == FIGURES
+    assert (looks[down.pk].figures, looks[down.pk].error) == ({}, "pooler down can't be reached")
+    time.sleep(sampler.FRESH_S)
+    sampler.look(down)
+    assert sorted(questions) == ["down", "up"]
+
+
+def test_a_late_console_is_not_waited_for(db, questions):
+    up, late = a_pooler(name="up"), a_pooler(name="late")
+    began = time.monotonic()
+    looks = sampler.looks_of([up, late], within_s=0.8)
+    assert time.monotonic() - began < 2
+    assert looks[up.pk].figures == FIGURES
+    assert looks[late.pk].error == "the console of pooler late did not answer within 0.8 s"
+
+
+def test_a_pool_that_nobody_used_yet_is_idle(db, questions):
+    look = sampler.look(a_pooler(name="edge"))
+    assert look.reading("never")["cl_active"] == 0
+    assert look.whole()["cl_active"] == 3

@@ -1,0 +1,75 @@
+"""Who listens at a pooler's address, on sockets and processes of this test's own."""
+
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pools.models import Pooler
+from pools.poolers import local_process
+
+
+@pytest.fixture(params=["127.0.0.1", "::1", "0.0.0.0", "::"])
+def listener(request: pytest.FixtureRequest) -> Iterator[tuple[str, int]]:
+    """A socket that listens: where clients reach it, and its port."""
+    family = socket.AF_INET6 if ":" in request.param else socket.AF_INET
+    with socket.socket(family) as server:
+        server.bind((request.param, 0))
+        server.listen()
+        yield "::1" if request.param == "::1" else "127.0.0.1", server.getsockname()[1]
+
+
+def test_a_listening_socket_of_this_host_is_found(listener: tuple[str, int]) -> None:
+    host, port = listener
+    assert len(local_process.listening(Pooler(host=host, port=port))) == 1
+
+
+def test_a_name_is_resolved() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        assert len(local_process.listening(Pooler(host="localhost", port=server.getsockname()[1]))) == 1
+
+
+def test_a_client_of_the_port_does_not_listen_there(listener: tuple[str, int]) -> None:
+    before = local_process.listening(Pooler(host=listener[0], port=listener[1]))
+    with socket.create_connection(listener):
+        assert local_process.listening(Pooler(host=listener[0], port=listener[1])) == before
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1", "no-such-host.invalid"])
+def test_another_host_is_never_taken_for_this_one(host: str, listener: tuple[str, int]) -> None:
+    assert local_process.listening(Pooler(host=host, port=listener[1])) == set()
+
+
+def test_a_socket_in_a_folder_is_found(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / ".s.PGSQL.6432"))
+        server.listen()
+        assert len(local_process.listening(Pooler(host=str(tmp_path), port=6432))) == 1
+    assert local_process.listening(Pooler(host=str(tmp_path), port=6433)) == set()
+
+
+def test_only_a_program_of_that_name_counts(tmp_path: Path) -> None:
+    program = tmp_path / "pgbouncer-of-ours"
+    program.write_bytes(Path("/usr/bin/sleep").read_bytes())
+    program.chmod(0o755)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        pooler = Pooler(host="127.0.0.1", port=server.getsockname()[1])
+        with subprocess.Popen([str(program), "60"], pass_fds=[server.fileno()]) as child:
+            try:
+                assert list(local_process.programs(pooler, "pgbouncer")) == [str(program)]
+                assert list(local_process.programs(pooler, "pgpool")) == []
+                assert (local_process.pids(pooler, "pgbouncer"), local_process.pids(pooler, "pgpool")) == (
+                    (child.pid,),
+                    (),
+                )
+                program.unlink()
+                assert list(local_process.programs(pooler, "pgbouncer")) == [f"/proc/{child.pid}/exe"]
+            finally:
+                child.kill()
+
+
+def test_where_the_system_tells_of_no_processes_none_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_process, "PROC", tmp_path)
+    assert list(local_process.programs(Pooler(host="127.0.0.1", port=6432), "pgbouncer")) == []
