@@ -214,7 +214,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 5, "socket_connect_timeout": 2, "max_retries": 0}
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_QUEUES = [Queue(name, Exchange(name), routing_key=name) for name in queues.listened_on(WORKER, GENERATOR)]
-CELERY_TASK_ROUTES = ("pools.routing.route",)
+CELERY_TASK_ROUTES = ("pools.task_queue.route",)
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULE_FILENAME = str(HOME / "celerybeat-schedule")
 CELERY_BEAT_SCHEDULE = {

@@ -1,20 +1,30 @@
-"""Asks the workers to bring poolers' wishes live, once the wish is committed."""
+"""Sends the tasks of pools to their queues: an apply or a look for drift to the worker that has the pooler's folder.
+
+Tasks are sent by name: they stand on all else here.
+"""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
+from typing import Any
 from uuid import UUID
 
+from celery import current_app
+from django.conf import settings
 from django.db import models, transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from panel.installation import pausing
-from pools import tasks
+from panel.lib import queues
+from pools.config_files import folder_owner
 from pools.errors import IllegalTransition, QueueDown
-from pools.models import Pool, PoolState
+from pools.models import Pool, Pooler, PoolState
 
 logger = logging.getLogger(__name__)
+
+APPLY, OVERWRITE, LOOK = "pools.tasks.apply_pooler", "pools.tasks.overwrite_drift", "pools.tasks.look_at_pooler"
+OF_FOLDERS = frozenset({APPLY, OVERWRITE, LOOK})
 
 
 def ask(pooler_ids: Iterable[UUID], author: models.Model | None = None) -> None:
@@ -43,7 +53,7 @@ def ask_to_overwrite(pooler_id: UUID, author: models.Model | None = None) -> Non
     if pausing.is_paused():
         raise IllegalTransition(pausing.PAUSED)
     try:
-        tasks.overwrite_drift.delay(str(pooler_id), _id_of(author))
+        send(OVERWRITE, str(pooler_id), _id_of(author))
     except OperationalError as error:
         raise QueueDown("redis can't be reached, so no worker can be told to overwrite: try again") from error
 
@@ -51,14 +61,33 @@ def ask_to_overwrite(pooler_id: UUID, author: models.Model | None = None) -> Non
 def ask_to_look(pooler_id: UUID) -> None:
     """Have a pooler's files looked at where they are; where the queue is down, beat asks for it later."""
     try:
-        tasks.look_at_pooler.delay(str(pooler_id))
+        send(LOOK, str(pooler_id))
     except OperationalError as error:
         logger.warning("pooler %s will be looked at when the queue is back: %s", pooler_id, error)
 
 
+def send(name: str, *args: object) -> None:
+    """Queue a task; raises `OperationalError` where the queue is down."""
+    current_app.send_task(name, args=args)
+
+
+def is_ours(pooler: Pooler) -> bool:
+    """Whether this process is where the pooler's folder is."""
+    return folder_owner.of(pooler).worker in ("", settings.GENERATOR)
+
+
+def route(name: str, args: Sequence[Any], *_: Any, **__: Any) -> dict[str, str] | None:
+    """Celery's router (its manual, "Routing Tasks"): the queue of the folder's generator; None: that of all tasks."""
+    if name not in OF_FOLDERS or not args:
+        return None
+    pooler = Pooler.objects.filter(pk=args[0]).only("pk").first()
+    generator = folder_owner.of(pooler).worker if pooler else ""
+    return {"queue": queues.of_poolers(generator)} if generator else None
+
+
 def _send(pooler_id: str, user_id: int | None) -> None:
     try:
-        tasks.apply_pooler.delay(pooler_id, user_id)
+        send(APPLY, pooler_id, user_id)
     except OperationalError as error:
         logger.warning("pooler %s will be applied when the queue is back: %s", pooler_id, error)
 

@@ -6,7 +6,7 @@ from celery import Task, shared_task
 from django.contrib.auth import get_user_model
 from django.db import models
 
-from pools import deployment, routing
+from pools import deployment, task_queue
 from pools.clusters import health_check
 from pools.config_files import folder_owner
 from pools.console import commands
@@ -42,7 +42,7 @@ def overwrite_drift(self: Task, pooler_id: str, user_id: int | None = None) -> N
 def apply_what_waits() -> None:
     """Apply poolers that have unsettled pools (their task got lost, or they were down), each where it can be."""
     for pooler in deployment.waiting_poolers():
-        if routing.is_ours(pooler):
+        if task_queue.is_ours(pooler):
             deployment.apply_pooler(pooler)
         else:
             apply_pooler.apply_async((str(pooler.pk),), expires=NEXT_APPLY_S)
@@ -71,7 +71,7 @@ def look_for_drift() -> None:
     Apart from the checks, which dead servers hold up.
     """
     for pooler in drift.comparable():
-        is_ours = routing.is_ours(pooler)
+        is_ours = task_queue.is_ours(pooler)
         if not is_ours:
             look_at_pooler.apply_async((str(pooler.pk),), expires=NEXT_LOOK_S)
         if is_ours or folder_owner.of(pooler).is_silent:  # its console can be asked from anywhere

@@ -17,7 +17,7 @@ from rest_framework.views import APIView
 
 from benchmarks.models import Run
 from benchmarks.runs.live import events as live
-from panel.lib import sse
+from panel.accounts import event_streams
 
 HEARTBEAT_S = 15.0
 
@@ -42,24 +42,27 @@ _door = Door.as_view()
 @login_not_required  # the door asks for a token or a session, and answers as an API does
 async def run_events(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """GET: the events after `Last-Event-ID` or `?after=`, each with its id; a watcher costs no thread."""
-    answer = await sse.knock(_door, request, pk=pk)
+    answer = await event_streams.knock(_door, request, pk=pk)
     if answer.status_code != 200:
         return answer
     after = request.headers.get("Last-Event-ID") or request.GET.get("after") or live.BEGINNING
     if live.position(after)[1] == live.END_SEQ:
         return HttpResponse(status=204)  # the whole run was seen: tells an EventSource not to come back
-    return sse.serve(answer, _stream(request, pk, after), instead="samples/")
+    return event_streams.serve(answer, _stream(request, pk, after), instead="samples/")
 
 
 async def _stream(request: HttpRequest, pk: UUID, after: str) -> AsyncGenerator[bytes, None]:
     """The wire's text; ends with the run, or when the watcher may not watch any longer."""
-    await sse.give_up_thread()
+    await event_streams.give_up_thread()
     told_state = b""
     yield b"retry: 1000\n\n"
-    async with aclosing(live.follow(pk, after)) as events, aclosing(sse.with_pauses(events, HEARTBEAT_S)) as coming:
+    async with (
+        aclosing(live.follow(pk, after)) as events,
+        aclosing(event_streams.with_pauses(events, HEARTBEAT_S)) as coming,
+    ):
         async for event in coming:
             if event is None:
-                if (await sse.knock(_door, request, pk=pk)).status_code != 200:
+                if (await event_streams.knock(_door, request, pk=pk)).status_code != 200:
                     return
                 yield b": still here\n\n" + told_state  # browsers' scripts see events only, no comments
                 continue

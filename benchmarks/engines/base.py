@@ -1,11 +1,13 @@
 """What an engine and the rest of the panel say to each other: its options, its samples, what a line of it means."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
+
+from benchmarks.models import Run
+from pools.clusters.endpoints import Endpoint
 
 Value = int | float | bool | str
-# In the private home of a run; the last names the process of what an engine runs beside its load.
-PASSFILE, ROOT_CERTIFICATE, SERVICE_PID = "pgpass", "root.crt", "service.pid"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,26 +33,6 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
-    """A program to start: its words, its whole environment (neither holds a password), and the files it reads.
-
-    `files` are names in the run's private home and their texts; they are written there before it starts. A `confined`
-    one has a script of a user among them: it runs in a sandbox, where it reaches the network, these `sockets`, and
-    these files and folders that it `reads`. Where a program of the panel's starts it, its words begin at `confined_at`.
-    `shown` are the words that people are shown, where they differ.
-    """
-
-    argv: list[str]
-    env: dict[str, str]
-    files: dict[str, str] = field(default_factory=dict)
-    confined: bool = False
-    confined_at: int = 0
-    sockets: tuple[str, ...] = ()
-    reads: tuple[str, ...] = ()
-    shown: list[str] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Progress:
     """One interval of a load; every count is of that interval, and None is what was not printed or was a NaN.
 
@@ -69,6 +51,31 @@ class Progress:
     latency_p50_ms: float | None = None
     latency_p95_ms: float | None = None
     latency_p99_ms: float | None = None
+
+
+class RunContext(Protocol):
+    """A run about to start, as what is set up around its load sees it: where it logs in, and its private home."""
+
+    @property
+    def run(self) -> Run:
+        """The run itself."""
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where its load logs in."""
+
+    @property
+    def home(self) -> Path:
+        """Its private home, which the load program reads."""
+
+    def tell(self, words: str) -> None:
+        """Tell watchers what is being done."""
+
+    def note(self, name: str, found: Any) -> None:
+        """Keep what was done or measured in the run's `conditions`."""
+
+    def check(self) -> None:
+        """Renew the lease; raises where the run must end. To be called every 0.4 s by what takes its time."""
 
 
 @dataclass(frozen=True, slots=True)

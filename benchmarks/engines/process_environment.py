@@ -4,7 +4,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from benchmarks.engines.base import PASSFILE
+from benchmarks.processes.command import PASSFILE
 from pools.clusters import endpoints
 from pools.clusters.endpoints import Endpoint
 

@@ -1,6 +1,7 @@
 """Runs: one execution of an engine against one endpoint, from the queue to its one final state."""
 
 import uuid
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -339,6 +340,11 @@ class Run(models.Model):
         valid = status == Status.SUCCEEDED and values.get("validity") == Validity.VALID
         through = gates.passes(self.thresholds, values.get("summary", self.summary), valid=valid)
         return Gate.PASSED if through else Gate.FAILED
+
+    def set_tags(self, names: Iterable[str]) -> None:
+        """Give it these tags and no others; tags that no run has any more are removed."""
+        self.tags.set([Tag.objects.get_or_create(name=name)[0] for name in dict.fromkeys(names)])
+        Tag.objects.filter(runs=None).delete()
 
     def request_cancel(self) -> bool:
         """Ask for its end: a queued run ends now, an active one when its worker sees it; repeated calls are fine.

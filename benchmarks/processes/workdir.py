@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.engines.base import PASSFILE, ROOT_CERTIFICATE
+from benchmarks.processes.command import PASSFILE, ROOT_CERTIFICATE
 from benchmarks.processes.unprivileged_user import LOAD_UID, drops_root
 
 PREFIX = "pooldeck-run-"

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from django.db import transaction
 
 from benchmarks.errors import IllegalTransition, InvalidFields
-from benchmarks.models import Run, Tag, Validity
+from benchmarks.models import Run, Validity
 from benchmarks.models.runs import RunQuerySet
 
 NOTE_CHARACTERS = 10_000
@@ -39,8 +39,7 @@ def annotate(run: Run, *, note: str | None = None, tags: Iterable[str] | None = 
             run.name = name
         run.save(update_fields=["note", "name"])
         if wanted is not None:
-            run.tags.set([Tag.objects.get_or_create(name=tag)[0] for tag in wanted])
-            Tag.objects.filter(runs=None).delete()
+            run.set_tags(wanted)
 
 
 def pin(run: Run) -> None:

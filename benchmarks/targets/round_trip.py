@@ -9,7 +9,7 @@ from typing import Any
 
 import psycopg
 
-from benchmarks.runs.setup.base import Held
+from benchmarks.engines.base import RunContext
 from pools.clusters import connect, session_deadline
 from pools.clusters.endpoints import Endpoint
 from pools.errors import PoolsError
@@ -21,7 +21,7 @@ ANSWER_WITHIN_S = 5
 
 
 @contextmanager
-def pinged(held: Held) -> Iterator[None]:
+def pinged(held: RunContext) -> Iterator[None]:
     """Notes `ping`; a run whose endpoint does not answer goes on, and its program says why it can't log in."""
     try:
         held.note("ping", round_trips(held.endpoint))

@@ -13,8 +13,7 @@ from statistics import median
 
 from pools.clusters import connect, endpoints
 from pools.clusters.endpoints import Endpoint
-from pools.deployment import live_files
-from pools.models import Pool, PoolerKind
+from pools.models import Pool, PoolerKind, Revision
 from pools.poolers import KINDS, local_process
 from pools.poolers.pgbouncer import releases
 from pools.poolers.pgbouncer.verifiers import KEEPS_KEYS
@@ -49,7 +48,7 @@ class Login:
 
 def client_auth_note(pool: Pool) -> str:
     """How the pooler proves the pool's clients by the files that are live, in a sentence; empty where unknown."""
-    last = live_files.last_applied(pool.pooler)
+    last = Revision.objects.live_on(pool.pooler)
     if last is None:
         return ""
     noted = (CLEAR.match(str(step.get("detail", ""))) for step in last.steps)

@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from panel.lib import sse
+from panel.accounts import event_streams
 from pools.models import Pool, Pooler
 from pools.monitoring import live_feed, rates
 from pools.monitoring.rates import Reading
@@ -70,22 +70,22 @@ async def pooler_figures(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 
 
 async def _answer(request: HttpRequest, pk: UUID, door: Callable[..., Any]) -> HttpResponseBase:
-    answer = await sse.knock(door, request, pk=pk)
+    answer = await event_streams.knock(door, request, pk=pk)
     if answer.status_code != 200:
         return answer
     pooler_id, kind, name = answer.data
 
     async def may_stay() -> bool:
-        return (await sse.knock(door, request, pk=pk)).status_code == 200
+        return (await event_streams.knock(door, request, pk=pk)).status_code == 200
 
-    return sse.serve(answer, _stream(pooler_id, kind, name, may_stay), instead="history/")
+    return event_streams.serve(answer, _stream(pooler_id, kind, name, may_stay), instead="history/")
 
 
 async def _stream(
     pooler_id: UUID, kind: str, name: str | None, may_stay: Callable[[], Any]
 ) -> AsyncGenerator[bytes, None]:
     """The wire's text, until the pooler is removed or the follower may follow no longer."""
-    await sse.give_up_thread()
+    await event_streams.give_up_thread()
     yield b"retry: 2000\n\n"
     told = 0
     async with aclosing(live_feed.follow(pooler_id)) as looks:

@@ -46,7 +46,7 @@ def look(pooler: Pooler) -> None:
     What this worker can't tell stays as it was found last: the files of a folder that another generator has, and what
     a console that does not answer would say.
     """
-    at, last = _moment(pooler), live_files.last_applied(pooler)
+    at, last = _moment(pooler), Revision.objects.live_on(pooler)
     if last is None or at is None:
         return
     changed, live = _look_at_files(pooler, last), _look_at_console(pooler, last.files)

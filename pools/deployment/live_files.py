@@ -11,14 +11,9 @@ from pools.poolers import KINDS
 LIVE = "live"  # where a difference is that stands in no file
 
 
-def last_applied(pooler: Pooler) -> Revision | None:
-    """The revision that is live."""
-    return pooler.revisions.applied().select_related("content").first()
-
-
 def settled_texts(pooler: Pooler) -> Mapping[str, str]:
     """The files of the revision that is live, secrets in clear; none before the first."""
-    last = last_applied(pooler)
+    last = Revision.objects.live_on(pooler)
     return last.files if last else {}
 
 
@@ -35,7 +30,7 @@ def live_files(pooler: Pooler) -> dict[str, object]:
     looks at now `not looked at`, and while the panel is paused `unverified`; the last three come with `error`.
     `revision` is the number of the last applied one or None.
     """
-    last, keeper = last_applied(pooler), folder_owner.of(pooler)
+    last, keeper = Revision.objects.live_on(pooler), folder_owner.of(pooler)
     if pausing.is_paused():
         shown = _masked(pooler, last.files) if last else []
         return {"state": "unverified", "error": pausing.PAUSED, "revision": last and last.number, "files": shown}
@@ -90,7 +85,7 @@ def holds_ours(pooler: Pooler, texts: Mapping[str, str]) -> bool:
 
 def changed_by_hand(pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
     """The files that `differences` finds, by name."""
-    return list(differences(pooler, texts, last_applied(pooler)))
+    return list(differences(pooler, texts, Revision.objects.live_on(pooler)))
 
 
 def differences(pooler: Pooler, texts: Mapping[str, str], last: Revision | None) -> dict[str, str]:

@@ -94,7 +94,7 @@ def _apply_all(pooler: Pooler, author: Any, *, overwrite: bool) -> Revision | No
     busy: set[Way] = set()
     if not died and not desired_state.unsettled(pooler) and not overwrite:
         return None
-    live = live_files.last_applied(pooler)
+    live = Revision.objects.live_on(pooler)
     if not died and not overwrite:
         _refuse_drift(pooler, live)
     try:

@@ -40,6 +40,10 @@ class RevisionQuerySet(models.QuerySet["Revision"]):
         """Those that went live, the latest first."""
         return self.filter(state=RevisionState.APPLIED).order_by("-number")
 
+    def live_on(self, pooler: Pooler) -> "Revision | None":
+        """The revision that a pooler runs on, with its content; None before the first."""
+        return self.filter(pooler=pooler).applied().select_related("content").first()
+
     def cut_short(self) -> "RevisionQuerySet":
         """Those on their way: where nobody holds the pooler's lock, what a dead worker left behind."""
         return self.filter(state=RevisionState.PENDING)

@@ -14,7 +14,7 @@ from pools.config_files import atomic_write, folder_owner
 from pools.deployment import adoption, drift, live_files, revision_diffs
 from pools.deployment.adoption import CannotAdopt
 from pools.errors import QueueDown
-from pools.models import Pooler
+from pools.models import Pooler, Revision
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -47,7 +47,7 @@ def _chosen(request: HttpRequest, pooler: Pooler) -> HttpResponse:
 
 
 def _found(pooler: Pooler) -> dict[str, Any]:
-    last = live_files.last_applied(pooler)
+    last = Revision.objects.live_on(pooler)
     live = [one["what"] for one in pooler.drift if one["where"] == drift.LIVE]
     keeper = folder_owner.of(pooler)
     context = {"last": last, "live_differences": live, "seen_at": pooler.drift_seen_at, "keeper": keeper}

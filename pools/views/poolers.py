@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from panel.accounts.permissions import person
 from panel.lib.access import staff_only
-from pools import deployment, routing, task_queue
+from pools import deployment, task_queue
 from pools.clusters import duplicates
 from pools.config_files import folder_owner
 from pools.deployment import drift, live_files
@@ -119,7 +119,7 @@ def pooler_check(request: HttpRequest, pk: UUID) -> HttpResponse:
         messages.error(request, f"The check failed: {reason}")
         return redirect("pooler-detail", pk)
     drift.look(pooler)
-    if not routing.is_ours(pooler):
+    if not task_queue.is_ours(pooler):
         task_queue.ask_to_look(pooler.pk)
     pooler.refresh_from_db(fields=["drift"])
     if pooler.drift:

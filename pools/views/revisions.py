@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from panel.accounts.permissions import person
 from panel.lib.access import staff_only
-from pools.deployment import live_files, outlooks, revision_diffs, rollback
+from pools.deployment import outlooks, revision_diffs, rollback
 from pools.deployment.rollback import CannotRollBack
 from pools.models import Pooler, Revision, RevisionState
 
@@ -43,7 +43,7 @@ def revision_detail(request: HttpRequest, pk: UUID, number: int) -> HttpResponse
     """One revision: its steps and what it has otherwise than the one before, or than any other (`against`)."""
     revision = _revision(pk, number)
     against, files = _against(request, revision), revision_diffs.masked_files(revision)
-    pooler, live = revision.pooler, live_files.last_applied(revision.pooler)
+    pooler, live = revision.pooler, Revision.objects.live_on(revision.pooler)
     others = pooler.revisions.applied().exclude(pk=revision.pk)[:OTHERS_OFFERED]
     context = {
         "pooler": pooler,
@@ -62,7 +62,7 @@ def revision_detail(request: HttpRequest, pk: UUID, number: int) -> HttpResponse
 def pooler_rollback(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
     """What a rollback to a revision would change, and after that was seen, the rollback."""
     revision = _revision(pk, number)
-    pooler, live = revision.pooler, live_files.last_applied(revision.pooler)
+    pooler, live = revision.pooler, Revision.objects.live_on(revision.pooler)
     context: dict[str, Any] = {"pooler": pooler, "revision": revision, "live": live}
     if request.method == "POST":
         try:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pools import tasks
+from pools import task_queue
 
 Asked = Callable[[], list[str]]
 
@@ -14,7 +14,12 @@ Asked = Callable[[], list[str]]
 def asked(monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any) -> Asked:
     """The ids of the poolers that workers were asked to apply since the test began; nothing reaches the queue."""
     sent: list[str] = []
-    monkeypatch.setattr(tasks.apply_pooler, "delay", lambda pooler_id, user_id: sent.append(pooler_id))
+
+    def send(name: str, pooler_id: str, *_: object) -> None:
+        assert name == task_queue.APPLY
+        sent.append(pooler_id)
+
+    monkeypatch.setattr(task_queue, "send", send)
     capture = django_capture_on_commit_callbacks(execute=True)
     capture.__enter__()
 

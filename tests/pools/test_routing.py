@@ -13,7 +13,7 @@ from panel.lib.queues import WorkerKind
 from pools import tasks
 from pools.deployment import drift
 from pools.models import Pool, Pooler, PoolerState, PoolState, RevisionState
-from pools.routing import route
+from pools.task_queue import route
 from tests.pools.records import a_pool, a_pooler
 
 pytestmark = pytest.mark.django_db

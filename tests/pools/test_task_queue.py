@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from pools import task_queue, tasks
+from pools import task_queue
 from pools.models import PoolState
 from tests.pools.records import a_pool, a_pooler
 
@@ -18,8 +18,7 @@ Sent = list[tuple[str, int | None]]
 def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
     """The arguments of each task; nothing reaches the queue."""
     found: Sent = []
-    for task in (tasks.apply_pooler, tasks.overwrite_drift):
-        monkeypatch.setattr(task, "delay", lambda *values: found.append(values))
+    monkeypatch.setattr(task_queue, "send", lambda _, *values: found.append(values))
     return found
 
 

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.engines.base import Command
 from benchmarks.engines.binaries import Program
 from benchmarks.engines.http.options import DROP, LOAD, PREPARE, aim_of, fields_for
 from benchmarks.engines.load_output import LOG
 from benchmarks.engines.process_environment import of_libpq, of_python
+from benchmarks.processes.command import Command
 from pools.clusters.endpoints import Endpoint
 
 TARGET = "target.json"

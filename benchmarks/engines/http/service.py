@@ -8,19 +8,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from queue import Empty, Queue
-from typing import TYPE_CHECKING
 
-from benchmarks.engines.base import ROOT_CERTIFICATE, SERVICE_PID
+from benchmarks.engines.base import RunContext
 from benchmarks.engines.http import addresses
 from benchmarks.engines.http.command import TARGET, service_command
 from benchmarks.engines.http.options import aim_of
 from benchmarks.errors import Refused
 from benchmarks.processes import workdir
+from benchmarks.processes.command import ROOT_CERTIFICATE, SERVICE_PID
 from benchmarks.processes.process import QUEUED_EVENTS, Line, LoadProcess, drain
 from pools.clusters.endpoints import Endpoint
-
-if TYPE_CHECKING:  # conditions import engines
-    from benchmarks.runs.setup.base import Held
 
 LISTENS_WITHIN_S = 30.0
 LOOK_UP_S = 0.2
@@ -29,7 +26,7 @@ _REFUSED = re.compile(r"error connecting in '[^']*': (.+)")  # psycopg_pool's ow
 
 
 @contextmanager
-def around(held: "Held") -> Iterator[None]:
+def around(held: RunContext) -> Iterator[None]:
     """The target's file in the private home; the service behind it ends with the run, whatever happens.
 
     Raises `Refused`, for an address that must not be loaded and for a service that does not start.
@@ -56,17 +53,17 @@ def around(held: "Held") -> Iterator[None]:
         service.stop()
 
 
-def _reached_from(held: "Held") -> Endpoint:
+def _reached_from(held: RunContext) -> Endpoint:
     """The run's endpoint, its certificate read from the private home: the service may not read the panel's own."""
     endpoint = held.endpoint
     return replace(endpoint, sslrootcert=str(held.home / ROOT_CERTIFICATE)) if endpoint.sslrootcert else endpoint
 
 
-def _aim(held: "Held", url: str, address: str) -> None:
+def _aim(held: RunContext, url: str, address: str) -> None:
     workdir.put(held.home / TARGET, json.dumps({"url": url, "address": address}))
 
 
-def _note_faults(held: "Held", service: LoadProcess) -> None:
+def _note_faults(held: RunContext, service: LoadProcess) -> None:
     """Keep that the service ended before its load, and why its pool is smaller than it was asked for.
 
     No request shows the latter: they share what there is.
@@ -78,7 +75,7 @@ def _note_faults(held: "Held", service: LoadProcess) -> None:
         held.note("service", {"refused": refused, "exit_code": exit_code})
 
 
-def _port(held: "Held", service: LoadProcess) -> int:
+def _port(held: RunContext, service: LoadProcess) -> int:
     """The port that the service says it listens on."""
     said: list[str] = []
     deadline = time.monotonic() + LISTENS_WITHIN_S

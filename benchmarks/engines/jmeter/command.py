@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from benchmarks.engines.base import Command
 from benchmarks.engines.jmeter.binary import DRIVER, JAR, java, java_files
 from benchmarks.engines.jmeter.options import LOAD, plan_to_start
 from benchmarks.engines.load_output import LOG
 from benchmarks.engines.process_environment import CONNECT_TIMEOUT_S, of_python
+from benchmarks.processes.command import Command
 from pools.clusters.endpoints import Endpoint
 
 PLAN, PROPERTIES, HOSTS = "plan.jmx", "target.properties", "hosts"

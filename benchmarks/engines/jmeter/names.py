@@ -4,21 +4,18 @@ import ipaddress
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from benchmarks.engines.base import RunContext
 from benchmarks.engines.http import addresses
 from benchmarks.engines.jmeter.command import HOSTS
 from benchmarks.engines.jmeter.options import plan_to_start
 from benchmarks.errors import Refused
 from benchmarks.processes import workdir
 
-if TYPE_CHECKING:  # conditions import engines
-    from benchmarks.runs.setup.base import Held
-
 
 @contextmanager
-def around(held: "Held") -> Iterator[None]:
+def around(held: RunContext) -> Iterator[None]:
     """A file of hosts for Java, which then asks nobody else: no name can lead elsewhere. Raises `Refused`."""
     known = {"localhost": "127.0.0.1", socket.gethostname(): "127.0.0.1"}
     urls = plan_to_start(held.run.options["plan"]).urls

@@ -11,12 +11,12 @@ from typing import Any
 
 from psycopg.conninfo import make_conninfo
 
-from benchmarks.engines.base import Command
 from benchmarks.engines.pgbench import scripts, variables
 from benchmarks.engines.pgbench.option_catalog import LOAD, PREPARE
 from benchmarks.engines.pgbench.options import lacking, passed
 from benchmarks.engines.process_environment import bare, of_libpq
 from benchmarks.errors import InvalidOptions
+from benchmarks.processes.command import Command
 from pools.clusters.endpoints import Endpoint
 
 _ROWS_OF_PROGRESS = 100  # pgbench -i prints one line for each 100,000 rows: one for each unit of scale

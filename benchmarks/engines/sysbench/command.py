@@ -11,10 +11,10 @@ from typing import Any
 
 from psycopg.conninfo import make_conninfo
 
-from benchmarks.engines.base import Command
 from benchmarks.engines.process_environment import bare, of_libpq
 from benchmarks.engines.sysbench import binary as binaries
 from benchmarks.engines.sysbench.options import BULK, DROP, LOAD, PREPARE, fields_for, is_tpcc
+from benchmarks.processes.command import Command
 from pools.clusters.endpoints import Endpoint
 
 REMAKE = "remake.lua"

@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from benchmarks.engines.base import Command
 from benchmarks.errors import BenchmarksError
+from benchmarks.processes.command import Command
 from benchmarks.processes.process import wrapped
 from benchmarks.processes.sandbox import bubblewrap, landlock
 from benchmarks.processes.sandbox.needs import Needs, NotConfinable, needs_of

@@ -21,7 +21,7 @@ from benchmarks.runs.execution.recorder import Recorder
 from benchmarks.runs.execution.runner import DeadlinePassed, Ending, Stopped
 from benchmarks.runs.observers import probes
 from benchmarks.runs.observers.base import Overlay
-from benchmarks.runs.setup.base import Held
+from benchmarks.runs.setup.base import SetupContext
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ def _lead(run: Run, recorder: Recorder) -> Ending:
     return result.ending(run, recorder, crew.parts(), stop)
 
 
-def _gather(crew: Crew, held: Held) -> None:
+def _gather(crew: Crew, held: SetupContext) -> None:
     """Wait until every part is ready; raises `Stopped` where one can't or won't be."""
     deadline = time.monotonic() + READY_WITHIN_S
     while not crew.is_ready():
@@ -69,7 +69,7 @@ def _gather(crew: Crew, held: Held) -> None:
 
 
 @contextmanager
-def _looking_on(held: Held) -> Iterator["Queue[object]"]:
+def _looking_on(held: SetupContext) -> Iterator["Queue[object]"]:
     """What the watchers of pooler, server and host see, once for all parts."""
     events: Queue[object] = Queue(QUEUED_EVENTS)
     with (
@@ -79,14 +79,14 @@ def _looking_on(held: Held) -> Iterator["Queue[object]"]:
         yield events
 
 
-def _follow(crew: Crew, held: Held, events: "Queue[object]") -> None:
+def _follow(crew: Crew, held: SetupContext, events: "Queue[object]") -> None:
     """Merge what the parts say until all have come to their end; raises `Stopped` where one could not."""
     deadline = crew.mark_at + runner.allowed_s(held.run) + ENDED_WITHIN_S
     while not crew.has_ended():
         held.check()
         crew.merge()
         for event in drain(events):
-            runner.take(event, held.recorder)
+            runner.take(event, crew.recorder)
         if time.monotonic() > deadline:
             raise DeadlinePassed("its parts did not end in their time; figures are those until then")
         time.sleep(MERGE_S)

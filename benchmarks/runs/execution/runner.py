@@ -13,11 +13,11 @@ from typing import Any
 from benchmarks.analysis import validity
 from benchmarks.analysis.latency import store
 from benchmarks.engines import engine
-from benchmarks.engines.base import ROOT_CERTIFICATE, Command
 from benchmarks.errors import BenchmarksError, Fenced
 from benchmarks.library.scripts import dry_run, privileges
 from benchmarks.models import Purpose, Run, Status, Validity
 from benchmarks.processes import sandbox, workdir
+from benchmarks.processes.command import ROOT_CERTIFICATE, Command
 from benchmarks.processes.process import QUEUED_EVENTS, Ended, Line, LoadProcess, drain
 from benchmarks.runs import observers, setup
 from benchmarks.runs.execution import synchronized_start
@@ -27,7 +27,7 @@ from benchmarks.runs.live import events as live
 from benchmarks.runs.observers import probes
 from benchmarks.runs.observers.base import Overlay, Seen
 from benchmarks.runs.observers.pool import PoolLook
-from benchmarks.runs.setup.base import Held
+from benchmarks.runs.setup.base import SetupContext
 from benchmarks.targets import datasets, partial_datasets, resolve, sessions
 from benchmarks.targets import server_version as versions
 from panel.lib.crypto import SealBroken
@@ -114,7 +114,7 @@ def _conduct(run: Run, recorder: Recorder) -> Ending:
 
 
 @contextmanager
-def prepared(run: Run, recorder: Recorder) -> Iterator[Held]:
+def prepared(run: Run, recorder: Recorder) -> Iterator[SetupContext]:
     """What stands before the load: its program found, its endpoint known, a private home with its password."""
     if recorder.cancel_requested():
         raise Cancelled("cancelled before it started")
@@ -141,7 +141,7 @@ def prepared(run: Run, recorder: Recorder) -> Iterator[Held]:
             )
             return sandbox.confine(command, home)
 
-        yield Held(run, endpoint, home, recorder, command=build, check=partial(_look_up, recorder))
+        yield SetupContext(run, endpoint, home, recorder, command=build, check=partial(_look_up, recorder))
 
 
 def _pem(endpoint: Endpoint) -> str:
@@ -153,11 +153,11 @@ def _reached_from(home: Path, endpoint: Endpoint) -> Endpoint:
     return replace(endpoint, sslrootcert=str(home / ROOT_CERTIFICATE)) if endpoint.sslrootcert else endpoint
 
 
-def _load(run: Run, recorder: Recorder, command: Command, held: Held) -> tuple[int, Stopped | None]:
+def _load(run: Run, recorder: Recorder, command: Command, held: SetupContext) -> tuple[int, Stopped | None]:
     """The exit code, and why the load was stopped early (None: it came to its own end)."""
     events: Queue[object] = Queue(QUEUED_EVENTS)
     stop: Stopped | None = None
-    with probes.opened(run) as around, _started(held, command, events) as load:
+    with probes.opened(run) as around, _started(recorder, held, command, events) as load:
         try:
             with observers.watching(Overlay(run, load.pid, held.home, events, around)):
                 _listen(load, recorder, time.monotonic() + allowed_s(run))
@@ -173,9 +173,11 @@ def _load(run: Run, recorder: Recorder, command: Command, held: Held) -> tuple[i
 
 
 @contextmanager
-def _started(held: Held, command: Command, events: "Queue[object]") -> Iterator[LoadProcess]:
+def _started(
+    recorder: Recorder, held: SetupContext, command: Command, events: "Queue[object]"
+) -> Iterator[LoadProcess]:
     """The program, started once the attempt is known to hold still, and surely ended."""
-    recorder, server_version = held.recorder, versions.of_server(held.run)
+    server_version = versions.of_server(held.run)
     at = synchronized_start.start_of(recorder, held.check)
     recorder.begin(at, status=Status.RUNNING, command=command.shown or command.argv, server_version=server_version)
     synchronized_start.wait_until(at)

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.engines.base import SERVICE_PID
 from benchmarks.models import LookKind
+from benchmarks.processes.command import SERVICE_PID
 from benchmarks.runs.observers import contention, procfs, ticker
 from benchmarks.runs.observers.base import Overlay, Seen
 from benchmarks.runs.observers.contention import Crowd

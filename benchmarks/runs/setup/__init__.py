@@ -1,7 +1,7 @@
 """What holds before and around a load, and is put back after it whatever happens.
 
-A condition is a context manager that takes a `Held`; a new one is a module here and a line in `CONDITIONS`, in the
-order in which they are set up (they are taken back in the opposite order).
+A condition is a context manager that takes a `SetupContext`; a new one is a module here and a line in
+`CONDITIONS`, in the order in which they are set up (they are taken back in the opposite order).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 from benchmarks.models import Purpose, Run
-from benchmarks.runs.setup.base import Held
+from benchmarks.runs.setup.base import SetupContext
 from benchmarks.runs.setup.engine_service import served
 from benchmarks.runs.setup.idle_connections import held_idle
 from benchmarks.runs.setup.provenance import recorded
@@ -18,7 +18,7 @@ from benchmarks.runs.setup.vacuum_checkpoint import prepared
 from benchmarks.runs.setup.warm_up import warmed
 from benchmarks.targets.round_trip import pinged
 
-CONDITIONS: tuple[Callable[[Held], AbstractContextManager[None]], ...] = (
+CONDITIONS: tuple[Callable[[SetupContext], AbstractContextManager[None]], ...] = (
     pinged,
     in_force,
     held_idle,
@@ -31,7 +31,7 @@ OF_PARTS = (pinged, served)
 
 
 @contextmanager
-def held(around: Held) -> Iterator[None]:
+def held(around: SetupContext) -> Iterator[None]:
     """Every condition of a load, one inside the other; none of a dataset being prepared."""
     with ExitStack() as stack:
         for condition in _conditions_of(around.run):
@@ -39,7 +39,7 @@ def held(around: Held) -> Iterator[None]:
         yield
 
 
-def _conditions_of(run: Run) -> Sequence[Callable[[Held], AbstractContextManager[None]]]:
+def _conditions_of(run: Run) -> Sequence[Callable[[SetupContext], AbstractContextManager[None]]]:
     """All of them; over several generators each part has those that are its own, and the whole holds the rest once."""
     if run.purpose != Purpose.LOAD:
         return ()

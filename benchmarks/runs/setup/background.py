@@ -4,13 +4,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
 
-from benchmarks.runs.setup.base import LOOK_UP_S, Held
+from benchmarks.runs.setup.base import LOOK_UP_S, SetupContext
 
 T = TypeVar("T")
 
 
 def carry_out(
-    held: Held, work: Callable[[], T], give_up: Callable[[], None], percent: Callable[[], float] | None = None
+    held: SetupContext, work: Callable[[], T], give_up: Callable[[], None], percent: Callable[[], float] | None = None
 ) -> T:
     """What the work answers; `percent` tells watchers meanwhile how much of it is done.
 

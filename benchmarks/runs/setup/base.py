@@ -4,18 +4,30 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from benchmarks.engines.base import Command
 from benchmarks.models import Run
-from benchmarks.runs.execution.recorder import Recorder
+from benchmarks.processes.command import Command
 from pools.clusters.endpoints import Endpoint
 
 LOOK_UP_S = 0.4  # how long a condition may work without calling `check`
 
 
+class RunRecorder(Protocol):
+    """What sets up a load writes of it: see `benchmarks.runs.execution.recorder.Recorder`."""
+
+    def log(self, text: str, at: float) -> None:
+        """Tell watchers a line."""
+
+    def state(self, **values: Any) -> None:
+        """Write values of the run and tell its state."""
+
+    def progress(self, percent: float) -> None:
+        """Tell how much is done."""
+
+
 @dataclass(frozen=True)
-class Held:
+class SetupContext:
     """A run about to start: where it logs in, its private home, and its recorder.
 
     `command` builds the load's command from other options. `check` renews the lease and raises where the run must
@@ -25,7 +37,7 @@ class Held:
     run: Run
     endpoint: Endpoint
     home: Path
-    recorder: Recorder
+    recorder: RunRecorder
     command: Callable[[dict[str, Any]], Command]
     check: Callable[[], None]
 

@@ -14,7 +14,7 @@ import psycopg
 
 from benchmarks.errors import Refused
 from benchmarks.runs.setup.background import carry_out
-from benchmarks.runs.setup.base import Held
+from benchmarks.runs.setup.base import SetupContext
 from benchmarks.runs.setup.catalogue_reader import read_catalogue
 from benchmarks.runs.setup.idle_memory import of_idle
 from benchmarks.runs.setup.options import CLUSTER
@@ -87,7 +87,7 @@ def _is_gone(connection: Connection) -> bool:
 
 
 @contextmanager
-def held_idle(held: Held) -> Iterator[None]:
+def held_idle(held: SetupContext) -> Iterator[None]:
     """Opens them where they were asked for; their number, time and memory are noted. Raises `Refused`."""
     count = held.run.options.get("idle_connections")
     if not count:
@@ -103,7 +103,7 @@ def held_idle(held: Held) -> Iterator[None]:
         idlers.close()
 
 
-def _endpoint(held: Held) -> Endpoint:
+def _endpoint(held: SetupContext) -> Endpoint:
     """Where they go: with the load, or past the pooler as the same role."""
     cluster, login = held.run.cluster, held.endpoint
     if held.run.options.get("idle_at") != CLUSTER or not held.run.went_through_pool or cluster is None:
@@ -111,7 +111,7 @@ def _endpoint(held: Held) -> Endpoint:
     return replace(endpoints.of_cluster(cluster, held.run.database), user=login.user, password=login.password)
 
 
-def _open(held: Held, idlers: Idlers) -> None:
+def _open(held: SetupContext, idlers: Idlers) -> None:
     held.tell(f"opening {idlers.count:,} idle connections, each of which reads the catalogue")
     began = time.monotonic()
     carry_out(held, idlers.open_all, idlers.stop, idlers.percent)

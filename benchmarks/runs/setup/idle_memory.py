@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 from psycopg.rows import dict_row
 
-from benchmarks.runs.setup.base import Held
+from benchmarks.runs.setup.base import SetupContext
 from pools.clusters import activity, connect, process_memory
 from pools.clusters.memory_budget import MB
 from pools.clusters.process_memory import Measured
@@ -23,7 +23,7 @@ READ_LOW, READ_HIGH = 5 * MB, 18 * MB
 _PIDS = "SELECT pid FROM pg_stat_activity WHERE application_name = %s ORDER BY random() LIMIT %s"
 
 
-def of_idle(held: Held, application_name: str, count: int) -> dict[str, Any]:
+def of_idle(held: SetupContext, application_name: str, count: int) -> dict[str, Any]:
     """`memory` and `memory_bytes_each`, the mean of some sessions' own memory, or `memory` alone with its bounds.
 
     `memory` is `measured`, or `estimated` with `memory_low_bytes` and `memory_high_bytes` for all.
@@ -39,7 +39,7 @@ def of_idle(held: Held, application_name: str, count: int) -> dict[str, Any]:
     return {"memory": "estimated", "memory_low_bytes": low, "memory_high_bytes": high}
 
 
-def _measured(held: Held, application_name: str) -> Measured | process_memory.Why | None:
+def _measured(held: SetupContext, application_name: str) -> Measured | process_memory.Why | None:
     if held.run.cluster is None:
         return None
     with (

@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 
 from benchmarks.models import ExternalEndpoint, Run
-from benchmarks.runs.setup.base import Held
+from benchmarks.runs.setup.base import SetupContext
 from pools.clusters import connect
 from pools.clusters.process_memory import memory_of_host
 from pools.errors import PoolsError
@@ -29,7 +29,7 @@ _SECRET = re.compile(r"passw|conninfo|passphrase|secret|_command$|key")
 
 
 @contextmanager
-def recorded(held: Held) -> Iterator[None]:
+def recorded(held: SetupContext) -> Iterator[None]:
     """Keeps it in the run's `evidence`, as it is when all other conditions hold."""
     held.recorder.state(evidence=found_of(held.run))
     yield

@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from benchmarks.errors import Refused
 from benchmarks.library.settings_profiles import apply, validation
 from benchmarks.models import SettingsProfile
-from benchmarks.runs.setup.base import Held
+from benchmarks.runs.setup.base import SetupContext
 
 
 @contextmanager
-def in_force(held: Held) -> Iterator[None]:
+def in_force(held: SetupContext) -> Iterator[None]:
     """Puts it in force where one was named; a worker that dies leaves it to the reaper. Raises `Refused`."""
     name = held.run.options.get("settings_profile")
     if not name:

@@ -11,7 +11,7 @@ from psycopg import sql
 
 from benchmarks.errors import Refused
 from benchmarks.runs.setup.background import carry_out
-from benchmarks.runs.setup.base import Held
+from benchmarks.runs.setup.base import SetupContext
 from pools.clusters import connect
 from pools.models import Cluster
 
@@ -31,7 +31,7 @@ MAINTAIN_SINCE, CHECKPOINT_ROLE_SINCE = 170_000, 150_000
 
 
 @contextmanager
-def prepared(held: Held) -> Iterator[None]:
+def prepared(held: SetupContext) -> Iterator[None]:
     """VACUUM (ANALYZE) and CHECKPOINT, where they were asked for; there is nothing to undo. Raises `Refused`."""
     if held.run.options.get("vacuum"):
         _vacuum(held)
@@ -40,7 +40,7 @@ def prepared(held: Held) -> Iterator[None]:
     yield
 
 
-def _vacuum(held: Held) -> None:
+def _vacuum(held: SetupContext) -> None:
     began = time.monotonic()
     with _session(held, held.run.database) as connection:
         tables = _tables(held, connection)
@@ -51,7 +51,7 @@ def _vacuum(held: Held) -> None:
     held.note("vacuum", {"tables": [table for _, table in tables], "seconds": seconds})
 
 
-def _tables(held: Held, connection: connect.Connection) -> list[tuple[str, str]]:
+def _tables(held: SetupContext, connection: connect.Connection) -> list[tuple[str, str]]:
     """Those of loads, by schema and name; raises `Refused` where the role would vacuum one in vain."""
     query = _TABLES
     if connection.info.server_version >= MAINTAIN_SINCE:
@@ -77,7 +77,7 @@ def why_no_checkpoint(cluster: Cluster) -> str:
     return f"the panel's role on {cluster.name} may not CHECKPOINT: {remedy}, or leave the checkpoint out"
 
 
-def _checkpoint(held: Held) -> None:
+def _checkpoint(held: SetupContext) -> None:
     """Superusers may, and from PostgreSQL 15 on members of pg_checkpoint."""
     began = time.monotonic()
     with _session(held, None) as connection:
@@ -85,14 +85,14 @@ def _checkpoint(held: Held) -> None:
     held.note("checkpoint", {"seconds": round(time.monotonic() - began, 3)})
 
 
-def _session(held: Held, database: str | None) -> connect.Connection:
+def _session(held: SetupContext, database: str | None) -> connect.Connection:
     """The panel's own session, past any pooler."""
     if held.run.cluster is None:
         raise Refused(f"the cluster of {held.run.target_label} was removed")
     return connect.connect(held.run.cluster, database=database, application_name="pooldeck-conditions")
 
 
-def _send(held: Held, connection: connect.Connection, command: sql.Composable, words: str) -> None:
+def _send(held: SetupContext, connection: connect.Connection, command: sql.Composable, words: str) -> None:
     held.tell(words)
     try:
         carry_out(held, partial(connection.execute, command), connection.cancel_safe)

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from queue import Queue
 
 from benchmarks.engines import engine
-from benchmarks.engines.base import Command
 from benchmarks.errors import Refused
 from benchmarks.processes import workdir
+from benchmarks.processes.command import Command
 from benchmarks.processes.process import QUEUED_EVENTS, Line, LoadProcess, drain
-from benchmarks.runs.setup.base import LOOK_UP_S, Held
+from benchmarks.runs.setup.base import LOOK_UP_S, SetupContext
 from benchmarks.runs.setup.engine_service import served
 
 LAST_LINES = 500  # a summary with its histogram is shorter
@@ -24,7 +24,7 @@ WITHOUT = {"transactions": None, "events": None} | UNCOUNTED
 
 
 @contextmanager
-def warmed(held: Held) -> Iterator[None]:
+def warmed(held: SetupContext) -> Iterator[None]:
     """Runs it where it was asked for; raises `Refused` in the program's own words where it fails.
 
     Over several generators the one that leads does it for all, with what only parts have otherwise.
@@ -34,11 +34,11 @@ def warmed(held: Held) -> Iterator[None]:
     yield
 
 
-def _command(held: Held, seconds: int) -> Command:
+def _command(held: SetupContext, seconds: int) -> Command:
     return held.command(held.run.options | WITHOUT | {"duration": seconds})
 
 
-def _of_whole(held: Held, seconds: int) -> None:
+def _of_whole(held: SetupContext, seconds: int) -> None:
     command = _command(held, seconds)
     for name, text in command.files.items():
         workdir.put(held.home / name, text)
@@ -46,7 +46,7 @@ def _of_whole(held: Held, seconds: int) -> None:
         _run(held, command, seconds)
 
 
-def _run(held: Held, command: Command, seconds: int) -> None:
+def _run(held: SetupContext, command: Command, seconds: int) -> None:
     held.tell(f"warming up for {seconds} s")
     began = time.monotonic()
     load = LoadProcess(command.argv, command.env, held.home, Queue(QUEUED_EVENTS))

@@ -16,7 +16,6 @@ from benchmarks.errors import InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.generators import needed_files
 from benchmarks.library.scripts import privileges
 from benchmarks.models import Purpose, Run
-from benchmarks.results import annotations
 from benchmarks.runs.setup import connection_headroom, validation
 from benchmarks.runs.submission import dispatch, limits, parting, program_versions
 from benchmarks.runs.submission import options as load_options
@@ -164,7 +163,7 @@ def _enqueue(
     fields |= {"pk": run_id} if run_id else {}
     with transaction.atomic():
         run = Run.objects.enqueue(**aim.fields(), options=options, name=name[:NAME_CAP], **fields)
-        annotations.annotate(run, tags=tags)
+        run.set_tags(tags)
         if run.is_spread:
             parting.make_parts(run)
         transaction.on_commit(partial(dispatch.dispatch_new, run))

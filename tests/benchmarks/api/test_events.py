@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from benchmarks.api import events
 from benchmarks.models import PoolSample, Run, Sample, Status, Validity
+from panel.accounts import event_streams
 from panel.accounts.models import ApiToken
-from panel.lib import sse
 from panel.quickstart.ports import free_port
 from tests.callers import person
 
@@ -202,4 +202,4 @@ def test_beyond_the_cap_a_watcher_is_told_when_to_come_back_and_finds_room_later
     assert ([answer.status_code for answer in answers], again) == ([200, 200, 503, 200, 200, 503], 200)
     assert refused["Retry-After"] == "5"
     assert "try again in 5 s" in refused.json()["detail"]
-    assert sse._open == {}
+    assert event_streams._open == {}

@@ -5,14 +5,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from celery import current_app
 from django.test import Client
 from django.urls import reverse
 
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
-from pools import deployment, tasks
-from pools.deployment import adoption, drift, live_files
+from pools import deployment, task_queue
+from pools.deployment import adoption, drift
 from pools.deployment.adoption import CannotAdopt
-from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
+from pools.models import Cluster, Pool, Pooler, PoolState, Revision, RevisionState
 from tests.callers import bearer, person
 from tests.live.pools.conftest import Live, LogIn, MakePool
 
@@ -53,7 +54,7 @@ def by_hand(pgbouncer: PgBouncerServer) -> ByHand:
 @pytest.fixture
 def worker(monkeypatch: pytest.MonkeyPatch) -> None:
     """The queue's other end, at once."""
-    monkeypatch.setattr(tasks.overwrite_drift, "delay", tasks.overwrite_drift)
+    monkeypatch.setattr(task_queue, "send", lambda name, *args: current_app.tasks[name](*args))
 
 
 def test_changed_sizes_settings_and_limits_are_adopted(
@@ -70,7 +71,7 @@ def test_changed_sizes_settings_and_limits_are_adopted(
     assert pooler.settings == {"query_wait_timeout": 44, "server_lifetime": 600, "server_check_query": ""}
     assert (pooler.user_settings, pooler.settings_state) == ({"app": {"pool_mode": "transaction"}}, "applied")
     assert (live(), log_in("orders")) == ({"orders": ("app", "app", 5, "transaction", 5)}, "app")
-    revision = live_files.last_applied(pooler)
+    revision = Revision.objects.live_on(pooler)
     assert revision.cause == "changes made by hand adopted"
     assert "orders: size 3 → 5" in revision.summary
 

@@ -4,14 +4,15 @@ from collections.abc import Callable
 
 import psycopg
 import pytest
+from celery import current_app
 
 from panel.quickstart import account
 from panel.quickstart.servers import PgpoolServer
-from pools import deployment, tasks
-from pools.deployment import adoption, drift, live_files
+from pools import deployment, task_queue
+from pools.deployment import adoption, drift
 from pools.deployment.adoption import CannotAdopt
 from pools.inventory import pooler_settings
-from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
+from pools.models import Cluster, Pool, Pooler, PoolState, Revision, RevisionState
 from pools.poolers.pgpool import pcp
 from tests.live.pools.test_pgpool_apply import live, log_in, wish
 
@@ -50,7 +51,7 @@ def by_hand(own_pgpool: PgpoolServer, pgpool_pooler: Pooler) -> ByHand:
 @pytest.fixture
 def worker(monkeypatch: pytest.MonkeyPatch) -> None:
     """The queue's other end, at once."""
-    monkeypatch.setattr(tasks.overwrite_drift, "delay", tasks.overwrite_drift)
+    monkeypatch.setattr(task_queue, "send", lambda name, *args: current_app.tasks[name](*args))
 
 
 def drifted(pooler: Pooler) -> list[str]:
@@ -72,7 +73,7 @@ def test_changed_settings_become_the_panels(
     found = live(pgpool_pooler)
     assert (found["client_idle_limit"], found["log_connections"]) == ("7min", "on")
     assert (drifted(pgpool_pooler), log_in(own_pgpool)) == ([], "app")
-    assert live_files.last_applied(pgpool_pooler).cause == "changes made by hand adopted"
+    assert Revision.objects.live_on(pgpool_pooler).cause == "changes made by hand adopted"
 
 
 def test_a_setting_taken_out_is_taken_away(pool: Pool, pgpool_pooler: Pooler, by_hand: ByHand, worker: None) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from panel.quickstart.servers import PgpoolServer
 from pools import deployment
-from pools.deployment import drift, live_files
-from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
+from pools.deployment import drift
+from pools.models import Cluster, Pool, Pooler, PoolState, Revision, RevisionState
 from pools.poolers import KINDS
 from pools.poolers.pgpool import sql
 from tests.live.standbys import until
@@ -185,6 +185,6 @@ def test_what_the_operator_wrote_above_the_mark_is_kept(
     after = {path.name: path.read_text() for path in own_pgpool.config_dir.iterdir()}
 
     assert {name: text.split("# ---- Pooldeck")[0] for name, text in after.items()} == before
-    assert KINDS["pgpool"].compare(pgpool_pooler, live_files.last_applied(pgpool_pooler).files) == {}
+    assert KINDS["pgpool"].compare(pgpool_pooler, Revision.objects.live_on(pgpool_pooler).files) == {}
     masked = KINDS["pgpool"].masked(after)
     assert not [text for text in masked.values() if "app-password" in text or own_pgpool.backend.password in text]

@@ -5,7 +5,7 @@ import uuid
 import pytest
 from kombu.exceptions import OperationalError
 
-from pools import tasks
+from pools import task_queue
 from pools.models import Pooler, PoolState, Revision, RevisionState
 from tests.callers import anonymous, bearer, person, queries_of
 from tests.pools.api.conftest import NOBODY_LISTENS, make_pooler
@@ -105,10 +105,10 @@ def test_apply_makes_what_was_refused_a_wish_again(admin, pool):
 
 
 def test_an_order_to_overwrite_is_not_promised_while_the_queue_is_down(admin, pooler, monkeypatch):
-    def refuse(pooler_id, user_id):
+    def refuse(name, pooler_id, user_id):
         raise OperationalError("redis is gone")
 
-    monkeypatch.setattr(tasks.overwrite_drift, "delay", refuse)
+    monkeypatch.setattr(task_queue, "send", refuse)
     answer = admin.post(f"{url_of(pooler)}apply/", {"drift": "overwrite"})
     assert answer.status_code == 503
     assert "try again" in answer.json()["detail"]

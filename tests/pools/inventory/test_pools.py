@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from pools import tasks
+from pools import task_queue
 from pools.errors import IllegalTransition, Stale
 from pools.inventory import pools
 from pools.inventory.pools import InvalidPool
@@ -70,10 +70,10 @@ def test_pooler_and_cluster_have_to_be_registered(typed: dict[str, Any], given: 
 def test_the_queue_may_be_down(
     typed: dict[str, Any], monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> None:
-    def refuse(pooler_id: str, user_id: int | None) -> None:
+    def refuse(name: str, pooler_id: str, user_id: int | None) -> None:
         raise OperationalError("connection refused")
 
-    monkeypatch.setattr(tasks.apply_pooler, "delay", refuse)
+    monkeypatch.setattr(task_queue, "send", refuse)
     with django_capture_on_commit_callbacks(execute=True):
         pool = pools.create(typed)
     assert Pool.objects.unsettled().get() == pool

@@ -8,7 +8,7 @@ from django.contrib.auth import get_user
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from pools import tasks
+from pools import task_queue
 from pools.inventory import poolers
 from pools.models import Pooler, PoolerState, PoolState, Revision, RevisionState
 from tests.callers import queries_of
@@ -113,13 +113,13 @@ def test_the_page_of_a_pooler_costs_the_same_with_one_and_three_pools(staff):
 
 
 def test_a_check_has_the_files_looked_at_where_they_are(staff, monkeypatch):
-    asked: list[str] = []
+    asked: list[tuple[str, str]] = []
     monkeypatch.setattr(poolers, "check", lambda pooler: "")
-    monkeypatch.setattr(tasks.look_at_pooler, "delay", asked.append)
+    monkeypatch.setattr(task_queue, "send", lambda name, pooler_id: asked.append((name, pooler_id)))
     theirs, ours = a_pooler(generator="rack-2"), a_pooler()
     for pooler in (theirs, ours):
         staff.post(f"/poolers/{pooler.pk}/check/")
-    assert asked == [str(theirs.pk)]
+    assert asked == [(task_queue.LOOK, str(theirs.pk))]
 
 
 def test_a_check_says_why_it_failed(staff):
@@ -151,19 +151,19 @@ def test_what_was_refused_is_tried_again_when_asked(staff, asked):
     assert asked() == [str(pool.pooler_id)]
 
 
-def test_changes_made_by_hand_are_overwritten_only_on_order(staff, asked, monkeypatch):
+def test_changes_made_by_hand_are_overwritten_only_on_order(staff, monkeypatch):
     ordered = []
-    monkeypatch.setattr(tasks.overwrite_drift, "delay", lambda *order: ordered.append(order))
+    monkeypatch.setattr(task_queue, "send", lambda *order: ordered.append(order))
     pooler = a_pooler(port=1)
     staff.post(f"/poolers/{pooler.pk}/apply/", {"drift": "overwrite"})
-    assert (ordered, asked()) == ([(str(pooler.pk), get_user(staff).pk)], [])
+    assert ordered == [(task_queue.OVERWRITE, str(pooler.pk), get_user(staff).pk)]
 
 
 def test_an_order_that_can_not_be_sent_says_so(staff, monkeypatch):
-    def down(pooler_id, user_id):
+    def down(name, pooler_id, user_id):
         raise OperationalError("connection refused")
 
-    monkeypatch.setattr(tasks.overwrite_drift, "delay", down)
+    monkeypatch.setattr(task_queue, "send", down)
     pooler = a_pooler(port=1)
     page = staff.post(f"/poolers/{pooler.pk}/apply/", {"drift": "overwrite"}, follow=True).content.decode()
     assert "no worker can be told to overwrite" in page

@@ -8,10 +8,10 @@ import pytest
 from pytest_django import Settings
 
 from benchmarks.engines import jmeter
-from benchmarks.engines.base import Command
 from benchmarks.engines.binaries import ProgramMissing
 from benchmarks.engines.jmeter import binary, build_command, find, preview, validate
 from benchmarks.errors import InvalidOptions, Refused
+from benchmarks.processes.command import Command
 from pools.clusters.endpoints import Endpoint
 
 PLANS = Path(__file__).parent / "plans"

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from benchmarks.engines.base import Command
 from benchmarks.engines.sysbench import build_command, preview, tables_of, validate
 from benchmarks.errors import Refused
+from benchmarks.processes.command import Command
 from pools.clusters.endpoints import Endpoint
 
 ENDPOINT = Endpoint("db.example", 5432, "a 'b' host=x", "-app", "secret", "verify-full", "/run/root.crt")

@@ -11,9 +11,9 @@ from queue import Queue
 
 import pytest
 
-from benchmarks.engines.base import Command
 from benchmarks.engines.pgbench import binary
 from benchmarks.processes import sandbox
+from benchmarks.processes.command import Command
 from benchmarks.processes.process import Line, LoadProcess, drain
 from benchmarks.processes.sandbox import landlock, needs
 from benchmarks.processes.workdir import private_home

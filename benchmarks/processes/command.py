@@ -1,0 +1,26 @@
+"""A program to start, and the names of the files in its private home."""
+
+from dataclasses import dataclass, field
+
+# In the private home of a run; the last names the process of what an engine runs beside its load.
+PASSFILE, ROOT_CERTIFICATE, SERVICE_PID = "pgpass", "root.crt", "service.pid"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program to start: its words, its whole environment (neither holds a password), and the files it reads.
+
+    `files` are names in the run's private home and their texts; they are written there before it starts. A `confined`
+    one has a script of a user among them: it runs in a sandbox, where it reaches the network, these `sockets`, and
+    these files and folders that it `reads`. Where a program of the panel's starts it, its words begin at `confined_at`.
+    `shown` are the words that people are shown, where they differ.
+    """
+
+    argv: list[str]
+    env: dict[str, str]
+    files: dict[str, str] = field(default_factory=dict)
+    confined: bool = False
+    confined_at: int = 0
+    sockets: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    shown: list[str] | None = None
