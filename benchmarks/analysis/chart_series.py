@@ -1,14 +1,14 @@
-"""What the charts of a run are drawn from: its samples and looks as compact rows, and the span of time they share."""
+"""Data of a run's charts: samples and observations as compact rows, thinned where they are many."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from typing import Any
 
 from django.db.models import Avg, Count, F, Q, Sum
+from django.db.models.functions import Floor, Mod
 
-from benchmarks.analysis import drawn_looks
 from benchmarks.analysis.downsampling import Row, thinned
-from benchmarks.models import Look, PoolSample, Run, Sample
+from benchmarks.models import Look, LookKind, PoolSample, Run, Sample
 from pools.poolers import KINDS
 
 DRAWN_AT_MOST = 20_000  # rows of one kind sent to a browser; longer runs are thinned, never cut
@@ -16,6 +16,15 @@ FIGURES = ("tps", "latency_ms", "stddev_ms", "failed", "latency_p50_ms", "latenc
 SAMPLE_COLUMNS = ("attempt", "seq", "t", *FIGURES)
 POOL_COLUMNS = ("attempt", "seq", "t", "cl_active", "cl_waiting", "sv_active", "sv_idle", "maxwait_ms")
 
+LOOKS_DRAWN_AT_MOST = 4_000  # rows of one kind sent to a browser: some for each pixel
+LOOKS_READ_AT_MOST = 12_000  # rows of one kind read for it: beyond, only those of each so many seconds are
+# What an eye follows in the chart of each kind; the rest is thinned along with it.
+FOLLOWED: dict[str, Callable[[dict[str, Any]], float | None]] = {
+    LookKind.POOLER: lambda figures: figures.get("wait_ms"),
+    LookKind.SERVER: lambda figures: sum(figures.get("waits", {}).values()),
+    LookKind.HOST: lambda figures: figures.get("cpu_percent"),
+    LookKind.GENERATOR: lambda figures: figures.get("cpu_percent"),
+}
 BEGINNING = (0, 0)
 WITHOUT_END = (2**31, 0)
 
@@ -35,8 +44,8 @@ def course(run: Run) -> dict[str, Any]:
         "after": f"{upto[0]}-{upto[1]}",
         "pool": _table(POOL_COLUMNS, pool, "cl_active" if "cl_waiting" in uncounted else "cl_waiting"),
         "uncounted": uncounted,
-        "looks": drawn_looks.tables(run, upto),
-        "checkpoints": drawn_looks.checkpoints(run, upto),
+        "looks": tables(run, upto),
+        "checkpoints": checkpoints(run, upto),
     }
 
 
@@ -100,3 +109,41 @@ def _uncounted(run: Run, pool: list[Row]) -> list[str]:
 def _table(columns: tuple[str, ...], rows: list[Row], followed: str) -> dict[str, Any]:
     """The rows, thinned by the column that the eye follows."""
     return {"columns": columns, "rows": few({"columns": columns, "rows": rows}, DRAWN_AT_MOST, followed)}
+
+
+def tables(run: Run, upto: Place) -> dict[str, dict[str, Any]]:
+    """`{columns, rows}` by kind, of the looks up to a place in the run's events; kinds without looks are left out."""
+    counts = dict(run.looks.order_by().values_list("kind").annotate(count=Count("pk")))
+    return {kind: _look_table(kind, _look_rows(run, kind, count, upto)) for kind, count in sorted(counts.items())}
+
+
+def checkpoints(run: Run, upto: Place) -> list[tuple[float, int, int]]:
+    """`(t, timed, requested)` of each look in which checkpoints began: these marks are never thinned."""
+    timed = Q(figures__checkpoints_timed__gt=0)
+    began = run.looks.filter(timed | Q(figures__checkpoints_requested__gt=0), kind=LookKind.SERVER)
+    return [
+        (look.t, look.figures["checkpoints_timed"], look.figures["checkpoints_requested"])
+        for look in began
+        if (look.attempt, look.seq) <= upto
+    ]
+
+
+def _look_rows(run: Run, kind: str, count: int, upto: Place) -> list[Row]:
+    """`(t, figures)` in order."""
+    looks = Look.objects.filter(run=run, kind=kind)
+    if (step := -(-count // LOOKS_READ_AT_MOST)) > 1:
+        looks = looks.annotate(left_out=Mod(Floor("t"), step)).filter(left_out__lt=1)
+    listed = looks.values_list("attempt", "seq", "t", "figures")
+    return [(t, figures) for attempt, seq, t, figures in listed if (attempt, seq) <= upto]
+
+
+def _look_table(kind: str, rows: list[Row]) -> dict[str, Any]:
+    followed = FOLLOWED[kind]
+    drawn = thinned(rows, LOOKS_DRAWN_AT_MOST, t=itemgetter(0), value=lambda row: followed(row[1]))
+    names = _names(row[1] for row in drawn)
+    return {"columns": ("t", *names), "rows": [(t, *(figures.get(name) for name in names)) for t, figures in drawn]}
+
+
+def _names(figures: Iterable[dict[str, Any]]) -> list[str]:
+    """All names of figures there are, in the order in which they came."""
+    return list(dict.fromkeys(name for one in figures for name in one))

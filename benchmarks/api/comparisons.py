@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from benchmarks.analysis import comparison
 from benchmarks.analysis.arms import Comparison, Outcome, Verdict
 from benchmarks.models import Run
-from benchmarks.results import comparisons as choosing
+from benchmarks.results import comparisons as run_comparisons
 from benchmarks.results.export import comparison_tables
 
 KINDS = ("json", "csv", "html")
@@ -96,7 +96,7 @@ def comparisons(request: Request) -> HttpResponse | Response:
     kind = _one_of(asked.get("as", "json"), KINDS, "as")
     metric = _one_of(asked.get("metric", "tps"), comparison.JUDGED, "metric")
     try:
-        found = choosing.compare(_runs(asked), baseline=asked.get("baseline", ""), metric=metric)
+        found = run_comparisons.compare(_runs(asked), baseline=asked.get("baseline", ""), metric=metric)
     except KeyError as error:
         raise ValidationError({"baseline": [f"{error.args[0]!r} is no arm of these runs"]}) from None
     return _answer(found, kind)
@@ -115,10 +115,10 @@ def _runs(asked: Any) -> list[Run]:
     ids, group = [text for text in asked.get("runs", "").split(",") if text], asked.get("group", "")
     if bool(ids) == bool(group):
         raise ValidationError({"runs": ["name either the ids of runs, with commas between them, or their group"]})
-    if len(ids) > choosing.AT_MOST:
-        raise ValidationError({"runs": [f"{len(ids)} runs are too many: name at most {choosing.AT_MOST}"]})
+    if len(ids) > run_comparisons.AT_MOST:
+        raise ValidationError({"runs": [f"{len(ids)} runs are too many: name at most {run_comparisons.AT_MOST}"]})
     keys = [_key(text, "runs") for text in ids]
-    runs = choosing.chosen(keys) if keys else choosing.of_group(_key(group, "group"))
+    runs = run_comparisons.chosen(keys) if keys else run_comparisons.of_group(_key(group, "group"))
     missing = set(keys) - {run.pk for run in runs}
     if missing or not runs:
         raise NotFound(f"no run {', '.join(map(str, missing))}" if missing else f"no runs of group {group}")

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from benchmarks.generators import offering
+from benchmarks.generators import selection
 from benchmarks.models import Generator
 
 
@@ -32,5 +32,5 @@ class EngineViewSet(GenericViewSet[Generator]):
     @extend_schema(responses=EngineSerializer(many=True))
     def list(self, request: Request) -> Response:
         """All of them, each with the generators that have it."""
-        page = self.paginate_queryset(offering.offers())
+        page = self.paginate_queryset(selection.offers())
         return self.get_paginated_response(self.get_serializer(page, many=True).data)

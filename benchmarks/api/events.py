@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from benchmarks.models import Run
-from benchmarks.runs.live import events as live
+from benchmarks.runs.live import events as live_events
 from panel.accounts import event_streams
 
 HEARTBEAT_S = 15.0
@@ -45,8 +45,8 @@ async def run_events(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     answer = await event_streams.knock(_door, request, pk=pk)
     if answer.status_code != 200:
         return answer
-    after = request.headers.get("Last-Event-ID") or request.GET.get("after") or live.BEGINNING
-    if live.position(after)[1] == live.END_SEQ:
+    after = request.headers.get("Last-Event-ID") or request.GET.get("after") or live_events.BEGINNING
+    if live_events.position(after)[1] == live_events.END_SEQ:
         return HttpResponse(status=204)  # the whole run was seen: tells an EventSource not to come back
     return event_streams.serve(answer, _stream(request, pk, after), instead="samples/")
 
@@ -57,7 +57,7 @@ async def _stream(request: HttpRequest, pk: UUID, after: str) -> AsyncGenerator[
     told_state = b""
     yield b"retry: 1000\n\n"
     async with (
-        aclosing(live.follow(pk, after)) as events,
+        aclosing(live_events.follow(pk, after)) as events,
         aclosing(event_streams.with_pauses(events, HEARTBEAT_S)) as coming,
     ):
         async for event in coming:
@@ -71,6 +71,6 @@ async def _stream(request: HttpRequest, pk: UUID, after: str) -> AsyncGenerator[
             yield _wire(event)
 
 
-def _wire(event: live.Event) -> bytes:
+def _wire(event: live_events.Event) -> bytes:
     text = json.dumps(event.payload, allow_nan=False, separators=(",", ":"))
     return f"id: {event.id}\nevent: {event.name}\ndata: {text}\n\n".encode()

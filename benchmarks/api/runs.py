@@ -32,11 +32,11 @@ from benchmarks.errors import IllegalTransition, InvalidGenerators, InvalidOptio
 from benchmarks.models import Run, RunOutput, Sample, Status
 from benchmarks.models.runs import RunQuerySet
 from benchmarks.results import import_output
-from benchmarks.runs.submission import cancel as cancelling
+from benchmarks.runs.submission import cancel as cancellation
 from benchmarks.runs.submission import idempotency
-from benchmarks.runs.submission import queue_status as waiting
-from benchmarks.runs.submission import submit as submitting
-from benchmarks.runs.submission.placing import Placement
+from benchmarks.runs.submission import queue_status as queue
+from benchmarks.runs.submission import submit as submission
+from benchmarks.runs.submission.submit import Placement
 from panel.accounts.permissions import person
 
 REPEATED = {"Idempotent-Replayed": "true"}
@@ -75,11 +75,11 @@ def submit(asked: dict[str, Any], author: User, run_id: UUID | None = None) -> R
     common["place"] = Placement(asked["generators"], asked["alongside"])
     target = asked["target"]
     if asked["pair"]:
-        return submitting.submit_pair(target, repeat=asked["repeat"], **common)[0]
+        return submission.submit_pair(target, repeat=asked["repeat"], **common)[0]
     common |= {"target": target, "purpose": asked["purpose"]}
     if asked["repeat"] > 1:
-        return submitting.submit_series(asked["repeat"], **common)[0]
-    return submitting.submit(**common)
+        return submission.submit_series(asked["repeat"], **common)[0]
+    return submission.submit(**common)
 
 
 class RunViewSet(
@@ -128,7 +128,7 @@ class RunViewSet(
     def cancel(self, request: Request, pk: str) -> Response:
         """End the run: a queued one now, an active one as soon as its worker sees it; 409 when it has ended."""
         run = self.get_object()
-        cancelling.cancel(run)
+        cancellation.cancel(run)
         if run.is_final and run.status != Status.CANCELLED:
             raise IllegalTransition(f"{run} has {run.get_status_display()} already: there is nothing left to cancel")
         return Response(self.get_serializer(run).data)
@@ -137,7 +137,7 @@ class RunViewSet(
     @action(detail=True)
     def waiting(self, request: Request, pk: str) -> Response:
         """Why a queued run has not started yet; no sentence once nothing stands before it."""
-        found = waiting.waits_for(self.get_object()) or waiting.Waiting(None, 0, None)
+        found = queue.waits_for(self.get_object()) or queue.Waiting(None, 0, None)
         return Response(WaitingSerializer(found).data)
 
     @extend_schema(responses=SampleSerializer(many=True), filters=False)

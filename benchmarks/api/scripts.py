@@ -18,7 +18,7 @@ from benchmarks.engines.pgbench.option_catalog import PROTOCOLS
 from benchmarks.library.scripts import library
 from benchmarks.library.scripts.library import InvalidScript
 from benchmarks.models import Script, ScriptVersion
-from benchmarks.runs.submission import dry_runs
+from benchmarks.runs.submission import submit
 from panel.accounts.permissions import person
 from panel.lib.known_fields import KnownFields
 
@@ -117,7 +117,7 @@ class ScriptViewSet(
         terms = dict(asked.validated_data)
         version = self._version(script, terms.pop("version", None))
         with field_errors():
-            run = dry_runs.start(version, author=person(request.user), **terms)
+            run = submit.start(version, author=person(request.user), **terms)
         return Response(RunSerializer(run).data, status=status.HTTP_201_CREATED)
 
     def _version(self, script: Script, number: int | None) -> ScriptVersion:

@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
 from benchmarks.models import Purpose, Run, RunOutput, Sample
-from benchmarks.models import thresholds as gates
+from benchmarks.models import thresholds as run_thresholds
 from benchmarks.results import annotations
 from benchmarks.runs.live import events
 from benchmarks.runs.submission.submit import MOST_REPEATS
@@ -57,7 +57,7 @@ class SummarySerializer(serializers.Serializer[dict[str, Any]]):
 class ThresholdSerializer(serializers.Serializer[Any]):
     """What a figure must reach: at least or at most so much; `value` and `passed` once the run has ended."""
 
-    metric = serializers.ChoiceField(list(gates.GAUGES))
+    metric = serializers.ChoiceField(list(run_thresholds.GAUGES))
     at_least = serializers.FloatField(required=False)
     at_most = serializers.FloatField(required=False)
     value = serializers.FloatField(read_only=True, allow_null=True)
@@ -71,8 +71,8 @@ class ThresholdsField(serializers.ListField):
     def to_internal_value(self, raw: Any) -> Any:
         """The thresholds, every fault named by its place."""
         try:
-            return gates.read(super().to_internal_value(raw))
-        except gates.InvalidThresholds as error:
+            return run_thresholds.read(super().to_internal_value(raw))
+        except run_thresholds.InvalidThresholds as error:
             raise serializers.ValidationError(error.errors) from error
 
 
@@ -140,7 +140,7 @@ class RunSerializer(serializers.ModelSerializer[Run]):
     @extend_schema_field(ThresholdSerializer(many=True))
     def get_thresholds(self, run: Run) -> Any:
         """Each with what was measured and whether that is enough; `passed` is null until the run has ended."""
-        judged = gates.judge(run.thresholds, run.summary)
+        judged = run_thresholds.judge(run.thresholds, run.summary)
         return [
             {"metric": one.metric, one.bound: one.limit, "value": one.value, "passed": one.passed}
             | ({} if run.is_final else {"passed": None})

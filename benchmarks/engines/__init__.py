@@ -7,14 +7,14 @@ nothing). One that makes tables has `dropping` too, and `loading_all` where they
 logs single transactions `log_files`, one whose versions differ in options `lacking`, one with loads that several
 generators can't share `alone`, one that keeps connections open beside its clients' `kept_open`, one whose runs need a
 file of their generator's host `file_needed` and `host_files`. The shapes they share stand in
-`benchmarks.engines.base` and `benchmarks.engines.latency_contract`.
+`benchmarks.engines.base` and `benchmarks.engines.base`.
 """
 
 from types import ModuleType
 from typing import Any
 
 from benchmarks.engines import http, jmeter, pgbench, sysbench
-from benchmarks.engines.latency_contract import LogFiles
+from benchmarks.engines.base import LogFiles
 from benchmarks.errors import BenchmarksError
 
 ENGINES: dict[str, ModuleType] = {

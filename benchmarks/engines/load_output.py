@@ -5,8 +5,7 @@ import math
 import re
 from typing import Any
 
-from benchmarks.engines.base import Heard, Output, Progress, Words
-from benchmarks.engines.latency_contract import LogFiles, Logged
+from benchmarks.engines.base import Heard, LogFiles, Logged, Output, Progress, Words
 from benchmarks.processes.line_reader import LineReader
 
 LOG = "requests.log"

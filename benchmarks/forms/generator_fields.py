@@ -8,7 +8,7 @@ from django.utils.functional import cached_property
 from benchmarks.generators import registry
 from benchmarks.generators.registry import Known
 from benchmarks.models import Run
-from benchmarks.runs.submission.placing import Placement
+from benchmarks.runs.submission.submit import Placement
 
 
 class Names(forms.MultipleChoiceField):

@@ -19,8 +19,8 @@ from benchmarks.forms.host_file_field import WithHostFile
 from benchmarks.forms.profiles import offer_profiles
 from benchmarks.forms.script_fields import SHOWN_APART, WithScripts
 from benchmarks.forms.threshold_fields import WithThresholds
-from benchmarks.generators import offering
-from benchmarks.generators.offering import Offer
+from benchmarks.generators import selection
+from benchmarks.generators.selection import Offer
 from benchmarks.models import ExternalEndpoint, Purpose, Run
 from benchmarks.results import annotations
 from benchmarks.runs.submission import idempotency, options, program_versions, submit
@@ -90,7 +90,7 @@ class OptionsForm(Typed):
     @cached_property
     def engine_offers(self) -> list[Offer]:
         """The engines for this purpose, each with the generators that have it or why it can't be chosen."""
-        return offering.offers_for(self.purpose)
+        return selection.offers_for(self.purpose)
 
     @property
     def chosen_offer(self) -> Offer | None:

@@ -5,12 +5,12 @@ from typing import Any
 from django import forms
 from django.forms import BoundField
 
-from benchmarks.models import thresholds as gates
+from benchmarks.models import thresholds as run_thresholds
 from benchmarks.models.thresholds import GAUGES
 
 OFFERED = ("tps", "latency_p95_ms", "failed_percent", "lag_avg_ms")
 PREFIX = "threshold_"
-WORDS = {gates.AT_LEAST: "at least", gates.AT_MOST: "at most"}
+WORDS = {run_thresholds.AT_LEAST: "at least", run_thresholds.AT_MOST: "at most"}
 
 
 def _field(metric: str, bound: str = "") -> forms.FloatField:

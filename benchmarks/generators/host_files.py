@@ -1,12 +1,13 @@
-"""The files of a generator's own host that runs need there: plans of JMeter, the scripts of tpcc."""
+"""Files of a generator's host that runs name (plans of JMeter, scripts of tpcc): listed and checked."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from benchmarks import engines
 from benchmarks.engines import ENGINES
-from benchmarks.generators import registry
+from benchmarks.errors import InvalidOptions
+from benchmarks.generators import registry, selection
 from benchmarks.generators.registry import Known
 
 Told = dict[str, str]  # file → why runs can't use it (empty: they can)
@@ -83,3 +84,19 @@ def offered(engine: str, names: Iterable[str]) -> list[Offered]:
 def _offered(name: str, told: dict[str, Told]) -> Offered:
     having = {generator: files[name] for generator, files in told.items() if name in files}
     return Offered(name, tuple(having), min(having.values()))
+
+
+def check(engine: str, options: dict[str, Any], generators: Sequence[str] = ()) -> None:
+    """Refuse a file that one of those named, or each that lives, lacks or must not use; raises `InvalidOptions`.
+
+    One that has not told is believed: it looks at the file again before it starts.
+    """
+    need = needed(engine, options)
+    if need is None:
+        return
+    named = {name.strip() for name in generators} - {selection.ANY, ""}
+    found = [one for one in registry.known_or_remembered()[0] if one.alive is not False]
+    aimed = [one for one in found if (one.name in named if named else not one.lacks(engine))]
+    faults = [fault for one in aimed if (fault := wrong_with(one, need))]
+    if faults and (named or len(faults) == len(aimed)):
+        raise InvalidOptions({need.option: faults})

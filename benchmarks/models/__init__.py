@@ -4,10 +4,9 @@ from benchmarks.models.ceilings import Ceiling, Holder
 from benchmarks.models.datasets import Dataset
 from benchmarks.models.endpoints import ExternalEndpoint
 from benchmarks.models.generators import Generator
-from benchmarks.models.observations import LatencyHistogram, Look, LookKind
 from benchmarks.models.profiles import AppliedProfile, SettingsProfile
 from benchmarks.models.runs import ACTIVE, FINAL, Gate, Purpose, Run, RunOutput, Status, Tag, Validity
-from benchmarks.models.samples import PoolSample, Sample
+from benchmarks.models.samples import LatencyHistogram, Look, LookKind, PoolSample, Sample
 from benchmarks.models.scripts import Script, ScriptVersion
 
 __all__ = [

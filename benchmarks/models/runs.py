@@ -11,7 +11,7 @@ from django.db.models import Exists, Max, OuterRef, Q
 from django.utils import timezone
 
 from benchmarks.errors import Fenced, IllegalTransition
-from benchmarks.models import thresholds as gates
+from benchmarks.models import thresholds as run_thresholds
 from benchmarks.models.endpoints import ExternalEndpoint
 from pools.models import Cluster, Pool
 
@@ -338,7 +338,7 @@ class Run(models.Model):
     def _gate(self, status: Status, values: dict[str, Any]) -> Gate:
         """What its thresholds say of an ending: only figures that may be relied on pass."""
         valid = status == Status.SUCCEEDED and values.get("validity") == Validity.VALID
-        through = gates.passes(self.thresholds, values.get("summary", self.summary), valid=valid)
+        through = run_thresholds.passes(self.thresholds, values.get("summary", self.summary), valid=valid)
         return Gate.PASSED if through else Gate.FAILED
 
     def set_tags(self, names: Iterable[str]) -> None:

@@ -15,8 +15,8 @@ from benchmarks.engines import engine
 from benchmarks.models import Generator, Purpose, Run, RunOutput, thresholds
 from benchmarks.results import annotations
 from benchmarks.runs.observers import login_cost
-from benchmarks.runs.observers import summary_text as meanwhile
-from benchmarks.runs.setup import summary as words
+from benchmarks.runs.observers import summary_text as observer_text
+from benchmarks.runs.setup import summary as setup_text
 from benchmarks.runs.submission import cancel, queue_status
 from benchmarks.targets import datasets
 from benchmarks.views import run_charts
@@ -81,7 +81,7 @@ def _parts(run: Run) -> dict[str, Any]:
         "is_prepare": run.purpose == Purpose.PREPARE,
         "command": shlex.join(run.command),
         "judged": thresholds.judge(run.thresholds, summary),
-        "conditions": words.in_words(run.conditions) + meanwhile.in_words(run.conditions.get("meanwhile", {})),
+        "conditions": setup_text.in_words(run.conditions) + observer_text.in_words(run.conditions.get("meanwhile", {})),
         "words": engine(run.engine).WORDS,
         "several_scripts": len({statement.get("script") for statement in run.statements}) > 1,
         "login_cost": _login_cost(run) if run.is_final else None,

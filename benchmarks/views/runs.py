@@ -25,7 +25,7 @@ from benchmarks.forms.runs import Route, RunForm, initial_of
 from benchmarks.models import Purpose, Run, ScriptVersion, Status, Validity
 from benchmarks.models.runs import Gate, RunQuerySet
 from benchmarks.runs.submission import idempotency, submit
-from benchmarks.runs.submission.placing import Placement
+from benchmarks.runs.submission.submit import Placement
 from benchmarks.views.dataset_facts import facts_of
 from panel.lib.access import staff_only
 from panel.lib.query_params import id_of

@@ -16,7 +16,7 @@ from benchmarks.forms.library import DryRunForm, ScriptForm
 from benchmarks.library.scripts import library
 from benchmarks.library.scripts.library import InvalidScript
 from benchmarks.models import Run, RunOutput, Script, ScriptVersion
-from benchmarks.runs.submission import dry_runs
+from benchmarks.runs.submission import submit
 from panel.accounts.permissions import person
 from panel.lib.access import staff_only
 from panel.lib.query_params import id_of
@@ -144,7 +144,7 @@ def _start(form: DryRunForm, version: ScriptVersion, author: Any) -> tuple[Run |
     chosen = form.cleaned_data
     terms = {"variables": chosen["variables"] or None, "protocol": chosen["protocol"], "confirm": chosen["confirm"]}
     try:
-        return dry_runs.start(version, target=form.target(), author=author, **terms), 200
+        return submit.start(version, target=form.target(), author=author, **terms), 200
     except (InvalidTarget, InvalidOptions) as error:
         form.take(error.errors)
     except (BenchmarksError, PoolsError) as error:

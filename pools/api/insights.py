@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from pools.api.serializers import AddressSerializer
-from pools.clusters import activity as insights
+from pools.clusters import activity as cluster_activity
 from pools.clusters import topology
 from pools.clusters.activity import Bar, IdleMemory, Insights
 from pools.clusters.memory_budget import MemoryBudget
@@ -153,4 +153,4 @@ class InsightActions(GenericViewSet[Cluster]):
     def insights(self, request: Request, pk: str) -> Response:
         """What goes on there now; 502 when it can't be asked."""
         place = topology.chosen(self.get_object(), request.query_params.get("node", ""))
-        return Response(InsightsSerializer(insights.of_place(place)).data)
+        return Response(InsightsSerializer(cluster_activity.of_place(place)).data)

@@ -13,8 +13,7 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import ModelViewSet
 
 from panel.accounts.permissions import person
-from pools import deployment as apply
-from pools import task_queue
+from pools import deployment, task_queue
 from pools.api import pooler_settings
 from pools.api.pooler_nodes import NodeActions
 from pools.api.pooler_settings import SettingsActions
@@ -80,7 +79,7 @@ class PoolerViewSet(RevisionActions, SettingsActions, NodeActions, ModelViewSet[
         asked = AskedApplySerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         pooler, drift = self.get_object(), asked.validated_data.get("drift")
-        apply.try_again(pooler)
+        deployment.try_again(pooler)
         if drift == "adopt":
             adoption.adopt(pooler, person(request.user))
         elif drift:
@@ -88,7 +87,7 @@ class PoolerViewSet(RevisionActions, SettingsActions, NodeActions, ModelViewSet[
         else:
             task_queue.ask([pooler.pk], person(request.user))
         pooler.refresh_from_db()
-        detail = "" if drift else apply.why_nothing(pooler)
+        detail = "" if drift else deployment.why_nothing(pooler)
         return Response(self.get_serializer(pooler).data | {"detail": detail}, status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(

@@ -13,7 +13,7 @@ from rest_framework.viewsets import GenericViewSet
 from panel.accounts.permissions import person
 from panel.lib.known_fields import KnownFields
 from pools.api.serializers import FileSerializer, RevisionSerializer
-from pools.deployment import revision_diffs
+from pools.deployment import diff as revision_diff
 from pools.deployment import rollback as rollbacks
 from pools.models import Pooler, Revision
 
@@ -70,12 +70,12 @@ class RevisionActions(GenericViewSet[Pooler]):
         """One revision: its steps, its files with secrets masked, and what it changed."""
         found = _numbered(self.get_object(), str(number))
         asked = request.query_params.get("against")
-        against = _numbered(found.pooler, asked) if asked else revision_diffs.before(found)
+        against = _numbered(found.pooler, asked) if asked else revision_diff.before(found)
         answer = RevisionSerializer(found).data | {
             "wishes": dict(found.wishes),
             "against": against.number if against else None,
-            "files": revision_diffs.masked_files(found),
-            "diff": DiffSerializer(revision_diffs.of_revision(found, against), many=True).data,
+            "files": revision_diff.masked_files(found),
+            "diff": DiffSerializer(revision_diff.of_revision(found, against), many=True).data,
         }
         return Response(answer)
 

@@ -13,8 +13,7 @@ import psycopg
 from django.utils import timezone
 from psycopg.rows import dict_row
 
-from pools.clusters import connect, process_memory, topology
-from pools.clusters import memory_budget as memory
+from pools.clusters import connect, memory_budget, process_memory, topology
 from pools.clusters.memory_budget import KB, MB, MemoryBudget
 from pools.clusters.process_memory import Measured, Session, Why
 from pools.clusters.topology import Place
@@ -292,7 +291,7 @@ def _idle(cursor: Cursor, session: Session, states: Iterable[StateTotal]) -> Idl
 
 
 def _memory(cursor: Cursor, cluster: Cluster, session: Session) -> MemoryBudget:
-    settings = memory.Settings(**{row["name"]: row["value"] for row in cursor.execute(SETTINGS).fetchall()})
+    settings = memory_budget.Settings(**{row["name"]: row["value"] for row in cursor.execute(SETTINGS).fetchall()})
     if cluster.memory_mb:
         return MemoryBudget(settings, cluster.memory_mb * KB * KB, "as stated for the cluster")
     if process_memory.is_here(session) and (total := process_memory.memory_of_host()):

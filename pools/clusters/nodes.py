@@ -2,11 +2,12 @@
 
 import logging
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Model
+from django.db.models import Count, Model
 from django.utils.crypto import constant_time_compare
 
 from panel.lib.addresses import refusal
@@ -15,7 +16,7 @@ from pools import task_queue
 from pools.clusters import failover, health_check, replication, topology
 from pools.clusters.topology import Place, addresses
 from pools.errors import ClusterUnreachable, IllegalTransition, InvalidValues
-from pools.models import Cluster, ClusterNode, ClusterState, NodeRole, Pool, identifiers
+from pools.models import Cluster, ClusterNode, ClusterState, ClusterStatus, NodeRole, Pool, identifiers
 
 __all__ = ["InvalidNode", "add", "addresses", "check", "remove"]
 
@@ -146,3 +147,48 @@ def _refuse_while_needed(node: ClusterNode) -> None:
     held = pools.filter(target=NodeRole.STANDBY).order_by("name").first()
     if held and not left:
         raise IllegalTransition(f"pool {held} leads to a standby, and {node} is the last: change the pool first")
+
+
+@dataclass(frozen=True)
+class ServerRow:
+    """One server; `lag_percent` is its lag's share of the longest one, for the length of its bar."""
+
+    place: Place
+    is_primary: bool
+    is_stray: bool
+    lag_percent: float
+
+    @property
+    def found(self) -> ClusterStatus | ClusterNode:
+        """What the last check found."""
+        return self.place.found
+
+    @property
+    def is_online(self) -> bool:
+        """Whether that is of now."""
+        return self.found.state == ClusterState.ONLINE
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether it is a standby that answers, and receives nothing."""
+        return self.is_online and self.place.role == NodeRole.STANDBY and not self.found.streaming
+
+
+def of_cluster(cluster: Cluster) -> list[ServerRow]:
+    """All servers of a cluster, its own address first."""
+    all_places, strays, leading = topology.of_cluster(cluster), topology.strays(cluster), topology.primary(cluster)
+    longest = max((place.found.lag_bytes or 0 for place in all_places), default=0)
+    return [
+        ServerRow(place, place == leading, place in strays, _percent(place.found.lag_bytes or 0, longest))
+        for place in all_places
+    ]
+
+
+def pools_by_role(cluster: Cluster) -> dict[str, int]:
+    """How many pools lead to the primary, and how many to a standby."""
+    counted = cluster.pools.wanted().order_by().values_list("target").annotate(Count("pk"))
+    return dict.fromkeys(NodeRole.values, 0) | dict(counted)
+
+
+def _percent(part: int, whole: int) -> float:
+    return round(100 * part / whole, 1) if whole else 0.0

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from pools.deployment import desired_state as wanted
+from pools.deployment import desired_state
 from pools.deployment.desired_state import Wanted
 from pools.errors import PoolsError
 from pools.models import Pool, Pooler, PoolState, Revision, RevisionState
@@ -69,23 +69,23 @@ class Attempt:
         self.renew()
         with transaction.atomic():
             self.revision.finish(RevisionState.APPLIED)
-            wanted.mark(self.wanted.pending, state=PoolState.APPLIED, state_reason="")
+            desired_state.mark(self.wanted.pending, state=PoolState.APPLIED, state_reason="")
             if self.wanted.changed_settings:
                 self.wanted.same_settings().update(settings_state=PoolState.APPLIED, settings_reason="")
-            wanted.forget(self.wanted.leaving)
+            desired_state.forget(self.wanted.leaving)
             Pooler.objects.filter(pk=self.pooler.pk).update(needs_restart=needs_restart, drift=[], drift_seen_at=None)
 
 
 def hold(revision: Revision, fault: ClusterBusy, asked: Wanted) -> None:
     """The old configuration is live and servers are full or away: what leads to them stays wished, for a later try."""
-    again = f"; tried again each {wanted.REST.total_seconds():.0f} s"
+    again = f"; tried again each {desired_state.REST.total_seconds():.0f} s"
     asked.busy.update(fault.reasons)
     with transaction.atomic():
         revision.finish(RevisionState.FAILED, f"{fault}{again}")
         revision.replace_its_like()
         for way, reason in fault.reasons.items():
-            wanted.mark((pool for pool in asked.pending if pool.way == way), state_reason=f"{reason}{again}")
-        Pooler.objects.filter(pk=asked.pooler.pk).update(rests_until=timezone.now() + wanted.REST)
+            desired_state.mark((pool for pool in asked.pending if pool.way == way), state_reason=f"{reason}{again}")
+        Pooler.objects.filter(pk=asked.pooler.pk).update(rests_until=timezone.now() + desired_state.REST)
 
 
 def refuse(revision: Revision, fault: Exception, asked: Wanted) -> None:
@@ -112,12 +112,12 @@ def give_up_rest(asked: Wanted, reason: str) -> None:
 
 def give_up(asked: Wanted, pools: Collection[Pool], settings: bool, state: PoolState, reason: str) -> None:
     """What is live stays, so a removal is no longer wished either, unless its name was given to another pool."""
-    wanted.mark(pools, state=state, state_reason=reason)
+    desired_state.mark(pools, state=state, state_reason=reason)
     if settings:
         asked.same_settings().update(settings_state=state, settings_reason=reason)
     leaving = [pool for pool in pools if pool.removal_requested_at is not None]
     names = set(asked.pooler.pools.wanted().values_list("name", flat=True)) if leaving else set()
-    wanted.mark((pool for pool in leaving if pool.name not in names), removal_requested_at=None)
+    desired_state.mark((pool for pool in leaving if pool.name not in names), removal_requested_at=None)
 
 
 def _by_reason(

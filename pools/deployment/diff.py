@@ -1,10 +1,13 @@
-"""What differs between two sets of files, line by line, with no secret in sight but each change of one told."""
+"""Differences between two sets of files or revisions, line by line; a secret shows that it changed, never its value."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
+
+from pools.models import Pooler, Revision
+from pools.poolers import KINDS
 
 Texts = Mapping[str, str]
 Masked = Callable[[Texts], Mapping[str, str]]
@@ -171,3 +174,26 @@ def _span(start: int, stop: int) -> str:
     """A range as diff -u writes it: an empty one begins at the line before it."""
     length = stop - start
     return f"{start + 1 if length else start},{length}"
+
+
+def before(revision: Revision) -> Revision | None:
+    """The revision that was live before this one: the last applied of those with a smaller number."""
+    return revision.pooler.revisions.applied().filter(number__lt=revision.number).first()
+
+
+def between(pooler: Pooler, old: Texts, new: Texts) -> list[FileDiff]:
+    """The files that differ, secrets masked; those that are the operator's own, but for a line, are left out."""
+    kind = KINDS[pooler.kind]
+    before, after = ({name: text for name, text in texts.items() if kind.ours(name, text)} for texts in (old, new))
+    return of_files(before, after, kind.masked)
+
+
+def of_revision(revision: Revision, against: Revision | None) -> list[FileDiff]:
+    """What `revision` has otherwise than `against` (None: an empty folder)."""
+    return between(revision.pooler, against.files if against else {}, revision.files)
+
+
+def masked_files(revision: Revision) -> list[dict[str, str]]:
+    """`[{name, content}]` of all it wrote, secrets masked."""
+    shown = KINDS[revision.pooler.kind].masked(revision.files)
+    return [{"name": name, "content": content} for name, content in shown.items()]

@@ -107,7 +107,7 @@ def _foretold(pooler: Pooler, texts: dict[str, str]) -> list[Finding]:
     kind = KINDS[pooler.kind]
     digest = hashlib.sha256(repr(sorted(texts.items())).encode(errors="replace")).hexdigest()
     if _rehearsed.get(pooler.pk, ("",))[0] != digest:
-        _rehearsed[pooler.pk] = (digest, kind.complaint(pooler, texts))
+        _rehearsed[pooler.pk] = (digest, kind.start_error(pooler, texts))
     if said := _rehearsed[pooler.pk][1]:
         return [_edit(kind.main_file, f"{pooler.get_kind_display()} would not start: {said}")]
     try:

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 
 from panel.installation import pausing
-from pools.config_files import atomic_write as files
-from pools.config_files import folder_owner
+from pools.config_files import atomic_write, folder_owner
 from pools.models import Pooler, Revision
 from pools.poolers import KINDS
 
@@ -19,7 +18,7 @@ def settled_texts(pooler: Pooler) -> Mapping[str, str]:
 
 def on_disk(pooler: Pooler) -> dict[str, str]:
     """The files that are there; raises `UnsafeFolder`."""
-    found = files.read(pooler.config_dir, list(KINDS[pooler.kind].files))
+    found = atomic_write.read(pooler.config_dir, list(KINDS[pooler.kind].files))
     return {name: content.decode(errors="replace") for name, content in found.items() if content is not None}
 
 
@@ -38,7 +37,7 @@ def live_files(pooler: Pooler) -> dict[str, object]:
         return _as_found_there(pooler, last, keeper)
     try:
         texts = on_disk(pooler)
-    except files.UnsafeFolder as error:
+    except atomic_write.UnsafeFolder as error:
         return {"state": "unreadable", "error": str(error), "revision": last and last.number, "files": []}
     is_overridden = bool(changed_by_hand(pooler, texts))
     is_adrift = is_overridden or found_in_files(pooler)

@@ -1,4 +1,4 @@
-"""Rolls a pooler back to any applied revision: what it was rendered from becomes what is asked for again."""
+"""Rolls a pooler back to an applied revision, and previews what that would do to its pools and settings."""
 
 import logging
 from collections.abc import Collection, Iterator, Mapping
@@ -15,7 +15,7 @@ from pools.deployment import snapshots
 from pools.errors import InvalidValues
 from pools.inventory import budget, pool_validation, pooler_settings_validation
 from pools.inventory.budget import Budget
-from pools.models import Cluster, Pool, Pooler, PoolerFile, PoolState, Revision, RevisionState
+from pools.models import Cluster, Pool, Pooler, PoolerFile, PoolState, Revision, RevisionState, Wishes
 from pools.poolers.settings_schema import Scope
 
 logger = logging.getLogger(__name__)
@@ -191,3 +191,39 @@ def _restore_files(
             file.content = content
             values = {"sealed_content": file.sealed_content, "author": author, "updated_at": timezone.now()}
             PoolerFile.objects.update_or_create(pooler=pooler, setting=setting, defaults=values)
+
+
+MOST_NAMED = 50
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing that it does, to `whom` in names or sentences."""
+
+    heading: str
+    whom: list[str]
+    hurts: bool = False  # clients lose what they connect to
+
+    @property
+    def named(self) -> list[str]:
+        """Those that are worth the room."""
+        return self.whom[:MOST_NAMED]
+
+    @property
+    def more(self) -> int:
+        """How many are not named."""
+        return len(self.whom) - len(self.named)
+
+
+def of_rollback(pooler: Pooler, revision: Revision) -> list[Part]:
+    """What it removes, brings back and changes, the worst first; empty where it changes nothing."""
+    now, then = Wishes.of(snapshots.snapshot(pooler)), Wishes.of(revision.wishes)
+    parts = (
+        Part("Pools that it removes", [now.pool(pk)["name"] for pk in now.lines if pk not in then.lines], hurts=True),
+        Part("Pools that it brings back", [then.pool(pk)["name"] for pk in then.lines if pk not in now.lines]),
+        Part("Pools that it changes", list(snapshots.pool_changes(now, then))),
+        Part(
+            "Settings and files that it changes", list(snapshots.other_changes(now, then)) if "settings" in then else []
+        ),
+    )
+    return [part for part in parts if part.whom]

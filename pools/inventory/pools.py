@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from pools import task_queue
 from pools.errors import IllegalTransition, InvalidValues
-from pools.inventory import over_budget, pool_server_checks, pool_validation, sql_settings
+from pools.inventory import budget, pool_server_checks, pool_validation, sql_settings
 from pools.inventory.sql_settings import SqlRight
 from pools.models import Cluster, NodeRole, Pool, Pooler, PoolerKind, PoolState
 from pools.poolers import KINDS
@@ -41,15 +41,15 @@ def create(values: dict[str, Any], author: models.Model | None = None, right: Sq
     password = _typed_password(pool, values)
     InvalidPool.refuse(pool_validation.problems(pool))
     sql_settings.refuse_for_pool(pool, None, right)
-    InvalidPool.refuse(chain(_clashes(pool), over_budget.problems(pool, confirmed)))  # before any server is asked
+    InvalidPool.refuse(chain(_clashes(pool), budget.problems(pool, confirmed)))  # before any server is asked
     InvalidPool.refuse(pool_server_checks.problems(pool, password))
     with transaction.atomic():
         _lock(pool)
-        checks = (_clashes(pool), over_budget.problems(pool, confirmed), other_passwords(pool, password))
+        checks = (_clashes(pool), budget.problems(pool, confirmed), other_passwords(pool, password))
         InvalidPool.refuse(chain(*checks))
         # one that waits for its removal under this name is replaced: the pooler knows entries by name only
         Pool.objects.filter(pooler=pool.pooler, name=pool.name).delete()
-        pool.over_budget_by = over_budget.allowed_by(pool, author)
+        pool.over_budget_by = budget.allowed_by(pool, author)
         pool.save(force_insert=True)
         _keep_password(pool, password, author)
         task_queue.ask([pool.pooler_id], author)
@@ -82,11 +82,11 @@ def change(
         standing.refresh_from_db()
         _refuse_if_leaving(standing)
         confirmed = values.get("over_budget_confirm") or ""
-        checks = (_clashes(wish), over_budget.problems(wish, confirmed, standing), other_passwords(wish, password))
+        checks = (_clashes(wish), budget.problems(wish, confirmed, standing), other_passwords(wish, password))
         InvalidPool.refuse(chain(*checks))
         Pool.objects.filter(pooler=wish.pooler, name=wish.name).exclude(pk=wish.pk).delete()  # waiting for removal
         written = {name: getattr(wish, name) for name in FIELDS if name in values}
-        written["over_budget_by"] = over_budget.allowed_by(wish, author, standing)
+        written["over_budget_by"] = budget.allowed_by(wish, author, standing)
         pool.edit(expected_version, state=PoolState.PENDING, state_reason="", **written)
         _keep_password(pool, password, author)
         task_queue.ask([pool.pooler_id], author)

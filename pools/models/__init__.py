@@ -1,6 +1,6 @@
 """The records of this app, one module a noun."""
 
-from pools.models.clusters import Cluster, ClusterStatus, RolePassword, SslMode
+from pools.models.clusters import Cluster, ClusterNode, ClusterStatus, RolePassword, SslMode
 from pools.models.events import (
     Channel,
     Event,
@@ -12,10 +12,8 @@ from pools.models.events import (
     Threshold,
 )
 from pools.models.monitoring import PoolerMinute, PoolMinute
-from pools.models.nodes import ClusterNode
 from pools.models.pool_set import Standing
-from pools.models.pooler_files import PoolerFile
-from pools.models.poolers import Pooler, PoolerKind, PoolerState
+from pools.models.poolers import Pooler, PoolerFile, PoolerKind, PoolerState
 from pools.models.pools import Mode, Pool
 from pools.models.revisions import Revision, RevisionContent, RevisionState
 from pools.models.spec import Wishes

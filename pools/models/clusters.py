@@ -1,4 +1,4 @@
-"""Clusters: PostgreSQL servers the panel can log in to, what a check found there, and known role passwords."""
+"""Clusters: PostgreSQL servers the panel can log in to, their further nodes, and known role passwords."""
 
 from django.db import models
 
@@ -92,3 +92,20 @@ class RolePassword(models.Model):
     @password.setter
     def password(self, password: str) -> None:
         self.sealed_password = crypto.seal(password, self.secret_owner)
+
+
+class ClusterNode(Found):
+    """Another server of a cluster, logged in to with the cluster's own login; what it is, a check finds out."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="nodes")
+    host = models.CharField(max_length=255)
+    port = models.PositiveIntegerField(default=5432)
+
+    class Meta:
+        ordering = ["host", "port"]
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "host", "port"], name="one_node_at_an_address"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"

@@ -1,13 +1,15 @@
-"""Poolers: running PgBouncers and Pgpool-IIs with their console login and configuration directory."""
+"""Poolers: running PgBouncers and Pgpool-IIs with their console login, configuration directory and files."""
 
 import uuid
 from collections.abc import Collection
 from datetime import timedelta
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from panel.lib import crypto
 from pools.models.base import Server
 from pools.models.states import PoolState
 
@@ -113,3 +115,34 @@ class Pooler(Server):
         if facts:
             self.facts = found["facts"] = facts
         Pooler.objects.filter(pk=self.pk, version=self.version).update(**found)
+
+
+class PoolerFile(models.Model):
+    """One uploaded file of a pooler; `setting` is the name of the setting that points to it."""
+
+    pooler = models.ForeignKey(Pooler, on_delete=models.CASCADE, related_name="given_files")
+    setting = models.CharField(max_length=63)
+    sealed_content = models.TextField(default="")
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["setting"]
+        constraints = [models.UniqueConstraint(fields=["pooler", "setting"], name="one_file_of_a_setting")]
+
+    def __str__(self) -> str:
+        return f"{self.setting} of {self.pooler_id}"
+
+    @property
+    def secret_owner(self) -> str:
+        """What the stored content is bound to."""
+        return f"file:{self.pooler_id}:{self.setting}"
+
+    @property
+    def content(self) -> str:
+        """The text of the file in clear."""
+        return crypto.unseal(self.sealed_content, self.secret_owner)
+
+    @content.setter
+    def content(self, content: str) -> None:
+        self.sealed_content = crypto.seal(content, self.secret_owner)

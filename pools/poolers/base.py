@@ -208,7 +208,7 @@ class Kind(Protocol):
     def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
         """How clients are proved and about what that costs it, in a sentence; `notes`: role → why it is dear."""
 
-    def complaint(self, pooler: Pooler, texts: Mapping[str, str]) -> str:
+    def start_error(self, pooler: Pooler, texts: Mapping[str, str]) -> str:
         """Why a start on these files would fail, in the program's words; empty where it would not."""
 
     def changes(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:

@@ -12,7 +12,7 @@ from panel.accounts.permissions import person
 from panel.lib.access import staff_changes
 from pools.errors import PoolsError
 from pools.models import Cluster
-from pools.poolers.pgbouncer import auth_query as lookup
+from pools.poolers.pgbouncer import auth_query as auth_query_lookup
 from pools.provisioning import auth_query
 from pools.views.provisioning import cluster_of
 
@@ -35,7 +35,11 @@ def cluster_auth_query(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 def _page(request: HttpRequest, cluster: Cluster, context: dict[str, Any], status: int = 200) -> HttpResponse:
-    context = {"cluster": cluster, "usual_role": auth_query.usual_role(cluster), "query": lookup.QUERY} | context
+    context = {
+        "cluster": cluster,
+        "usual_role": auth_query.usual_role(cluster),
+        "query": auth_query_lookup.QUERY,
+    } | context
     context["pools"] = cluster.pools.wanted().filter(user="").select_related("pooler")
     try:
         context["found"] = auth_query.check(cluster)

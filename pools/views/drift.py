@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 from panel.accounts.permissions import person
 from pools import deployment, task_queue
 from pools.config_files import atomic_write, folder_owner
-from pools.deployment import adoption, drift, live_files, revision_diffs
+from pools.deployment import adoption, diff, drift, live_files
 from pools.deployment.adoption import CannotAdopt
 from pools.errors import QueueDown
 from pools.models import Pooler, Revision
@@ -67,6 +67,6 @@ def _found(pooler: Pooler) -> dict[str, Any]:
     changed = live_files.differences(pooler, texts, last)
     return context | {
         "changed": [{"name": name, "what": what} for name, what in changed.items()],
-        "diff": [one for one in revision_diffs.between(pooler, last.files, texts) if one.name in changed],
+        "diff": [one for one in diff.between(pooler, last.files, texts) if one.name in changed],
         "unadoptable": [str(one) for one in adoption.look(pooler).refused] if changed else [],
     }

@@ -12,7 +12,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from panel.accounts.permissions import person
 from panel.lib.access import staff_only
-from pools.clusters import health_check, node_rows, nodes
+from pools.clusters import health_check, nodes
+from pools.clusters import nodes as cluster_nodes
 from pools.errors import IllegalTransition
 from pools.forms.nodes import NodeForm
 from pools.models import Cluster, ClusterNode
@@ -28,7 +29,11 @@ def _cluster(pk: UUID) -> Cluster:
 def node_list(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The servers of a cluster as the last check found them."""
     cluster = _cluster(pk)
-    context = {"cluster": cluster, "servers": node_rows.of_cluster(cluster), "pools": node_rows.pools_by_role(cluster)}
+    context = {
+        "cluster": cluster,
+        "servers": cluster_nodes.of_cluster(cluster),
+        "pools": cluster_nodes.pools_by_role(cluster),
+    }
     return render(request, "pools/node_list.html", context)
 
 

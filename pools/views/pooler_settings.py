@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from panel.accounts.permissions import person
 from panel.lib.access import staff_changes, staff_only
 from pools.forms.settings import FilesForm, ProgramSettingsForm, UserSettingsForm, ValuesForm
-from pools.inventory import pooler_settings as verbs
+from pools.inventory import pooler_settings as settings_changes
 from pools.inventory import pooler_settings_validation
 from pools.inventory.pooler_settings import InvalidSettings
 from pools.models import Pooler, PoolState
@@ -35,13 +35,13 @@ def pooler_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
     status = 200
     if request.method == "POST" and form.is_valid():
         version, author = form.cleaned_data["version"], person(request.user)
-        verb = partial(verbs.change_settings, pooler, form.values(), version, author)
+        verb = partial(settings_changes.change_settings, pooler, form.values(), version, author)
         tried = _beside_what_stands(form, attempt_with_sql(request, form, verb, standing=pooler), pooler)
         if tried.saved:
             messages.success(request, SAVED)
             return redirect("pooler-settings", pk)
         context, status = context | tried.context, tried.status
-    live = verbs.live_config(pooler)
+    live = settings_changes.live_config(pooler)
     context |= {"groups": settings_context.groups(pooler, form, live), "has_live": bool(live)}
     return render(request, "pools/pooler_settings.html", context | _shared(pooler), status=status)
 
@@ -57,7 +57,7 @@ def pooler_user_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
     status = 200
     if request.method == "POST" and form.is_valid():
         user, version, author = form.cleaned_data["user"], form.cleaned_data["version"], person(request.user)
-        verb = partial(verbs.change_user_settings, pooler, user, form.values(), version, author)
+        verb = partial(settings_changes.change_user_settings, pooler, user, form.values(), version, author)
         tried = _beside_what_stands(form, attempt(form, verb, standing=pooler), pooler, user)
         if tried.saved:
             messages.success(request, SAVED)
@@ -74,7 +74,7 @@ def pooler_user_settings_remove(request: HttpRequest, pk: UUID) -> HttpResponse:
     user = request.POST.get("user", "")
     limits = dict.fromkeys(pooler.user_settings.get(user, {}))
     if limits:
-        verbs.change_user_settings(pooler, user, limits, None, person(request.user))
+        settings_changes.change_user_settings(pooler, user, limits, None, person(request.user))
         messages.success(request, f"The limits of {user} are taken away. {SAVED}")
     return redirect("pooler-settings-users", pk)
 
@@ -92,7 +92,7 @@ def pooler_files(request: HttpRequest, pk: UUID) -> HttpResponse:
         if not contents:
             form.add_error(None, "no file was given: choose one or paste its text")
         else:
-            tried = attempt(form, partial(verbs.give_files, pooler, contents, author, version), pooler)
+            tried = attempt(form, partial(settings_changes.give_files, pooler, contents, author, version), pooler)
             if tried.saved:
                 messages.success(request, SAVED)
                 return redirect("pooler-settings-files", pk)
@@ -107,7 +107,7 @@ def pooler_file_remove(request: HttpRequest, pk: UUID, setting: str) -> HttpResp
     """Take a given file away, unless something needs it."""
     pooler = get_object_or_404(Pooler, pk=pk)
     try:
-        verbs.remove_file(pooler, setting, person(request.user))
+        settings_changes.remove_file(pooler, setting, person(request.user))
     except InvalidSettings as error:
         messages.error(request, str(error))
     else:

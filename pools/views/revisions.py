@@ -11,7 +11,8 @@ from django.views.decorators.http import require_safe
 
 from panel.accounts.permissions import person
 from panel.lib.access import staff_only
-from pools.deployment import outlooks, revision_diffs, rollback
+from pools.deployment import diff, rollback
+from pools.deployment import rollback as rollback_preview
 from pools.deployment.rollback import CannotRollBack
 from pools.models import Pooler, Revision, RevisionState
 
@@ -42,7 +43,7 @@ def revision_list(request: HttpRequest, pk: UUID) -> HttpResponse:
 def revision_detail(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
     """One revision: its steps and what it has otherwise than the one before, or than any other (`against`)."""
     revision = _revision(pk, number)
-    against, files = _against(request, revision), revision_diffs.masked_files(revision)
+    against, files = _against(request, revision), diff.masked_files(revision)
     pooler, live = revision.pooler, Revision.objects.live_on(revision.pooler)
     others = pooler.revisions.applied().exclude(pk=revision.pk)[:OTHERS_OFFERED]
     context = {
@@ -50,7 +51,7 @@ def revision_detail(request: HttpRequest, pk: UUID, number: int) -> HttpResponse
         "revision": revision,
         "against": against,
         "others": others,
-        "diff": revision_diffs.of_revision(revision, against) if files else [],
+        "diff": diff.of_revision(revision, against) if files else [],
         "files": files,
         "is_live": live == revision,
         "can_roll_back": revision.state == RevisionState.APPLIED and bool(revision.wishes) and live != revision,
@@ -73,8 +74,8 @@ def pooler_rollback(request: HttpRequest, pk: UUID, number: int) -> HttpResponse
             messages.info(request, f"A worker brings {pooler} back to what it was at {revision}.")
             return redirect("pooler-revisions", pk)
     context |= {
-        "outlook": outlooks.of_rollback(pooler, revision) if revision.wishes else [],
-        "diff": revision_diffs.of_revision(revision, live),
+        "outlook": rollback_preview.of_rollback(pooler, revision) if revision.wishes else [],
+        "diff": diff.of_revision(revision, live),
     }
     return render(request, "pools/revision_rollback.html", context, status=400 if "refused" in context else 200)
 
@@ -87,7 +88,7 @@ def _against(request: HttpRequest, revision: Revision) -> Revision | None:
     """The revision asked for by number, else the one before; 404 where there is no such."""
     asked = request.GET.get("against", "")
     if not asked:
-        return revision_diffs.before(revision)
+        return diff.before(revision)
     if not asked.isdecimal():
         raise Http404(f"{asked!r} is no number of a revision")
     return get_object_or_404(revision.pooler.revisions, number=int(asked))

@@ -11,7 +11,7 @@ from django.db import connections
 from benchmarks.errors import Fenced, IllegalTransition
 from benchmarks.models import Run, Status
 from benchmarks.models.runs import led
-from benchmarks.runs.submission import parting
+from benchmarks.runs.submission import split
 from tests.benchmarks.records import the_options
 from tests.pools.api.conftest import make_cluster
 
@@ -90,7 +90,7 @@ def test_a_run_alongside_starts_where_others_are_and_those_that_did_not_ask_wait
 
 def a_spread_run(*generators: str, **fields: Any) -> Run:
     run = Run.objects.enqueue(wanted_generators=list(generators), options=the_options(clients=6), **fields)
-    parting.make_parts(run)
+    split.make_parts(run)
     return run
 
 

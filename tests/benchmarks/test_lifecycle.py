@@ -12,8 +12,8 @@ from benchmarks.errors import Fenced
 from benchmarks.models import ACTIVE, FINAL, Run, Status
 from benchmarks.runs.execution import reaper
 from benchmarks.runs.execution.recorder import Recorder
-from benchmarks.runs.submission import cancel as cancelling
-from benchmarks.runs.submission import parting
+from benchmarks.runs.submission import cancel as cancellation
+from benchmarks.runs.submission import split
 from panel.quickstart.ports import free_port
 from tests.benchmarks.records import the_options
 from tests.pools.api.conftest import make_cluster
@@ -50,7 +50,7 @@ class Life(RuleBasedStateMachine):
         run = Run.objects.enqueue(
             cluster=self.clusters[where], wanted_generators=["north", "south"], options=the_options(clients=4)
         )
-        parting.make_parts(run)
+        split.make_parts(run)
         return run
 
     @rule(run=wholes, generator=GENERATORS)
@@ -64,7 +64,7 @@ class Life(RuleBasedStateMachine):
     @rule(run=wholes, which=st.integers(-1, 1))
     def cancel_a_whole_or_a_part(self, run: Run, which: int) -> None:
         found = Run.objects.get(pk=run.pk) if which < 0 else run.parts.order_by("number")[which]
-        cancelling.cancel(found)
+        cancellation.cancel(found)
 
     @rule(run=wholes)
     def dismiss_its_parts(self, run: Run) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.analysis.latency.histogram import Histogram, percentile
-from benchmarks.engines.latency_contract import Logged
+from benchmarks.engines.base import Logged
 
 KEPT = 400_000  # latencies held for late-comers, of the newest intervals; all of them are in the histogram
 SHOWN = {"latency_p50_ms": 50.0, "latency_p95_ms": 95.0, "latency_p99_ms": 99.0}

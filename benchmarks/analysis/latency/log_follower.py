@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from benchmarks.analysis.latency.intervals import Figures, Intervals
-from benchmarks.engines.latency_contract import LogFiles, Logged, LogReader
+from benchmarks.engines.base import LogFiles, Logged, LogReader
 
 log = logging.getLogger(__name__)
 

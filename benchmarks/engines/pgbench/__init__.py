@@ -2,10 +2,8 @@
 
 from benchmarks.engines.pgbench.binary import find
 from benchmarks.engines.pgbench.command import build_command, preview
-from benchmarks.engines.pgbench.hearing import hear
 from benchmarks.engines.pgbench.options import dropping, fields_for, lacking, server_refuses, validate
-from benchmarks.engines.pgbench.output import WORDS, read_output
-from benchmarks.engines.pgbench.said import options_said
+from benchmarks.engines.pgbench.output import WORDS, hear, options_said, read_output
 from benchmarks.engines.pgbench.tables import tables_of
 from benchmarks.engines.pgbench.transaction_log import log_files
 

@@ -1,13 +1,15 @@
-"""All that pgbench printed, read: the summary, scripts, statements, progress, versions and what went wrong."""
+"""Parses pgbench's output: single lines while it runs, and all of it afterwards (summary, scripts, statements)."""
 
 import re
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median
+from typing import Any
 
 from benchmarks.engines import base
-from benchmarks.engines.base import Progress, Words
-from benchmarks.engines.pgbench import lines
+from benchmarks.engines.base import Heard, Progress, Words
+from benchmarks.engines.pgbench import initialize, lines
+from benchmarks.engines.pgbench.lines import InitProgress, read_line
 from benchmarks.engines.pgbench.summary import effective_clients, read_summary
 from benchmarks.processes.line_reader import LineReader
 
@@ -127,3 +129,36 @@ def _is_pgbenchs_own(event: lines.Line) -> bool:
             return own
         case _:
             return not isinstance(event, lines.Unknown)
+
+
+def hear(text: str, options: dict[str, Any]) -> Heard:
+    """The sample or the percentage in one line of stderr, and whether it is a message to people; never raises."""
+    said = read_line(text)
+    if isinstance(said, Progress):
+        return Heard(sample=said, worth_telling=False)
+    steps = options.get("initialize_steps")
+    percent = initialize.percent(said, steps) if steps else None
+    return Heard(percent=percent, worth_telling=not isinstance(said, InitProgress))
+
+
+_BUILTINS = {
+    "<builtin: TPC-B (sort of)>": "tpcb-like",
+    "<builtin: simple update>": "simple-update",
+    "<builtin: select only>": "select-only",
+}
+
+
+def options_said(summary: dict[str, Any]) -> dict[str, Any]:
+    """What is known of the options, under their names."""
+    asked = {
+        "builtin": _BUILTINS.get(summary.get("transaction_type", "")),
+        "clients": summary.get("clients"),
+        "threads": summary.get("threads"),
+        "duration": summary.get("duration_s"),
+        "transactions": summary.get("transactions_per_client"),
+        "protocol": summary.get("query_mode"),
+        "latency_limit": summary.get("latency_limit_ms"),
+        "max_tries": summary.get("max_tries"),
+        "random_seed": summary.get("random_seed"),
+    }
+    return {name: value for name, value in asked.items() if value is not None}

@@ -8,7 +8,7 @@ are logged with a time of 0, as pgbench counts them in its own average too (seen
 import re
 from typing import Any
 
-from benchmarks.engines.latency_contract import LogFiles, Logged
+from benchmarks.engines.base import LogFiles, Logged
 from benchmarks.engines.pgbench import scripts
 
 PATTERN = "pgbench_log.*"  # .PID, and .PID.THREAD of all threads but the first

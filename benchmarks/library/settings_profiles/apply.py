@@ -16,7 +16,7 @@ from psycopg import sql
 
 from benchmarks.errors import Refused
 from benchmarks.library.settings_profiles import conflicts, privileges, validation
-from benchmarks.library.settings_profiles import restart as restarting
+from benchmarks.library.settings_profiles import restart as server_restart
 from benchmarks.library.settings_profiles.guc_values import read
 from benchmarks.models import AppliedProfile, Run
 from benchmarks.targets.resolve import Target
@@ -55,7 +55,7 @@ def put_in_force(run: Run, cluster: Cluster, values: Mapping[str, str]) -> Appli
         raise Refused("; ".join(verdict.problems))
     if other := standing_on(cluster):
         raise Refused(f"the settings profile of {other.run} is still in force on {cluster.name}: wait until it is not")
-    if verdict.to_restart and restarting.command_for(cluster) is None:
+    if verdict.to_restart and server_restart.command_for(cluster) is None:
         raise Refused(
             f"{', '.join(verdict.to_restart)} would need a restart of {cluster.name}, which the panel may not do: "
             "leave them out, or name a command for it in POOLDECK_RESTART_FILE"
@@ -145,7 +145,7 @@ def _tell(cluster: Cluster, wanted: Wanted) -> datetime:
 def _restart(cluster: Cluster, wanted: Wanted) -> None:
     """A server that does not start can't be asked to forget a setting: then people have to help, and are told how."""
     try:
-        restarting.restart(cluster)
+        server_restart.restart(cluster)
     except Refused as error:
         names = ", ".join(wanted)
         raise Refused(

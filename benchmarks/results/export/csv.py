@@ -1,12 +1,13 @@
-"""A run's samples as CSV, safe to open in a spreadsheet."""
+"""A run's samples as CSV, safe to open in a spreadsheet; read in blocks, so that a day of it is never held whole."""
 
 import csv
 import io
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
-from benchmarks.models import Run
-from benchmarks.results.export.rows import in_blocks
+from django.db.models import QuerySet
+
+from benchmarks.models import Look, PoolSample, Run, Sample
 from benchmarks.runs.live import events
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -30,3 +31,16 @@ def _cell(cell: Any) -> Any:
     if isinstance(cell, str) and cell.startswith(FORMULA_STARTS):
         return f"'{cell}"
     return "" if cell is None else cell
+
+
+Row = TypeVar("Row", Sample, PoolSample, Look)
+BLOCK = 1_000
+
+
+def in_blocks(rows: QuerySet[Row]) -> Iterator[list[Row]]:
+    """The rows of one run by attempt and seq, each block by a query of its own: a slow reader holds no cursor open."""
+    for attempt in rows.order_by("attempt").values_list("attempt", flat=True).distinct():
+        seq = -1
+        while block := list(rows.filter(attempt=attempt, seq__gt=seq).order_by("seq")[:BLOCK]):
+            yield block
+            seq = block[-1].seq

@@ -15,8 +15,8 @@ from benchmarks.analysis.latency import report
 from benchmarks.models import Run, RunOutput, thresholds
 from benchmarks.results.export import observation_charts
 from benchmarks.results.export.svg import Line, draw
-from benchmarks.runs.observers import summary_text as around
-from benchmarks.runs.setup import summary as words
+from benchmarks.runs.observers import summary_text as observer_text
+from benchmarks.runs.setup import summary as setup_text
 
 LOG_LINES = 200
 DRAWN_AT_MOST = 2_000
@@ -39,7 +39,7 @@ def of(run: Run) -> str:
         "spread": spread,
         "columns": report.columns(spread) if spread else [],
         "parts": run.parts.order_by("number"),
-        "conditions": words.in_words(run.conditions) + around.in_words(run.conditions.get("meanwhile", {})),
+        "conditions": setup_text.in_words(run.conditions) + observer_text.in_words(run.conditions.get("meanwhile", {})),
         "server": run.evidence.get("server", {}),
         "pooler": run.evidence.get("pooler"),
         "generator": run.evidence.get("generator"),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from benchmarks.models import LatencyHistogram, Look, PoolSample, Run, RunOutput, Sample, thresholds
-from benchmarks.results.export.rows import in_blocks
+from benchmarks.results.export.csv import in_blocks
 from benchmarks.runs.live import events
 
 FORMAT = "pooldeck run 1"

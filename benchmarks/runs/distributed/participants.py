@@ -10,7 +10,7 @@ from django.utils import timezone
 from benchmarks.engines.base import Progress
 from benchmarks.models import FINAL, Run, Sample, Status
 from benchmarks.runs.distributed.merge_samples import Merger
-from benchmarks.runs.execution import clock_sync, latency_exchange, reaper
+from benchmarks.runs.execution import latency_exchange, reaper, synchronized_start
 from benchmarks.runs.execution.recorder import Recorder
 from benchmarks.runs.execution.runner import Stopped
 from benchmarks.runs.live import events
@@ -64,7 +64,7 @@ class Crew:
         """Set the mark for all parts and the whole; raises `PartFailed` where one went away meanwhile."""
         server_version = versions.of_server(self.run)
         self._living()
-        clock = clock_sync.read_clock()
+        clock = synchronized_start.read_clock()
         self.mark_at = time.monotonic() + AHEAD_S
         mark: datetime = clock.common(self.mark_at)
         ready = self.run.parts.filter(status=Status.STARTING, ready_at__isnull=False, start_at=None)

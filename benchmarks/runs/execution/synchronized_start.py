@@ -2,11 +2,14 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
+import redis
 from django.utils import timezone
 
+from benchmarks.generators.heartbeats import asking_redis
 from benchmarks.models import Purpose, Run
-from benchmarks.runs.execution import clock_sync
 from benchmarks.runs.execution.recorder import Recorder
 from benchmarks.targets import resolve
 from pools.clusters import connect
@@ -30,7 +33,7 @@ def start_of(recorder: Recorder, check: Callable[[], None]) -> float:
     while (mark := at_once.get()) is None:
         check()
         time.sleep(LOOK_S)
-    clock = clock_sync.read_clock()
+    clock = read_clock()
     recorder.state(conditions=run.conditions | {"start": {"clock_error_ms": round(clock.error_s * 1000, 3)}})
     return clock.monotonic(mark)
 
@@ -55,3 +58,41 @@ def why_ended(run: Run) -> str:
     if whole is None:
         return "cancelled" if run.purpose == Purpose.PREPARE else "cancelled; figures are those until then"
     return f"ended together with {whole}, which could not go on; figures are those until then"
+
+
+READINGS = 9
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How far Redis's clock (a Unix time) is ahead of this process's monotonic one, and how wrong that may be."""
+
+    ahead_s: float
+    error_s: float
+
+    def common(self, monotonic: float) -> datetime:
+        """A monotonic time of this process on the common clock."""
+        return datetime.fromtimestamp(monotonic + self.ahead_s, UTC)
+
+    def monotonic(self, common: datetime) -> float:
+        """A time of the common clock on this process's monotonic one."""
+        return common.timestamp() - self.ahead_s
+
+
+def read_clock() -> Clock:
+    """The clock by the quickest of a few readings; the hosts' own clocks may differ. Raises `QueueDown`."""
+    with asking_redis() as client:
+        client.ping()  # connecting is no part of a reading
+        return best([_reading(client) for _ in range(READINGS)])
+
+
+def best(readings: list[tuple[float, float, float]]) -> Clock:
+    """Of (asked at, answered at, answer) the one that took least: its middle is when Redis looked, at most half off."""
+    asked, answered, said = min(readings, key=lambda reading: reading[1] - reading[0])
+    return Clock(said - (asked + answered) / 2, (answered - asked) / 2)
+
+
+def _reading(client: "redis.Redis") -> tuple[float, float, float]:
+    asked = time.monotonic()
+    seconds, microseconds = client.time()
+    return asked, time.monotonic(), int(seconds) + int(microseconds) / 1e6

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pools.advice import login_cost as logins
+from pools.advice import login_cost as login_advice
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,9 @@ def of_run(
     if not options.get("connect") or not tps:
         return None
     parts = list(_parts(float(tps), summary, meanwhile, cores, pooler))
-    return LoginCost(float(tps), parts, list(logins.remedies({part.label: part.ms for part in parts}, pooler, version)))
+    return LoginCost(
+        float(tps), parts, list(login_advice.remedies({part.label: part.ms for part in parts}, pooler, version))
+    )
 
 
 def _parts(

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks import engines
 from benchmarks.errors import InvalidOptions
-from benchmarks.models import Purpose
+from benchmarks.models import Purpose, Run
 from benchmarks.runs.submission import options as load_options
 
 # What a program calls its clients: whole numbers; where they don't divide, the first generators get one more.
@@ -78,3 +78,20 @@ def _check(engine: str, smallest: dict[str, Any], counted: str) -> None:
         of_it = f" (each generator has as few as {smallest[counted]} of the {counted})"
         errors = {name: [text + of_it for text in found] for name, found in error.errors.items()}
         raise InvalidOptions(errors) from None
+
+
+SAME = (
+    *("cluster", "pool", "external", "is_external", "pooled_by", "database", "pooled", "role", "target_label"),
+    *("engine", "purpose", "author", "alongside"),
+)
+
+
+def make_parts(run: Run) -> list[Run]:
+    """One queued part for each generator, in their order; raises `InvalidOptions` where the load can't be shared."""
+    names = run.wanted_generators
+    parts = shares(run.engine, run.options, len(names))
+    same = {name: getattr(run, name) for name in SAME}
+    return [
+        Run.objects.enqueue(**same, parent=run, options=share, generator=name, wanted_generators=[name])
+        for name, share in zip(names, parts, strict=True)
+    ]

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,13 +14,12 @@ from redis.retry import Retry
 
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
 from benchmarks.errors import InvalidOptions, InvalidTarget, QueueDown
-from benchmarks.generators import needed_files
-from benchmarks.library.scripts import privileges
-from benchmarks.models import Purpose, Run
+from benchmarks.generators import host_files, selection
+from benchmarks.library.scripts import dry_run, privileges
+from benchmarks.models import Purpose, Run, ScriptVersion
 from benchmarks.runs.setup import connection_headroom, validation
-from benchmarks.runs.submission import dispatch, limits, parting, program_versions
+from benchmarks.runs.submission import dispatch, limits, program_versions, split
 from benchmarks.runs.submission import options as load_options
-from benchmarks.runs.submission.placing import ANYWHERE, Placement
 from benchmarks.targets import datasets, resolve, server_version
 from benchmarks.targets.resolve import Target
 from pools.clusters.login_errors import Cause
@@ -29,6 +29,23 @@ PING_S = 1.0
 NAME_CAP = 200
 MOST_REPEATS = 20
 Thresholds = Sequence[dict[str, Any]]  # as benchmarks.models.thresholds reads them
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The generators named (none: any), and whether to start although others run there or on the target."""
+
+    generators: Sequence[str] = ()
+    alongside: bool = False
+
+    def fields(self, engine: str, purpose: str) -> dict[str, Any]:
+        """The run's columns; raises `InvalidGenerators` where a generator can't carry it, and `QueueDown`."""
+        names = selection.checked(self.generators, engine, purpose)
+        bound_to = names[0] if len(names) == 1 else ""
+        return {"wanted_generators": names, "generator": bound_to, "alongside": self.alongside}
+
+
+ANYWHERE = Placement()
 
 
 def submit(
@@ -132,7 +149,7 @@ def _checked(
     checked = load_options.validate(engine, options, purpose=purpose)
     limits.check(author, aim.cluster, checked)
     program = program_versions.check(engine, checked, place.generators)
-    needed_files.check(engine, checked, place.generators)
+    host_files.check(engine, checked, place.generators)
     wanted = ENGINES[engine].tables_of(checked, purpose=purpose)
     try:
         privileges.guard(aim, checked, confirm)
@@ -165,7 +182,7 @@ def _enqueue(
         run = Run.objects.enqueue(**aim.fields(), options=options, name=name[:NAME_CAP], **fields)
         run.set_tags(tags)
         if run.is_spread:
-            parting.make_parts(run)
+            split.make_parts(run)
         transaction.on_commit(partial(dispatch.dispatch_new, run))
     return run
 
@@ -181,3 +198,22 @@ def _require_queue() -> None:
         raise QueueDown("redis can't be reached, so no worker can be told; nothing was saved: try again") from error
     finally:
         client.close()
+
+
+def start(
+    version: ScriptVersion,
+    *,
+    target: dict[str, Any],
+    author: Any,
+    variables: Any = None,
+    protocol: str | None = None,
+    confirm: str = "",
+) -> Run:
+    """A queued run of one transaction; raises as `submitting.submit` does.
+
+    Text of several words needs another protocol than the simple one (`benchmarks.engines.pgbench.variables`).
+    """
+    scripts = [{"script_version": version.pk}]
+    options = dry_run.ONCE | {"scale": 1, "scripts": scripts, "variables": variables, "protocol": protocol}
+    name = f"Dry run of {version}"
+    return submit(target=target, options=options, author=author, name=name, confirm=confirm)

@@ -8,8 +8,16 @@ from uuid import UUID
 
 from pools.models import Pool, Pooler, PoolState, Standing
 from pools.poolers.base import Files, Rejected
-from pools.poolers.pgbouncer import auth_query, global_settings, reload_hazards, render, user_limits, users, verifiers
-from pools.poolers.pgbouncer import database_entries as entries
+from pools.poolers.pgbouncer import (
+    auth_query,
+    database_entries,
+    global_settings,
+    reload_hazards,
+    render,
+    user_limits,
+    users,
+    verifiers,
+)
 from pools.poolers.pgbouncer.database_entries import Entry, Found
 from pools.poolers.pgbouncer.global_settings import SETTINGS, Wish
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
@@ -36,7 +44,7 @@ class Drafting:
     known_users: list[str]
     config: Mapping[str, str] = field(default_factory=dict)
     found: Found = field(default_factory=Found)
-    reader: entries.Reader = field(default_factory=entries.Reader)
+    reader: database_entries.Reader = field(default_factory=database_entries.Reader)
 
     @cached_property
     def main(self) -> str:
@@ -78,7 +86,7 @@ class Drafting:
             if pool.name in found:
                 raise Rejected(f"{pool.name} is still the live name of another pool: change that one first", pool.pk)
             found.add(pool.name)
-            asked.append((pool, entries.of_pool(pool, self.version, self.found)))
+            asked.append((pool, database_entries.of_pool(pool, self.version, self.found)))
         return asked
 
     @cached_property
@@ -243,7 +251,7 @@ class Drafting:
         live = global_settings.derived_of(self.settled.get(SETTINGS, "")).get("auth_query", "")
         asking: dict[str, Pool] = {}
         for pool in self.inbound:
-            query = live if stays(pool) else entries.query_of(pool)
+            query = live if stays(pool) else database_entries.query_of(pool)
             asking.setdefault(query, pool)
             if len(asking) > 1:
                 first, second = (one.cluster for one in asking.values())

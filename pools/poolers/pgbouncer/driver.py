@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from uuid import UUID
 
 from pools.models import Mode, Pool, Pooler
-from pools.poolers import settings_schema as catalogue
+from pools.poolers import settings_schema
 from pools.poolers.admin_commands import Column
 from pools.poolers.adoption import Adoption
 from pools.poolers.advisory import Advisory
@@ -17,13 +17,13 @@ from pools.poolers.pgbouncer import (
     global_settings,
     login_messages,
     manual_edits,
+    preflight,
     releases,
-    reload_preview,
     render,
+    stats,
     user_limits,
     verify,
 )
-from pools.poolers.pgbouncer import stats as sample
 from pools.poolers.pgbouncer.admin_commands import VERBS, PgBouncerControls
 from pools.poolers.pgbouncer.columns import COLUMNS
 from pools.poolers.pgbouncer.session import PgBouncerSession
@@ -58,7 +58,7 @@ class PgBouncer:
     def problems(self, wish: Pool) -> Problems:
         """Settings that its release does not take, or that would break their line."""
         version = releases.version_of(wish.pooler.server_version)
-        for _, message in catalogue.problems(CATALOGUE, Scope.POOL, wish.settings, version):
+        for _, message in settings_schema.problems(CATALOGUE, Scope.POOL, wish.settings, version):
             yield "settings", message
 
     def advisories(self, version_text: str) -> tuple[Advisory, ...]:
@@ -87,7 +87,7 @@ class PgBouncer:
 
     def sample(self, pooler: Pooler) -> ConsoleSample:
         """SHOW POOLS, SHOW STATS and SHOW DATABASES."""
-        return sample.take(pooler)
+        return stats.take(pooler)
 
     def words_of(self, pooler: Pooler) -> tuple[str, ...]:
         """By the version that the last check found."""
@@ -124,13 +124,13 @@ class PgBouncer:
         """By what userlist.txt has of its user."""
         return login_messages.told(pool, texts, notes)
 
-    def complaint(self, pooler: Pooler, texts: Mapping[str, str]) -> str:
+    def start_error(self, pooler: Pooler, texts: Mapping[str, str]) -> str:
         """By a throwaway start on a copy of them."""
-        return reload_preview.complaint(pooler, texts)
+        return preflight.start_error(pooler, texts)
 
     def changes(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
         """The operator's part against what is live."""
-        return list(reload_preview.changes(pooler, texts))
+        return list(preflight.reload_changes(pooler, texts))
 
     def detached(self, settled: Mapping[str, str], found: Mapping[str, str]) -> dict[str, str]:
         """Includes that were taken out of pgbouncer.ini."""

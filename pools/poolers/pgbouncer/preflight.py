@@ -7,13 +7,14 @@ import socket
 import subprocess
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pools.models import Pooler
+from pools.poolers import settings_schema as settings_of
 from pools.poolers import trial_instance
 from pools.poolers.base import Rejected
-from pools.poolers.pgbouncer import global_settings, render
+from pools.poolers.pgbouncer import console, global_settings, releases, render, values
 from pools.poolers.pgbouncer.global_settings import SETTINGS
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
 from pools.poolers.trial_instance import SEARCH_PATH, handed_over
@@ -37,14 +38,14 @@ def start(path: str, texts: Mapping[str, str], config_dir: str, folder_there: st
     password has to leave config_dir for it. `folder_there` is config_dir as the real pooler sees it.
     """
     try:
-        said = complaint(path, texts, config_dir, folder_there)
+        said = _trial_error(path, texts, config_dir, folder_there)
     except OSError as error:
         raise Rejected(f"a throwaway PgBouncer could not be started on the files: {error.strerror}") from error
     if said:
         raise Rejected(f"PgBouncer would not start on these files, so they were not written: {said}")
 
 
-def complaint(path: str, texts: Mapping[str, str], config_dir: str, folder_there: str) -> str:
+def _trial_error(path: str, texts: Mapping[str, str], config_dir: str, folder_there: str) -> str:
     """What the program says where it would not start on these texts, else nothing; raises `OSError`."""
     # a private key has to be there: in the folder that it belongs to
     with tempfile.TemporaryDirectory(prefix=PREFIX, dir=config_dir if _holds_key(texts) else None) as name:
@@ -117,13 +118,13 @@ def _run(argv: list[str], folder: Path, config_dir: str, owner: os.stat_result) 
         deadline = threading.Timer(START_TIMEOUT_S, child.kill)
         deadline.start()
         try:
-            return _complaint(child)
+            return _message_of(child)
         finally:
             deadline.cancel()
             child.kill()
 
 
-def _complaint(child: "subprocess.Popen[str]") -> str:
+def _message_of(child: "subprocess.Popen[str]") -> str:
     faults = []
     for line in child.stderr or ():
         if "process up" in line:
@@ -138,3 +139,28 @@ def _free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+def start_error(pooler: Pooler, texts: Mapping[str, str]) -> str:
+    """Why a start on these files would fail, in its own words; empty where it would not, or can't be tried here."""
+    path = find(pooler, pooler.server_version)
+    if path is None:
+        return ""
+    try:
+        return _trial_error(path, texts, pooler.config_dir, pooler.config_dir)
+    except OSError:
+        return ""
+
+
+def reload_changes(pooler: Pooler, texts: Mapping[str, str]) -> Iterator[str]:
+    """What the operator's part of pgbouncer.ini says otherwise than SHOW CONFIG; raises `PoolerUnreachable`."""
+    own, ours = render.own_keys(texts.get(MAIN, ""), "pgbouncer"), global_settings.written(texts.get(SETTINGS, ""))
+    version = releases.version_of(pooler.server_version)
+    for row in console.show(pooler, "config"):
+        name, setting = str(row["key"]), global_settings.setting_of(str(row["key"]), version)
+        if name not in own or name in ours:
+            continue
+        live = settings_of.readable(setting, str(row["value"] or ""))
+        if not values.same(setting, live, own[name]):
+            when = "restart" if row.get("changeable") == "no" else "reload"
+            yield f"a {when} would change {name} from {live or 'empty'} to {own[name] or 'empty'}"

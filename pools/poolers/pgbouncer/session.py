@@ -1,7 +1,11 @@
-"""One apply onto a PgBouncer, over one console login that stays valid whatever the new files do to logins."""
+"""One apply onto a PgBouncer over one console login, which stays valid whatever the new files do to logins."""
 
+import socket
+import ssl
+import struct
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import PurePosixPath
 
 from pools.config_files import atomic_write
@@ -18,7 +22,7 @@ from pools.poolers.pgbouncer import (
     releases,
     reload_hazards,
     render,
-    tls_probe,
+    session,
     user_limits,
     verify,
 )
@@ -184,7 +188,7 @@ class PgBouncerSession:
         if users:
             faults += user_limits.faults(console.rows(self.connection, "users"), users)
         if not faults and (pem := _certificate_of_clients(contents, wanted)):
-            faults += tls_probe.faults(self.pooler, pem)
+            faults += session.faults(self.pooler, pem)
         if faults:
             raise Rejected(f"after RELOAD {'; '.join(faults)}", settings=True)
 
@@ -268,3 +272,39 @@ def _certificate_of_clients(contents: Files, wanted: Mapping[str, str]) -> str:
     return (
         text_of(contents, PurePosixPath(path).name) if wanted.get("client_tls_sslmode") not in (None, "disable") else ""
     )
+
+
+TIMEOUT_S = 5
+SSL_REQUEST = struct.pack("!ii", 8, 80877103)  # PostgreSQL's protocol, "SSLRequest"
+
+
+def faults(pooler: Pooler, pem: str) -> list[str]:
+    """What is wrong with what the pooler shows instead of the first certificate of this text."""
+    if pooler.host.startswith(("/", "@")):
+        return []  # a socket has no TLS
+    try:
+        shown = _shown(pooler.host, pooler.port)
+    except OSError as error:
+        return [f"the pooler makes no encrypted connection: {error}"]
+    return [] if shown == _first(pem) else ["the pooler shows its clients another certificate than the given one"]
+
+
+def _shown(host: str, port: int) -> bytes | None:
+    """The certificate of an encrypted connection, in DER; None where the pooler offers no encryption."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # it is compared, byte for byte
+    with socket.create_connection((host, port), timeout=TIMEOUT_S) as line:
+        line.sendall(SSL_REQUEST)
+        if line.recv(1) != b"S":
+            return None
+        with context.wrap_socket(line) as encrypted:
+            shown = encrypted.getpeercert(binary_form=True)
+            with suppress(OSError):
+                encrypted.unwrap()
+            return shown
+
+
+def _first(pem: str) -> bytes:
+    begin = pem.index("-----BEGIN CERTIFICATE-----")
+    end = pem.index("-----END CERTIFICATE-----", begin) + len("-----END CERTIFICATE-----")
+    return ssl.PEM_cert_to_DER_cert(pem[begin:end])

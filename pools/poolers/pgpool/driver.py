@@ -11,9 +11,18 @@ from pools.poolers.admin_commands import Column, Controls
 from pools.poolers.adoption import Adoption
 from pools.poolers.advisory import Advisory
 from pools.poolers.base import ConsoleSample, Problems
-from pools.poolers.pgpool import child_processes as children
-from pools.poolers.pgpool import config_builder, hba_access, manual_edits, reload_preview, render, session, sql, verify
-from pools.poolers.pgpool import settings_catalog as catalogue
+from pools.poolers.pgpool import (
+    child_processes,
+    config_builder,
+    hba_access,
+    manual_edits,
+    preflight,
+    render,
+    session,
+    settings_catalog,
+    sql,
+    verify,
+)
 from pools.poolers.pgpool.columns import COLUMNS
 from pools.poolers.pgpool.session import PgpoolSession
 from pools.poolers.server_connections import HeldServers
@@ -30,7 +39,7 @@ class Pgpool:
     files: tuple[str, ...] = config_builder.ALL_FILES
     main_file = render.MAIN
     usual_mode = Mode.SESSION
-    catalogue: tuple[Setting, ...] = catalogue.CATALOGUE
+    catalogue: tuple[Setting, ...] = settings_catalog.CATALOGUE
     words: tuple[str, ...] = sql.WORDS
     columns: Mapping[str, Column] = COLUMNS
     verbs: tuple[str, ...] = ()
@@ -46,7 +55,7 @@ class Pgpool:
     def version_of(self, text: str) -> Version:
         """(4, 3) of `Pgpool-II 4.3.5`."""
         found = re.search(r"(\d+)\.(\d+)", text)
-        return (int(found[1]), int(found[2])) if found else catalogue.OLDEST
+        return (int(found[1]), int(found[2])) if found else settings_catalog.OLDEST
 
     def problems(self, wish: Pool) -> Problems:
         """It caches sessions' connections by database and user: no other modes, names, sizes, or clusters."""
@@ -113,7 +122,7 @@ class Pgpool:
         """PGPOOL SHOW ALL against the panel's settings: what differs concerns all pools alike."""
         written = render.values_in(render.ours(texts.get(render.MAIN, "")))
         with sql.open(pooler) as opened:
-            known = catalogue.by_name(self.version_of(sql.version(opened)))
+            known = settings_catalog.by_name(self.version_of(sql.version(opened)))
             wrong = verify.differences(sql.settings(opened), written, known)
         for name, (live, wanted) in wrong.items():
             if not verify.waits_for_restart(name, known):
@@ -129,13 +138,13 @@ class Pgpool:
         """The same for all its pools."""
         return "Each login is hashed twice, by the client and by the child that serves it: towards the server too."
 
-    def complaint(self, pooler: Pooler, texts: Mapping[str, str]) -> str:
+    def start_error(self, pooler: Pooler, texts: Mapping[str, str]) -> str:
         """By a throwaway start on a copy of them."""
-        return reload_preview.complaint(pooler, self.version_of(pooler.server_version), texts)
+        return preflight.start_error(pooler, self.version_of(pooler.server_version), texts)
 
     def changes(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
         """The operator's part against what is live."""
-        return list(reload_preview.changes(pooler, self.version_of(pooler.server_version), texts))
+        return list(preflight.reload_changes(pooler, self.version_of(pooler.server_version), texts))
 
     def detached(self, settled: Mapping[str, str], found: Mapping[str, str]) -> dict[str, str]:
         """Nothing is included: the panel's part stands in the program's own files."""
@@ -152,7 +161,7 @@ class Pgpool:
 
     def catch_up(self, pooler: Pooler) -> None:
         """Those of its children that serve nobody any more."""
-        pooler.leave_behind(children.reload(pooler, pooler.children_behind))
+        pooler.leave_behind(child_processes.reload(pooler, pooler.children_behind))
 
     def controls(self, pooler: Pooler) -> AbstractContextManager[Controls]:
         """Refused: it has no console commands on a pool."""

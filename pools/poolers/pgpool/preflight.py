@@ -7,14 +7,14 @@ import socket
 import subprocess
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from pools.models import Pooler
 from pools.poolers import trial_instance
 from pools.poolers.base import Rejected
-from pools.poolers.pgpool import render
+from pools.poolers.pgpool import render, settings_catalog, sql, verify
 from pools.poolers.pgpool.render import HBA, MAIN, PCP
 from pools.poolers.settings_schema import Version
 from pools.poolers.trial_instance import SEARCH_PATH, handed_over
@@ -38,14 +38,14 @@ def start(program: str, version: Version, texts: Mapping[str, str], config_dir: 
     so that no password has to leave config_dir for it.
     """
     try:
-        said = complaint(program, version, texts, config_dir)
+        said = _trial_error(program, version, texts, config_dir)
     except OSError as error:
         raise Rejected(f"a throwaway Pgpool-II could not be started on the files: {error.strerror}") from error
     if said:
         raise Rejected(f"Pgpool-II would not start on these files, so they were not written: {said}", settings=True)
 
 
-def complaint(program: str, version: Version, texts: Mapping[str, str], config_dir: str) -> str:
+def _trial_error(program: str, version: Version, texts: Mapping[str, str], config_dir: str) -> str:
     """What the program says where it would not start on these texts, else nothing; raises `OSError`."""
     with tempfile.TemporaryDirectory(prefix="pooldeck-rehearsal-") as name:
         folder, owner = Path(name), Path(config_dir).stat()
@@ -104,13 +104,13 @@ def _run(argv: list[str], folder: Path, owner: os.stat_result) -> str:
         deadline = threading.Timer(START_TIMEOUT_S, _end, [child, signal.SIGKILL])
         deadline.start()
         try:
-            return _complaint(child)
+            return _message_of(child)
         finally:
             deadline.cancel()
             _stop(child)
 
 
-def _complaint(child: "subprocess.Popen[str]") -> str:
+def _message_of(child: "subprocess.Popen[str]") -> str:
     faults = []
     for line in child.stderr or ():
         if "successfully started" in line:
@@ -135,3 +135,27 @@ def _end(child: "subprocess.Popen[str]", with_signal: signal.Signals) -> None:
             os.killpg(child.pid, with_signal)
         elif child.poll() is None:
             child.send_signal(with_signal)
+
+
+def start_error(pooler: Pooler, version: Version, texts: Mapping[str, str]) -> str:
+    """Why a start on these files would fail, in its own words; empty where it would not, or can't be tried here."""
+    path = find(pooler, pooler.server_version)
+    if path is None:
+        return ""
+    try:
+        return _trial_error(path, version, texts, pooler.config_dir)
+    except OSError:
+        return ""
+
+
+def reload_changes(pooler: Pooler, version: Version, texts: Mapping[str, str]) -> Iterator[str]:
+    """What the operator's part of pgpool.conf says otherwise than PGPOOL SHOW ALL; raises `PoolerUnreachable`."""
+    main = texts.get(MAIN, "")
+    with sql.open(pooler) as opened:
+        live = sql.settings(opened)
+    known = settings_catalog.by_name(version)
+    ours = render.values_in(render.ours(main))
+    own = {name: value for name, value in render.values_in(main).items() if name not in ours and name in known}
+    for name, (now, wanted) in verify.differences(live, own, known).items():
+        when = "restart" if verify.waits_for_restart(name, known) else "reload"
+        yield f"a {when} would change {name} from {now or 'empty'} to {wanted or 'empty'}"

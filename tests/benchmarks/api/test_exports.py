@@ -10,7 +10,7 @@ from django.test import AsyncClient
 
 from benchmarks.analysis.latency import store
 from benchmarks.models import Look, RunOutput, Sample
-from benchmarks.results.export import rows
+from benchmarks.results.export import csv
 from panel.accounts.models import ApiToken
 from tests.benchmarks.api.conftest import make_run
 from tests.callers import anonymous, bearer, person
@@ -63,7 +63,7 @@ def test_the_document_holds_the_parts_and_what_there_is_none_of(runner, cluster)
 
 
 def test_a_long_run_is_told_in_order_however_many_blocks_it_takes(runner, run, monkeypatch):
-    monkeypatch.setattr(rows, "BLOCK", 2)
+    monkeypatch.setattr(csv, "BLOCK", 2)
     for seq in (7, 5, 6):
         Sample.objects.create(run=run, attempt=2, seq=seq, t=float(seq), tps=200.0 + seq)
     wanted = [101.0, 102.0, 103.0, 205.0, 206.0, 207.0]
@@ -74,7 +74,7 @@ def test_a_long_run_is_told_in_order_however_many_blocks_it_takes(runner, run, m
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("kind", ["csv", "json", "html", "log"])
 def test_a_file_is_sent_as_it_is_made(run, monkeypatch, kind):
-    monkeypatch.setattr(rows, "BLOCK", 2)
+    monkeypatch.setattr(csv, "BLOCK", 2)
     token = ApiToken.objects.issue(person(), "test", ["read"])
     headers = {"authorization": f"Bearer {token}"}
 

@@ -4,8 +4,7 @@ import random
 
 import pytest
 
-from benchmarks.engines.base import Heard, Progress, Words
-from benchmarks.engines.latency_contract import Logged
+from benchmarks.engines.base import Heard, Logged, Progress, Words
 from benchmarks.engines.load_output import LogReader, hear, log_files, read_output
 
 WORDS = Words("it", unit="request", worker="worker")

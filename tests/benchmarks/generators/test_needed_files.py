@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from benchmarks.errors import InvalidOptions
-from benchmarks.generators import needed_files
+from benchmarks.generators import host_files
 from benchmarks.models import Run, Status
 from benchmarks.runs.submission import dispatch, queue_status
 
@@ -34,14 +34,14 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def refusals(generators: list[str], engine: str = "jmeter", **options: Any) -> dict[str, list[str]]:
     with pytest.raises(InvalidOptions) as refused:
-        needed_files.check(engine, options or PLAN, generators)
+        host_files.check(engine, options or PLAN, generators)
     return refused.value.errors
 
 
 @pytest.mark.parametrize("names", [["fine"], ["any"], [], ["new"], ["fine", "new"], ["unheard"]])
 def test_what_the_named_or_one_of_any_has_is_taken(three: None, names: list[str]) -> None:
-    needed_files.check("jmeter", PLAN, names)
-    needed_files.check("sysbench", {"script": "tpcc"}, names)
+    host_files.check("jmeter", PLAN, names)
+    host_files.check("sysbench", {"script": "tpcc"}, names)
 
 
 def test_each_that_is_named_must_have_it(three: None) -> None:
@@ -64,11 +64,11 @@ def test_any_is_refused_where_none_of_those_that_have_the_engine_has_it(seen) ->
 
 def test_where_nobody_lives_a_run_may_wait_for_who_comes(seen) -> None:
     seen("gone", ago_s=60, engines=ENGINES, files={"jmeter": {}})
-    needed_files.check("jmeter", PLAN)
+    host_files.check("jmeter", PLAN)
 
 
 def test_a_load_without_files_is_not_asked_about(three: None) -> None:
-    needed_files.check("sysbench", {"script": "oltp_read_only"}, ["without"])
+    host_files.check("sysbench", {"script": "oltp_read_only"}, ["without"])
 
 
 def test_a_run_of_any_is_sent_to_one_that_has_engine_and_file(seen, sent: list[str]) -> None:

@@ -4,15 +4,15 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from benchmarks.generators import offering
-from benchmarks.generators.offering import Offer
+from benchmarks.generators import selection
+from benchmarks.generators.selection import Offer
 from tests.callers import person
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("warp")]
 
 
 def offer(name: str) -> Offer:
-    return next(one for one in offering.offers() if one.name == name)
+    return next(one for one in selection.offers() if one.name == name)
 
 
 def test_an_engine_of_a_generator_that_lives_is_offered_though_this_host_lacks_it(seen):
@@ -56,8 +56,8 @@ def test_without_redis_those_that_told_are_believed(settings: Settings, seen, mo
 
 def test_an_engine_is_offered_for_what_it_can_do(seen):
     seen("east", engines={"warp": "1.2", "pgbench": "15.18"})
-    assert "warp" in [one.name for one in offering.offers_for("load")]
-    assert [one.name for one in offering.offers_for("prepare")] == ["pgbench", "sysbench", "http"]
+    assert "warp" in [one.name for one in selection.offers_for("load")]
+    assert [one.name for one in selection.offers_for("prepare")] == ["pgbench", "sysbench", "http"]
 
 
 def test_the_form_tells_who_has_the_engine_or_why_nobody_and_keeps_the_target(client: Client, seen):

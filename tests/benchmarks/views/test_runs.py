@@ -9,7 +9,7 @@ from django.urls import reverse
 from benchmarks.models import Purpose, Run, Status
 from benchmarks.results import annotations
 from benchmarks.runs.submission import submit as submitting
-from benchmarks.runs.submission.placing import Placement
+from benchmarks.runs.submission.submit import Placement
 from pools.models import PoolState
 from tests.benchmarks.records import a_finished_run, a_run
 from tests.callers import queries_of

@@ -19,7 +19,7 @@ from benchmarks.processes import workdir
 from benchmarks.runs.execution import runner
 from benchmarks.runs.live import events
 from benchmarks.runs.submission import dispatch
-from benchmarks.runs.submission import submit as submitting
+from benchmarks.runs.submission import submit as submission
 from benchmarks.targets import datasets
 from panel import celery_app
 from panel.lib.queues import WorkerKind
@@ -192,7 +192,7 @@ def dataset(bench: str, cluster: Cluster, queue: RedisServer, transactional_db: 
 def prepare(cluster: Cluster, database: str, scale: int = 1, confirm: str = "", **more: object) -> Run:
     """A queued preparation, with more options of pgbench's."""
     target, options = {"cluster": str(cluster.pk), "database": database}, {"scale": scale, **more}
-    return submitting.submit(target=target, options=options, author=None, purpose="prepare", confirm=confirm)
+    return submission.submit(target=target, options=options, author=None, purpose="prepare", confirm=confirm)
 
 
 @pytest.fixture
@@ -211,7 +211,7 @@ def submit(cluster: Cluster, dataset: str) -> Submit:
 
     def submit_run(pool: Pool | None = None, **options: Any) -> Run:
         target = {"pool": str(pool.pk)} if pool else {"cluster": str(cluster.pk), "database": dataset}
-        return submitting.submit(target=target, options=QUICK | options, author=None)
+        return submission.submit(target=target, options=QUICK | options, author=None)
 
     return submit_run
 

@@ -7,7 +7,8 @@ import pytest
 
 from benchmarks.library.scripts import dry_run, library
 from benchmarks.models import Run, Status
-from benchmarks.runs.submission import dry_runs, submit
+from benchmarks.runs.submission import submit
+from benchmarks.runs.submission import submit as dry_run_submit
 from benchmarks.targets import sessions
 from tests.live.benchmarks.conftest import execute
 from tests.live.conftest import APP_ROLE
@@ -22,7 +23,7 @@ def dry(cluster, dataset, in_this_process):
     def start(text):
         version = library.create(name="slow", text=text).versions.get()
         target = {"cluster": str(cluster.pk), "database": dataset, "user": APP_ROLE}
-        return dry_runs.start(version, target=target, author=None)
+        return dry_run_submit.start(version, target=target, author=None)
 
     return start
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.errors import InvalidOptions
-from benchmarks.generators import needed_files
+from benchmarks.generators import host_files
 from benchmarks.models import Generator
 from tests.live.benchmarks.conftest import TestWorker
 
@@ -35,7 +35,7 @@ def test_a_plan_that_comes_to_a_generator_can_be_named_at_once_and_is_that_of_it
     make_worker(NAME)
     wait_for_plans({})
     with pytest.raises(InvalidOptions, match=r"generator 'planner' has no late\.jmx: put it there into the folder"):
-        needed_files.check("jmeter", {"plan": "late.jmx"}, [NAME])
+        host_files.check("jmeter", {"plan": "late.jmx"}, [NAME])
     (plans / "late.jmx").write_text(JDBC.read_text())
     wait_for_plans({"late.jmx": ""})
-    needed_files.check("jmeter", {"plan": "late.jmx"}, [NAME])
+    host_files.check("jmeter", {"plan": "late.jmx"}, [NAME])

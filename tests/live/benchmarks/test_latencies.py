@@ -8,7 +8,7 @@ import pytest
 from benchmarks.analysis.latency import store
 from benchmarks.analysis.latency.histogram import Histogram
 from benchmarks.models import LatencyHistogram, Run, Status
-from benchmarks.runs.submission import submit as submitting
+from benchmarks.runs.submission import submit as submission
 from pools.models import Cluster, Pool
 from tests.live.benchmarks.conftest import QUICK, Submit, execute
 from tests.live.conftest import APP_ROLE
@@ -99,7 +99,7 @@ def ask(cluster: Cluster, dataset: str) -> Submit:
 
     def submit_run(pool: Pool | None = None, **options: Any) -> Run:
         target = {"cluster": str(cluster.pk), "database": dataset, "user": APP_ROLE}
-        return submitting.submit(target=target, options=QUICK | options, author=None)
+        return submission.submit(target=target, options=QUICK | options, author=None)
 
     return submit_run
 

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.models import Run, Status
 from benchmarks.runs.submission import submit
-from benchmarks.runs.submission.placing import Placement
+from benchmarks.runs.submission.submit import Placement
 from panel.lib.queues import WorkerKind
 from pools import task_queue
 from pools.inventory import pools

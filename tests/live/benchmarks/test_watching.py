@@ -13,7 +13,7 @@ import pytest
 from asgiref.sync import async_to_sync
 
 from benchmarks.models import Run
-from benchmarks.runs.live import events as live
+from benchmarks.runs.live import events as live_events
 from panel.accounts.models import ApiToken
 from panel.quickstart.ports import LOOPBACK
 from panel.quickstart.servers import RedisServer
@@ -61,7 +61,7 @@ def test_each_of_many_watchers_sees_every_point_once_and_costs_no_thread(
 
         seen, threads = async_to_sync(all_watch)()
     done = wait_for(run, ended)
-    expected = [live.event_id(sample.attempt, sample.seq) for sample in done.samples.all()]
+    expected = [live_events.event_id(sample.attempt, sample.seq) for sample in done.samples.all()]
     assert len(expected) >= 7
     for events in seen:
         assert [id_ for _, id_, name, _ in events if name == "sample"] == expected

@@ -17,9 +17,9 @@ from benchmarks.errors import QueueDown
 from benchmarks.models import Run, Status, Validity
 from benchmarks.results import comparisons
 from benchmarks.runs.execution import reaper
-from benchmarks.runs.live import events as live
+from benchmarks.runs.live import events as live_events
 from benchmarks.runs.submission import dispatch
-from benchmarks.runs.submission import submit as submitting
+from benchmarks.runs.submission import submit as submission
 from panel.quickstart.servers import PostgresServer, RedisServer
 from pools.models import Cluster, Pool
 from tests.live.benchmarks.conftest import (
@@ -39,7 +39,7 @@ pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 
 
 def test_direct_and_pooled_run_one_after_the_other_as_one_role(worker: TestWorker, pool: Pool) -> None:
-    direct, pooled = submitting.submit_pair({"pool": str(pool.pk)}, QUICK, author=None)
+    direct, pooled = submission.submit_pair({"pool": str(pool.pk)}, QUICK, author=None)
     assert (direct.group, direct.role, direct.pooled, pooled.pooled) == (pooled.group, "app", False, True)
     direct, pooled = wait_for(direct, ended), wait_for(pooled, ended)
     assert (direct.status, pooled.status) == (Status.SUCCEEDED, Status.SUCCEEDED)
@@ -51,7 +51,7 @@ def test_direct_and_pooled_run_one_after_the_other_as_one_role(worker: TestWorke
 
 def test_pairs_that_are_repeated_take_turns_and_never_overlap(worker: TestWorker, pool: Pool) -> None:
     runs = [
-        wait_for(run, ended) for run in submitting.submit_pair({"pool": str(pool.pk)}, QUICK, author=None, repeat=2)
+        wait_for(run, ended) for run in submission.submit_pair({"pool": str(pool.pk)}, QUICK, author=None, repeat=2)
     ]
     assert [run.way for run in runs] == ["direct", "pooled", "pooled", "direct"]
     assert [run.status for run in runs] == [Status.SUCCEEDED] * 4
@@ -149,7 +149,7 @@ def test_a_run_whose_message_was_lost_is_sent_again(
 def test_passwords_stand_in_no_argument_no_message_no_log_and_no_record(
     worker: TestWorker, pool: Pool, queue: RedisServer, postgres: PostgresServer
 ) -> None:
-    run = submitting.submit(target={"pool": str(pool.pk)}, options=QUICK | {"duration": 4}, author=None)
+    run = submission.submit(target={"pool": str(pool.pk)}, options=QUICK | {"duration": 4}, author=None)
     running = wait_for(run, has_samples(2))
     arguments = b"\n".join(read(path / "cmdline") for path in Path("/proc").iterdir() if path.name.isdigit())
     assert running.command[0].encode() in arguments
@@ -179,7 +179,7 @@ def test_without_redis_nothing_is_saved_and_the_answer_comes_soon(
     try:
         began = time.monotonic()
         with pytest.raises(QueueDown, match="nothing was saved"):
-            submitting.submit(target={"cluster": str(cluster.pk), "database": dataset}, options=QUICK, author=None)
+            submission.submit(target={"cluster": str(cluster.pk), "database": dataset}, options=QUICK, author=None)
         assert time.monotonic() - began < 10
     finally:
         queue.start()
@@ -198,12 +198,12 @@ def test_redis_restarted_under_a_run_costs_it_nothing_and_its_watcher_no_point(
     done = wait_for(run, ended)
     assert (done.status, done.error) == (Status.SUCCEEDED, "")
     seen = [event.id for event in events if event.name == "sample"]
-    assert seen == [live.event_id(sample.attempt, sample.seq) for sample in done.samples.all()]
+    assert seen == [live_events.event_id(sample.attempt, sample.seq) for sample in done.samples.all()]
     assert [event.payload["status"] for event in events if event.name == "end"] == ["succeeded"]
     with redis.Redis.from_url(queue.url) as client:
-        assert client.exists(live._key(run.pk))
+        assert client.exists(live_events._key(run.pk))
 
 
-async def collect(run: Run, after: str) -> list[live.Event]:
+async def collect(run: Run, after: str) -> list[live_events.Event]:
     """Every event until the end."""
-    return [event async for event in live.follow(run.pk, after)]
+    return [event async for event in live_events.follow(run.pk, after)]

@@ -12,7 +12,7 @@ from psycopg import sql
 from panel.quickstart.servers import PostgresServer
 from pools import deployment
 from pools.models import Cluster, Pool, Pooler, PoolState
-from pools.models import identifiers as names
+from pools.models import identifiers as identifier_rules
 from tests.live.pools.conftest import Live, LogIn, MakePool
 from tests.live.pools.pgbouncers.drawn import TAKEN
 
@@ -20,10 +20,12 @@ pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 
 characters = st.characters(exclude_characters="\0\r\n\ufeff", exclude_categories=["Cs"])
 identifiers = st.text(characters, min_size=1, max_size=20).filter(
-    lambda name: not names.identifier_problem(name) and not name.startswith("pg_") and name not in TAKEN
+    lambda name: not identifier_rules.identifier_problem(name) and not name.startswith("pg_") and name not in TAKEN
 )
-passwords = st.text(characters, min_size=1, max_size=40).filter(lambda one: not names.password_problem(one))
-pool_names = st.from_regex(r"[A-Za-z0-9_.-]{1,63}", fullmatch=True).filter(lambda one: not names.pool_name_problem(one))
+passwords = st.text(characters, min_size=1, max_size=40).filter(lambda one: not identifier_rules.password_problem(one))
+pool_names = st.from_regex(r"[A-Za-z0-9_.-]{1,63}", fullmatch=True).filter(
+    lambda one: not identifier_rules.pool_name_problem(one)
+)
 
 
 def make_role(postgres: PostgresServer, cluster: Cluster, role: str, password: str) -> None:

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from panel.quickstart.servers import PostgresServer, free_port
-from pools.clusters import connect as postgres
+from pools.clusters import connect as pg_connect
 from pools.clusters import endpoints, health_check, nodes, topology
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster, ClusterNode, ClusterState, ClusterStatus, NodeRole, Pool, PoolState
@@ -136,7 +136,7 @@ def test_pools_and_the_panel_follow_a_failover(
     for one in (pool, reading):
         one.refresh_from_db()
         assert (one.state, one.state_reason) == (PoolState.PENDING, reason)
-    with postgres.connect(cluster) as session:
+    with pg_connect.connect(cluster) as session:
         session.execute("CREATE DATABASE made_after_the_failover")
     status = health_check.check_cluster(cluster)
     assert (status.state, status.in_recovery) == (ClusterState.UNREACHABLE, False)
@@ -228,7 +228,7 @@ def test_a_connection_can_be_had_of_each_role(
     standby = start_standby()
     nodes.add(cluster, typed(standby))
     with (
-        postgres.connect_endpoint(endpoints.of_cluster(cluster, role=NodeRole.STANDBY)) as session,
+        pg_connect.connect_endpoint(endpoints.of_cluster(cluster, role=NodeRole.STANDBY)) as session,
         pytest.raises(psycopg.errors.ReadOnlySqlTransaction),
     ):
         session.execute("CREATE TABLE refused ()")

@@ -8,8 +8,8 @@ from pools.models import Pooler
 from pools.poolers import KINDS
 from pools.poolers.pgpool import pcp, render, sql, verify
 from pools.poolers.pgpool.config_builder import rendered
+from pools.poolers.pgpool.manual_edits import reason_for
 from pools.poolers.pgpool.settings_catalog import RULES, by_name
-from pools.poolers.pgpool.unmanaged_settings import reason_for
 from pools.poolers.settings_schema import Setting, Type
 from tests.live.standbys import until
 

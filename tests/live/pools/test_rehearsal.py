@@ -12,7 +12,7 @@ from pools import deployment
 from pools.models import Pooler, Revision
 from pools.poolers import local_process
 from pools.poolers.pgbouncer import preflight
-from pools.poolers.pgpool import preflight as pgpool_rehearsal
+from pools.poolers.pgpool import preflight as pgpool_preflight
 from tests.live.conftest import APP_PASSWORD, APP_ROLE
 from tests.live.pools.conftest import MakePool
 
@@ -66,7 +66,7 @@ def test_a_pgbouncer_off_the_path_is_rehearsed_on(
 def test_a_pgpool_off_the_path_is_rehearsed_on(
     off_the_path: Path, make_pool: MakePool, pgpool_pooler: Pooler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pgpool_rehearsal, "SEARCH_PATH", "/nowhere")
+    monkeypatch.setattr(pgpool_preflight, "SEARCH_PATH", "/nowhere")
     make_pool(pooler=pgpool_pooler, mode="session")
     found = rehearsed(deployment.apply_pooler(pgpool_pooler))
     assert found == f"a throwaway Pgpool-II started on the files ({off_the_path / 'pgpool'})"

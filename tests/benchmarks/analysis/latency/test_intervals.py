@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from benchmarks.analysis.latency import intervals as module
 from benchmarks.analysis.latency.intervals import Intervals
-from benchmarks.engines.latency_contract import Logged
+from benchmarks.engines.base import Logged
 
 SECOND = 1_000_000
 

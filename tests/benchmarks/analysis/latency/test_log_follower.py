@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.analysis.latency.log_follower import Follower, can_punch_holes
-from benchmarks.engines.latency_contract import LogFiles
+from benchmarks.engines.base import LogFiles
 from benchmarks.engines.pgbench.transaction_log import TransactionLog
 
 FILES = LogFiles("pgbench_log.*", TransactionLog)

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.analysis.latency import store
 from benchmarks.analysis.latency.histogram import Histogram
 from benchmarks.analysis.latency.log_follower import Follower
-from benchmarks.engines.latency_contract import Logged
+from benchmarks.engines.base import Logged
 from benchmarks.errors import Fenced
 from benchmarks.models import LatencyHistogram, Run, Sample, Status
 from tests.benchmarks.records import a_run, the_options

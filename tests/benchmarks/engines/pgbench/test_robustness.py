@@ -9,8 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.engines.base import Progress
-from benchmarks.engines.pgbench.hearing import hear
-from benchmarks.engines.pgbench.output import read_output
+from benchmarks.engines.pgbench.output import hear, read_output
 from benchmarks.processes.line_reader import MAX_LINE_BYTES, LineReader
 from tests.benchmarks.engines.pgbench import captured
 

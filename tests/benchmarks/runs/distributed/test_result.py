@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.analysis.latency.histogram import Histogram
 from benchmarks.models import LatencyHistogram, Run, Status, Validity
-from benchmarks.runs.distributed import result
+from benchmarks.runs.distributed import coordinator
 from benchmarks.runs.execution.recorder import Recorder
 from benchmarks.runs.execution.runner import Cancelled
 
@@ -27,8 +27,8 @@ def whole() -> Run:
     return Run.objects.enqueue(wanted_generators=["east", "west"])
 
 
-def end(whole: Run, *parts: Run, stop: Exception | None = None) -> result.Ending:
-    return result.ending(whole, Recorder(whole), list(parts), stop)
+def end(whole: Run, *parts: Run, stop: Exception | None = None) -> coordinator.Ending:
+    return coordinator.ending(whole, Recorder(whole), list(parts), stop)
 
 
 def test_all_well_is_valid_and_merged(whole):

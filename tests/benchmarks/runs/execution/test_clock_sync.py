@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from benchmarks.runs.execution.clock_sync import Clock, best
+from benchmarks.runs.execution.synchronized_start import Clock, best
 
 
 def test_the_quickest_reading_counts_and_its_middle_is_when_it_was_taken():

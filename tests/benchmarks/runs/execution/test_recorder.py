@@ -5,12 +5,11 @@ import time
 import pytest
 
 from benchmarks.analysis.latency.log_follower import Follower
-from benchmarks.engines.base import Progress
-from benchmarks.engines.latency_contract import LogFiles
+from benchmarks.engines.base import LogFiles, Progress
 from benchmarks.engines.pgbench.transaction_log import TransactionLog
 from benchmarks.errors import Fenced
 from benchmarks.models import Look, LookKind, PoolSample, Run, RunOutput, Sample, Status
-from benchmarks.runs.execution import recorder as recording
+from benchmarks.runs.execution import recorder as recorder_module
 from benchmarks.runs.execution.recorder import Output, Recorder
 from benchmarks.runs.observers.base import Seen
 from benchmarks.runs.observers.pool import PoolLook
@@ -28,8 +27,8 @@ def as_told(event):
 def told(monkeypatch):
     """What would have gone to Redis: (event, id, payload)."""
     events = []
-    monkeypatch.setattr(recording.live, "publish", lambda run_id, *event: events.append(event))
-    monkeypatch.setattr(recording.live, "publish_all", lambda run_id, many: events.extend(map(as_told, many)))
+    monkeypatch.setattr(recorder_module.live, "publish", lambda run_id, *event: events.append(event))
+    monkeypatch.setattr(recorder_module.live, "publish_all", lambda run_id, many: events.extend(map(as_told, many)))
     return events
 
 
@@ -69,7 +68,7 @@ def test_looks_wait_for_each_other_and_are_kept_and_told_together(recorder, told
     recorder.look(Seen(LookKind.SERVER, at + 1.625, {"waits": {"CPU": 1}}))
     recorder.keep()
     assert Look.objects.count() == 0
-    recorder._looks_kept_at -= recording.LOOKS_WAIT_S
+    recorder._looks_kept_at -= recorder_module.LOOKS_WAIT_S
     recorder.keep()
     kept = [(look.kind, look.seq, look.t, look.figures) for look in Look.objects.all()]
     assert kept == [("host", 2, 1.5, {"cpu_percent": 40.0}), ("server", 3, 1.625, {"waits": {"CPU": 1}})]
@@ -102,7 +101,7 @@ def test_the_last_looks_are_kept_with_the_last_output(recorder, told):
 def test_a_sample_renews_the_lease_and_stands_in_the_database_before_it_is_told(recorder, monkeypatch):
     before = recorder.run.lease_until
     found = []
-    monkeypatch.setattr(recording.live, "publish_all", lambda *events: found.append(Sample.objects.count()))
+    monkeypatch.setattr(recorder_module.live, "publish_all", lambda *events: found.append(Sample.objects.count()))
     recorder.sample(Progress(t=1.0, tps=1.0, latency_ms=1.0, stddev_ms=1.0), time.monotonic())
     assert found == [1]
     assert Run.objects.get(pk=recorder.run.pk).lease_until > before
@@ -153,7 +152,7 @@ def test_a_flood_of_lines_is_told_in_part(recorder, told):
     for _ in range(100):
         recorder.log("client 1 aborted", 1000.5)
     recorder.log("later", 1001.5)
-    assert len(told) == recording.LOG_LINES_A_SECOND + 1
+    assert len(told) == recorder_module.LOG_LINES_A_SECOND + 1
 
 
 def test_the_progress_of_a_dataset_is_told_a_few_times_a_second(recorder, told):

@@ -7,9 +7,10 @@ import pytest
 from django.utils import timezone
 
 from benchmarks.models import Run, Status
-from benchmarks.runs.execution import clock_sync, synchronized_start
-from benchmarks.runs.execution.clock_sync import Clock
+from benchmarks.runs.execution import synchronized_start
+from benchmarks.runs.execution import synchronized_start as clock_sync
 from benchmarks.runs.execution.recorder import Recorder
+from benchmarks.runs.execution.synchronized_start import Clock
 from panel.quickstart.ports import free_port
 from pools.clusters import connect
 from pools.errors import ClusterUnreachable

@@ -10,7 +10,7 @@ from asgiref.sync import async_to_sync
 from django.db import connections
 
 from benchmarks.models import Run, Sample, Status
-from benchmarks.runs.live import events as live
+from benchmarks.runs.live import events as live_events
 from benchmarks.runs.live.events import Event
 from panel.quickstart.ports import free_port
 from tests.benchmarks.records import a_finished_run, look_at_pool
@@ -19,9 +19,9 @@ from tests.benchmarks.records import a_finished_run, look_at_pool
 @pytest.fixture(autouse=True)
 def no_redis(settings):
     settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
-    live._client.cache_clear()
+    live_events._client.cache_clear()
     yield
-    live._client.cache_clear()
+    live_events._client.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -29,8 +29,8 @@ def no_redis(settings):
     [
         ("1-42", (1, 42)),
         ("0-0", (0, 0)),
-        ("2-99999999999999999999", (2, live.END_SEQ)),
-        ("9999999999999999999999-1", (live.END_SEQ, 1)),
+        ("2-99999999999999999999", (2, live_events.END_SEQ)),
+        ("9999999999999999999999-1", (live_events.END_SEQ, 1)),
         ("", (0, 0)),
         ("7", (0, 0)),
         ("a-b", (0, 0)),
@@ -41,7 +41,7 @@ def no_redis(settings):
     ],
 )
 def test_an_id_is_read_as_a_place_and_anything_else_as_the_beginning(id_, place):
-    assert live.position(id_) == place
+    assert live_events.position(id_) == place
 
 
 @pytest.mark.parametrize(
@@ -56,38 +56,38 @@ def test_an_id_is_read_as_a_place_and_anything_else_as_the_beginning(id_, place)
     ],
 )
 def test_a_number_left_out_is_seen(last, ids, gapless):
-    assert live._gapless(last, [Event("sample", id_) for id_ in ids]) is gapless
+    assert live_events._gapless(last, [Event("sample", id_) for id_ in ids]) is gapless
 
 
 def test_the_end_may_come_after_any_number():
-    assert live._gapless("1-4", [Event("sample", "1-5"), Event("end", f"1-{live.END_SEQ}")])
+    assert live_events._gapless("1-4", [Event("sample", "1-5"), Event("end", f"1-{live_events.END_SEQ}")])
 
 
 def test_what_stands_in_the_stream_and_in_the_database_is_told_once_and_in_order():
     state = Event("state", "1-1")
     known = [state, Event("sample", "1-10"), Event("sample", "1-9")]
     stream = [Event("log", "1-2"), Event("sample", "1-9"), Event("log", "1-11")]
-    assert [event.id for event in live._merged(known, stream)] == ["1-1", "1-2", "1-9", "1-10", "1-11"]
+    assert [event.id for event in live_events._merged(known, stream)] == ["1-1", "1-2", "1-9", "1-10", "1-11"]
 
 
 @pytest.mark.django_db
 def test_history_is_what_comes_after_an_id():
     run = a_finished_run(points=2)
     look_at_pool(run, seq=3, t=1.5)
-    assert [(event.id, event.name) for event in live.history(run)] == [
+    assert [(event.id, event.name) for event in live_events.history(run)] == [
         ("1-2", "sample"),
         ("1-3", "pool"),
         ("1-4", "sample"),
         ("1-2147483647", "end"),
     ]
-    assert [event.id for event in live.history(run, "1-3")] == ["1-4", "1-2147483647"]
-    assert [event.id for event in live.history(run, "1-4")] == ["1-2147483647"]
-    assert live.history(run, "1-2147483647") == []
+    assert [event.id for event in live_events.history(run, "1-3")] == ["1-4", "1-2147483647"]
+    assert [event.id for event in live_events.history(run, "1-4")] == ["1-2147483647"]
+    assert live_events.history(run, "1-2147483647") == []
 
 
 @pytest.mark.django_db
 def test_publishing_without_redis_is_noted_once_and_costs_next_to_nothing(caplog):
-    run, publisher = Run.objects.enqueue(), live.Publisher()
+    run, publisher = Run.objects.enqueue(), live_events.Publisher()
     began = time.monotonic()
     assert [publisher.publish(run.pk, Event("state", f"1-{seq}")) for seq in range(1, 200)] == [False] * 199
     assert time.monotonic() - began < 10
@@ -121,7 +121,7 @@ def test_without_redis_a_run_is_followed_through_the_database_to_its_end():
     run.write(status=Status.RUNNING)
 
     async def follow() -> list[Event]:
-        return [event async for event in live.follow(run.pk, "1-2")]
+        return [event async for event in live_events.follow(run.pk, "1-2")]
 
     thread = working(run, sample_and_finish)
     events = async_to_sync(follow)()
@@ -139,7 +139,7 @@ def test_a_watcher_who_leaves_leaves_nothing_behind():
     run = Run.objects.enqueue()
 
     async def look_once() -> set[str]:
-        events = live.follow(run.pk)
+        events = live_events.follow(run.pk)
         assert (await anext(events)).name == "state"
         await events.aclose()
         return {task.get_name() for task in asyncio.all_tasks() - {asyncio.current_task()}}
@@ -149,7 +149,7 @@ def test_a_watcher_who_leaves_leaves_nothing_behind():
 
 def test_a_state_is_told_when_it_is_further_than_those_before():
     told, state = (
-        live._Told(),
+        live_events._Told(),
         {"attempt": 1, "load_began_at": None, "progress_percent": None, "cancel_requested": False},
     )
     steps = [

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.runs.observers.server import COUNTS, DONE, RATES, figures
-from benchmarks.runs.observers.server_statement import statement
+from benchmarks.runs.observers.server import COUNTS, DONE, RATES, figures, statement
 
 
 def answer(at_s: float = 0.0, counted: int = 0, **columns: Any) -> dict[str, Any]:

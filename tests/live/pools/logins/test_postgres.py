@@ -15,7 +15,7 @@ from pytest_django import Settings
 
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, free_port
 from pools.clusters import ca_files
-from pools.clusters import connect as logins
+from pools.clusters import connect as login_advice
 from pools.clusters.endpoints import Endpoint
 from pools.clusters.login_errors import Cause
 from pools.errors import ClusterUnreachable
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.live
 def failure(endpoint: Endpoint, connect_timeout: int = 5) -> tuple[str, str]:
     """Cause and message of a login that has to fail; the password stands in neither."""
     with pytest.raises(ClusterUnreachable) as refused:
-        logins.connect_endpoint(endpoint, connect_timeout=connect_timeout).close()
+        login_advice.connect_endpoint(endpoint, connect_timeout=connect_timeout).close()
     message = str(refused.value)
     assert not endpoint.password or endpoint.password not in message
     assert refused.value.__cause__ is None
@@ -38,7 +38,7 @@ def failure(endpoint: Endpoint, connect_timeout: int = 5) -> tuple[str, str]:
 
 
 def test_logs_in_with_an_odd_password_and_names_itself(app: Endpoint) -> None:
-    with logins.connect_endpoint(app) as connection:
+    with login_advice.connect_endpoint(app) as connection:
         assert connection.autocommit
         assert connection.execute("SELECT current_user, current_setting('application_name')").fetchone() == (
             "app",
@@ -49,7 +49,7 @@ def test_logs_in_with_an_odd_password_and_names_itself(app: Endpoint) -> None:
 def test_the_environment_of_the_panel_changes_nothing(app: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"PGHOST": "elsewhere.invalid", "PGPASSWORD": PASSWORD, "PGSSLMODE": "disable"}.items():
         monkeypatch.setenv(name, value)
-    with logins.connect_endpoint(app) as connection:
+    with login_advice.connect_endpoint(app) as connection:
         assert connection.pgconn.ssl_in_use
 
 
@@ -70,7 +70,7 @@ def test_no_password_goes_in_clear_to_whoever_answers(app: Endpoint, settings: S
     for sslmode in ("disable", "prefer", "require"):
         assert failure(replace(legacy, sslmode=sslmode)) == (Cause.CLEARTEXT, asked)
     settings.CLEARTEXT_PASSWORDS = True
-    logins.connect_endpoint(legacy).close()
+    login_advice.connect_endpoint(legacy).close()
 
 
 def test_no_password(app: Endpoint) -> None:
@@ -140,7 +140,7 @@ def test_too_many_connections(app: Endpoint, strict_postgres: PostgresServer) ->
     with ExitStack() as opened:
         with pytest.raises(ClusterUnreachable) as refused:  # noqa: PT012 (the last of several is the one refused)
             for _ in range(11):
-                opened.enter_context(logins.connect_endpoint(app))
+                opened.enter_context(login_advice.connect_endpoint(app))
         assert refused.value.cause == Cause.FULL
         assert str(refused.value) == (
             f"{app.address} has too many connections already: close some, raise max_connections, or make pools smaller"
@@ -268,7 +268,7 @@ def test_the_given_authority_is_verified(
     app: Endpoint, strict_postgres: PostgresServer, host: str, sslmode: str
 ) -> None:
     authority = ca_files.path_of((strict_postgres.home / "server.crt").read_text())
-    with logins.connect_endpoint(replace(app, host=host, sslmode=sslmode, sslrootcert=authority)) as connection:
+    with login_advice.connect_endpoint(replace(app, host=host, sslmode=sslmode, sslrootcert=authority)) as connection:
         assert connection.pgconn.ssl_in_use
 
 
@@ -296,7 +296,7 @@ def test_tls_is_asked_by_pg_hba(app: Endpoint) -> None:
 
 def test_a_server_that_shuts_down(app: Endpoint, strict_postgres: PostgresServer) -> None:
     try:
-        with logins.connect_endpoint(app):  # keeps a smart shutdown waiting
+        with login_advice.connect_endpoint(app):  # keeps a smart shutdown waiting
             strict_postgres.kill(signal.SIGTERM)
             assert first_failure(app, Cause.NOT_READY) == (
                 f"the server at {app.address} is shutting down: try again in a moment"
@@ -311,7 +311,7 @@ def first_failure(endpoint: Endpoint, wanted: Cause, within_s: float = 10) -> st
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
         try:
-            logins.connect_endpoint(endpoint).close()
+            login_advice.connect_endpoint(endpoint).close()
         except ClusterUnreachable as error:
             if error.cause == wanted:
                 return str(error)
@@ -327,18 +327,18 @@ def test_a_pool_that_its_pooler_does_not_know(pgbouncer: PgBouncerServer) -> Non
 
 
 def test_another_role_of_the_cluster_logs_in_with_its_known_password(cluster: Cluster) -> None:
-    with logins.connect(cluster, database="app", user="app") as connection:
+    with login_advice.connect(cluster, database="app", user="app") as connection:
         assert connection.execute("SELECT current_user").fetchone() == ("app",)
 
 
 def test_a_password_that_no_key_opens_is_told(cluster: Cluster) -> None:
     cluster.host = "127.0.0.2"  # its password was sealed for another address
     with pytest.raises(ClusterUnreachable, match=r"password of 'postgres' can't be opened .*: enter it again"):
-        logins.connect(cluster)
+        login_advice.connect(cluster)
 
 
 def test_a_broken_connection_is_an_error_of_psycopg(app: Endpoint, strict_postgres: PostgresServer) -> None:
-    with logins.connect_endpoint(app) as connection, strict_postgres.connect() as session:
+    with login_advice.connect_endpoint(app) as connection, strict_postgres.connect() as session:
         session.execute("SELECT pg_terminate_backend(%s)", [connection.info.backend_pid])
         with pytest.raises(psycopg.OperationalError):
             connection.execute("SELECT 1")

@@ -8,7 +8,7 @@ from django.db import connections
 
 from panel.quickstart.servers import PgBouncerServer, RedisServer
 from pools.models import Event, EventKind, Pool, PoolerMinute, PoolMinute
-from pools.monitoring import recorder as recording
+from pools.monitoring import recorder as recorder_module
 from pools.monitoring import redis_store, sampler, thresholds
 from pools.monitoring.hysteresis import Rule
 from pools.poolers.base import PoolFigures
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.live
 @pytest.fixture(autouse=True)
 def every_second(monkeypatch: pytest.MonkeyPatch) -> None:
     """A look a second instead of one in ten."""
-    monkeypatch.setattr(recording, "EVERY_S", 1)
+    monkeypatch.setattr(recorder_module, "EVERY_S", 1)
 
 
 def total_queries(pgbouncer: PgBouncerServer) -> int:
@@ -50,15 +50,15 @@ def test_a_minute_agrees_with_the_programs_own_counters(
     minute = wait_for_a_new_minute(30)
     load("SELECT pg_sleep(0.02);", clients=6, seconds=40)
     until(lambda: waiting_at(pool) == 6 - POOL_SIZE, 15)
-    recording.record()
+    recorder_module.record()
     first = sampler.look(pool.pooler)
     began = total_queries(pgbouncer), time.time()
     for _ in range(7):
         time.sleep(1)
-        recording.record()
+        recorder_module.record()
     ended = total_queries(pgbouncer), time.time()
     assert first.figures["web"].cl_waiting == 6 - POOL_SIZE
-    recording.fold_minute(minute)
+    recorder_module.fold_minute(minute)
     row = PoolMinute.objects.get()
     truth = (ended[0] - began[0]) / (ended[1] - began[1])
     assert (row.pool_id, row.minute) == (pool.pk, minute)
@@ -81,10 +81,10 @@ def test_two_recorders_at_once_look_once_and_write_each_minute_once(
     def work() -> None:
         try:
             for _ in range(8):
-                recording.record()
+                recorder_module.record()
                 time.sleep(0.5)
             redis_store._client().delete(f"{redis_store.PREFIX}folded:{minute}")
-            recording.fold_minute(minute)
+            recorder_module.fold_minute(minute)
         finally:
             connections.close_all()
 
@@ -104,7 +104,7 @@ def test_two_recorders_at_once_look_once_and_write_each_minute_once(
 
 def standing_after_a_look() -> int:
     time.sleep(1)
-    recording.record()
+    recorder_module.record()
     return Event.objects.standing().count()
 
 
@@ -129,6 +129,6 @@ def test_a_dead_pooler_delays_no_other_and_raises_its_event(pool: Pool, shared_r
     thresholds.change({EventKind.POOLER_DOWN: (Rule(1, 1, 0), True)})
     pool.pooler.edit(None, port=1)
     began = time.monotonic()
-    recording.record()
+    recorder_module.record()
     assert time.monotonic() - began < 10
     assert Event.objects.standing().get().kind == EventKind.POOLER_DOWN

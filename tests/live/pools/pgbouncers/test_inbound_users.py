@@ -10,7 +10,7 @@ from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools import deployment
 from pools.errors import IllegalTransition, InvalidValues
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
-from pools.poolers.pgbouncer import auth_query as lookup
+from pools.poolers.pgbouncer import auth_query as auth_query_lookup
 from pools.provisioning import auth_query
 from pools.provisioning import roles as roles_of
 from tests.live.pools.conftest import LogIn, MakePool
@@ -76,7 +76,7 @@ def test_a_wrong_password_is_refused(inbound: Pool, log_in: LogIn) -> None:
 def test_the_pooler_keeps_no_admin_of_the_cluster(inbound: Pool, pgbouncer: PgBouncerServer, cluster: Cluster) -> None:
     files = "".join(path.read_text() for path in pgbouncer.config_dir.iterdir())
     assert cluster.admin_password not in files
-    assert f"auth_user='{lookup.USUAL_ROLE}'" in files
+    assert f"auth_user='{auth_query_lookup.USUAL_ROLE}'" in files
 
 
 def test_the_role_can_do_nothing_but_ask(lookup_role: str, cluster: Cluster, postgres: PostgresServer) -> None:
@@ -136,9 +136,11 @@ def test_it_stays_as_long_as_a_pool_needs_it(inbound: Pool, cluster: Cluster, po
         auth_query.uninstall(cluster)
     Pool.objects.all().delete()
     auth_query.uninstall(cluster)
-    assert (cluster.auth_role, cluster.password_of(lookup.USUAL_ROLE)) == ("", None)
+    assert (cluster.auth_role, cluster.password_of(auth_query_lookup.USUAL_ROLE)) == ("", None)
     with postgres.connect("app") as session:
-        assert session.execute("SELECT FROM pg_roles WHERE rolname = %s", [lookup.USUAL_ROLE]).fetchall() == []
+        assert (
+            session.execute("SELECT FROM pg_roles WHERE rolname = %s", [auth_query_lookup.USUAL_ROLE]).fetchall() == []
+        )
         assert session.execute("SELECT FROM pg_namespace WHERE nspname = 'pooldeck'").fetchall() == []
 
 
@@ -165,7 +167,7 @@ def test_two_ways_of_looking_up_share_a_pooler_only_where_each_entry_has_its_que
     pool = make_pool("second", cluster=other, user="")
     deployment.apply_pooler(pooler)
     pool.refresh_from_db()
-    if version >= lookup.QUERY_PER_ENTRY:
+    if version >= auth_query_lookup.QUERY_PER_ENTRY:
         assert (pool.state, pool.state_reason) == (PoolState.APPLIED, "")
     else:
         assert pool.state == PoolState.ROLLED_BACK
@@ -241,11 +243,11 @@ def test_a_setup_that_failed_half_way_can_be_tried_again(
 def test_a_new_password_of_the_role_that_looks_up_comes_to_the_pooler(
     inbound: Pool, cluster: Cluster, pooler: Pooler, log_in: LogIn, pgbouncer: PgBouncerServer
 ) -> None:
-    password = roles_of.reset_password(cluster, lookup.USUAL_ROLE)
+    password = roles_of.reset_password(cluster, auth_query_lookup.USUAL_ROLE)
     inbound.refresh_from_db()
     assert inbound.state == PoolState.PENDING
     assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
-    assert f'"{lookup.USUAL_ROLE}" "{password}"' in (pgbouncer.config_dir / "userlist.txt").read_text()
+    assert f'"{auth_query_lookup.USUAL_ROLE}" "{password}"' in (pgbouncer.config_dir / "userlist.txt").read_text()
     assert log_in("orders", "ann", "ann-password") == "ann"
     assert all(one.works for one in auth_query.check(cluster))
 

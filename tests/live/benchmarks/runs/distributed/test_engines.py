@@ -8,7 +8,7 @@ from benchmarks.engines.sysbench.tables import tables_of
 from benchmarks.errors import InvalidOptions
 from benchmarks.models import Run, Status, Validity
 from benchmarks.runs.submission import submit
-from benchmarks.runs.submission.placing import Placement
+from benchmarks.runs.submission.submit import Placement
 from benchmarks.targets import datasets
 from pools.models import Cluster
 from tests.live.benchmarks.conftest import ended, execute, wait_for

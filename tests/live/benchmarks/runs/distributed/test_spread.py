@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from benchmarks.models import ACTIVE, FINAL, Run, Status, Validity
 from benchmarks.runs.execution import reaper
-from benchmarks.runs.live import events as live
+from benchmarks.runs.live import events as live_events
 from benchmarks.runs.submission import cancel, dispatch
 from panel.quickstart.servers import PostgresServer
 from tests.live.benchmarks.conftest import ended, has_samples, homes_of, pgbenches, wait_for
@@ -94,12 +94,12 @@ def test_watchers_of_the_whole_see_merged_samples_live(spread: Spread) -> None:
     events = async_to_sync(collect)(run)
     done = wait_for(run, ended)
     told = [event.id for event in events if event.name == "sample"]
-    assert told == [live.event_id(sample.attempt, sample.seq) for sample in done.samples.all()]
+    assert told == [live_events.event_id(sample.attempt, sample.seq) for sample in done.samples.all()]
     assert [event.payload["status"] for event in events if event.name == "end"] == ["succeeded"]
 
 
-async def collect(run: Run) -> list[live.Event]:
-    return [event async for event in live.follow(run.pk)]
+async def collect(run: Run) -> list[live_events.Event]:
+    return [event async for event in live_events.follow(run.pk)]
 
 
 def test_a_killed_generator_makes_the_whole_incomplete_and_leaves_nothing(

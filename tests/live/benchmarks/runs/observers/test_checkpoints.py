@@ -8,8 +8,7 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from benchmarks.runs.observers.server import DONE, figures
-from benchmarks.runs.observers.server_statement import statement
+from benchmarks.runs.observers.server import DONE, figures, statement
 from panel.quickstart.servers import PostgresServer, free_port
 from tests.live.standbys import until
 from tests.postgresqls import bindirs

@@ -9,7 +9,7 @@ from benchmarks.models import Run, SettingsProfile, Status
 from benchmarks.runs.execution import runner
 from benchmarks.runs.execution.recorder import Recorder
 from benchmarks.runs.setup import connection_headroom
-from benchmarks.runs.setup import idle_connections as idle
+from benchmarks.runs.setup import idle_connections as idle_module
 from benchmarks.runs.submission import cancel
 from benchmarks.targets.resolve import Target
 from panel.quickstart.servers import PostgresServer
@@ -44,7 +44,7 @@ def test_they_stand_through_the_load_and_are_closed_after_it(submit, worker, ses
 def test_watchers_are_told_how_many_are_open(submit, in_this_process, monkeypatch):
     told, tell = [], Recorder.progress
     monkeypatch.setattr(Recorder, "progress", lambda self, percent: (told.append(percent), tell(self, percent)))
-    monkeypatch.setattr(idle, "read_catalogue", lambda connection: time.sleep(0.4))
+    monkeypatch.setattr(idle_module, "read_catalogue", lambda connection: time.sleep(0.4))
     run = execute(submit(idle_connections=40))
     assert run.status == Status.SUCCEEDED, run.error
     assert len(told) >= 2

@@ -14,7 +14,7 @@ from benchmarks.models import AppliedProfile, Run, SettingsProfile, Status
 from benchmarks.models.runs import LEASE
 from benchmarks.runs.execution import reaper, runner
 from panel.quickstart.servers import PostgresServer, free_port
-from pools.clusters import connect as servers
+from pools.clusters import connect as pg_connect
 from pools.models import Cluster
 from tests.live.benchmarks.conftest import TestWorker, execute, has_samples, wait_for
 
@@ -172,7 +172,7 @@ def restartable_folder(cluster: Cluster) -> Path:
 
 
 def show(cluster: Cluster, name: str) -> str:
-    with servers.connect(cluster) as session:
+    with pg_connect.connect(cluster) as session:
         return session.execute(f"SHOW {name}").fetchone()[0]
 
 
@@ -186,7 +186,7 @@ def test_a_restart_level_setting_is_put_in_force_and_taken_back_by_restarts(rest
 
 def alter(cluster: Cluster, name: str, value: str) -> None:
     """Somebody else's ALTER SYSTEM."""
-    with servers.connect(cluster) as session:
+    with pg_connect.connect(cluster) as session:
         session.execute(f"ALTER SYSTEM SET {name} = '{value}'")
         session.execute("SELECT pg_reload_conf()")
 
