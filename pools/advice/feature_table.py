@@ -1,6 +1,6 @@
 """What each kind of pooler can and cannot do, for the releases at hand: help to choose one.
 
-The rows are those of a published comparison of the two; each is shown true by tests/live/pools/test_feature_table.py.
+The rows are those of a published comparison of the two; tests/live/pools/advice/test_feature_table.py shows each true.
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,7 @@
-"""Revisions: what was rendered for a pooler, kept compressed, and what became of it."""
+"""Revisions: what was rendered for a pooler, and what became of it."""
 
 import json
-import sys
 import uuid
-import zlib
 from base64 import b64decode, b64encode, b85decode
 from collections.abc import Mapping
 from functools import cached_property
@@ -16,6 +14,7 @@ from django.utils import timezone
 
 from panel.lib import crypto
 from pools.errors import IllegalTransition
+from pools.models.compression import packed, unpacked
 from pools.models.poolers import Pooler
 from pools.models.spec import Wishes
 
@@ -177,22 +176,3 @@ class RevisionContent(models.Model):
 
 def _packed(texts: dict[str, str]) -> str:
     return PACKED + b64encode(packed(json.dumps(texts))).decode()
-
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
-
-FAST = 1  # of its levels
-MAGIC = b"\x28\xb5\x2f\xfd"  # with which each of its frames begins (RFC 8878)
-
-
-def packed(text: str) -> bytes:
-    """The text in about a tenth of its bytes."""
-    return zstd.compress(text.encode(), FAST)
-
-
-def unpacked(data: bytes) -> str:
-    """The reverse, of what zlib packed too."""
-    return (zstd.decompress(data) if data.startswith(MAGIC) else zlib.decompress(data)).decode()

@@ -1,4 +1,4 @@
-"""The REST API of databases and roles without a server; with one: tests/live/pools/test_holdings_api.py."""
+"""The REST API of databases and roles without a server; with one: tests/live/pools/provisioning/test_api.py."""
 
 import uuid
 

@@ -1,4 +1,4 @@
-"""The REST API of a look into a server; the figures are shown right in tests/live/pools/test_insights.py."""
+"""The REST API of a look into a server; the figures are shown right in tests/live/pools/clusters/test_activity.py."""
 
 import uuid
 

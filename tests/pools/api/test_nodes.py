@@ -1,4 +1,4 @@
-"""The REST API of a cluster's servers, without any; with them: tests/live/pools/test_nodes.py."""
+"""The REST API of a cluster's servers, without any; with them: tests/live/pools/clusters/test_nodes.py."""
 
 import uuid
 

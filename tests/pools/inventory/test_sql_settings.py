@@ -1,4 +1,4 @@
-"""Settings that carry SQL: what is harmless whoever sets it; on a real server: tests/live/pools/test_sql_rights.py."""
+"""Settings that carry SQL: what is harmless whoever sets it (with a server: tests/live/pools/inventory)."""
 
 import pytest
 

@@ -5,7 +5,7 @@ import zlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pools.models.revisions import packed, unpacked
+from pools.models.compression import packed, unpacked
 
 
 @given(st.text())

@@ -1,4 +1,4 @@
-"""The statements behind a role's access; what they are worth on a server: tests/live/pools/test_roles.py."""
+"""The statements behind a role's access; what they are worth on a server: tests/live/pools/provisioning."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Passwords that the panel makes; that they reach no server log: tests/live/pools/test_roles.py."""
+"""Passwords that the panel makes; that they reach no server log: tests/live/pools/provisioning/test_roles.py."""
 
 import re
 from urllib.parse import quote

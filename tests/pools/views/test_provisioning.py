@@ -1,4 +1,4 @@
-"""The pages of databases and roles without a server; with one: tests/live/pools/test_holdings_pages.py."""
+"""The pages of databases and roles without a server; with one: tests/live/pools/provisioning/test_pages.py."""
 
 import pytest
 from django.urls import reverse

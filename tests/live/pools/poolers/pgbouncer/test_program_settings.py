@@ -12,7 +12,7 @@ from pools.inventory import pooler_settings_validation
 from pools.models import Pooler, PoolState, RevisionState
 from pools.poolers.settings_schema import Scope
 from tests.live.pools.conftest import LogIn, MakePool
-from tests.live.pools.pgbouncers.conftest import Config
+from tests.live.pools.poolers.pgbouncer.conftest import Config
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 

@@ -13,8 +13,8 @@ from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
 from pools.poolers.pgpool import session
 from pools.poolers.pgpool.session import PgpoolSession
 from tests.live.pools.conftest import state_of
-from tests.live.pools.test_apply_attempts import full
-from tests.live.pools.test_pgpool_apply import log_in
+from tests.live.pools.deployment.test_apply_attempts import full
+from tests.live.pools.deployment.test_pgpool_apply import log_in
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 

@@ -16,7 +16,7 @@ from pools.models import Cluster, Pool, Pooler, PoolState
 from pools.poolers import settings_schema
 from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
 from pools.poolers.settings_schema import Scope, Version
-from tests.live.pools.pgbouncers.drawn import ELSEWHERE, IDENTIFIERS, PASSWORDS, POOL_NAMES, USERS, settings_of
+from tests.live.pools.poolers.pgbouncer.drawn import ELSEWHERE, IDENTIFIERS, PASSWORDS, POOL_NAMES, USERS, settings_of
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 

@@ -21,7 +21,7 @@ from pools.clusters.login_errors import Cause
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster
 from tests.certificates import self_signed
-from tests.live.pools.logins.conftest import PASSWORD
+from tests.live.pools.clusters.logins.conftest import PASSWORD
 
 pytestmark = pytest.mark.live
 

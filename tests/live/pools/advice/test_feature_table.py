@@ -17,23 +17,25 @@ from pools.poolers.pgpool import pcp, sql
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 SHOWN_ELSEWHERE = {
-    "availability": ("tests/live/pools/test_pgpool_nodes.py::test_a_node_is_detached_and_attached_from_its_page",),
-    "balancing": ("tests/live/pools/test_pgpool_nodes.py::test_reads_go_to_the_standby_by_weight",),
+    "availability": (
+        "tests/live/pools/poolers/test_pgpool_nodes.py::test_a_node_is_detached_and_attached_from_its_page",
+    ),
+    "balancing": ("tests/live/pools/poolers/test_pgpool_nodes.py::test_reads_go_to_the_standby_by_weight",),
     "authentication": (
-        "tests/live/pools/pgbouncers/test_inbound_users.py::test_each_person_logs_in_as_themselves_by_scram",
-        "tests/live/pools/test_pgpool_apply.py::test_a_pool_lets_its_user_in_to_its_database_alone",
+        "tests/live/pools/poolers/pgbouncer/test_inbound_users.py::test_each_person_logs_in_as_themselves_by_scram",
+        "tests/live/pools/deployment/test_pgpool_apply.py::test_a_pool_lets_its_user_in_to_its_database_alone",
     ),
     "hba": (
-        "tests/live/pools/pgbouncers/test_program_settings.py::test_an_hba_file_rules_who_logs_in",
-        "tests/live/pools/test_pgpool_apply.py::test_a_pool_lets_its_user_in_to_its_database_alone",
+        "tests/live/pools/poolers/pgbouncer/test_program_settings.py::test_an_hba_file_rules_who_logs_in",
+        "tests/live/pools/deployment/test_pgpool_apply.py::test_a_pool_lets_its_user_in_to_its_database_alone",
     ),
     "tls": (
-        "tests/live/pools/pgbouncers/test_tls.py::test_clients_may_insist_on_the_certificate_that_was_given",
-        "tests/live/pools/test_pgpool_tls.py::test_clients_may_insist_on_the_certificate_that_was_given",
+        "tests/live/pools/poolers/pgbouncer/test_tls.py::test_clients_may_insist_on_the_certificate_that_was_given",
+        "tests/live/pools/poolers/test_pgpool_tls.py::test_clients_may_insist_on_the_certificate_that_was_given",
     ),
-    "chaining": ("tests/live/pools/test_chain.py::test_a_query_goes_through_both",),
+    "chaining": ("tests/live/pools/poolers/test_chain.py::test_a_query_goes_through_both",),
 }
 LogIn = Callable[..., "psycopg.Connection[tuple[object, ...]]"]
 

@@ -10,7 +10,7 @@ from panel.quickstart.servers import PgpoolServer
 from pools import deployment, tasks
 from pools.models import Pooler, RevisionState
 from pools.poolers.pgpool import pcp
-from tests.live.pools.test_pgpool_apply import MakePool, log_in, make_pool, wish
+from tests.live.pools.deployment.test_pgpool_apply import MakePool, log_in, make_pool, wish
 from tests.live.standbys import until
 
 __all__ = ["make_pool"]

@@ -14,7 +14,7 @@ from pools import deployment
 from pools.models import Cluster, Pool, Pooler, PoolState
 from pools.models import identifiers as identifier_rules
 from tests.live.pools.conftest import Live, LogIn, MakePool
-from tests.live.pools.pgbouncers.drawn import TAKEN
+from tests.live.pools.poolers.pgbouncer.drawn import TAKEN
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 

@@ -14,7 +14,7 @@ from pools.deployment.adoption import CannotAdopt
 from pools.inventory import pooler_settings
 from pools.models import Cluster, Pool, Pooler, PoolState, Revision, RevisionState
 from pools.poolers.pgpool import pcp
-from tests.live.pools.test_pgpool_apply import live, log_in, wish
+from tests.live.pools.deployment.test_pgpool_apply import live, log_in, wish
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 

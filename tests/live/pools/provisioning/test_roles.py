@@ -18,7 +18,7 @@ from pools.provisioning import databases, roles
 from pools.provisioning.blockers import InTheWay
 from pools.provisioning.roles import InvalidRole
 from tests.live.conftest import FAST
-from tests.live.pools.test_databases import ODD_NAMES
+from tests.live.pools.provisioning.test_databases import ODD_NAMES
 from tests.postgresqls import bindirs
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db]

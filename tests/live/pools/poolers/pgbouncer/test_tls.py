@@ -15,7 +15,7 @@ from pools.poolers.pgbouncer import verify
 from tests.certificates import self_signed
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE, FAST, SUPERUSER_PASSWORD
 from tests.live.pools.conftest import MakePool
-from tests.live.pools.pgbouncers.conftest import Config
+from tests.live.pools.poolers.pgbouncer.conftest import Config
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 
