@@ -3,8 +3,6 @@
 import logging
 from collections.abc import Callable
 
-import redis
-from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
@@ -16,6 +14,7 @@ from django.views.decorators.http import require_safe
 
 from benchmarks.errors import QueueDown
 from benchmarks.generators import heartbeats
+from panel.lib import redis_client
 
 logger = logging.getLogger(__name__)
 ANSWER_WITHIN_S = 2
@@ -47,15 +46,11 @@ def migrations() -> None:
 
 def redis_server() -> None:
     """One PING, with a deadline."""
-    client = redis.Redis.from_url(
-        settings.REDIS_URL, socket_timeout=ANSWER_WITHIN_S, socket_connect_timeout=ANSWER_WITHIN_S
-    )
     try:
-        client.ping()
-    except redis.RedisError as error:
+        with redis_client.opened(ANSWER_WITHIN_S) as client:
+            client.ping()
+    except redis_client.ERRORS as error:
         raise Down("redis does not answer") from error
-    finally:
-        client.close()
 
 
 def worker() -> None:

@@ -17,6 +17,7 @@ from rest_framework.views import APIView
 
 from benchmarks.models import Run
 from benchmarks.runs.live import events as live_events
+from benchmarks.runs.live import follower
 from panel.accounts import event_streams
 
 HEARTBEAT_S = 15.0
@@ -57,7 +58,7 @@ async def _stream(request: HttpRequest, pk: UUID, after: str) -> AsyncGenerator[
     told_state = b""
     yield b"retry: 1000\n\n"
     async with (
-        aclosing(live_events.follow(pk, after)) as events,
+        aclosing(follower.follow(pk, after)) as events,
         aclosing(event_streams.with_pauses(events, HEARTBEAT_S)) as coming,
     ):
         async for event in coming:

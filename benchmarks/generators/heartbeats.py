@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import redis
-from django.conf import settings
 
 from benchmarks.errors import QueueDown
+from panel.lib import redis_client
 from panel.lib.queues import WorkerKind
 
 RUNS, TASKS = "pooldeck:generators", "pooldeck:workers"
@@ -34,18 +34,11 @@ class Heartbeat:
 @contextmanager
 def asking_redis() -> Iterator["redis.Redis"]:
     """A connection for a question or two, with a deadline; raises `QueueDown`."""
-    client = redis.Redis.from_url(
-        settings.REDIS_URL,
-        decode_responses=True,
-        socket_timeout=ANSWER_WITHIN_S,
-        socket_connect_timeout=ANSWER_WITHIN_S,
-    )
     try:
-        yield client
+        with redis_client.opened(ANSWER_WITHIN_S) as client:
+            yield client
     except redis.RedisError as error:
         raise QueueDown("redis can't be reached, so it is unknown which generators live; try again") from error
-    finally:
-        client.close()
 
 
 def beat(name: str, kind: WorkerKind) -> None:

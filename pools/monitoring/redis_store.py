@@ -2,21 +2,17 @@
 
 import json
 import logging
-import time
 from collections.abc import Callable, Iterable
-from functools import cache
 from typing import Any, TypeVar
 
 import redis
-from django.conf import settings
-from redis.backoff import NoBackoff
-from redis.retry import Retry
+
+from panel.lib import redis_client
+from panel.lib.redis_client import Breaker
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
-TIMEOUT_S = 1.0
-REST_S = 1.0  # after a failure, so that a missing Redis costs one timeout a second at the most
 PREFIX = "pooldeck:monitoring:"
 
 
@@ -24,19 +20,7 @@ class SharingDown(Exception):
     """Redis can't be reached: each process is on its own."""
 
 
-class _Rest:
-    until = 0.0
-
-
-@cache
-def _client() -> "redis.Redis":
-    return redis.Redis.from_url(
-        settings.REDIS_URL,
-        decode_responses=True,
-        socket_timeout=TIMEOUT_S,
-        socket_connect_timeout=TIMEOUT_S,
-        retry=Retry(NoBackoff(), 0),
-    )
+_breaker = Breaker()
 
 
 def claim(key: str, for_s: float) -> bool:
@@ -78,22 +62,24 @@ def append(values: dict[str, Any], for_s: int) -> None:
 def lists(keys: Iterable[str]) -> list[list[Any]]:
     """The lists kept under the keys, in that order. Raises `SharingDown`."""
 
-    def fetch(client: "redis.Redis") -> list[list[str]]:
+    def fetch(client: "redis.Redis") -> list[list[bytes]]:
         with client.pipeline(transaction=False) as pipe:
             for key in keys:
                 pipe.lrange(PREFIX + key, 0, -1)
-            answers: list[list[str]] = pipe.execute()
+            answers: list[list[bytes]] = pipe.execute()
             return answers
 
     return [[json.loads(text) for text in texts] for texts in _ask(fetch)]
 
 
 def _ask(what: Callable[["redis.Redis"], T]) -> T:
-    if time.monotonic() < _Rest.until:
+    if _breaker.is_open:
         raise SharingDown("redis did not answer a moment ago")
     try:
-        return what(_client())
-    except (redis.RedisError, OSError) as error:
-        _Rest.until = time.monotonic() + REST_S
+        answer = what(redis_client.shared())
+    except redis_client.ERRORS as error:
+        _breaker.trip()
         logger.info("monitoring does without Redis: %s", error)
         raise SharingDown(str(error)) from error
+    _breaker.reset()
+    return answer

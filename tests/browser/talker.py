@@ -21,7 +21,7 @@ from benchmarks.engines.base import Progress  # noqa: E402
 from benchmarks.engines.pgbench import options  # noqa: E402
 from benchmarks.models import Run, Status, Validity  # noqa: E402
 from benchmarks.runs.execution.recorder import Recorder  # noqa: E402
-from benchmarks.runs.live import events  # noqa: E402
+from benchmarks.runs.live import publisher  # noqa: E402
 
 
 def main(count: int, every_s: float, held_after: int | None = None) -> None:
@@ -46,7 +46,7 @@ def main(count: int, every_s: float, held_after: int | None = None) -> None:
         recorder.log(f"line {number}", due)
         recorder.sample(Progress(t=round(number * every_s, 3), tps=1000.0 + number, latency_ms=1.0, stddev_ms=0.5), due)
     run.finish(Status.SUCCEEDED, validity=Validity.VALID, summary={"tps": 1234.5, "latency_avg_ms": 1.0}, exit_code=0)
-    events.publish_end(run)
+    publisher.publish_end(run)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from benchmarks.runs.distributed.merge_samples import Merger
 from benchmarks.runs.execution import latency_exchange, reaper, synchronized_start
 from benchmarks.runs.execution.recorder import Recorder
 from benchmarks.runs.execution.runner import Stopped
-from benchmarks.runs.live import events
+from benchmarks.runs.live import publisher
 from benchmarks.runs.submission import dispatch
 from benchmarks.targets import server_version as versions
 
@@ -123,7 +123,7 @@ class Crew:
         """Ask every part that still goes on to end; one that nobody took up ends at once."""
         for part in self.parts():
             if part.status not in FINAL and part.request_cancel():
-                events.publish_end(part)
+                publisher.publish_end(part)
 
     def say(self, words: str) -> None:
         """Tell watchers, and keep it in the log of the whole."""

@@ -9,16 +9,10 @@ import struct
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 from uuid import UUID
 
-import redis
-from django.conf import settings
-from redis.backoff import NoBackoff
-from redis.retry import Retry
-
 from benchmarks.analysis.latency.intervals import SHOWN
+from panel.lib import redis_client
 
 log = logging.getLogger(__name__)
 
@@ -36,12 +30,6 @@ class Latencies:
     share: float = 1.0
 
 
-@cache
-def _client(url: str) -> "redis.Redis":
-    timeouts: dict[str, Any] = {"socket_timeout": WITHIN_S, "socket_connect_timeout": WITHIN_S}
-    return redis.Redis.from_url(url, **timeouts, retry=Retry(NoBackoff(), 0))
-
-
 def _key(part: UUID, attempt: int) -> str:
     return f"pooldeck:run:{part}:{attempt}:latencies"
 
@@ -50,11 +38,11 @@ def tell(part: UUID, attempt: int, seq: int, found: Latencies) -> None:
     """Hand over the latencies of the sample of this number."""
     packed = SHARE.pack(found.share) + array("I", (min(one, LONGEST_US) for one in found.us)).tobytes()
     try:
-        with _client(settings.REDIS_URL).pipeline(transaction=False) as pipe:
+        with redis_client.shared(WITHIN_S).pipeline(transaction=False) as pipe:
             pipe.hset(_key(part, attempt), str(seq), packed)
             pipe.expire(_key(part, attempt), KEPT_S)
             pipe.execute()
-    except (redis.RedisError, OSError) as error:
+    except redis_client.ERRORS as error:
         log.debug("run %s: the latencies of sample %s were not handed over: %s", part, seq, error)
 
 
@@ -62,11 +50,11 @@ def take(part: UUID, attempt: int, seqs: list[int]) -> list[Latencies | None]:
     """Those of the samples of these numbers, each once; None where there are none."""
     names = [str(seq) for seq in seqs]
     try:
-        with _client(settings.REDIS_URL).pipeline(transaction=False) as pipe:
+        with redis_client.shared(WITHIN_S).pipeline(transaction=False) as pipe:
             pipe.hmget(_key(part, attempt), names)
             pipe.hdel(_key(part, attempt), *names)
             packed, _ = pipe.execute()
-    except (redis.RedisError, OSError) as error:
+    except redis_client.ERRORS as error:
         log.debug("run %s: the latencies of its samples can't be taken: %s", part, error)
         return [None] * len(seqs)
     return [_unpacked(one) if one else None for one in packed]

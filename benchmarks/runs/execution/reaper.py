@@ -11,7 +11,7 @@ from benchmarks.models import FINAL, AppliedProfile, Purpose, Run, Validity
 from benchmarks.models.runs import LEASE
 from benchmarks.processes import workdir
 from benchmarks.runs.execution.outages import AWAY
-from benchmarks.runs.live import events
+from benchmarks.runs.live import publisher
 from benchmarks.runs.submission import cancel
 from benchmarks.targets import partial_datasets, sessions
 
@@ -49,7 +49,7 @@ def reap() -> list[Run]:
     cancel.end_parts_left([run for run in lost if run.is_spread])
     for run in lost:
         log.warning("run %s: %s", run.pk, run.error)
-        events.publish_end(run)
+        publisher.publish_end(run)
         sessions.terminate(run)
         _tell_remains(run)
     remove_left_homes()

@@ -23,7 +23,7 @@ from benchmarks.models.runs import LEASE
 from benchmarks.runs.execution import latency_exchange
 from benchmarks.runs.execution.latency_exchange import Latencies
 from benchmarks.runs.execution.outages import AWAY, Unsent, once_back
-from benchmarks.runs.live import events
+from benchmarks.runs.live import events, publisher
 from benchmarks.runs.observers.base import Seen
 from benchmarks.runs.observers.pool import PoolLook
 from benchmarks.runs.observers.summary import Tally
@@ -167,7 +167,7 @@ class Recorder:
         for row in rows:
             if isinstance(row, Look):
                 self.tally.take(row)
-        events.publish_all(self.run.pk, map(events.row_event, rows))
+        publisher.publish_all(self.run.pk, map(events.row_event, rows))
 
     def _look_row(self, look: PoolLook | Seen) -> events.Row:
         place = {"run": self.run, "attempt": self.run.attempt, "seq": self._next_seq(), "t": self.t(look.at)}
@@ -274,7 +274,7 @@ class Recorder:
         self._send(name, self._next_seq(), payload)
 
     def _send(self, name: str, seq: int, payload: dict[str, Any]) -> None:
-        events.publish(self.run.pk, name, events.event_id(self.run.attempt, seq), payload)
+        publisher.publish(self.run.pk, name, events.event_id(self.run.attempt, seq), payload)
 
 
 def _those(rows: Sequence[events.Row], kind: type[events.AnyRow]) -> list[events.AnyRow]:

@@ -23,7 +23,7 @@ from benchmarks.runs import observers, setup
 from benchmarks.runs.execution import synchronized_start
 from benchmarks.runs.execution.outages import once_back
 from benchmarks.runs.execution.recorder import Recorder
-from benchmarks.runs.live import events as live_events
+from benchmarks.runs.live import publisher
 from benchmarks.runs.observers import probes
 from benchmarks.runs.observers.base import Overlay, Seen
 from benchmarks.runs.observers.pool import PoolLook
@@ -90,7 +90,7 @@ def bring_to_its_end(run: Run, conduct: Callable[[Run, Recorder], Ending]) -> No
         log.exception("run %s ended by an error of the panel", run.pk)
         ending = incomplete(Status.FAILED, f"the panel failed ({type(error).__name__}): see the worker's log")
     if once_back(lambda: run.finish(ending.status, **ending.values)):
-        live_events.publish_end(run)
+        publisher.publish_end(run)
     log.info("run %s: %s %s", run.pk, run.status, run.error)
 
 

@@ -1,7 +1,7 @@
 """Ending a run before its time."""
 
 from benchmarks.models import FINAL, Run
-from benchmarks.runs.live import events
+from benchmarks.runs.live import publisher
 
 
 def cancel(run: Run) -> None:
@@ -11,7 +11,7 @@ def cancel(run: Run) -> None:
     """
     whole = run.parent or run
     if whole.request_cancel():
-        events.publish_end(whole)
+        publisher.publish_end(whole)
     if run.parent is not None:
         run.refresh_from_db()
 
@@ -20,4 +20,4 @@ def end_parts_left(wholes: list[Run]) -> None:
     """Ask the parts of runs that have ended to end too; one that nobody carries out ends now."""
     for part in Run.objects.filter(parent__in=wholes).exclude(status__in=FINAL):
         if part.request_cancel():
-            events.publish_end(part)
+            publisher.publish_end(part)

@@ -6,11 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import redis
-from django.conf import settings
 from django.db import transaction
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
 from benchmarks.errors import InvalidOptions, InvalidTarget, QueueDown
@@ -22,6 +18,7 @@ from benchmarks.runs.submission import dispatch, limits, program_versions, split
 from benchmarks.runs.submission import options as load_options
 from benchmarks.targets import datasets, resolve, server_version
 from benchmarks.targets.resolve import Target
+from panel.lib import redis_client
 from pools.clusters.login_errors import Cause
 from pools.errors import ClusterUnreachable
 
@@ -189,15 +186,11 @@ def _enqueue(
 
 def _require_queue() -> None:
     """Refuse while no worker could be told: better nothing saved than a run that nobody starts."""
-    client = redis.Redis.from_url(
-        settings.REDIS_URL, socket_timeout=PING_S, socket_connect_timeout=PING_S, retry=Retry(NoBackoff(), 0)
-    )
     try:
-        client.ping()
-    except (redis.RedisError, OSError) as error:
+        with redis_client.opened(PING_S) as client:
+            client.ping()
+    except redis_client.ERRORS as error:
         raise QueueDown("redis can't be reached, so no worker can be told; nothing was saved: try again") from error
-    finally:
-        client.close()
 
 
 def start(

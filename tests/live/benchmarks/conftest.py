@@ -17,11 +17,11 @@ from pytest_django import Settings
 from benchmarks.models import FINAL, Run, Status
 from benchmarks.processes import workdir
 from benchmarks.runs.execution import runner
-from benchmarks.runs.live import events
 from benchmarks.runs.submission import dispatch
 from benchmarks.runs.submission import submit as submission
 from benchmarks.targets import datasets
 from panel import celery_app
+from panel.lib import redis_client
 from panel.lib.queues import WorkerKind
 from panel.quickstart.panel_programs import Beat, Web, Worker
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, RedisServer, free_port
@@ -39,12 +39,12 @@ def queue(redis_server: RedisServer, settings: Settings) -> Iterator[RedisServer
     settings.REDIS_URL = redis_server.url
     broker = celery_app.conf.broker_url
     use_broker(redis_server.url)
-    events._client.cache_clear()
+    redis_client.forget_shared()
     with redis.Redis.from_url(redis_server.url) as client:
         client.flushall()
     yield redis_server
-    events._client().close()
-    events._client.cache_clear()
+    redis_client.shared().close()
+    redis_client.forget_shared()
     use_broker(broker)
 
 

@@ -18,6 +18,7 @@ from benchmarks.models import Run, Status, Validity
 from benchmarks.results import comparisons
 from benchmarks.runs.execution import reaper
 from benchmarks.runs.live import events as live_events
+from benchmarks.runs.live import follower
 from benchmarks.runs.submission import dispatch
 from benchmarks.runs.submission import submit as submission
 from panel.quickstart.servers import PostgresServer, RedisServer
@@ -206,4 +207,4 @@ def test_redis_restarted_under_a_run_costs_it_nothing_and_its_watcher_no_point(
 
 async def collect(run: Run, after: str) -> list[live_events.Event]:
     """Every event until the end."""
-    return [event async for event in live_events.follow(run.pk, after)]
+    return [event async for event in follower.follow(run.pk, after)]

@@ -27,8 +27,10 @@ def as_told(event):
 def told(monkeypatch):
     """What would have gone to Redis: (event, id, payload)."""
     events = []
-    monkeypatch.setattr(recorder_module.live, "publish", lambda run_id, *event: events.append(event))
-    monkeypatch.setattr(recorder_module.live, "publish_all", lambda run_id, many: events.extend(map(as_told, many)))
+    monkeypatch.setattr(recorder_module.publisher, "publish", lambda run_id, *event: events.append(event))
+    monkeypatch.setattr(
+        recorder_module.publisher, "publish_all", lambda run_id, many: events.extend(map(as_told, many))
+    )
     return events
 
 
@@ -101,7 +103,7 @@ def test_the_last_looks_are_kept_with_the_last_output(recorder, told):
 def test_a_sample_renews_the_lease_and_stands_in_the_database_before_it_is_told(recorder, monkeypatch):
     before = recorder.run.lease_until
     found = []
-    monkeypatch.setattr(recorder_module.live, "publish_all", lambda *events: found.append(Sample.objects.count()))
+    monkeypatch.setattr(recorder_module.publisher, "publish_all", lambda *events: found.append(Sample.objects.count()))
     recorder.sample(Progress(t=1.0, tps=1.0, latency_ms=1.0, stddev_ms=1.0), time.monotonic())
     assert found == [1]
     assert Run.objects.get(pk=recorder.run.pk).lease_until > before

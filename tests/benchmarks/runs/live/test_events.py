@@ -11,7 +11,9 @@ from django.db import connections
 
 from benchmarks.models import Run, Sample, Status
 from benchmarks.runs.live import events as live_events
+from benchmarks.runs.live import follower, publisher
 from benchmarks.runs.live.events import Event
+from panel.lib import redis_client
 from panel.quickstart.ports import free_port
 from tests.benchmarks.records import a_finished_run, look_at_pool
 
@@ -19,9 +21,9 @@ from tests.benchmarks.records import a_finished_run, look_at_pool
 @pytest.fixture(autouse=True)
 def no_redis(settings):
     settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
-    live_events._client.cache_clear()
+    redis_client.forget_shared()
     yield
-    live_events._client.cache_clear()
+    redis_client.forget_shared()
 
 
 @pytest.mark.parametrize(
@@ -56,18 +58,18 @@ def test_an_id_is_read_as_a_place_and_anything_else_as_the_beginning(id_, place)
     ],
 )
 def test_a_number_left_out_is_seen(last, ids, gapless):
-    assert live_events._gapless(last, [Event("sample", id_) for id_ in ids]) is gapless
+    assert follower._gapless(last, [Event("sample", id_) for id_ in ids]) is gapless
 
 
 def test_the_end_may_come_after_any_number():
-    assert live_events._gapless("1-4", [Event("sample", "1-5"), Event("end", f"1-{live_events.END_SEQ}")])
+    assert follower._gapless("1-4", [Event("sample", "1-5"), Event("end", f"1-{live_events.END_SEQ}")])
 
 
 def test_what_stands_in_the_stream_and_in_the_database_is_told_once_and_in_order():
     state = Event("state", "1-1")
     known = [state, Event("sample", "1-10"), Event("sample", "1-9")]
     stream = [Event("log", "1-2"), Event("sample", "1-9"), Event("log", "1-11")]
-    assert [event.id for event in live_events._merged(known, stream)] == ["1-1", "1-2", "1-9", "1-10", "1-11"]
+    assert [event.id for event in follower._merged(known, stream)] == ["1-1", "1-2", "1-9", "1-10", "1-11"]
 
 
 @pytest.mark.django_db
@@ -87,9 +89,9 @@ def test_history_is_what_comes_after_an_id():
 
 @pytest.mark.django_db
 def test_publishing_without_redis_is_noted_once_and_costs_next_to_nothing(caplog):
-    run, publisher = Run.objects.enqueue(), live_events.Publisher()
+    run, publishing = Run.objects.enqueue(), publisher.Publisher()
     began = time.monotonic()
-    assert [publisher.publish(run.pk, Event("state", f"1-{seq}")) for seq in range(1, 200)] == [False] * 199
+    assert [publishing.publish(run.pk, Event("state", f"1-{seq}")) for seq in range(1, 200)] == [False] * 199
     assert time.monotonic() - began < 10
     assert len([record for record in caplog.records if "Redis can't be reached" in record.message]) == 1
 
@@ -121,7 +123,7 @@ def test_without_redis_a_run_is_followed_through_the_database_to_its_end():
     run.write(status=Status.RUNNING)
 
     async def follow() -> list[Event]:
-        return [event async for event in live_events.follow(run.pk, "1-2")]
+        return [event async for event in follower.follow(run.pk, "1-2")]
 
     thread = working(run, sample_and_finish)
     events = async_to_sync(follow)()
@@ -139,7 +141,7 @@ def test_a_watcher_who_leaves_leaves_nothing_behind():
     run = Run.objects.enqueue()
 
     async def look_once() -> set[str]:
-        events = live_events.follow(run.pk)
+        events = follower.follow(run.pk)
         assert (await anext(events)).name == "state"
         await events.aclose()
         return {task.get_name() for task in asyncio.all_tasks() - {asyncio.current_task()}}
@@ -149,7 +151,7 @@ def test_a_watcher_who_leaves_leaves_nothing_behind():
 
 def test_a_state_is_told_when_it_is_further_than_those_before():
     told, state = (
-        live_events._Told(),
+        follower._Told(),
         {"attempt": 1, "load_began_at": None, "progress_percent": None, "cancel_requested": False},
     )
     steps = [

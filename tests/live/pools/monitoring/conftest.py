@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from pytest_django import Settings
 
+from panel.lib import redis_client
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, RedisServer
 from pools.models import Cluster, Pool, Pooler, PoolState
 from pools.monitoring import redis_store, sampler
@@ -19,13 +20,13 @@ POOL_SIZE = 2
 def shared_redis(redis_server: RedisServer, settings: Settings) -> Iterator[RedisServer]:
     """This process shares its looks through `redis_server`, which starts empty."""
     settings.REDIS_URL = redis_server.url
-    redis_store._client.cache_clear()
-    redis_store._Rest.until = 0.0
+    redis_client.forget_shared()
+    redis_store._breaker.reset()
     sampler._desks.clear()
-    redis_store._client().flushall()
+    redis_client.shared().flushall()
     yield redis_server
-    redis_store._client().close()
-    redis_store._client.cache_clear()
+    redis_client.shared().close()
+    redis_client.forget_shared()
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import time
 import pytest
 from django.db import connections
 
+from panel.lib import redis_client
 from panel.quickstart.servers import PgBouncerServer, RedisServer
 from pools.models import Event, EventKind, Pool, PoolerMinute, PoolMinute
 from pools.monitoring import recorder as recorder_module
@@ -83,7 +84,7 @@ def test_two_recorders_at_once_look_once_and_write_each_minute_once(
             for _ in range(8):
                 recorder_module.record()
                 time.sleep(0.5)
-            redis_store._client().delete(f"{redis_store.PREFIX}folded:{minute}")
+            redis_client.shared().delete(f"{redis_store.PREFIX}folded:{minute}")
             recorder_module.fold_minute(minute)
         finally:
             connections.close_all()

@@ -12,6 +12,7 @@ from django.utils import timezone
 from benchmarks.models import ACTIVE, FINAL, Run, Status, Validity
 from benchmarks.runs.execution import reaper
 from benchmarks.runs.live import events as live_events
+from benchmarks.runs.live import follower
 from benchmarks.runs.submission import cancel, dispatch
 from panel.quickstart.servers import PostgresServer
 from tests.live.benchmarks.conftest import ended, has_samples, homes_of, pgbenches, wait_for
@@ -99,7 +100,7 @@ def test_watchers_of_the_whole_see_merged_samples_live(spread: Spread) -> None:
 
 
 async def collect(run: Run) -> list[live_events.Event]:
-    return [event async for event in live_events.follow(run.pk)]
+    return [event async for event in follower.follow(run.pk)]
 
 
 def test_a_killed_generator_makes_the_whole_incomplete_and_leaves_nothing(

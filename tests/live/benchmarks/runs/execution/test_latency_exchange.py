@@ -7,6 +7,7 @@ from pytest_django import Settings
 
 from benchmarks.runs.execution import latency_exchange
 from benchmarks.runs.execution.latency_exchange import Latencies
+from panel.lib import redis_client
 from panel.quickstart.servers import RedisServer
 
 
@@ -18,5 +19,5 @@ def test_what_was_told_is_taken_once(redis_server: RedisServer, settings: Settin
     none, found = latency_exchange.take(part, 1, [1, 2])
     assert (none, list(found.us), found.share) == (None, [1, 2, latency_exchange.LONGEST_US], 0.25)
     assert latency_exchange.take(part, 1, [2]) == [None]
-    latency_exchange._client(redis_server.url).close()
-    latency_exchange._client.cache_clear()
+    redis_client.shared(latency_exchange.WITHIN_S).close()
+    redis_client.forget_shared()

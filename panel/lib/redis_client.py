@@ -1,0 +1,78 @@
+"""Clients of the panel's Redis: a deadline on every answer, no retries, and a rest after a failure."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import redis
+import redis.asyncio
+from django.conf import settings
+from redis.asyncio.retry import Retry as AsyncRetry
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+TIMEOUT_S = 1.0
+REST_S = 1.0  # so that a missing Redis costs a caller one timeout a second at the most
+ERRORS = (redis.RedisError, OSError)
+
+
+def shared(timeout_s: float = TIMEOUT_S) -> "redis.Redis":
+    """This process's client, which keeps its connections; its answers are bytes."""
+    return _shared(settings.REDIS_URL, timeout_s)
+
+
+@cache
+def _shared(url: str, timeout_s: float) -> "redis.Redis":
+    return redis.Redis.from_url(url, **_timeouts(timeout_s), retry=Retry(NoBackoff(), 0))
+
+
+def forget_shared() -> None:
+    """Make the next caller of `shared` connect anew."""
+    _shared.cache_clear()
+
+
+@contextmanager
+def opened(timeout_s: float = TIMEOUT_S) -> Iterator["redis.Redis"]:
+    """A client for a question or two, closed afterwards; its answers are text."""
+    client = redis.Redis.from_url(
+        settings.REDIS_URL, **_timeouts(timeout_s), retry=Retry(NoBackoff(), 0), decode_responses=True
+    )
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def asynchronous(read_timeout_s: float) -> "redis.asyncio.Redis":
+    """A client of an event loop, which its caller closes; it waits `read_timeout_s` for an answer."""
+    timeouts = _timeouts(TIMEOUT_S) | {"socket_timeout": read_timeout_s}
+    return redis.asyncio.Redis.from_url(settings.REDIS_URL, **timeouts, retry=AsyncRetry(NoBackoff(), 0))
+
+
+def _timeouts(timeout_s: float) -> dict[str, Any]:
+    return {"socket_timeout": timeout_s, "socket_connect_timeout": timeout_s}
+
+
+class Breaker:
+    """A circuit breaker: open for `REST_S` after a failure, so that callers do without Redis at once meanwhile."""
+
+    def __init__(self) -> None:
+        self._open_until = 0.0
+        self._is_failing = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether Redis failed a moment ago."""
+        return time.monotonic() < self._open_until
+
+    def trip(self) -> bool:
+        """Note a failure; whether it is the first since Redis answered."""
+        is_first, self._is_failing = not self._is_failing, True
+        self._open_until = time.monotonic() + REST_S
+        return is_first
+
+    def reset(self) -> None:
+        """Note an answer."""
+        self._open_until, self._is_failing = 0.0, False
