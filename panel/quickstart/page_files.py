@@ -40,7 +40,7 @@ def stamp() -> str:
 
 
 def _sources() -> Iterator[Path]:
-    yield BASE_DIR / "panel" / "static_files.py"
+    yield BASE_DIR / "panel" / "staticfiles.py"
     yield BASE_DIR / "static" / "package-lock.json"
     for folder in FOLDERS:
         yield from sorted(path for path in (BASE_DIR / "static" / folder).rglob("*") if path.is_file())

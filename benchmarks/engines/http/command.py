@@ -52,7 +52,7 @@ def service_command(
 ) -> Command:
     """The products service, which logs in to that endpoint."""
     pool = [f"--pool-size={options['pool_size']}"] if options.get("pool_size") else []
-    argv = [binary, "-m", "benchmarks.engines.http.products.app", *pool]
+    argv = [binary, "-m", "benchmarks.load_programs.products.app", *pool]
     return Command(argv, environment(home, endpoint, application_name))
 
 
@@ -72,9 +72,9 @@ def environment(home: Path, endpoint: Endpoint, application_name: str) -> dict[s
 def _arguments(options: dict[str, Any], purpose: str, binary: str) -> list[str]:
     if purpose == PREPARE:
         words = ["--drop"] if options.get("action") == DROP else [f"--rows={options['rows']}"]
-        return [binary, "-m", "benchmarks.engines.http.products.seed", *words]
+        return [binary, "-m", "benchmarks.load_programs.products.seed", *words]
     log = [] if options.get("percentiles") is False else [f"--log={LOG}"]
-    return [binary, "-m", "benchmarks.engines.http.loader.client", f"--target={TARGET}", *_flags(options), *log]
+    return [binary, "-m", "benchmarks.load_programs.http_client", f"--target={TARGET}", *_flags(options), *log]
 
 
 def _flags(options: dict[str, Any]) -> Iterator[str]:

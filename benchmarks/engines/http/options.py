@@ -5,8 +5,8 @@ from typing import Any
 from benchmarks.engines import option_parsing
 from benchmarks.engines.base import Field
 from benchmarks.engines.http import addresses
-from benchmarks.engines.http.products.connections import MOST_OPEN
 from benchmarks.errors import InvalidOptions
+from benchmarks.load_programs.products.connections import MOST_OPEN
 
 LOAD, PREPARE = "load", "prepare"
 FILL, DROP = "fill", "drop"

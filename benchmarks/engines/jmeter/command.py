@@ -51,7 +51,7 @@ def build_command(
     plan = plan_to_start(options["plan"])
     log = [] if options.get("percentiles") is False else [f"--log={LOG}"]
     requests_only = ["--requests"] if plan.sums_up else []
-    follower = [sys.executable, "-m", "benchmarks.engines.jmeter.results_follower", *log, *requests_only, "--"]
+    follower = [sys.executable, "-m", "benchmarks.load_programs.jmeter_results", *log, *requests_only, "--"]
     argv = [*follower, *_java(options, binary, home), *_words(options)]
     files = {PLAN: plan.text, PROPERTIES: _properties(endpoint, application_name)}
     reads = (binary, str(DEBIANS_DRIVER), *java_files())

@@ -15,7 +15,7 @@ SERVERS = frozenset({"postgres", "pgbouncer", "pgpool", "redis-server"})
 PYTHONS = ("python", "celery", "uvicorn")  # how the names of the panel's own processes begin
 SATURATED_PERCENT = 90.0  # below, nobody waits long for a processor
 STOLEN_PERCENT = 5.0
-OURS = (b"panel", b"benchmarks.engines.")
+OURS = (b"panel", b"benchmarks.load_programs")
 
 
 @dataclass(frozen=True)

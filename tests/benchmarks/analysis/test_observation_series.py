@@ -47,5 +47,5 @@ def test_very_many_looks_are_neither_read_nor_drawn_whole(monkeypatch):
         Look(run=run, attempt=1, seq=at, t=at + 0.5, kind="host", figures={"cpu_percent": float(at)})
         for at in range(250)
     )
-    assert [row[0] for row in chart_series._rows(run, "host", 250, EVER)] == [at + 0.5 for at in range(0, 250, 3)]
+    assert [row[0] for row in chart_series._look_rows(run, "host", 250, EVER)] == [at + 0.5 for at in range(0, 250, 3)]
     assert len(chart_series.tables(run, EVER)["host"]["rows"]) == 50

@@ -107,9 +107,9 @@ def test_a_paused_panel_stays_paused_over_a_restart(home: Path, tmp_path: Path) 
 def test_no_task_that_touches_a_server_does_anything_while_paused(monkeypatch) -> None:
     paused()
     done = []
-    monkeypatch.setattr(tasks.apply, "apply_pooler", lambda *a, **k: done.append("apply"))
-    monkeypatch.setattr(tasks.checking, "check_all", lambda: done.append("check"))
-    monkeypatch.setattr(tasks.telling, "tell_what_is_due", lambda: done.append("tell"))
+    monkeypatch.setattr(tasks.deployment, "apply_pooler", lambda *a, **k: done.append("apply"))
+    monkeypatch.setattr(tasks.health_check, "check_all", lambda: done.append("check"))
+    monkeypatch.setattr(tasks.notifications, "tell_what_is_due", lambda: done.append("tell"))
     pooler = records.a_pooler()
 
     def everything() -> None:

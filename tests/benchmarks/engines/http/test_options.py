@@ -66,7 +66,7 @@ def test_what_can_not_be_is_refused_by_name(raw: dict[str, Any], purpose: str, w
 def test_a_load_reads_its_target_from_a_file() -> None:
     words = ["--target=target.json", "--concurrency=5", "--duration=30", "--new-connections", "--timeout=2.5"]
     asked = {"concurrency": 5, "new_connections": True, "timeout": 2.5}
-    assert argv(asked) == ["python", "-m", "benchmarks.engines.http.loader.client", *words, "--log=requests.log"]
+    assert argv(asked) == ["python", "-m", "benchmarks.load_programs.http_client", *words, "--log=requests.log"]
     common: dict[str, Any] = {"purpose": "load", "binary": "python", "home": HOME, "endpoint": ENDPOINT}
     warm = build_command(
         validate({}) | {"percentiles": False}, version=(3, 11), application_name="pooldeck-1", **common
@@ -76,14 +76,14 @@ def test_a_load_reads_its_target_from_a_file() -> None:
 
 
 def test_a_preparation_fills_or_drops_the_table() -> None:
-    assert argv({"rows": 5_000}, "prepare") == ["python", "-m", "benchmarks.engines.http.products.seed", "--rows=5000"]
+    assert argv({"rows": 5_000}, "prepare") == ["python", "-m", "benchmarks.load_programs.products.seed", "--rows=5000"]
     assert argv({"action": "drop"}, "prepare")[-1] == "--drop"
 
 
 def test_the_service_logs_in_by_its_environment_without_a_password() -> None:
     common: dict[str, Any] = {"binary": "python", "home": HOME, "endpoint": ENDPOINT, "application_name": "pooldeck-1"}
     command = service_command(validate({"pool_size": 7}), **common)
-    assert command.argv == ["python", "-m", "benchmarks.engines.http.products.app", "--pool-size=7"]
+    assert command.argv == ["python", "-m", "benchmarks.load_programs.products.app", "--pool-size=7"]
     assert service_command(validate({"connection": "new"}), **common).argv == command.argv[:3]
     assert {name: value for name, value in command.env.items() if name.startswith("PG")} == {
         "PGHOST": "db.example",
@@ -110,5 +110,5 @@ def test_the_table_is_needed_by_the_workload_alone() -> None:
 def test_its_program_is_the_panels_own_python() -> None:
     assert find().version_text.startswith("Python 3.")
     line = preview(validate({}), ENDPOINT)
-    assert line.startswith("python -m benchmarks.engines.http.loader.client")
+    assert line.startswith("python -m benchmarks.load_programs.http_client")
     assert line.endswith("  # target.json: /products/pooled")

@@ -126,7 +126,7 @@ def built(**options: Any) -> Command:
 
 def test_the_password_stands_in_a_file_of_the_private_home_alone() -> None:
     command = built()
-    assert command.argv[1:5] == ["-m", "benchmarks.engines.jmeter.results_follower", "--log=requests.log", "--"]
+    assert command.argv[1:5] == ["-m", "benchmarks.load_programs.jmeter_results", "--log=requests.log", "--"]
     java = command.argv[5:]
     assert java[:2] == [str(Path("/usr/bin/java").resolve()), "-Xmx512m"]
     assert (command.confined, command.confined_at) == (True, 5)
@@ -135,7 +135,7 @@ def test_the_password_stands_in_a_file_of_the_private_home_alone() -> None:
     )
     assert not any("pa ss" in word for word in [*command.argv, *command.env.values()])
     assert command.files["plan.jmx"] == (PLANS / "jdbc.jmx").read_text()
-    assert built(percentiles=False).argv[1:4] == ["-m", "benchmarks.engines.jmeter.results_follower", "--"]
+    assert built(percentiles=False).argv[1:4] == ["-m", "benchmarks.load_programs.jmeter_results", "--"]
 
 
 def test_sums_of_transaction_controllers_are_left_out_beside_their_requests(plans: Path) -> None:

@@ -110,7 +110,7 @@ def test_a_container_without_user_namespaces_has_landlock():
     """As an account without rights, in a namespace that allows no further ones."""
     code = (
         "import django; django.setup();"
-        "from benchmarks import sandbox; from benchmarks.engines.pgbench import binary;"
+        "from benchmarks.processes import sandbox; from benchmarks.engines.pgbench import binary;"
         "print(sandbox.way_for(binary.find().path).NAME)"
     )
     inside = 'echo 0 > /proc/sys/user/max_user_namespaces; exec setpriv --bounding-set=-all --inh-caps=-all "$@"'

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.models import Run, Status
-from benchmarks.runs.live import events
+from benchmarks.runs.live import publisher
 from benchmarks.runs.submission import cancel
 
 pytestmark = pytest.mark.django_db
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The states in the ends that watchers were told."""
     ends: list[str] = []
-    monkeypatch.setattr(events, "publish", lambda run_id, name, id_, payload: ends.append(payload["status"]) or True)
+    monkeypatch.setattr(publisher, "publish", lambda run_id, name, id_, payload: ends.append(payload["status"]) or True)
     return ends
 
 

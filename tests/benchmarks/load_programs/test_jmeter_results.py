@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.engines.jmeter import results_follower
-from benchmarks.engines.jmeter.results_follower import Following, Results, kind
+from benchmarks.load_programs import jmeter_results
+from benchmarks.load_programs.jmeter_results import Following, Results, kind
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -80,8 +80,8 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
-        monkeypatch.setattr(results_follower.time, "perf_counter", lambda: self.now)
-        monkeypatch.setattr(results_follower.time, "time", lambda: self.now)
+        monkeypatch.setattr(jmeter_results.time, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(jmeter_results.time, "time", lambda: self.now)
 
 
 def test_empty_intervals_are_said_only_where_something_follows(
@@ -175,13 +175,13 @@ def test_it_starts_the_program_follows_it_and_leaves_with_its_code(tmp_path: Pat
     words = [
         sys.executable,
         "-m",
-        "benchmarks.engines.jmeter.results_follower",
+        "benchmarks.load_programs.jmeter_results",
         "--",
         sys.executable,
         "fake.py",
         str(exit_code),
     ]
-    root = Path(__file__).parents[4]
+    root = Path(__file__).parents[3]
     began = time.monotonic()
     ran = subprocess.run(
         words, cwd=tmp_path, env={"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True

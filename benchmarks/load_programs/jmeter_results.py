@@ -1,6 +1,6 @@
 """Runs a JMeter and follows its results while it writes them.
 
-`python -m benchmarks.engines.jmeter.results_follower [--log FILE] [--requests] -- JAVA WORD…`: the words start a JMeter
+`python -m benchmarks.load_programs.jmeter_results [--log FILE] [--requests] -- JAVA WORD…`: the words start a JMeter
 that writes `results.jtl` as CSV with a heading; with `--requests` the sums of transaction controllers are left out. It
 works in the group of this process, and is killed by the kernel when this process ends.
 """
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from benchmarks.engines.load_counters import INTERVAL_S, Tally
+from benchmarks.load_programs.counters import INTERVAL_S, Tally
 
 RESULTS, PRINTED, OWN_LOG = Path("results.jtl"), Path("jmeter.out"), Path("jmeter.log")
 LOOK_S = 0.1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.engines.http.loader.response import Answer, NotHttp
+from benchmarks.load_programs.http_response import Answer, NotHttp
 
 BODY = b"0123456789" * 50
 WITH_LENGTH = b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n" + BODY

@@ -1,6 +1,6 @@
 """Makes the table of the products service anew, and says how far it is.
 
-`python -m benchmarks.engines.http.products.seed --rows N`, or `--drop`; where it logs in to stands in libpq's
+`python -m benchmarks.load_programs.products.seed --rows N`, or `--drop`; where it logs in to stands in libpq's
 variables.
 """
 

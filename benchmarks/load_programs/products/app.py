@@ -1,6 +1,6 @@
 """The products service: `/products/new`, `/products/normal` and `/products/pooled` answer 1,000 products as JSON.
 
-`python -m benchmarks.engines.http.products.app [--pool-size N]` listens on a free port of 127.0.0.1 and says
+`python -m benchmarks.load_programs.products.app [--pool-size N]` listens on a free port of 127.0.0.1 and says
 `listening on PORT`; where it logs in to stands in libpq's variables, the password in PGPASSFILE. It works in one
 process, so on one processor.
 """
@@ -16,7 +16,7 @@ import psycopg
 import uvicorn
 from psycopg_pool import PoolTimeout
 
-from benchmarks.engines.http.products.connections import MOST_OPEN, ways
+from benchmarks.load_programs.products.connections import MOST_OPEN, ways
 
 ROWS = 1_000
 QUERY = f"SELECT id, name, price::float8, description FROM products ORDER BY id LIMIT {ROWS}"  # noqa: S608 a constant

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.engines import load_output
 from benchmarks.engines.base import Words
-from benchmarks.engines.load_counters import Tally
+from benchmarks.load_programs.counters import Tally
 
 
 def test_what_was_counted_is_said_and_read_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

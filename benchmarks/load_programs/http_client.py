@@ -1,6 +1,6 @@
 """A closed loop of HTTP requests: each worker sends its next request when the last one is answered.
 
-`python -m benchmarks.engines.http.loader.client --target FILE --concurrency N --duration S [--timeout S]
+`python -m benchmarks.load_programs.http_client --target FILE --concurrency N --duration S [--timeout S]
 [--new-connections] [--log FILE]`. The file holds `{"url": …, "address": …}`: the address is connected to, whatever the
 name resolves to by then. Redirects are not followed.
 
@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from benchmarks.engines.http.loader.response import Answer, NotHttp
-from benchmarks.engines.load_counters import INTERVAL_S, Tally
+from benchmarks.load_programs.counters import INTERVAL_S, Tally
+from benchmarks.load_programs.http_response import Answer, NotHttp
 
 AGENT = "Pooldeck"
 PAUSE_S = 0.05  # after a connection that could not be made: a loop that only fails would take a whole processor
