@@ -11,7 +11,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from benchmarks.engines.base import Output, Progress, Words
+from benchmarks.engines.base import Output, ProgramTerms, Progress
 from benchmarks.models import Purpose, Validity
 
 TIME_REACHED = 0.98  # of the duration; the rest is the last transactions' and the clock's
@@ -42,9 +42,9 @@ class Evidence:
     progress: Sequence[Progress]
 
     @property
-    def words(self) -> Words:
+    def terms(self) -> ProgramTerms:
         """How its program is spoken of."""
-        return self.output.words
+        return self.output.terms
 
     def figure(self, name: str) -> float | None:
         """A number of the summary; None where it was not printed or was a NaN."""
@@ -112,7 +112,7 @@ def _ended_badly(run: Evidence) -> Iterator[str]:
         return
     how = f"was ended by {_signal_name(-run.exit_code)}" if run.exit_code < 0 else f"left with code {run.exit_code}"
     error = "" if run.output.aborted else _first_error(run.output)
-    yield f"{run.words.program} {how}{error}"
+    yield f"{run.terms.program} {how}{error}"
 
 
 def _signal_name(number: int) -> str:
@@ -133,7 +133,7 @@ def _counted(number: int, noun: str) -> str:
 def _aborted(run: Evidence) -> Iterator[str]:
     gave_up = len(run.output.aborted_clients)
     if gave_up:
-        worker = run.words.worker
+        worker = run.terms.worker
         of_all = f"{gave_up:,} of {run.clients:,} {worker}s" if run.clients else _counted(gave_up, worker)
         yield f"{of_all} aborted, so fewer than asked for made these figures{_first_error(run.output)}"
     elif run.output.aborted:
@@ -142,9 +142,9 @@ def _aborted(run: Evidence) -> Iterator[str]:
 
 def _no_summary(run: Evidence) -> Iterator[str]:
     if not run.output.has_summary:
-        lines = _counted(len(run.progress), run.words.interval)
+        lines = _counted(len(run.progress), run.terms.interval)
         error = "" if run.exit_code or run.output.aborted else _first_error(run.output)  # told there already
-        yield f"{run.words.program} printed no summary, only {lines}{error}"
+        yield f"{run.terms.program} printed no summary, only {lines}{error}"
 
 
 def _nothing_done(run: Evidence) -> Iterator[str]:
@@ -152,20 +152,20 @@ def _nothing_done(run: Evidence) -> Iterator[str]:
         return
     asked, failed = run.duration_s, run.figure("failed")
     if failed:
-        yield f"no {run.words.unit} was processed, {failed:,} failed{_first_error(run.output)}"
+        yield f"no {run.terms.unit} was processed, {failed:,} failed{_first_error(run.output)}"
     elif asked and run.progress and run.progress[0].t >= asked:
         yield (
-            f"no {run.words.unit} was processed: connecting took the whole {asked:,} s; "
-            f"use fewer {run.words.worker}s or a longer time"
+            f"no {run.terms.unit} was processed: connecting took the whole {asked:,} s; "
+            f"use fewer {run.terms.worker}s or a longer time"
         )
     else:
-        yield f"no {run.words.unit} was processed"
+        yield f"no {run.terms.unit} was processed"
 
 
 def _ended_early(run: Evidence) -> Iterator[str]:
     asked, elapsed = run.duration_s, run.elapsed_s
     # under -R the last start may lie before the end by some intervals of the schedule
-    slack = run.words.slow_start_s + (0.1 + 5 / run.options["rate"] if run.options.get("rate") else 0.1)
+    slack = run.terms.slow_start_s + (0.1 + 5 / run.options["rate"] if run.options.get("rate") else 0.1)
     if asked and elapsed is not None and elapsed < asked * TIME_REACHED - slack:
         yield f"the load lasted {elapsed:,.1f} s of {asked:,} s"
 
@@ -176,7 +176,7 @@ def _transactions_missing(run: Evidence) -> Iterator[str]:
         return
     accounted = processed + (run.figure("failed") or 0) + (run.figure("skipped") or 0)
     if accounted < expected:
-        yield f"{accounted:,.0f} of {expected:,.0f} {run.words.unit}s were done"
+        yield f"{accounted:,.0f} of {expected:,.0f} {run.terms.unit}s were done"
 
 
 def _many_failed(run: Evidence) -> Iterator[str]:
@@ -186,14 +186,14 @@ def _many_failed(run: Evidence) -> Iterator[str]:
         # pgbench counts failures without a word; where there are kinds of errors, the first of each was told in words
         why = _first_error(run.output) if processed and run.output.summary.get("errors") else ""
         share = f"{failed / total:.1%}"
-        yield f"{failed:,} of {total:,} {run.words.unit}s failed ({share}){why}; tps counts only the others"
+        yield f"{failed:,} of {total:,} {run.terms.unit}s failed ({share}){why}; tps counts only the others"
 
 
 def _many_skipped(run: Evidence) -> Iterator[str]:
     skipped, processed = run.figure("skipped") or 0, run.figure("transactions") or 0
     if skipped > SKIPPED_SHARE * (skipped + processed):
         share = skipped / (skipped + processed)
-        late = f"{skipped:,} {run.words.unit}s ({share:.1%}) were skipped as too late"
+        late = f"{skipped:,} {run.terms.unit}s ({share:.1%}) were skipped as too late"
         yield f"{late}: the rate is beyond what was reached"
 
 
@@ -203,23 +203,23 @@ def _overloaded(run: Evidence) -> Iterator[str]:
         starts = rate * (run.duration_s or run.elapsed_s or 1)
         if tps < rate * (RATE_KEPT - 3 / starts**0.5):  # starts are drawn at random: three deviations aside
             outcome = "and what was late was skipped" if run.figure("skipped") else "so latency grew with time"
-            yield f"overloaded: {tps:,.1f} of {rate:,.1f} {run.words.unit}s/s were reached, {outcome}"
+            yield f"overloaded: {tps:,.1f} of {rate:,.1f} {run.terms.unit}s/s were reached, {outcome}"
             return
     if lag_ms is not None and lag_ms > LATE_MS:
-        yield f"overloaded: {run.words.unit}s started {lag_ms / 1000:,.1f} s late on average, so latency grew with time"
+        yield f"overloaded: {run.terms.unit}s started {lag_ms / 1000:,.1f} s late on average, so latency grew with time"
 
 
 def _ended_late(run: Evidence) -> Iterator[str]:
     asked, elapsed = run.duration_s, run.elapsed_s
     if asked and elapsed is not None and elapsed > asked * OVERRUN_SHARE + OVERRUN_S:
-        yield f"the load lasted {elapsed:,.1f} s instead of {asked:,} s: some {run.words.unit}s did not end in time"
+        yield f"the load lasted {elapsed:,.1f} s instead of {asked:,} s: some {run.terms.unit}s did not end in time"
 
 
 def _busier_than_possible(run: Evidence) -> Iterator[str]:
     """Little's law: rate × time in the system = clients at work, and no client has two transactions at once."""
     busy, clients, latency_ms = run.figure("effective_clients"), run.clients, run.figure("latency_avg_ms")
     if busy and clients and latency_ms and busy > clients * (BUSIER + LATENCY_STEP_MS / latency_ms):
-        yield f"tps × latency gives {busy:,.1f} {run.words.worker}s at work, more than the {clients:,} there were"
+        yield f"tps × latency gives {busy:,.1f} {run.terms.worker}s at work, more than the {clients:,} there were"
 
 
 def _idle_clients(run: Evidence) -> Iterator[str]:
@@ -238,8 +238,8 @@ def _idle_clients(run: Evidence) -> Iterator[str]:
         return
     if busy < clients * _least_busy_share(run, clients, busy):
         yield (
-            f"tps × latency gives only {busy:,.1f} of {clients:,} {run.words.worker}s at work: "
-            f"{run.words.program} itself was the bottleneck ({run.words.busier}), or some {run.words.worker}s hung"
+            f"tps × latency gives only {busy:,.1f} of {clients:,} {run.terms.worker}s at work: "
+            f"{run.terms.program} itself was the bottleneck ({run.terms.busier}), or some {run.terms.worker}s hung"
         )
 
 
@@ -280,7 +280,7 @@ def _stalls(run: Evidence) -> Iterator[str]:
     still = sum(sample.tps == 0 for sample in busy[begun:])
     slow_anyway = (run.figure("latency_avg_ms") or 0) / 1000 > (run.interval_s or 0)
     if still and not slow_anyway:
-        yield f"in {still:,} of {len(busy):,} progress intervals no {run.words.unit} ended"
+        yield f"in {still:,} of {len(busy):,} progress intervals no {run.terms.unit} ended"
 
 
 def _connecting_took_long(run: Evidence) -> Iterator[str]:

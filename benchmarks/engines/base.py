@@ -1,11 +1,16 @@
 """The contract of engines: options, samples, parsed lines, logs of transactions, and what they are given of a run."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from benchmarks.models import Run
+from benchmarks.engines.binaries import Program
+from benchmarks.errors import BenchmarksError
+from benchmarks.models import Purpose, Run
+from benchmarks.processes.command import Command
 from pools.clusters.endpoints import Endpoint
 
 Value = int | float | bool | str
@@ -80,7 +85,7 @@ class RunContext(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ParsedLine:
     """What one line says while the program runs: a sample, or how far a preparation is (0 to 100), or neither.
 
     `late_s` is how long before the line the sample's interval ended; `worth_telling` is whether people should read it
@@ -94,7 +99,7 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class ProgramTerms:
     """How the panel speaks of a program: its name, what it counts, who does it, and what it says meanwhile."""
 
     program: str
@@ -119,7 +124,7 @@ class Output:
     several, each has the summary's keys beside its `name weight target_percent percent`.
     """
 
-    words: Words
+    terms: ProgramTerms
     summary: dict[str, Any] = field(default_factory=dict)
     scripts: list[dict[str, Any]] = field(default_factory=list)
     statements: list[dict[str, Any]] = field(default_factory=list)
@@ -229,3 +234,109 @@ class LogFiles:
     scheduled: bool = False  # whether the lines tell how late a transaction began
     sampling_rate: float = 1.0  # the share of the transactions that is logged
     statements: float = 1.0  # of a transaction on average, at least: each is a round trip
+
+
+class Engine(ABC):
+    """A load program that runs can use: the one contract between engines and the rest of the panel.
+
+    An engine is a folder beside this module with a subclass in it, and a line in `benchmarks.engines.ENGINES`. What is
+    not abstract has a default for the engines that it does not concern. `options` are always the validated options of
+    a run; a mapping "option → messages" names why an option can't be had, and is empty where all can.
+    """
+
+    name: str
+    terms: ProgramTerms
+    imports_output = False  # whether a printed output can be imported as a run: then `options_from_summary` is needed
+
+    @abstractmethod
+    def fields_for(self, purpose: str) -> tuple[Field, ...]:
+        """The options of a load or a preparation (`benchmarks.models.Purpose`); empty where it has no such purpose."""
+
+    @abstractmethod
+    def validate(self, raw: dict[str, Any], *, purpose: str) -> dict[str, Any]:
+        """The options as they are kept, from what a form or a client gave; raises `InvalidOptions`."""
+
+    @abstractmethod
+    def find(self) -> Program:
+        """The program on this host; raises `ProgramMissing` with the remedy."""
+
+    @abstractmethod
+    def build_command(
+        self,
+        options: dict[str, Any],
+        *,
+        purpose: str,
+        binary: str,
+        home: Path,
+        endpoint: Endpoint,
+        application_name: str,
+        version: tuple[int, int],
+    ) -> Command:
+        """The command of a run in its private home; raises `Refused`."""
+
+    @abstractmethod
+    def preview(self, options: dict[str, Any], endpoint: Endpoint) -> str:
+        """The command as people are shown it, with no password in it."""
+
+    @abstractmethod
+    def parse_line(self, text: str, options: dict[str, Any]) -> ParsedLine:
+        """What one line of `terms.stream` says while the program runs; never raises."""
+
+    @abstractmethod
+    def read_output(self, stdout: str, stderr: str = "") -> Output:
+        """All that the program printed; never raises. `benchmarks.analysis.validity` judges by it."""
+
+    @abstractmethod
+    def tables_of(self, options: dict[str, Any], *, purpose: str) -> Tables | None:
+        """The tables that a run loads or makes; None where it needs none."""
+
+    def prepared_tables(self, options: dict[str, Any]) -> Tables:
+        """The tables that a preparation with these options makes or drops; raises `BenchmarksError` for a load's."""
+        tables = self.tables_of(options, purpose=Purpose.PREPARE)
+        if tables is None:
+            raise BenchmarksError(f"{self.name} prepares no dataset")
+        return tables
+
+    def log_files(self, options: dict[str, Any]) -> LogFiles | None:
+        """The logs of single transactions that a run writes; None where it writes none."""
+        return None
+
+    def unsupported_options(self, options: dict[str, Any], version: tuple[int, int]) -> dict[str, list[str]]:
+        """Option → why this version of the program lacks it."""
+        return {}
+
+    def server_refuses(self, options: dict[str, Any], version: tuple[int, int], server: int) -> dict[str, list[str]]:
+        """Option → why a server of this major version would not take what this version of the program makes."""
+        return {}
+
+    def unshardable(self, options: dict[str, Any]) -> dict[str, list[str]]:
+        """Option → why several generators can't share this load."""
+        return {}
+
+    def extra_connections(self, options: dict[str, Any]) -> dict[str, int]:
+        """Option → the connections, bounded by it, that the engine keeps open beside those of its clients."""
+        return {}
+
+    def file_needed(self, options: dict[str, Any]) -> tuple[str, str] | None:
+        """The option and the name of the file of its generator's host that a run needs; None where it needs none."""
+        return None
+
+    def host_files(self) -> dict[str, str] | None:
+        """Files of this host that runs may name → why they can't be used (empty: they can); None: they name none."""
+        return None
+
+    def drop_options(self, made: dict[str, Any]) -> dict[str, Any]:
+        """The options of a preparation that removes what one with the options `made` made; empty where it can't."""
+        return {}
+
+    def full_dataset_options(self, made: dict[str, Any]) -> dict[str, Any]:
+        """The options of a run that loads all that a preparation with these made; empty where any run does."""
+        return {}
+
+    def options_from_summary(self, summary: dict[str, Any]) -> dict[str, Any]:
+        """The options that a printed summary tells of the command behind it."""
+        return {}
+
+    def run_services(self, context: RunContext) -> AbstractContextManager[None]:
+        """What the engine runs beside a load, as long as that is on; raises `Refused`."""
+        return nullcontext()

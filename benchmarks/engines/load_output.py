@@ -5,7 +5,7 @@ import math
 import re
 from typing import Any
 
-from benchmarks.engines.base import Heard, LogFiles, Logged, Output, Progress, Words
+from benchmarks.engines.base import LogFiles, Logged, Output, ParsedLine, ProgramTerms, Progress
 from benchmarks.processes.line_reader import LineReader
 
 LOG = "requests.log"
@@ -14,17 +14,17 @@ _ERROR = "error: "
 _LOGGED = re.compile(rb"([0-9]{1,18}) ([0-9]{1,15})")
 
 
-def hear(text: str, options: dict[str, Any]) -> Heard:
+def parse_line(text: str, options: dict[str, Any]) -> ParsedLine:
     """The sample or the percentage in one line, and whether it is a message to people; never raises."""
     if sample := _interval(text):
         late_s = _number(_figures(text, "interval").get("late_s")) or 0.0
-        return Heard(sample=sample, late_s=max(0.0, late_s), worth_telling=False)
+        return ParsedLine(sample=sample, late_s=max(0.0, late_s), worth_telling=False)
     if (filled := _FILLED.fullmatch(text)) and int(filled["all"]):
-        return Heard(percent=min(100.0, 100 * int(filled["done"]) / int(filled["all"])), worth_telling=False)
-    return Heard(worth_telling=not text.startswith("{"))
+        return ParsedLine(percent=min(100.0, 100 * int(filled["done"]) / int(filled["all"])), worth_telling=False)
+    return ParsedLine(worth_telling=not text.startswith("{"))
 
 
-def read_output(words: Words, stdout: str, stderr: str = "") -> Output:
+def read_output(words: ProgramTerms, stdout: str, stderr: str = "") -> Output:
     """All that one execution said; never raises."""
     texts = [*_lines_of(stdout), *_lines_of(stderr)]
     summaries = [figures for text in texts if (figures := _figures(text, "summary"))]

@@ -37,12 +37,12 @@ class Offered:
 
 def here() -> dict[str, Told]:
     """What this host has, by engine, as a generator writes it down."""
-    return {name: told for name in ENGINES if (told := engines.host_files(name)) is not None}
+    return {name: told for name in ENGINES if (told := engines.engine(name).host_files()) is not None}
 
 
 def needed(engine: str, options: dict[str, Any]) -> Needed | None:
     """The file that a run with these options needs; None where it needs none."""
-    found = engines.file_needed(engine, options) if engine in ENGINES else None
+    found = engines.engine(engine).file_needed(options) if engine in ENGINES else None
     return Needed(engine, *found) if found else None
 
 

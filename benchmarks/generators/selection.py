@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from benchmarks.engines import ENGINES, availability
+from benchmarks.engines import ENGINES, missing
 from benchmarks.errors import InvalidGenerators
 from benchmarks.generators import registry
 from benchmarks.generators.registry import Known
@@ -106,7 +106,7 @@ def _missing(name: str, able: list[Known]) -> str:
     """Why nobody has it; a generator that has not described itself yet may have it."""
     if any(one.engines is None for one in able):
         return ""
-    here = availability.missing(name)
+    here = missing(name)
     if not able:
         return here
     who = ", ".join(one.name for one in able)

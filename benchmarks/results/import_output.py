@@ -39,7 +39,7 @@ def import_output(text: str, name: str = "", author: AbstractBaseUser | None = N
             purpose=Purpose.IMPORT,
             engine=engine_name,
             target_label="imported output",
-            options=engine(engine_name).options_said(output.summary),
+            options=engine(engine_name).options_from_summary(output.summary),
             author=author,
             status=Status.FAILED if fault else Status.SUCCEEDED,
             validity=verdict,
@@ -76,7 +76,7 @@ def _read(text: str) -> tuple[str, Output]:
             f"the text has {size:,} bytes, more than the {settings.OUTPUT_CAP_BYTES:,} allowed: "
             "leave out --debug lines, or raise POOLDECK_OUTPUT_CAP_BYTES"
         )
-    readers = {name: one for name, one in ENGINES.items() if hasattr(one, "options_said")}
+    readers = {name: one for name, one in ENGINES.items() if one.imports_output}
     outputs = {name: one.read_output(text) for name, one in readers.items()}
     best = max(outputs, key=lambda name: outputs[name].recognised)
     output: Output = outputs[best]

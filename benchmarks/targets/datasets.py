@@ -108,7 +108,7 @@ def facts(cluster: Cluster, database: str, wanted: Tables | None = None) -> Data
 
     Raises `ClusterUnreachable`.
     """
-    wanted = wanted or engine(DEFAULT_ENGINE).tables_of({}, purpose=Purpose.LOAD)
+    wanted = wanted or engine(DEFAULT_ENGINE).prepared_tables({})
     with _session(cluster, database) as connection:
         owner = _one(connection, _OWNER)
         known = DatasetFacts(database, cluster.protected, owner, wanted, free_bytes=_free_bytes(cluster, connection))
@@ -357,5 +357,4 @@ def mark(cluster: Cluster, database: str, owner: str, tables: Iterable[str], com
 
 def tables_made(run: Run) -> Tables:
     """What a preparation makes or drops."""
-    made: Tables = engine(run.engine).tables_of(run.options, purpose=Purpose.PREPARE)
-    return made
+    return engine(run.engine).prepared_tables(run.options)

@@ -4,7 +4,7 @@ from typing import Any
 
 import psycopg
 
-from benchmarks.engines import server_refuses
+from benchmarks import engines
 from benchmarks.errors import InvalidOptions
 from benchmarks.models import ExternalEndpoint, Run
 from panel.lib.crypto import SealBroken
@@ -48,5 +48,5 @@ def refuse_unmakeable(cluster: Cluster, engine: str, options: dict[str, Any], pr
     """
     with connect.connect(cluster) as connection:
         major = connection.info.server_version // 10_000
-    if errors := server_refuses(engine, options, program, major):
+    if errors := engines.engine(engine).server_refuses(options, program, major):
         raise InvalidOptions(errors)

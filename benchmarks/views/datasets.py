@@ -8,7 +8,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
-from benchmarks import engines
 from benchmarks.engines import engine
 from benchmarks.engines.base import Tables
 from benchmarks.errors import BenchmarksError, InvalidOptions, InvalidTarget, QueueDown
@@ -45,24 +44,24 @@ def _made_by(dataset: Dataset) -> dict[str, Any]:
 
 
 def _tables_of(dataset: Dataset) -> Tables:
-    tables: Tables = engine(dataset.engine).tables_of(_made_by(dataset), purpose=Purpose.PREPARE)
-    return tables
+    return engine(dataset.engine).prepared_tables(_made_by(dataset))
 
 
 def _next_steps(dataset: Dataset) -> NextSteps:
-    made, dropping = _made_by(dataset), engines.dropping(dataset.engine, {})
+    made, program = _made_by(dataset), engine(dataset.engine)
+    dropping = program.drop_options({})
     place = {"engine": dataset.engine, "cluster": dataset.cluster_id, "database": dataset.database}
     again = {name: value for name, value in made.items() if value and value != dropping.get(name)}
-    loading = {name: value for name, value in engines.loading_all(dataset.engine, made).items() if value}
+    loading = {name: value for name, value in program.full_dataset_options(made).items() if value}
     return NextSteps(
         run=urlencode(place | loading),
         again=urlencode(place | again),
-        drop=urlencode(place | engines.dropping(dataset.engine, made)) if dropping else "",
+        drop=urlencode(place | program.drop_options(made)) if dropping else "",
     )
 
 
 def _is_dropping(form: DatasetForm) -> bool:
-    wanted = engines.dropping(form.engine_name, {})
+    wanted = engine(form.engine_name).drop_options({})
     return bool(wanted) and all(name in form.fields and form[name].value() == wanted[name] for name in wanted)
 
 

@@ -139,7 +139,7 @@ def tables_of(course: dict[str, Any]) -> Iterator[Table]:
 
 
 def _of_samples(run: Run) -> tuple[Chart, Chart]:
-    words = engine(run.engine).WORDS
+    words = engine(run.engine).terms
     source = f"{words.program}'s {words.interval}s"
     logged = "; p50 to p99 from its log" if run.options.get("percentiles") else ""
     return (

@@ -82,7 +82,7 @@ def _parts(run: Run) -> dict[str, Any]:
         "command": shlex.join(run.command),
         "judged": thresholds.judge(run.thresholds, summary),
         "conditions": setup_text.in_words(run.conditions) + observer_text.in_words(run.conditions.get("meanwhile", {})),
-        "words": engine(run.engine).WORDS,
+        "words": engine(run.engine).terms,
         "several_scripts": len({statement.get("script") for statement in run.statements}) > 1,
         "login_cost": _login_cost(run) if run.is_final else None,
         **_made(run),

@@ -2,16 +2,17 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from types import ModuleType
 
 import pytest
 from django.utils import timezone
 
-from benchmarks.engines import ENGINES, availability, pgbench
+from benchmarks import engines
+from benchmarks.engines.base import Field
 from benchmarks.engines.binaries import Program, ProgramMissing
+from benchmarks.engines.pgbench.engine import Pgbench
 from benchmarks.generators import heartbeats
 from benchmarks.generators.heartbeats import Heartbeat
-from benchmarks.models import Generator
+from benchmarks.models import Generator, Purpose
 
 Seen = Callable[..., Generator]
 Files = dict[str, dict[str, str]]
@@ -37,18 +38,26 @@ def seen(db: None, monkeypatch: pytest.MonkeyPatch) -> Seen:
     return be_seen
 
 
-@pytest.fixture
-def warp(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+class Warp(Pgbench):
     """An engine whose program is missing here; `asked` counts how often it was sought."""
-    warp = ModuleType("warp")
-    warp.asked = 0  # type: ignore[attr-defined]
 
-    def find() -> Program:
-        warp.asked += 1  # type: ignore[attr-defined]
+    name = "warp"
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def find(self) -> Program:
+        self.asked += 1
         raise ProgramMissing("no warp here: install it")
 
-    warp.find = find  # type: ignore[attr-defined]
-    warp.fields_for = lambda purpose: pgbench.fields_for(purpose) if purpose == "load" else ()  # type: ignore[attr-defined]
-    monkeypatch.setitem(ENGINES, "warp", warp)
-    monkeypatch.setattr(availability, "_answers", {})  # nothing is remembered from other tests
+    def fields_for(self, purpose: str) -> tuple[Field, ...]:
+        return Pgbench.fields_for(purpose) if purpose == Purpose.LOAD else ()
+
+
+@pytest.fixture
+def warp(monkeypatch: pytest.MonkeyPatch) -> Warp:
+    """That engine, registered."""
+    warp = Warp()
+    monkeypatch.setitem(engines.ENGINES, "warp", warp)
+    monkeypatch.setattr(engines, "_answers", {})  # nothing is remembered from other tests
     return warp

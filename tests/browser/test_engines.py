@@ -35,7 +35,9 @@ def start(page: Page, engine: str, **values: str) -> None:
     page.locator("[name=pool]").select_option(index=1)
     for name, value in values.items():
         page.locator(f"[name={name}]").fill(value)
-    expect(page.locator("#commands pre")).to_contain_text({"sysbench": "sysbench", "http": "loads.http"}[engine])
+    expect(page.locator("#commands pre")).to_contain_text(
+        {"sysbench": "sysbench", "http": "load_programs.http_client"}[engine]
+    )
     page.get_by_role("button", name="Start the run").click()
     expect(page.locator("#result-title")).to_be_visible(timeout=TAKES_MS)
     expect(page.locator("#run-head")).to_contain_text("succeeded")

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from benchmarks import engines
 from benchmarks.analysis.latency.histogram import FIRM_COUNT
+from benchmarks.engines import engine
 from benchmarks.models import FINAL, Run
 
 WANTED = 200_000  # logged transactions in all; a p99 of theirs has 2,000 above it
@@ -53,7 +53,7 @@ def known_tps(run: Run) -> float | None:
 
 def guessed_tps(run: Run) -> float:
     """What it will hardly pass: every client waits for each of its statements, and there is an end to any server."""
-    files = engines.log_files(run.engine, run.options)
+    files = engine(run.engine).log_files(run.options)
     statements, reconnects = files.statements if files else 1.0, bool(run.options.get("connect"))
     most = min(UNKNOWN_STATEMENTS / statements, UNKNOWN_RECONNECTING_TPS if reconnects else UNKNOWN_STATEMENTS)
     ping = run.conditions.get("ping")

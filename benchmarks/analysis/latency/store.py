@@ -6,11 +6,11 @@ from typing import Any
 
 from django.db import transaction
 
-from benchmarks import engines
 from benchmarks.analysis.latency import sampling
 from benchmarks.analysis.latency.histogram import Histogram
 from benchmarks.analysis.latency.intervals import Intervals
 from benchmarks.analysis.latency.log_follower import Follower, can_punch_holes
+from benchmarks.engines import engine
 from benchmarks.models import LatencyHistogram, Run, Sample
 
 SERVICE = ("p50", "p95", "p99")  # told of the time without the wait for the schedule
@@ -23,7 +23,7 @@ def planned(run: Run, home: Path) -> tuple[dict[str, Any], Follower | None]:
     follower has nothing to read and says so.
     """
     options = sampling.options_of(run)
-    files = engines.log_files(run.engine, options)
+    files = engine(run.engine).log_files(options)
     if files is None:
         return options, None
     follower = Follower(files, home)

@@ -139,7 +139,7 @@ def _url(field: Field, value: Any) -> str:
     return addresses.allowed(value.strip())
 
 
-def kept_open(options: dict[str, Any]) -> dict[str, int]:
+def extra_connections(options: dict[str, Any]) -> dict[str, int]:
     """The connections that the services of a run keep open together, by the option that bounds them.
 
     Empty without a pool: what `new` and `normal` open and are refused are failed requests, which the run counts.

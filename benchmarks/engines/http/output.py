@@ -1,9 +1,9 @@
 """What the HTTP load says, read; pure."""
 
 from benchmarks.engines import load_output
-from benchmarks.engines.base import Output, Words
+from benchmarks.engines.base import Output, ProgramTerms
 
-WORDS = Words(
+TERMS = ProgramTerms(
     "the HTTP load",
     unit="request",
     worker="worker",
@@ -17,4 +17,4 @@ WORDS = Words(
 
 def read_output(stdout: str, stderr: str = "") -> Output:
     """All that one execution said; never raises."""
-    return load_output.read_output(WORDS, stdout, stderr)
+    return load_output.read_output(TERMS, stdout, stderr)

@@ -26,44 +26,44 @@ _REFUSED = re.compile(r"error connecting in '[^']*': (.+)")  # psycopg_pool's ow
 
 
 @contextmanager
-def around(held: RunContext) -> Iterator[None]:
+def run_services(context: RunContext) -> Iterator[None]:
     """The target's file in the private home; the service behind it ends with the run, whatever happens.
 
     Raises `Refused`, for an address that must not be loaded and for a service that does not start.
     """
-    if url := held.run.options.get("url"):
-        _aim(held, url, addresses.resolved(url))
+    if url := context.run.options.get("url"):
+        _aim(context, url, addresses.resolved(url))
         yield
         return
     words = service_command(
-        held.run.options,
+        context.run.options,
         binary=sys.executable,
-        home=held.home,
-        endpoint=_reached_from(held),
-        application_name=held.run.application_name,
+        home=context.home,
+        endpoint=_reached_from(context),
+        application_name=context.run.application_name,
     )
-    service = LoadProcess(words.argv, words.env, held.home, Queue(QUEUED_EVENTS))
+    service = LoadProcess(words.argv, words.env, context.home, Queue(QUEUED_EVENTS))
     try:
-        workdir.put(held.home / SERVICE_PID, str(service.pid))
-        port = _port(held, service)
-        _aim(held, f"http://127.0.0.1:{port}{aim_of(held.run.options)}", "127.0.0.1")
+        workdir.put(context.home / SERVICE_PID, str(service.pid))
+        port = _port(context, service)
+        _aim(context, f"http://127.0.0.1:{port}{aim_of(context.run.options)}", "127.0.0.1")
         yield
-        _note_faults(held, service)
+        _note_faults(context, service)
     finally:
         service.stop()
 
 
-def _reached_from(held: RunContext) -> Endpoint:
+def _reached_from(context: RunContext) -> Endpoint:
     """The run's endpoint, its certificate read from the private home: the service may not read the panel's own."""
-    endpoint = held.endpoint
-    return replace(endpoint, sslrootcert=str(held.home / ROOT_CERTIFICATE)) if endpoint.sslrootcert else endpoint
+    endpoint = context.endpoint
+    return replace(endpoint, sslrootcert=str(context.home / ROOT_CERTIFICATE)) if endpoint.sslrootcert else endpoint
 
 
-def _aim(held: RunContext, url: str, address: str) -> None:
-    workdir.put(held.home / TARGET, json.dumps({"url": url, "address": address}))
+def _aim(context: RunContext, url: str, address: str) -> None:
+    workdir.put(context.home / TARGET, json.dumps({"url": url, "address": address}))
 
 
-def _note_faults(held: RunContext, service: LoadProcess) -> None:
+def _note_faults(context: RunContext, service: LoadProcess) -> None:
     """Keep that the service ended before its load, and why its pool is smaller than it was asked for.
 
     No request shows the latter: they share what there is.
@@ -72,15 +72,15 @@ def _note_faults(held: RunContext, service: LoadProcess) -> None:
     refused = next((found[1] for text in said if (found := _REFUSED.match(text))), "")
     exit_code = service.exit_code()
     if refused or exit_code is not None:
-        held.note("service", {"refused": refused, "exit_code": exit_code})
+        context.note("service", {"refused": refused, "exit_code": exit_code})
 
 
-def _port(held: RunContext, service: LoadProcess) -> int:
+def _port(context: RunContext, service: LoadProcess) -> int:
     """The port that the service says it listens on."""
     said: list[str] = []
     deadline = time.monotonic() + LISTENS_WITHIN_S
     while time.monotonic() < deadline and (service.exit_code() is None or not service.events.empty()):
-        held.check()
+        context.check()
         try:
             event = service.events.get(timeout=LOOK_UP_S)
         except Empty:

@@ -15,14 +15,14 @@ from benchmarks.processes import workdir
 
 
 @contextmanager
-def around(held: RunContext) -> Iterator[None]:
+def run_services(context: RunContext) -> Iterator[None]:
     """A file of hosts for Java, which then asks nobody else: no name can lead elsewhere. Raises `Refused`."""
     known = {"localhost": "127.0.0.1", socket.gethostname(): "127.0.0.1"}
-    urls = plan_to_start(held.run.options["plan"]).urls
+    urls = plan_to_start(context.run.options["plan"]).urls
     known |= {urlsplit(url).hostname or "": addresses.resolved(url) for url in urls}
-    known[held.endpoint.host] = _resolved(held.endpoint.host)
+    known[context.endpoint.host] = _resolved(context.endpoint.host)
     text = "".join(f"{address} {name}\n" for name, address in known.items() if not _is_address(name))
-    workdir.put(held.home / HOSTS, text)
+    workdir.put(context.home / HOSTS, text)
     yield
 
 

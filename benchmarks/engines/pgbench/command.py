@@ -13,7 +13,7 @@ from psycopg.conninfo import make_conninfo
 
 from benchmarks.engines.pgbench import scripts, variables
 from benchmarks.engines.pgbench.option_catalog import LOAD, PREPARE
-from benchmarks.engines.pgbench.options import lacking, passed
+from benchmarks.engines.pgbench.options import passed, unsupported_options
 from benchmarks.engines.process_environment import bare, of_libpq
 from benchmarks.errors import InvalidOptions
 from benchmarks.processes.command import Command
@@ -36,7 +36,7 @@ def build_command(
 
     Raises `InvalidOptions` for an option that this version does not know, and for a script that it must not be given.
     """
-    if errors := lacking(options, version):
+    if errors := unsupported_options(options, version):
         raise InvalidOptions(errors)
     files = scripts.files(options)
     return Command(

@@ -71,7 +71,7 @@ def _contradictions(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield from variables.contradictions(options)
 
 
-def lacking(options: dict[str, Any], version: tuple[int, int]) -> dict[str, list[str]]:
+def unsupported_options(options: dict[str, Any], version: tuple[int, int]) -> dict[str, list[str]]:
     """Why this version can't do some of the options, by name; empty where it knows all of them."""
     errors = {
         field.name: [f"{field.flag} needs pgbench {field.since} or newer; this one is {version[0]}.{version[1]}"]
@@ -145,8 +145,8 @@ def _identifier(_field: Field, value: Any) -> str:
     return str(value)
 
 
-def dropping(_made: dict[str, Any]) -> dict[str, Any]:
-    """The options of a preparation that removes the tables."""
+def drop_options(made: dict[str, Any]) -> dict[str, Any]:
+    """The options of a preparation that removes the tables, whatever their scale is."""
     return {"initialize_steps": DROP_STEP}
 
 

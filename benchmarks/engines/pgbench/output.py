@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.engines import base
-from benchmarks.engines.base import Heard, Progress, Words
+from benchmarks.engines.base import ParsedLine, ProgramTerms, Progress
 from benchmarks.engines.pgbench import initialize, lines
 from benchmarks.engines.pgbench.lines import InitProgress, read_line
 from benchmarks.engines.pgbench.summary import effective_clients, read_summary
@@ -17,7 +17,7 @@ _EPOCH_S = (1e9, 1e11)  # progress times between (2001 to 5138) are Unix times, 
 _RANDOM_SEED = re.compile(r"(?:pgbench: )?setting random seed to (?P<seed>[0-9]{1,20})")
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}[mK]")  # what pgbench 12 and later print round `error:` on a terminal
-WORDS = Words("pgbench")
+TERMS = ProgramTerms("pgbench")
 _INIT_LINES = lines.InitProgress | lines.InitPhase | lines.InitDone
 
 
@@ -30,7 +30,7 @@ class Output(base.Output):
     statement's `script` counts from 1. The server's version is not printed before 14, nor where it is pgbench's own.
     """
 
-    words: Words = WORDS
+    terms: ProgramTerms = TERMS
     rates: list[tuple[float | None, str]] = field(default_factory=list)
     init_progress: list[lines.InitProgress] = field(default_factory=list)
     init_done: lines.InitDone | None = None
@@ -131,14 +131,14 @@ def _is_pgbenchs_own(event: lines.Line) -> bool:
             return not isinstance(event, lines.Unknown)
 
 
-def hear(text: str, options: dict[str, Any]) -> Heard:
+def parse_line(text: str, options: dict[str, Any]) -> ParsedLine:
     """The sample or the percentage in one line of stderr, and whether it is a message to people; never raises."""
     said = read_line(text)
     if isinstance(said, Progress):
-        return Heard(sample=said, worth_telling=False)
+        return ParsedLine(sample=said, worth_telling=False)
     steps = options.get("initialize_steps")
     percent = initialize.percent(said, steps) if steps else None
-    return Heard(percent=percent, worth_telling=not isinstance(said, InitProgress))
+    return ParsedLine(percent=percent, worth_telling=not isinstance(said, InitProgress))
 
 
 _BUILTINS = {
@@ -148,7 +148,7 @@ _BUILTINS = {
 }
 
 
-def options_said(summary: dict[str, Any]) -> dict[str, Any]:
+def options_from_summary(summary: dict[str, Any]) -> dict[str, Any]:
     """What is known of the options, under their names."""
     asked = {
         "builtin": _BUILTINS.get(summary.get("transaction_type", "")),

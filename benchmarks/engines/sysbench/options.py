@@ -154,19 +154,19 @@ def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
     return filled
 
 
-def alone(options: dict[str, Any]) -> dict[str, list[str]]:
+def unshardable(options: dict[str, Any]) -> dict[str, list[str]]:
     """Each thread of bulk_insert counts its keys from 1 in the table of its number, as do those of other processes."""
     if options.get("script") != BULK:
         return {}
     return {"script": [f"{BULK} of several generators would insert the same keys: name one generator"]}
 
 
-def dropping(made: dict[str, Any]) -> dict[str, Any]:
+def drop_options(made: dict[str, Any]) -> dict[str, Any]:
     """The options of a preparation that removes the tables that one with these options made."""
     return {name: made[name] for name in ("kind", "tables") if made.get(name)} | {"action": DROP}
 
 
-def loading_all(made: dict[str, Any]) -> dict[str, Any]:
+def full_dataset_options(made: dict[str, Any]) -> dict[str, Any]:
     """The options of a run that loads all of the tables that a preparation with these options made."""
     if made.get("kind") == BULK:
         return {"script": BULK, "threads": made.get("tables")}

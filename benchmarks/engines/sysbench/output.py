@@ -7,10 +7,10 @@ import re
 from itertools import accumulate
 from typing import Any
 
-from benchmarks.engines.base import Heard, Output, Progress, Words
+from benchmarks.engines.base import Output, ParsedLine, ProgramTerms, Progress
 from benchmarks.processes.line_reader import LineReader
 
-WORDS = Words(
+TERMS = ProgramTerms(
     "sysbench",
     worker="thread",
     interval="interval line",
@@ -55,13 +55,13 @@ _RULES = {
 }
 
 
-def hear(text: str, options: dict[str, Any]) -> Heard:
+def parse_line(text: str, options: dict[str, Any]) -> ParsedLine:
     """The sample or the percentage in one line, and whether it is a message to people; never raises."""
     if sample := _interval(text):
-        return Heard(sample=sample, worth_telling=False)
+        return ParsedLine(sample=sample, worth_telling=False)
     if (filled := _FILLED.fullmatch(text)) and int(filled["all"]):
-        return Heard(percent=min(100.0, 100 * int(filled["done"]) / int(filled["all"])), worth_telling=False)
-    return Heard(worth_telling=bool(_ERROR.match(text) or _TABLE.fullmatch(text)))
+        return ParsedLine(percent=min(100.0, 100 * int(filled["done"]) / int(filled["all"])), worth_telling=False)
+    return ParsedLine(worth_telling=bool(_ERROR.match(text) or _TABLE.fullmatch(text)))
 
 
 def read_output(stdout: str, stderr: str = "") -> Output:
@@ -77,7 +77,7 @@ def read_output(stdout: str, stderr: str = "") -> Output:
     errors = [text.strip() for text in texts if _ERROR.match(text)]
     made = [text for text in texts if _TABLE.fullmatch(text)]
     return Output(
-        WORDS,
+        TERMS,
         summary=figures,
         progress=progress,
         client_version=versions[0] if versions else "",
@@ -90,7 +90,7 @@ def read_output(stdout: str, stderr: str = "") -> Output:
     )
 
 
-def options_said(summary: dict[str, Any]) -> dict[str, Any]:
+def options_from_summary(summary: dict[str, Any]) -> dict[str, Any]:
     """What a summary tells of the options, under their names."""
     return {name: summary[name] for name in ("threads", "rate") if name in summary}
 

@@ -99,7 +99,7 @@ class Recorder:
         self._looks: list[PoolLook | Seen] = []  # not written yet
         self._looks_kept_at = time.monotonic()
         # until the first sample tells when a load began that its program takes seconds to begin
-        self._beginning_unknown = bool(engine(run.engine).WORDS.slow_start_s)
+        self._beginning_unknown = bool(engine(run.engine).terms.slow_start_s)
         self.tally = Tally()
         self._unsent = Unsent()
 

@@ -122,7 +122,7 @@ def prepared(run: Run, recorder: Recorder) -> Iterator[SetupContext]:
     privileges.guard_started(run)
     program_engine = engine(run.engine)
     program = program_engine.find()
-    named = program.version_text.removeprefix(f"{program_engine.WORDS.program} ")
+    named = program.version_text.removeprefix(f"{program_engine.terms.program} ")
     recorder.state(client_version=named[:VERSION_CHARACTERS])
     if run.purpose == Purpose.PREPARE and run.cluster is not None:
         versions.refuse_unmakeable(run.cluster, run.engine, run.options, program.version)
@@ -201,7 +201,7 @@ def allowed_s(run: Run) -> float:
     duration = run.options.get("duration")
     if run.options.get("transactions") or not duration:
         return TRANSACTIONS_CEILING_S
-    starting_s: float = engine(run.engine).WORDS.starts_within_s
+    starting_s: float = engine(run.engine).terms.starts_within_s
     return starting_s + 1.1 * float(duration) + 10.0 + 0.1 * float(run.options.get("clients") or 1)
 
 
@@ -249,14 +249,14 @@ def take(event: object, recorder: Recorder) -> None:
     match event:
         case Line(stream, text, at):
             recorder.line(stream, text)
-            if stream == engine(recorder.run.engine).WORDS.stream:
+            if stream == engine(recorder.run.engine).terms.stream:
                 _take_line(text, at, recorder)
         case PoolLook() | Seen():
             recorder.look(event)
 
 
 def _take_line(text: str, at: float, recorder: Recorder) -> None:
-    heard = engine(recorder.run.engine).hear(text, recorder.run.options)
+    heard = engine(recorder.run.engine).parse_line(text, recorder.run.options)
     if heard.sample is not None:
         recorder.sample(heard.sample, at - heard.late_s)
     if heard.percent is not None:
@@ -327,5 +327,5 @@ def _why(run: Run, errors: list[str], exit_code: int) -> str:
     if errors:
         return errors[0] + (f" (the first of {len(errors)} such lines, see the log)" if len(errors) > 1 else "")
     ended = f"was ended by signal {-exit_code}" if exit_code < 0 else f"ended with exit code {exit_code}"
-    meaning = engine(run.engine).WORDS.silent_end if exit_code < 0 else ""
+    meaning = engine(run.engine).terms.silent_end if exit_code < 0 else ""
     return f"{run.engine} {ended} and said no reason" + (f": {meaning}" if meaning else "")

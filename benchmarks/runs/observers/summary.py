@@ -80,7 +80,7 @@ class Tally:
 
     def warnings(self, run: Run) -> list[str]:
         """What limited the load beside the server, in sentences; the figures stay true, for these limits."""
-        found, words, said = self.found(), engine(run.engine).WORDS, []
+        found, words, said = self.found(), engine(run.engine).terms, []
         if (busy := found.get("busy_percent", 0.0)) > FULL_PERCENT:
             said.append(
                 f"{words.program} itself took {busy:.0f} % of what its threads can use of the processors: it may be "

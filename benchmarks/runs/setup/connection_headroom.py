@@ -27,7 +27,7 @@ def guard(target: Target, engine: str, options: dict[str, Any]) -> None:
     """
     if target.cluster is None:
         return
-    kept = {} if target.pooled else engines.kept_open(engine, options)
+    kept = {} if target.pooled else engines.engine(engine).extra_connections(options)
     direct = not target.pooled or options.get("idle_at") == CLUSTER
     idle = {"idle_connections": int(options.get("idle_connections") or 0)} if direct else {}
     held = {name: number for name, number in (kept | idle).items() if number}

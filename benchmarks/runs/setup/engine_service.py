@@ -9,10 +9,6 @@ from benchmarks.runs.setup.base import SetupContext
 
 @contextmanager
 def served(held: SetupContext) -> Iterator[None]:
-    """The engine's `around`, where it has one: a service that it loads, say."""
-    around = getattr(engine(held.run.engine), "around", None)
-    if around is None:
-        yield
-        return
-    with around(held):
+    """The engine's own services: one that it loads, say."""
+    with engine(held.run.engine).run_services(held):
         yield

@@ -1,5 +1,6 @@
 """All options that a run may carry: its engine's, and the panel's own beside them."""
 
+from collections.abc import Callable
 from typing import Any
 
 from benchmarks.engines import engine
@@ -22,10 +23,11 @@ def validate(engine_name: str, raw: dict[str, Any], *, purpose: str) -> dict[str
     own = {name: value for name, value in raw.items() if purpose == Purpose.LOAD and name in setup_options.NAMES}
     checked: dict[str, Any] = {}
     errors: dict[str, list[str]] = {}
-    for check in (
+    checks: tuple[Callable[[], dict[str, Any]], ...] = (
         lambda: engine(engine_name).validate({n: v for n, v in raw.items() if n not in own}, purpose=purpose),
         lambda: setup_options.validate(own),
-    ):
+    )
+    for check in checks:
         try:
             checked |= check()
         except InvalidOptions as error:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.engines import engine, lacking
+from benchmarks.engines import engine
 from benchmarks.errors import BenchmarksError, InvalidOptions
 from benchmarks.generators import registry, selection
 
@@ -21,7 +21,7 @@ def known(engine_name: str, generators: Sequence[str] = ()) -> Version | None:
 def check(engine_name: str, options: dict[str, Any], generators: Sequence[str] = ()) -> Version | None:
     """Refuse options that the program lacks, by name; its version where that is `known`. Raises `InvalidOptions`."""
     version = known(engine_name, generators)
-    if version and (errors := lacking(engine_name, options, version)):
+    if version and (errors := engine(engine_name).unsupported_options(options, version)):
         raise InvalidOptions(errors)
     return version
 

@@ -20,7 +20,7 @@ PACED = ("rate",)  # follow the clients, so that each client keeps its pace
 
 def shares(engine: str, options: dict[str, Any], count: int) -> list[dict[str, Any]]:
     """The checked options of each of `count` parts; raises `InvalidOptions` where a share can't be run."""
-    if errors := engines.alone(engine, options):
+    if errors := engines.engine(engine).unshardable(options):
         raise InvalidOptions(errors)
     counted = next((name for name in COUNTED if options.get(name)), None)
     if counted is None:

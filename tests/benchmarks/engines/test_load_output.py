@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from benchmarks.engines.base import Heard, Logged, Progress, Words
-from benchmarks.engines.load_output import LogReader, hear, log_files, read_output
+from benchmarks.engines.base import Logged, ParsedLine, ProgramTerms, Progress
+from benchmarks.engines.load_output import LogReader, log_files, parse_line, read_output
 
-WORDS = Words("it", unit="request", worker="worker")
+WORDS = ProgramTerms("it", unit="request", worker="worker")
 INTERVAL = (
     '{"interval": {"t": 2.001, "tps": 431.5, "latency_avg_ms": 47.5, "latency_stddev_ms": 6.5, "latency_min_ms": 4.9, '
     '"latency_max_ms": 75.9, "failed": 3, "megabytes_per_second": 0.054}}'
@@ -16,14 +16,16 @@ SUMMARY = '{"summary": {"tps": 376.8, "transactions": 1523, "failed": 0, "client
 
 
 def test_an_interval_is_a_sample() -> None:
-    assert hear(INTERVAL, {}) == Heard(sample=Progress(2.001, 431.5, 47.5, 6.5, failed=3), worth_telling=False)
-    late = hear(INTERVAL.replace('"t": ', '"late_s": 1.5, "t": '), {})
-    assert (late.sample, late.late_s) == (hear(INTERVAL, {}).sample, 1.5)
+    assert parse_line(INTERVAL, {}) == ParsedLine(
+        sample=Progress(2.001, 431.5, 47.5, 6.5, failed=3), worth_telling=False
+    )
+    late = parse_line(INTERVAL.replace('"t": ', '"late_s": 1.5, "t": '), {})
+    assert (late.sample, late.late_s) == (parse_line(INTERVAL, {}).sample, 1.5)
 
 
 @pytest.mark.parametrize("cut", range(len(INTERVAL)))
 def test_an_interval_that_is_cut_off_is_no_sample(cut: int) -> None:
-    assert hear(INTERVAL[:cut], {}).sample is None
+    assert parse_line(INTERVAL[:cut], {}).sample is None
 
 
 @pytest.mark.parametrize(
@@ -38,18 +40,18 @@ def test_an_interval_that_is_cut_off_is_no_sample(cut: int) -> None:
     ],
 )
 def test_other_json_is_no_sample(text: str) -> None:
-    assert hear(text, {}).sample is None
+    assert parse_line(text, {}).sample is None
 
 
 def test_infinite_figures_are_none() -> None:
-    sample = hear('{"interval": {"t": 1, "tps": Infinity, "latency_avg_ms": 1e999}}', {}).sample
+    sample = parse_line('{"interval": {"t": 1, "tps": Infinity, "latency_avg_ms": 1e999}}', {}).sample
     assert sample == Progress(1.0, None, None, None)
 
 
 def test_errors_are_told_and_rows_are_a_percentage() -> None:
-    assert hear("error: refused", {}).worth_telling
-    assert hear("filled 5 of 20 rows", {}) == Heard(percent=25.0, worth_telling=False)
-    assert not hear(SUMMARY, {}).worth_telling
+    assert parse_line("error: refused", {}).worth_telling
+    assert parse_line("filled 5 of 20 rows", {}) == ParsedLine(percent=25.0, worth_telling=False)
+    assert not parse_line(SUMMARY, {}).worth_telling
 
 
 def test_an_output_is_read_whole() -> None:

@@ -1,24 +1,48 @@
 """The registry of engines, and a second engine by one line in it."""
 
-from types import ModuleType
+from typing import Any
 
 import pytest
 from django.test import Client
 
 from benchmarks import engines
-from benchmarks.engines import pgbench
-from benchmarks.engines.base import Field
+from benchmarks.engines.base import Engine, Field
+from benchmarks.engines.pgbench.engine import Pgbench
 from benchmarks.errors import BenchmarksError
 from benchmarks.forms.runs import RunForm
+from pools.clusters.endpoints import Endpoint
 from tests.benchmarks.records import a_run
 from tests.callers import person
 
-NEEDED = ("fields_for", "validate", "find", "build_command", "preview", "hear", "read_output", "tables_of")
+SPEED = Field("speed", "--speed", "Speed", "int", default=9, minimum=1, maximum=9)
+
+
+class Warp(Pgbench):
+    """An engine whose one option is its speed."""
+
+    name = "warp"
+
+    def fields_for(self, purpose: str) -> tuple[Field, ...]:
+        return (SPEED,)
+
+    def validate(self, raw: dict[str, Any], *, purpose: str) -> dict[str, Any]:
+        return {"speed": int(raw["speed"])}
+
+    def preview(self, options: dict[str, Any], endpoint: Endpoint) -> str:
+        return f"warp {options['speed']}"
 
 
 @pytest.mark.parametrize("name", engines.ENGINES)
-def test_an_engine_has_all_that_a_run_needs(name: str) -> None:
-    assert [part for part in NEEDED if not callable(getattr(engines.engine(name), part, None))] == []
+def test_an_engine_goes_by_its_own_name(name: str) -> None:
+    assert engines.engine(name).name == name
+
+
+def test_an_engine_without_all_that_a_run_needs_is_none() -> None:
+    class Bare(Engine):
+        name = "bare"
+
+    with pytest.raises(TypeError, match="build_command"):
+        Bare()  # type: ignore[abstract]
 
 
 def test_an_unknown_engine_is_refused_by_name() -> None:
@@ -34,17 +58,9 @@ def staff(db: None, client: Client) -> Client:
 
 
 @pytest.fixture
-def warp(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """An engine whose one option is its speed."""
-    warp = ModuleType("warp")
-    for part in NEEDED:
-        setattr(warp, part, getattr(pgbench, part))
-    speed = Field("speed", "--speed", "Speed", "int", default=9, minimum=1, maximum=9)
-    warp.fields_for = lambda purpose: (speed,)  # type: ignore[attr-defined]
-    warp.validate = lambda raw, *, purpose: {"speed": int(raw["speed"])}  # type: ignore[attr-defined]
-    warp.preview = lambda options, endpoint: f"warp {options['speed']}"  # type: ignore[attr-defined]
-    monkeypatch.setitem(engines.ENGINES, "warp", warp)
-    return warp
+def warp(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That engine, registered."""
+    monkeypatch.setitem(engines.ENGINES, "warp", Warp())
 
 
 @pytest.mark.usefixtures("warp")

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from benchmarks.engines.pgbench import fields_for
+from benchmarks.engines.pgbench.options import fields_for
 from benchmarks.forms.unsupported_options import parted, why
 from benchmarks.models import Generator
 from tests.callers import bearer, person

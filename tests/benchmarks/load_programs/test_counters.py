@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.engines import load_output
-from benchmarks.engines.base import Words
+from benchmarks.engines.base import ProgramTerms
 from benchmarks.load_programs.counters import Tally
 
 
@@ -20,7 +20,7 @@ def test_what_was_counted_is_said_and_read_back(tmp_path: Path, capsys: pytest.C
     tally.end(clients=3)
     said = capsys.readouterr().out
     assert said.splitlines()[0] == "error: status 500: sorry, too many"
-    output = load_output.read_output(Words("it"), said)
+    output = load_output.read_output(ProgramTerms("it"), said)
     assert [(sample.latency_ms, sample.stddev_ms, sample.failed) for sample in output.progress] == [(20.0, 10.0, 2)]
     known = ("transactions", "failed", "clients", "bytes", "latency_avg_ms", "latency_min_ms", "latency_max_ms")
     assert [output.summary[name] for name in known] == [2, 3, 3, 2_000, 20.0, 10.0, 30.0]
@@ -35,6 +35,6 @@ def test_what_was_counted_is_said_and_read_back(tmp_path: Path, capsys: pytest.C
 def test_a_second_without_an_answer_has_no_latency(capsys: pytest.CaptureFixture[str]) -> None:
     tally = Tally()
     tally.end_interval()
-    sample = load_output.hear(capsys.readouterr().out.strip(), {}).sample
+    sample = load_output.parse_line(capsys.readouterr().out.strip(), {}).sample
     assert sample is not None
     assert (sample.tps, sample.latency_ms, sample.failed) == (0.0, None, 0)

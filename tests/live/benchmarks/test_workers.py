@@ -202,7 +202,7 @@ def test_redis_restarted_under_a_run_costs_it_nothing_and_its_watcher_no_point(
     assert seen == [live_events.event_id(sample.attempt, sample.seq) for sample in done.samples.all()]
     assert [event.payload["status"] for event in events if event.name == "end"] == ["succeeded"]
     with redis.Redis.from_url(queue.url) as client:
-        assert client.exists(live_events._key(run.pk))
+        assert client.exists(live_events.stream_key(run.pk))
 
 
 async def collect(run: Run, after: str) -> list[live_events.Event]:

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from pools.advice import login_cost
-from pools.endpoints import Endpoint
+from pools.clusters.endpoints import Endpoint
 
 ENDPOINT = Endpoint(host="localhost", port=5432, database="app", user="app")
 

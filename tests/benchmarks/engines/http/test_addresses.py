@@ -5,7 +5,8 @@ import socket
 import pytest
 from pytest_django import Settings
 
-from benchmarks.engines.http import addresses, validate
+from benchmarks.engines.http import addresses
+from benchmarks.engines.http.options import validate
 from benchmarks.errors import InvalidOptions, Refused
 
 

@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from benchmarks.engines.http import build_command, find, kept_open, log_files, preview, tables_of, validate
-from benchmarks.engines.http.command import service_command
+from benchmarks.engines.http.command import build_command, find, preview, service_command
+from benchmarks.engines.http.options import extra_connections, validate
+from benchmarks.engines.http.tables import tables_of
+from benchmarks.engines.load_output import log_files
 from benchmarks.errors import InvalidOptions
 from pools.clusters.endpoints import Endpoint
 
@@ -40,8 +42,8 @@ def test_left_out_is_filled() -> None:
 def test_only_a_service_with_a_pool_keeps_one(raw: dict[str, Any], settings: Settings) -> None:
     settings.HTTP_ALLOW = ["shop.example"]
     options = validate(raw | {"pool_size": 40})
-    assert (options["pool_size"], kept_open(options)) == (None, {})
-    assert kept_open(validate({"pool_size": 40})) == {"pool_size": 40}
+    assert (options["pool_size"], extra_connections(options)) == (None, {})
+    assert extra_connections(validate({"pool_size": 40})) == {"pool_size": 40}
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from benchmarks.engines import jmeter
 from benchmarks.engines.binaries import ProgramMissing
-from benchmarks.engines.jmeter import binary, build_command, find, preview, validate
+from benchmarks.engines.jmeter import binary, options
+from benchmarks.engines.jmeter.binary import find
+from benchmarks.engines.jmeter.command import build_command, preview
+from benchmarks.engines.jmeter.options import validate
 from benchmarks.errors import InvalidOptions, Refused
 from benchmarks.processes.command import Command
 from pools.clusters.endpoints import Endpoint
@@ -67,7 +69,7 @@ def test_a_host_tells_its_plans_and_why_some_can_not_be_run(settings: Settings, 
     (plans / "big.jmx").write_text(" " * 3_000_000)
     (plans / "folder.jmx").mkdir()
     (plans / "latin.jmx").write_bytes(b"\xe9")
-    told = jmeter.host_files()
+    told = options.host_files()
     assert [name for name, fault in told.items() if not fault] == ["jdbc.jmx"]
     faults = {name: fault.partition(":")[0] for name, fault in told.items() if fault}
     assert faults == {
@@ -78,13 +80,13 @@ def test_a_host_tells_its_plans_and_why_some_can_not_be_run(settings: Settings, 
         "latin.jmx": "'utf-8' codec can't decode byte 0xe9 in position 0",
     }
     settings.JMETER_PLANS = ""
-    assert jmeter.host_files() == {}
+    assert options.host_files() == {}
 
 
 def test_a_load_alone_has_options_and_needs_its_plan_of_its_generator() -> None:
-    assert jmeter.fields_for("prepare") == ()
-    assert jmeter.tables_of({}, purpose="load") is None
-    assert jmeter.file_needed({"plan": "jdbc.jmx"}) == ("plan", "jdbc.jmx")
+    assert options.fields_for("prepare") == ()
+    assert options.tables_of({}, purpose="load") is None
+    assert options.file_needed({"plan": "jdbc.jmx"}) == ("plan", "jdbc.jmx")
 
 
 def test_left_out_is_filled_and_a_plan_may_be_one_of_another_host() -> None:

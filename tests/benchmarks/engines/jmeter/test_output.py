@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from benchmarks.analysis.validity import judge
-from benchmarks.engines.jmeter import read_output
+from benchmarks.engines.jmeter.output import read_output
 from benchmarks.models import Validity
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from django.conf import LazySettings
 
+from benchmarks.engines.binaries import Program, ProgramMissing
 from benchmarks.engines.pgbench import binary
-from benchmarks.engines.pgbench.binary import Binary, BinaryMissing, ask, find, version_of
+from benchmarks.engines.pgbench.binary import ask, find, version_of
 
 
 def program(folder: Path, answer: str) -> str:
@@ -32,7 +33,7 @@ def test_versions_of_all_kinds_are_read(text: str, version: tuple[int, int]) -> 
 
 def test_the_setting_goes_first(tmp_path: Path, settings: LazySettings) -> None:
     settings.PGBENCH = program(tmp_path, "pgbench (PostgreSQL) 16.1")
-    assert find() == Binary(settings.PGBENCH, "pgbench (PostgreSQL) 16.1", (16, 1))
+    assert find() == Program(settings.PGBENCH, "pgbench (PostgreSQL) 16.1", (16, 1))
 
 
 def test_the_newest_of_debians_goes_next(
@@ -54,15 +55,15 @@ def test_the_path_goes_last_and_nothing_is_said_with_the_remedy(
     path = program(tmp_path, "pgbench (PostgreSQL) 14.2")
     assert find().path == path
     monkeypatch.setenv("PATH", str(tmp_path / "none"))
-    with pytest.raises(BinaryMissing, match="install postgresql-contrib or set POOLDECK_PGBENCH"):
+    with pytest.raises(ProgramMissing, match="install postgresql-contrib or set POOLDECK_PGBENCH"):
         find()
 
 
 def test_another_program_is_not_taken_for_pgbench(tmp_path: Path) -> None:
-    with pytest.raises(BinaryMissing, match="answers 'hello', which is not pgbench's: check POOLDECK_PGBENCH"):
+    with pytest.raises(ProgramMissing, match="answers 'hello', which is not pgbench's: check POOLDECK_PGBENCH"):
         ask(program(tmp_path, "hello"))
 
 
 def test_a_path_that_can_not_be_run_is_told(tmp_path: Path) -> None:
-    with pytest.raises(BinaryMissing, match=r"can't be run as pgbench .*: check POOLDECK_PGBENCH"):
+    with pytest.raises(ProgramMissing, match=r"can't be run as pgbench .*: check POOLDECK_PGBENCH"):
         ask(str(tmp_path / "missing"))

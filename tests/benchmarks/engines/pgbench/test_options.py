@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.engines.pgbench.option_catalog import FIELDS, LOAD, PREPARE
-from benchmarks.engines.pgbench.options import fields_for, lacking, server_refuses, validate
+from benchmarks.engines.pgbench.options import fields_for, server_refuses, unsupported_options, validate
 from benchmarks.errors import InvalidOptions
 
 DEFAULTS = {
@@ -232,7 +232,9 @@ def test_a_dataset_that_can_not_be_is_refused(raw: dict[str, Any], errors: dict[
 def test_an_option_younger_than_the_program_is_named(
     options: dict[str, Any], version: tuple[int, int], names: dict[str, str]
 ) -> None:
-    found = {name: messages[0].partition(" or newer")[0] for name, messages in lacking(options, version).items()}
+    found = {
+        name: messages[0].partition(" or newer")[0] for name, messages in unsupported_options(options, version).items()
+    }
     assert found == names
 
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.engines.base import Progress
-from benchmarks.engines.pgbench.output import hear, read_output
+from benchmarks.engines.pgbench.output import parse_line, read_output
 from benchmarks.processes.line_reader import MAX_LINE_BYTES, LineReader
 from tests.benchmarks.engines.pgbench import captured
 
@@ -24,7 +24,7 @@ def heard(chunks: list[bytes]) -> list[Progress]:
     """The samples of a stream that comes in these chunks."""
     reader = LineReader()
     lines = [line for chunk in chunks for line in reader.feed(chunk)] + reader.close()
-    return [said.sample for said in (hear(line, OPTIONS) for line in lines) if said.sample]
+    return [said.sample for said in (parse_line(line, OPTIONS) for line in lines) if said.sample]
 
 
 def printed(stream: bytes) -> set[tuple[float, float | None]]:
@@ -100,7 +100,7 @@ def test_a_line_of_eight_megabytes_is_one_short_line_between_two_samples(filling
     for at in range(0, len(stream), 65_536):
         lines += reader.feed(stream[at : at + 65_536])
         assert len(reader._kept) <= MAX_LINE_BYTES
-    samples = [said.sample for said in (hear(one, OPTIONS) for one in lines) if said.sample]
+    samples = [said.sample for said in (parse_line(one, OPTIONS) for one in lines) if said.sample]
     assert [sample.t for sample in samples] == [1.0, 2.0]
     assert (len(lines), reader.truncated) == (3, 1)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.engines.pgbench import scripts
-from benchmarks.engines.pgbench.options import lacking, validate
+from benchmarks.engines.pgbench.options import unsupported_options, validate
 from benchmarks.errors import InvalidOptions
 
 ONE = {"text": "SELECT 1;"}
@@ -89,8 +89,8 @@ def test_what_is_no_built_in_script_is_refused(given, message):
 
 def test_a_pgbench_that_does_not_know_a_command_of_a_script_is_named():
     checked = validate({"scripts": [{"text": "SELECT 1 AS x \\gset", "name": "kept", "version": 4}]})
-    assert lacking(checked, (12, 0)) == {}
-    assert lacking(checked, (11, 0)) == {
+    assert unsupported_options(checked, (12, 0)) == {}
+    assert unsupported_options(checked, (11, 0)) == {
         "scripts": ["kept version 4, line 1 ('SELECT 1 AS x \\gset'): \\gset needs pgbench 12 or newer, this one is 11"]
     }
 

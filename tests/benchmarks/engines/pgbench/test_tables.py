@@ -2,8 +2,8 @@
 
 import pytest
 
-from benchmarks.engines.pgbench import tables_of
 from benchmarks.engines.pgbench.options import validate
+from benchmarks.engines.pgbench.tables import tables_of
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from benchmarks.engines.sysbench import build_command, preview, tables_of, validate
+from benchmarks.engines.sysbench.command import build_command, preview
+from benchmarks.engines.sysbench.options import validate
+from benchmarks.engines.sysbench.tables import tables_of
 from benchmarks.errors import Refused
 from benchmarks.processes.command import Command
 from pools.clusters.endpoints import Endpoint

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from benchmarks.engines.sysbench import fields_for, file_needed, host_files, validate
+from benchmarks.engines.sysbench.binary import host_files
+from benchmarks.engines.sysbench.options import fields_for, file_needed, validate
 from benchmarks.errors import InvalidOptions
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.analysis.validity import judge
-from benchmarks.engines.base import Heard, Progress
-from benchmarks.engines.sysbench.output import hear, read_output
+from benchmarks.engines.base import ParsedLine, Progress
+from benchmarks.engines.sysbench.output import parse_line, read_output
 from benchmarks.models import Purpose, Validity
 from tests.benchmarks.engines.pgbench import captured
 
@@ -23,26 +23,26 @@ def taken(case: str) -> captured.Captured:
 
 def test_an_interval_is_a_sample_with_its_percentile_and_errors() -> None:
     sample = Progress(2.0, 3.0, None, None, failed=3, latency_p95_ms=2009.23)
-    assert hear(CONTENDED, {}) == Heard(sample=sample, worth_telling=False)
+    assert parse_line(CONTENDED, {}) == ParsedLine(sample=sample, worth_telling=False)
     for nth in ("50", "99"):
-        heard = hear(CONTENDED.replace("95%", f"{nth}%"), {}).sample
+        heard = parse_line(CONTENDED.replace("95%", f"{nth}%"), {}).sample
         assert heard is not None
         assert getattr(heard, f"latency_p{nth}_ms") == 2009.23
-    assert hear(CONTENDED.replace("95%", "90%"), {}).sample == Progress(2.0, 3.0, None, None, failed=3)
+    assert parse_line(CONTENDED.replace("95%", "90%"), {}).sample == Progress(2.0, 3.0, None, None, failed=3)
 
 
 @pytest.mark.parametrize("cut", range(len(CONTENDED)))
 def test_an_interval_that_is_cut_off_is_no_sample(cut: int) -> None:
-    assert hear(CONTENDED[:cut], {}).sample is None
+    assert parse_line(CONTENDED[:cut], {}).sample is None
 
 
 def test_messages_are_errors_and_tables_and_the_rows_filled_are_a_percentage() -> None:
-    assert hear("FATAL: Thread initialization failed!", {}).worth_telling
-    assert hear("Creating table 'sbtest1'...", {}).worth_telling
-    assert not hear("[ 1s ] queue length: 0, concurrency: 1", {}).worth_telling
-    assert not hear("       0.504 |**          1", {}).worth_telling
-    assert hear("filled 500 of 2000 rows", {}) == Heard(percent=25.0, worth_telling=False)
-    assert hear("filled 1 of 0 rows", {}).percent is None
+    assert parse_line("FATAL: Thread initialization failed!", {}).worth_telling
+    assert parse_line("Creating table 'sbtest1'...", {}).worth_telling
+    assert not parse_line("[ 1s ] queue length: 0, concurrency: 1", {}).worth_telling
+    assert not parse_line("       0.504 |**          1", {}).worth_telling
+    assert parse_line("filled 500 of 2000 rows", {}) == ParsedLine(percent=25.0, worth_telling=False)
+    assert parse_line("filled 1 of 0 rows", {}).percent is None
 
 
 def test_the_summary_of_a_contended_run_is_read_whole() -> None:

@@ -2,6 +2,8 @@
 
 import pytest
 
+from benchmarks.engines import ENGINES
+from benchmarks.engines.binaries import Program, ProgramMissing
 from benchmarks.engines.pgbench import binary
 from benchmarks.errors import InvalidOptions, QueueDown
 from benchmarks.generators import heartbeats
@@ -46,7 +48,11 @@ def test_a_version_that_can_not_be_read_is_none(text: str):
 
 def test_without_generators_the_program_here_counts(monkeypatch: pytest.MonkeyPatch):
     assert program_versions.known("pgbench") == binary.find().version
-    monkeypatch.setattr("benchmarks.engines.pgbench.find", lambda: (_ for _ in ()).throw(binary.BinaryMissing("none")))
+
+    def find() -> Program:
+        raise ProgramMissing("none")
+
+    monkeypatch.setattr(ENGINES["pgbench"], "find", find)
     assert program_versions.known("pgbench") is None
     program_versions.check("pgbench", {"continue_on_error": True})
 

@@ -15,9 +15,11 @@ import pytest
 from psycopg import sql
 
 from benchmarks.analysis.validity import judge
-from benchmarks.engines.pgbench import build_command, validate
-from benchmarks.engines.pgbench.binary import Binary, ask
+from benchmarks.engines.binaries import Program
+from benchmarks.engines.pgbench.binary import ask
+from benchmarks.engines.pgbench.command import build_command
 from benchmarks.engines.pgbench.initialize import estimated_bytes
+from benchmarks.engines.pgbench.options import validate
 from benchmarks.engines.pgbench.output import Output, read_output
 from benchmarks.models import Purpose, Validity
 from benchmarks.processes.workdir import passfile_text
@@ -41,7 +43,7 @@ HOSTILE = [
 
 
 @pytest.fixture(scope="module", params=bindirs().items(), ids=lambda item: item[0])
-def binary(request: pytest.FixtureRequest) -> Binary:
+def binary(request: pytest.FixtureRequest) -> Program:
     """A pgbench of each major version at hand."""
     return ask(str(request.param[1] / "pgbench"))
 
@@ -68,7 +70,7 @@ def database(request: pytest.FixtureRequest, postgres: PostgresServer, role: str
 class Bench:
     """Runs what is built, in a folder of its own, and reads it."""
 
-    def __init__(self, binary: Binary, postgres: PostgresServer, database: str, folder: Path) -> None:
+    def __init__(self, binary: Program, postgres: PostgresServer, database: str, folder: Path) -> None:
         self.binary, self.postgres, self.database, self.folder = binary, postgres, database, folder
         self.host, self.role = postgres.host, ROLE
         self.passfile = folder / "pgpass"
@@ -107,7 +109,7 @@ class Bench:
 
 
 @pytest.fixture
-def bench(binary: Binary, postgres: PostgresServer, database: str, tmp_path: Path) -> Bench:
+def bench(binary: Program, postgres: PostgresServer, database: str, tmp_path: Path) -> Bench:
     return Bench(binary, postgres, database, tmp_path)
 
 
@@ -229,7 +231,7 @@ def test_sessions_carry_the_name_of_their_run(bench: Bench) -> None:
         process.communicate()
 
 
-def test_a_wrong_password_ends_without_asking_for_one(binary: Binary, postgres: PostgresServer, tmp_path: Path) -> None:
+def test_a_wrong_password_ends_without_asking(binary: Program, postgres: PostgresServer, tmp_path: Path) -> None:
     passfile = tmp_path / "pgpass"
     passfile.touch(mode=0o600)
     passfile.write_text(passfile_text("wrong"))
@@ -269,7 +271,7 @@ def everywhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresSer
 
 
 @pytest.mark.parametrize("way", ["ipv6", "socket"])
-def test_any_kind_of_host_is_reached(binary: Binary, everywhere: PostgresServer, tmp_path: Path, way: str) -> None:
+def test_any_kind_of_host_is_reached(binary: Program, everywhere: PostgresServer, tmp_path: Path, way: str) -> None:
     bench = Bench(binary, everywhere, "postgres", tmp_path)
     bench.role = everywhere.superuser
     bench.host = "::1" if way == "ipv6" else everywhere.settings["unix_socket_directories"]

@@ -28,9 +28,9 @@ MakePool = Callable[..., Pool]
 RUNNING, PAUSED, DISABLED = Condition(False, False), Condition(True, False), Condition(False, True)
 PAUSE_ELSEWHERE = """
 import django; django.setup()
-from pools import console_verbs
+from pools.console import commands
 from pools.models import Pool
-console_verbs.pause(Pool.objects.get(), deadline_s=60)
+commands.pause(Pool.objects.get(), deadline_s=60)
 """
 
 

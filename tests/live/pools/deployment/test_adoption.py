@@ -5,12 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from celery import current_app
 from django.test import Client
 from django.urls import reverse
 
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
-from pools import deployment, task_queue
+from pools import deployment
 from pools.deployment import adoption, drift
 from pools.deployment.adoption import CannotAdopt
 from pools.models import Cluster, Pool, Pooler, PoolState, Revision, RevisionState
@@ -49,12 +48,6 @@ def by_hand(pgbouncer: PgBouncerServer) -> ByHand:
         return path
 
     return change
-
-
-@pytest.fixture
-def worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The queue's other end, at once."""
-    monkeypatch.setattr(task_queue, "send", lambda name, *args: current_app.tasks[name](*args))
 
 
 def test_changed_sizes_settings_and_limits_are_adopted(

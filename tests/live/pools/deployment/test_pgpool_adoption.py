@@ -4,11 +4,10 @@ from collections.abc import Callable
 
 import psycopg
 import pytest
-from celery import current_app
 
 from panel.quickstart import account
 from panel.quickstart.servers import PgpoolServer
-from pools import deployment, task_queue
+from pools import deployment
 from pools.deployment import adoption, drift
 from pools.deployment.adoption import CannotAdopt
 from pools.inventory import pooler_settings
@@ -46,12 +45,6 @@ def by_hand(own_pgpool: PgpoolServer, pgpool_pooler: Pooler) -> ByHand:
         pcp.reload_config(pgpool_pooler)
 
     return change
-
-
-@pytest.fixture
-def worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The queue's other end, at once."""
-    monkeypatch.setattr(task_queue, "send", lambda name, *args: current_app.tasks[name](*args))
 
 
 def drifted(pooler: Pooler) -> list[str]:

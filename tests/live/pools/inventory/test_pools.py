@@ -118,7 +118,7 @@ COMPETE = """
 import json, sys, threading
 import django
 django.setup()
-from pools import pool_changes
+from pools.inventory import pools
 from pools.models import Cluster, Pooler
 from pools.inventory.pools import InvalidPool
 
@@ -127,7 +127,7 @@ said = []
 def create(number):
     values = {"cluster": Cluster.objects.get(), "pooler": Pooler.objects.get(), "database": "shop", "size": 5}
     try:
-        said.append(["made", str(pool_changes.create(values | {"name": f"pool-{sys.argv[1]}-{number}"}))])
+        said.append(["made", str(pools.create(values | {"name": f"pool-{sys.argv[1]}-{number}"}))])
     except InvalidPool as refused:
         said.append(["refused", str(refused)])
 

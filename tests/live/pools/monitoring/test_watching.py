@@ -17,13 +17,13 @@ pytestmark = pytest.mark.live
 WATCH = """
 import sys, time, uuid, django
 django.setup()
-from pools import watching
+from pools.monitoring import sampler
 from pools.models import Pooler
 pooler = Pooler(id=uuid.UUID(sys.argv[1]), name="edge", host=sys.argv[2], port=int(sys.argv[3]), admin_user=sys.argv[4])
 pooler.admin_password = sys.stdin.read()
 end, seen = time.monotonic() + 5, set()
 while time.monotonic() < end:
-    look = watching.look(pooler)
+    look = sampler.look(pooler)
     assert not look.error, look.error
     seen.add(look.at)
     time.sleep(0.1)

@@ -1,16 +1,15 @@
 """What is said of engines that can't be run on this host."""
 
-from types import ModuleType
-
 import pytest
 
-from benchmarks.engines import availability
+from benchmarks import engines
 from benchmarks.engines.binaries import ProgramMissing, ask, on_path
+from tests.benchmarks.conftest import Warp
 
 
-def test_a_missing_program_is_sought_once_a_minute(warp: ModuleType) -> None:
-    assert [availability.missing("warp") for _ in range(3)] == ["no warp here: install it"] * 3
-    assert (warp.asked, availability.missing("http")) == (1, "")
+def test_a_missing_program_is_sought_once_a_minute(warp: Warp) -> None:
+    assert [engines.missing("warp") for _ in range(3)] == ["no warp here: install it"] * 3
+    assert (warp.asked, engines.missing("http")) == (1, "")
 
 
 def test_a_program_is_asked_for_its_version() -> None:

@@ -1,0 +1,25 @@
+"""JMeter as an engine."""
+
+from benchmarks.engines import load_output
+from benchmarks.engines.base import Engine
+from benchmarks.engines.jmeter import binary, command, names, options, output
+
+
+class JMeter(Engine):
+    """A plan of the operator's, against PostgreSQL or allow-listed hosts."""
+
+    name = "jmeter"
+    terms = output.TERMS
+
+    fields_for = staticmethod(options.fields_for)
+    validate = staticmethod(options.validate)
+    find = staticmethod(binary.find)
+    build_command = staticmethod(command.build_command)
+    preview = staticmethod(command.preview)
+    parse_line = staticmethod(load_output.parse_line)
+    read_output = staticmethod(output.read_output)
+    tables_of = staticmethod(options.tables_of)
+    log_files = staticmethod(load_output.log_files)
+    file_needed = staticmethod(options.file_needed)
+    host_files = staticmethod(options.host_files)
+    run_services = staticmethod(names.run_services)

@@ -1,0 +1,26 @@
+"""pgbench as an engine."""
+
+from benchmarks.engines.base import Engine
+from benchmarks.engines.pgbench import binary, command, options, output, tables, transaction_log
+
+
+class Pgbench(Engine):
+    """PostgreSQL's own pgbench, of every release."""
+
+    name = "pgbench"
+    terms = output.TERMS
+    imports_output = True
+
+    fields_for = staticmethod(options.fields_for)
+    validate = staticmethod(options.validate)
+    find = staticmethod(binary.find)
+    build_command = staticmethod(command.build_command)
+    preview = staticmethod(command.preview)
+    parse_line = staticmethod(output.parse_line)
+    read_output = staticmethod(output.read_output)
+    tables_of = staticmethod(tables.tables_of)
+    log_files = staticmethod(transaction_log.log_files)
+    unsupported_options = staticmethod(options.unsupported_options)
+    server_refuses = staticmethod(options.server_refuses)
+    drop_options = staticmethod(options.drop_options)
+    options_from_summary = staticmethod(output.options_from_summary)
