@@ -1,11 +1,61 @@
-"""What every test may use; and what tests of properties draw."""
+"""What every test may use; what tests of properties draw; and which tests may start servers."""
 
 import os
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from panel.quickstart import ports
+from panel.quickstart.servers import Server
 
 # a slow machine is no fault of what is tested, here as with every other test
 STEADY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.register_profile("same", STEADY, derandomize=True)  # a change fails by what it changes, not by luck
 settings.register_profile("anew", STEADY)
 settings.load_profile(os.environ.get("POOLDECK_TEST_DRAWS", "same"))
+
+# parallel processes must not find the same port free at the same moment
+WORKER, WORKERS = os.environ.get("PYTEST_XDIST_WORKER", "gw0"), int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+SHARE = (ports.HIGHEST - ports.LOWEST) // WORKERS
+ports.LOWEST += SHARE * int(WORKER.removeprefix("gw"))
+ports.HIGHEST = ports.LOWEST + SHARE
+
+HERE = Path(__file__).parent
+MARKED = {HERE / "live": "live", HERE / "browser": "browser"}
+# whose figures mean what they say only while nothing else works on this machine
+TIMED = ["live/benchmarks/runs/observers", "live/benchmarks/runs/execution", "live/benchmarks/engines/test_pgbench.py"]
+TIMED += ["live/pools/monitoring", "live/pools/advice/test_login_cost.py"]
+START = Server.spawn
+INSTALLATION, INSTALLATIONS = "installation", 2
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by their folder, and keep those of one file, or of the installation that `script/up` starts, in one
+    parallel process; the longest first, since the last of them to end is what one waits for.
+    """
+    for item in items:
+        for folder, mark in MARKED.items():
+            if folder in item.path.parents:
+                item.add_marker(mark)
+        if any(HERE / timed in (item.path, *item.path.parents) for timed in TIMED):
+            item.add_marker(pytest.mark.timing)
+        item.add_marker(pytest.mark.xdist_group(_group_of(item)))
+    items.sort(key=lambda item: not _group_of(item).startswith(INSTALLATION))
+
+
+def _group_of(item: pytest.Item) -> str:
+    path = item.path.relative_to(HERE)
+    shares = "installation" in getattr(item, "fixturenames", ())
+    return f"{INSTALLATION}-{len(path.stem) % INSTALLATIONS}" if shares else str(path)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Let a test that is not marked start no server, be it by a fixture of the session's."""
+    marked = any(item.get_closest_marker(mark) for mark in MARKED.values())
+    Server.spawn = START if marked else refuse  # type: ignore[method-assign]
+
+
+def refuse(server: Server) -> None:
+    """Stand in for the start of a server."""
+    raise AssertionError(f"{server} was started by a test that is neither live nor of the browser")

@@ -3,6 +3,12 @@
 import os
 import tempfile
 
+# The parallel processes of a test run get their environment from the first: a home of its own for each of them, which
+# the programs that it starts share.
+PARALLEL = os.environ.get("PYTEST_XDIST_WORKER", "")
+if os.environ.get("POOLDECK_TEST_WORKER", "") != PARALLEL:
+    os.environ.pop("POOLDECK_HOME", None)
+    os.environ["POOLDECK_TEST_WORKER"] = PARALLEL
 os.environ.setdefault("POOLDECK_HOME", tempfile.mkdtemp(prefix="pooldeck-tests-"))
 os.environ.setdefault("POOLDECK_SECRET_KEY", "tests-only-" + "x" * 50)
 os.environ.setdefault("POOLDECK_KEYS", "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
@@ -10,7 +16,7 @@ os.environ.setdefault("POOLDECK_KEYS", "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5
 os.environ.setdefault("POOLDECK_CONTENTION_PERCENT", "0")  # tests of several kinds share this machine
 os.environ.setdefault("POOLDECK_CONNECTION_RESERVE", "0")  # the budgets of tests are round
 
-from panel.settings import *  # noqa: F403
+from panel.settings import *  # noqa: E402, F403
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}

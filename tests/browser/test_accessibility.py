@@ -11,8 +11,6 @@ from playwright.sync_api import Page, expect
 from tests.browser.visiting import log_in
 from tests.installation import Installation
 
-pytestmark = pytest.mark.browser
-
 PLAIN = ["/", "/clusters/", "/clusters/new/", "/poolers/", "/poolers/new/", "/pools/", "/pools/new/", "/tokens/"]
 PLAIN += ["/runs/", "/runs/new/", "/runs/new/?preset=worth", "/runs/import/", "/runs/compare/"]
 PLAIN += ["/datasets/", "/datasets/new/", "/events/", "/events/thresholds/", "/scripts/", "/scripts/new/"]
@@ -76,7 +74,7 @@ def faults(page: Page) -> list[str]:
     return [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found]
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 390)])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), pytest.param("dark", 390, marks=pytest.mark.slow)])
 def test_no_page_keeps_anybody_out(
     visit: Callable[..., Page], installation: Installation, pages: list[str], scheme: str, width: int
 ) -> None:
@@ -94,7 +92,7 @@ def test_no_page_keeps_anybody_out(
     assert {address: said for address, said in found.items() if said} == {}
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 390)])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), pytest.param("dark", 390, marks=pytest.mark.slow)])
 def test_the_diff_of_a_drift_keeps_nobody_out(
     visit: Callable[..., Page], installation: Installation, drifted: str, scheme: str, width: int
 ) -> None:

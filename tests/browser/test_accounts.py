@@ -7,8 +7,6 @@ from playwright.sync_api import Browser, Page
 
 from tests.browser.conftest import PASSWORD, Web
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.fixture
 def plain(web: Web, chromium: Browser) -> Iterator[Page]:

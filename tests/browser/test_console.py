@@ -10,8 +10,6 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.visiting import log_in
 from tests.installation import Installation
 
-pytestmark = pytest.mark.browser
-
 BEAT_S = 5
 
 

@@ -6,7 +6,6 @@ from playwright.sync_api import Page, expect
 from tests.browser.visiting import log_in
 from tests.installation import Installation
 
-pytestmark = pytest.mark.browser
 TAKES_MS = 90_000  # one run on a busy machine
 
 

@@ -11,8 +11,6 @@ from tests.browser.visiting import log_in
 from tests.installation import Installation
 from tests.workers import workers
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.fixture(scope="module")
 def east_and_west(installation: Installation) -> Iterator[None]:

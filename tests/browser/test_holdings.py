@@ -10,8 +10,6 @@ from playwright.sync_api import Page, expect
 from tests.browser.visiting import forget_pool, log_in
 from tests.installation import Installation
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.fixture
 def page(visitor: Page, installation: Installation) -> Page:

@@ -8,7 +8,6 @@ from playwright.sync_api import Page, expect
 from tests.browser.visiting import log_in
 from tests.installation import Installation
 
-pytestmark = pytest.mark.browser
 GOOD = 0.1  # web.dev's limit of "good" for the cumulative layout shift
 SHIFT = """() => new Promise(done => {
   let sum = 0;

@@ -12,7 +12,6 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import ROOT, Web
 
-pytestmark = pytest.mark.browser
 EVERY_S = 0.1
 
 
@@ -94,6 +93,7 @@ def test_points_arrive_and_the_end_shows_the_result_where_one_is(page, web):
     assert page.evaluate("window.untouched")
 
 
+@pytest.mark.slow
 def test_a_restarted_web_process_leaves_neither_hole_nor_double(page, web):
     with talking(web, 90) as run_id:
         watch(page, web, run_id)

@@ -10,7 +10,6 @@ from playwright.sync_api import Page, expect
 from tests.browser.visiting import log_in
 from tests.installation import Installation
 
-pytestmark = pytest.mark.browser
 OF_SAMPLES = ["tps", "latency"]
 OF_POOL = ["split", "pool", "maxwait"]
 OF_SERVER = ["waits", "states", "transactions", "blocks", "io"]

@@ -9,7 +9,6 @@ from playwright.sync_api import Page, expect
 from tests.browser.visiting import forget_pool, log_in, make_pool
 from tests.installation import Installation
 
-pytestmark = pytest.mark.browser
 SETTLES_MS = 30_000  # its children start anew after each change
 
 

@@ -11,8 +11,6 @@ from playwright.sync_api import Page, expect
 from tests.browser.visiting import fill_pool_form, forget_pool, log_in, make_pool
 from tests.installation import Installation
 
-pytestmark = pytest.mark.browser
-
 POOL_PAGE = re.compile(r"/pools/([0-9a-f-]{36})/$")
 RUN_PAGE = re.compile(r"/runs/[0-9a-f-]{36}/$")
 

@@ -9,7 +9,6 @@ from playwright.sync_api import Page, expect
 from tests.browser.visiting import log_in
 from tests.installation import Installation
 
-pytestmark = pytest.mark.browser
 REFUSED = "SELECT 1;\nSELECT 1 \\shell echo"
 GOOD = "\\set n random(1, 10)\nSELECT :n + :more;\n"
 

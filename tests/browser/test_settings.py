@@ -11,8 +11,6 @@ from tests.browser.visiting import forget_pool, log_in, make_pool
 from tests.certificates import self_signed
 from tests.installation import Installation
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.fixture
 def page(visitor: Page, installation: Installation) -> Page:

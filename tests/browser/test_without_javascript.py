@@ -9,8 +9,6 @@ from playwright.sync_api import Page, expect
 from tests.browser.visiting import fill_pool_form, forget_pool, log_in, make_pool
 from tests.installation import Installation
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.fixture
 def page(visit: Callable[..., Page], installation: Installation) -> Page:

@@ -4,13 +4,10 @@ import re
 import subprocess
 import time
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.visiting import log_in
 from tests.installation import Installation
-
-pytestmark = pytest.mark.browser
 
 RUN_S = 10
 

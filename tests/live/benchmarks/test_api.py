@@ -16,7 +16,7 @@ from tests.callers import bearer
 from tests.live.benchmarks.conftest import TestWorker
 from tests.live.conftest import APP_PASSWORD, APP_ROLE
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 API = "/api/v1"
 ENDED = {"succeeded", "failed", "cancelled", "timed_out", "lost"}
 QUICK = {"clients": 2, "threads": 1, "duration": 2}

@@ -13,7 +13,7 @@ from benchmarks.targets import sessions
 from tests.live.benchmarks.conftest import execute
 from tests.live.conftest import APP_ROLE
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture

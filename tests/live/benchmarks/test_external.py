@@ -17,7 +17,7 @@ from tests import callers
 from tests.live.benchmarks.conftest import QUICK, execute
 from tests.live.conftest import APP_PASSWORD, APP_ROLE
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("in_this_process")]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("in_this_process")]
 URL = "/api/v1/external-endpoints/"
 READS = QUICK | {"builtin": "select-only"}
 

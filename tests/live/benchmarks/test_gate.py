@@ -19,7 +19,6 @@ from panel.quickstart.servers import PostgresServer
 from tests.live.benchmarks.gate_cases import KNOWN_REFUSALS, LONG, ORDINARY, TOUCH, TRICKS, mutated
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE
 
-pytestmark = [pytest.mark.live]
 CASES = int(os.environ.get("POOLDECK_TEST_GATE_CASES", "150"))
 
 

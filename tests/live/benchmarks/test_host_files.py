@@ -11,7 +11,7 @@ from benchmarks.generators import host_files
 from benchmarks.models import Generator
 from tests.live.benchmarks.conftest import TestWorker
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 JDBC = Path(__file__).parents[2] / "benchmarks" / "engines" / "jmeter" / "plans" / "jdbc.jmx"
 NAME = "planner"
 

@@ -16,7 +16,6 @@ from pools.provisioning import auth_query
 from tests.live.benchmarks.conftest import QUICK, execute
 
 pytestmark = [
-    pytest.mark.live,
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("in_this_process"),
 ]

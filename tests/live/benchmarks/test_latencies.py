@@ -14,7 +14,6 @@ from tests.live.benchmarks.conftest import QUICK, Submit, execute
 from tests.live.conftest import APP_ROLE
 
 pytestmark = [
-    pytest.mark.live,
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("in_this_process"),
 ]

@@ -11,7 +11,7 @@ from pools.models import Cluster, Pool
 from tests import callers
 from tests.live.conftest import APP_PASSWORD, APP_ROLE
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("queue")]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("queue")]
 _numbers = itertools.count(1)
 CREATE, FACTS, PREPARE = "/runs/new/", "/runs/new/preview/", "/datasets/new/"
 OPTIONS = {"builtin": "select-only", "clients": "2", "threads": "1", "duration": "2", "progress": "1"}

@@ -15,7 +15,7 @@ from pools.inventory import pools
 from pools.models import Pool, PoolState
 from tests.live.benchmarks.conftest import QUICK, TestWorker, ended, wait_for
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 APPLIED_WITHIN_S = 12  # less than a run lasts
 
 

@@ -10,7 +10,7 @@ from benchmarks.runs.submission import submit
 from pools.models import Pool
 from tests.live.benchmarks.conftest import execute
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 BURST = {"clients": 150}
 
 

@@ -28,7 +28,7 @@ from tests.live.benchmarks.conftest import QUICK, execute, has_samples, homes_of
 from tests.live.conftest import APP_ROLE
 
 ONE = {"text": "\\set n random(1, 10)\nSELECT :n;\n"}
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 EACH_WAY = pytest.mark.parametrize("way", WAYS)
 
 

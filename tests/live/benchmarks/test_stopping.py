@@ -22,7 +22,6 @@ from pools.models import Pool
 from tests.live.benchmarks.conftest import Submit, ended, execute, has_samples, homes_of, pgbenches, wait_for
 
 pytestmark = [
-    pytest.mark.live,
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("in_this_process"),
 ]

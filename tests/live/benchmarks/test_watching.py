@@ -20,7 +20,7 @@ from panel.quickstart.servers import RedisServer
 from tests.callers import person
 from tests.live.benchmarks.conftest import Submit, TestWeb, TestWorker, ended, wait_for
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 WATCHERS = 60
 
 

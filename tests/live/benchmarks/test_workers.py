@@ -36,7 +36,7 @@ from tests.live.benchmarks.conftest import (
 )
 from tests.live.conftest import APP_PASSWORD, SUPERUSER_PASSWORD
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_direct_and_pooled_run_one_after_the_other_as_one_role(worker: TestWorker, pool: Pool) -> None:
@@ -86,6 +86,7 @@ def test_a_killed_worker_takes_its_load_along_and_the_run_is_lost_with_its_reaso
     assert reaper.reap() == []
 
 
+@pytest.mark.slow
 def test_a_run_whose_worker_dies_is_found_lost_by_the_clock_alone(
     worker: TestWorker, make_worker: Callable[..., TestWorker], submit: Submit, queue: RedisServer, tmp_path: Path
 ) -> None:

@@ -4,11 +4,8 @@ import os
 import subprocess
 import sys
 
-import pytest
-
 from panel.quickstart.servers import PostgresServer
 
-pytestmark = pytest.mark.live
 BENT = {
     "PGSERVICE": "elsewhere",
     "PGHOSTADDR": "127.0.0.9",

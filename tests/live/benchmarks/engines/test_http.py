@@ -23,7 +23,7 @@ from pools.models import Cluster, Pool
 from tests.live.benchmarks.conftest import execute, homes_of, wait_for
 from tests.live.conftest import APP_PASSWORD, APP_ROLE
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("queue", "in_this_process")]
+pytestmark = pytest.mark.usefixtures("queue", "in_this_process")
 
 Start = Callable[..., Run]
 

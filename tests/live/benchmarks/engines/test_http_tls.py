@@ -13,7 +13,7 @@ from tests.certificates import self_signed
 from tests.live.benchmarks.conftest import execute
 from tests.live.conftest import FAST
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("queue", "in_this_process")]
+pytestmark = pytest.mark.usefixtures("queue", "in_this_process")
 HBA = "hostssl all all 127.0.0.1/32 scram-sha-256\n"
 
 

@@ -28,8 +28,6 @@ from panel.quickstart.servers import PostgresServer, free_port
 from pools.clusters.endpoints import Endpoint
 from tests.postgresqls import bindirs
 
-pytestmark = pytest.mark.live
-
 ROLE, PASSWORD = "-bench 'ro\\le", "it's: a \\ password"
 HOSTILE = [
     "-i",

@@ -19,7 +19,7 @@ from pools.models import Cluster, Pool
 from tests.live.benchmarks.conftest import execute, homes_of
 from tests.live.conftest import APP_PASSWORD
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("queue", "in_this_process")]
+pytestmark = pytest.mark.usefixtures("queue", "in_this_process")
 
 SMALL = {"tables": 2, "table_size": 2_000}
 QUICK = {"threads": 2, "duration": 3, **SMALL}

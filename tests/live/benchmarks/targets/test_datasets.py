@@ -24,7 +24,6 @@ from tests.live.conftest import APP_PASSWORD, APP_ROLE, FAST
 from tests.postgresqls import bindirs
 
 pytestmark = [
-    pytest.mark.live,
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("queue", "in_this_process"),
 ]

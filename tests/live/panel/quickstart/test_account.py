@@ -10,7 +10,6 @@ import pytest
 from panel.quickstart import account
 
 pytestmark = [
-    pytest.mark.live,
     pytest.mark.skipif(os.geteuid() != 0, reason="only root has anything to drop"),
 ]
 

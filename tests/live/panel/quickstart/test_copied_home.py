@@ -10,7 +10,6 @@ import pytest
 from panel.quickstart.ports import free_port
 from tests.installation import Installation, Refused
 
-pytestmark = pytest.mark.live
 BEATS_S = 12  # two rounds of what applies what waits
 
 
@@ -28,6 +27,7 @@ def pooler_of(installation: Installation, kind: str) -> dict[str, object]:
     return dict(found[0])
 
 
+@pytest.mark.slow
 def test_a_copy_waits_for_a_person_and_never_writes_to_the_original(tmp_path: Path) -> None:
     original_home, copied_home = tmp_path / "original", tmp_path / "copy"
     tmp_path.chmod(0o711)

@@ -12,7 +12,7 @@ from panel.quickstart.services import Backing
 from pools.models import Cluster, Pool, Pooler, PoolerState
 from tests.live.conftest import APP_PASSWORD
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

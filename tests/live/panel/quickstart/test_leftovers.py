@@ -12,8 +12,6 @@ from panel.quickstart.ports import free_port
 from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.servers import PostgresServer
 
-pytestmark = pytest.mark.live
-
 
 @pytest.fixture
 def server(tmp_path: Path) -> PostgresServer:

@@ -14,7 +14,6 @@ from panel.quickstart.ports import free_port
 from panel.quickstart.servers import PostgresServer
 from tests.installation import Installation
 
-pytestmark = pytest.mark.live
 AWAY_S = 17  # longer than a run's lease
 
 
@@ -28,6 +27,7 @@ def answer(started: Installation, path: str, **headers: str) -> tuple[int, str, 
         return error.code, error.headers.get("Retry-After", ""), error.read().decode()
 
 
+@pytest.mark.slow
 def test_a_run_outlives_an_outage_of_the_metadata_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     database = PostgresServer(tmp_path / "metadata", free_port(), password="of-the-panel")
     home = tmp_path / "home"

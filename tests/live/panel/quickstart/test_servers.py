@@ -12,8 +12,6 @@ from panel.quickstart.servers import PgBouncerServer, PgpoolServer, PostgresServ
 from pools.models import Cluster, Pooler
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE
 
-pytestmark = pytest.mark.live
-
 
 def test_postgres_refuses_a_wrong_password(postgres: PostgresServer) -> None:
     with pytest.raises(psycopg.OperationalError, match="password authentication failed"):

@@ -18,7 +18,6 @@ from panel.quickstart.ports import free_port
 from tests.installation import ROOT, Installation, Refused
 from tests.programs import HEADS, below, heads, processes
 
-pytestmark = pytest.mark.live
 GONE_WITHIN_S = 20
 
 
@@ -88,6 +87,7 @@ def test_no_secret_stands_in_a_command_line(installation: Installation) -> None:
     assert not [command for command in commands if any(secret in command for secret in secrets)]
 
 
+@pytest.mark.slow
 def test_a_start_after_the_end_reuses_everything_and_brings_back_nothing(tmp_path: Path) -> None:
     with Installation(tmp_path, "--port", str(free_port())) as first:
         (pool,) = rows(first, "pools/")
@@ -122,6 +122,7 @@ def once_it_answers(ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         time.sleep(0.2)
 
 
+@pytest.mark.slow
 def test_programs_that_are_killed_come_back_and_leave_nothing(tmp_path: Path) -> None:
     """The end of the worker took all of it down within a second, the demo's PostgreSQL included."""
     with Installation(tmp_path, "--port", str(free_port())) as started:
@@ -144,6 +145,7 @@ def test_programs_that_are_killed_come_back_and_leave_nothing(tmp_path: Path) ->
     assert still_there(running) == set()
 
 
+@pytest.mark.slow
 def test_once_prints_its_table_and_succeeds_only_if_every_arm_is_valid(tmp_path: Path) -> None:
     done = subprocess.run(
         [ROOT / "script" / "up", "--once", "--port", str(free_port())],

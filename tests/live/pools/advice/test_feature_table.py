@@ -15,7 +15,7 @@ from pools.models import Cluster, Mode, Pool, Pooler, PoolerKind, PoolState
 from pools.poolers import KINDS
 from pools.poolers.pgpool import pcp, sql
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 ROOT = Path(__file__).parents[4]
 SHOWN_ELSEWHERE = {

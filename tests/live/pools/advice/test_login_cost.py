@@ -11,7 +11,7 @@ from pools.poolers.pgbouncer import verifiers
 from tests.callers import bearer
 from tests.certificates import self_signed
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_the_page_says_how_the_password_is_kept_and_why(

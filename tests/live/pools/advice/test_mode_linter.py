@@ -11,7 +11,7 @@ from pools.models import Cluster, Mode, Pool
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE, FAST
 from tests.pools.records import a_cluster, a_pooler, know_password
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 DEAF = "the extension pg_stat_statements is not installed in this database"
 
 

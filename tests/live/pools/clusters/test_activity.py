@@ -19,7 +19,7 @@ from pools.models import Cluster
 from tests.live.standbys import registered, until
 from tests.postgresqls import bindirs
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 SETTINGS = {
     "max_connections": "60",

@@ -19,7 +19,7 @@ from tests.callers import person, queries_of
 from tests.live.conftest import FAST
 from tests.live.standbys import registered, until
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 MEMINFO = Path("/proc/meminfo")
 MOST = 2_000
@@ -93,6 +93,7 @@ def seen(cluster: Cluster, connections: int) -> Insights:
     return until(lambda: (found := activity.of_cluster(cluster)).connections == connections and found)
 
 
+@pytest.mark.slow
 def test_a_crowd_is_counted_whole_and_costs_the_panel_no_more(
     cluster: Cluster, sessions: list[psycopg.Connection], size: int, staff: Client
 ) -> None:

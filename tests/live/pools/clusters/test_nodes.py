@@ -17,7 +17,7 @@ from tests.live.standbys import StandbyServer, registered, typed, until
 from tests.pools.records import a_pool
 from tests.postgresqls import bindirs
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 StartStandby = Callable[..., StandbyServer]
 

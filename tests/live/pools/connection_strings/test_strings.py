@@ -21,7 +21,7 @@ from pools.clusters.endpoints import Endpoint
 from pools.inventory import pools
 from pools.models import Cluster, Pool, Pooler, PoolState
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 PASSWORDS = ["p@ss w/o:rd'\"%", "$HOME `id` \\ !#&?=+", "пароль;日本", "-x", "a" * 200]
 QUESTION = "SELECT current_user || ' in ' || current_database()"

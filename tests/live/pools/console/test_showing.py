@@ -8,7 +8,7 @@ from pools.models import Pooler
 from pools.poolers import KINDS
 from tests.live.pools.console.conftest import Client
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_every_offered_word_is_answered(pooler: Pooler) -> None:

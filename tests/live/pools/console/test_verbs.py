@@ -22,7 +22,7 @@ from pools.poolers.admin_commands import Condition
 from pools.poolers.pgbouncer import console
 from tests.live.pools.console.conftest import Client
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 MakePool = Callable[..., Pool]
 RUNNING, PAUSED, DISABLED = Condition(False, False), Condition(True, False), Condition(False, True)

@@ -16,7 +16,7 @@ from pools.models import Cluster, Pool, Pooler, PoolState, Revision, RevisionSta
 from tests.callers import bearer, person
 from tests.live.pools.conftest import Live, LogIn, MakePool
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 ByHand = Callable[[str, str | re.Pattern[str], str], Path]
 SECRET = re.compile(r'"app" "[^"]+"')  # in userlist.txt, a verifier

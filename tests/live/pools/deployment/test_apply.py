@@ -13,7 +13,7 @@ from pools.models import Cluster, Pool, Pooler, PoolerState, PoolState, Revision
 from pools.poolers.pgbouncer import console
 from tests.live.pools.conftest import Live, LogIn, MakePool
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_a_new_pool_goes_live_and_lets_its_user_through(

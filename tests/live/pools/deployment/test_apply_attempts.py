@@ -12,7 +12,7 @@ from pools.deployment import pipeline
 from pools.models import Pool, Pooler, PoolState, RevisionState
 from tests.live.pools.conftest import Live, MakePool
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 MORE_THAN_IT_HAS = 1000
 

@@ -15,7 +15,7 @@ from pools.poolers.pgbouncer.session import PgBouncerSession
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE, FAST, SUPERUSER_PASSWORD
 from tests.live.pools.conftest import Live, LogIn, MakePool, state_of
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(scope="module")

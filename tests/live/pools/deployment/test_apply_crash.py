@@ -19,7 +19,7 @@ from pools.poolers.pgbouncer import console, preflight, verify
 from pools.poolers.pgbouncer.session import PgBouncerSession
 from tests.live.pools.conftest import ConfigBytes, Live, LogIn, MakePool
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 class WorkerDied(BaseException):

@@ -14,7 +14,7 @@ from pools import deployment
 from pools.models import Pool, Pooler, PoolState, RevisionState
 from tests.live.pools.conftest import Live, LogIn, MakePool, state_of
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 class TinyPgBouncer(PgBouncerServer):

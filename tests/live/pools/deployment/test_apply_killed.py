@@ -20,7 +20,7 @@ from pools.poolers.pgbouncer import console
 from pools.poolers.pgbouncer.session import PgBouncerSession
 from tests.live.pools.conftest import Live, LogIn, MakePool
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 Running = Callable[[], tuple[dict[str, tuple[object, ...]], str]]
 FILE_STEPS = ("mkdir", "open", "fsync", "link", "symlink", "rename", "unlink")
@@ -139,7 +139,9 @@ def old_and_new(make_pool: MakePool, pooler: Pooler, running: Running) -> Callab
     return again
 
 
-@pytest.mark.parametrize("files", [True, False], ids=["file", "apply"])
+@pytest.mark.parametrize(
+    "files", [pytest.param(True, marks=pytest.mark.slow, id="file"), pytest.param(False, id="apply")]
+)
 def test_at_every_step_a_kill_leaves_a_whole_configuration(
     files: bool,
     old_and_new: Callable[[], tuple[Any, Any]],

@@ -16,7 +16,7 @@ from pools.models import identifiers as identifier_rules
 from tests.live.pools.conftest import Live, LogIn, MakePool
 from tests.live.pools.poolers.pgbouncer.drawn import TAKEN
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 characters = st.characters(exclude_characters="\0\r\n\ufeff", exclude_categories=["Cs"])
 identifiers = st.text(characters, min_size=1, max_size=20).filter(

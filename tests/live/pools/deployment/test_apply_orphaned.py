@@ -22,7 +22,7 @@ from pools.poolers.pgbouncer import console, verify
 from tests.live.benchmarks.conftest import TestBeat, TestWorker
 from tests.live.pools.conftest import Live, LogIn, MakePool
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 SOON_S = 25  # beat asks each 5 s, and an apply takes its time, more so on a busy machine
 START_S = 60

@@ -10,7 +10,7 @@ from pools.deployment import live_files
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
 from tests.live.pools.conftest import Live, LogIn, MakePool, state_of
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_a_broken_line_above_ours_in_userlist_is_refused_before_a_reload_blanks_all_passwords(

@@ -16,7 +16,7 @@ from pools.poolers.pgbouncer import console, preflight, verify
 from pools.poolers.pgbouncer.config_builder import Drafting
 from tests.live.pools.conftest import ConfigBytes, Live, LogIn, MakePool, state_of
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_a_missing_database_is_found_before_anything_is_written(

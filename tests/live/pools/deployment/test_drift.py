@@ -11,7 +11,7 @@ from pools.deployment import drift
 from pools.models import Pool, Pooler, PoolState, RevisionState
 from tests.live.pools.conftest import Live, state_of
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def edit_by_hand(server: PgBouncerServer, old: str, new: str) -> Path:

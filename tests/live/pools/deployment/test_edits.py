@@ -12,7 +12,7 @@ from pools.deployment import live_files
 from pools.models import Cluster, Event, EventKind, Pool, Pooler
 from pools.monitoring import alerting
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from pools.poolers import KINDS
 from pools.poolers.pgpool import sql
 from tests.live.standbys import until
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 MakePool = Callable[..., Pool]
 
 

@@ -16,7 +16,7 @@ from tests.live.pools.conftest import state_of
 from tests.live.pools.deployment.test_apply_attempts import full
 from tests.live.pools.deployment.test_pgpool_apply import log_in
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
@@ -87,8 +87,15 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize("what", ["server", "children"])
-@pytest.mark.parametrize("freed", [True, False], ids=["for a moment", "for longer"])
+@pytest.mark.parametrize(
+    ("what", "freed"),
+    [
+        pytest.param("server", True, id="server for a moment"),
+        pytest.param("server", False, id="server for longer", marks=pytest.mark.slow),
+        pytest.param("children", True, id="children for a moment", marks=pytest.mark.slow),
+        pytest.param("children", False, id="children for longer"),
+    ],
+)
 def test_what_fills_up_before_the_login_rolls_back_and_keeps_the_pool_waiting(
     what: str,
     freed: bool,

@@ -21,7 +21,7 @@ from pools.poolers.pgpool.settings_catalog import by_name
 from pools.poolers.settings_schema import Setting, Type, fault_of
 from tests.live.standbys import until
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 EXAMPLES = int(os.environ.get("POOLDECK_TEST_EXAMPLES", "25"))
 QUICKLY = settings(

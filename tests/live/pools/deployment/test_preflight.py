@@ -16,7 +16,7 @@ from pools.poolers.pgpool import preflight as pgpool_preflight
 from tests.live.conftest import APP_PASSWORD, APP_ROLE
 from tests.live.pools.conftest import MakePool
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture

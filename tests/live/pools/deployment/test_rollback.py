@@ -9,7 +9,7 @@ from pools.deployment import rollback
 from pools.models import Pool, Pooler, PoolState, RevisionState
 from tests.live.pools.conftest import Live, LogIn, MakePool
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_a_pooler_goes_back_to_what_it_was(make_pool: MakePool, pooler: Pooler, live: Live, log_in: LogIn) -> None:

@@ -22,7 +22,7 @@ from pools.inventory import budget, clusters
 from pools.models import Cluster, ClusterState
 from tests.live.conftest import FAST
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 StartServer = Callable[..., PostgresServer]
 

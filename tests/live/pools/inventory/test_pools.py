@@ -21,7 +21,7 @@ from pools.inventory.pools import InvalidPool
 from pools.models import Cluster, Pool, Pooler, PoolState
 from tests.live.conftest import APP_PASSWORD
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 PASSWORD = "p@ss w/o:rd'\"%"
 

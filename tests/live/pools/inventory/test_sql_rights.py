@@ -11,7 +11,7 @@ from panel.accounts import confirmation
 from pools.models import Cluster, Pool, Pooler, PoolerState
 from tests import callers
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 LOCAL = "SELECT set_config('app.tenant', 'a', false)"
 
 

@@ -19,7 +19,7 @@ from pools.monitoring import channels, notifications
 from tests.pools.monitoring.records import an_event
 from tests.pools.records import a_pool
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 SECRET = "webhook-secret"
 
 

@@ -16,8 +16,6 @@ from pools.poolers.base import PoolFigures
 from tests.live.pools.monitoring.conftest import POOL_SIZE, Load
 from tests.live.standbys import until
 
-pytestmark = pytest.mark.live
-
 
 @pytest.fixture(autouse=True)
 def every_second(monkeypatch: pytest.MonkeyPatch) -> None:

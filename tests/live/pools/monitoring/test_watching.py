@@ -12,8 +12,6 @@ from pools.models import Pool, Pooler
 from pools.monitoring import sampler
 from tests.live.pools.monitoring.conftest import POOL_SIZE, Load
 
-pytestmark = pytest.mark.live
-
 WATCH = """
 import sys, time, uuid, django
 django.setup()

@@ -7,7 +7,7 @@ from pools import deployment
 from pools.models import Cluster, Pool, Pooler, PoolState
 from pools.poolers import KINDS
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_a_query_goes_through_both(cluster: Cluster, pooler: Pooler, pgpool_pooler: Pooler) -> None:

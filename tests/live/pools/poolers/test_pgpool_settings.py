@@ -13,7 +13,7 @@ from pools.poolers.pgpool.settings_catalog import RULES, by_name
 from pools.poolers.settings_schema import Setting, Type
 from tests.live.standbys import until
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 # given by the fixture's own pgpool.conf
 GIVEN = {"num_init_children", "max_pool", "backend_clustering_mode", "enable_shared_relcache"}

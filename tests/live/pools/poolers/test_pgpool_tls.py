@@ -10,7 +10,7 @@ from pools import deployment
 from pools.models import Cluster, Pool, Pooler, PoolerFile, PoolState, RevisionState
 from tests.certificates import self_signed
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_clients_may_insist_on_the_certificate_that_was_given(

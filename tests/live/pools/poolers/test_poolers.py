@@ -13,7 +13,7 @@ from pools.poolers.base import PoolFigures, Rejected
 from pools.poolers.pgbouncer import console
 from tests.live.pools.conftest import MakePool
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def values_of(server: PgBouncerServer) -> dict[str, object]:

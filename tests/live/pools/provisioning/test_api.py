@@ -13,7 +13,7 @@ from panel.quickstart.servers import PostgresServer
 from pools.models import Cluster, Pool, Pooler
 from tests.callers import bearer
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 ODD = ['x"; DROP DATABASE app; --', "100% ?#&=+;", "зáказ 🐘", "..", "%2F"]
 

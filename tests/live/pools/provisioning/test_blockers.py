@@ -15,7 +15,7 @@ from pools.provisioning import databases, roles
 from pools.provisioning.blockers import InTheWay
 from tests.live.pools.conftest import LogIn, MakePool
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from pools.provisioning import databases
 from pools.provisioning.blockers import InTheWay
 from pools.provisioning.databases import InvalidDatabase
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 ODD_NAMES = [
     "Shop",

@@ -15,7 +15,7 @@ from pools.models import Cluster, Pool, Pooler, PoolState
 from tests.callers import person
 from tests.pools.records import a_pool
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 ODD = 'o"dd/<b>& 100%'
 LEFT = (ODD, "shop", "till", "two words")

@@ -21,7 +21,7 @@ from tests.live.conftest import FAST
 from tests.live.pools.provisioning.test_databases import ODD_NAMES
 from tests.postgresqls import bindirs
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 
 SOON = datetime.now(UTC).replace(microsecond=0) + timedelta(days=30)
 

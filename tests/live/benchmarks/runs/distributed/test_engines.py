@@ -15,7 +15,7 @@ from tests.live.benchmarks.conftest import ended, execute, wait_for
 from tests.live.benchmarks.runs.distributed.conftest import NAMES, FarWorker
 from tests.live.conftest import APP_ROLE
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 TABLES = {"tables": 1, "table_size": 1_000}
 Start = Callable[..., Run]
 

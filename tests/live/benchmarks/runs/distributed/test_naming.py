@@ -16,7 +16,7 @@ from tests.callers import bearer
 from tests.live.benchmarks.conftest import ended, has_samples, wait_for
 from tests.live.benchmarks.runs.distributed.conftest import NAMES, FarWorker
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture

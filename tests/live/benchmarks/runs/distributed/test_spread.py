@@ -19,7 +19,7 @@ from tests.live.benchmarks.conftest import ended, has_samples, homes_of, pgbench
 from tests.live.benchmarks.runs.distributed.conftest import NAMES, FarWorker
 from tests.live.benchmarks.runs.distributed.namespaces import Network
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 Spread = Callable[..., Run]
 CLIENT_ADDRESSES = "SELECT DISTINCT host(client_addr) FROM pg_stat_activity WHERE application_name LIKE %s"
 
@@ -194,6 +194,7 @@ def test_runs_over_the_same_generators_follow_each_other(spread: Spread) -> None
     assert first.finished_at <= done.started_at
 
 
+@pytest.mark.slow
 def test_a_generator_that_stops_before_the_start_is_named(
     spread: Spread, three: dict[str, FarWorker], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,7 +2,6 @@
 
 import uuid
 
-import pytest
 from pytest_django import Settings
 
 from benchmarks.runs.execution import latency_exchange
@@ -11,7 +10,6 @@ from panel.lib import redis_client
 from panel.quickstart.servers import RedisServer
 
 
-@pytest.mark.live
 def test_what_was_told_is_taken_once(redis_server: RedisServer, settings: Settings) -> None:
     settings.REDIS_URL = redis_server.url
     part = uuid.uuid4()

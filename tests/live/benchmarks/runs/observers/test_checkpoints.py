@@ -13,8 +13,6 @@ from panel.quickstart.servers import PostgresServer, free_port
 from tests.live.standbys import until
 from tests.postgresqls import bindirs
 
-pytestmark = pytest.mark.live
-
 SOON = {"checkpoint_timeout": "30s", "autovacuum": "off"}  # the shortest there is
 WITHIN_S = 150
 Session = psycopg.Connection[dict[str, Any]]
@@ -40,6 +38,7 @@ def seen(session: Session) -> dict[str, Any]:
     return dict(row)
 
 
+@pytest.mark.slow
 def test_a_checkpoint_that_is_skipped_is_no_checkpoint(sessions: dict[str, Session]) -> None:
     for session in sessions.values():
         session.execute("VACUUM (FREEZE)")  # with checksums even a read writes, the first time

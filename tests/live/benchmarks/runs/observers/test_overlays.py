@@ -12,7 +12,6 @@ from pools.models import Pool, Pooler
 from tests.live.benchmarks.conftest import Submit, execute
 
 pytestmark = [
-    pytest.mark.live,
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("in_this_process"),
 ]

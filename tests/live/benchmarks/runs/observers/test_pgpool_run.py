@@ -11,7 +11,6 @@ from tests.live.benchmarks.conftest import Submit, execute
 from tests.live.conftest import APP_ROLE
 
 pytestmark = [
-    pytest.mark.live,
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("in_this_process"),
 ]

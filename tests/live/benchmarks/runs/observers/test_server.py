@@ -21,7 +21,7 @@ from panel.quickstart.servers import PostgresServer, free_port
 from tests.live.standbys import registered, until
 from tests.postgresqls import bindirs
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 LIMIT = 12
 SETTINGS = {"max_connections": str(LIMIT), "superuser_reserved_connections": "1", "work_mem": "64kB"}

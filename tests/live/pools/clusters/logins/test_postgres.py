@@ -23,8 +23,6 @@ from pools.models import Cluster
 from tests.certificates import self_signed
 from tests.live.pools.clusters.logins.conftest import PASSWORD
 
-pytestmark = pytest.mark.live
-
 
 def failure(endpoint: Endpoint, connect_timeout: int = 5) -> tuple[str, str]:
     """Cause and message of a login that has to fail; the password stands in neither."""

@@ -1,15 +1,12 @@
 """The catalogue against the programs themselves: every name, default and need of a restart that SHOW CONFIG tells."""
 
 import psycopg
-import pytest
 
 from pools.poolers import settings_schema
 from pools.poolers.pgbouncer.quoting import quoted
 from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
 from pools.poolers.pgbouncer.settings_catalog.authentication import EXPIRY_HEEDED
 from pools.poolers.settings_schema import Scope, Type
-
-pytestmark = pytest.mark.live
 
 # verbose has no default of its own in the program's table; Debian's 1.18 had auth_query's corrected (CVE-2025-2291)
 OTHER_DEFAULTS = {"verbose", "auth_query"}

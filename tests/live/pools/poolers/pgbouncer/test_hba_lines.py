@@ -3,11 +3,7 @@
 import re
 import time
 
-import pytest
-
 from pools.poolers.pgbouncer import hba
-
-pytestmark = pytest.mark.live
 
 LINES = [
     "local all all peer",

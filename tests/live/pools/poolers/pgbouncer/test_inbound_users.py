@@ -15,7 +15,7 @@ from pools.provisioning import auth_query
 from pools.provisioning import roles as roles_of
 from tests.live.pools.conftest import LogIn, MakePool
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture

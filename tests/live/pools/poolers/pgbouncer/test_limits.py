@@ -12,7 +12,7 @@ from pools.poolers.pgbouncer import user_limits
 from pools.poolers.settings_schema import Version
 from tests.live.pools.conftest import LogIn, MakePool
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 Wish = Callable[..., Pooler]
 

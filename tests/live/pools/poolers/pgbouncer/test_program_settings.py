@@ -14,7 +14,7 @@ from pools.poolers.settings_schema import Scope
 from tests.live.pools.conftest import LogIn, MakePool
 from tests.live.pools.poolers.pgbouncer.conftest import Config
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 Wish = Callable[..., Pooler]
 

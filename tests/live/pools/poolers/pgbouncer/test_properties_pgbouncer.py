@@ -18,7 +18,7 @@ from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
 from pools.poolers.settings_schema import Scope, Version
 from tests.live.pools.poolers.pgbouncer.drawn import ELSEWHERE, IDENTIFIERS, PASSWORDS, POOL_NAMES, USERS, settings_of
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 POOLS_AT_ONCE = 20
 LIVE = settings(

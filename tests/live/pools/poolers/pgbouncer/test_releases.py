@@ -15,7 +15,7 @@ from pools.poolers.settings_schema import Scope, Version
 from tests.live.pools.conftest import LogIn, MakePool
 from tests.live.standbys import StandbyServer, until
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_prepared_statements_outlive_a_transaction_since_1_21(

@@ -17,7 +17,7 @@ from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE, FAST, SUPE
 from tests.live.pools.conftest import MakePool
 from tests.live.pools.poolers.pgbouncer.conftest import Config
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 Wish = Callable[..., Pooler]
 Give = Callable[..., None]

@@ -17,7 +17,7 @@ from pools.provisioning import roles
 from tests.callers import person
 from tests.live.pools.conftest import LogIn, MakePool, in_folder, state_of
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 UNSTABLE = os.environ.get("POOLDECK_TEST_UNSTABLE", "")
 Secret = Callable[[], str]
