@@ -61,7 +61,7 @@ def recognize_a_copy(**_: Any) -> None:
 
 
 @heartbeat_sent.connect
-def tell_that_it_lives(**_: Any) -> None:
+def send_heartbeat(**_: Any) -> None:
     """Leave this worker's heartbeat, every 2 s; without Redis it has no work either, so a miss is only noted."""
     try:
         heartbeats.beat(settings.GENERATOR, settings.WORKER)
@@ -70,7 +70,7 @@ def tell_that_it_lives(**_: Any) -> None:
 
 
 @heartbeat_sent.connect
-def tell_of_changed_files(**_: Any) -> None:
+def register_changed_files(**_: Any) -> None:
     """Let a child of this worker describe it anew as soon as a plan came or went, so that runs can name it."""
     if settings.WORKER.takes_runs and files.found_change():
         queue = queues.of_generator(settings.GENERATOR)
@@ -80,7 +80,7 @@ def tell_of_changed_files(**_: Any) -> None:
 @worker_ready.connect
 def ask_for_its_description(**_: Any) -> None:
     """Let a child of this worker write down what it has; a worker may be ready before its first heartbeat."""
-    tell_that_it_lives()
+    send_heartbeat()
     if settings.WORKER.takes_runs:
         files.found_change()  # what changes from here on is told anew
         queue = queues.of_generator(settings.GENERATOR)

@@ -46,8 +46,8 @@ def strangers_come_by_https(app_configs: Sequence[Any] | None, **_: Any) -> list
     if settings.SESSION_COOKIE_SECURE or not open_hosts():
         return []
     hint = "Serve it behind a proxy that speaks HTTPS and set POOLDECK_HTTPS=true."
-    said = f"{', '.join(open_hosts())} may reach the panel, but POOLDECK_HTTPS is off"
-    return [Warning(said, hint=hint, id="pooldeck.W001")]
+    reported = f"{', '.join(open_hosts())} may reach the panel, but POOLDECK_HTTPS is off"
+    return [Warning(reported, hint=hint, id="pooldeck.W001")]
 
 
 @register(Tags.security)
@@ -78,8 +78,8 @@ def page_files_are_collected(app_configs: Sequence[Any] | None, **_: Any) -> lis
     if (settings.STATIC_ROOT / "staticfiles.json").exists() or settings.DEBUG:
         return []
     hint = "Run: python manage.py collectstatic --noinput (script/up does it by itself), then start web again."
-    said = f"the files of the pages are not collected in {settings.STATIC_ROOT}"
-    return [Warning(said, hint=hint, id="pooldeck.W005")]
+    reported = f"the files of the pages are not collected in {settings.STATIC_ROOT}"
+    return [Warning(reported, hint=hint, id="pooldeck.W005")]
 
 
 @register(Tags.compatibility)
@@ -98,9 +98,9 @@ def generators_share_a_database(app_configs: Sequence[Any] | None, **_: Any) -> 
     """A worker with a name of its own is one of several, and SQLite can't be shared by machines."""
     if settings.GENERATOR == "local" or "sqlite" not in settings.DATABASES["default"]["ENGINE"]:
         return []
-    said = f"POOLDECK_GENERATOR is {settings.GENERATOR}, but the metadata database is SQLite"
+    reported = f"POOLDECK_GENERATOR is {settings.GENERATOR}, but the metadata database is SQLite"
     hint = "Workers on several machines need one PostgreSQL: set DATABASE_URL."
-    return [Warning(said, hint=hint, id="pooldeck.W004")]
+    return [Warning(reported, hint=hint, id="pooldeck.W004")]
 
 
 @register(Tags.security)
@@ -117,8 +117,8 @@ def mail_has_receivers(app_configs: Sequence[Any] | None, **_: Any) -> list[Chec
     """A mail server without receivers is no channel, which is easily overlooked until something happens."""
     if bool(settings.EMAIL_TO) == (settings.EMAIL_HOST != ""):
         return []
-    said = "events go by e-mail only where both POOLDECK_EMAIL_HOST and POOLDECK_EMAIL_TO are set"
-    return [Warning(said, hint="Set the other one as well, or neither.", id="pooldeck.W007")]
+    reported = "events go by e-mail only where both POOLDECK_EMAIL_HOST and POOLDECK_EMAIL_TO are set"
+    return [Warning(reported, hint="Set the other one as well, or neither.", id="pooldeck.W007")]
 
 
 @register(Tags.database)
@@ -135,9 +135,9 @@ def stored_secrets_open(
     if not closed:
         return []
     count = len(settings.POOLDECK_KEYS)
-    said = f"{len(closed)} stored secrets open with none of the {count} keys at hand: {', '.join(closed[:5])}"
+    reported = f"{len(closed)} stored secrets open with none of the {count} keys at hand: {', '.join(closed[:5])}"
     hint = "Put the key that sealed them behind the others in POOLDECK_KEYS, or give these passwords again."
-    return [Warning(said, hint=hint, id="pooldeck.W006")]
+    return [Warning(reported, hint=hint, id="pooldeck.W006")]
 
 
 def _sealed() -> Iterator[tuple[str, str, str]]:

@@ -20,7 +20,7 @@ CLUSTERS_SHOWN = 6
 POOLS_SHOWN = 8
 RUNS_SHOWN = 7
 TROUBLES_SHOWN = 5
-TOLD_BY_STATE = [EventKind.CLUSTER_DOWN, EventKind.POOLER_DOWN, EventKind.NOT_APPLIED, EventKind.DRIFT]
+STATE_HAS_ITS_OWN = [EventKind.CLUSTER_DOWN, EventKind.POOLER_DOWN, EventKind.NOT_APPLIED, EventKind.DRIFT]
 UNWELL = [PoolState.FAILED, PoolState.ROLLED_BACK, PoolState.DRIFTED]
 
 
@@ -38,7 +38,7 @@ class Trouble:
 def dashboard(request: HttpRequest) -> HttpResponse:
     """The page that people land on; the consoles are asked after it is drawn."""
     context = {
-        "tally": _tally(),
+        "totals": _totals(),
         "troubles": _troubles(),
         "clusters": _clusters(),
         "rows": [{"pool": pool} for pool in _pools()],
@@ -56,7 +56,7 @@ def dashboard_live(request: HttpRequest) -> HttpResponse:
     return render(request, "panel/includes/dashboard_live.html", {"rows": rows, "waiting": waiting})
 
 
-def _tally() -> dict[str, dict[str, int]]:
+def _totals() -> dict[str, dict[str, int]]:
     """How many there are of each, and how many of them are well."""
     clusters = _counts(Cluster.objects.all(), "status__state")
     poolers = _counts(Pooler.objects.all(), "state")
@@ -111,7 +111,7 @@ def _troubles() -> dict[str, Any]:
     changed = Pooler.objects.exclude(drift=[])
     refused = Pooler.objects.filter(settings_state__in=[PoolState.FAILED, PoolState.ROLLED_BACK])
     pools = Pool.objects.filter(Q(state__in=UNWELL) | ~Q(state_reason="")).order_by("-updated_at")
-    events = Event.objects.standing().exclude(kind__in=TOLD_BY_STATE).order_by("severity", "-opened_at")
+    events = Event.objects.ongoing().exclude(kind__in=STATE_HAS_ITS_OWN).order_by("severity", "-opened_at")
     found = [
         *(_trouble("unreachable", "cluster", one, one.status.error) for one in clusters[:TROUBLES_SHOWN]),
         *(_trouble("unreachable", "pooler", one, one.error) for one in poolers[:TROUBLES_SHOWN]),

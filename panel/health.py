@@ -72,7 +72,7 @@ PARTS: dict[str, Callable[[], None]] = {
 }
 
 
-def look_at(name: str) -> str:
+def probe(name: str) -> str:
     """`ok`, or what is wrong with the part; the cause goes to the log."""
     try:
         PARTS[name]()
@@ -95,7 +95,7 @@ def live(request: HttpRequest) -> HttpResponse:
 @require_safe
 def ready(request: HttpRequest) -> HttpResponse:
     """200 `{status, parts, down: []}` when every part answers, else 503 with the names of those that are down."""
-    parts = {name: look_at(name) for name in PARTS}
+    parts = {name: probe(name) for name in PARTS}
     down = [name for name, found in parts.items() if found != "ok"]
     answer = {"status": "down" if down else "ready", "down": down, "parts": parts}
     return JsonResponse(answer, status=503 if down else 200)

@@ -26,7 +26,7 @@ from pools.monitoring import prometheus, sampler
 WITHIN_S = 3.0  # a console that answers later counts as down: Prometheus gives up after 10 s
 
 
-class Door(APIView):
+class StreamAuthorization(APIView):
     """Who may read the metrics, by the rules of the API."""
 
     def get(self, request: Request) -> Response:
@@ -38,7 +38,7 @@ class Door(APIView):
         return super().perform_content_negotiation(request, force=True)
 
 
-_door = Door.as_view()
+_authorization = StreamAuthorization.as_view()
 
 
 class PanelCollector(Collector):
@@ -47,12 +47,12 @@ class PanelCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         """The poolers' first; they are asked at once, within a deadline."""
         poolers = list(Pooler.objects.filter(kind=PoolerKind.PGBOUNCER))
-        looks = sampler.looks_of(poolers, WITHIN_S)
-        yield from prometheus.families(prometheus.by_pooler(poolers, looks))
+        snapshots = sampler.snapshots_of(poolers, WITHIN_S)
+        yield from prometheus.families(prometheus.by_pooler(poolers, snapshots))
         yield _counted("pooldeck_runs", "Runs by status", "status", Run.objects.wholes().order_by())
         yield _counted("pooldeck_applies", "Revisions by what became of them", "state", Revision.objects.order_by())
         yield _counted("pooldeck_pools", "Pools by state", "state", Pool.objects.wanted().order_by())
-        yield _counted("pooldeck_events_open", "Open events by kind", "kind", Event.objects.standing().order_by())
+        yield _counted("pooldeck_events_open", "Open events by kind", "kind", Event.objects.ongoing().order_by())
 
 
 def _counted(
@@ -70,7 +70,7 @@ def _counted(
 def metrics(request: HttpRequest) -> HttpResponseBase:
     """Everything in Prometheus's text format; a pooler that is down costs no more than `WITHIN_S`."""
     if not _is_allowed(request.META.get("REMOTE_ADDR", "")):
-        answer = _door(request)
+        answer = _authorization(request)
         if answer.status_code != 200:
             refusal: HttpResponseBase = answer.render()
             return refusal

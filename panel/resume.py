@@ -29,7 +29,7 @@ def resume(user: object) -> None:
     logger.warning("resumed by %s", user)
     try:
         tasks.check_everything.delay()
-        tasks.look_for_drift.delay()
+        tasks.check_drift.delay()
     except OperationalError as error:
         logger.warning("servers are looked at when the queue is back: %s", error)
 

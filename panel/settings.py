@@ -219,7 +219,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULE_FILENAME = str(HOME / "celerybeat-schedule")
 CELERY_BEAT_SCHEDULE = {
     "check-everything": {"task": "pools.tasks.check_everything", "schedule": 60.0},
-    "look-for-drift": {"task": "pools.tasks.look_for_drift", "schedule": 30.0, "options": {"expires": 30}},
+    "look-for-drift": {"task": "pools.tasks.check_drift", "schedule": 30.0, "options": {"expires": 30}},
     "apply-what-waits": {"task": "pools.tasks.apply_what_waits", "schedule": 5.0},
     "catch-up": {"task": "pools.tasks.catch_up", "schedule": 10.0, "options": {"expires": 10}},
     "resume-paused-pools": {"task": "pools.tasks.resume_paused_pools", "schedule": 5.0},
@@ -227,7 +227,7 @@ CELERY_BEAT_SCHEDULE = {
     "ask-generators": {"task": "benchmarks.tasks.ask_generators", "schedule": 180.0, "options": {"expires": 180}},
     "forget-old-runs": {"task": "benchmarks.tasks.forget_old_runs", "schedule": 3600.0, "options": {"expires": 3600}},
     "record-figures": {"task": "pools.tasks.record_figures", "schedule": 10.0, "options": {"expires": 10}},
-    "tell-of-events": {"task": "pools.tasks.tell_of_events", "schedule": 10.0, "options": {"expires": 10}},
+    "tell-of-events": {"task": "pools.tasks.send_notifications", "schedule": 10.0, "options": {"expires": 10}},
 }
 
 PGBENCH = env.text("POOLDECK_PGBENCH")

@@ -34,7 +34,7 @@ class ClusterUnreachable(PoolsError):
         super().__init__(message)
         self.cause, self.words = cause, words
 
-    def told(self, *, to_admin: bool) -> str:
+    def detail_for(self, *, to_admin: bool) -> str:
         """The message, for an admin with what was answered where no better reason is known."""
         return f"{self} (it said: {self.words})" if to_admin and self.cause == "other" and self.words else str(self)
 

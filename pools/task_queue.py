@@ -23,8 +23,8 @@ from pools.models import Pool, Pooler, PoolState
 
 logger = logging.getLogger(__name__)
 
-APPLY, OVERWRITE, LOOK = "pools.tasks.apply_pooler", "pools.tasks.overwrite_drift", "pools.tasks.look_at_pooler"
-OF_FOLDERS = frozenset({APPLY, OVERWRITE, LOOK})
+APPLY, OVERWRITE, CHECK = "pools.tasks.apply_pooler", "pools.tasks.overwrite_drift", "pools.tasks.check_pooler"
+OF_FOLDERS = frozenset({APPLY, OVERWRITE, CHECK})
 
 
 def ask(pooler_ids: Iterable[UUID], author: models.Model | None = None) -> None:
@@ -58,10 +58,10 @@ def ask_to_overwrite(pooler_id: UUID, author: models.Model | None = None) -> Non
         raise QueueDown("redis can't be reached, so no worker can be told to overwrite: try again") from error
 
 
-def ask_to_look(pooler_id: UUID) -> None:
+def request_check(pooler_id: UUID) -> None:
     """Have a pooler's files looked at where they are; where the queue is down, beat asks for it later."""
     try:
-        send(LOOK, str(pooler_id))
+        send(CHECK, str(pooler_id))
     except OperationalError as error:
         logger.warning("pooler %s will be looked at when the queue is back: %s", pooler_id, error)
 

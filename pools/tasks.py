@@ -17,7 +17,7 @@ from pools.monitoring import notifications, recorder
 
 # beat's; a message that a stopped worker did not take by then is sent again
 NEXT_APPLY_S = 5
-NEXT_LOOK_S = 30
+NEXT_CHECK_S = 30
 OVERWRITE_TRIES = 300  # seconds, in which the longest apply ends
 
 
@@ -46,7 +46,7 @@ def apply_what_waits() -> None:
             deployment.apply_pooler(pooler)
         else:
             apply_pooler.apply_async((str(pooler.pk),), expires=NEXT_APPLY_S)
-            folder_owner.tell_who_is_missed(pooler)
+            folder_owner.report_missing_workers(pooler)
 
 
 @shared_task
@@ -65,7 +65,7 @@ def check_everything() -> None:
 
 
 @shared_task
-def look_for_drift() -> None:
+def check_drift() -> None:
     """Look whether pools are still live as they were proved, each where its files can be read.
 
     Apart from the checks, which dead servers hold up.
@@ -73,16 +73,16 @@ def look_for_drift() -> None:
     for pooler in drift.comparable():
         is_ours = task_queue.is_ours(pooler)
         if not is_ours:
-            look_at_pooler.apply_async((str(pooler.pk),), expires=NEXT_LOOK_S)
+            check_pooler.apply_async((str(pooler.pk),), expires=NEXT_CHECK_S)
         if is_ours or folder_owner.of(pooler).is_silent:  # its console can be asked from anywhere
-            drift.look(pooler)
+            drift.check(pooler)
 
 
 @shared_task
-def look_at_pooler(pooler_id: str) -> None:
+def check_pooler(pooler_id: str) -> None:
     """Look whether one pooler is still live as it was proved."""
     if pooler := Pooler.objects.filter(pk=UUID(pooler_id)).first():
-        drift.look(pooler)
+        drift.check(pooler)
 
 
 @shared_task
@@ -103,6 +103,6 @@ def record_figures() -> None:
 
 
 @shared_task
-def tell_of_events() -> None:
+def send_notifications() -> None:
     """Send what is due to be told of events."""
-    notifications.tell_what_is_due()
+    notifications.send_due()

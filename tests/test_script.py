@@ -47,11 +47,11 @@ def test_only_packages_that_are_not_installed_are_missing(tmp_path: Path) -> Non
 def test_people_without_root_are_told_the_command_and_get_exit_code_2(tmp_path: Path) -> None:
     (tmp_path / "list").write_text("no-such-package\n")
     words = ["bash", "-c", f". {ROOT}/script/lib.sh; need_packages {tmp_path}/list"]
-    told = subprocess.run(
+    described = subprocess.run(
         account.dropped(words, signal.SIGKILL, tmp_path), stdin=subprocess.DEVNULL, capture_output=True, text=True
     )
-    assert told.returncode == 2
-    assert told.stderr.endswith(
+    assert described.returncode == 2
+    assert described.stderr.endswith(
         "as root, run: apt-get update && apt-get install -y --no-install-recommends no-such-package\n"
     )
 

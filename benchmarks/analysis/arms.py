@@ -41,7 +41,7 @@ class Subject:
 
     id: str
     number: int
-    way: str
+    endpoint_kind: str
     target: str
     engine: str
     options: Mapping[str, Any]
@@ -61,7 +61,7 @@ class Subject:
     @property
     def refused_by(self) -> str:
         """Who lets the clients of this run in."""
-        return "the pool" if self.way == "pooled" else "the server"
+        return "the pool" if self.endpoint_kind == "pooled" else "the server"
 
     @property
     def words(self) -> str:
@@ -207,8 +207,8 @@ def compare(subjects: Sequence[Subject], *, baseline: str = "", metric: str = "t
 def key_of(run: Subject) -> str:
     """Names a configuration: the way of the load and a digest of target, program and options but the seed."""
     options = {name: value for name, value in run.options.items() if name not in comparison.SEEDS}
-    made_of = json.dumps([run.way, run.target, run.engine, options], sort_keys=True, default=str)
-    return f"{run.way}-{hashlib.sha256(made_of.encode()).hexdigest()[:8]}"
+    made_of = json.dumps([run.endpoint_kind, run.target, run.engine, options], sort_keys=True, default=str)
+    return f"{run.endpoint_kind}-{hashlib.sha256(made_of.encode()).hexdigest()[:8]}"
 
 
 def _arms(subjects: Sequence[Subject], baseline: str) -> tuple[Arm, ...]:
@@ -225,11 +225,11 @@ def _arms(subjects: Sequence[Subject], baseline: str) -> tuple[Arm, ...]:
 
 def _labels(firsts: Sequence[Subject]) -> list[str]:
     """Each arm's way, with the target and the options by which it differs where the way alone does not tell."""
-    labels = [run.called or run.way for run in firsts]
+    labels = [run.called or run.endpoint_kind for run in firsts]
     if len(set(labels)) == len(labels):
         return labels
     if len({run.target for run in firsts}) > 1:
-        labels = [f"{run.called or run.way} {run.target}" for run in firsts]
+        labels = [f"{run.called or run.endpoint_kind} {run.target}" for run in firsts]
     differing = comparison.differences([run.settings for run in firsts])[:4]
     parts = [", ".join(f"{one.name} {one.values[at]}" for one in differing) for at in range(len(firsts))]
     return [f"{label}, {part}" if part else label for label, part in zip(labels, parts, strict=True)]
@@ -271,15 +271,15 @@ def _ratio(value: float, base: float) -> float | None:
 
 def _missing(metric: Metric, arms: Sequence[Arm]) -> str:
     """What a verdict lacks, in words; empty where it has all."""
-    lacking = []
+    unsupported = []
     for arm in arms:
         more = ENOUGH_REPEATS - len(_values(arm.valid, metric.key))
         if more > 0:
-            lacking.append(f"{more} more valid run{'s' if more > 1 else ''} of {arm.label}")
+            unsupported.append(f"{more} more valid run{'s' if more > 1 else ''} of {arm.label}")
         logged = sum(_values(arm.valid, "latency_samples"))
         if metric.samples_needed > logged:
-            lacking.append(f"{metric.samples_needed:,} logged transactions of {arm.label} (it has {logged:,.0f})")
-    return " and ".join(lacking)
+            unsupported.append(f"{metric.samples_needed:,} logged transactions of {arm.label} (it has {logged:,.0f})")
+    return " and ".join(unsupported)
 
 
 def _interval(metric: Metric, base: Arm, arm: Arm) -> Interval | None:
@@ -338,7 +338,9 @@ def _conclusion(found: Comparison, arm: Arm, figure: Figure) -> str:
 def _carried(found: Comparison, arm: Arm) -> str:
     """What an arm did that the baseline was refused: `the pool carried 150 clients at 344 tps`, and any doubt of it."""
     runs = arm.valid or tuple(run for run in arm.runs if run.outcome is Outcome.SUSPECT)
-    alone = [one.runs[0].way for one in found.arms].count("pooled") == 1 and arm.runs[0].way == "pooled"
+    alone = [one.runs[0].endpoint_kind for one in found.arms].count("pooled") == 1 and arm.runs[
+        0
+    ].endpoint_kind == "pooled"
     asked, tps = comparison.clients_asked(arm.runs[0].options), _values(runs, "tps")
     clients = f"{asked:,.0f} clients" if asked else "its clients"
     doubt = "" if arm.n_valid else f" ({'; '.join(dict.fromkeys(run.words for run in runs))})"

@@ -8,7 +8,7 @@ from django.db.models import Avg, Count, F, Q, Sum
 from django.db.models.functions import Floor, Mod
 
 from benchmarks.analysis.downsampling import Row, thinned
-from benchmarks.models import Look, LookKind, PoolSample, Run, Sample
+from benchmarks.models import Observation, ObservationKind, PoolSample, Run, Sample
 from pools.poolers import KINDS
 
 DRAWN_AT_MOST = 20_000  # rows of one kind sent to a browser; longer runs are thinned, never cut
@@ -16,14 +16,14 @@ FIGURES = ("tps", "latency_ms", "stddev_ms", "failed", "latency_p50_ms", "latenc
 SAMPLE_COLUMNS = ("attempt", "seq", "t", *FIGURES)
 POOL_COLUMNS = ("attempt", "seq", "t", "cl_active", "cl_waiting", "sv_active", "sv_idle", "maxwait_ms")
 
-LOOKS_DRAWN_AT_MOST = 4_000  # rows of one kind sent to a browser: some for each pixel
-LOOKS_READ_AT_MOST = 12_000  # rows of one kind read for it: beyond, only those of each so many seconds are
+OBSERVATIONS_DRAWN_AT_MOST = 4_000  # rows of one kind sent to a browser: some for each pixel
+OBSERVATIONS_READ_AT_MOST = 12_000  # rows of one kind read for it: beyond, only those of each so many seconds are
 # What an eye follows in the chart of each kind; the rest is thinned along with it.
 FOLLOWED: dict[str, Callable[[dict[str, Any]], float | None]] = {
-    LookKind.POOLER: lambda figures: figures.get("wait_ms"),
-    LookKind.SERVER: lambda figures: sum(figures.get("waits", {}).values()),
-    LookKind.HOST: lambda figures: figures.get("cpu_percent"),
-    LookKind.GENERATOR: lambda figures: figures.get("cpu_percent"),
+    ObservationKind.POOLER: lambda figures: figures.get("wait_ms"),
+    ObservationKind.SERVER: lambda figures: sum(figures.get("waits", {}).values()),
+    ObservationKind.HOST: lambda figures: figures.get("cpu_percent"),
+    ObservationKind.GENERATOR: lambda figures: figures.get("cpu_percent"),
 }
 BEGINNING = (0, 0)
 WITHOUT_END = (2**31, 0)
@@ -32,19 +32,19 @@ Place = tuple[int, int]
 
 
 def course(run: Run) -> dict[str, Any]:
-    """All that is drawn of a run: `samples`, `pool` and, by kind, `looks` as `{columns, rows}`, and `checkpoints`.
+    """What is drawn of a run: `samples`, `pool` and, by kind, `observations` as `{columns, rows}`, and `checkpoints`.
 
     `uncounted` names what the pool's kind of pooler does not count. `span` is planned, in seconds, or None. `after` is
     the id up to which all is complete: the place in the run's events where a watcher goes on.
     """
-    upto = max(_last_place(model, run) for model in (Sample, PoolSample, Look))
+    upto = max(_last_place(model, run) for model in (Sample, PoolSample, Observation))
     pool = _rows(PoolSample, POOL_COLUMNS, run, upto)
     uncounted = _uncounted(run, pool)
     return progress(run, upto) | {
         "after": f"{upto[0]}-{upto[1]}",
         "pool": _table(POOL_COLUMNS, pool, "cl_active" if "cl_waiting" in uncounted else "cl_waiting"),
         "uncounted": uncounted,
-        "looks": tables(run, upto),
+        "observations": tables(run, upto),
         "checkpoints": checkpoints(run, upto),
     }
 
@@ -89,7 +89,7 @@ def few(table: dict[str, Any], at_most: int, name: str) -> Sequence[Row]:
     return thinned(table["rows"], at_most, t=itemgetter(columns.index("t")), value=itemgetter(columns.index(name)))
 
 
-def _last_place(model: type[Sample] | type[PoolSample] | type[Look], run: Run) -> Place:
+def _last_place(model: type[Sample] | type[PoolSample] | type[Observation], run: Run) -> Place:
     places = model.objects.filter(run=run).order_by("-attempt", "-seq").values_list("attempt", "seq")
     return places.first() or BEGINNING
 
@@ -113,33 +113,36 @@ def _table(columns: tuple[str, ...], rows: list[Row], followed: str) -> dict[str
 
 def tables(run: Run, upto: Place) -> dict[str, dict[str, Any]]:
     """`{columns, rows}` by kind, of the looks up to a place in the run's events; kinds without looks are left out."""
-    counts = dict(run.looks.order_by().values_list("kind").annotate(count=Count("pk")))
-    return {kind: _look_table(kind, _look_rows(run, kind, count, upto)) for kind, count in sorted(counts.items())}
+    counts = dict(run.observations.order_by().values_list("kind").annotate(count=Count("pk")))
+    return {
+        kind: _observation_table(kind, _observation_rows(run, kind, count, upto))
+        for kind, count in sorted(counts.items())
+    }
 
 
 def checkpoints(run: Run, upto: Place) -> list[tuple[float, int, int]]:
     """`(t, timed, requested)` of each look in which checkpoints began: these marks are never thinned."""
     timed = Q(figures__checkpoints_timed__gt=0)
-    began = run.looks.filter(timed | Q(figures__checkpoints_requested__gt=0), kind=LookKind.SERVER)
+    began = run.observations.filter(timed | Q(figures__checkpoints_requested__gt=0), kind=ObservationKind.SERVER)
     return [
-        (look.t, look.figures["checkpoints_timed"], look.figures["checkpoints_requested"])
-        for look in began
-        if (look.attempt, look.seq) <= upto
+        (observation.t, observation.figures["checkpoints_timed"], observation.figures["checkpoints_requested"])
+        for observation in began
+        if (observation.attempt, observation.seq) <= upto
     ]
 
 
-def _look_rows(run: Run, kind: str, count: int, upto: Place) -> list[Row]:
+def _observation_rows(run: Run, kind: str, count: int, upto: Place) -> list[Row]:
     """`(t, figures)` in order."""
-    looks = Look.objects.filter(run=run, kind=kind)
-    if (step := -(-count // LOOKS_READ_AT_MOST)) > 1:
-        looks = looks.annotate(left_out=Mod(Floor("t"), step)).filter(left_out__lt=1)
-    listed = looks.values_list("attempt", "seq", "t", "figures")
+    observations = Observation.objects.filter(run=run, kind=kind)
+    if (step := -(-count // OBSERVATIONS_READ_AT_MOST)) > 1:
+        observations = observations.annotate(left_out=Mod(Floor("t"), step)).filter(left_out__lt=1)
+    listed = observations.values_list("attempt", "seq", "t", "figures")
     return [(t, figures) for attempt, seq, t, figures in listed if (attempt, seq) <= upto]
 
 
-def _look_table(kind: str, rows: list[Row]) -> dict[str, Any]:
+def _observation_table(kind: str, rows: list[Row]) -> dict[str, Any]:
     followed = FOLLOWED[kind]
-    drawn = thinned(rows, LOOKS_DRAWN_AT_MOST, t=itemgetter(0), value=lambda row: followed(row[1]))
+    drawn = thinned(rows, OBSERVATIONS_DRAWN_AT_MOST, t=itemgetter(0), value=lambda row: followed(row[1]))
     names = _names(row[1] for row in drawn)
     return {"columns": ("t", *names), "rows": [(t, *(figures.get(name) for name in names)) for t, figures in drawn]}
 

@@ -92,12 +92,12 @@ def settings_in_words(options: Mapping[str, Any], engine: str, server_version: s
 
     Scripts are told by their names, without their texts, and variables one after the other.
     """
-    told = {name: value for name, value in options.items() if name not in SEEDS}
-    if told.get("scripts"):
-        told |= {"builtin": None, "scripts": scripts.in_words(told)}
-    if told.get("variables"):
-        told["variables"] = ", ".join(f"{name} = {value!r}" for name, value in told["variables"].items())
-    return {**told, PROGRAM: engine, "server version": server_version}
+    reported = {name: value for name, value in options.items() if name not in SEEDS}
+    if reported.get("scripts"):
+        reported |= {"builtin": None, "scripts": scripts.in_words(reported)}
+    if reported.get("variables"):
+        reported["variables"] = ", ".join(f"{name} = {value!r}" for name, value in reported["variables"].items())
+    return {**reported, PROGRAM: engine, "server version": server_version}
 
 
 def differences(described: Sequence[Mapping[str, Any]]) -> tuple[Difference, ...]:

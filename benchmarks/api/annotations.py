@@ -26,10 +26,10 @@ class AnnotationsOfRun(GenericViewSet[Run]):
     @extend_schema(request=AnnotationSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Say something of the run; its figures can't be changed."""
-        said = AnnotationSerializer(data=request.data)
-        said.is_valid(raise_exception=True)
+        reported = AnnotationSerializer(data=request.data)
+        reported.is_valid(raise_exception=True)
         run = self.get_object()
-        annotations.annotate(run, **said.validated_data)
+        annotations.annotate(run, **reported.validated_data)
         return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(request=None)

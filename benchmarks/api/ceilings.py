@@ -35,8 +35,8 @@ class CeilingSerializer(KnownFields, serializers.ModelSerializer[Ceiling]):
     def validate(self, given: dict[str, Any]) -> dict[str, Any]:
         """Some limit is set, and each cluster and holder have one ceiling."""
         itself = self.instance if isinstance(self.instance, Ceiling) else Ceiling()
-        standing = {name: getattr(itself, name) for name in ("cluster", "holder", *LIMITS)}
-        if wrong := [message for _, message in faults(standing | given, itself)]:
+        current = {name: getattr(itself, name) for name in ("cluster", "holder", *LIMITS)}
+        if wrong := [message for _, message in faults(current | given, itself)]:
             raise serializers.ValidationError(wrong)
         return given
 

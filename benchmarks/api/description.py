@@ -10,7 +10,7 @@ end was seen. All `t` are seconds since the load began; a figure that was not to
 - `sample`: one progress interval, as `samples/` lists them.
 - `pool`: the pool's `cl_active cl_waiting sv_active sv_idle maxwait_ms` (SHOW POOLS), where the run goes through one.
   What a Pgpool-II does not count (`cl_waiting maxwait_ms wait_ms service_ms`) is null.
-- `pooler`, `waits`, `host`, `generator`: looks about once a second, as `looks/` lists them by kind.
+- `pooler`, `waits`, `host`, `generator`: observations about once a second, as `observations/` lists them by kind.
   - `pooler`: `wait_ms` (clients' wait for a server connection) and `service_ms` (their time with one) of a
     transaction of the pool, `transactions_per_s` (SHOW STATS); `all_cl_active all_cl_waiting all_sv_active
     all_maxwait_ms` of the whole pooler where other pools are in use too.

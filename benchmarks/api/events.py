@@ -23,7 +23,7 @@ from panel.accounts import event_streams
 HEARTBEAT_S = 15.0
 
 
-class Door(APIView):
+class StreamAuthorization(APIView):
     """Who may watch a run, by the same rules as the rest of the API."""
 
     @extend_schema(exclude=True)
@@ -37,13 +37,13 @@ class Door(APIView):
         return super().perform_content_negotiation(request, force=True)
 
 
-_door = Door.as_view()
+_authorization = StreamAuthorization.as_view()
 
 
 @login_not_required  # the door asks for a token or a session, and answers as an API does
 async def run_events(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """GET: the events after `Last-Event-ID` or `?after=`, each with its id; a watcher costs no thread."""
-    answer = await event_streams.knock(_door, request, pk=pk)
+    answer = await event_streams.authorize(_authorization, request, pk=pk)
     if answer.status_code != 200:
         return answer
     after = request.headers.get("Last-Event-ID") or request.GET.get("after") or live_events.BEGINNING
@@ -55,7 +55,7 @@ async def run_events(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 async def _stream(request: HttpRequest, pk: UUID, after: str) -> AsyncGenerator[bytes, None]:
     """The wire's text; ends with the run, or when the watcher may not watch any longer."""
     await event_streams.give_up_thread()
-    told_state = b""
+    published_state = b""
     yield b"retry: 1000\n\n"
     async with (
         aclosing(follower.follow(pk, after)) as events,
@@ -63,12 +63,12 @@ async def _stream(request: HttpRequest, pk: UUID, after: str) -> AsyncGenerator[
     ):
         async for event in coming:
             if event is None:
-                if (await event_streams.knock(_door, request, pk=pk)).status_code != 200:
+                if (await event_streams.authorize(_authorization, request, pk=pk)).status_code != 200:
                     return
-                yield b": still here\n\n" + told_state  # browsers' scripts see events only, no comments
+                yield b": still here\n\n" + published_state  # browsers' scripts see events only, no comments
                 continue
             if event.name == "state":
-                told_state = _wire(event)
+                published_state = _wire(event)
             yield _wire(event)
 
 

@@ -72,9 +72,9 @@ class ExternalEndpointViewSet(ModelViewSet[ExternalEndpoint]):
 
     def perform_update(self, serializer: BaseSerializer[ExternalEndpoint]) -> None:
         """Another URI, or what is said of it; without a password in it that of the same login stays."""
-        standing = self.get_object()
-        kept = {name: getattr(standing, name) for name in KEPT} | {"uri": external.uri_of(standing)}
-        serializer.instance = _saved(standing, kept | serializer.validated_data)
+        current = self.get_object()
+        kept = {name: getattr(current, name) for name in KEPT} | {"uri": external.uri_of(current)}
+        serializer.instance = _saved(current, kept | serializer.validated_data)
 
 
 KEPT = ("name", "pooled_by", "sslrootcert", "cluster", "cluster_database", "console_user")

@@ -67,5 +67,7 @@ class LatenciesOfRun(GenericViewSet[Run]):
         found = report.of_runs(report.repeats_of(run)) if of == REPEATS and run.group else report.of_run(run)
         spread = found or report.Spread(0, 0, 1.0, {}, [])
         percentiles = dict.fromkeys(PERCENTILES) | spread.percentiles_ms
-        told = {name: getattr(spread, name) for name in ("runs", "count", "sampling_rate", "is_firm", "note", "bars")}
-        return Response(SpreadSerializer(told | {"percentiles_ms": percentiles}).data)
+        described = {
+            name: getattr(spread, name) for name in ("runs", "count", "sampling_rate", "is_firm", "note", "bars")
+        }
+        return Response(SpreadSerializer(described | {"percentiles_ms": percentiles}).data)

@@ -11,14 +11,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from benchmarks.models import Look, LookKind, Run
+from benchmarks.models import Observation, ObservationKind, Run
 
 KIND = OpenApiParameter(
-    "kind", OpenApiTypes.STR, enum=LookKind.values, description="Only looks of this kind; otherwise all of them"
+    "kind",
+    OpenApiTypes.STR,
+    enum=ObservationKind.values,
+    description="Only observations of this kind; otherwise all of them",
 )
 
 
-class LookSerializer(serializers.ModelSerializer[Look]):
+class ObservationSerializer(serializers.ModelSerializer[Observation]):
     """One look; `t` in seconds since the load began, `figures` each with its unit in its name."""
 
     figures = serializers.DictField(
@@ -28,20 +31,31 @@ class LookSerializer(serializers.ModelSerializer[Look]):
     )
 
     class Meta:
-        model = Look
+        model = Observation
         fields = ["t", "kind", "figures"]
 
 
-class LooksOfRun(GenericViewSet[Run]):
-    """The part of the runs' viewset that lists looks."""
+class ObservationsOfRun(GenericViewSet[Run]):
+    """The part of the runs' viewset that lists observations."""
 
-    @extend_schema(parameters=[KIND], responses=LookSerializer(many=True), filters=False)
+    @extend_schema(parameters=[KIND], responses=ObservationSerializer(many=True), filters=False, deprecated=True)
     @action(detail=True)
     def looks(self, request: Request, pk: str) -> Response:
+        """Answer as `observations` does: its path until 1.0."""
+        return self._listed(request)
+
+    @extend_schema(parameters=[KIND], responses=ObservationSerializer(many=True), filters=False)
+    @action(detail=True)
+    def observations(self, request: Request, pk: str) -> Response:
         """What pooler, server, host and generator did so far, in order."""
-        rows: Any = Look.objects.filter(run=self.get_object())
+        return self._listed(request)
+
+    def _listed(self, request: Request) -> Response:
+        rows: Any = Observation.objects.filter(run=self.get_object())
         if kind := request.query_params.get("kind"):
-            if kind not in LookKind.values:
-                raise ValidationError({"kind": [f"{kind!r} is no kind of look: use {', '.join(LookKind.values)}"]})
+            if kind not in ObservationKind.values:
+                raise ValidationError(
+                    {"kind": [f"{kind!r} is no kind of observation: use {', '.join(ObservationKind.values)}"]}
+                )
             rows = rows.filter(kind=kind)
-        return self.get_paginated_response(LookSerializer(self.paginate_queryset(rows), many=True).data)
+        return self.get_paginated_response(ObservationSerializer(self.paginate_queryset(rows), many=True).data)

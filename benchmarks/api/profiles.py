@@ -73,8 +73,8 @@ class ProfileViewSet(ModelViewSet[SettingsProfile]):
     def perform_update(self, serializer: BaseSerializer[SettingsProfile]) -> None:
         """Another name, description or set of values, for runs to come."""
         profile = self.get_object()
-        standing = {"name": profile.name, "values": profile.values, "description": profile.description}
-        serializer.instance = store.change(profile, **(standing | serializer.validated_data), is_admin=self._is_admin())
+        current = {"name": profile.name, "values": profile.values, "description": profile.description}
+        serializer.instance = store.change(profile, **(current | serializer.validated_data), is_admin=self._is_admin())
 
     def _is_admin(self) -> bool:
         return holds(self.request.user, self.request.auth, Scope.ADMIN)

@@ -19,7 +19,7 @@ from benchmarks.api.annotations import AnnotationsOfRun
 from benchmarks.api.exports import ExportsOfRun
 from benchmarks.api.filters import RunFilter
 from benchmarks.api.latencies import LatenciesOfRun
-from benchmarks.api.observations import LooksOfRun
+from benchmarks.api.observations import ObservationsOfRun
 from benchmarks.api.serializers import (
     AskedRunSerializer,
     ImportSerializer,
@@ -83,7 +83,7 @@ def submit(asked: dict[str, Any], author: User, run_id: UUID | None = None) -> R
 
 
 class RunViewSet(
-    mixins.ListModelMixin, mixins.RetrieveModelMixin, LatenciesOfRun, LooksOfRun, AnnotationsOfRun, ExportsOfRun
+    mixins.ListModelMixin, mixins.RetrieveModelMixin, LatenciesOfRun, ObservationsOfRun, AnnotationsOfRun, ExportsOfRun
 ):
     """Executions of a load program against a cluster directly or through a pool."""
 

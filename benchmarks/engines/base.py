@@ -74,7 +74,7 @@ class RunContext(Protocol):
     def home(self) -> Path:
         """Its private home, which the load program reads."""
 
-    def tell(self, words: str) -> None:
+    def report(self, words: str) -> None:
         """Tell watchers what is being done."""
 
     def note(self, name: str, found: Any) -> None:
@@ -88,14 +88,14 @@ class RunContext(Protocol):
 class ParsedLine:
     """What one line says while the program runs: a sample, or how far a preparation is (0 to 100), or neither.
 
-    `late_s` is how long before the line the sample's interval ended; `worth_telling` is whether people should read it
+    `late_s` is how long before the line the sample's interval ended; `worth_reporting` is whether people should read it
     among the messages.
     """
 
     sample: Progress | None = None
     late_s: float = 0.0
     percent: float | None = None
-    worth_telling: bool = True
+    worth_reporting: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,8 @@ def on_path(name: str, remedy: str) -> str:
     raise ProgramMissing(f"no {name} on the PATH of this host: {remedy}")
 
 
-def ask(path: str, *words: str, said: str) -> Program:
-    """What it answers to these words, where `said` (a pattern with one group) finds its version.
+def ask(path: str, *words: str, reported: str) -> Program:
+    """What it answers to these words, where `reported` (a pattern with one group) finds its version.
 
     Raises `ProgramMissing` where nothing such is answered.
     """
@@ -41,7 +41,7 @@ def ask(path: str, *words: str, said: str) -> Program:
         answer = subprocess.run([path, *words], capture_output=True, text=True, timeout=ANSWER_WITHIN_S, check=True)
     except (OSError, subprocess.SubprocessError) as error:
         raise ProgramMissing(f"{path} can't be run ({error}): install it anew") from error
-    found = re.search(said, answer.stdout + answer.stderr)
+    found = re.search(reported, answer.stdout + answer.stderr)
     if not found:
         raise ProgramMissing(f"{path} answers {answer.stdout[:80]!r} to {' '.join(words)}: install another")
     numbers = [int(number) for number in re.findall("[0-9]+", found[1])]

@@ -18,10 +18,10 @@ def parse_line(text: str, options: dict[str, Any]) -> ParsedLine:
     """The sample or the percentage in one line, and whether it is a message to people; never raises."""
     if sample := _interval(text):
         late_s = _number(_figures(text, "interval").get("late_s")) or 0.0
-        return ParsedLine(sample=sample, late_s=max(0.0, late_s), worth_telling=False)
+        return ParsedLine(sample=sample, late_s=max(0.0, late_s), worth_reporting=False)
     if (filled := _FILLED.fullmatch(text)) and int(filled["all"]):
-        return ParsedLine(percent=min(100.0, 100 * int(filled["done"]) / int(filled["all"])), worth_telling=False)
-    return ParsedLine(worth_telling=not text.startswith("{"))
+        return ParsedLine(percent=min(100.0, 100 * int(filled["done"]) / int(filled["all"])), worth_reporting=False)
+    return ParsedLine(worth_reporting=not text.startswith("{"))
 
 
 def read_output(words: ProgramTerms, stdout: str, stderr: str = "") -> Output:

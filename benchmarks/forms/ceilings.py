@@ -48,6 +48,6 @@ def faults(values: dict[str, Any], itself: Ceiling) -> list[tuple[str | None, st
     if all(values.get(name) is None for name in LIMITS):
         wrong.append((None, "no limit is set: give at least one of clients, threads, duration and scale"))
     same = Ceiling.objects.filter(cluster=values.get("cluster"), holder=values.get("holder")).exclude(pk=itself.pk)
-    if (standing := same.first()) is not None:
-        wrong.append((None, f"there is a ceiling for {standing} already: change that one"))
+    if (current := same.first()) is not None:
+        wrong.append((None, f"there is a ceiling for {current} already: change that one"))
     return wrong

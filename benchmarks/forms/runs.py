@@ -67,11 +67,11 @@ class OptionsForm(Typed):
         self.fields["engine"].choices = [(name, name) for name in ENGINES]  # type: ignore[attr-defined]
         self.version = program_versions.known(self.engine_name)
         every = options.fields_for(self.engine_name, self.purpose)
-        self.option_fields, self.lacked = unsupported_options.parted(every, self.version, self._said())
+        self.option_fields, self.lacked = unsupported_options.parted(every, self.version, self._reported())
         for option in self.option_fields:
             self.fields[option.name] = _field_of(option)
 
-    def _said(self) -> list[str]:
+    def _reported(self) -> list[str]:
         """The names of what was typed, or set in the run that is cloned."""
         given = self.data if self.is_bound else self.initial
         return [name for name in given if given.get(name) not in (None, "", False)]

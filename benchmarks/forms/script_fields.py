@@ -50,8 +50,8 @@ class WithScripts(Typed):
         for script in self.initial.get("scripts") or []:
             kept = ScriptVersion.objects.filter(script__name=script["name"], number=script["version"] or 0).first()
             same = kept is not None and kept.text == script["text"]
-            told = {"value": f"version:{kept.pk}"} if kept is not None and same else {"text": script["text"]}
-            chosen.append({**told, "weight": str(script["weight"])})
+            described = {"value": f"version:{kept.pk}"} if kept is not None and same else {"text": script["text"]}
+            chosen.append({**described, "weight": str(script["weight"])})
         return chosen
 
     def _row_count(self, chosen: list[dict[str, Any]]) -> int:
@@ -98,8 +98,10 @@ class WithScripts(Typed):
     @property
     def mix_is_open(self) -> bool:
         """Whether something was chosen, or is wrong, among the rows and variables."""
-        said = (self[name].value() for name in self.fields if name.startswith("mix_") and not name.endswith("weight"))
-        rows = any(one not in (None, "", self.rows, str(self.rows)) for one in said)
+        reported = (
+            self[name].value() for name in self.fields if name.startswith("mix_") and not name.endswith("weight")
+        )
+        rows = any(one not in (None, "", self.rows, str(self.rows)) for one in reported)
         return bool(self.rows) and (
             rows
             or bool(self["variables"].value())
@@ -145,8 +147,8 @@ class WithScripts(Typed):
 
     def take(self, errors: dict[str, list[str]]) -> None:
         """A refused text is told beside its row, not above the form once more."""
-        told = any(name.startswith("mix_") for name in self.errors)
-        super().take({name: messages for name, messages in errors.items() if name != "scripts" or not told})
+        described = any(name.startswith("mix_") for name in self.errors)
+        super().take({name: messages for name, messages in errors.items() if name != "scripts" or not described})
 
 
 class _LinesField(forms.CharField):
@@ -190,9 +192,11 @@ def read(lines: str) -> dict[str, Any]:
     for number, line in enumerate(lines.split("\n"), start=1):
         if not line.strip():
             continue
-        if not (said := _ASSIGNED.fullmatch(line)):
+        if not (reported := _ASSIGNED.fullmatch(line)):
             raise ValueError(f"line {number} is {line.strip()!r}: write a name, =, and a number or text in quotes")
-        found[said["name"]] = said["text"] if said["number"] is None else _number(number, said["number"])
+        found[reported["name"]] = (
+            reported["text"] if reported["number"] is None else _number(number, reported["number"])
+        )
     return found
 
 

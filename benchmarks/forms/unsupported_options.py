@@ -8,10 +8,10 @@ FIRST = 9  # the `since` of an option that every version knows
 
 
 def parted(
-    fields: Iterable[Field], version: tuple[int, int] | None, said: Iterable[str] = ()
+    fields: Iterable[Field], version: tuple[int, int] | None, reported: Iterable[str] = ()
 ) -> tuple[tuple[Field, ...], tuple[Field, ...]]:
-    """(offered, lacked); one that was set already (`said`) is offered all the same, so that it is refused aloud."""
-    listed, kept = tuple(fields), set(said)
+    """(offered, lacked); one that was set already (`reported`) is offered all the same, so that it is refused aloud."""
+    listed, kept = tuple(fields), set(reported)
     lacked = tuple(one for one in listed if version and one.name not in kept and one.since > max(version[0], FIRST))
     return tuple(one for one in listed if one not in lacked), lacked
 

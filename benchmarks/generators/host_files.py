@@ -10,7 +10,7 @@ from benchmarks.errors import InvalidOptions
 from benchmarks.generators import registry, selection
 from benchmarks.generators.registry import Known
 
-Told = dict[str, str]  # file → why runs can't use it (empty: they can)
+Reasons = dict[str, str]  # file → why runs can't use it (empty: they can)
 REMEDIES = {
     "jmeter": "put it there into the folder POOLDECK_JMETER_PLANS",
     "sysbench": "name the folder of sysbench-tpcc there in POOLDECK_SYSBENCH_SCRIPTS",
@@ -35,9 +35,9 @@ class Offered:
     fault: str = ""
 
 
-def here() -> dict[str, Told]:
+def here() -> dict[str, Reasons]:
     """What this host has, by engine, as a generator writes it down."""
-    return {name: told for name in ENGINES if (told := engines.engine(name).host_files()) is not None}
+    return {name: reasons for name in ENGINES if (reasons := engines.engine(name).host_files()) is not None}
 
 
 def needed(engine: str, options: dict[str, Any]) -> Needed | None:
@@ -46,20 +46,20 @@ def needed(engine: str, options: dict[str, Any]) -> Needed | None:
     return Needed(engine, *found) if found else None
 
 
-def told_by(generator: Known, engine: str) -> Told | None:
+def reasons_by(generator: Known, engine: str) -> Reasons | None:
     """What a generator has for an engine; None where it has not told of it."""
     return None if generator.files is None else generator.files.get(engine)
 
 
 def wrong_with(generator: Known, need: Needed | None) -> str:
     """Why a generator can't give a run the file; empty where it can, or has not told."""
-    told = told_by(generator, need.engine) if need else None
-    if need is None or told is None:
+    reasons = reasons_by(generator, need.engine) if need else None
+    if need is None or reasons is None:
         return ""
-    if need.name in told:
-        fault = told[need.name]
+    if need.name in reasons:
+        fault = reasons[need.name]
         return f"{need.name} of generator {generator.name!r} can't be used: {fault}" if fault else ""
-    usable = ", ".join(name for name, fault in told.items() if not fault)
+    usable = ", ".join(name for name, fault in reasons.items() if not fault)
     instead = f"use {usable}, or " if usable else ""
     return f"generator {generator.name!r} has no {need.name}: {instead}{REMEDIES[need.engine]}"
 
@@ -74,15 +74,15 @@ def offered(engine: str, names: Iterable[str]) -> list[Offered]:
     wanted = set(names)
     able = [one for one in registry.known_or_remembered()[0] if one.alive is not False and not one.lacks(engine)]
     aimed = [one for one in able if not wanted or one.name in wanted]
-    told = {one.name: files for one in aimed if (files := told_by(one, engine)) is not None}
-    if not told:
+    reasons = {one.name: files for one in aimed if (files := reasons_by(one, engine)) is not None}
+    if not reasons:
         return [Offered(name, (), fault) for name, fault in here().get(engine, {}).items()]
-    found = (_offered(name, told) for name in sorted(set().union(*told.values())))
-    return [one for one in found if not wanted or len(one.generators) == len(told)]
+    found = (_offered(name, reasons) for name in sorted(set().union(*reasons.values())))
+    return [one for one in found if not wanted or len(one.generators) == len(reasons)]
 
 
-def _offered(name: str, told: dict[str, Told]) -> Offered:
-    having = {generator: files[name] for generator, files in told.items() if name in files}
+def _offered(name: str, reasons: dict[str, Reasons]) -> Offered:
+    having = {generator: files[name] for generator, files in reasons.items() if name in files}
     return Offered(name, tuple(having), min(having.values()))
 
 

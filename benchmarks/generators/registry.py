@@ -54,12 +54,12 @@ class Known:
 
 def known() -> list[Known]:
     """Every generator by name; raises `QueueDown` where nobody can tell who lives."""
-    return _joined({beat.name: beat for beat in heartbeats.seen()}, heard=True)
+    return _joined({beat.name: beat for beat in heartbeats.seen()}, last_beats=True)
 
 
 def remembered() -> list[Known]:
     """The same without Redis: those that described themselves, of whom it is not known whether they live."""
-    return _joined({}, heard=False)
+    return _joined({}, last_beats=False)
 
 
 def known_or_remembered() -> tuple[list[Known], str]:
@@ -75,7 +75,7 @@ def alive() -> list[Known]:
     return [generator for generator in known() if generator.alive]
 
 
-def _joined(beats: dict[str, heartbeats.Heartbeat], *, heard: bool) -> list[Known]:
+def _joined(beats: dict[str, heartbeats.Heartbeat], *, last_beats: bool) -> list[Known]:
     rows = {row.name: row for row in Generator.objects.all()}
     carried = _carried()
     bound = Run.objects.filter(status=Status.QUEUED, parent=None).exclude(generator="").order_by()
@@ -85,7 +85,7 @@ def _joined(beats: dict[str, heartbeats.Heartbeat], *, heard: bool) -> list[Know
     for name in sorted(rows.keys() | beats.keys()):
         beat, row = beats.get(name), rows.get(name)
         seen_at = max(one.last_seen_at for one in (beat, row) if one is not None)
-        alive = (beat is not None and beat.is_alive(now)) if heard else None
+        alive = (beat is not None and beat.is_alive(now)) if last_beats else None
         runs, waiting = tuple(carried.get(name, ())), queued.get(name, 0)
         found.append(Known(name, seen_at, alive, **_described(row), runs=runs, queued=waiting))
     return found

@@ -15,11 +15,11 @@ from math import sqrt
 from pathlib import Path
 from typing import IO, Any
 
-SAID_CHARACTERS = 300
+TEXT_CHARACTERS = 300
 INTERVAL_S = 1.0
 
 
-class Tally:
+class LoadCounters:
     """Counts requests; those that failed have their kind and no latency.
 
     Times are those of `time.perf_counter`; `began` is when the load did, by default now.
@@ -42,21 +42,21 @@ class Tally:
     def failed(self, kind: str, words: str = "") -> None:
         """A request that did not; the first of each kind is told in words."""
         if kind not in self.errors:
-            said = f": {words.strip()[:SAID_CHARACTERS]}" if words.strip() else ""
-            _say(f"error: {kind}{said}".replace("\n", " "))
+            reported = f": {words.strip()[:TEXT_CHARACTERS]}" if words.strip() else ""
+            _print(f"error: {kind}{reported}".replace("\n", " "))
         self.errors[kind] += 1
         self.interval.failed += 1
 
     def end_interval(self, at: float | None = None) -> None:
         """Say what happened since the last one, which ended then, by default now."""
-        said_at = time.perf_counter()
-        now = said_at if at is None else at
+        printed_at = time.perf_counter()
+        now = printed_at if at is None else at
         interval, self.interval = self.interval, Counts(now)
         interval_s = now - interval.began
         if self._log:
             self._log.flush()
-        late = {} if at is None else {"late_s": round(max(0.0, said_at - at), 3)}
-        _say_json("interval", {"t": round(now - self.began, 3), **late, **interval.figures(interval_s)})
+        late = {} if at is None else {"late_s": round(max(0.0, printed_at - at), 3)}
+        _print_json("interval", {"t": round(now - self.began, 3), **late, **interval.figures(interval_s)})
         self.whole.take(interval)
 
     def end(self, clients: int, ended: float | None = None) -> None:
@@ -78,7 +78,7 @@ class Tally:
         }
         if self.whole.connections:
             figures["average_connection_ms"] = round(1000 * self.whole.connecting_s / self.whole.connections, 3)
-        _say_json("summary", figures)
+        _print_json("summary", figures)
 
 
 class Counts:
@@ -128,11 +128,11 @@ class Counts:
         return {**figures, "failed": self.failed, "megabytes_per_second": megabytes_a_second}
 
 
-def _say_json(name: str, figures: dict[str, Any]) -> None:
-    _say(json.dumps({name: figures}, allow_nan=False))
+def _print_json(name: str, figures: dict[str, Any]) -> None:
+    _print(json.dumps({name: figures}, allow_nan=False))
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     with suppress(BrokenPipeError):
         sys.stdout.write(text + "\n")
         sys.stdout.flush()

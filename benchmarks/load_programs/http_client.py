@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from benchmarks.load_programs.counters import INTERVAL_S, Tally
+from benchmarks.load_programs.counters import INTERVAL_S, LoadCounters
 from benchmarks.load_programs.http_response import Answer, NotHttp
 
 AGENT = "Pooldeck"
@@ -111,24 +111,24 @@ class Connection(asyncio.Protocol):
 class Load:
     """All workers of one load."""
 
-    def __init__(self, aim: Aim, tally: Tally, *, timeout_s: float, keep: bool) -> None:
-        self.aim, self.tally, self.timeout_s, self.keep = aim, tally, timeout_s, keep
+    def __init__(self, aim: Aim, totals: LoadCounters, *, timeout_s: float, keep: bool) -> None:
+        self.aim, self.totals, self.timeout_s, self.keep = aim, totals, timeout_s, keep
         self.over = False
 
     async def run(self, concurrency: int, duration_s: float) -> None:
         """Let the workers work for so long, and each finish what it began."""
         workers = [asyncio.create_task(self._work()) for _ in range(concurrency)]
         speaker = asyncio.create_task(self._speak())
-        await asyncio.sleep(max(0.0, self.tally.began + duration_s - time.perf_counter()))
+        await asyncio.sleep(max(0.0, self.totals.began + duration_s - time.perf_counter()))
         self.over = True
         await asyncio.gather(*workers)
         speaker.cancel()
 
     async def _speak(self) -> None:
-        due = self.tally.began + INTERVAL_S
+        due = self.totals.began + INTERVAL_S
         while True:
             await asyncio.sleep(max(0.0, due - time.perf_counter()))
-            self.tally.end_interval()
+            self.totals.end_interval()
             due += INTERVAL_S
 
     async def _work(self) -> None:
@@ -141,7 +141,7 @@ class Load:
                 if connection:
                     connection.drop()
                 connection = None
-                self.tally.failed(*_kind(error, self.timeout_s))
+                self.totals.failed(*_kind(error, self.timeout_s))
                 await asyncio.sleep(PAUSE_S if isinstance(error, OSError) else 0)
         if connection:
             connection.drop()
@@ -160,9 +160,9 @@ class Load:
         ended = time.perf_counter()
         if 200 <= answer.status < 300:
             counted = None if self.keep else connecting_s
-            self.tally.answered(ended, ended - began, answer.size_bytes, counted)
+            self.totals.answered(ended, ended - began, answer.size_bytes, counted)
         else:
-            self.tally.failed(f"status {answer.status}", answer.beginning.decode("utf-8", "replace"))
+            self.totals.failed(f"status {answer.status}", answer.beginning.decode("utf-8", "replace"))
         if self.keep and answer.reusable:
             return connection
         connection.drop()
@@ -205,10 +205,10 @@ def main() -> None:
     asked = words.parse_args()
     keep = not asked.new_connections
     aim = Aim.read(asked.target, keep=keep)
-    tally = Tally(asked.log)
-    load = Load(aim, tally, timeout_s=asked.timeout, keep=keep)
+    totals = LoadCounters(asked.log)
+    load = Load(aim, totals, timeout_s=asked.timeout, keep=keep)
     asyncio.run(load.run(asked.concurrency, asked.duration))
-    tally.end(asked.concurrency)
+    totals.end(asked.concurrency)
 
 
 if __name__ == "__main__":

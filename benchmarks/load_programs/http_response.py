@@ -57,8 +57,8 @@ class Answer:
         return True
 
     def _take_headers(self, first: bytes, headers: dict[bytes, bytes]) -> None:
-        said = headers.get(b"connection", b"").lower()
-        self.reusable = b"close" not in said and (first.startswith(b"HTTP/1.1") or b"keep-alive" in said)
+        reported = headers.get(b"connection", b"").lower()
+        self.reusable = b"close" not in reported and (first.startswith(b"HTTP/1.1") or b"keep-alive" in reported)
         self._chunked = b"chunked" in headers.get(b"transfer-encoding", b"").lower()
         length = headers.get(b"content-length")
         if self.status in (204, 304) or self._chunked:

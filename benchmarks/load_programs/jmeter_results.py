@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from benchmarks.load_programs.counters import INTERVAL_S, Tally
+from benchmarks.load_programs.counters import INTERVAL_S, LoadCounters
 
 RESULTS, PRINTED, OWN_LOG = Path("results.jtl"), Path("jmeter.out"), Path("jmeter.log")
-LOOK_S = 0.1
+POLL_EVERY_S = 0.1
 WRITTEN_WITHIN_S = 0.1  # of a request's end its row stands in the file
-TOLD = 3  # lines of errors where nothing else says why
+DESCRIBED = 3  # lines of errors where nothing else says why
 _SUM = re.compile(r"Number of samples in transaction : [0-9]+, number of failing samples : [0-9]+")
 _NOT_HTTP = "Non HTTP response code: "
 
@@ -58,7 +58,7 @@ class Following:
     """
 
     def __init__(self, log: Path | None, *, requests_only: bool = False) -> None:
-        self.tally: Tally | None = None
+        self.totals: LoadCounters | None = None
         self.clients = 0
         self._log = log
         self._requests_only = requests_only
@@ -67,7 +67,7 @@ class Following:
         self._ended = 0.0
         self._due = 0.0
 
-    def look(self) -> None:
+    def poll_once(self) -> None:
         """Take what was written since the last time, and say the intervals that are over.
 
         An empty one is said once a request follows it: after the last one Java takes its time to end.
@@ -76,46 +76,46 @@ class Following:
             self._file = RESULTS.open(encoding="utf-8", errors="replace", newline="")
         rows = self._results.feed(self._file.read()) if self._file else iter(())
         requests = [request for row in rows if not self._leaves_out(row) and (request := _request(row))]
-        if requests and self.tally is None:
+        if requests and self.totals is None:
             self._begin(min(one.started for one in requests))
-        if self.tally:
-            self._take(self.tally, requests)
+        if self.totals:
+            self._take(self.totals, requests)
 
     def _leaves_out(self, row: dict[str, str]) -> bool:
         return self._requests_only and bool(_SUM.fullmatch(row.get("responseMessage", "")))
 
     def _begin(self, at: float) -> None:
-        self.tally = Tally(self._log, began=at)
+        self.totals = LoadCounters(self._log, began=at)
         self._due = at + INTERVAL_S
         self._ended = at
 
-    def _take(self, tally: Tally, requests: "list[_Request]") -> None:
+    def _take(self, totals: LoadCounters, requests: "list[_Request]") -> None:
         for request in requests:
-            self._count(tally, request)
-        while not tally.interval.is_empty and time.perf_counter() >= self._due + WRITTEN_WITHIN_S:
-            self._end_interval(tally)
+            self._count(totals, request)
+        while not totals.interval.is_empty and time.perf_counter() >= self._due + WRITTEN_WITHIN_S:
+            self._end_interval(totals)
 
-    def _end_interval(self, tally: Tally) -> None:
-        tally.end_interval(self._due)
+    def _end_interval(self, totals: LoadCounters) -> None:
+        totals.end_interval(self._due)
         self._due += INTERVAL_S
 
-    def _count(self, tally: Tally, request: "_Request") -> None:
+    def _count(self, totals: LoadCounters, request: "_Request") -> None:
         while request.ended >= self._due <= time.perf_counter():  # a clock that was set may be ahead
-            self._end_interval(tally)
+            self._end_interval(totals)
         self._ended = max(self._ended, request.ended)
         self.clients = max(self.clients, request.threads)
         if request.failure is None:
-            tally.answered(request.ended, request.ended - request.started, request.size_bytes)
+            totals.answered(request.ended, request.ended - request.started, request.size_bytes)
         else:
-            tally.failed(*request.failure)
+            totals.failed(*request.failure)
 
     def end(self) -> None:
         """Say the summary, where there was any request."""
-        self.look()
+        self.poll_once()
         if self._file:
             self._file.close()
-        if self.tally:
-            self.tally.end(self.clients, ended=self._ended)
+        if self.totals:
+            self.totals.end(self.clients, ended=self._ended)
 
 
 @dataclass(frozen=True)
@@ -169,24 +169,24 @@ def main() -> None:
         following = Following(asked.log, requests_only=asked.requests)
         try:
             while jmeter.poll() is None:
-                following.look()
-                time.sleep(LOOK_S)
+                following.poll_once()
+                time.sleep(POLL_EVERY_S)
         finally:
             jmeter.kill()
             exit_code = jmeter.wait()
     following.end()
-    if exit_code or following.tally is None:
-        _say_why()
+    if exit_code or following.totals is None:
+        _print_reason()
     sys.exit(exit_code if exit_code >= 0 else 1)
 
 
-def _say_why() -> None:
+def _print_reason() -> None:
     """The errors that JMeter printed or logged, where its results say none."""
     lines = [
         line for path in (PRINTED, OWN_LOG) if path.exists() for line in path.read_text(errors="replace").splitlines()
     ]
     wrong = [line for line in lines if "Error in NonGUIDriver" in line or " ERROR " in line or "Exception" in line]
-    for line in (wrong or lines[-1:] or ["it said no reason"])[:TOLD]:
+    for line in (wrong or lines[-1:] or ["it said no reason"])[:DESCRIBED]:
         print(f"error: {line.strip()[:500]}", flush=True)  # noqa: T201 the panel follows these lines
 
 

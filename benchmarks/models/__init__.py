@@ -6,7 +6,7 @@ from benchmarks.models.endpoints import ExternalEndpoint
 from benchmarks.models.generators import Generator
 from benchmarks.models.profiles import AppliedProfile, SettingsProfile
 from benchmarks.models.runs import ACTIVE, FINAL, Gate, Purpose, Run, RunOutput, Status, Tag, Validity
-from benchmarks.models.samples import LatencyHistogram, Look, LookKind, PoolSample, Sample
+from benchmarks.models.samples import LatencyHistogram, Observation, ObservationKind, PoolSample, Sample
 from benchmarks.models.scripts import Script, ScriptVersion
 
 __all__ = [
@@ -20,8 +20,8 @@ __all__ = [
     "Generator",
     "Holder",
     "LatencyHistogram",
-    "Look",
-    "LookKind",
+    "Observation",
+    "ObservationKind",
     "PoolSample",
     "Purpose",
     "Run",

@@ -280,7 +280,7 @@ class Run(models.Model):
         return self.pooled or self.pool_id is not None
 
     @property
-    def way(self) -> str:
+    def endpoint_kind(self) -> str:
         """How its figures came about, in one word."""
         return "imported" if self.purpose == Purpose.IMPORT else "pooled" if self.went_through_pool else "direct"
 

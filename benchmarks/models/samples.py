@@ -52,7 +52,7 @@ class PoolSample(Event):
         constraints = [models.UniqueConstraint(fields=["run", "attempt", "seq"], name="one_pool_sample_of_a_seq")]
 
 
-class LookKind(models.TextChoices):
+class ObservationKind(models.TextChoices):
     """Whom a look was taken at."""
 
     POOLER = "pooler", "the pooler"
@@ -61,11 +61,11 @@ class LookKind(models.TextChoices):
     GENERATOR = "generator", "the generator"
 
 
-class Look(Event):
+class Observation(Event):
     """One look, on the clock of the load; `figures` are named by `benchmarks.runs.observers`, each with its unit."""
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="looks")
-    kind = models.CharField(max_length=10, choices=LookKind.choices)
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="observations")
+    kind = models.CharField(max_length=10, choices=ObservationKind.choices)
     figures = models.JSONField(default=dict)
 
     class Meta:

@@ -97,7 +97,7 @@ class LoadProcess:
     def exit_code(self) -> int | None:
         """What it exited with (negative: the signal); None while it runs."""
         code = self._child.poll()
-        return None if code is None else _told(code)
+        return None if code is None else _described(code)
 
     def signal_group(self, number: signal.Signals) -> None:
         """Send a signal to the whole group; nothing when it is gone."""
@@ -112,7 +112,7 @@ class LoadProcess:
             with suppress(subprocess.TimeoutExpired):
                 self._child.wait(term_seconds)
         self.signal_group(signal.SIGKILL)
-        return _told(self._child.wait())
+        return _described(self._child.wait())
 
     def join(self, seconds: float = 5.0) -> None:
         """Wait until both streams are drained, which a grandchild that kept a pipe may delay."""
@@ -120,7 +120,7 @@ class LoadProcess:
             reader.join(seconds)
 
 
-def _told(code: int) -> int:
+def _described(code: int) -> int:
     """An exit code; 128 + n, as a sandbox or a shell tells of a program that a signal n ended, becomes -n."""
     return 128 - code if 128 < code <= 128 + signal.NSIG else code
 

@@ -11,7 +11,7 @@ from benchmarks.analysis.arms import Comparison, Outcome, Subject
 from benchmarks.models import Purpose, Run, RunOutput, Status, Validity
 
 AT_MOST = 60  # runs of one comparison
-LOOKED_AT = 100_000  # characters of what a refused load printed
+EXAMINED_AT_MOST = 100_000  # characters of what a refused load printed
 
 
 def chosen(ids: Sequence[UUID]) -> list[Run]:
@@ -35,7 +35,7 @@ def compare(runs: Sequence[Run], *, baseline: str = "", metric: str = "tps") -> 
 
 def _printed(runs: Iterable[Run]) -> dict[Any, str]:
     rows = RunOutput.objects.filter(run__in=[run.pk for run in runs])
-    return dict(rows.annotate(beginning=Substr("stderr", 1, LOOKED_AT)).values_list("run_id", "beginning"))
+    return dict(rows.annotate(beginning=Substr("stderr", 1, EXAMINED_AT_MOST)).values_list("run_id", "beginning"))
 
 
 def _subject(run: Run, printed: str) -> Subject:
@@ -46,7 +46,7 @@ def _subject(run: Run, printed: str) -> Subject:
     return Subject(
         id=str(run.pk),
         number=run.number,
-        way=run.way,
+        endpoint_kind=run.endpoint_kind,
         called=f"pooled by {run.pooled_by}" if run.pooled_by else "",
         target=run.target_label,
         engine=run.engine,

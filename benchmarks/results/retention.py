@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 
-from benchmarks.models import FINAL, Look, PoolSample, Run, Sample
+from benchmarks.models import FINAL, Observation, PoolSample, Run, Sample
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ def forget_old() -> int:
 
 def _remove_most_rows(run_id: UUID) -> None:
     """Remove what happened in it, in steps that are committed one by one; the last few rows go with the run."""
-    for rows in (Sample, PoolSample, Look):
+    for rows in (Sample, PoolSample, Observation):
         its = rows.objects.filter(run=run_id).order_by("pk")
         while (rest := its.values_list("pk", flat=True)[ROWS_AT_ONCE : ROWS_AT_ONCE + 1].first()) is not None:
             its.filter(pk__lt=rest).delete()

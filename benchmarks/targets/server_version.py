@@ -22,17 +22,17 @@ def of_server(run: Run) -> str:
     hears through a pooler what that remembers.
     """
     if run.cluster is None:
-        return _said_through(run.external) if run.external else ""
+        return _reported_through(run.external) if run.external else ""
     try:
         with connect.connect(run.cluster, connect_timeout=ANSWER_WITHIN_S) as connection:
-            said = connection.info.parameter_status("server_version") or ""
+            reported = connection.info.parameter_status("server_version") or ""
     except (PoolsError, SealBroken, psycopg.Error):
         status = ClusterStatus.objects.filter(cluster=run.cluster).first()
-        said = status.server_version if status else ""
-    return said.partition(" ")[0]  # Debian's goes on with its package's version
+        reported = status.server_version if status else ""
+    return reported.partition(" ")[0]  # Debian's goes on with its package's version
 
 
-def _said_through(external: ExternalEndpoint) -> str:
+def _reported_through(external: ExternalEndpoint) -> str:
     """What the pooler passes on, which may be what it remembers."""
     try:
         with connect.connect_endpoint(external.endpoint, connect_timeout=ANSWER_WITHIN_S) as connection:

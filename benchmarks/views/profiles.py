@@ -28,8 +28,8 @@ PAGE_SIZE = 50
 def profile_list(request: HttpRequest) -> HttpResponse:
     """All profiles by name, and what is in force somewhere just now."""
     page = Paginator(SettingsProfile.objects.all(), PAGE_SIZE).get_page(request.GET.get("page"))
-    standing = AppliedProfile.objects.filter(restored_at=None).select_related("run", "cluster")
-    return render(request, "benchmarks/profile_list.html", {"page": page, "standing": standing})
+    current = AppliedProfile.objects.filter(restored_at=None).select_related("run", "cluster")
+    return render(request, "benchmarks/profile_list.html", {"page": page, "in_force": current})
 
 
 @require_safe

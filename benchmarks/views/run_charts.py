@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.analysis.chart_series import few
 from benchmarks.engines import engine
-from benchmarks.models import LookKind, Run
+from benchmarks.models import ObservationKind, Run
 
 ROWS_WITHOUT_SCRIPT = 30  # of each kind of look, in the tables for browsers without JavaScript
 POOL = "pool"
@@ -37,21 +37,25 @@ class Table:
     rows: list[list[str]]
 
 
-_OF_LOOKS = (
+_OF_OBSERVATIONS = (
     Chart(
         "split",
         "Queue and service",
         "ms of a transaction",
         f"SHOW STATS {CONSOLE}: clients' wait for a server connection, and their time with one; "
         "what latency has beyond both is the way to the pooler and the load program's own",
-        LookKind.POOLER,
+        ObservationKind.POOLER,
     ),
     Chart("pool", "The pool", "connections", f"SHOW POOLS {CONSOLE}", POOL),
     Chart(
         "maxwait", "Longest wait", "ms", f"SHOW POOLS {CONSOLE}: since when the first client in the queue waits", POOL
     ),
     Chart(
-        "pooler", "The whole pooler", "connections", f"SHOW POOLS {CONSOLE}: all its pools together", LookKind.POOLER
+        "pooler",
+        "The whole pooler",
+        "connections",
+        f"SHOW POOLS {CONSOLE}: all its pools together",
+        ObservationKind.POOLER,
     ),
     Chart(
         "waits",
@@ -59,28 +63,28 @@ _OF_LOOKS = (
         "sessions",
         "pg_stat_activity once a second: sessions of the whole server that are not idle, by what they wait for; "
         "CPU: they wait for nothing",
-        LookKind.SERVER,
+        ObservationKind.SERVER,
     ),
     Chart(
         "states",
         "Connections by state",
         "sessions",
         "pg_stat_activity once a second: sessions of the whole server",
-        LookKind.SERVER,
+        ObservationKind.SERVER,
     ),
     Chart(
         "transactions",
         "Transactions on the server",
         "per second",
         "pg_stat_database: those of the loaded database, whoever asked for them",
-        LookKind.SERVER,
+        ObservationKind.SERVER,
     ),
     Chart(
         "blocks",
         "Data blocks",
         "per second",
         "pg_stat_database: blocks of the loaded database, found in shared buffers or read from the operating system",
-        LookKind.SERVER,
+        ObservationKind.SERVER,
     ),
     Chart(
         "io",
@@ -88,36 +92,36 @@ _OF_LOOKS = (
         "MB/s",
         "pg_stat_wal, pg_stat_database (temporary files) and, since PostgreSQL 16, pg_stat_io; "
         "dotted uprights in all charts: checkpoints that began",
-        LookKind.SERVER,
+        ObservationKind.SERVER,
     ),
     Chart(
         "processors",
         "Server's host: processors",
         "percent of all cores",
         "/proc/stat: the server runs on the generator's host",
-        LookKind.HOST,
+        ObservationKind.HOST,
     ),
-    Chart("memory", "Server's host: memory", "GB", "/proc/meminfo", LookKind.HOST),
-    Chart("disks", "Server's host: disks", "MB/s", "/proc/diskstats, all disks together", LookKind.HOST),
+    Chart("memory", "Server's host: memory", "GB", "/proc/meminfo", ObservationKind.HOST),
+    Chart("disks", "Server's host: disks", "MB/s", "/proc/diskstats, all disks together", ObservationKind.HOST),
     Chart(
         "generator",
         "Generator: processors",
         "percent of one core",
         "/proc: the load's processes with all their threads, and the PgBouncer they go through where it runs here. "
         "Beyond 80 % of what a program can use it is the limit itself",
-        LookKind.GENERATOR,
+        ObservationKind.GENERATOR,
     ),
 )
 
 
 def charts_of(run: Run, course: dict[str, Any]) -> list[Chart]:
     """The charts that a run has or, while it goes on, may come to have."""
-    kinds = {"", *course["looks"]} if run.is_final else {"", *LookKind.values}
+    kinds = {"", *course["observations"]} if run.is_final else {"", *ObservationKind.values}
     if run.went_through_pool or course["pool"]["rows"]:
         kinds.add(POOL)
     else:
-        kinds.discard(LookKind.POOLER)
-    charts = (chart for chart in (*_of_samples(run), *_OF_LOOKS) if chart.kind in kinds)
+        kinds.discard(ObservationKind.POOLER)
+    charts = (chart for chart in (*_of_samples(run), *_OF_OBSERVATIONS) if chart.kind in kinds)
     return [_as_counted(chart, run) for chart in charts] if course["uncounted"] else list(charts)
 
 
@@ -125,17 +129,17 @@ def _as_counted(chart: Chart, run: Run) -> Chart:
     """The chart of a pool whose pooler counts no queue says so."""
     if chart.key != POOL:
         return chart
-    meanwhile = run.conditions.get("meanwhile", {})
-    by = run.pool.pooler.get_kind_display() if run.pool else meanwhile.get("uncounted_by", "the pooler")
+    observed = run.conditions.get("meanwhile", {})
+    by = run.pool.pooler.get_kind_display() if run.pool else observed.get("uncounted_by", "the pooler")
     return replace(chart, source=f"{OTHER_CONSOLE}; who waits, and for how long, is not counted by {by}")
 
 
 def tables_of(course: dict[str, Any]) -> Iterator[Table]:
     """The looks as tables, one for each kind there are."""
-    for kind, table in course["looks"].items():
+    for kind, table in course["observations"].items():
         names = [name.replace("_", " ") for name in table["columns"]]
         rows = few(table, ROWS_WITHOUT_SCRIPT, "t")
-        yield Table(LookKind(kind).label, names, [[_text(cell) for cell in row] for row in rows])
+        yield Table(ObservationKind(kind).label, names, [[_text(cell) for cell in row] for row in rows])
 
 
 def _of_samples(run: Run) -> tuple[Chart, Chart]:

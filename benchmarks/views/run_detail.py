@@ -96,8 +96,8 @@ def _login_cost(run: Run) -> login_cost.LoginCost | None:
     pooler = run.pool.pooler if run.pool else None
     version = KINDS[pooler.kind].version_of(pooler.server_version) if pooler else ()
     named = pooler.get_kind_display() if pooler else ""
-    looks = run.conditions.get("meanwhile", {})
-    return login_cost.of_run(run.options, run.summary, looks, cores=cores, pooler=named, version=version)
+    observations = run.conditions.get("meanwhile", {})
+    return login_cost.of_run(run.options, run.summary, observations, cores=cores, pooler=named, version=version)
 
 
 def _made(run: Run) -> dict[str, Any]:

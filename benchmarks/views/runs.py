@@ -208,10 +208,13 @@ def _commands(form: RunForm) -> list[tuple[str, str]]:
     chosen = form.cleaned_data
     if "options" not in chosen or form.choice is None:
         return []
-    return [(way, _command(form, endpoint, pool)) for way, endpoint, pool in _ways(form, *form.choice)]
+    return [
+        (endpoint_kind, _command(form, endpoint, pool))
+        for endpoint_kind, endpoint, pool in _targets(form, *form.choice)
+    ]
 
 
-def _ways(form: RunForm, cluster: Cluster | None, database: str) -> Iterator[tuple[str, Endpoint, Pool | None]]:
+def _targets(form: RunForm, cluster: Cluster | None, database: str) -> Iterator[tuple[str, Endpoint, Pool | None]]:
     """Each way to the database that the form would load, the direct one of a pair as the same role as the other."""
     chosen, route = form.cleaned_data, form.cleaned_data["route"]
     external = chosen["external"] if route == Route.EXTERNAL else None

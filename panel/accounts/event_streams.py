@@ -90,11 +90,11 @@ def _in_own_connection(ask: Callable[..., T], *words: Any, **named: Any) -> T:
         connections.close_all()
 
 
-async def knock(door: Callable[..., Any], request: HttpRequest, **words: Any) -> Response:
+async def authorize(authorization: Callable[..., Any], request: HttpRequest, **words: Any) -> Response:
     """What a view of the API answers to this request: 200 where they may come in."""
 
     def ask() -> Response:
-        answer: Response = door(request, **words).render()
+        answer: Response = authorization(request, **words).render()
         return answer
 
     return await sync_to_async(_in_own_connection, thread_sensitive=False)(ask)

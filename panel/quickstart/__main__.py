@@ -15,7 +15,7 @@ from panel.lib import env, gc_tuning
 from panel.quickstart import page_files, services
 from panel.quickstart.account import AccountMissing
 from panel.quickstart.home import AlreadyRunning, Home
-from panel.quickstart.panel_programs import Generator, Web, Worker, take_port, tell_address
+from panel.quickstart.panel_programs import Generator, Web, Worker, print_address, take_port
 from panel.quickstart.ports import NoFreePort
 from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.progress import Steps
@@ -63,13 +63,13 @@ def start(home: Home, supervisor: Supervisor, steps: Steps, options: argparse.Na
     """The exit code of a start that ended by itself."""
     listener = take_port(options.port, steps)
     port: int = listener.getsockname()[1]
-    home.tell_holder(f"http://127.0.0.1:{port}")
-    tell_address(port)
+    home.write_holder(f"http://127.0.0.1:{port}")
+    print_address(port)
     home.make_keys()
     servers = services.start(home, supervisor, steps)
     page_files.collect(home, steps)
     # all take seconds to import, and none is asked anything before the migrations below are done
-    steps.say("starting web, worker and generator")
+    steps.report("starting web, worker and generator")
     web = supervisor.start(Web(home.path, port, listener))
     for program in (Worker(home.path), Generator(home.path)):
         supervisor.start(program)
@@ -106,9 +106,9 @@ def main() -> int:
     try:
         with Home(env.home()).held() as home, Supervisor(home) as supervisor:
             code = start(home, supervisor, steps, options)
-            steps.say("stopping everything")
+            steps.report("stopping everything")
     except Asked as asked:
-        steps.say(f"stopped by {asked}; nothing is left running")
+        steps.report(f"stopped by {asked}; nothing is left running")
         return 0
     except FAILURES as error:
         print(f"\nfailed while {steps.current}: {error}" if steps.current else f"\n{error}", file=sys.stderr)

@@ -69,7 +69,7 @@ def dropped(argv: list[str], with_signal: signal.Signals, folder: Path) -> list[
     account = unprivileged()
     if account is None:
         return dying_with_us(argv, with_signal)
-    return dying_with_us([*_as(account), *_way_to([str(folder), argv[0]], account), *argv], with_signal)
+    return dying_with_us([*_as(account), *_path_to([str(folder), argv[0]], account), *argv], with_signal)
 
 
 def _setpriv() -> str:
@@ -83,7 +83,7 @@ def _as(account: Account) -> list[str]:
     return [f"--reuid={account.uid}", f"--regid={account.gid}", "--clear-groups"]
 
 
-def _way_to(paths: list[str], account: Account) -> list[str]:
+def _path_to(paths: list[str], account: Account) -> list[str]:
     """Nothing where the account can reach all of them, else the one capability that opens the way (say, under /root).
 
     access(2) forgets the capabilities of everybody but root, and initdb asks it; `no_setuid_fixup` makes it remember.

@@ -16,13 +16,17 @@ def ensure(home: Home, first_password: str = "") -> tuple[User, dict[str, str]]:
     What quickstart.json says is kept while it works. A password that was changed in the panel stays the user's and
     is told as an empty word; where the file is gone, so is the old password, and a new one is made.
     """
-    told = home.read_quickstart()
+    described = home.read_quickstart()
     user = User.objects.filter(username=USERNAME).first() or User(username=USERNAME, is_staff=True, is_superuser=True)
-    return user, {"username": USERNAME, "password": _password(user, told, first_password), "token": _token(user, told)}
+    return user, {
+        "username": USERNAME,
+        "password": _password(user, described, first_password),
+        "token": _token(user, described),
+    }
 
 
-def _password(user: User, told: dict[str, str], first: str) -> str:
-    known = told.get("password")
+def _password(user: User, described: dict[str, str], first: str) -> str:
+    known = described.get("password")
     if user.pk and known is not None:
         return known if user.check_password(known) else ""
     password = first or secrets.token_urlsafe(12)
@@ -31,8 +35,8 @@ def _password(user: User, told: dict[str, str], first: str) -> str:
     return password
 
 
-def _token(user: User, told: dict[str, str]) -> str:
-    token = told.get("token", "")
+def _token(user: User, described: dict[str, str]) -> str:
+    token = described.get("token", "")
     if ApiToken.objects.usable().filter(user=user, digest=digest(token)).exists():
         return token
     return ApiToken.objects.issue(user, "quickstart", list(Scope.values))

@@ -112,7 +112,7 @@ class Demo:
 
     def wait_for_pool(self, supervisor: Supervisor) -> str:
         """Wait until the pool is live; the answer says why a pool that people changed since is not."""
-        pool = self._standing(Pool, POOL)
+        pool = self._existing(Pool, POOL)
         if pool is None:
             return ""
         supervisor.wait_for(f"the pool {pool} is applied", APPLIED_WITHIN_S, lambda: settled(pool))
@@ -125,7 +125,7 @@ class Demo:
             raise ProgramFailed(f"the demo pool {pool} is {pool.state}: {pool.state_reason}")
         return f"the pool {pool} is {pool.get_state_display()}: {pool.state_reason}"
 
-    def _standing(self, model: type[Record], name: str) -> Record | None:
+    def _existing(self, model: type[Record], name: str) -> Record | None:
         kept = self.home.kept("demo", f"{model.__name__.lower()} {name}")
         return model._default_manager.filter(pk=kept).first()
 
@@ -135,7 +135,7 @@ class Demo:
 
     def ask_for_dataset(self) -> Run | None:
         """Queue the run that makes pgbench's tables; None where they are there, or the cluster was deleted."""
-        cluster = self._standing(Cluster, CLUSTER)
+        cluster = self._existing(Cluster, CLUSTER)
         if cluster is None or Dataset.objects.filter(cluster=cluster, database=DATABASE).exists():
             return None
         return submit.submit(
@@ -160,7 +160,7 @@ class Demo:
 
     def target(self) -> dict[str, str]:
         """The experiment's pool; raises `ProgramFailed` where it, or its cluster, was deleted."""
-        cluster, pool = self._standing(Cluster, CLUSTER), self._standing(Pool, POOL)
+        cluster, pool = self._existing(Cluster, CLUSTER), self._existing(Pool, POOL)
         if cluster is None or pool is None:
             raise ProgramFailed("the demo cluster or pool was deleted: use --once with a fresh POOLDECK_HOME")
         return {"pool": str(pool.pk)}

@@ -43,8 +43,8 @@ class Api:
             with urlopen(request, timeout=30) as answer:  # noqa: S310 (our own address)
                 return json.load(answer)
         except HTTPError as error:
-            said = error.read().decode(errors="replace")
-            raise ProgramFailed(f"{request.method} {request.full_url} answered {error.code}: {said}") from error
+            reported = error.read().decode(errors="replace")
+            raise ProgramFailed(f"{request.method} {request.full_url} answered {error.code}: {reported}") from error
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def experiment(api: Api, pooled: dict[str, str], supervisor: Supervisor, steps: 
     """Run both stories, one after the other: pairs of direct and pooled runs that take turns."""
     stories = []
     for label, connect in STORIES:
-        steps.say(f"running {PAIRS} pairs of {DURATION_S} s, direct and pooled in turn: {label}")
+        steps.report(f"running {PAIRS} pairs of {DURATION_S} s, direct and pooled in turn: {label}")
         group = _carried_out(api, pooled, connect, supervisor)
         found = [api.get(f"comparisons/?group={group}&metric={metric}") for metric in METRICS]
         stories.append(Story(label, *found))
@@ -82,7 +82,7 @@ def _carried_out(api: Api, pooled: dict[str, str], connect: bool, supervisor: Su
     while going_on := _going_on(api, group):
         if time.monotonic() > deadline:
             raise ProgramFailed(f"{', '.join(going_on)} after {STORY_WITHIN_S} s")
-        supervisor.look()
+        supervisor.poll()
         time.sleep(0.3)
     return group
 
@@ -135,9 +135,11 @@ def _row(label: str, arm: dict[str, Any], latency: str, connecting: str) -> tupl
 
 
 def _sentences(stories: list[Story]) -> list[str]:
-    told = [f"{story.label[0].upper()}{story.label[1:]}: {story.tps['conclusion']}" for story in stories]
+    described = [f"{story.label[0].upper()}{story.label[1:]}: {story.tps['conclusion']}" for story in stories]
     for story in stories:
         for arm in story.tps["arms"]:
             lost = [run for run in arm["runs"] if run["outcome"] != "succeeded"]
-            told += [f"Run {run['number']} ({arm['label']}) does not count: {run['outcome_words']}" for run in lost]
-    return told
+            described += [
+                f"Run {run['number']} ({arm['label']}) does not count: {run['outcome_words']}" for run in lost
+            ]
+    return described

@@ -54,7 +54,7 @@ class Home:
             os.close(lock_fd)
             raise AlreadyRunning(self._holder()) from error
         try:
-            self.tell_holder("")
+            self.write_holder("")
             self.open()
             yield self
         finally:
@@ -64,7 +64,7 @@ class Home:
     def _lock_path(self) -> Path:
         return self.path / "lock"
 
-    def tell_holder(self, url: str) -> None:
+    def write_holder(self, url: str) -> None:
         """Write for the next start who holds the home and where it serves (in place: the lock is on this file)."""
         self._lock_path.write_text(json.dumps({"pid": os.getpid(), "url": url}))
 

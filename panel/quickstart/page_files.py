@@ -22,7 +22,7 @@ def collect(home: Home, steps: Steps) -> None:
     sources = stamp()
     if home.kept("pages", "sources") == sources and (home.path / "static" / "staticfiles.json").exists():
         return
-    steps.say("collecting the files of the pages")
+    steps.report("collecting the files of the pages")
     run = subprocess.run(COMMAND, cwd=BASE_DIR, capture_output=True, text=True, check=False)
     if run.returncode:
         raise ProgramFailed(f"{' '.join(COMMAND[1:])} ended with exit code {run.returncode}:\n{run.stderr}")

@@ -29,11 +29,11 @@ def take_port(asked: int | None, steps: Steps) -> socket.socket:
             reason = f"port {asked} of {LOOPBACK} is taken, or not yours to listen on: choose another --port"
             raise ProgramFailed(reason) from error
     port = free_port()
-    steps.say(f"port {DEFAULT_PORT} is taken, so the panel goes to {port}")
+    steps.report(f"port {DEFAULT_PORT} is taken, so the panel goes to {port}")
     return listen(port)
 
 
-def tell_address(port: int) -> None:
+def print_address(port: int) -> None:
     """Let the panel's programs know where people reach it, unless somebody said so."""
     if not os.environ.get("POOLDECK_PUBLIC_URL"):
         os.environ["POOLDECK_PUBLIC_URL"] = f"http://{LOOPBACK}:{port}"

@@ -15,7 +15,7 @@ class Steps:
         """Seconds since the start."""
         return time.time() - self.since
 
-    def say(self, text: str) -> None:
+    def report(self, text: str) -> None:
         """One step, as script/lib.sh prints its own."""
         self.current = text
         print(f"[{self.elapsed_s:4.0f} s] {text}", flush=True)

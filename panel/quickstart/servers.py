@@ -228,7 +228,7 @@ class PgBouncerServer(Server):
         if not ini.exists():
             account.write_private(ini, self._first_ini())
         self._follow_a_copied_home(ini)
-        self._listen_where_we_say(ini)
+        self._set_listen_address(ini)
 
     def _follow_a_copied_home(self, ini: Path) -> None:
         """Name this home's folders where those of the home that it was copied from stand."""
@@ -257,7 +257,7 @@ class PgBouncerServer(Server):
         lines = [f"{name} = {value}" for name, value in settings.items()]
         return "\n".join(["[databases]", "", "[pgbouncer]", *lines]) + "\n"
 
-    def _listen_where_we_say(self, ini: Path) -> None:
+    def _set_listen_address(self, ini: Path) -> None:
         """A kept configuration may name a port that was taken meanwhile."""
         kept = wanted = ini.read_text()
         for name, value in (("listen_addr", self.host), ("listen_port", self.port)):

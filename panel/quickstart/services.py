@@ -32,10 +32,10 @@ def start(home: Home, supervisor: Supervisor, steps: Steps) -> Backing:
     """Spawn all of them, without waiting; REDIS_URL is set for the panel unless it was set by the person."""
     start_redis(home, supervisor, steps)
     if not (home.path / "postgres").exists():
-        steps.say("making the demo PostgreSQL")
+        steps.report("making the demo PostgreSQL")
     backing = describe(home)
     servers = (backing.postgres, backing.pgbouncer, backing.pgpool)
-    steps.say("starting " + ", ".join(f"{server} on port {server.port}" for server in servers))
+    steps.report("starting " + ", ".join(f"{server} on port {server.port}" for server in servers))
     for server in servers:
         supervisor.start(server)
     return backing
@@ -46,7 +46,7 @@ def start_redis(home: Home, supervisor: Supervisor, steps: Steps) -> None:
     if env.text("REDIS_URL"):
         return
     redis = RedisServer(home.path / "redis", home.port("redis"), home.password("redis"))
-    steps.say(f"starting redis on port {redis.port}")
+    steps.report(f"starting redis on port {redis.port}")
     supervisor.start(redis)
     os.environ["REDIS_URL"] = redis.url
 

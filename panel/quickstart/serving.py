@@ -35,10 +35,10 @@ class Serving:
 
     def bring_up(self, backing: Backing) -> Demo:
         """Everything up to the ready line; raises `ProgramFailed` with the reason of the step that failed."""
-        self.steps.say("migrating the metadata database")
+        self.steps.report("migrating the metadata database")
         migrate()
         if (installation := copies.recognize(self.home.path)).paused_at:
-            self.steps.say(f"paused, as this may be a copy ({installation.paused_because}): resume it in the panel")
+            self.steps.report(f"paused, as this may be a copy ({installation.paused_because}): resume it in the panel")
         self.supervisor.start(Beat(self.home.path))
         user, logins = admin.ensure(self.home)
         self.token = logins["token"]
@@ -48,19 +48,19 @@ class Serving:
         self._show_demo(demo)
         self._wait_for_web()
         self.home.write_quickstart({"url": self.web.url, **logins})
-        self.steps.say(f"log in as {logins['username']}; password and API token: {self.home.quickstart_path}")
+        self.steps.report(f"log in as {logins['username']}; password and API token: {self.home.quickstart_path}")
         print(f"Pooldeck is ready at {self.web.url}", flush=True)
         return demo
 
     def _show_demo(self, demo: Demo) -> None:
-        self.steps.say("registering the demo")
+        self.steps.report("registering the demo")
         demo.register()
         if pausing.is_paused():
             return
         if remark := demo.wait_for_pool(self.supervisor):
-            self.steps.say(remark)
+            self.steps.report(remark)
         if demo.needs_dataset():
-            self.steps.say("preparing the demo dataset")
+            self.steps.report("preparing the demo dataset")
             demo.prepare_dataset(self.supervisor)
 
     def _wait_for_web(self) -> None:
@@ -69,8 +69,8 @@ class Serving:
 
     def serve(self) -> int:
         """Until a signal asks for the end; programs that die meanwhile are started again."""
-        self.steps.say(f"serving until Ctrl-C; the logs are in {self.home.log_folder}")
-        self.supervisor.watch(self.steps.say)
+        self.steps.report(f"serving until Ctrl-C; the logs are in {self.home.log_folder}")
+        self.supervisor.watch(self.steps.report)
         return 0
 
     def experiment(self, demo: Demo) -> int:

@@ -10,7 +10,7 @@ from panel.quickstart.home import Home
 from panel.quickstart.programs import Program, ProgramFailed
 from panel.quickstart.restarts import START_LIMIT_BURST, START_LIMIT_INTERVAL_S, Restarts
 
-LOOK_EVERY_S = 0.2
+POLL_EVERY_S = 0.2
 ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 P = TypeVar("P", bound=Program)
 
@@ -67,7 +67,7 @@ class Supervisor:
         program.spawn()
         return program
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Raise `ProgramFailed` when one of them has ended."""
         for program in self.programs:
             if program.has_ended:
@@ -79,40 +79,40 @@ class Supervisor:
         """Ask until it is so, while all programs run; raises `ProgramFailed` at the deadline, with `why_not()`."""
         deadline = time.monotonic() + seconds
         while not is_so():
-            self.look()
+            self.poll()
             if time.monotonic() > deadline:
                 reason = f" ({why_not()})" if why_not() else ""
                 raise ProgramFailed(
                     f"not so after {seconds:.0f} s: {what}{reason}; the logs are in {self.home.log_folder}"
                 )
-            time.sleep(LOOK_EVERY_S / 2)
+            time.sleep(POLL_EVERY_S / 2)
 
-    def watch(self, tell: Callable[[str], None]) -> None:
-        """Return never: ends by `Asked`. A program that ends is started again, and `tell` is given a sentence."""
+    def watch(self, report: Callable[[str], None]) -> None:
+        """Return never: ends by `Asked`. A program that ends is started again, and `report` is given a sentence."""
         while True:
             for program in self.programs:
-                self._keep_running(program, tell)
-            time.sleep(LOOK_EVERY_S)
+                self._keep_running(program, report)
+            time.sleep(POLL_EVERY_S)
 
-    def _keep_running(self, program: Program, tell: Callable[[str], None]) -> None:
+    def _keep_running(self, program: Program, report: Callable[[str], None]) -> None:
         restarts = self.restarts.setdefault(program.name, Restarts())
         if program.has_ended:
             how = how_ended(program)
             program.wait_until_stopped()  # what it left of its own goes too
-            self._start_later(program, restarts, how, tell)
+            self._start_later(program, restarts, how, report)
         elif restarts.is_due(time.monotonic()):
             try:
                 program.prepare()
                 program.spawn()
             except (OSError, ProgramFailed) as error:
-                self._start_later(program, restarts, f"{program} could not be started: {error}", tell)
+                self._start_later(program, restarts, f"{program} could not be started: {error}", report)
 
-    def _start_later(self, program: Program, restarts: Restarts, why: str, tell: Callable[[str], None]) -> None:
+    def _start_later(self, program: Program, restarts: Restarts, why: str, report: Callable[[str], None]) -> None:
         seconds = restarts.ended(time.monotonic())
         if seconds is not None:
-            return tell(f"{why}; starting it again in {seconds:.1f} s (log: {program.log_path})")
+            return report(f"{why}; starting it again in {seconds:.1f} s (log: {program.log_path})")
         program.given_up()
-        tell(
+        report(
             f"{why}, {START_LIMIT_BURST} times in {START_LIMIT_INTERVAL_S:.0f} s: it is not started again, the others "
             f"run on; {end_of_log(program)}"
         )

@@ -38,7 +38,7 @@ def answer_of(error: PoolsError | BenchmarksError, *, to_admin: bool = False) ->
     """The body of a domain error: its field errors where it has them, else `{detail}`."""
     errors: dict[str, Any] = getattr(error, "errors", {})
     if isinstance(error, ClusterUnreachable):
-        return {"detail": error.told(to_admin=to_admin)}
+        return {"detail": error.detail_for(to_admin=to_admin)}
     return errors or {"detail": str(error)}
 
 

@@ -157,7 +157,7 @@ FEATURES = (
 def rows(pgbouncer: Version, pgpool: Version) -> list[Row]:
     """The features in the words of these two releases."""
     return [
-        Row(one.key, one.question, _said(one.pgbouncer, pgbouncer), _said(one.pgpool, pgpool), one.better)
+        Row(one.key, one.question, _reported(one.pgbouncer, pgbouncer), _reported(one.pgpool, pgpool), one.better)
         for one in FEATURES
     ]
 
@@ -170,5 +170,5 @@ def at_hand() -> dict[str, Version]:
     return found
 
 
-def _said(words: Words, version: Version) -> str:
+def _reported(words: Words, version: Version) -> str:
     return [text for since, text in words if since <= version][-1]

@@ -34,7 +34,7 @@ class Login:
     `tls_ms` is the handshake by itself (None: no TLS), `pooler_cpu_ms` None where no pooler's process is seen here.
     """
 
-    way: str
+    route: str
     total_ms: float
     client_cpu_ms: float
     pooler_cpu_ms: float | None = None
@@ -72,12 +72,12 @@ def measure(pool: Pool) -> list[Login]:
     return [_measured("through the pool", through, pids), _measured("directly", direct, ())]
 
 
-def _measured(way: str, endpoint: Endpoint, pids: tuple[int, ...]) -> Login:
+def _measured(route: str, endpoint: Endpoint, pids: tuple[int, ...]) -> Login:
     address, has_tls = _log_in(endpoint)  # the pool's first may wait for a server of its own
     seconds = list(zip(*(_timed(endpoint, pids) for _ in range(LOGINS)), strict=True))
     tls_s = _handshake_s(address, endpoint.port) if has_tls and address else None
     parts = [*map(_median, seconds), tls_s]
-    return Login(way, *(None if one is None else round(one * 1000, 3) for one in parts))  # type: ignore[arg-type]
+    return Login(route, *(None if one is None else round(one * 1000, 3) for one in parts))  # type: ignore[arg-type]
 
 
 def _timed(endpoint: Endpoint, pids: tuple[int, ...]) -> tuple[float, float, float | None]:

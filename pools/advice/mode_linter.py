@@ -36,26 +36,26 @@ HELD = {"pg_locks": LOCKS, "pg_class": TABLES}
 
 @dataclass(frozen=True)
 class Report:
-    """What was found, what was looked at (`looked`, a sentence each), and what could not be (`limits`)."""
+    """What was found, what was looked at (`examined`, a sentence each), and what could not be (`limits`)."""
 
     findings: list[Finding] = field(default_factory=list)
-    looked: list[str] = field(default_factory=list)
+    examined: list[str] = field(default_factory=list)
     limits: list[str] = field(default_factory=list)
 
 
-def look(wish: Pool) -> Report:
+def lint(spec: Pool) -> Report:
     """Judge a pool (it need not be saved) by what runs in its database, as its user where it has one.
 
     Session mode keeps everything, so nothing is asked then. An unreachable cluster is a limit, not an error.
     """
-    if wish.mode not in session_features.SHARED:
+    if spec.mode not in session_features.SHARED:
         return Report()
-    limits = [_of_prepared(wish)]
+    limits = [_of_prepared(spec)]
     try:
-        with connect.connect(wish.cluster, database=wish.database) as connection:
-            counted, why_not = _counted(connection, wish.user)
-            running = _running(connection, wish.user)
-            held = list(_held(connection, wish.user))
+        with connect.connect(spec.cluster, database=spec.database) as connection:
+            counted, why_not = _counted(connection, spec.user)
+            running = _running(connection, spec.user)
+            held = list(_held(connection, spec.user))
     except (ClusterUnreachable, psycopg.Error) as error:
         return Report(limits=[f"the cluster could not be asked what runs there: {error}", *limits])
     statements = [*counted, *running, *held]
@@ -63,8 +63,8 @@ def look(wish: Pool) -> Report:
     if hidden:
         why_not.append(f"{hidden} statements of other roles are hidden: grant pg_read_all_stats to see them")
     return Report(
-        findings=session_features.find(statements, wish.mode),
-        looked=[*([_counted_words(len(counted))] if counted else []), _running_words(len(running)), HELD_WORDS],
+        findings=session_features.find(statements, spec.mode),
+        examined=[*([_counted_words(len(counted))] if counted else []), _running_words(len(running)), HELD_WORDS],
         limits=[*why_not, *limits],
     )
 
@@ -75,8 +75,8 @@ def prepared_limits(pool: Pool) -> tuple[Version, int | None]:
     return KINDS[pool.pooler.kind].version_of(pool.pooler.server_version), None if given is None else int(str(given))
 
 
-def _of_prepared(wish: Pool) -> str:
-    version, given = prepared_limits(wish)
+def _of_prepared(spec: Pool) -> str:
+    version, given = prepared_limits(spec)
     if given is None and version < (1, 24):  # its default was 0 until then
         given = 0
     return session_features.of_prepared_statements(version, given)

@@ -24,14 +24,14 @@ class FindingSerializer(serializers.Serializer[Finding]):
     fault = serializers.CharField()
 
 
-class LookUpSerializer(serializers.Serializer[Any]):
+class AuthQuerySerializer(serializers.Serializer[Any]):
     """The role that looks inbound users up (empty: none was set up), and how it fares in each database now."""
 
     role = serializers.CharField()
     databases = FindingSerializer(many=True)
 
 
-class NewLookUpSerializer(KnownFields):
+class NewAuthQuerySerializer(KnownFields):
     """The name of the role to be made; without one the role there is, or the usual one."""
 
     role = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
@@ -40,18 +40,18 @@ class NewLookUpSerializer(KnownFields):
 class AuthQueryActions(GenericViewSet[Cluster]):
     """The actions of a cluster that concern how PgBouncer finds the secrets of inbound users."""
 
-    @extend_schema(responses=LookUpSerializer, filters=False)
+    @extend_schema(responses=AuthQuerySerializer, filters=False)
     @action(detail=True, url_path="auth-query")
     def auth_query(self, request: Request, pk: str) -> Response:
         """Ask every database now whether inbound users can be looked up there; 502 when the cluster can't be asked."""
         cluster = self.get_object()
         return _answer(cluster, auth_query.check(cluster))
 
-    @extend_schema(request=NewLookUpSerializer, responses=LookUpSerializer, filters=False)
+    @extend_schema(request=NewAuthQuerySerializer, responses=AuthQuerySerializer, filters=False)
     @auth_query.mapping.post
     def set_up_auth_query(self, request: Request, pk: str) -> Response:
         """Make the role and, in each database, its function; repeat it to repair them, or for new databases."""
-        asked = NewLookUpSerializer(data=request.data)
+        asked = NewAuthQuerySerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         cluster = self.get_object()
         return _answer(cluster, auth_query.install(cluster, asked.validated_data.get("role", ""), person(request.user)))
@@ -65,4 +65,4 @@ class AuthQueryActions(GenericViewSet[Cluster]):
 
 
 def _answer(cluster: Cluster, found: list[Finding]) -> Response:
-    return Response(LookUpSerializer({"role": cluster.auth_role, "databases": found}).data)
+    return Response(AuthQuerySerializer({"role": cluster.auth_role, "databases": found}).data)

@@ -33,7 +33,7 @@ class ModeReportSerializer(serializers.Serializer[mode_linter.Report]):
     """What was found, what was looked at, and what could not be."""
 
     findings = HabitSerializer(many=True)
-    looked = serializers.ListField(child=serializers.CharField())
+    looked = serializers.ListField(source="examined", child=serializers.CharField())
     limits = serializers.ListField(child=serializers.CharField())
 
 
@@ -57,7 +57,7 @@ class ClientsSerializer(serializers.Serializer[dict[str, Any]]):
 class LoginSerializer(serializers.Serializer[login_cost.Login]):
     """One way to log in, in milliseconds."""
 
-    way = serializers.CharField()
+    way = serializers.CharField(source="route")
     total_ms = serializers.FloatField(help_text="The median of some logins, on the clock")
     client_cpu_ms = serializers.FloatField(help_text="Processor time of the panel's own process")
     pooler_cpu_ms = serializers.FloatField(allow_null=True, help_text="Null where its process can't be seen here")
@@ -82,8 +82,11 @@ class ModeAdvice(GenericViewSet[Pool]):
         """Log in some times through the pool and to its cluster, and tell where the time went."""
         pool = self.get_object()
         found = login_cost.measure(pool)
-        told = {"client_auth": login_cost.client_auth_note(pool), "remedies": login_cost.remedies_of(pool, found[0])}
-        return Response(LoginsSerializer({"logins": found, **told}).data)
+        described = {
+            "client_auth": login_cost.client_auth_note(pool),
+            "remedies": login_cost.remedies_of(pool, found[0]),
+        }
+        return Response(LoginsSerializer({"logins": found, **described}).data)
 
     @extend_schema(parameters=[MODE], responses=ModeReportSerializer, filters=False)
     @action(detail=True, url_path="mode-check")
@@ -93,7 +96,7 @@ class ModeAdvice(GenericViewSet[Pool]):
         if mode is not None and mode not in Mode.values:
             raise ValidationError({"as": [f"{mode!r} is no mode: choose one of {', '.join(Mode.values)}"]})
         pool.mode = mode or pool.mode
-        return Response(ModeReportSerializer(mode_linter.look(pool)).data)
+        return Response(ModeReportSerializer(mode_linter.lint(pool)).data)
 
     @extend_schema(responses=ClientsSerializer, filters=False)
     @action(detail=True)

@@ -54,7 +54,7 @@ class EventFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-fil
 class EventViewSet(ReadOnlyModelViewSet[Event]):
     """What crossed a bound, the latest first."""
 
-    queryset: QuerySet[Event] = Event.objects.told()
+    queryset: QuerySet[Event] = Event.objects.reportable()
     serializer_class = EventSerializer
     lookup_value_converter = "uuid"
     action_scopes = {"acknowledge": "apply"}

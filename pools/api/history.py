@@ -28,7 +28,7 @@ class PointSerializer(serializers.Serializer[Point]):
     """One step: when it began, how often the console was asked in it, and every figure."""
 
     at = serializers.DateTimeField(source="time")
-    looks = serializers.IntegerField()
+    looks = serializers.IntegerField(source="snapshots")
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         """Each figure by its name."""
@@ -37,7 +37,7 @@ class PointSerializer(serializers.Serializer[Point]):
     def to_representation(self, instance: Point) -> dict[str, Any]:
         """The figures as `{avg, max}`."""
         figures = {name: {"avg": instance.average[name], "max": instance.maximum[name]} for name in FIGURES}
-        return {"at": instance.time.isoformat(), "looks": instance.looks, **figures}
+        return {"at": instance.time.isoformat(), "looks": instance.snapshots, **figures}
 
 
 class HistorySerializer(serializers.Serializer[History]):

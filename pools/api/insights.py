@@ -139,9 +139,9 @@ class InsightsSerializer(serializers.Serializer[Insights]):
     own_settings = OwnSettingSerializer(many=True)
 
     @extend_schema_field(AddressSerializer())
-    def get_server(self, look: Insights) -> Any:
+    def get_server(self, snapshot: Insights) -> Any:
         """Where it listens."""
-        host, port = look.place.address
+        host, port = snapshot.place.address
         return {"host": host, "port": port}
 
 

@@ -20,13 +20,13 @@ from panel.accounts import event_streams
 from pools.models import Pool, Pooler
 from pools.monitoring import live_feed, rates
 from pools.monitoring.rates import Reading
-from pools.monitoring.sampler import Look
+from pools.monitoring.sampler import ConsoleSnapshot
 from pools.poolers import KINDS
 
 HEARTBEAT_S = 15.0
 
 
-class Door(APIView):
+class StreamAuthorization(APIView):
     """Who may follow, by the same rules as the rest of the API."""
 
     def perform_content_negotiation(self, request: Request, force: bool = True) -> tuple[BaseRenderer, str]:
@@ -34,7 +34,7 @@ class Door(APIView):
         return super().perform_content_negotiation(request, force=True)
 
 
-class PoolDoor(Door):
+class PoolStreamAuthorization(StreamAuthorization):
     """Of a pool."""
 
     @extend_schema(exclude=True)
@@ -44,7 +44,7 @@ class PoolDoor(Door):
         return Response((pool.pooler_id, pool.pooler.kind, pool.name))
 
 
-class PoolerDoor(Door):
+class PoolerStreamAuthorization(StreamAuthorization):
     """Of a pooler."""
 
     @extend_schema(exclude=True)
@@ -54,29 +54,29 @@ class PoolerDoor(Door):
         return Response((pk, pooler.kind, None))
 
 
-_doors = {"pool": PoolDoor.as_view(), "pooler": PoolerDoor.as_view()}
+_authorizations = {"pool": PoolStreamAuthorization.as_view(), "pooler": PoolerStreamAuthorization.as_view()}
 
 
 @login_not_required  # the door asks for a token or a session, and answers as an API does
 async def pool_figures(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """GET: a pool's figures each second, as `event: figures`."""
-    return await _answer(request, pk, _doors["pool"])
+    return await _answer(request, pk, _authorizations["pool"])
 
 
 @login_not_required
 async def pooler_figures(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """GET: the figures of all pools of a pooler together each second."""
-    return await _answer(request, pk, _doors["pooler"])
+    return await _answer(request, pk, _authorizations["pooler"])
 
 
-async def _answer(request: HttpRequest, pk: UUID, door: Callable[..., Any]) -> HttpResponseBase:
-    answer = await event_streams.knock(door, request, pk=pk)
+async def _answer(request: HttpRequest, pk: UUID, authorization: Callable[..., Any]) -> HttpResponseBase:
+    answer = await event_streams.authorize(authorization, request, pk=pk)
     if answer.status_code != 200:
         return answer
     pooler_id, kind, name = answer.data
 
     async def may_stay() -> bool:
-        return (await event_streams.knock(door, request, pk=pk)).status_code == 200
+        return (await event_streams.authorize(authorization, request, pk=pk)).status_code == 200
 
     return event_streams.serve(answer, _stream(pooler_id, kind, name, may_stay), instead="history/")
 
@@ -87,22 +87,22 @@ async def _stream(
     """The wire's text, until the pooler is removed or the follower may follow no longer."""
     await event_streams.give_up_thread()
     yield b"retry: 2000\n\n"
-    told = 0
-    async with aclosing(live_feed.follow(pooler_id)) as looks:
-        async for look in looks:
-            told += 1
-            if told % int(HEARTBEAT_S) == 0 and not await may_stay():
+    described = 0
+    async with aclosing(live_feed.follow(pooler_id)) as snapshots:
+        async for snapshot in snapshots:
+            described += 1
+            if described % int(HEARTBEAT_S) == 0 and not await may_stay():
                 return
-            text = json.dumps(payload(look, kind, name), allow_nan=False, separators=(",", ":"))
+            text = json.dumps(payload(snapshot, kind, name), allow_nan=False, separators=(",", ":"))
             yield f"event: figures\ndata: {text}\n\n".encode()
 
 
-def payload(look: Look, kind: str, name: str | None) -> dict[str, Any]:
+def payload(snapshot: ConsoleSnapshot, kind: str, name: str | None) -> dict[str, Any]:
     """`{t, error, …every figure}` of a pool, or of all pools without a name; no figures where there is an error.
 
     A figure that the kind of pooler does not count is None.
     """
-    if look.error:
-        return {"t": look.at, "error": look.error}
-    reading: Reading = look.reading(name) if name is not None else look.whole()
-    return {"t": look.at, "error": "", **rates.told(reading, KINDS[kind].uncounted)}
+    if snapshot.error:
+        return {"t": snapshot.at, "error": snapshot.error}
+    reading: Reading = snapshot.reading(name) if name is not None else snapshot.whole()
+    return {"t": snapshot.at, "error": "", **rates.counted(reading, KINDS[kind].uncounted)}

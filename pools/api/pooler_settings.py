@@ -27,7 +27,7 @@ from pools.poolers.settings_schema import Scope, Setting, Type
 from pools.views import settings_context
 from pools.views.settings_context import Given
 
-WISHED = ("settings", "user_settings")
+DESIRED = ("settings", "user_settings")
 TOO_EARLY = "register it first: what it takes depends on its release"
 NAME = OpenApiParameter("setting", location="path", description="The setting that points to the file")
 
@@ -100,7 +100,7 @@ class SettingsActions(GenericViewSet[Pooler]):
     @action(detail=True)
     def files(self, request: Request, pk: str) -> Response:
         """The files that were given to it, without their contents."""
-        found = [told(one) for one in settings_context.given_files(self.get_object()) if one.file]
+        found = [reported(one) for one in settings_context.given_files(self.get_object()) if one.file]
         return self.get_paginated_response(GivenFileSerializer(self.paginate_queryset(found), many=True).data)
 
     @extend_schema(request=ContentsSerializer, responses={200: PoolerSerializer})
@@ -122,7 +122,7 @@ class SettingsActions(GenericViewSet[Pooler]):
         pooler = self.get_object()
         given = pooler_settings.give_file(pooler, setting, asked.validated_data["content"], person(request.user))
         record = pooler_settings_validation.files_offered(pooler)[setting]
-        return Response(GivenFileSerializer(told(settings_context.given(record, given))).data)
+        return Response(GivenFileSerializer(reported(settings_context.given(record, given))).data)
 
     @extend_schema(parameters=[NAME], responses={204: None})
     @file.mapping.delete
@@ -158,7 +158,7 @@ def described(setting: Setting, pooler: Pooler, live: Mapping[str, str]) -> dict
     }
 
 
-def told(given: Given) -> dict[str, Any]:
+def reported(given: Given) -> dict[str, Any]:
     """A given file as `GivenFileSerializer` shows it."""
     certificate, file = given.certificate, given.file
     return {
@@ -173,14 +173,14 @@ def told(given: Given) -> dict[str, Any]:
     }
 
 
-def wishes_of(values: dict[str, Any]) -> dict[str, Any]:
+def specs_of(values: dict[str, Any]) -> dict[str, Any]:
     """`settings` and `user_settings`, taken out of the values of an edit."""
-    return {name: values.pop(name) for name in WISHED if name in values}
+    return {name: values.pop(name) for name in DESIRED if name in values}
 
 
-def refuse_unsound(pooler: Pooler, wishes: Mapping[str, Any]) -> None:
+def refuse_unsound(pooler: Pooler, specs: Mapping[str, Any]) -> None:
     """Raise `InvalidValues` for what its release does not take, before anything of an edit is saved."""
-    known, given = pooler_settings_validation.offered(pooler, Scope.PROGRAM), wishes.get("settings", {})
+    known, given = pooler_settings_validation.offered(pooler, Scope.PROGRAM), specs.get("settings", {})
     sound = {
         name: value
         for name, value in given.items()
@@ -188,25 +188,25 @@ def refuse_unsound(pooler: Pooler, wishes: Mapping[str, Any]) -> None:
     }
     with _blaming("settings"):
         InvalidSettings.refuse(pooler_settings_validation.value_problems(pooler, Scope.PROGRAM, sound))
-    for user in wishes.get("user_settings", {}):
+    for user in specs.get("user_settings", {}):
         with _blaming("user_settings", f"user {user}: "):
             InvalidSettings.refuse(pooler_settings_validation.user_problems(pooler, user))
 
 
-def change(pooler: Pooler, wishes: Mapping[str, Any], whole: bool, version: int | None, request: Request) -> Pooler:
+def change(pooler: Pooler, specs: Mapping[str, Any], whole: bool, version: int | None, request: Request) -> Pooler:
     """Make wishes of `settings` and `user_settings`; all of it, or `InvalidValues` or `Stale` and nothing.
 
     Names left out stay, unless the whole is given (PUT): then they go. An empty user has no limits any more.
     """
     author = person(request.user)
     with transaction.atomic():
-        if "settings" in wishes:
-            given = (dict.fromkeys(pooler.settings) if whole else {}) | wishes["settings"]
+        if "settings" in specs:
+            given = (dict.fromkeys(pooler.settings) if whole else {}) | specs["settings"]
             with _blaming("settings"):
                 pooler_settings.change_settings(pooler, given, version, author, sql_right(request))
             version = None
-        users = wishes.get("user_settings", {})
-        gone = pooler.user_settings.keys() - users.keys() if whole and "user_settings" in wishes else ()
+        users = specs.get("user_settings", {})
+        gone = pooler.user_settings.keys() - users.keys() if whole and "user_settings" in specs else ()
         for user, limits in (users | {user: {} for user in gone}).items():
             before = dict.fromkeys(pooler.user_settings.get(user, {})) if whole or not limits else {}
             with _blaming("user_settings", f"user {user}: "):

@@ -43,9 +43,9 @@ class PoolerViewSet(RevisionActions, SettingsActions, NodeActions, ModelViewSet[
     def perform_create(self, serializer: BaseSerializer[Pooler]) -> None:
         """Register a pooler; one that can't be reached is saved too, `error` says why."""
         values = dict(serializer.validated_data)
-        wishes = pooler_settings.wishes_of(values)
-        if any(wishes.values()):
-            raise InvalidValues({name: [pooler_settings.TOO_EARLY] for name in wishes})
+        specs = pooler_settings.specs_of(values)
+        if any(specs.values()):
+            raise InvalidValues({name: [pooler_settings.TOO_EARLY] for name in specs})
         serializer.instance, _ = poolers.register(values, person(self.request.user))
 
     def perform_update(self, serializer: BaseSerializer[Pooler]) -> None:
@@ -53,13 +53,13 @@ class PoolerViewSet(RevisionActions, SettingsActions, NodeActions, ModelViewSet[
         values = dict(serializer.validated_data)
         version = expected_version(self.request, values)
         pooler, author = self.get_object(), person(self.request.user)
-        if wishes := pooler_settings.wishes_of(values):
-            pooler_settings.refuse_unsound(pooler, wishes)
+        if specs := pooler_settings.specs_of(values):
+            pooler_settings.refuse_unsound(pooler, specs)
         if values:
             pooler, _ = poolers.change(pooler, values, version, author)
             version = None
-        if wishes:
-            pooler_settings.change(pooler, wishes, self.request.method == "PUT", version, self.request)
+        if specs:
+            pooler_settings.change(pooler, specs, self.request.method == "PUT", version, self.request)
         serializer.instance = pooler
 
     def perform_destroy(self, instance: Pooler) -> None:

@@ -31,7 +31,7 @@ class DiffSerializer(serializers.Serializer[Any]):
 class RevisionDetailSerializer(RevisionSerializer):
     """A revision with its files, secrets as dots, and what they have otherwise than those of `against`."""
 
-    wishes = serializers.JSONField(read_only=True)
+    wishes = serializers.JSONField(source="specs", read_only=True)
     against = serializers.IntegerField(allow_null=True, read_only=True)
     files = FileSerializer(many=True, read_only=True)
     diff = DiffSerializer(many=True, read_only=True)
@@ -72,7 +72,7 @@ class RevisionActions(GenericViewSet[Pooler]):
         asked = request.query_params.get("against")
         against = _numbered(found.pooler, asked) if asked else revision_diff.before(found)
         answer = RevisionSerializer(found).data | {
-            "wishes": dict(found.wishes),
+            "wishes": dict(found.specs),
             "against": against.number if against else None,
             "files": revision_diff.masked_files(found),
             "diff": DiffSerializer(revision_diff.of_revision(found, against), many=True).data,

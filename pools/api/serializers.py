@@ -173,6 +173,7 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
     needs_restart = WaitingSettingSerializer(many=True, read_only=True)
     children_behind = serializers.IntegerField(source="behind", read_only=True, help_text=OF_CHILDREN)
     advisories = serializers.SerializerMethodField()
+    files_looked_at = serializers.DateTimeField(source="files_checked_at", read_only=True, allow_null=True)
 
     class Meta:
         model = Pooler

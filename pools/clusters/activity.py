@@ -220,7 +220,7 @@ def of_place(place: Place) -> Insights:
         with connect.connect(place.cluster, at=place.address) as connection:
             connection.execute(f"SET statement_timeout = {STATEMENT_TIMEOUT_MS}")
             with connection.cursor(row_factory=dict_row) as cursor:
-                return _look(place, cursor)
+                return _query(place, cursor)
     except psycopg.Error as error:
         words = " ".join(str(error).split())
         raise ClusterUnreachable(f"logged in, but the server could not be asked: {words}") from error
@@ -233,7 +233,7 @@ def own_session(cursor: Cursor) -> tuple[Session, bool]:
     return Session(**own), sees_all
 
 
-def _look(place: Place, cursor: Cursor) -> Insights:
+def _query(place: Place, cursor: Cursor) -> Insights:
     session, sees_all = own_session(cursor)
     states = _states(cursor.execute(TOTALS).fetchall())
     bars = _bars(cursor.execute(CONNECTIONS, {"shown": NAMES_SHOWN}).fetchall())

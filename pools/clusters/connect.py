@@ -44,15 +44,15 @@ def connect_endpoint(
 ) -> Connection:
     """An autocommit connection to an endpoint; `connect_timeout` in seconds. Raises `ClusterUnreachable`."""
     parameters = _parameters(endpoint) | {"application_name": application_name, "connect_timeout": connect_timeout}
-    said = []
+    reported = []
     for pinned in _pinned(endpoint):
         try:
             return psycopg.connect(autocommit=True, **parameters, **pinned)
         except (psycopg.Error, UnicodeError) as error:
-            said.append(str(error))
-    cause, message = login_errors.explain("\n".join(said), endpoint, connect_timeout)
+            reported.append(str(error))
+    cause, message = login_errors.explain("\n".join(reported), endpoint, connect_timeout)
     # `from None`: libpq's errors carry the connection's parameters, the password among them
-    raise ClusterUnreachable(message, cause, login_errors.plain("\n".join(said), endpoint)) from None
+    raise ClusterUnreachable(message, cause, login_errors.plain("\n".join(reported), endpoint)) from None
 
 
 def _pinned(endpoint: Endpoint) -> list[dict[str, Any]]:

@@ -217,7 +217,7 @@ def explain(text: str, endpoint: Endpoint, timeout_s: int) -> tuple[Cause, str]:
     """The cause and a sentence with the remedy.
 
     Text that no rule knows is not passed on: whatever answers at an address could speak to every reader of the panel
-    through it. It goes to the log, without the password, and to admins (`ClusterUnreachable.told`).
+    through it. It goes to the log, without the password, and to admins (`ClusterUnreachable.detail_for`).
     """
     for rule in RULES:
         if found := rule.sign.search(text):

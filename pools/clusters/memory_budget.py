@@ -166,9 +166,9 @@ def _changes(budget: MemoryBudget) -> Iterator[Change]:
         settled = _with(settled, shared_buffers=wanted)
     if _left(settled) < memory * 0.1:
         for name, share in (("maintenance_work_mem", 0.05), ("temp_buffers", 0.01)):
-            standing, wanted = getattr(settled.settings, name), _whole_mb(memory * share)
-            if standing > wanted:
-                yield _change(name, standing, wanted, False, f"at most {share:.0%} of the memory")
+            pool_set, wanted = getattr(settled.settings, name), _whole_mb(memory * share)
+            if pool_set > wanted:
+                yield _change(name, pool_set, wanted, False, f"at most {share:.0%} of the memory")
                 settled = _with(settled, **{name: wanted})
     if not settled.fits:
         yield from _per_session(settled)

@@ -100,5 +100,5 @@ def chosen(cluster: Cluster, node: str) -> Place:
 
 def identifier_of(cluster: Cluster) -> str:
     """The system identifier that initdb gave the cluster, as its own address told it, else a node; '' if none did."""
-    told = (place.found.system_identifier for place in of_cluster(cluster))
-    return next(filter(None, told), "")
+    described = (place.found.system_identifier for place in of_cluster(cluster))
+    return next(filter(None, described), "")

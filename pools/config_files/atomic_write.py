@@ -11,7 +11,7 @@ from pools.errors import ApplyFailed
 
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 LARGEST_BYTES = 32 * 1024 * 1024
-LOOKS = 5  # at a file that another process swaps meanwhile
+POLLS = 5  # at a file that another process swaps meanwhile
 
 
 class UnsafeFolder(ApplyFailed):
@@ -81,7 +81,7 @@ def _refuse_anything_but_a_file(folder_fd: int, folder: str, name: str) -> None:
 
 
 def _read_one(folder_fd: int, folder: str, name: str) -> bytes | None:
-    for _ in range(LOOKS):
+    for _ in range(POLLS):
         if not symlink_swap.is_swapped(folder_fd, name):
             try:
                 return _read_plain(folder_fd, folder, name)

@@ -16,15 +16,15 @@ SILENT_AFTER = timedelta(minutes=2)  # four looks that were asked for and did no
 
 
 @dataclass(frozen=True)
-class Keeper:
+class FolderOwner:
     """The generator that a pooler names, else the one that applied last (empty: nobody did, or it is not known).
 
-    `looked_at` is None before the first apply.
+    `last_seen_at` is None before the first apply.
     """
 
     generator: str = ""
     is_named: bool = False
-    looked_at: datetime | None = None
+    last_seen_at: datetime | None = None
 
     @property
     def is_here(self) -> bool:
@@ -34,7 +34,7 @@ class Keeper:
     @property
     def silence_s(self) -> float:
         """How long nobody has looked, in seconds."""
-        return (timezone.now() - self.looked_at).total_seconds() if self.looked_at else 0.0
+        return (timezone.now() - self.last_seen_at).total_seconds() if self.last_seen_at else 0.0
 
     @property
     def is_silent(self) -> bool:
@@ -58,24 +58,24 @@ class Keeper:
         return f"{self.missed}: see whether it runs"
 
 
-def of(pooler: Pooler) -> Keeper:
+def of(pooler: Pooler) -> FolderOwner:
     """The keeper of one pooler's folder."""
-    return of_all([pooler]).get(pooler.pk, Keeper())
+    return of_all([pooler]).get(pooler.pk, FolderOwner())
 
 
-def of_all(poolers: Iterable[Pooler]) -> dict[UUID, Keeper]:
+def of_all(poolers: Iterable[Pooler]) -> dict[UUID, FolderOwner]:
     """The keepers of all these, in one query."""
     last = Revision.objects.applied().filter(pooler=OuterRef("pk"))
     rows = Pooler.objects.filter(pk__in=[pooler.pk for pooler in poolers]).annotate(
         applied_on=Subquery(last.values("generator")[:1]), applied_at=Subquery(last.values("finished_at")[:1])
     )
-    columns = ("pk", "generator", "applied_on", "applied_at", "files_looked_at", "apply_lease_until")
-    return {pk: _keeper(*found) for pk, *found in rows.values_list(*columns)}
+    columns = ("pk", "generator", "applied_on", "applied_at", "files_checked_at", "apply_lease_until")
+    return {pk: _owner(*found) for pk, *found in rows.values_list(*columns)}
 
 
-def take_over(revision: Revision, keeper: Keeper) -> None:
+def take_over(revision: Revision, owner: FolderOwner) -> None:
     """This generator has the folder of what was applied last; the first to say so holds."""
-    Revision.objects.filter(pk=revision.pk, generator=keeper.generator).update(generator=settings.GENERATOR)
+    Revision.objects.filter(pk=revision.pk, generator=owner.generator).update(generator=settings.GENERATOR)
 
 
 def forget(pooler: Pooler) -> None:
@@ -83,7 +83,7 @@ def forget(pooler: Pooler) -> None:
     pooler.revisions.exclude(generator="").update(generator="")
 
 
-def tell_who_is_missed(pooler: Pooler) -> None:
+def report_missing_workers(pooler: Pooler) -> None:
     """Say of what waits for a worker of one generator that none took it up; an apply says what becomes of it."""
     now = timezone.now()
     lately = now - TAKEN_UP_WITHIN
@@ -95,15 +95,15 @@ def tell_who_is_missed(pooler: Pooler) -> None:
     settings_wait.filter(updated_at__lt=lately).update(settings_reason=reason)
 
 
-def _keeper(
+def _owner(
     named: str,
     applied_on: str | None,
     applied_at: datetime | None,
-    looked_at: datetime | None,
+    last_seen_at: datetime | None,
     lease_until: datetime | None,
-) -> Keeper:
+) -> FolderOwner:
     now = timezone.now()
-    times = [time for time in (applied_at, looked_at) if time]
+    times = [time for time in (applied_at, last_seen_at) if time]
     if times and lease_until and lease_until > now:  # while it is applied nobody looks
         times.append(now)
-    return Keeper(named or applied_on or "", bool(named), max(times, default=None))
+    return FolderOwner(named or applied_on or "", bool(named), max(times, default=None))

@@ -69,7 +69,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Way:
+class ConnectionTarget:
     """One endpoint in all its formats; `note` says what it asks of the client."""
 
     key: str
@@ -88,7 +88,7 @@ class Shown:
     """
 
     reveal: bool = False
-    way: str = ""
+    target: str = ""
     formats: tuple[tuple[str, str], ...] = ()
     asks: bool = False
     error: str = ""
@@ -104,47 +104,47 @@ class Shown:
 class ConnectionBox:
     """What includes/connection_box.html draws."""
 
-    def __init__(self, url: str, ways: list[Way], shown: Shown, roles: list[str] | None = None) -> None:
+    def __init__(self, url: str, targets: list[ConnectionTarget], shown: Shown, roles: list[str] | None = None) -> None:
         self.url = url
         self.roles, self.role = roles or [], shown.role
-        self.ways = {way.key: way for way in ways}
+        self.targets = {target.key: target for target in targets}
         self.revealed, self.asks, self.error = shown.reveal, shown.asks, shown.error
-        self.endpoint = shown.way if shown.way in self.ways else ways[0].key
+        self.endpoint = shown.target if shown.target in self.targets else targets[0].key
         self.shown_as = dict(shown.formats)
 
     @property
     def knows_password(self) -> bool:
         """Whether there is a password to show."""
-        return any(way.endpoint.password for way in self.ways.values())
+        return any(target.endpoint.password for target in self.targets.values())
 
     @property
     def endpoints(self) -> list[dict[str, object]]:
         """The ways with their tabs, the chosen ones marked."""
         return [
             {
-                "key": way.key,
-                "label": way.label,
-                "note": way.note,
-                "knows_password": bool(way.endpoint.password),
-                "texts": [self._text(way, key) for key in way.formats],
-                "shown_as": self.shown_as.get(way.key, way.formats[0]),
-                "selected": way.key == self.endpoint,
+                "key": target.key,
+                "label": target.label,
+                "note": target.note,
+                "knows_password": bool(target.endpoint.password),
+                "texts": [self._text(target, key) for key in target.formats],
+                "shown_as": self.shown_as.get(target.key, target.formats[0]),
+                "selected": target.key == self.endpoint,
             }
-            for way in self.ways.values()
+            for target in self.targets.values()
         ]
 
     def text(self, key: str, as_: str) -> str:
         """One text to copy, with the password where it is known."""
-        way = self.ways.get(key) or next(iter(self.ways.values()))
-        return connection_strings.render(way.endpoint, as_, reveal=True)
+        target = self.targets.get(key) or next(iter(self.targets.values()))
+        return connection_strings.render(target.endpoint, as_, reveal=True)
 
-    def _text(self, way: Way, key: str) -> Text:
+    def _text(self, target: ConnectionTarget, key: str) -> Text:
         if key == PARAMETERS:
-            return Text(key, LABELS[key], rows=self._rows(way.endpoint))
+            return Text(key, LABELS[key], rows=self._rows(target.endpoint))
         if group := GROUPS.get(key):
-            shown_as = self.shown_as.get(f"{way.key}-{key}", group[0])
-            return Text(key, LABELS[key], texts=tuple(self._text(way, one) for one in group), shown_as=shown_as)
-        return Text(key, LABELS[key], connection_strings.render(way.endpoint, key, self.revealed))
+            shown_as = self.shown_as.get(f"{target.key}-{key}", group[0])
+            return Text(key, LABELS[key], texts=tuple(self._text(target, one) for one in group), shown_as=shown_as)
+        return Text(key, LABELS[key], connection_strings.render(target.endpoint, key, self.revealed))
 
     def _rows(self, endpoint: Endpoint) -> tuple[Row, ...]:
         password = Row("Password", "not known to the panel", copyable=False)
@@ -164,10 +164,10 @@ def of_cluster(cluster: Cluster, shown: Shown) -> ConnectionBox:
     """The cluster's primary and, where it has one, a standby, with the panel's own login."""
     standby = _standby(cluster, cluster.maintenance_database)
     label = "Primary" if standby else "Direct"
-    ways = [Way("direct", label, "", endpoints.of_cluster(cluster), FOR_CLUSTER)]
+    targets = [ConnectionTarget("direct", label, "", endpoints.of_cluster(cluster), FOR_CLUSTER)]
     if standby:
-        ways.append(Way("standby", "Standby", READ_ONLY, standby, FOR_CLUSTER))
-    return ConnectionBox(reverse("cluster-connection", args=[cluster.pk]), ways, shown)
+        targets.append(ConnectionTarget("standby", "Standby", READ_ONLY, standby, FOR_CLUSTER))
+    return ConnectionBox(reverse("cluster-connection", args=[cluster.pk]), targets, shown)
 
 
 def of_pool(pool: Pool, shown: Shown) -> ConnectionBox:
@@ -177,15 +177,17 @@ def of_pool(pool: Pool, shown: Shown) -> ConnectionBox:
     role = shown.role if shown.role in roles else ""
     if not pool.user:
         asks = f"Each role logs in as itself{_but(pool)}: put yours in the place of {role or YOUR_ROLE}. {asks}"
-    pooled = Way("pooled", "Through the pool", asks, endpoints.of_pool(pool, role), TABS)
+    pooled = ConnectionTarget("pooled", "Through the pool", asks, endpoints.of_pool(pool, role), TABS)
     note = f"Straight to cluster {pool.cluster}, past the pool."
-    ways = [
+    targets = [
         pooled,
-        Way("direct", "Direct", note, _as_in(pooled, endpoints.of_cluster(pool.cluster, pool.database)), TABS),
+        ConnectionTarget(
+            "direct", "Direct", note, _as_in(pooled, endpoints.of_cluster(pool.cluster, pool.database)), TABS
+        ),
     ]
     if standby := _standby(pool.cluster, pool.database):
-        ways.append(Way("standby", "Standby", f"{note} {READ_ONLY}", _as_in(pooled, standby), TABS))
-    return ConnectionBox(reverse("pool-connection", args=[pool.pk]), ways, replace(shown, role=role), roles)
+        targets.append(ConnectionTarget("standby", "Standby", f"{note} {READ_ONLY}", _as_in(pooled, standby), TABS))
+    return ConnectionBox(reverse("pool-connection", args=[pool.pk]), targets, replace(shown, role=role), roles)
 
 
 def _but(pool: Pool) -> str:
@@ -203,7 +205,7 @@ def _of_prepared(pool: Pool) -> Iterator[str]:
         yield "Statements that a driver prepares are kept while max_prepared_statements is above 0."
 
 
-def _as_in(pooled: Way, straight: Endpoint) -> Endpoint:
+def _as_in(pooled: ConnectionTarget, straight: Endpoint) -> Endpoint:
     return replace(straight, user=pooled.endpoint.user, password=pooled.endpoint.password)
 
 

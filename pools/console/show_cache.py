@@ -41,9 +41,9 @@ _answers: dict[tuple[UUID, str], _Answer] = {}
 def rows(pooler: Pooler, word: str) -> Shown:
     """The rows of `SHOW word`; those that all watchers share come from `watching`, without the console's own pool."""
     if word in KINDS[pooler.kind].words_of(pooler):
-        look = sampler.look(pooler)
-        if look.error or word in look.rows:
-            return Shown(look.rows.get(word, []), look.error)
+        snapshot = sampler.latest(pooler)
+        if snapshot.error or word in snapshot.rows:
+            return Shown(snapshot.rows.get(word, []), snapshot.error)
     answer = _answers.setdefault((pooler.pk, word), _Answer())
     with answer.lock:
         if not answer.serves(pooler.version):
@@ -57,8 +57,8 @@ def condition(pool: Pool) -> Condition | None:
     """Whether the console holds the pool back, within the last second; None where it does not say."""
     if pool.pooler.state != PoolerState.ONLINE:
         return None
-    look = sampler.look(pool.pooler)
-    for row in look.rows.get("databases", []):
+    snapshot = sampler.latest(pool.pooler)
+    for row in snapshot.rows.get("databases", []):
         if row.get("name") == pool.name and "paused" in row:
             return Condition(paused=bool(row["paused"]), disabled=bool(row.get("disabled")))
     return None

@@ -26,12 +26,12 @@ class CannotAdopt(InvalidValues):
     """Some line can't be said in the panel's records; nothing was changed."""
 
 
-def look(pooler: Pooler) -> Adoption:
+def preview(pooler: Pooler) -> Adoption:
     """What the files that lie on the pooler ask for beyond the last applied revision; raises `UnsafeFolder`."""
-    keeper = folder_owner.of(pooler)
-    if not keeper.is_here:
+    owner = folder_owner.of(pooler)
+    if not owner.is_here:
         raise atomic_write.UnsafeFolder(
-            f"its files lie where generator {keeper.generator} is and can't be read from here: overwrite them, or "
+            f"its files lie where generator {owner.generator} is and can't be read from here: overwrite them, or "
             "make the changes in the panel"
         )
     return KINDS[pooler.kind].adoption(live_files.settled_texts(pooler), live_files.on_disk(pooler))
@@ -43,14 +43,14 @@ def adopt(pooler: Pooler, author: models.Model | None = None) -> None:
     Passwords of known roles are taken too; the apply tries each by a login before anything is written.
     """
     try:
-        found = look(pooler)
+        found = preview(pooler)
     except atomic_write.UnsafeFolder as error:
         raise CannotAdopt({"drift": [str(error)]}) from error
     _refuse(str(refusal) for refusal in found.refused)
     with transaction.atomic():
         held = Pooler.objects.select_for_update().get(pk=pooler.pk)
         _take(held, found, author)
-        Pooler.objects.filter(pk=pooler.pk).update(wish_cause=CAUSE)
+        Pooler.objects.filter(pk=pooler.pk).update(spec_cause=CAUSE)
         task_queue.ask_to_overwrite(pooler.pk, author)
     pooler.refresh_from_db()
     logger.info("changes made by hand on pooler %s are adopted, asked by %s", pooler.pk, author)
@@ -61,12 +61,12 @@ def _refuse(messages: Iterable[str]) -> None:
 
 
 def _take(pooler: Pooler, found: Adoption, author: models.Model | None) -> None:
-    standing = {pool.pk: pool for pool in pooler.pools.select_related("cluster", "pooler")}
-    _refuse(f"a pool with the id {pk} is none of pooler {pooler}" for pk in found.changed if pk not in standing)
+    pool_set = {pool.pk: pool for pool in pooler.pools.select_related("cluster", "pooler")}
+    _refuse(f"a pool with the id {pk} is none of pooler {pooler}" for pk in found.changed if pk not in pool_set)
     before = _budgets()
-    for pk in found.gone & standing.keys():
-        standing[pk].edit(None, removal_requested_at=timezone.now(), state=PoolState.PENDING, state_reason="")
-    pools = [_changed(standing[pk], fields) for pk, fields in found.changed.items()]
+    for pk in found.gone & pool_set.keys():
+        pool_set[pk].edit(None, removal_requested_at=timezone.now(), state=PoolState.PENDING, state_reason="")
+    pools = [_changed(pool_set[pk], fields) for pk, fields in found.changed.items()]
     pools += [_made(pooler, fields) for fields in found.fresh]
     _refuse(f"pool {pool}: {message}" for pool in pools for _, message in pool_validation.problems(pool))
     _refuse(_taken(pooler, pools, found))
@@ -166,9 +166,9 @@ def _take_program(pooler: Pooler, found: Adoption, author: models.Model | None) 
         )
         written["user_settings"] = {user: _typed_settings(pooler, Scope.USER, own) for user, own in found.users.items()}
     _refuse(message for _, message in pooler_settings_validation.file_problems(pooler, found.given))
-    standing = {one.setting: one.content for one in pooler.given_files.all()} if found.given else {}
-    wish = pooler_settings_validation.Wish({}, standing | found.given)
-    _refuse(message for _, message in pooler_settings_validation.disagreements(pooler, wish, None))
+    pool_set = {one.setting: one.content for one in pooler.given_files.all()} if found.given else {}
+    spec = pooler_settings_validation.Spec({}, pool_set | found.given)
+    _refuse(message for _, message in pooler_settings_validation.disagreements(pooler, spec, None))
     for setting, content in found.given.items():
         file = PoolerFile(pooler=pooler, setting=setting)
         file.content = content

@@ -83,8 +83,8 @@ def hold(revision: Revision, fault: ClusterBusy, asked: Wanted) -> None:
     with transaction.atomic():
         revision.finish(RevisionState.FAILED, f"{fault}{again}")
         revision.replace_its_like()
-        for way, reason in fault.reasons.items():
-            desired_state.mark((pool for pool in asked.pending if pool.way == way), state_reason=f"{reason}{again}")
+        for route, reason in fault.reasons.items():
+            desired_state.mark((pool for pool in asked.pending if pool.route == route), state_reason=f"{reason}{again}")
         Pooler.objects.filter(pk=asked.pooler.pk).update(rests_until=timezone.now() + desired_state.REST)
 
 

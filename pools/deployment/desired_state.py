@@ -12,15 +12,15 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from panel.installation import pausing
-from pools.models import Pool, Pooler, PoolerState, PoolState, Revision, Standing
-from pools.poolers.base import Way
+from pools.models import Pool, Pooler, PoolerState, PoolSet, PoolState, Revision
+from pools.poolers.base import Route
 
 RETRY_UNREACHABLE_AFTER = timedelta(seconds=10)
 REST = timedelta(seconds=60)  # after a cluster let nobody in
 MOST_NAMED = 10
 ROWS_AT_ONCE = 2000  # well within the 32,766 parameters that SQLite takes of one statement, and PostgreSQL 65,535
 REFUSED = (PoolState.ROLLED_BACK, PoolState.FAILED, PoolState.DRIFTED)
-ASKED = ("settings", "user_settings", "settings_state", "version", "wish_cause")
+ASKED = ("settings", "user_settings", "settings_state", "version", "spec_cause")
 
 
 @dataclass(frozen=True)
@@ -32,19 +32,19 @@ class Wanted:
     """
 
     pooler: Pooler
-    pools: Standing
+    pools: PoolSet
     changed_settings: bool
     live: Revision | None
-    busy: set[Way] = field(default_factory=set)
+    busy: set[Route] = field(default_factory=set)
 
     @classmethod
-    def of(cls, pooler: Pooler, live: Revision | None, busy: set[Way] | None = None) -> Self:
+    def of(cls, pooler: Pooler, live: Revision | None, busy: set[Route] | None = None) -> Self:
         """What stands in the records now, but for pools of `busy` ways: an apply adds those that it meets."""
         pooler.refresh_from_db(fields=ASKED)
         busy = set() if busy is None else busy
-        pools = Standing.of(pooler, live.wishes.lines if live else {})
+        pools = PoolSet.of(pooler, live.specs.lines if live else {})
         for pool in pools.others:
-            if pool.state == PoolState.PENDING and pool.way in busy:
+            if pool.state == PoolState.PENDING and pool.route in busy:
                 pool.state = PoolState.ROLLED_BACK  # in this attempt: its record stays pending
         return cls(pooler, pools, pooler.settings_state == PoolState.PENDING, live, busy)
 
@@ -70,11 +70,11 @@ class Wanted:
     def __str__(self) -> str:
         changed = ["its settings"] if self.changed_settings else []
         changed += [_named(self.pending)] if self.pending else []
-        told = " and ".join(changed) or "nothing"
-        return f"{told} to change" + (f", {_named(self.leaving)} to remove" if self.leaving else "")
+        described = " and ".join(changed) or "nothing"
+        return f"{described} to change" + (f", {_named(self.leaving)} to remove" if self.leaving else "")
 
 
-def unsettled(pooler: Pooler, busy: Collection[Way] = ()) -> int:
+def unsettled(pooler: Pooler, busy: Collection[Route] = ()) -> int:
     """How many wishes are not live yet, but for those that wait for `busy` ways; its own settings are one."""
     own = Pooler.objects.filter(pk=pooler.pk, settings_state=PoolState.PENDING).count()
     found = pooler.pools.unsettled()
@@ -115,7 +115,7 @@ def try_again(pooler: Pooler) -> None:
     own.update(settings_state=PoolState.PENDING, settings_reason="")
 
 
-def tell(pooler: Pooler, reason: str) -> None:
+def set_reason(pooler: Pooler, reason: str) -> None:
     """Say why everything unsettled waits."""
     pooler.pools.unsettled().update(state_reason=reason)
     Pooler.objects.filter(pk=pooler.pk, settings_state=PoolState.PENDING).update(settings_reason=reason)

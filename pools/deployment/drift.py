@@ -40,7 +40,7 @@ class _Live:
     restarts: list[dict[str, str]]
 
 
-def look(pooler: Pooler) -> None:
+def check(pooler: Pooler) -> None:
     """Call drifted what the pooler or its folder has otherwise, and applied again what is right once more.
 
     What this worker can't tell stays as it was found last: the files of a folder that another generator has, and what
@@ -49,7 +49,7 @@ def look(pooler: Pooler) -> None:
     at, last = _moment(pooler), Revision.objects.live_on(pooler)
     if last is None or at is None:
         return
-    changed, live = _look_at_files(pooler, last), _look_at_console(pooler, last.files)
+    changed, live = _compare_files(pooler, last), _compare_console(pooler, last.files)
     if _moment(pooler) != at:  # an apply came between, and what was seen is no drift
         return
     if live:
@@ -60,29 +60,29 @@ def look(pooler: Pooler) -> None:
     _record(pooler, changed, live)
 
 
-def _look_at_files(pooler: Pooler, last: Revision) -> list[Finding] | None:
+def _compare_files(pooler: Pooler, last: Revision) -> list[Finding] | None:
     """What is otherwise in its folder; None where this worker is not the one to say.
 
     Where no generator is named, that is the one that applied last. Once it is silent another may take over that finds
     everything as it was applied: what else it finds may be a folder of the same name on its own machine.
     """
-    keeper = folder_owner.of(pooler)
-    if keeper.generator == settings.GENERATOR:
+    owner = folder_owner.of(pooler)
+    if owner.generator == settings.GENERATOR:
         return list(_changed_files(pooler, last))
-    if keeper.is_named or (keeper.generator and not keeper.is_silent):
+    if owner.is_named or (owner.generator and not owner.is_silent):
         return None
     try:
         texts = live_files.on_disk(pooler)
     except atomic_write.UnsafeFolder:
         return None
     changed = live_files.differences(pooler, texts, last)
-    if changed if keeper.generator else not live_files.holds_ours(pooler, texts):
+    if changed if owner.generator else not live_files.holds_ours(pooler, texts):
         return None
-    folder_owner.take_over(last, keeper)
+    folder_owner.take_over(last, owner)
     return _findings(changed)
 
 
-def _look_at_console(pooler: Pooler, texts: dict[str, str]) -> _Live | None:
+def _compare_console(pooler: Pooler, texts: dict[str, str]) -> _Live | None:
     """None where it does not answer; one that the last check found down is not waited for."""
     if pooler.state == PoolerState.UNREACHABLE:
         return None
@@ -108,8 +108,8 @@ def _foretold(pooler: Pooler, texts: dict[str, str]) -> list[Finding]:
     digest = hashlib.sha256(repr(sorted(texts.items())).encode(errors="replace")).hexdigest()
     if _rehearsed.get(pooler.pk, ("",))[0] != digest:
         _rehearsed[pooler.pk] = (digest, kind.start_error(pooler, texts))
-    if said := _rehearsed[pooler.pk][1]:
-        return [_edit(kind.main_file, f"{pooler.get_kind_display()} would not start: {said}")]
+    if reported := _rehearsed[pooler.pk][1]:
+        return [_edit(kind.main_file, f"{pooler.get_kind_display()} would not start: {reported}")]
     try:
         return [_edit(kind.main_file, what) for what in kind.changes(pooler, texts)]
     except PoolerUnreachable:
@@ -144,7 +144,7 @@ def _record_pools(pooler: Pooler, faults: dict[UUID, str]) -> None:
 def _record_reach(pooler: Pooler, changed: list[Finding]) -> None:
     """Whoever reads the folder knows better than a check what is wrong with it."""
     same = Pooler.objects.filter(pk=pooler.pk)
-    same.update(files_looked_at=timezone.now())
+    same.update(files_checked_at=timezone.now())
     if all(one["where"] != pooler.config_dir for one in changed):
         same.filter(state=PoolerState.ONLINE).exclude(error="").update(error="")
 
@@ -159,10 +159,10 @@ def _record(pooler: Pooler, changed: list[Finding] | None, live: _Live | None) -
     """`drift_seen_at` stays for as long as anything is otherwise."""
     if changed is None:
         changed = live_files.found_in_files(pooler)
-    said = [one for one in pooler.drift if one["where"] == LIVE]
+    reported = [one for one in pooler.drift if one["where"] == LIVE]
     if live:
-        said = [{"where": LIVE, "what": what} for what in [*live.pools.values(), *live.program]]
-    found, restarts = [*changed, *said][:MOST_KEPT], live.restarts if live else pooler.needs_restart
+        reported = [{"where": LIVE, "what": what} for what in [*live.pools.values(), *live.program]]
+    found, restarts = [*changed, *reported][:MOST_KEPT], live.restarts if live else pooler.needs_restart
     if (pooler.drift, pooler.needs_restart) == (found, restarts):
         return
     logger.warning("pooler %s: %d differences from what was applied", pooler.pk, len(found))

@@ -29,12 +29,12 @@ def live_files(pooler: Pooler) -> dict[str, object]:
     looks at now `not looked at`, and while the panel is paused `unverified`; the last three come with `error`.
     `revision` is the number of the last applied one or None.
     """
-    last, keeper = Revision.objects.live_on(pooler), folder_owner.of(pooler)
+    last, owner = Revision.objects.live_on(pooler), folder_owner.of(pooler)
     if pausing.is_paused():
         shown = _masked(pooler, last.files) if last else []
         return {"state": "unverified", "error": pausing.PAUSED, "revision": last and last.number, "files": shown}
-    if not keeper.is_here:
-        return _as_found_there(pooler, last, keeper)
+    if not owner.is_here:
+        return _as_found_there(pooler, last, owner)
     try:
         texts = on_disk(pooler)
     except atomic_write.UnsafeFolder as error:
@@ -50,18 +50,18 @@ def live_files(pooler: Pooler) -> dict[str, object]:
     }
 
 
-def _as_found_there(pooler: Pooler, last: Revision | None, keeper: folder_owner.Keeper) -> dict[str, object]:
+def _as_found_there(pooler: Pooler, last: Revision | None, owner: folder_owner.FolderOwner) -> dict[str, object]:
     """The files as they were applied, and what the worker that has them found last: this process can't read them."""
     found: dict[str, object] = {
-        "generator": keeper.generator,
-        "looked_at": keeper.looked_at,
+        "generator": owner.generator,
+        "looked_at": owner.last_seen_at,
         "revision": last and last.number,
     }
     if last is None:
         return {"state": "not applied yet", "files": [], **found}
     found["files"] = _masked(pooler, last.files)
-    if keeper.is_silent:
-        return {"state": "not looked at", "error": keeper.reason, **found}
+    if owner.is_silent:
+        return {"state": "not looked at", "error": owner.reason, **found}
     files = found_in_files(pooler)
     overridden = any(not one.get("by") for one in files)
     return {"state": "drifted" if files else "in sync", "is_overridden": overridden, **found}

@@ -11,9 +11,9 @@ from pools.deployment import desired_state, live_files, lock_owner, snapshots
 from pools.deployment.attempt import Attempt, LockLost, bury_the_dead, give_up, give_up_rest, refuse
 from pools.deployment.desired_state import Wanted
 from pools.errors import ApplyFailed, PoolerUnreachable, PoolsError
-from pools.models import Pooler, PoolerState, PoolState, Revision, RevisionState, Wishes
+from pools.models import Pooler, PoolerState, PoolState, Revision, RevisionState, Specs
 from pools.poolers import KINDS
-from pools.poolers.base import Rejected, Session, Way
+from pools.poolers.base import Rejected, Route, Session
 
 logger = logging.getLogger(__name__)
 
@@ -54,9 +54,9 @@ def apply_pooler(pooler: Pooler, author: Any = None, *, overwrite: bool = False)
         logger.warning("%s", error)
     except PoolerUnreachable as error:
         pooler.mark(PoolerState.UNREACHABLE, error=str(error))
-        desired_state.tell(pooler, str(error))
+        desired_state.set_reason(pooler, str(error))
     except Drifted as error:
-        desired_state.tell(pooler, str(error))
+        desired_state.set_reason(pooler, str(error))
     finally:
         pooler.release_apply_lock()
     return None
@@ -91,7 +91,7 @@ def _take_lock(pooler: Pooler) -> bool:
 def _apply_all(pooler: Pooler, author: Any, *, overwrite: bool) -> Revision | None:
     dead, last = list(pooler.revisions.cut_short().select_related("author")), None
     died, author = bool(dead), author or next((one.author for one in dead), None)
-    busy: set[Way] = set()
+    busy: set[Route] = set()
     if not died and not desired_state.unsettled(pooler) and not overwrite:
         return None
     live = Revision.objects.live_on(pooler)
@@ -112,24 +112,24 @@ def _apply_all(pooler: Pooler, author: Any, *, overwrite: bool) -> Revision | No
     except Rejected as fault:  # by its kind, before any session
         bury_the_dead(dead)
         asked = Wanted.of(pooler, live)
-        last = _refuse_unrendered(asked, author, fault, _told(asked, overwrite=overwrite))
+        last = _refuse_unrendered(asked, author, fault, _described(asked, overwrite=overwrite))
     _forget_cause(pooler)
     return last
 
 
 def _attempt(asked: Wanted, session: Session, author: Any, *, overwrite: bool, trust_disk: bool) -> Revision:
     """Carry one revision to its end."""
-    pooler, told = asked.pooler, _told(asked, overwrite=overwrite)
+    pooler, described = asked.pooler, _described(asked, overwrite=overwrite)
     try:
-        with _breakage_told(pooler):
+        with _breakage_reported(pooler):
             draft = session.draft(asked.pools, asked.live.files if asked.live else {}, trust_disk)
     except ApplyFailed as fault:
-        return _refuse_unrendered(asked, author, fault, told)
-    revision = Revision.objects.draft(pooler, draft.texts, author, **told)
+        return _refuse_unrendered(asked, author, fault, described)
+    revision = Revision.objects.draft(pooler, draft.texts, author, **described)
     attempt = Attempt(asked, session, revision, draft)
     attempt.step("rendered", f"for {session.version_text}: {asked}")
     try:
-        with _breakage_told(pooler):
+        with _breakage_reported(pooler):
             session.rehearse(draft, attempt)
     except ApplyFailed as fault:
         refuse(revision, fault, asked)
@@ -141,7 +141,7 @@ def _attempt(asked: Wanted, session: Session, author: Any, *, overwrite: bool, t
 def _bring_live(attempt: Attempt) -> None:
     session, draft = attempt.session, attempt.draft
     try:
-        with _breakage_told(attempt.pooler):
+        with _breakage_reported(attempt.pooler):
             attempt.step("writing", ", ".join(draft.texts))
             session.go_live(draft.files, attempt)
             attempt.step("reloaded")
@@ -177,31 +177,31 @@ def _roll_back(attempt: Attempt, fault: Exception) -> None:
         refuse(attempt.revision, fault, asked)
 
 
-def _told(asked: Wanted, *, overwrite: bool) -> dict[str, Any]:
+def _described(asked: Wanted, *, overwrite: bool) -> dict[str, Any]:
     """What a revision keeps of the wishes it is rendered from."""
     pooler = asked.pooler
-    live = asked.live.wishes if asked.live else Wishes()
+    live = asked.live.specs if asked.live else Specs()
     held = snapshots.snapshot(pooler, asked.pools, live)
-    cause = pooler.wish_cause or (OVERWRITTEN if overwrite else "")
+    cause = pooler.spec_cause or (OVERWRITTEN if overwrite else "")
     given = snapshots.given(pooler)
     summary = snapshots.summary(live, held)
-    return {"wishes": held, "given": given, "summary": summary, "cause": cause}
+    return {"specs": held, "given": given, "summary": summary, "cause": cause}
 
 
-def _refuse_unrendered(asked: Wanted, author: Any, fault: Exception, told: dict[str, Any]) -> Revision:
-    revision = Revision.objects.draft(asked.pooler, {}, author, **told)
+def _refuse_unrendered(asked: Wanted, author: Any, fault: Exception, described: dict[str, Any]) -> Revision:
+    revision = Revision.objects.draft(asked.pooler, {}, author, **described)
     refuse(revision, fault, asked)
     return revision
 
 
 def _forget_cause(pooler: Pooler) -> None:
     """What was asked for under that cause is settled; another may have been given meanwhile."""
-    if pooler.wish_cause and not desired_state.unsettled(pooler):
-        Pooler.objects.filter(pk=pooler.pk, wish_cause=pooler.wish_cause).update(wish_cause="")
+    if pooler.spec_cause and not desired_state.unsettled(pooler):
+        Pooler.objects.filter(pk=pooler.pk, spec_cause=pooler.spec_cause).update(spec_cause="")
 
 
 @contextmanager
-def _breakage_told(pooler: Pooler) -> Iterator[None]:
+def _breakage_reported(pooler: Pooler) -> Iterator[None]:
     """Make of a fault that nobody foresaw one that is rolled back like the others; its traceback goes to the log."""
     try:
         yield
@@ -222,8 +222,8 @@ def _refuse_drift(pooler: Pooler, live: Revision | None) -> None:
     if not any(kind.ours(name, text) for name, text in texts.items()):
         return
     if found := live_files.differences(pooler, texts, live):
-        told = "; ".join(f"{name}: {what}" for name, what in found.items())
+        described = "; ".join(f"{name}: {what}" for name, what in found.items())
         raise Drifted(
-            f"the files of pooler {pooler} are not as they were applied ({told}): adopt what was changed, or "
+            f"the files of pooler {pooler} are not as they were applied ({described}): adopt what was changed, or "
             "overwrite it (drift=adopt, drift=overwrite)"
         )

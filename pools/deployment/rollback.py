@@ -15,20 +15,20 @@ from pools.deployment import snapshots
 from pools.errors import InvalidValues
 from pools.inventory import budget, pool_validation, pooler_settings_validation
 from pools.inventory.budget import Budget
-from pools.models import Cluster, Pool, Pooler, PoolerFile, PoolState, Revision, RevisionState, Wishes
+from pools.models import Cluster, Pool, Pooler, PoolerFile, PoolState, Revision, RevisionState, Specs
 from pools.poolers.settings_schema import Scope
 
 logger = logging.getLogger(__name__)
 
 WRITTEN = [
-    *(field.name for field in snapshots.WISHED),
+    *(field.name for field in snapshots.DESIRED),
     "state",
     "state_reason",
     "version",
     "removal_requested_at",
     "updated_at",
 ]
-MOST_TOLD = 10
+MOST_LISTED = 10
 
 
 class CannotRollBack(InvalidValues):
@@ -61,7 +61,7 @@ def roll_back(pooler: Pooler, revision: Revision, author: models.Model | None = 
 def _restore(pooler: Pooler, revision: Revision, author: models.Model | None) -> None:
     _refuse(_unfit(pooler, revision))
     held = Pooler.objects.select_for_update().get(pk=pooler.pk)
-    records = revision.wishes["pools"]
+    records = revision.specs["pools"]
     clusters = Cluster.objects.select_for_update().in_bulk({UUID(record["cluster_id"]) for record in records})
     _refuse(_lost_clusters(records, clusters))
     plan = _planned(held, records, clusters)
@@ -71,12 +71,12 @@ def _restore(pooler: Pooler, revision: Revision, author: models.Model | None) ->
     _write(plan)
     _refuse(_over_budget(before, budget.of_clusters(clusters.values()), clusters))
     _restore_settings(held, revision, author)
-    Pooler.objects.filter(pk=held.pk).update(wish_cause=f"rollback to {revision.number}")
+    Pooler.objects.filter(pk=held.pk).update(spec_cause=f"rollback to {revision.number}")
 
 
 def _refuse(messages: Iterator[str]) -> None:
     found = list(messages)
-    shown, more = found[:MOST_TOLD], len(found) - MOST_TOLD
+    shown, more = found[:MOST_LISTED], len(found) - MOST_LISTED
     shown += [f"and {more} more"] if more > 0 else []
     CannotRollBack.refuse(("revision", message) for message in shown)
 
@@ -86,7 +86,7 @@ def _unfit(pooler: Pooler, revision: Revision) -> Iterator[str]:
         yield f"{revision} is none of pooler {pooler}"
     elif revision.state != RevisionState.APPLIED:
         yield f"{revision} is {revision.get_state_display()}, it never was live: choose an applied one"
-    elif not revision.wishes:
+    elif not revision.specs:
         yield f"{revision} was made before the panel kept what revisions are made from: choose a later one"
 
 
@@ -97,15 +97,15 @@ def _lost_clusters(records: Collection[Mapping[str, Any]], clusters: Mapping[UUI
 
 
 def _planned(pooler: Pooler, records: Collection[Mapping[str, Any]], clusters: Mapping[UUID, Cluster]) -> Plan:
-    standing = {str(pool.pk): pool for pool in pooler.pools.select_related("cluster")}
+    pool_set = {str(pool.pk): pool for pool in pooler.pools.select_related("cluster")}
     changed, again = [], []
     for record in records:
-        pool = standing.pop(record["id"], None)
+        pool = pool_set.pop(record["id"], None)
         if pool is None:
             again.append(_as_it_was(Pool(pk=UUID(record["id"]), pooler=pooler), record, clusters))
         elif not _is_live_as(pool, record):
             changed.append(_as_it_was(pool, record, clusters))
-    return Plan(changed, again, list(standing.values()))
+    return Plan(changed, again, list(pool_set.values()))
 
 
 def _is_live_as(pool: Pool, record: Mapping[str, Any]) -> bool:
@@ -115,7 +115,7 @@ def _is_live_as(pool: Pool, record: Mapping[str, Any]) -> bool:
 
 def _as_it_was(pool: Pool, record: Mapping[str, Any], clusters: Mapping[UUID, Cluster]) -> Pool:
     """The pool with the record's fields; a field that came with a later release keeps its value."""
-    for field in snapshots.WISHED:
+    for field in snapshots.DESIRED:
         if field.attname in record:
             setattr(pool, field.attname, field.to_python(record[field.attname]))
     pool.cluster, pool.updated_at = clusters[UUID(record["cluster_id"])], timezone.now()
@@ -131,7 +131,7 @@ def _broken_rules(pools: Collection[Pool]) -> Iterator[str]:
 
 def _bad_settings(pooler: Pooler, revision: Revision) -> Iterator[str]:
     """What its release would no longer take: it may be another than it was then."""
-    asked = revision.wishes
+    asked = revision.specs
     problems = [pooler_settings_validation.value_problems(pooler, Scope.PROGRAM, asked.get("settings", {}))]
     for own in asked.get("user_settings", {}).values():
         problems.append(pooler_settings_validation.value_problems(pooler, Scope.USER, own))
@@ -168,25 +168,25 @@ def _over_budget(
 
 
 def _restore_settings(pooler: Pooler, revision: Revision, author: models.Model | None) -> None:
-    asked = revision.wishes
+    asked = revision.specs
     if "settings" not in asked:
         return
     given = revision.given
-    standing = {one.setting: one.content for one in pooler.given_files.all()}
-    same = (pooler.settings, pooler.user_settings, standing) == (asked["settings"], asked["user_settings"], given)
+    pool_set = {one.setting: one.content for one in pooler.given_files.all()}
+    same = (pooler.settings, pooler.user_settings, pool_set) == (asked["settings"], asked["user_settings"], given)
     if same and pooler.settings_state == PoolState.APPLIED:
         return
-    _restore_files(pooler, standing, given, author)
+    _restore_files(pooler, pool_set, given, author)
     values = {"settings": asked["settings"], "user_settings": asked["user_settings"]}
     pooler.edit(None, settings_state=PoolState.PENDING, settings_reason="", **values)
 
 
 def _restore_files(
-    pooler: Pooler, standing: Mapping[str, str], given: Mapping[str, str], author: models.Model | None
+    pooler: Pooler, pool_set: Mapping[str, str], given: Mapping[str, str], author: models.Model | None
 ) -> None:
     pooler.given_files.exclude(setting__in=given).delete()
     for setting, content in given.items():
-        if standing.get(setting) != content:
+        if pool_set.get(setting) != content:
             file = PoolerFile(pooler=pooler, setting=setting)
             file.content = content
             values = {"sealed_content": file.sealed_content, "author": author, "updated_at": timezone.now()}
@@ -217,7 +217,7 @@ class Part:
 
 def of_rollback(pooler: Pooler, revision: Revision) -> list[Part]:
     """What it removes, brings back and changes, the worst first; empty where it changes nothing."""
-    now, then = Wishes.of(snapshots.snapshot(pooler)), Wishes.of(revision.wishes)
+    now, then = Specs.of(snapshots.snapshot(pooler)), Specs.of(revision.specs)
     parts = (
         Part("Pools that it removes", [now.pool(pk)["name"] for pk in now.lines if pk not in then.lines], hurts=True),
         Part("Pools that it brings back", [then.pool(pk)["name"] for pk in then.lines if pk not in now.lines]),

@@ -6,32 +6,32 @@ from itertools import islice
 from operator import attrgetter
 from typing import Any
 
-from pools.models import Pool, Pooler, PoolState, RevisionContent, RevisionState, Standing, Wishes
+from pools.models import Pool, Pooler, PoolSet, PoolState, RevisionContent, RevisionState, Specs
 
 # kept by the panel about a pool, not asked for by anybody
 BOOKKEEPING = frozenset(
     {"id", "pooler", "version", "created_at", "updated_at", "state", "state_reason", "paused_until"}
 ) | {"removal_requested_at"}
-WISHED = tuple(field for field in Pool._meta.concrete_fields if field.name not in BOOKKEEPING)
-COLUMNS = tuple(field.attname for field in WISHED)
+DESIRED = tuple(field for field in Pool._meta.concrete_fields if field.name not in BOOKKEEPING)
+COLUMNS = tuple(field.attname for field in DESIRED)
 SHARED = attrgetter(*(name for name in COLUMNS if name not in ("name", "settings")))
 NOT_LIVE = frozenset({PoolState.ROLLED_BACK, PoolState.FAILED})  # what was asked for; something else is live
 LONGEST_SUMMARY = 300
-MOST_TOLD = 50  # of pools that came or went: more never fit, each takes nine characters at least
+MOST_LISTED = 50  # of pools that came or went: more never fit, each takes nine characters at least
 NOTHING = "nothing"
 
 
-def snapshot(pooler: Pooler, pools: Standing | None = None, live: Wishes | None = None) -> Wishes:
-    """What a revision holds that is rendered now; `pools` are those wanted (None: asked for), `live` as `live_wishes`.
+def snapshot(pooler: Pooler, pools: PoolSet | None = None, live: Specs | None = None) -> Specs:
+    """What a revision holds that is rendered now; `pools` are those wanted (None: asked for), `live` as `live_specs`.
 
     A pool or the settings that were rolled back stay live as they were, so they come from the last applied revision,
     and so does a settled pool that was read without its fields.
     """
-    pools = Standing.whole(pooler) if pools is None else pools
-    live = live_wishes(pooler) if live is None else live
+    pools = PoolSet.whole(pooler) if pools is None else pools
+    live = live_specs(pooler) if live is None else live
     own = pooler.settings_state not in NOT_LIVE
     of_pooler = _of_pooler(pooler) if own else {name: live[name] for name in _of_pooler(pooler) if name in live}
-    held, alike = Wishes(of_pooler), Alike()
+    held, alike = Specs(of_pooler), Alike()
     for key, pool in pools.items():
         if pool and pool.state not in NOT_LIVE:
             held.lines[key] = alike.line(pool)
@@ -48,11 +48,11 @@ def given(pooler: Pooler) -> dict[str, str]:
     return last.given if last else {}
 
 
-def live_wishes(pooler: Pooler) -> Wishes:
+def live_specs(pooler: Pooler) -> Specs:
     """What the last applied revision was rendered from; empty before the first."""
     live = RevisionContent.objects.filter(revision__pooler=pooler, revision__state=RevisionState.APPLIED)
     last = live.order_by("-revision__number").first()
-    return last.wishes if last else Wishes()
+    return last.specs if last else Specs()
 
 
 def of_pool(pool: Pool) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class Alike:
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any], most: int | None = None) -> Iterator[str]:
     """What became different, one sentence each: `orders: size 3 → 7`; of pools that came or went the first `most`."""
-    old, new = Wishes.of(before), Wishes.of(after)
+    old, new = Specs.of(before), Specs.of(after)
     came, went = new.lines.keys() - old.lines.keys(), old.lines.keys() - new.lines.keys()
     yield from (f"{new.pool(pk)['name']} is new" for pk in islice((pk for pk in new.lines if pk in came), most))
     yield from (f"{old.pool(pk)['name']} is removed" for pk in islice((pk for pk in old.lines if pk in went), most))
@@ -91,7 +91,7 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any], most: int | Non
     yield from other_changes(before, after)
 
 
-def pool_changes(old: Wishes, new: Wishes) -> Iterator[str]:
+def pool_changes(old: Specs, new: Specs) -> Iterator[str]:
     """What became different of the pools that are in both."""
     for pk, line in new.lines.items():
         if old.lines.get(pk, line) != line:
@@ -107,15 +107,15 @@ def other_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterat
 
 def summary(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     """The changes in one line of at most `LONGEST_SUMMARY` characters."""
-    old, new = Wishes.of(before), Wishes.of(after)
-    told, left = "", 0
-    for change in changes(old, new, most=MOST_TOLD):
-        longer = f"{told} · {change}" if told else change
+    old, new = Specs.of(before), Specs.of(after)
+    described, left = "", 0
+    for change in changes(old, new, most=MOST_LISTED):
+        longer = f"{described} · {change}" if described else change
         fits = not left and len(longer) <= LONGEST_SUMMARY - len(" · 100000 more changes")
-        told, left = (longer, left) if fits else (told, left + 1)
+        described, left = (longer, left) if fits else (described, left + 1)
     for one, other in ((new, old), (old, new)):
-        left += max(0, len(one.lines.keys() - other.lines.keys()) - MOST_TOLD)
-    return f"{told or 'much'} · {left} more changes" if left else told or NOTHING
+        left += max(0, len(one.lines.keys() - other.lines.keys()) - MOST_LISTED)
+    return f"{described or 'much'} · {left} more changes" if left else described or NOTHING
 
 
 def _of_pooler(pooler: Pooler) -> dict[str, Any]:
@@ -131,15 +131,15 @@ def _pool_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[st
         if name == "settings":
             yield from _value_changes(f"{new['name']}: ", old.get(name) or {}, value or {})
         elif old.get(name) != value and name != "cluster_id":
-            yield f"{new['name']}: {name} {_said(old.get(name))} → {_said(value)}"
+            yield f"{new['name']}: {name} {_reported(old.get(name))} → {_reported(value)}"
 
 
 def _value_changes(what: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    yield from (f"{what}{name} {_said(new[name])}" for name in new if name not in old)
+    yield from (f"{what}{name} {_reported(new[name])}" for name in new if name not in old)
     yield from (f"{what}{name} left out" for name in old if name not in new)
     for name in new:
         if name in old and old[name] != new[name]:
-            yield f"{what}{name} {_said(old[name])} → {_said(new[name])}"
+            yield f"{what}{name} {_reported(old[name])} → {_reported(new[name])}"
 
 
 def _file_changes(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[str]:
@@ -148,7 +148,7 @@ def _file_changes(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[st
     yield from (f"file {name} replaced" for name in new if name in old and old[name] != new[name])
 
 
-def _said(value: object) -> str:
+def _reported(value: object) -> str:
     if isinstance(value, dict):
         return " ".join(f"{name}={one}" for name, one in value.items()) or "–"
     return str(value) if value not in ("", None) else "–"

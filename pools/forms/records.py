@@ -284,8 +284,8 @@ class PoolForm(Typed):
         """What the verbs take; settings that this form has no field for stay as they are."""
         own = {name: value for name, value in self.cleaned_data.items() if not name.startswith(FURTHER)}
         del own["version"]
-        standing = self.pool.settings if self.pool else {}
-        kept = {name: value for name, value in standing.items() if name not in self.further}
+        current = self.pool.settings if self.pool else {}
+        kept = {name: value for name, value in current.items() if name not in self.further}
         typed = {name: self.cleaned_data[FURTHER + name].strip() for name in self.further}
         given = {
             name: pooler_settings_validation.typed(self.further[name], value) for name, value in typed.items() if value

@@ -21,16 +21,16 @@ class ValuesForm(Typed):
 
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)
 
-    def __init__(self, *args: Any, settings: Iterable[Setting], standing: Mapping[str, Any], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, settings: Iterable[Setting], current: Mapping[str, Any], **kwargs: Any) -> None:
         self.settings = {setting.name: setting for setting in settings if setting.type != Type.FILE}
-        self.standing = standing
-        initial = {name: written(standing.get(name)) for name in self.settings}
+        self.current = current
+        initial = {name: written(current.get(name)) for name in self.settings}
         super().__init__(*args, **kwargs | {"initial": initial | (kwargs.get("initial") or {})})
         for name, setting in self.settings.items():
             self.fields[name] = field_of(setting)
             if setting.may_be_empty:
                 self.fields[EMPTY + name] = forms.BooleanField(label="Empty on purpose", required=False)
-                self.initial[EMPTY + name] = standing.get(name) == ""
+                self.initial[EMPTY + name] = current.get(name) == ""
 
     def clean(self) -> dict[str, Any]:
         """Refuse a value beside the word that there is none."""
@@ -47,27 +47,27 @@ class ValuesForm(Typed):
     def values(self) -> dict[str, str | None]:
         """What was typed where it is not what stands; None where the default is wished again."""
         typed = {name: self._typed(name) for name in self.settings}
-        return {name: value for name, value in typed.items() if value != _standing(self.standing, name)}
+        return {name: value for name, value in typed.items() if value != _current(self.current, name)}
 
     def _typed(self, name: str) -> str | None:
         value = (self.cleaned_data.get(name) or "").strip()
         return value if value or self.cleaned_data.get(EMPTY + name) else None
 
-    def differences(self, standing: Mapping[str, Any]) -> list[dict[str, str]]:
+    def differences(self, current: Mapping[str, Any]) -> list[dict[str, str]]:
         """Where what was typed is not what somebody else saved meanwhile: label, yours, theirs."""
-        pairs = [(name, self._typed(name), _standing(standing, name)) for name in self.settings]
+        pairs = [(name, self._typed(name), _current(current, name)) for name in self.settings]
         return [
-            {"label": name, "yours": _said(yours), "theirs": _said(theirs)}
+            {"label": name, "yours": _reported(yours), "theirs": _reported(theirs)}
             for name, yours, theirs in pairs
             if yours != theirs
         ]
 
 
-def _standing(standing: Mapping[str, Any], name: str) -> str | None:
-    return written(standing[name]) if name in standing else None
+def _current(current: Mapping[str, Any], name: str) -> str | None:
+    return written(current[name]) if name in current else None
 
 
-def _said(value: str | None) -> str:
+def _reported(value: str | None) -> str:
     return "default" if value is None else value or "empty"
 
 
@@ -78,7 +78,7 @@ class ProgramSettingsForm(ValuesForm):
         offered = pooler_settings_validation.offered(pooler, Scope.PROGRAM).values()
         strays = pooler_settings_validation.strays(pooler, Scope.PROGRAM, pooler.settings)
         initial = {"version": pooler.version}
-        super().__init__(*args, settings=[*strays, *offered], standing=pooler.settings, initial=initial, **kwargs)
+        super().__init__(*args, settings=[*strays, *offered], current=pooler.settings, initial=initial, **kwargs)
         for field in self.fields.values() if not may_change else ():
             field.disabled = True
 
@@ -91,9 +91,9 @@ class UserSettingsForm(ValuesForm):
     def __init__(self, *args: Any, pooler: Pooler, user: str = "", **kwargs: Any) -> None:
         offered = pooler_settings_validation.offered(pooler, Scope.USER).values()
         initial = {"version": pooler.version, "user": user}
-        standing = pooler.user_settings.get(user, {})
-        strays = pooler_settings_validation.strays(pooler, Scope.USER, standing)
-        super().__init__(*args, settings=[*strays, *offered], standing=standing, initial=initial, **kwargs)
+        current = pooler.user_settings.get(user, {})
+        strays = pooler_settings_validation.strays(pooler, Scope.USER, current)
+        super().__init__(*args, settings=[*strays, *offered], current=current, initial=initial, **kwargs)
 
 
 class FilesForm(Typed):

@@ -125,52 +125,52 @@ def memory_connections(memory_mb: int) -> int:
     return CONNECTIONS_PER_GB * memory_mb // 1024
 
 
-def problems(wish: Pool, confirmed: str, standing: Pool | None = None) -> Problems:
+def problems(spec: Pool, confirmed: str, pool_set: Pool | None = None) -> Problems:
     """(field, message) where the pool needs more than is free and `confirmed` is not the cluster's name.
 
     A pool may always shrink, or stay as it is, even where the budget shrank below what was given.
     """
-    (target, figures), needed = _tightest(wish, standing), needed_by(wish)
-    if figures.free is None or needed <= figures.free or not _grows(wish, needed, standing):
+    (target, figures), needed = _tightest(spec, pool_set), needed_by(spec)
+    if figures.free is None or needed <= figures.free or not _grows(spec, needed, pool_set):
         return
-    if confirmed == wish.cluster.name:
+    if confirmed == spec.cluster.name:
         return
     if confirmed:
-        yield "over_budget_confirm", f"{confirmed!r} is not the cluster's name: type {wish.cluster.name!r} to allow it"
+        yield "over_budget_confirm", f"{confirmed!r} is not the cluster's name: type {spec.cluster.name!r} to allow it"
     whose = "each standby of cluster" if target == NodeRole.STANDBY else "cluster"
     yield (
         "size",
-        f"{_words(wish, needed)} over the budget of {whose} {wish.cluster}: {figures.available} available, "
-        f"{figures.allocated} given to {'other ' if standing else ''}pools, {figures.free} free",
+        f"{_words(spec, needed)} over the budget of {whose} {spec.cluster}: {figures.available} available, "
+        f"{figures.allocated} given to {'other ' if pool_set else ''}pools, {figures.free} free",
     )
 
 
-def allowed_by(wish: Pool, author: models.Model | None, standing: Pool | None = None) -> str:
+def allowed_by(spec: Pool, author: models.Model | None, pool_set: Pool | None = None) -> str:
     """Who is to be shown as having allowed it: the author, or who allowed it before; empty while it fits."""
-    (_, figures), needed = _tightest(wish, standing), needed_by(wish)
+    (_, figures), needed = _tightest(spec, pool_set), needed_by(spec)
     if figures.free is None or needed <= figures.free:
         return ""
-    if standing is not None and not _grows(wish, needed, standing):
-        return standing.over_budget_by
+    if pool_set is not None and not _grows(spec, needed, pool_set):
+        return pool_set.over_budget_by
     return str(author or "the API")
 
 
-def _tightest(wish: Pool, standing: Pool | None) -> tuple[str, Budget]:
+def _tightest(spec: Pool, pool_set: Pool | None) -> tuple[str, Budget]:
     """Of the servers that it opens connections to, those with the least free; a Pgpool-II opens them to all."""
-    targets = [wish.target]
-    if KINDS[wish.pooler.kind].connections_of(wish.pooler) is not None and wish.cluster.nodes.exists():
+    targets = [spec.target]
+    if KINDS[spec.pooler.kind].connections_of(spec.pooler) is not None and spec.cluster.nodes.exists():
         targets = [NodeRole.PRIMARY, NodeRole.STANDBY]
-    found = [(target, of_cluster(wish.cluster, target=target, without=standing)) for target in targets]
+    found = [(target, of_cluster(spec.cluster, target=target, without=pool_set)) for target in targets]
     return min(found, key=lambda one: one[1].free or 0)
 
 
-def _grows(wish: Pool, needed: int, standing: Pool | None) -> bool:
-    return standing is None or standing.target != wish.target or needed > needed_by(standing)
+def _grows(spec: Pool, needed: int, pool_set: Pool | None) -> bool:
+    return pool_set is None or pool_set.target != spec.target or needed > needed_by(pool_set)
 
 
-def _words(wish: Pool, needed: int) -> str:
-    if needed == wish.size:
-        return f"size {wish.size} is"
-    if reserve := reserve_of(wish):
-        return f"size {wish.size} with a reserve of {reserve} is"
-    return f"pooler {wish.pooler}, which may open {needed} connections whatever its pools are, is"
+def _words(spec: Pool, needed: int) -> str:
+    if needed == spec.size:
+        return f"size {spec.size} is"
+    if reserve := reserve_of(spec):
+        return f"size {spec.size} with a reserve of {reserve} is"
+    return f"pooler {spec.pooler}, which may open {needed} connections whatever its pools are, is"

@@ -81,18 +81,18 @@ def change(
     since `expected_version` (None: whatever stands), and `ClusterUnreachable` when the login must succeed and does not.
     """
     before = Cluster.objects.get(pk=cluster.pk)
-    wished = Cluster.objects.get(pk=cluster.pk)
+    desired = Cluster.objects.get(pk=cluster.pk)
     for name in FIELDS:
-        setattr(wished, name, values.get(name, getattr(wished, name)))
+        setattr(desired, name, values.get(name, getattr(desired, name)))
     password = values.get("admin_password") or ""
-    checks = (_problems(wished, password), _password_missing(before, wished, password), _name_taken(wished))
+    checks = (_problems(desired, password), _password_missing(before, desired, password), _name_taken(desired))
     InvalidCluster.refuse(chain(*checks))
     if password:
-        wished.admin_password = password
-    found = health_check.inspect(wished)
-    _refuse_unreachable(wished, found, must_log_in)
-    with _one_of_its_name(wished), transaction.atomic():
-        written = {name: getattr(wished, name) for name in (*FIELDS, "sealed_admin_password")}
+        desired.admin_password = password
+    found = health_check.inspect(desired)
+    _refuse_unreachable(desired, found, must_log_in)
+    with _one_of_its_name(desired), transaction.atomic():
+        written = {name: getattr(desired, name) for name in (*FIELDS, "sealed_admin_password")}
         cluster.edit(expected_version, **written)
         _render_pools_again(before, cluster, author)
         status = health_check.record(cluster, found)
@@ -151,10 +151,10 @@ def _number_problems(cluster: Cluster) -> Iterator[tuple[str, str]]:
             yield field, f"{number} is out of range: use 0 to {LARGEST}"
 
 
-def _password_missing(before: Cluster, wished: Cluster, password: str) -> Iterator[tuple[str, str]]:
-    moved = any(getattr(before, name) != getattr(wished, name) for name in ADDRESS)
+def _password_missing(before: Cluster, desired: Cluster, password: str) -> Iterator[tuple[str, str]]:
+    moved = any(getattr(before, name) != getattr(desired, name) for name in ADDRESS)
     if moved and before.sealed_admin_password and not password:
-        old, new = (f"{cluster.admin_user}@{cluster.host}:{cluster.port}" for cluster in (before, wished))
+        old, new = (f"{cluster.admin_user}@{cluster.host}:{cluster.port}" for cluster in (before, desired))
         yield "admin_password", f"the stored password belongs to {old}: enter the password of {new}"
 
 

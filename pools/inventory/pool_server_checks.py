@@ -36,17 +36,17 @@ def known(cluster: Cluster) -> Known | None:
         return _last_check(cluster)
 
 
-def problems(wish: Pool, user_password: str) -> Problems:
+def problems(spec: Pool, user_password: str) -> Problems:
     """(field, message) for a database or user that is not there, or a password that is missing or wrong.
 
     Where the cluster was never reached, nothing can be said of its databases and roles, and they pass: the pool
     stays pending until the cluster answers.
     """
-    found = known(wish.cluster)
-    missing = list(_missing(wish, found)) if found else []
+    found = known(spec.cluster)
+    missing = list(_missing(spec, found)) if found else []
     yield from missing
-    if wish.user and not missing:
-        yield from _password_problems(wish, user_password)
+    if spec.user and not missing:
+        yield from _password_problems(spec, user_password)
 
 
 def _ask(cluster: Cluster) -> Known:
@@ -67,16 +67,16 @@ def _last_check(cluster: Cluster) -> Known | None:
     )
 
 
-def _missing(wish: Pool, found: Known) -> Problems:
-    where = f"on cluster {wish.cluster} {found.source}"
-    if wish.database not in found.databases:
+def _missing(spec: Pool, found: Known) -> Problems:
+    where = f"on cluster {spec.cluster} {found.source}"
+    if spec.database not in found.databases:
         have = _listed(found.databases)
-        yield "database", f"there is no database {wish.database!r} {where} (it has {have}): create it or choose another"
-    if wish.user and wish.user not in found.roles:
+        yield "database", f"there is no database {spec.database!r} {where} (it has {have}): create it or choose another"
+    if spec.user and spec.user not in found.roles:
         have = _listed(name for name, can_login in found.roles.items() if can_login)
-        yield "user", f"there is no role {wish.user!r} {where} (it has {have}): create it or choose another"
-    elif wish.user and not found.roles[wish.user]:
-        yield "user", f"role {wish.user!r} may not log in {where}: give it LOGIN or choose another"
+        yield "user", f"there is no role {spec.user!r} {where} (it has {have}): create it or choose another"
+    elif spec.user and not found.roles[spec.user]:
+        yield "user", f"role {spec.user!r} may not log in {where}: give it LOGIN or choose another"
 
 
 def _listed(all_names: Iterable[str], most: int = 8) -> str:
@@ -84,22 +84,22 @@ def _listed(all_names: Iterable[str], most: int = 8) -> str:
     return ", ".join(listed[:most]) + (f" and {len(listed) - most} more" if len(listed) > most else "") or "none"
 
 
-def _password_problems(wish: Pool, user_password: str) -> Problems:
-    stored = wish.cluster.password_of(wish.user)
-    is_admin = wish.user == wish.cluster.admin_user
+def _password_problems(spec: Pool, user_password: str) -> Problems:
+    stored = spec.cluster.password_of(spec.user)
+    is_admin = spec.user == spec.cluster.admin_user
     if message := identifiers.password_problem(user_password or stored or ""):
         yield "user_password", message
     elif not user_password and not stored:
-        yield "user_password", f"the password of role {wish.user!r} on cluster {wish.cluster} is not known: enter it"
+        yield "user_password", f"the password of role {spec.user!r} on cluster {spec.cluster} is not known: enter it"
     elif is_admin and user_password not in ("", stored):
-        yield "user_password", f"{wish.user!r} is the admin login of cluster {wish.cluster}: change its password there"
+        yield "user_password", f"{spec.user!r} is the admin login of cluster {spec.cluster}: change its password there"
     elif user_password and not is_admin:
-        yield from _login_problems(wish, user_password)
+        yield from _login_problems(spec, user_password)
 
 
-def _login_problems(wish: Pool, user_password: str) -> Problems:
+def _login_problems(spec: Pool, user_password: str) -> Problems:
     try:
-        connect.connect(wish.cluster, database=wish.database, user=wish.user, password=user_password).close()
+        connect.connect(spec.cluster, database=spec.database, user=spec.user, password=user_password).close()
     except ClusterUnreachable as error:
         field = FIELD_OF_CAUSE.get(Cause(error.cause), "user_password")
         tried = "" if error.cause == Cause.PASSWORD else "the password could not be tried: "

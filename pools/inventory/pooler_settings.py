@@ -14,7 +14,7 @@ from django.db import models, transaction
 from pools import task_queue
 from pools.errors import InvalidValues, PoolerUnreachable
 from pools.inventory import pooler_settings_validation, sql_settings
-from pools.inventory.pooler_settings_validation import Values, Wish
+from pools.inventory.pooler_settings_validation import Spec, Values
 from pools.inventory.sql_settings import SqlRight
 from pools.models import Pooler, PoolerFile, PoolerState, PoolState
 from pools.poolers import KINDS
@@ -43,12 +43,14 @@ def change_settings(
     """
     live = _live_config(pooler) if pooler_settings_validation.asks_for_others(pooler, values) else None
     with transaction.atomic():
-        standing = _locked(pooler)
-        merged = _merged(standing, Scope.PROGRAM, standing.settings, values)
-        sql_settings.refuse_for_program(standing, merged, right)
-        wish = Wish(merged, _files(standing))
-        InvalidSettings.refuse(pooler_settings_validation.lacking(standing, wish, merged.keys() & values.keys(), live))
-        _wish(pooler, expected_version, author, settings=merged)
+        pool_set = _locked(pooler)
+        merged = _merged(pool_set, Scope.PROGRAM, pool_set.settings, values)
+        sql_settings.refuse_for_program(pool_set, merged, right)
+        spec = Spec(merged, _files(pool_set))
+        InvalidSettings.refuse(
+            pooler_settings_validation.unsupported(pool_set, spec, merged.keys() & values.keys(), live)
+        )
+        _spec(pooler, expected_version, author, settings=merged)
     logger.info("pooler %s: settings %s changed by %s", pooler.pk, ", ".join(values), author)
     return pooler
 
@@ -61,11 +63,11 @@ def change_user_settings(
     Raises `InvalidSettings` (the field `user` for the name) and `Stale`.
     """
     with transaction.atomic():
-        standing = _locked(pooler)
-        InvalidSettings.refuse(pooler_settings_validation.user_problems(standing, user))
-        merged = _merged(standing, Scope.USER, standing.user_settings.get(user, {}), values)
-        others = {name: limits for name, limits in standing.user_settings.items() if name != user}
-        _wish(pooler, expected_version, author, user_settings=others | ({user: merged} if merged else {}))
+        pool_set = _locked(pooler)
+        InvalidSettings.refuse(pooler_settings_validation.user_problems(pool_set, user))
+        merged = _merged(pool_set, Scope.USER, pool_set.user_settings.get(user, {}), values)
+        others = {name: limits for name, limits in pool_set.user_settings.items() if name != user}
+        _spec(pooler, expected_version, author, user_settings=others | ({user: merged} if merged else {}))
     logger.info("pooler %s: limits of user %s changed by %s", pooler.pk, user, author)
     return pooler
 
@@ -91,16 +93,16 @@ def give_files(
     InvalidSettings.refuse(pooler_settings_validation.file_problems(pooler, contents))
     live = _live_config(pooler)
     with transaction.atomic():
-        standing = _locked(pooler)
-        wish = Wish(standing.settings, _files(standing) | contents)
+        pool_set = _locked(pooler)
+        spec = Spec(pool_set.settings, _files(pool_set) | contents)
         between = chain(
-            pooler_settings_validation.pair_problems(standing, wish),
-            pooler_settings_validation.disagreements(standing, wish, live),
+            pooler_settings_validation.pair_problems(pool_set, spec),
+            pooler_settings_validation.disagreements(pool_set, spec, live),
         )
-        InvalidSettings.refuse(chain(between, pooler_settings_validation.lacking(standing, wish, contents, live)))
+        InvalidSettings.refuse(chain(between, pooler_settings_validation.unsupported(pool_set, spec, contents, live)))
         for setting, content in contents.items():
-            _keep(standing, setting, content, author)
-        _wish(pooler, expected_version, author)
+            _keep(pool_set, setting, content, author)
+        _spec(pooler, expected_version, author)
     logger.info("pooler %s: given %s by %s", pooler.pk, ", ".join(contents), author)
     return pooler
 
@@ -111,17 +113,17 @@ def remove_file(
     """Take a given file away; refused while a setting or another given file needs it. Raises `Stale`."""
     live = _live_config(pooler)
     with transaction.atomic():
-        standing = _locked(pooler)
-        files = _files(standing)
+        pool_set = _locked(pooler)
+        files = _files(pool_set)
         if setting not in files:
             raise InvalidSettings({setting: [f"{setting}: no such file was given to pooler {pooler}"]})
         del files[setting]
-        wish = Wish(standing.settings, files)
-        lacking = pooler_settings_validation.lacking(standing, wish, [*wish.settings, *files], live)
-        between = pooler_settings_validation.disagreements(standing, wish, live)
-        InvalidSettings.refuse((setting, f"it is needed: {message}") for _, message in chain(lacking, between))
-        standing.given_files.filter(setting=setting).delete()
-        _wish(pooler, expected_version, author)
+        spec = Spec(pool_set.settings, files)
+        unsupported = pooler_settings_validation.unsupported(pool_set, spec, [*spec.settings, *files], live)
+        between = pooler_settings_validation.disagreements(pool_set, spec, live)
+        InvalidSettings.refuse((setting, f"it is needed: {message}") for _, message in chain(unsupported, between))
+        pool_set.given_files.filter(setting=setting).delete()
+        _spec(pooler, expected_version, author)
     logger.info("pooler %s: %s taken away by %s", pooler.pk, setting, author)
     return pooler
 
@@ -139,7 +141,7 @@ def _files(pooler: Pooler) -> dict[str, str]:
     return {given.setting: given.content for given in pooler.given_files.all()}
 
 
-def _wish(pooler: Pooler, expected_version: int | None, author: models.Model | None, **written: Any) -> None:
+def _spec(pooler: Pooler, expected_version: int | None, author: models.Model | None, **written: Any) -> None:
     """Write it as a wish and ask for the apply. Raises `Stale`."""
     pooler.edit(expected_version, settings_state=PoolState.PENDING, settings_reason="", **written)
     task_queue.ask([pooler.pk], author)
@@ -152,7 +154,7 @@ def _keep(pooler: Pooler, setting: str, content: str, author: models.Model | Non
     PoolerFile.objects.update_or_create(pooler=pooler, setting=setting, defaults=values)
 
 
-def _merged(pooler: Pooler, scope: Scope, standing: Values, values: Values) -> dict[str, Any]:
+def _merged(pooler: Pooler, scope: Scope, pool_set: Values, values: Values) -> dict[str, Any]:
     """What stands with the given values over it, typed; raises `InvalidSettings` for those that are no values."""
     known = pooler_settings_validation.offered(pooler, scope)
     kept = {
@@ -161,7 +163,7 @@ def _merged(pooler: Pooler, scope: Scope, standing: Values, values: Values) -> d
         if not pooler_settings_validation.takes_away(known.get(name), value)
     }
     InvalidSettings.refuse(pooler_settings_validation.value_problems(pooler, scope, kept))
-    left = {name: value for name, value in standing.items() if name not in values}
+    left = {name: value for name, value in pool_set.items() if name not in values}
     return left | {name: pooler_settings_validation.typed(known[name], value) for name, value in kept.items()}
 
 

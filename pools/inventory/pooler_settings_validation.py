@@ -18,7 +18,7 @@ OF_ANOTHER_RELEASE = "Of another release"
 
 
 @dataclass(frozen=True)
-class Wish:
+class Spec:
     """What a pooler would have after a change; `files` are the given ones by setting, in clear."""
 
     settings: Values
@@ -95,22 +95,22 @@ def file_problems(pooler: Pooler, contents: Mapping[str, str]) -> Problems:
             yield name, fault
 
 
-def pair_problems(pooler: Pooler, wish: Wish) -> Problems:
+def pair_problems(pooler: Pooler, spec: Spec) -> Problems:
     """Private keys that do not belong to the certificate beside them."""
     for name, setting in files_offered(pooler).items():
-        both = name in wish.files and setting.key in wish.files
-        if both and (fault := pem.pair_fault(wish.files[name], wish.files[setting.key])):
+        both = name in spec.files and setting.key in spec.files
+        if both and (fault := pem.pair_fault(spec.files[name], spec.files[setting.key])):
             yield setting.key, fault
 
 
-def disagreements(pooler: Pooler, wish: Wish, live: Mapping[str, str] | None) -> Problems:
+def disagreements(pooler: Pooler, spec: Spec, live: Mapping[str, str] | None) -> Problems:
     """Files that refer to what another file lacks; said nothing where the operator's own may have it."""
     for name, setting in files_offered(pooler).items():
-        if not setting.agrees or name not in wish.files:
+        if not setting.agrees or name not in spec.files:
             continue
         other, fault_of = setting.agrees
-        operators = other not in wish.files and (live is None or _has(wish, other, live))
-        if not operators and (fault := fault_of(wish.files[name], wish.files.get(other, ""))):
+        operators = other not in spec.files and (live is None or _has(spec, other, live))
+        if not operators and (fault := fault_of(spec.files[name], spec.files.get(other, ""))):
             yield name, f"{name}: {fault}"
 
 
@@ -120,7 +120,7 @@ def asks_for_others(pooler: Pooler, values: Values) -> bool:
     return any(str(value) in dict(known[name].needs) for name, value in values.items() if name in known)
 
 
-def lacking(pooler: Pooler, wish: Wish, changed: Iterable[str], live: Mapping[str, str] | None) -> Problems:
+def unsupported(pooler: Pooler, spec: Spec, changed: Iterable[str], live: Mapping[str, str] | None) -> Problems:
     """(name, message) for settings of `changed` without others that they need.
 
     Those may be wished, or the operator's own as SHOW CONFIG says (`live`); None: it can't be asked, so nothing is
@@ -128,14 +128,14 @@ def lacking(pooler: Pooler, wish: Wish, changed: Iterable[str], live: Mapping[st
     """
     known = offered(pooler, Scope.PROGRAM)
     for name in changed if live is not None else ():
-        value = "" if name in wish.files else str(wish.settings.get(name, NO_VALUE))
+        value = "" if name in spec.files else str(spec.settings.get(name, NO_VALUE))
         needs = dict(known[name].needs).get(value, ()) if name in known else ()
-        absent = [other for other in needs if not _has(wish, other, live or {})]
+        absent = [other for other in needs if not _has(spec, other, live or {})]
         if absent:
             yield name, f"{name}{value and '='}{value} needs {' and '.join(absent)}: give what is missing too"
 
 
-def _has(wish: Wish, name: str, live: Mapping[str, str]) -> bool:
-    if name in wish.files or name in wish.settings:
+def _has(spec: Spec, name: str, live: Mapping[str, str]) -> bool:
+    if name in spec.files or name in spec.settings:
         return True
     return bool(live.get(name)) and not PurePath(live[name]).name.startswith(GIVEN_PREFIX)

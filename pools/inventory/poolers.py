@@ -23,7 +23,7 @@ CHECKS_AT_ONCE = 16
 
 
 @dataclass(frozen=True)
-class Look:
+class PoolerCheck:
     """What a look at a console found: its version (empty when unreachable), what is wrong, and `Kind.facts`.
 
     `reason` is None where the console is well and the folder is another generator's to look at.
@@ -92,8 +92,8 @@ def remove(pooler: Pooler) -> None:
 
 def check(pooler: Pooler) -> str:
     """Look at the console and the folder and record what was found; the reason it can't be used, or nothing."""
-    look = _look(pooler, folder_owner.of(pooler))
-    _record(pooler, look)
+    found_by_check = _check(pooler, folder_owner.of(pooler))
+    _record(pooler, found_by_check)
     return pooler.error
 
 
@@ -102,9 +102,9 @@ def check_all(poolers: Iterable[Pooler] | None = None) -> None:
     asked = list(poolers if poolers is not None else Pooler.objects.all())
     with ThreadPoolExecutor(CHECKS_AT_ONCE, thread_name_prefix="check") as threads:
         kept = folder_owner.of_all(asked)
-        looks = threads.map(_look, asked, [kept.get(pooler.pk, folder_owner.Keeper()) for pooler in asked])
-        for pooler, look in zip(asked, looks, strict=True):
-            _record(pooler, look)
+        snapshots = threads.map(_check, asked, [kept.get(pooler.pk, folder_owner.FolderOwner()) for pooler in asked])
+        for pooler, found_by_check in zip(asked, snapshots, strict=True):
+            _record(pooler, found_by_check)
 
 
 def pool_figures(pooler: Pooler) -> dict[str, PoolFigures]:
@@ -126,30 +126,35 @@ def _taken(name: str) -> str:
     return f"a pooler named {name!r} is registered already: choose another name"
 
 
-def _look(pooler: Pooler, keeper: folder_owner.Keeper) -> Look:
+def _check(pooler: Pooler, owner: folder_owner.FolderOwner) -> PoolerCheck:
     """Ask its console and look at its folder; touches no record, so that threads may call it."""
     kind, version, facts = KINDS[pooler.kind], "", {}
     try:
         version = kind.check(pooler)
         facts = kind.facts(pooler)
-        if pooler.config_dir and not keeper.is_here:
-            return Look(version, None, facts)
+        if pooler.config_dir and not owner.is_here:
+            return PoolerCheck(version, None, facts)
         if pooler.config_dir:
             atomic_write.refuse_unsafe(pooler.config_dir)
     except PoolerUnreachable as error:
-        return Look(reason=str(error))
+        return PoolerCheck(reason=str(error))
     except atomic_write.UnsafeFolder as error:
-        return Look(version, str(error), facts)
-    return Look(version, facts=facts)
+        return PoolerCheck(version, str(error), facts)
+    return PoolerCheck(version, facts=facts)
 
 
-def _record(pooler: Pooler, look: Look) -> None:
+def _record(pooler: Pooler, found_by_check: PoolerCheck) -> None:
     """Write down what was found; a pool whose size is not its own has that of its pooler."""
-    reason = look.reason
+    reason = found_by_check.reason
     if reason is None:  # what was found wrong with an online pooler's folder stays its generator's word
         reason = pooler.error if pooler.state == PoolerState.ONLINE else ""
-    pooler.mark(PoolerState.ONLINE if look.version else PoolerState.UNREACHABLE, look.version, reason, look.facts)
-    if look.version and (size := KINDS[pooler.kind].usual_size(pooler)):
+    pooler.mark(
+        PoolerState.ONLINE if found_by_check.version else PoolerState.UNREACHABLE,
+        found_by_check.version,
+        reason,
+        found_by_check.facts,
+    )
+    if found_by_check.version and (size := KINDS[pooler.kind].usual_size(pooler)):
         pooler.pools.exclude(size=size).update(size=size)
 
 

@@ -37,7 +37,7 @@ def create(values: dict[str, Any], author: models.Model | None = None, right: Sq
     the pool may take more than the budget has. `right`: which SQL the author may have run by a setting. Raises
     `InvalidPool` and `NotAllowed`, with nothing changed.
     """
-    pool, confirmed = _wish(values), values.get("over_budget_confirm") or ""
+    pool, confirmed = _spec(values), values.get("over_budget_confirm") or ""
     password = _typed_password(pool, values)
     InvalidPool.refuse(pool_validation.problems(pool))
     sql_settings.refuse_for_pool(pool, None, right)
@@ -69,24 +69,24 @@ def change(
     Raises `InvalidPool`, `NotAllowed` (see `create`), `Stale` when the pool was edited since `expected_version` (None:
     whatever stands), and `IllegalTransition` when it is being removed.
     """
-    standing = Pool.objects.select_related("pooler", "cluster").get(pk=pool.pk)
-    _refuse_if_leaving(standing)
-    wish = _wish({name: getattr(standing, name) for name in (*FIELDS, *FIXED)} | values)
-    wish.pk = standing.pk
-    password = _typed_password(wish, values)
-    InvalidPool.refuse(chain(_moved(standing, wish), pool_validation.problems(wish)))
-    sql_settings.refuse_for_pool(wish, standing, right)
-    InvalidPool.refuse(pool_server_checks.problems(wish, password))
+    pool_set = Pool.objects.select_related("pooler", "cluster").get(pk=pool.pk)
+    _refuse_if_leaving(pool_set)
+    spec = _spec({name: getattr(pool_set, name) for name in (*FIELDS, *FIXED)} | values)
+    spec.pk = pool_set.pk
+    password = _typed_password(spec, values)
+    InvalidPool.refuse(chain(_moved(pool_set, spec), pool_validation.problems(spec)))
+    sql_settings.refuse_for_pool(spec, pool_set, right)
+    InvalidPool.refuse(pool_server_checks.problems(spec, password))
     with transaction.atomic():
-        _lock(wish)
-        standing.refresh_from_db()
-        _refuse_if_leaving(standing)
+        _lock(spec)
+        pool_set.refresh_from_db()
+        _refuse_if_leaving(pool_set)
         confirmed = values.get("over_budget_confirm") or ""
-        checks = (_clashes(wish), budget.problems(wish, confirmed, standing), other_passwords(wish, password))
+        checks = (_clashes(spec), budget.problems(spec, confirmed, pool_set), other_passwords(spec, password))
         InvalidPool.refuse(chain(*checks))
-        Pool.objects.filter(pooler=wish.pooler, name=wish.name).exclude(pk=wish.pk).delete()  # waiting for removal
-        written = {name: getattr(wish, name) for name in FIELDS if name in values}
-        written["over_budget_by"] = budget.allowed_by(wish, author, standing)
+        Pool.objects.filter(pooler=spec.pooler, name=spec.name).exclude(pk=spec.pk).delete()  # waiting for removal
+        written = {name: getattr(spec, name) for name in FIELDS if name in values}
+        written["over_budget_by"] = budget.allowed_by(spec, author, pool_set)
         pool.edit(expected_version, state=PoolState.PENDING, state_reason="", **written)
         _keep_password(pool, password, author)
         task_queue.ask([pool.pooler_id], author)
@@ -109,7 +109,7 @@ def remove(pool: Pool, author: models.Model | None = None) -> None:
     logger.info("pool %s (%s) is to be removed, asked by %s", pool.pk, pool, author)
 
 
-def _wish(values: dict[str, Any]) -> Pool:
+def _spec(values: dict[str, Any]) -> Pool:
     """An unsaved pool of what was typed; raises `InvalidPool` where its pooler or cluster is not there."""
     pooler, cluster = _found(Pooler, values.get("pooler")), _found(Cluster, values.get("cluster"))
     if pooler is None or cluster is None:
@@ -139,9 +139,9 @@ def _chosen_through(given: Any) -> Pooler | None:
     return found
 
 
-def _typed_password(wish: Pool, values: dict[str, Any]) -> str:
+def _typed_password(spec: Pool, values: dict[str, Any]) -> str:
     """What was typed as the user's password; the inbound user has none to give."""
-    return (values.get("user_password") or "") if wish.user else ""
+    return (values.get("user_password") or "") if spec.user else ""
 
 
 def _found(model: type[Record], given: Any) -> Record | None:
@@ -159,57 +159,57 @@ def _refuse_if_leaving(pool: Pool) -> None:
         raise IllegalTransition(f"pool {pool} is being removed: make a new one of that name instead")
 
 
-def _moved(standing: Pool, wish: Pool) -> Problems:
+def _moved(pool_set: Pool, spec: Pool) -> Problems:
     for field in FIXED:
-        before, after = getattr(standing, field), getattr(wish, field)
+        before, after = getattr(pool_set, field), getattr(spec, field)
         if before != after:
             yield field, f"a pool stays on its {field} {before}: make a new pool on {after}, then remove this one"
 
 
-def _lock(wish: Pool) -> None:
+def _lock(spec: Pool) -> None:
     """Hold the pooler's and the cluster's row until the commit, so that no two pools share one free connection.
 
     SQLite has no row locks; its transactions begin IMMEDIATE (panel.lib.database_url), which excludes other writers.
     """
     for field, model in (("pooler", Pooler), ("cluster", Cluster)):
-        held = model._default_manager.select_for_update().filter(pk=getattr(wish, f"{field}_id")).first()
+        held = model._default_manager.select_for_update().filter(pk=getattr(spec, f"{field}_id")).first()
         if held is None:
-            raise InvalidPool({field: [f"{field} {getattr(wish, field)} was removed meanwhile: choose another"]})
+            raise InvalidPool({field: [f"{field} {getattr(spec, field)} was removed meanwhile: choose another"]})
 
 
-def _clashes(wish: Pool) -> Problems:
+def _clashes(spec: Pool) -> Problems:
     """What keeps it from standing beside the other pools of its pooler."""
-    yield from KINDS[wish.pooler.kind].clashes(wish)
-    if Pool.objects.wanted().filter(pooler=wish.pooler, name=wish.name).exclude(pk=wish.pk).exists():
-        yield "name", f"there is a pool named {wish.name!r} on pooler {wish.pooler} already: choose another name"
+    yield from KINDS[spec.pooler.kind].clashes(spec)
+    if Pool.objects.wanted().filter(pooler=spec.pooler, name=spec.name).exclude(pk=spec.pk).exists():
+        yield "name", f"there is a pool named {spec.name!r} on pooler {spec.pooler} already: choose another name"
 
 
-def other_passwords(wish: Pool, user_password: str) -> Problems:
+def other_passwords(spec: Pool, user_password: str) -> Problems:
     """(field, message) where the password can't be the login's: a pooler has one list of users for all its clusters."""
-    role = wish.login or wish.cluster.auth_role
-    password = user_password or wish.cluster.password_of(role)
-    for other in _clusters_beside(wish, role):
+    role = spec.login or spec.cluster.auth_role
+    password = user_password or spec.cluster.password_of(role)
+    for other in _clusters_beside(spec, role):
         if other.password_of(role) not in (None, password):
             yield (
                 "user",
                 f"role {role!r} has another password on cluster {other}, which is behind the same pooler, "
                 "and a pooler has one list of users: give both the same password, or use another role or pooler",
             )
-    if wish.pooler.admin_user == role and wish.pooler.admin_password != password:
+    if spec.pooler.admin_user == role and spec.pooler.admin_password != password:
         yield (
             "user",
-            f"{role!r} is also the console login of pooler {wish.pooler}, with another password, "
+            f"{role!r} is also the console login of pooler {spec.pooler}, with another password, "
             "and a pooler has one list of users: use another role",
         )
 
 
-def _clusters_beside(wish: Pool, role: str) -> Iterable[Cluster]:
+def _clusters_beside(spec: Pool, role: str) -> Iterable[Cluster]:
     """The other clusters with a pool that needs this role, on a pooler where this cluster has, or will have, one."""
-    looked_up = Q(user="", pooler__kind=PoolerKind.PGBOUNCER) & ~Q(cluster__auth_role="")
-    needed = (looked_up & Q(cluster__auth_role=role)) | (Q(user="", cluster__admin_user=role) & ~looked_up)
+    has_lookup = Q(user="", pooler__kind=PoolerKind.PGBOUNCER) & ~Q(cluster__auth_role="")
+    needed = (has_lookup & Q(cluster__auth_role=role)) | (Q(user="", cluster__admin_user=role) & ~has_lookup)
     pools = Pool.objects.wanted().filter(needed | Q(user=role))
-    poolers = {wish.pooler_id, *pools.filter(cluster=wish.cluster).values_list("pooler_id", flat=True)}
-    others = pools.filter(pooler__in=poolers).exclude(cluster=wish.cluster)
+    poolers = {spec.pooler_id, *pools.filter(cluster=spec.cluster).values_list("pooler_id", flat=True)}
+    others = pools.filter(pooler__in=poolers).exclude(cluster=spec.cluster)
     return Cluster.objects.filter(pk__in=others.values("cluster"))
 
 

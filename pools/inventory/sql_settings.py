@@ -53,12 +53,12 @@ class NotAllowed(InvalidValues):
     status = 403
 
 
-def refuse_for_pool(wish: Pool, standing: Pool | None, right: SqlRight) -> None:
+def refuse_for_pool(spec: Pool, pool_set: Pool | None, right: SqlRight) -> None:
     """Raise `NotAllowed` where the pool carries SQL that is new, or newly run as somebody else, beyond the right."""
-    before = standing.settings if standing and _runs_alike(wish, standing) else {}
-    given = _new_sql(wish.pooler, Scope.POOL, wish.settings, before) if right < SqlRight.ANY else []
-    runner = {name: _looks_up(wish) if name == "auth_query" else wish.user for name in given}
-    problems = (problem for name in given for problem in _problems(name, [(wish.cluster, runner[name])], right))
+    before = pool_set.settings if pool_set and _runs_alike(spec, pool_set) else {}
+    given = _new_sql(spec.pooler, Scope.POOL, spec.settings, before) if right < SqlRight.ANY else []
+    runner = {name: _does_lookup(spec) if name == "auth_query" else spec.user for name in given}
+    problems = (problem for name in given for problem in _problems(name, [(spec.cluster, runner[name])], right))
     NotAllowed.refuse(("settings", message) for _, message in problems)
 
 
@@ -71,12 +71,12 @@ def refuse_for_program(pooler: Pooler, merged: Values, right: SqlRight) -> None:
     NotAllowed.refuse(problem for name in given for problem in _problems(name, runners, right))
 
 
-def _runs_alike(wish: Pool, standing: Pool) -> bool:
-    return (wish.cluster_id, wish.user, wish.database) == (standing.cluster_id, standing.user, standing.database)
+def _runs_alike(spec: Pool, pool_set: Pool) -> bool:
+    return (spec.cluster_id, spec.user, spec.database) == (pool_set.cluster_id, pool_set.user, pool_set.database)
 
 
-def _looks_up(wish: Pool) -> str:
-    return wish.cluster.auth_role or wish.cluster.admin_user
+def _does_lookup(spec: Pool) -> str:
+    return spec.cluster.auth_role or spec.cluster.admin_user
 
 
 def _new_sql(pooler: Pooler, scope: Scope, given: Mapping[str, object], before: Mapping[str, object]) -> list[str]:

@@ -12,11 +12,11 @@ from pools.models.events import (
     Threshold,
 )
 from pools.models.monitoring import PoolerMinute, PoolMinute
-from pools.models.pool_set import Standing
+from pools.models.pool_set import PoolSet
 from pools.models.poolers import Pooler, PoolerFile, PoolerKind, PoolerState
 from pools.models.pools import Mode, Pool
 from pools.models.revisions import Revision, RevisionContent, RevisionState
-from pools.models.spec import Wishes
+from pools.models.spec import Specs
 from pools.models.states import ClusterState, NodeRole, PoolState
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "Notice",
     "Pool",
     "PoolMinute",
+    "PoolSet",
     "PoolState",
     "Pooler",
     "PoolerFile",
@@ -44,9 +45,8 @@ __all__ = [
     "RevisionState",
     "RolePassword",
     "Severity",
+    "Specs",
     "SslMode",
-    "Standing",
     "SubjectType",
     "Threshold",
-    "Wishes",
 ]

@@ -57,17 +57,17 @@ class Threshold(models.Model):
 class EventQuerySet(models.QuerySet["Event"]):
     """Events by where they are in their life."""
 
-    def told(self) -> "EventQuerySet":
+    def reportable(self) -> "EventQuerySet":
         """Those that were long enough to be events; the others only brew."""
         return self.exclude(opened_at=None)
 
-    def standing(self) -> "EventQuerySet":
+    def ongoing(self) -> "EventQuerySet":
         """Open ones."""
-        return self.told().filter(closed_at=None)
+        return self.reportable().filter(closed_at=None)
 
     def ended(self) -> "EventQuerySet":
         """Closed ones."""
-        return self.told().exclude(closed_at=None)
+        return self.reportable().exclude(closed_at=None)
 
 
 class Event(models.Model):

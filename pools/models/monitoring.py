@@ -7,13 +7,13 @@ from pools.models.pools import Pool
 
 
 class Minute(models.Model):
-    """A minute, counted from 1970 in UTC so that SQL can bundle it; `looks` is how often the console was asked.
+    """A minute, counted from 1970 in UTC so that SQL can bundle it; `snapshots` is how often the console was asked.
 
     Times are in ms, averages of them weighted by what ended; rates are None until there were two looks.
     """
 
     minute = models.PositiveIntegerField()
-    looks = models.PositiveSmallIntegerField()
+    snapshots = models.PositiveSmallIntegerField()
     cl_active_avg = models.FloatField()
     cl_active_max = models.FloatField()
     cl_waiting_avg = models.FloatField()

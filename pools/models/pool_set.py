@@ -21,7 +21,7 @@ OF_OTHERS = tuple(field.attname for field in Pool._meta.concrete_fields if field
 AS_TEXT = frozenset({"id", "cluster_id", "through_id", "settings"})  # what Django takes longest to make values of
 
 
-class Standing(Collection[Pool]):
+class PoolSet(Collection[Pool]):
     """All pools that are wanted, by name. `settled` ones (key → state) are read when somebody looks at them all.
 
     `others` are read already, and so are the `leaving` ones, which are no part of the whole.
@@ -33,7 +33,7 @@ class Standing(Collection[Pool]):
         self.leaving = [pool for pool in read if pool.removal_requested_at is not None]
 
     @classmethod
-    def of(cls, pooler: Pooler, known: Collection[str]) -> "Standing":
+    def of(cls, pooler: Pooler, known: Collection[str]) -> "PoolSet":
         """What stands in the records; of the settled pools those that are not `known` (keys) are read at once."""
         if not known:
             return cls.whole(pooler)
@@ -46,7 +46,7 @@ class Standing(Collection[Pool]):
         return cls(pooler, order, kept, [pool for pool in _read(pooler, rows, OF_OTHERS) if pool.key not in kept])
 
     @classmethod
-    def whole(cls, pooler: Pooler) -> "Standing":
+    def whole(cls, pooler: Pooler) -> "PoolSet":
         """All of them read."""
         pools = _read(pooler, Pool.objects.filter(pooler=pooler), OF_OTHERS)
         return cls(pooler, [pool.key for pool in pools], {}, pools)

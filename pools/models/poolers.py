@@ -48,11 +48,11 @@ class Pooler(Server):
     )
     settings_reason = models.TextField(default="", editable=False)
     needs_restart = models.JSONField(default=list, editable=False)  # [{"name", "live", "wanted"}]
-    wish_cause = models.CharField(max_length=100, default="", editable=False)  # of what waits; see Revision.cause
+    spec_cause = models.CharField(max_length=100, default="", editable=False)  # of what waits; see Revision.cause
     children_behind = models.JSONField(default=list, editable=False)  # see `leave_behind`
     drift = models.JSONField(default=list, editable=False)  # [{"where": a file or "live", "what": sentence}]
     drift_seen_at = models.DateTimeField(null=True, editable=False)  # when the drift that stands was first seen
-    files_looked_at = models.DateTimeField(null=True, editable=False)  # for drift, by a worker that has its folder
+    files_checked_at = models.DateTimeField(null=True, editable=False)  # for drift, by a worker that has its folder
     state = models.CharField(max_length=12, choices=PoolerState.choices, default=PoolerState.UNKNOWN, editable=False)
     server_version = models.CharField(max_length=100, default="", editable=False)
     facts = models.JSONField(default=dict, editable=False)  # {setting: number} that a check found live, see Kind.facts

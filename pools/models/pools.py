@@ -71,7 +71,7 @@ class Pool(Versioned):
         return self.name
 
     @property
-    def way(self) -> tuple[UUID, str]:
+    def route(self) -> tuple[UUID, str]:
         """The servers that it leads to: its cluster, and which of its servers."""
         return self.cluster_id, self.target
 

@@ -16,7 +16,7 @@ from panel.lib import crypto
 from pools.errors import IllegalTransition
 from pools.models.compression import packed, unpacked
 from pools.models.poolers import Pooler
-from pools.models.spec import Wishes
+from pools.models.spec import Specs
 
 
 class RevisionState(models.TextChoices):
@@ -48,14 +48,14 @@ class RevisionQuerySet(models.QuerySet["Revision"]):
         """Those on their way: where nobody holds the pooler's lock, what a dead worker left behind."""
         return self.filter(state=RevisionState.PENDING)
 
-    def draft(self, pooler: Pooler, files: dict[str, str], author: Any = None, **told: Any) -> "Revision":
-        """The next revision, its files sealed (they hold secrets); `told`: `wishes`, cause, summary, `given`."""
+    def draft(self, pooler: Pooler, files: dict[str, str], author: Any = None, **described: Any) -> "Revision":
+        """The next revision, its files sealed (they hold secrets); `described`: `specs`, cause, summary, `given`."""
         number = (self.filter(pooler=pooler).aggregate(last=Max("number"))["last"] or 0) + 1
-        wishes, given = told.pop("wishes", {}), told.pop("given", {})
-        revision = Revision(pooler=pooler, number=number, author=author, generator=settings.GENERATOR, **told)
+        specs, given = described.pop("specs", {}), described.pop("given", {})
+        revision = Revision(pooler=pooler, number=number, author=author, generator=settings.GENERATOR, **described)
         with transaction.atomic():
             revision.save(force_insert=True)
-            RevisionContent.of(revision, files, given, wishes).save(force_insert=True)
+            RevisionContent.of(revision, files, given, specs).save(force_insert=True)
         return revision
 
 
@@ -100,9 +100,9 @@ class Revision(models.Model):
         return self.content.given
 
     @property
-    def wishes(self) -> Wishes:
+    def specs(self) -> Specs:
         """What it was rendered from, without secrets; see `pools.deployment.snapshots`."""
-        return self.content.wishes
+        return self.content.specs
 
     def note(self, step: str, detail: str = "", *, write: bool = True) -> None:
         """Add a step to the log that the page shows while it happens; unwritten ones go with the next, or the end."""
@@ -132,21 +132,21 @@ class RevisionContent(models.Model):
     revision = models.OneToOneField(Revision, primary_key=True, on_delete=models.CASCADE, related_name="content")
     sealed_files = models.TextField(default="")
     sealed_given = models.TextField(default="")  # the files given to the pooler then, as they were given
-    packed_wishes = models.BinaryField(default=b"")
+    packed_specs = models.BinaryField(default=b"")
 
     def __str__(self) -> str:
         return f"content of {self.revision}"
 
     @classmethod
     def of(
-        cls, revision: Revision, files: dict[str, str], given: dict[str, str], wishes: Mapping[str, Any]
+        cls, revision: Revision, files: dict[str, str], given: dict[str, str], specs: Mapping[str, Any]
     ) -> "RevisionContent":
         """What was rendered, the given files and the wishes it was rendered from."""
         return cls(
             revision=revision,
             sealed_files=crypto.seal(_packed(files), revision.secret_owner),
             sealed_given=crypto.seal(_packed(given), revision.secret_owner) if given else "",
-            packed_wishes=packed(Wishes.of(wishes).text),
+            packed_specs=packed(Specs.of(specs).text),
         )
 
     @cached_property
@@ -160,9 +160,9 @@ class RevisionContent(models.Model):
         return self._unsealed(self.sealed_given)
 
     @cached_property
-    def wishes(self) -> Wishes:
-        """See `Revision.wishes`."""
-        return Wishes.from_text(unpacked(bytes(self.packed_wishes)))
+    def specs(self) -> Specs:
+        """See `Revision.specs`."""
+        return Specs.from_text(unpacked(bytes(self.packed_specs)))
 
     def _unsealed(self, sealed: str) -> dict[str, str]:
         text = crypto.unseal(sealed, self.revision.secret_owner)

@@ -8,7 +8,7 @@ POOLS = "pools"
 HEAD = '{"id": "'  # each pool's line begins with it
 
 
-class Wishes(Mapping[str, Any]):
+class Specs(Mapping[str, Any]):
     """`{"pools": [fields of a pool], "settings": {}, "user_settings": {}, "files": {setting: time}}`.
 
     Empty of a revision that was made before the panel kept them.
@@ -20,9 +20,9 @@ class Wishes(Mapping[str, Any]):
         self._read: dict[str, dict[str, Any]] = {}
 
     @classmethod
-    def of(cls, plain: Mapping[str, Any]) -> "Wishes":
+    def of(cls, plain: Mapping[str, Any]) -> "Specs":
         """The same of plain dictionaries."""
-        if isinstance(plain, Wishes):
+        if isinstance(plain, Specs):
             return plain
         made = cls({name: value for name, value in plain.items() if name != POOLS} if plain else None)
         for fields in plain.get(POOLS, []):

@@ -12,16 +12,16 @@ from pools.models import Cluster, Event, EventKind, Moment, Notice, Pool, Pooler
 from pools.monitoring import channels, hysteresis, metric_values, thresholds
 from pools.monitoring.hysteresis import Move
 from pools.monitoring.metric_values import Value
-from pools.monitoring.sampler import Look
+from pools.monitoring.sampler import ConsoleSnapshot
 from pools.monitoring.thresholds import Bound
 
 logger = logging.getLogger(__name__)
 NOUNS = {SubjectType.CLUSTER: Cluster, SubjectType.POOLER: Pooler, SubjectType.POOL: Pool}
 
 
-def judge(looks: Mapping[UUID, Look]) -> None:
+def judge(snapshots: Mapping[UUID, ConsoleSnapshot]) -> None:
     """Take every value to its bounds; events of what is gone, or no longer looked after, are closed."""
-    judge_values(metric_values.all_values(looks), thresholds.bounds())
+    judge_values(metric_values.all_values(snapshots), thresholds.bounds())
 
 
 def judge_values(values: Iterable[Value], bounds: Mapping[EventKind, Bound]) -> None:

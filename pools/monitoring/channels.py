@@ -24,7 +24,7 @@ LISTED_AT_MOST = 50  # events that an e-mail spells out
 REQUEST_TYPE = "application/json"
 
 
-class NotTold(Exception):
+class DeliveryFailed(Exception):
     """A message did not arrive; the text says why, without address and secret."""
 
 
@@ -64,7 +64,7 @@ def configured() -> list[str]:
 
 
 def send(channel: str, letter: Letter) -> None:
-    """Tell it once; raises `NotTold`."""
+    """Tell it once; raises `DeliveryFailed`."""
     SENDERS[Channel(channel)](letter)
 
 
@@ -84,9 +84,9 @@ def _post(letter: Letter) -> None:
             pass
     except urllib.error.HTTPError as error:
         error.close()
-        raise NotTold(f"the webhook answered {error.code}") from None
+        raise DeliveryFailed(f"the webhook answered {error.code}") from None
     except (OSError, HTTPException) as error:
-        raise NotTold(f"the webhook did not answer: {getattr(error, 'reason', error)}") from None
+        raise DeliveryFailed(f"the webhook did not answer: {getattr(error, 'reason', error)}") from None
 
 
 def _headers(letter: Letter, body: bytes) -> Mapping[str, str]:
@@ -117,7 +117,7 @@ def _mail(letter: Letter) -> None:
     try:
         message.send()
     except (OSError, SMTPException) as error:
-        raise NotTold(f"the mail server did not take it: {error}") from None
+        raise DeliveryFailed(f"the mail server did not take it: {error}") from None
 
 
 def _line(one: dict[str, Any]) -> str:

@@ -34,7 +34,7 @@ class Point:
     """The averages and maxima of one step, None for what can't be told; it began at `at` (Unix, in s)."""
 
     at: int
-    looks: int
+    snapshots: int
     average: dict[str, float | None]
     maximum: dict[str, float | None]
 
@@ -74,10 +74,10 @@ def _history(rows: Rows, range_: Range, uncounted: Collection[str]) -> History:
 
 
 def _aggregates() -> Iterator[tuple[str, Any]]:
-    yield "all_looks", Sum("looks")
+    yield "all_snapshots", Sum("snapshots")
     for name in FIGURES:
         average = f"{name}_avg"
-        weight = F("looks") * F(f"{WEIGHTS[name]}_avg") if name in WEIGHTS else F("looks") * Value(1.0)
+        weight = F("snapshots") * F(f"{WEIGHTS[name]}_avg") if name in WEIGHTS else F("snapshots") * Value(1.0)
         known = Sum(weight, filter=Q(**{f"{average}__isnull": False}), output_field=FloatField())
         weighted = Sum(F(average) * weight, output_field=FloatField())
         yield f"mean_{name}", weighted / NullIf(known, Value(0.0))
@@ -87,7 +87,7 @@ def _aggregates() -> Iterator[tuple[str, Any]]:
 def _point(row: Mapping[str, Any], uncounted: Collection[str]) -> Point:
     return Point(
         at=row["begins"] * 60,
-        looks=row["all_looks"],
-        average=rates.told({name: row[f"mean_{name}"] for name in FIGURES}, uncounted),
-        maximum=rates.told({name: row[f"most_{name}"] for name in FIGURES}, uncounted),
+        snapshots=row["all_snapshots"],
+        average=rates.counted({name: row[f"mean_{name}"] for name in FIGURES}, uncounted),
+        maximum=rates.counted({name: row[f"most_{name}"] for name in FIGURES}, uncounted),
     )

@@ -10,7 +10,7 @@ from django.db import connections
 
 from pools.models import Pooler
 from pools.monitoring import sampler
-from pools.monitoring.sampler import Look
+from pools.monitoring.sampler import ConsoleSnapshot
 
 EVERY_S = 1.0
 SAME_ADDRESS_S = 15.0  # how long an edit of the pooler may take to be noticed
@@ -18,7 +18,7 @@ _threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="feed")
 _feeds: dict[UUID, "_Feed"] = {}
 
 
-async def follow(pooler_id: UUID) -> AsyncGenerator[Look, None]:
+async def follow(pooler_id: UUID) -> AsyncGenerator[ConsoleSnapshot, None]:
     """Each new look at a pooler, about one a second, until it is removed or the follower leaves."""
     feed = _feeds.get(pooler_id)
     if feed is None or feed.task.done():
@@ -26,9 +26,9 @@ async def follow(pooler_id: UUID) -> AsyncGenerator[Look, None]:
     feed.followers += 1
     try:
         seen = 0.0
-        while (look := await feed.after(seen)) is not None:
-            seen = look.at
-            yield look
+        while (snapshot := await feed.after(seen)) is not None:
+            seen = snapshot.at
+            yield snapshot
     finally:
         feed.followers -= 1
         if not feed.followers:
@@ -43,16 +43,16 @@ class _Feed:
     def __init__(self, pooler_id: UUID) -> None:
         self.pooler_id = pooler_id
         self.followers = 0
-        self.look: Look | None = None
+        self.snapshot: ConsoleSnapshot | None = None
         self.ended = False
         self.news = asyncio.Event()
         self.task = asyncio.create_task(self._run())
 
-    async def after(self, seen: float) -> Look | None:
+    async def after(self, seen: float) -> ConsoleSnapshot | None:
         """The next look that is not the one seen; None once there will be no more."""
-        while not self.ended and (self.look is None or self.look.at == seen):
+        while not self.ended and (self.snapshot is None or self.snapshot.at == seen):
             await self.news.wait()
-        return None if self.ended else self.look
+        return None if self.ended else self.snapshot
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -60,7 +60,7 @@ class _Feed:
         try:
             pooler, read_at = await self._read()
             while pooler is not None:
-                self._tell(await loop.run_in_executor(_threads, sampler.look, pooler))
+                self._report(await loop.run_in_executor(_threads, sampler.latest, pooler))
                 due = max(due + EVERY_S, loop.time())
                 await asyncio.sleep(due - loop.time())
                 if time.monotonic() - read_at > SAME_ADDRESS_S:
@@ -72,8 +72,8 @@ class _Feed:
     async def _read(self) -> tuple[Pooler | None, float]:
         return await asyncio.get_running_loop().run_in_executor(_threads, _pooler, self.pooler_id), time.monotonic()
 
-    def _tell(self, look: Look) -> None:
-        self.look = look
+    def _report(self, snapshot: ConsoleSnapshot) -> None:
+        self.snapshot = snapshot
         self._wake()
 
     def _wake(self) -> None:

@@ -18,7 +18,7 @@ from pools.models import (
     PoolState,
     SubjectType,
 )
-from pools.monitoring.sampler import Look
+from pools.monitoring.sampler import ConsoleSnapshot
 
 
 @dataclass(frozen=True)
@@ -39,52 +39,52 @@ class Value:
         return (self.kind, self.subject_id)
 
 
-def all_values(looks: Mapping[UUID, Look]) -> Iterator[Value]:
+def all_values(snapshots: Mapping[UUID, ConsoleSnapshot]) -> Iterator[Value]:
     """Everything that can be told now, in a handful of queries; a pool whose console is silent has no value."""
     poolers = list(Pooler.objects.annotate(refused=Count("pools", filter=Q(pools__state__in=REFUSED))))
     drifted = set(Pooler.objects.filter(pools__state=PoolState.DRIFTED).values_list("pk", flat=True))
     kept = folder_owner.of_all(poolers)
     for pooler in poolers:
-        yield from _of_pooler(pooler, looks.get(pooler.pk), pooler.pk in drifted)
-        yield from _of_keeper(pooler, kept.get(pooler.pk))
+        yield from _of_pooler(pooler, snapshots.get(pooler.pk), pooler.pk in drifted)
+        yield from _of_owner(pooler, kept.get(pooler.pk))
     for pool in Pool.objects.wanted().select_related("pooler"):
-        if (look := looks.get(pool.pooler_id)) and not look.error:
-            yield from _of_pool(pool, look)
+        if (snapshot := snapshots.get(pool.pooler_id)) and not snapshot.error:
+            yield from _of_pool(pool, snapshot)
     yield from _of_clusters()
 
 
 REFUSED = (PoolState.FAILED, PoolState.ROLLED_BACK)
 
 
-def _of_pool(pool: Pool, look: Look) -> Iterator[Value]:
-    figures = look.figures.get(pool.name)
+def _of_pool(pool: Pool, snapshot: ConsoleSnapshot) -> Iterator[Value]:
+    figures = snapshot.figures.get(pool.name)
     waiting, wait_s = (figures.cl_waiting, figures.maxwait_ms / 1000) if figures else (0, 0.0)
     subject = (SubjectType.POOL, pool.pk, pool.name)
-    said = f"{waiting} clients wait for one of the {pool.size} server connections"
-    yield Value(EventKind.WAITING, *subject, waiting, said, pool.pooler_id)
-    said = f"the first client in the queue has waited for {wait_s:.1f} s"
-    yield Value(EventKind.MAXWAIT, *subject, wait_s, said, pool.pooler_id)
+    reported = f"{waiting} clients wait for one of the {pool.size} server connections"
+    yield Value(EventKind.WAITING, *subject, waiting, reported, pool.pooler_id)
+    reported = f"the first client in the queue has waited for {wait_s:.1f} s"
+    yield Value(EventKind.MAXWAIT, *subject, wait_s, reported, pool.pooler_id)
 
 
-def _of_pooler(pooler: Pooler, look: Look | None, drifted: bool) -> Iterator[Value]:
+def _of_pooler(pooler: Pooler, snapshot: ConsoleSnapshot | None, drifted: bool) -> Iterator[Value]:
     subject = (SubjectType.POOLER, pooler.pk, pooler.name)
-    if look:
-        yield Value(EventKind.POOLER_DOWN, *subject, bool(look.error), look.error, pooler.pk)
+    if snapshot:
+        yield Value(EventKind.POOLER_DOWN, *subject, bool(snapshot.error), snapshot.error, pooler.pk)
     yield _of_refusals(pooler, subject)
     is_adrift = drifted or pooler.settings_state == PoolState.DRIFTED or bool(pooler.drift)
     first = "".join(f": {one['where']}: {one['what']}" for one in pooler.drift[:1])
-    said = f"it differs from what the panel applied{first}; see its page"
-    yield Value(EventKind.DRIFT, *subject, is_adrift, said, pooler.pk)
+    reported = f"it differs from what the panel applied{first}; see its page"
+    yield Value(EventKind.DRIFT, *subject, is_adrift, reported, pooler.pk)
     names = ", ".join(str(one.get("name")) for one in pooler.needs_restart)
     yield Value(EventKind.RESTART, *subject, bool(names), f"it reads {names} at its start only", pooler.pk)
 
 
-def _of_keeper(pooler: Pooler, keeper: folder_owner.Keeper | None) -> Iterator[Value]:
+def _of_owner(pooler: Pooler, owner: folder_owner.FolderOwner | None) -> Iterator[Value]:
     """How long nobody can have told of its files, once something was applied."""
-    if keeper and keeper.looked_at:
+    if owner and owner.last_seen_at:
         subject = (SubjectType.POOLER, pooler.pk, pooler.name)
-        said = f"its files were not looked at for {keeper.silence_s:.0f} s: {keeper.reason}"
-        yield Value(EventKind.UNSEEN, *subject, keeper.silence_s, said, pooler.pk)
+        reported = f"its files were not looked at for {owner.silence_s:.0f} s: {owner.reason}"
+        yield Value(EventKind.UNSEEN, *subject, owner.silence_s, reported, pooler.pk)
 
 
 def _of_refusals(pooler: Pooler, subject: tuple[SubjectType, UUID, str]) -> Value:
@@ -92,8 +92,8 @@ def _of_refusals(pooler: Pooler, subject: tuple[SubjectType, UUID, str]) -> Valu
     pools: int = getattr(pooler, "refused", 0)
     settings = pooler.settings_state in REFUSED
     whom = [f"{pools} pool{'s' if pools != 1 else ''}"] * bool(pools) + ["its settings"] * settings
-    said = f"not live: {' and '.join(whom)}; the reason is on their pages"
-    return Value(EventKind.NOT_APPLIED, *subject, pools + settings, said, pooler.pk)
+    reported = f"not live: {' and '.join(whom)}; the reason is on their pages"
+    return Value(EventKind.NOT_APPLIED, *subject, pools + settings, reported, pooler.pk)
 
 
 def _of_clusters() -> Iterator[Value]:
@@ -123,5 +123,5 @@ def _of_budgets(
     if not found:
         return []
     percent, one, what = max(found, key=lambda it: it[0])
-    said = f"{one.allocated} of {one.available} {what} are given to pools ({percent:.0f} %)"
-    return [Value(EventKind.BUDGET, *subject, percent, said)]
+    reported = f"{one.allocated} of {one.available} {what} are given to pools ({percent:.0f} %)"
+    return [Value(EventKind.BUDGET, *subject, percent, reported)]

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from pools.models import Channel, Event, Moment, Notice
 from pools.monitoring import channels
-from pools.monitoring.channels import Letter, NotTold
+from pools.monitoring.channels import DeliveryFailed, Letter
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ FIRST_WAIT_S, LONGEST_WAIT_S = 15, 3600
 ATTEMPTS = 20  # about half a day
 
 
-def tell_what_is_due() -> None:
+def send_due() -> None:
     """One message over each channel that has something to say."""
     for channel in Channel:
         if batch := _claim(channel):
@@ -34,7 +34,7 @@ def test(channel: str) -> str:
     """Send a message of no event over a channel; why it did not arrive, or nothing."""
     try:
         channels.send(channel, Letter(uuid.uuid4(), [], is_test=True))
-    except NotTold as error:
+    except DeliveryFailed as error:
         return str(error)
     return ""
 
@@ -60,7 +60,7 @@ def _send(channel: Channel, batch: uuid.UUID) -> None:
     rows = Notice.objects.filter(batch=batch)
     try:
         channels.send(channel, letter)
-    except NotTold as error:
+    except DeliveryFailed as error:
         attempts = max(notice.attempts for notice in notices)
         wait = timedelta(seconds=min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** (attempts - 1)))
         rows.update(due_at=timezone.now() + wait, error=str(error))

@@ -12,7 +12,7 @@ from prometheus_client import Metric
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 from pools.models import Pooler
-from pools.monitoring.sampler import Look
+from pools.monitoring.sampler import ConsoleSnapshot
 
 Row = Mapping[str, object]
 MICRO = 1e-6
@@ -70,25 +70,25 @@ DATABASES = (
 )
 
 
-def families(looks: Iterable[tuple[Pooler, Look]]) -> Iterator[Metric]:
+def families(snapshots: Iterable[tuple[Pooler, ConsoleSnapshot]]) -> Iterator[Metric]:
     """Every metric of every pooler; one that did not answer has `pgbouncer_up 0` and nothing else."""
-    listed = list(looks)
+    listed = list(snapshots)
     up = GaugeMetricFamily("pgbouncer_up", "1 when the console answered", labels=["pooler"])
     version = GaugeMetricFamily("pgbouncer_version_info", "The program's release", labels=["pooler", "version"])
-    for pooler, look in listed:
-        up.add_metric([pooler.name], 0 if look.error else 1)
-        if not look.error:
+    for pooler, snapshot in listed:
+        up.add_metric([pooler.name], 0 if snapshot.error else 1)
+        if not snapshot.error:
             version.add_metric([pooler.name, pooler.server_version], 1)
     yield up
     yield version
-    answered = [(pooler, look) for pooler, look in listed if not look.error]
+    answered = [(pooler, snapshot) for pooler, snapshot in listed if not snapshot.error]
     yield from _of_word(answered, "pools", POOLS, POOL_LABELS, "pgbouncer_pools", GaugeMetricFamily)
     yield from _of_word(answered, "stats", STATS, ("database",), "pgbouncer_stats", CounterMetricFamily)
     yield from _of_word(answered, "databases", DATABASES, DATABASE_LABELS, "pgbouncer_databases", GaugeMetricFamily)
 
 
 def _of_word(
-    looks: list[tuple[Pooler, Look]],
+    snapshots: list[tuple[Pooler, ConsoleSnapshot]],
     word: str,
     columns: tuple[Column, ...],
     labels: tuple[str, ...],
@@ -98,8 +98,8 @@ def _of_word(
     """One family a column, over all poolers; a column that no release at hand has is left out."""
     for column in columns:
         family = make(f"{prefix}_{column.metric}", column.help, labels=["pooler", *labels])
-        for pooler, look in looks:
-            for row in look.rows.get(word, []):
+        for pooler, snapshot in snapshots:
+            for row in snapshot.rows.get(word, []):
                 if (value := _value(row, column)) is not None:
                     family.add_metric([pooler.name, *(_label(row.get(name)) for name in labels)], value)
         if family.samples:
@@ -115,6 +115,10 @@ def _label(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def by_pooler(poolers: Iterable[Pooler], looks: Mapping[UUID, Look]) -> list[tuple[Pooler, Look]]:
+def by_pooler(
+    poolers: Iterable[Pooler], snapshots: Mapping[UUID, ConsoleSnapshot]
+) -> list[tuple[Pooler, ConsoleSnapshot]]:
     """Poolers with their looks, in order of name."""
-    return [(pooler, looks[pooler.pk]) for pooler in sorted(poolers, key=lambda one: one.name) if pooler.pk in looks]
+    return [
+        (pooler, snapshots[pooler.pk]) for pooler in sorted(poolers, key=lambda one: one.name) if pooler.pk in snapshots
+    ]

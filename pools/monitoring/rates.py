@@ -55,7 +55,7 @@ def reading(figures: PoolFigures, rates: Rates | None) -> Reading:
     return gauges | {name: getattr(rates, name, None) for name in (*RATES, *WEIGHTS)}
 
 
-def told(reading: Mapping[str, float | None], uncounted: Collection[str]) -> Reading:
+def counted(reading: Mapping[str, float | None], uncounted: Collection[str]) -> Reading:
     """The same, None for what the kind of pooler does not count: nobody knows that it is 0."""
     return {name: None if name in uncounted else value for name, value in reading.items()}
 

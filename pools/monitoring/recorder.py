@@ -15,7 +15,7 @@ from pools.models import Event, Pool, Pooler, PoolerMinute, PoolMinute
 from pools.monitoring import alerting, redis_store, rollup, sampler
 from pools.monitoring.redis_store import SharingDown
 from pools.monitoring.rollup import Snapshot
-from pools.monitoring.sampler import Look
+from pools.monitoring.sampler import ConsoleSnapshot
 from pools.poolers.base import Counters, PoolFigures
 
 logger = logging.getLogger(__name__)
@@ -34,14 +34,14 @@ def record() -> None:
     try:
         if not redis_store.claim(f"look:{int(now // EVERY_S)}", EVERY_S * 2):
             return
-        looks = sampler.looks_of(Pooler.objects.all(), WITHIN_S)
-        _note(looks)
+        snapshots = sampler.snapshots_of(Pooler.objects.all(), WITHIN_S)
+        _note(snapshots)
         fold_minute(int(now // 60) - 1)
         _prune_now_and_then()
     except SharingDown as error:
         logger.warning("nothing is recorded: Redis can't be reached: %s", error)
     else:
-        alerting.judge(looks)
+        alerting.judge(snapshots)
 
 
 def fold_minute(minute: int) -> None:
@@ -56,10 +56,10 @@ def fold_minute(minute: int) -> None:
     of_poolers: list[PoolerMinute] = []
     for index, pk in enumerate(poolers):
         snapshots = [_snapshot(one) for one in kept[2 * index] + kept[2 * index + 1]]
-        by_name, all_of_it, looks = rollup.fold(snapshots, pools.get(pk, {}), minute)
-        if not looks:
+        by_name, all_of_it, count = rollup.fold(snapshots, pools.get(pk, {}), minute)
+        if not count:
             continue
-        given = {"minute": minute, "looks": looks}
+        given = {"minute": minute, "snapshots": count}
         of_pools += [PoolMinute(pool_id=pools[pk][name], **given, **folded) for name, folded in by_name.items()]
         of_poolers.append(PoolerMinute(pooler_id=pk, **given, **all_of_it))
     PoolMinute.objects.bulk_create(of_pools, ignore_conflicts=True, batch_size=1000)
@@ -74,7 +74,7 @@ def recent(pooler: UUID) -> list[Snapshot]:
         kept = redis_store.lists(_key(pooler, minute) for minute in range(now - KEPT_S // 60, now + 1))
     except SharingDown:
         return []
-    return [_snapshot(one) for looks in kept for one in looks]
+    return [_snapshot(one) for snapshots in kept for one in snapshots]
 
 
 def prune() -> None:
@@ -92,20 +92,24 @@ def _prune_now_and_then() -> None:
         prune()
 
 
-def _note(looks: Mapping[UUID, Look]) -> None:
+def _note(snapshots: Mapping[UUID, ConsoleSnapshot]) -> None:
     """Keep what answered until its minute is over; a look that was kept before has the same time, and counts once."""
-    told = {pk: look for pk, look in looks.items() if not look.error and (look.rows or look.figures)}
-    redis_store.append({_key(pk, int(look.at // 60)): _as_kept(look) for pk, look in told.items()}, KEPT_S)
+    described = {
+        pk: snapshot for pk, snapshot in snapshots.items() if not snapshot.error and (snapshot.rows or snapshot.figures)
+    }
+    redis_store.append(
+        {_key(pk, int(snapshot.at // 60)): _as_kept(snapshot) for pk, snapshot in described.items()}, KEPT_S
+    )
 
 
 def _key(pooler: UUID, minute: int) -> str:
     return f"minute:{pooler}:{minute}"
 
 
-def _as_kept(look: Look) -> list[Any]:
-    figures = {name: list(asdict(one).values()) for name, one in look.figures.items()}
-    counters = {name: list(asdict(one).values()) for name, one in look.counters.items()}
-    return [look.at, figures, counters if "stats" in look.rows else None]
+def _as_kept(snapshot: ConsoleSnapshot) -> list[Any]:
+    figures = {name: list(asdict(one).values()) for name, one in snapshot.figures.items()}
+    counters = {name: list(asdict(one).values()) for name, one in snapshot.counters.items()}
+    return [snapshot.at, figures, counters if "stats" in snapshot.rows else None]
 
 
 def _snapshot(kept: list[Any]) -> Snapshot:

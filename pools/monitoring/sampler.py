@@ -29,7 +29,7 @@ Rows = list[dict[str, object]]
 
 
 @dataclass(frozen=True)
-class Look:
+class ConsoleSnapshot:
     """A console's answer at a time (Unix, in s): figures, counters and rates by pool name, or why there is none.
 
     `rows` are its own words by SHOW word; `serves_s` is how long it may be told again.
@@ -62,51 +62,51 @@ class Look:
         return rates.whole(self.reading(name) for name in self.figures)
 
 
-class _Desk:
+class _CachedSnapshot:
     """The last look at one pooler in this process, and the right to ask anew."""
 
     def __init__(self) -> None:
         self.lock = Lock()
         self.version = 0
-        self.look = Look()
+        self.snapshot = ConsoleSnapshot()
 
     def serves(self, pooler: Pooler) -> bool:
-        return self.version == pooler.version and 0 <= self.look.age_s < self.look.serves_s
+        return self.version == pooler.version and 0 <= self.snapshot.age_s < self.snapshot.serves_s
 
 
-_desks: dict[UUID, _Desk] = {}
+_desks: dict[UUID, _CachedSnapshot] = {}
 
 
-def look(pooler: Pooler) -> Look:
+def latest(pooler: Pooler) -> ConsoleSnapshot:
     """What the console said within the last second; an edited pooler is asked anew."""
-    desk = _desks.setdefault(pooler.pk, _Desk())
-    if desk.serves(pooler):
-        return desk.look
-    if not desk.lock.acquire(timeout=WAIT_S):
+    cached = _desks.setdefault(pooler.pk, _CachedSnapshot())
+    if cached.serves(pooler):
+        return cached.snapshot
+    if not cached.lock.acquire(timeout=WAIT_S):
         return _unanswered(pooler)
     try:
-        if not desk.serves(pooler):
-            before = desk.look if desk.version == pooler.version else Look()
-            desk.look, desk.version = _shared_look(pooler, before), pooler.version
-        return desk.look
+        if not cached.serves(pooler):
+            before = cached.snapshot if cached.version == pooler.version else ConsoleSnapshot()
+            cached.snapshot, cached.version = _shared_snapshot(pooler, before), pooler.version
+        return cached.snapshot
     finally:
-        desk.lock.release()
+        cached.lock.release()
 
 
-def looks_of(poolers: Iterable[Pooler], within_s: float = ASKING_S) -> dict[UUID, Look]:
+def snapshots_of(poolers: Iterable[Pooler], within_s: float = ASKING_S) -> dict[UUID, ConsoleSnapshot]:
     """Looks at many poolers by their ids, at once so that a dead one delays no other; late ones have an error."""
     asked = {pooler.pk: pooler for pooler in poolers}
     if not asked:
         return {}
     threads = ThreadPoolExecutor(min(AT_ONCE, len(asked)), thread_name_prefix="watch")
-    coming = {threads.submit(look, pooler): pooler for pooler in asked.values()}
+    coming = {threads.submit(latest, pooler): pooler for pooler in asked.values()}
     done, late = wait(coming, timeout=within_s)
     threads.shutdown(wait=False, cancel_futures=True)
     found = {coming[one].pk: one.result() for one in done}
     return found | {coming[one].pk: _unanswered(coming[one], within_s) for one in late}
 
 
-def _shared_look(pooler: Pooler, before: Look) -> Look:
+def _shared_snapshot(pooler: Pooler, before: ConsoleSnapshot) -> ConsoleSnapshot:
     """Ask the console, or take what another process was told; alone where Redis is away."""
     key = f"{pooler.pk}:{pooler.version}"
     try:
@@ -124,7 +124,7 @@ def _shared_look(pooler: Pooler, before: Look) -> Look:
     return found
 
 
-def _of_others(pooler: Pooler, key: str) -> Look:
+def _of_others(pooler: Pooler, key: str) -> ConsoleSnapshot:
     """What the process that asks now, or asked last, was told. Raises `SharingDown`."""
     deadline = time.monotonic() + WAIT_S
     while True:
@@ -136,14 +136,14 @@ def _of_others(pooler: Pooler, key: str) -> Look:
         time.sleep(POLL_S)
 
 
-def _ask(pooler: Pooler, before: Look) -> Look:
+def _ask(pooler: Pooler, before: ConsoleSnapshot) -> ConsoleSnapshot:
     at, began = time.time(), time.monotonic()
     try:
         sample = KINDS[pooler.kind].sample(pooler)
     except PoolerUnreachable as error:
-        return Look(at=time.time(), error=str(error), serves_s=DOWN_S)
+        return ConsoleSnapshot(at=time.time(), error=str(error), serves_s=DOWN_S)
     took = time.monotonic() - began
-    return Look(
+    return ConsoleSnapshot(
         at=at + took / 2,
         figures=sample.figures,
         counters=sample.counters,
@@ -153,7 +153,7 @@ def _ask(pooler: Pooler, before: Look) -> Look:
     )
 
 
-def _rates(before: Look, sample: ConsoleSample, at: float) -> dict[str, Rates]:
+def _rates(before: ConsoleSnapshot, sample: ConsoleSample, at: float) -> dict[str, Rates]:
     """Since the look before; none where that failed or is too long ago to speak of now."""
     elapsed = at - before.at
     if before.error or elapsed > KEPT_S:
@@ -163,13 +163,13 @@ def _rates(before: Look, sample: ConsoleSample, at: float) -> dict[str, Rates]:
     return {name: one for name, one in found if one is not None}
 
 
-def _unanswered(pooler: Pooler, after_s: float = WAIT_S) -> Look:
-    return Look(at=time.time(), error=f"the console of pooler {pooler} did not answer within {after_s:g} s")
+def _unanswered(pooler: Pooler, after_s: float = WAIT_S) -> ConsoleSnapshot:
+    return ConsoleSnapshot(at=time.time(), error=f"the console of pooler {pooler} did not answer within {after_s:g} s")
 
 
-def _decoded(kept: Any) -> Look | None:
+def _decoded(kept: Any) -> ConsoleSnapshot | None:
     if not kept:
         return None
     by_name = {"figures": PoolFigures, "counters": Counters, "rates": Rates}
     typed = {word: {name: make(**one) for name, one in kept[word].items()} for word, make in by_name.items()}
-    return Look(**kept | typed)
+    return ConsoleSnapshot(**kept | typed)

@@ -7,7 +7,7 @@ from typing import Protocol, Self
 from uuid import UUID
 
 from pools.errors import ApplyFailed
-from pools.models import Mode, Pool, Pooler, Standing
+from pools.models import Mode, Pool, Pooler, PoolSet
 from pools.poolers.admin_commands import Column, Controls
 from pools.poolers.adoption import Adoption
 from pools.poolers.advisory import Advisory
@@ -42,7 +42,7 @@ class Rejected(ApplyFailed):
         return fault
 
 
-Way = tuple[UUID, str]  # a cluster, and which of its servers (Pool.target)
+Route = tuple[UUID, str]  # a cluster, and which of its servers (Pool.target)
 
 
 class ClusterBusy(ApplyFailed):
@@ -51,7 +51,7 @@ class ClusterBusy(ApplyFailed):
     None of their pools is to blame, and what waits for them is tried again later.
     """
 
-    def __init__(self, reasons: Mapping[Way, str]) -> None:
+    def __init__(self, reasons: Mapping[Route, str]) -> None:
         super().__init__("; ".join(dict.fromkeys(reasons.values())))
         self.reasons = dict(reasons)
 
@@ -127,7 +127,7 @@ class Session(Protocol):
 
     version_text: str
 
-    def draft(self, pools: Standing, settled: Mapping[str, str], trust_disk: bool) -> Draft:
+    def draft(self, pools: PoolSet, settled: Mapping[str, str], trust_disk: bool) -> Draft:
         """Render the pools; those not pending keep their entry of `settled`. Raises `Rejected`, `ApplyFailed`.
 
         What a rollback puts back is what lies on disk, or `settled` where a dead worker may have written there.
@@ -169,13 +169,13 @@ class Kind(Protocol):
     def version_of(self, text: str) -> Version:
         """(1, 18) of what `check` answered; the oldest supported where the text holds no number."""
 
-    def problems(self, wish: Pool) -> Problems:
+    def problems(self, spec: Pool) -> Problems:
         """What of a pool this program can't take, beside the rules for all (`pools.inventory.pool_validation`)."""
 
     def advisories(self, version_text: str) -> tuple[Advisory, ...]:
         """The published weaknesses of the release that `check` answered."""
 
-    def clashes(self, wish: Pool) -> Problems:
+    def clashes(self, spec: Pool) -> Problems:
         """What keeps a pool from standing beside the others of its pooler."""
 
     def check(self, pooler: Pooler) -> str:

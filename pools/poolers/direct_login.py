@@ -18,21 +18,21 @@ BUSY = frozenset({Cause.FULL, Cause.NOT_READY})  # nor then, but by itself it wi
 
 def connected(pool: Pool, role: str, password: str, at: Address | None = None) -> connect.Connection:
     """A direct login to the pool's database on one server; raises `ClusterBusy`, `ClusterUnreachable`."""
-    with busy_told(pool):
+    with busy_described(pool):
         return connect.connect(pool.cluster, at=at, database=pool.database, user=role, password=password)
 
 
 @contextmanager
-def busy_told(pool: Pool) -> Iterator[None]:
+def busy_described(pool: Pool) -> Iterator[None]:
     """Make `ClusterBusy` of what passes by itself."""
     try:
         yield
     except ClusterUnreachable as error:
         if error.cause in BUSY:
-            raise ClusterBusy({pool.way: f"cluster {pool.cluster} lets nobody in for now: {error}"}) from error
+            raise ClusterBusy({pool.route: f"cluster {pool.cluster} lets nobody in for now: {error}"}) from error
         raise
 
 
-def told_away(pool: Pool, error: ClusterUnreachable) -> str:
+def report_unreachable(pool: Pool, error: ClusterUnreachable) -> str:
     """What to say of servers of which none answers."""
     return f"cluster {pool.cluster} does not answer: {error}"

@@ -35,7 +35,7 @@ class Obstacle:
         return f"{self.text} ({self.remedy})"
 
 
-class InTheWay(PoolsError):
+class DropBlocked(PoolsError):
     """It can't be dropped while this stands in the way; the message names it all."""
 
     status = 409

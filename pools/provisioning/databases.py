@@ -14,7 +14,7 @@ from pools.clusters import connect, duplicates, health_check
 from pools.errors import IllegalTransition, InvalidValues, NotThere
 from pools.models import Cluster, Pool, identifiers
 from pools.provisioning import blockers, ddl, ownership
-from pools.provisioning.blockers import InTheWay, Obstacle
+from pools.provisioning.blockers import DropBlocked, Obstacle
 from pools.provisioning.ddl import changing
 
 logger = logging.getLogger(__name__)
@@ -120,9 +120,9 @@ def create(cluster: Cluster, values: dict[str, Any], author: Model | None = None
             raise IllegalTransition(_template_in_use(values, held)) from None
         except (errors.InvalidParameterValue, errors.WrongObjectType) as error:
             field = "encoding" if values.get("encoding") else "name"
-            raise InvalidDatabase({field: [f"cluster {cluster} refuses: {ddl.said(error)}"]}) from None
+            raise InvalidDatabase({field: [f"cluster {cluster} refuses: {ddl.message_of(error)}"]}) from None
         made = _find(cluster, connection, values["name"])
-    _tell(cluster, made.name, "created", author)
+    _report(cluster, made.name, "created", author)
     return made
 
 
@@ -130,20 +130,20 @@ def change(cluster: Cluster, name: str, values: dict[str, Any], author: Model | 
     """Write `owner` and `connection_limit`, where given. Raises `InvalidDatabase`, `NotThere`, `IllegalTransition`."""
     InvalidDatabase.refuse(limit_problems(values))
     with changing(cluster, field="owner") as connection:
-        standing = _find(cluster, connection, name)
-        _refuse_guarded(cluster, standing, "changed")
+        pool_set = _find(cluster, connection, name)
+        _refuse_guarded(cluster, pool_set, "changed")
         InvalidDatabase.refuse(_missing(cluster, connection, values))
         with connection.transaction():
             if values.get("owner"):
                 ownership.join(connection, values["owner"])
-            for statement in _changes(standing, values):
+            for statement in _changes(pool_set, values):
                 connection.execute(statement)
         changed = _find(cluster, connection, name)
-    _tell(cluster, name, "changed", author)
+    _report(cluster, name, "changed", author)
     return changed
 
 
-def in_the_way(cluster: Cluster, name: str) -> list[Obstacle]:
+def blocking(cluster: Cluster, name: str) -> list[Obstacle]:
     """What a drop would be refused for: the pools that lead there, then who is logged in."""
     pools = duplicates.pools_of(cluster).filter(database=name)
     with changing(cluster) as connection:
@@ -153,7 +153,7 @@ def in_the_way(cluster: Cluster, name: str) -> list[Obstacle]:
 def drop(cluster: Cluster, name: str, author: Model | None = None) -> None:
     """Drop a database for good.
 
-    Raises `NotThere`, `InTheWay` (saying by whom), and `IllegalTransition` for a template or the maintenance database.
+    Raises `NotThere`, `DropBlocked` (saying by whom), and `IllegalTransition` for a template or maintenance database.
     """
     with changing(cluster) as connection:
         _refuse_guarded(cluster, _find(cluster, connection, name), "dropped")
@@ -163,7 +163,7 @@ def drop(cluster: Cluster, name: str, author: Model | None = None) -> None:
         except errors.ObjectInUse:  # somebody came in meanwhile, or holds it without a session; PostgreSQL waits 5 s
             _refuse_held(cluster, name)
             raise
-    _tell(cluster, name, "dropped", author)
+    _report(cluster, name, "dropped", author)
 
 
 def guarded(cluster: Cluster, database: Database) -> str:
@@ -181,8 +181,8 @@ def _refuse_guarded(cluster: Cluster, database: Database, verb: str) -> None:
 
 
 def _refuse_held(cluster: Cluster, name: str) -> None:
-    if held := in_the_way(cluster, name):
-        raise InTheWay(f"database {name!r}", held)
+    if held := blocking(cluster, name):
+        raise DropBlocked(f"database {name!r}", held)
 
 
 def _found(connection: connect.Connection, wanted: sql.Composable) -> list[Database]:
@@ -261,11 +261,11 @@ def _create(values: dict[str, Any], usual_encoding: str) -> sql.Composed:
     return sql.SQL(" ").join(parts)
 
 
-def _changes(standing: Database, values: dict[str, Any]) -> Iterator[sql.Composed]:
-    name, owner, limit = sql.Identifier(standing.name), values.get("owner"), values.get("connection_limit")
-    if owner and owner != standing.owner:
+def _changes(pool_set: Database, values: dict[str, Any]) -> Iterator[sql.Composed]:
+    name, owner, limit = sql.Identifier(pool_set.name), values.get("owner"), values.get("connection_limit")
+    if owner and owner != pool_set.owner:
         yield sql.SQL("ALTER DATABASE {} OWNER TO {}").format(name, sql.Identifier(owner))
-    if limit is not None and limit != standing.connection_limit:
+    if limit is not None and limit != pool_set.connection_limit:
         yield sql.SQL("ALTER DATABASE {} CONNECTION LIMIT {}").format(name, sql.Literal(limit))
 
 
@@ -274,7 +274,7 @@ def _template_in_use(values: dict[str, Any], held: list[Obstacle]) -> str:
     return f"template {values.get('template') or 'template1'!r} is in use, so it can't be copied: {who}"
 
 
-def _tell(cluster: Cluster, name: str, done: str, author: Model | None) -> None:
+def _report(cluster: Cluster, name: str, done: str, author: Model | None) -> None:
     """Log it, and let the pickers of forms know at once."""
     logger.info("database %r of cluster %s (%s) %s by %s", name, cluster.pk, cluster, done, author)
     health_check.check_cluster(cluster)

@@ -41,7 +41,7 @@ def changing(cluster: Cluster, database: str | None = None, *, field: str = "nam
 
 def refusal(error: psycopg.Error, cluster: Cluster, field: str = "name") -> PoolsError:
     """The server's refusal as one of ours; it holds the server's words, never the statement."""
-    words = said(error)
+    words = message_of(error)
     if isinstance(error, TAKEN):
         return InvalidValues({field: [f"{words} on cluster {cluster}: choose another name"]})
     if isinstance(error, GONE):
@@ -62,7 +62,7 @@ def refusal(error: psycopg.Error, cluster: Cluster, field: str = "name") -> Pool
     return InvalidValues({field: [f"cluster {cluster} refuses: {words}"]})
 
 
-def said(error: psycopg.Error) -> str:
+def message_of(error: psycopg.Error) -> str:
     """The server's message and detail on one line; not `str(error)`, which quotes the statement."""
     parts = (error.diag.message_primary, error.diag.message_detail)
     return ": ".join(" ".join(part.split()) for part in parts if part) or "no reason was given"

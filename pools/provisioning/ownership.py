@@ -13,7 +13,7 @@ from pools.models import Cluster
 from pools.provisioning.blockers import Obstacle
 
 EXAMPLES = 5
-DATABASES_LOOKED_INTO = 10
+DATABASES_SEARCHED = 10
 
 # pg_shdepend is shared: it knows from anywhere what roles own in every database; dbid 0: what is in none.
 KIND = """
@@ -92,7 +92,7 @@ def obstacles(cluster: Cluster, role: str, owned: Iterable[Owned]) -> list[Obsta
     """What a role owns, with the first few by name, and how to give it away."""
     found = []
     for number, one in enumerate(owned):
-        examples = _examples(cluster, role, one) if number < DATABASES_LOOKED_INTO else []
+        examples = _examples(cluster, role, one) if number < DATABASES_SEARCHED else []
         listed = f" ({', '.join(examples)}{', …' if one.count > len(examples) else ''})" if examples else ""
         found.append(Obstacle(f"it owns {one}{listed}", _remedy(role, one.database)))
     return found

@@ -21,7 +21,7 @@ from pools.inventory import pools as pool_changes
 from pools.models import Cluster, Pool, identifiers
 from pools.poolers import KINDS
 from pools.provisioning import blockers, databases, grants, ownership, passwords
-from pools.provisioning.blockers import InTheWay, Obstacle
+from pools.provisioning.blockers import DropBlocked, Obstacle
 from pools.provisioning.ddl import changing
 from pools.provisioning.grants import Access
 from pools.provisioning.ownership import Owned
@@ -119,14 +119,14 @@ def create(cluster: Cluster, values: dict[str, Any], author: Model | None = None
         made = _find(cluster, connection, name)
     if password:
         task_queue.ask_again(rendered, author)
-    _tell(cluster, name, "created", author)
+    _report(cluster, name, "created", author)
     return made, password
 
 
 def change(cluster: Cluster, name: str, values: dict[str, Any], author: Model | None = None) -> Role:
     """Write `can_login`, `connection_limit` and `valid_until` (None: no end), where given.
 
-    Raises `InvalidRole`, `NotThere`, and `IllegalTransition` for a role that the panel leaves alone.
+    Raises `InvalidRole`, `NotThere`, and `IllegalTransition` for a role the panel leaves alone.
     """
     InvalidRole.refuse(chain(_limit_problems(values), _lockouts(cluster, name, values)))
     with changing(cluster) as connection:
@@ -135,7 +135,7 @@ def change(cluster: Cluster, name: str, values: dict[str, Any], author: Model | 
             alter = sql.SQL("ALTER ROLE {} {}").format(sql.Identifier(name), sql.SQL(" ").join(options))
             connection.execute(alter)
         changed = _find(cluster, connection, name)
-    _tell(cluster, name, "changed", author)
+    _report(cluster, name, "changed", author)
     return changed
 
 
@@ -161,7 +161,7 @@ def reset_password(cluster: Cluster, name: str, author: Model | None = None) -> 
     return password
 
 
-def in_the_way(cluster: Cluster, name: str) -> list[Obstacle]:
+def blocking(cluster: Cluster, name: str) -> list[Obstacle]:
     """What a drop would be refused for: pools, sessions, and what the role owns, by database."""
     pools = duplicates.pools_of(cluster).filter(user=name)
     with changing(cluster) as connection:
@@ -173,12 +173,12 @@ def in_the_way(cluster: Cluster, name: str) -> list[Obstacle]:
 def drop(cluster: Cluster, name: str, author: Model | None = None) -> None:
     """Drop a role and the privileges that were given to it; nothing else goes with it.
 
-    Raises `NotThere`, `InTheWay` (saying by whom or what), `IllegalTransition` for a role that the panel leaves alone.
+    Raises `NotThere`, `DropBlocked` (saying by whom or what), `IllegalTransition` for a role the panel leaves alone.
     """
     with changing(cluster) as connection:
         refuse_guarded(cluster, _find(cluster, connection, name), "dropped")
-        if held := in_the_way(cluster, name):
-            raise InTheWay(f"role {name!r}", held)
+        if held := blocking(cluster, name):
+            raise DropBlocked(f"role {name!r}", held)
         places = ownership.privileged_in(connection, name)
     for place in places:
         with changing(cluster, place) as connection, connection.transaction():
@@ -186,7 +186,7 @@ def drop(cluster: Cluster, name: str, author: Model | None = None) -> None:
     with changing(cluster) as connection:
         connection.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(name)))
     cluster.role_passwords.filter(role=name).delete()
-    _tell(cluster, name, "dropped", author)
+    _report(cluster, name, "dropped", author)
 
 
 def guarded(cluster: Cluster, role: Role) -> str:
@@ -206,7 +206,7 @@ def password_guarded(cluster: Cluster, role: Role) -> str:
 
 
 def refuse_guarded(cluster: Cluster, role: Role, verb: str) -> None:
-    """Raise `IllegalTransition` for a role that the panel leaves alone."""
+    """Raise `IllegalTransition` for a role the panel leaves alone."""
     if reason := guarded(cluster, role):
         raise IllegalTransition(f"{reason}: it can't be {verb} here, use psql")
 
@@ -222,9 +222,9 @@ def _rendered_with(cluster: Cluster, role: str) -> QuerySet[Pool]:
     One that was known may be with any pool of the inbound user: its role looks the others up, or was a fixed user
     once and stays in the list (see `pools.poolers.pgbouncer.users.remembered`).
     """
-    keepers = [name for name, kind in KINDS.items() if kind.keeps_every_password]
+    owners = [name for name, kind in KINDS.items() if kind.keeps_every_password]
     was_known = cluster.password_of(role) is not None
-    inbound = Q(user="") if was_known else Q(user="", pooler__kind__in=keepers)
+    inbound = Q(user="") if was_known else Q(user="", pooler__kind__in=owners)
     return Pool.objects.wanted().filter(inbound | Q(user=role), cluster=cluster)
 
 
@@ -287,9 +287,9 @@ def _lockouts(cluster: Cluster, name: str, values: dict[str, Any]) -> Iterator[t
 
 
 def _create(values: dict[str, Any], verifier: str) -> sql.Composed:
-    wished = {"can_login": True, "connection_limit": NO_LIMIT} | values
+    desired = {"can_login": True, "connection_limit": NO_LIMIT} | values
     password = [sql.SQL("PASSWORD {}").format(sql.Literal(verifier))] if verifier else []
-    options = [*_options({key: value for key, value in wished.items() if value is not None}), *password]
+    options = [*_options({key: value for key, value in desired.items() if value is not None}), *password]
     return sql.SQL("CREATE ROLE {} {}").format(sql.Identifier(values["name"]), sql.SQL(" ").join(options))
 
 
@@ -337,7 +337,7 @@ def _first_column(connection: connect.Connection, query: sql.SQL | sql.Composed)
     return [name for (name,) in connection.execute(query).fetchall()]
 
 
-def _tell(cluster: Cluster, name: str, done: str, author: Model | None) -> None:
+def _report(cluster: Cluster, name: str, done: str, author: Model | None) -> None:
     """Log it, and let the pickers of forms know at once."""
     logger.info("role %r of cluster %s (%s) %s by %s", name, cluster.pk, cluster, done, author)
     health_check.check_cluster(cluster)

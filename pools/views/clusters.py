@@ -111,7 +111,7 @@ def cluster_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         values, version = form.values(), form.cleaned_data["version"]
         verb = partial(clusters.change, cluster, values, version, author=person(request.user), must_log_in=not waived)
-        tried = attempt(form, verb, standing=cluster)
+        tried = attempt(form, verb, current=cluster)
         if tried.saved:
             return _saved(request, *tried.saved)
         context, status = context | tried.context, tried.status

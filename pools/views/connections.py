@@ -37,7 +37,7 @@ def connection_answer(
     elif shown.reveal or wanted:
         logger.info("the password of %s %s was shown to %s", record._meta.model_name, record.pk, request.user)
     if wanted:
-        return _one_text(box_of(record, shown), shown.way, wanted)
+        return _one_text(box_of(record, shown), shown.target, wanted)
     if request.htmx:  # type: ignore[attr-defined]  # the middleware adds it
         return render(request, "includes/connection_box.html", {"box": box_of(record, shown)})
     return page(request, record, shown)
@@ -48,9 +48,9 @@ def _is_confirmed(request: HttpRequest) -> bool:
     return confirmation.is_recent(request) or (given is not None and confirmation.confirm(request, given))
 
 
-def _one_text(box: ConnectionBox, way: str, as_: str) -> HttpResponse:
+def _one_text(box: ConnectionBox, target: str, as_: str) -> HttpResponse:
     try:
-        text, status = box.text(way, as_), 200
+        text, status = box.text(target, as_), 200
     except UnknownFormat as error:
         text, status = str(error), error.status
     return HttpResponse(text, content_type="text/plain; charset=utf-8", status=status)

@@ -82,7 +82,7 @@ def database_drop(request: HttpRequest, pk: UUID) -> HttpResponse:
     thing = Droppable(
         "Database",
         database.name,
-        in_the_way=partial(databases.in_the_way, cluster, database.name),
+        blocking=partial(databases.blocking, cluster, database.name),
         drop=partial(databases.drop, cluster, database.name, person(request.user)),
         list_name="cluster-databases",
     )

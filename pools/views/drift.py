@@ -49,11 +49,11 @@ def _chosen(request: HttpRequest, pooler: Pooler) -> HttpResponse:
 def _found(pooler: Pooler) -> dict[str, Any]:
     last = Revision.objects.live_on(pooler)
     live = [one["what"] for one in pooler.drift if one["where"] == drift.LIVE]
-    keeper = folder_owner.of(pooler)
-    context = {"last": last, "live_differences": live, "seen_at": pooler.drift_seen_at, "keeper": keeper}
+    owner = folder_owner.of(pooler)
+    context = {"last": last, "live_differences": live, "seen_at": pooler.drift_seen_at, "owner": owner}
     if last is None:
         return context
-    if not keeper.is_here:
+    if not owner.is_here:
         found = [
             {"name": one["where"], "what": one["what"]}
             for one in live_files.found_in_files(pooler)
@@ -68,5 +68,5 @@ def _found(pooler: Pooler) -> dict[str, Any]:
     return context | {
         "changed": [{"name": name, "what": what} for name, what in changed.items()],
         "diff": [one for one in diff.between(pooler, last.files, texts) if one.name in changed],
-        "unadoptable": [str(one) for one in adoption.look(pooler).refused] if changed else [],
+        "unadoptable": [str(one) for one in adoption.preview(pooler).refused] if changed else [],
     }

@@ -30,7 +30,7 @@ def event_list(request: HttpRequest) -> HttpResponse:
         "chosen": request.GET,
         "kinds": EventKind.choices,
         "states": STATES,
-        "open_count": Event.objects.standing().count(),
+        "open_count": Event.objects.ongoing().count(),
         "is_filtered": any(request.GET.get(name) for name in ("q", "state", "kind")),
         "channels": channels.configured(),
     }
@@ -38,7 +38,7 @@ def event_list(request: HttpRequest) -> HttpResponse:
 
 
 def _found(request: HttpRequest) -> QuerySet[Event]:
-    rows = Event.objects.told()
+    rows = Event.objects.reportable()
     if query := request.GET.get("q", "").strip():
         rows = rows.filter(Q(subject_name__icontains=query) | Q(message__icontains=query))
     if (kind := request.GET.get("kind")) in EventKind.values:
@@ -52,7 +52,7 @@ def _found(request: HttpRequest) -> QuerySet[Event]:
 @staff_only
 def event_acknowledge(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Note who has seen it."""
-    event = get_object_or_404(Event.objects.told(), pk=pk)
+    event = get_object_or_404(Event.objects.reportable(), pk=pk)
     event.acknowledge(person(request.user))
     return redirect(f"{request.POST.get('next') or ''}" if _is_ours(request.POST.get("next")) else "event-list")
 

@@ -22,7 +22,7 @@ class Attempt(Generic[Saved]):
     context: dict[str, Any] = field(default_factory=dict)
 
 
-def attempt(form: Typed, verb: Callable[[], Saved], standing: Model | None = None) -> Attempt[Saved]:
+def attempt(form: Typed, verb: Callable[[], Saved], current: Model | None = None) -> Attempt[Saved]:
     """Call the verb; what it refuses stands beside the fields, a stale edit (409) beside what stands now."""
     try:
         return Attempt(verb())
@@ -30,33 +30,33 @@ def attempt(form: Typed, verb: Callable[[], Saved], standing: Model | None = Non
         form.take(error.errors)
         return Attempt()
     except ClusterUnreachable as error:  # the forms are for staff
-        return Attempt(context={"unreachable": error.told(to_admin=True)})
+        return Attempt(context={"unreachable": error.detail_for(to_admin=True)})
     except PoolerUnreachable as error:
         return Attempt(context={"unreachable": str(error)})
     except IllegalTransition as error:
         form.add_error(None, str(error))
         return Attempt(status=409)
     except Stale:
-        if standing is None:
+        if current is None:
             raise
-        standing.refresh_from_db()
-        _rebase(form, standing)
-        return Attempt(status=409, context={"stale": differences(form, standing)})
+        current.refresh_from_db()
+        _rebase(form, current)
+        return Attempt(status=409, context={"stale": differences(form, current)})
 
 
-def differences(form: BaseForm, standing: Model) -> list[dict[str, Any]]:
+def differences(form: BaseForm, current: Model) -> list[dict[str, Any]]:
     """Where what was typed differs from what stands now: label, yours, theirs; passwords are never compared."""
     found = []
     for bound in form:
         name = bound.name
-        if name == "version" or name.endswith("password") or not hasattr(standing, name):
+        if name == "version" or name.endswith("password") or not hasattr(current, name):
             continue
-        yours, theirs = form.cleaned_data.get(name), getattr(standing, name)
+        yours, theirs = form.cleaned_data.get(name), getattr(current, name)
         if ("" if yours is None else yours) != ("" if theirs is None else theirs):
             found.append({"label": bound.label, "yours": yours, "theirs": theirs})
     return found
 
 
-def _rebase(form: Typed, standing: Any) -> None:
+def _rebase(form: Typed, current: Any) -> None:
     """Let the next submit of what was typed be measured against the version now shown."""
-    form.data = dict(form.data.items()) | {"version": str(standing.version)}
+    form.data = dict(form.data.items()) | {"version": str(current.version)}

@@ -25,7 +25,7 @@ def cluster_insights(request: HttpRequest, pk: UUID) -> HttpResponse:
         raise Http404(str(error)) from error
     context: dict[str, Any] = {"cluster": cluster, "place": place, "places": topology.of_cluster(cluster)}
     try:
-        context["look"] = activity.of_place(place)
+        context["insights"] = activity.of_place(place)
     except ClusterUnreachable as error:
         context["unreachable"] = str(error)
     return render(request, "pools/cluster_insights.html", context)

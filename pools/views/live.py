@@ -13,7 +13,7 @@ from django_htmx.http import HttpResponseClientRedirect, reselect, reswap, retar
 from pools.deployment import live_files
 from pools.models import Pool, Pooler, PoolerState, PoolState
 from pools.monitoring import sampler
-from pools.monitoring.sampler import Look
+from pools.monitoring.sampler import ConsoleSnapshot
 from pools.poolers import KINDS
 from pools.poolers.base import PoolFigures
 
@@ -25,12 +25,12 @@ COLUMNS = ("database", "user", "pool_mode", "cl_active", "cl_waiting", "sv_activ
 def pool_rows(pools: Iterable[Pool]) -> list[dict[str, Any]]:
     """Each pool with its figures, one console query per pooler; `error` where its pooler does not answer."""
     listed = list(pools)
-    looks = sampler.looks_of((pool.pooler for pool in listed), PAGE_WAITS_S)
+    snapshots = sampler.snapshots_of((pool.pooler for pool in listed), PAGE_WAITS_S)
     return [
         {
             "pool": pool,
-            "figures": looks[pool.pooler_id].figures.get(pool.name, PoolFigures()),
-            "error": looks[pool.pooler_id].error,
+            "figures": snapshots[pool.pooler_id].figures.get(pool.name, PoolFigures()),
+            "error": snapshots[pool.pooler_id].error,
             "uncounted": KINDS[pool.pooler.kind].uncounted,
         }
         for pool in listed
@@ -40,7 +40,9 @@ def pool_rows(pools: Iterable[Pool]) -> list[dict[str, Any]]:
 def pool_state(pool: Pool) -> dict[str, Any]:
     """The context of a pool's moving card: its state, the revision that carries it, its figures."""
     answers = pool.pooler.state == PoolerState.ONLINE
-    look = sampler.look(pool.pooler) if answers else Look(error=pool.pooler.error or "it was not checked yet")
+    snapshot = (
+        sampler.latest(pool.pooler) if answers else ConsoleSnapshot(error=pool.pooler.error or "it was not checked yet")
+    )
     revision = pool.pooler.revisions.first()
     if revision and pool.state == PoolState.PENDING and revision.created_at < pool.updated_at:
         revision = None  # what came before the wish tells nothing of it
@@ -48,9 +50,9 @@ def pool_state(pool: Pool) -> dict[str, Any]:
         "pool": pool,
         "revision": revision,
         "is_moving": pool.state == PoolState.PENDING,
-        "figures": look.figures.get(pool.name, PoolFigures()),
+        "figures": snapshot.figures.get(pool.name, PoolFigures()),
         "uncounted": KINDS[pool.pooler.kind].uncounted,
-        "look_error": look.error,
+        "look_error": snapshot.error,
     }
 
 
@@ -60,12 +62,12 @@ def console_rows(pooler: Pooler) -> dict[str, Any]:
     Of a Pgpool-II it is SHOW POOL_POOLS, summed up by database.
     """
     answers = pooler.state == PoolerState.ONLINE
-    look = sampler.look(pooler) if answers else Look(error=pooler.error or "it was not checked yet")
+    snapshot = sampler.latest(pooler) if answers else ConsoleSnapshot(error=pooler.error or "it was not checked yet")
     if "pool_pools" in KINDS[pooler.kind].words:
-        table = _table("SHOW POOL_POOLS, by database", DATABASE_COLUMNS, 1, _by_database(look))
+        table = _table("SHOW POOL_POOLS, by database", DATABASE_COLUMNS, 1, _by_database(snapshot))
     else:
-        table = _table("SHOW POOLS", COLUMNS, 3, [[row.get(column) for column in COLUMNS] for row in look.pools])
-    return {"pooler": pooler, "look_error": look.error, **table}
+        table = _table("SHOW POOLS", COLUMNS, 3, [[row.get(column) for column in COLUMNS] for row in snapshot.pools])
+    return {"pooler": pooler, "look_error": snapshot.error, **table}
 
 
 def _table(title: str, columns: tuple[str, ...], words: int, rows: list[list[Any]]) -> dict[str, Any]:
@@ -73,8 +75,8 @@ def _table(title: str, columns: tuple[str, ...], words: int, rows: list[list[Any
     return {"title": title, "columns": columns, "words": words, "rows": rows}
 
 
-def _by_database(look: Look) -> list[list[Any]]:
-    return [[name, one.cl_active, one.sv_active, one.sv_idle] for name, one in sorted(look.figures.items())]
+def _by_database(snapshot: ConsoleSnapshot) -> list[list[Any]]:
+    return [[name, one.cl_active, one.sv_active, one.sv_idle] for name, one in sorted(snapshot.figures.items())]
 
 
 @require_safe

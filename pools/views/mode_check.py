@@ -24,10 +24,10 @@ def pool_mode_check(request: HttpRequest, pk: UUID) -> HttpResponse:
     pool = get_object_or_404(Pool.objects.select_related("pooler", "cluster"), pk=pk)
     asked = request.GET.get("mode", pool.mode)
     mode = Mode(asked) if asked in Mode.values else Mode(pool.mode)
-    standing = pool.mode
+    pool_set = pool.mode
     pool.mode = mode
-    report = mode_linter.look(pool)
-    pool.mode = standing
+    report = mode_linter.lint(pool)
+    pool.mode = pool_set
     context = {"pool": pool, "mode": mode, "modes": Mode, "words": modes.of(mode), "report": report}
     context["refusal"] = refusal(pool.pooler, mode)
     return render(request, "pools/pool_mode_check.html", context)
@@ -36,7 +36,7 @@ def pool_mode_check(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @never_cache
 @staff_only
-def wish_mode_check(request: HttpRequest) -> HttpResponse:
+def unsaved_mode_check(request: HttpRequest) -> HttpResponse:
     """The same for what stands in the pool form, as far as it is filled."""
     form = PoolForm(request.POST, pool=edited_pool(request.POST))
     context = {"report": of_form(form), "mode": form["mode"].value()}
@@ -49,14 +49,14 @@ def of_form(form: PoolForm) -> Report | None:
     if cluster is None or not database or mode not in Mode.values or mode == Mode.SESSION:
         return None
     pooler = form.pool.pooler if form.pool else _chosen(form["pooler"].value())
-    wish = Pool(pooler=pooler, cluster=cluster, database=database, user=form["user"].value() or "", mode=mode)
-    return mode_linter.look(wish)
+    spec = Pool(pooler=pooler, cluster=cluster, database=database, user=form["user"].value() or "", mode=mode)
+    return mode_linter.lint(spec)
 
 
 def refusal(pooler: Pooler, mode: str) -> str:
     """Why this pooler can't have pools of that mode; empty where it can."""
-    wish = Pool(pooler=pooler, name="any", database="any", mode=mode)
-    return next((message for field, message in KINDS[pooler.kind].problems(wish) if field == "mode"), "")
+    spec = Pool(pooler=pooler, name="any", database="any", mode=mode)
+    return next((message for field, message in KINDS[pooler.kind].problems(spec) if field == "mode"), "")
 
 
 def _chosen(pk: Any) -> Pooler:

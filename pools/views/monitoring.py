@@ -14,7 +14,7 @@ from pools.models import Event, Pool, Pooler, PoolerState
 from pools.monitoring import history, recorder, rollup, sampler
 from pools.monitoring.history import RANGES, History
 from pools.monitoring.rates import FIGURES, Reading
-from pools.monitoring.sampler import Look
+from pools.monitoring.sampler import ConsoleSnapshot
 from pools.poolers import KINDS
 
 LIVE = "live"
@@ -62,11 +62,11 @@ def pool_monitoring(request: HttpRequest, pk: UUID) -> HttpResponse:
     pool = get_object_or_404(Pool.objects.select_related("pooler", "cluster"), pk=pk)
     chosen = _chosen(request)
     found = history.of_pool(pool, RANGES.get(chosen, RANGES["hour"]))
-    look = look_of(pool.pooler) if chosen == LIVE else Look()
+    snapshot = snapshot_of(pool.pooler) if chosen == LIVE else ConsoleSnapshot()
     context = {"pool": pool, "source": reverse("api-pool-live", args=[pk]), "events": events_of(pool.pk)}
     drawn = recent(pool) if chosen == LIVE else course(found, chosen)
-    context |= {"course": drawn, **figures_of(pool.pooler, look, look.reading(pool.name))}
-    return render(request, "pools/pool_monitoring.html", context | _choice(chosen, found, look))
+    context |= {"course": drawn, **figures_of(pool.pooler, snapshot, snapshot.reading(pool.name))}
+    return render(request, "pools/pool_monitoring.html", context | _choice(chosen, found, snapshot))
 
 
 @require_safe
@@ -75,11 +75,11 @@ def pooler_monitoring(request: HttpRequest, pk: UUID) -> HttpResponse:
     pooler = get_object_or_404(Pooler, pk=pk)
     chosen = _chosen(request)
     found = history.of_pooler(pooler, RANGES.get(chosen, RANGES["hour"]))
-    look = look_of(pooler) if chosen == LIVE else Look()
+    snapshot = snapshot_of(pooler) if chosen == LIVE else ConsoleSnapshot()
     context = {"pooler": pooler, "source": reverse("api-pooler-live", args=[pk]), "events": events_of(pooler.pk)}
     drawn = recent(pooler) if chosen == LIVE else course(found, chosen)
-    context |= {"course": drawn, **figures_of(pooler, look, look.whole())}
-    return render(request, "pools/pooler_monitoring.html", context | _choice(chosen, found, look))
+    context |= {"course": drawn, **figures_of(pooler, snapshot, snapshot.whole())}
+    return render(request, "pools/pooler_monitoring.html", context | _choice(chosen, found, snapshot))
 
 
 def live_part(subject: Pool | Pooler) -> dict[str, Any]:
@@ -87,21 +87,21 @@ def live_part(subject: Pool | Pooler) -> dict[str, Any]:
     noun = "pool" if isinstance(subject, Pool) else "pooler"
     source = reverse(f"api-{noun}-live", args=[subject.pk])
     pooler = subject if isinstance(subject, Pooler) else subject.pooler
-    told = {"course": recent(subject), "source": source, "events": events_of(subject.pk)}
-    return told | {"uncounted": KINDS[pooler.kind].uncounted}
+    described = {"course": recent(subject), "source": source, "events": events_of(subject.pk)}
+    return described | {"uncounted": KINDS[pooler.kind].uncounted}
 
 
-def look_of(pooler: Pooler) -> Look:
+def snapshot_of(pooler: Pooler) -> ConsoleSnapshot:
     """What its console says, where the last check could log in."""
     answers = pooler.state == PoolerState.ONLINE
-    return sampler.look(pooler) if answers else Look(error=pooler.error or "it was not checked yet")
+    return sampler.latest(pooler) if answers else ConsoleSnapshot(error=pooler.error or "it was not checked yet")
 
 
-def figures_of(pooler: Pooler, look: Look, reading: Reading) -> dict[str, Any]:
+def figures_of(pooler: Pooler, snapshot: ConsoleSnapshot, reading: Reading) -> dict[str, Any]:
     """The tiles of what its kind counts, with their values; no values where the console did not answer."""
     uncounted = KINDS[pooler.kind].uncounted
-    told = SESSION_TILES if uncounted else TILES
-    tiles = [{"tile": tile, "value": None if look.error else reading[tile.name]} for tile in told]
+    described = SESSION_TILES if uncounted else TILES
+    tiles = [{"tile": tile, "value": None if snapshot.error else reading[tile.name]} for tile in described]
     return {"tiles": tiles, "uncounted": uncounted}
 
 
@@ -116,16 +116,16 @@ def course(found: History, chosen: str) -> dict[str, Any]:
 def recent(subject: Pool | Pooler) -> dict[str, Any]:
     """The same of the last minutes, as they were looked at for the record; live figures follow."""
     pooler, name = (subject.pooler_id, subject.name) if isinstance(subject, Pool) else (subject.pk, None)
-    looks = rollup.course(recorder.recent(pooler), name)
-    rows = [[at, *_rounded(reading)] for at, reading in looks]
+    snapshots = rollup.course(recorder.recent(pooler), name)
+    rows = [[at, *_rounded(reading)] for at, reading in snapshots]
     zone = timezone.get_current_timezone_name()
     return {"range": LIVE, "columns": ["t", *FIGURES], "rows": rows, "zone": zone, "step": recorder.EVERY_S}
 
 
 def events_of(subject: UUID) -> list[Event]:
     """The latest events of a pool, pooler or cluster, the open ones first; a pooler's with those of its pools."""
-    told = Event.objects.told()
-    mine = told.filter(subject_id=subject) | told.filter(pooler_id=subject)
+    described = Event.objects.reportable()
+    mine = described.filter(subject_id=subject) | described.filter(pooler_id=subject)
     return [*mine.filter(closed_at=None)[:EVENTS_SHOWN], *mine.exclude(closed_at=None)[:EVENTS_SHOWN]][:EVENTS_SHOWN]
 
 
@@ -134,8 +134,8 @@ def _chosen(request: HttpRequest) -> str:
     return asked if asked in RANGES else LIVE
 
 
-def _choice(chosen: str, found: History, look: Look) -> dict[str, Any]:
-    return {"chosen": chosen, "choices": CHOICES, "history": found, "look_error": look.error}
+def _choice(chosen: str, found: History, snapshot: ConsoleSnapshot) -> dict[str, Any]:
+    return {"chosen": chosen, "choices": CHOICES, "history": found, "look_error": snapshot.error}
 
 
 def _rounded(figures: dict[str, float | None]) -> list[float | None]:

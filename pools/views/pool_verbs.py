@@ -83,14 +83,14 @@ def pool_verb(request: HttpRequest, pk: UUID, word: str) -> HttpResponse:
         raise Http404(f"{word} is no verb of a console")
     form = verb.form(request.POST if request.method == "POST" else None)
     context: dict[str, Any] = {"pool": pool, "verb": verb, "word": word, "form": form, **condition_context(pool)}
-    context |= {"is_session": pool.mode == Mode.SESSION, "figures": sampler.look(pool.pooler).figures.get(pool.name)}
+    context |= {"is_session": pool.mode == Mode.SESSION, "figures": sampler.latest(pool.pooler).figures.get(pool.name)}
     status = 200
     if request.method == "POST" and form.is_valid():
         try:
             outcome = verb.act(pool, author=person(request.user), **form.values())
         except InvalidValues as error:
-            for field, said in error.errors.items():
-                form.add_error(field, said)
+            for field, reported in error.errors.items():
+                form.add_error(field, reported)
         except PoolsError as error:
             context |= {"refused": str(error), "blockers": getattr(error, "blockers", None)}
             context |= condition_context(pool) if not isinstance(error, NotPaused) else {}

@@ -36,7 +36,7 @@ def pooler_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         version, author = form.cleaned_data["version"], person(request.user)
         verb = partial(settings_changes.change_settings, pooler, form.values(), version, author)
-        tried = _beside_what_stands(form, attempt_with_sql(request, form, verb, standing=pooler), pooler)
+        tried = _beside_what_stands(form, attempt_with_sql(request, form, verb, current=pooler), pooler)
         if tried.saved:
             messages.success(request, SAVED)
             return redirect("pooler-settings", pk)
@@ -58,7 +58,7 @@ def pooler_user_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         user, version, author = form.cleaned_data["user"], form.cleaned_data["version"], person(request.user)
         verb = partial(settings_changes.change_user_settings, pooler, user, form.values(), version, author)
-        tried = _beside_what_stands(form, attempt(form, verb, standing=pooler), pooler, user)
+        tried = _beside_what_stands(form, attempt(form, verb, current=pooler), pooler, user)
         if tried.saved:
             messages.success(request, SAVED)
             return redirect("pooler-settings-users", pk)
@@ -125,8 +125,8 @@ def pooler_settings_state(request: HttpRequest, pk: UUID) -> HttpResponse:
 def _beside_what_stands(form: ValuesForm, tried: Attempt[Pooler], pooler: Pooler, user: str = "") -> Attempt[Pooler]:
     """A stale edit shows what was typed beside what stands now."""
     if "stale" in tried.context:
-        standing = pooler.user_settings.get(user, {}) if user else pooler.settings
-        tried.context["stale"] = form.differences(standing)
+        pool_set = pooler.user_settings.get(user, {}) if user else pooler.settings
+        tried.context["stale"] = form.differences(pool_set)
     return tried
 
 

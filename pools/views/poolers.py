@@ -59,7 +59,7 @@ def pooler_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
         "pools": pools,
         "refused": [pool for pool in pools if pool.state in (PoolState.ROLLED_BACK, PoolState.FAILED)],
         "live": live_files.live_files(pooler),
-        "keeper": folder_owner.of(pooler),
+        "owner": folder_owner.of(pooler),
         "twins": duplicates.of_pooler(pooler),
         "revisions": pooler.revisions.select_related("author")[:REVISIONS_SHOWN],
         "advisories": KINDS[pooler.kind].advisories(pooler.server_version),
@@ -94,7 +94,7 @@ def pooler_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         version = form.cleaned_data["version"]
         verb = partial(poolers.change, pooler, form.values(), version, person(request.user))
-        tried = attempt(form, verb, standing=pooler)
+        tried = attempt(form, verb, current=pooler)
         if tried.saved:
             return _saved(request, *tried.saved)
         context, status = context | tried.context, tried.status
@@ -118,9 +118,9 @@ def pooler_check(request: HttpRequest, pk: UUID) -> HttpResponse:
     if reason:
         messages.error(request, f"The check failed: {reason}")
         return redirect("pooler-detail", pk)
-    drift.look(pooler)
+    drift.check(pooler)
     if not task_queue.is_ours(pooler):
-        task_queue.ask_to_look(pooler.pk)
+        task_queue.request_check(pooler.pk)
     pooler.refresh_from_db(fields=["drift"])
     if pooler.drift:
         messages.warning(request, f"The console answered, but {pooler} is no longer as it was applied.")

@@ -130,7 +130,7 @@ def pool_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     context: dict[str, Any] = {"form": form, "pool": pool}
     if request.method == "POST" and form.is_valid():
         verb = partial(pools.change, pool, form.values(), form.cleaned_data["version"], person(request.user))
-        tried = attempt_with_sql(request, form, verb, standing=pool)
+        tried = attempt_with_sql(request, form, verb, current=pool)
         if tried.saved:
             return redirect("pool-detail", pool.pk)
         context, status = context | tried.context, tried.status

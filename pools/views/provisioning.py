@@ -15,7 +15,7 @@ from panel.lib.access import View
 from pools.errors import ClusterUnreachable, IllegalTransition, NotThere
 from pools.models import Cluster
 from pools.provisioning import databases
-from pools.provisioning.blockers import InTheWay, Obstacle
+from pools.provisioning.blockers import DropBlocked, Obstacle
 from pools.provisioning.databases import Choices, Database
 from pools.provisioning.roles import Role
 
@@ -29,7 +29,7 @@ class Droppable:
 
     word: str
     name: str
-    in_the_way: Callable[[], Sequence[Obstacle]]
+    blocking: Callable[[], Sequence[Obstacle]]
     drop: Callable[[], object]
     list_name: str
 
@@ -57,10 +57,10 @@ def drop_answer(request: HttpRequest, template: str, context: dict[str, Any], th
     """The page that asks for the typed name, its refusal (409) naming the obstacles, or the list once it is gone."""
     typed = context["typed"] = request.POST.get("name")
     if request.method != "POST" or typed != thing.name:
-        return render(request, template, context | {"obstacles": thing.in_the_way()})
+        return render(request, template, context | {"obstacles": thing.blocking()})
     try:
         thing.drop()
-    except InTheWay as error:
+    except DropBlocked as error:
         return render(request, template, context | {"obstacles": error.obstacles}, status=409)
     except IllegalTransition as error:
         return render(request, template, context | {"refused": str(error)}, status=409)

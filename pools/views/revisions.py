@@ -54,7 +54,7 @@ def revision_detail(request: HttpRequest, pk: UUID, number: int) -> HttpResponse
         "diff": diff.of_revision(revision, against) if files else [],
         "files": files,
         "is_live": live == revision,
-        "can_roll_back": revision.state == RevisionState.APPLIED and bool(revision.wishes) and live != revision,
+        "can_roll_back": revision.state == RevisionState.APPLIED and bool(revision.specs) and live != revision,
     }
     return render(request, "pools/revision_detail.html", context)
 
@@ -74,7 +74,7 @@ def pooler_rollback(request: HttpRequest, pk: UUID, number: int) -> HttpResponse
             messages.info(request, f"A worker brings {pooler} back to what it was at {revision}.")
             return redirect("pooler-revisions", pk)
     context |= {
-        "outlook": rollback_preview.of_rollback(pooler, revision) if revision.wishes else [],
+        "outlook": rollback_preview.of_rollback(pooler, revision) if revision.specs else [],
         "diff": diff.of_revision(revision, live),
     }
     return render(request, "pools/revision_rollback.html", context, status=400 if "refused" in context else 200)

@@ -103,7 +103,7 @@ def role_drop(request: HttpRequest, pk: UUID) -> HttpResponse:
     thing = Droppable(
         "Role",
         role.name,
-        in_the_way=partial(roles.in_the_way, cluster, role.name),
+        blocking=partial(roles.blocking, cluster, role.name),
         drop=partial(roles.drop, cluster, role.name, person(request.user)),
         list_name="cluster-roles",
     )

@@ -15,7 +15,7 @@ OWN_PASSWORD = "own_password"  # noqa: S105 (the name of a field)
 
 
 def attempt_with_sql(
-    request: HttpRequest, form: Typed, verb: Callable[[SqlRight], Any], standing: Model | None = None
+    request: HttpRequest, form: Typed, verb: Callable[[SqlRight], Any], current: Model | None = None
 ) -> Attempt[Any]:
     """`attempt` with the right that the person has; where their password is needed, the context has `asks_password`.
 
@@ -32,6 +32,6 @@ def attempt_with_sql(
             asks["asks_password"] = "That is not your password." if given else "You gave it more than 15 minutes ago."
             raise
 
-    found = attempt(form, tried, standing)
+    found = attempt(form, tried, current)
     found.context |= asks
     return found

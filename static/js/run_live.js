@@ -20,7 +20,7 @@ function rowsOf({ columns, rows } = { columns: [], rows: [] }) {
 
 const samples = rowsOf(course.samples);
 const rows = { samples, pool: rowsOf(course.pool) };
-for (const kind of ["pooler", "server", "host", "generator"]) rows[kind] = rowsOf(course.looks[kind]);
+for (const kind of ["pooler", "server", "host", "generator"]) rows[kind] = rowsOf(course.observations[kind]);
 const fresh = []; // samples not drawn yet: the page's other readers are told once they are
 const due = new Set(); // keys of the charts of samples that lack their newest row
 const later = new Set(); // keys of the others, drawn one by one when nothing else is to be done

@@ -74,7 +74,7 @@ def watch(stopwatch: Stopwatch) -> None:
     for owner, name, part in (
         (snapshots, "snapshot", "snapshot"),
         (snapshots, "summary", "summary"),
-        (snapshots, "live_wishes", "summary"),
+        (snapshots, "live_specs", "summary"),
         (PgBouncerSession, "draft", "render"),
         (RevisionQuerySet, "draft", "keep the revision"),
         (RevisionContent, "_unsealed", "keep the revision"),
@@ -160,7 +160,7 @@ def measure(pooler: Any, stopwatch: Stopwatch) -> Measured:
     return Measured(total, cpu, spent, len(revision.files["pooldeck.ini"]))
 
 
-def tell(what: str, measured: Measured) -> bool:
+def report(what: str, measured: Measured) -> bool:
     """Print where the time went; whether the panel's share is within the pooler's own."""
     share, own = measured.share(PANEL), measured.share([POOLER])
     sys.stdout.write(f"\n{what}: {measured.total_s:.2f} s, {measured.size / 1e6:.1f} MB\n")
@@ -187,15 +187,15 @@ def run(count: int, rounds: int) -> bool:
     with tempfile.TemporaryDirectory(prefix="pooldeck-bench-") as name, servers(Path(name)) as (postgres, pgbouncer):
         Path(name).chmod(0o755)
         pooler = register(postgres, pgbouncer, count)
-        within = tell(f"{count} new pools", measure(pooler, stopwatch))
+        within = report(f"{count} new pools", measure(pooler, stopwatch))
         changes = []
         for size in range(3, 3 + rounds):
             Pool.objects.get(name="pool00042").edit(None, size=size, state=PoolState.PENDING)
             changes.append(measure(pooler, stopwatch))
         quickest = min(changes, key=lambda one: one.share(PANEL))
-        within &= tell(f"one of {count} pools changed, the quickest of {rounds}", quickest)
+        within &= report(f"one of {count} pools changed, the quickest of {rounds}", quickest)
         began = time.perf_counter()
-        drift.look(pooler)
+        drift.check(pooler)
         sys.stdout.write(f"\nlooking for drift: {time.perf_counter() - began:.2f} s\n")
     return within
 

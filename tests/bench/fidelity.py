@@ -107,13 +107,13 @@ def measure(installation: Installation, builtin: str, pairs: int, seconds: int) 
             f"  pair {pair + 1}: bare {by_hand[-1]:9.0f}  panel {panel[-1]:9.0f}  ratio {panel[-1] / by_hand[-1]:.3f}",
             flush=True,
         )
-    tell(builtin, seconds, by_hand, panel)
+    report(builtin, seconds, by_hand, panel)
     anyway_s = taken_s["b"] * passed_s["p"] / passed_s["b"]
     share = (taken_s["p"] - anyway_s) / pairs / seconds
     print(f"{builtin}: a run took {share:.2%} of one processor beyond what the panel's processes take anyway")
 
 
-def tell(builtin: str, seconds: int, bare: list[float], panel: list[float]) -> None:
+def report(builtin: str, seconds: int, bare: list[float], panel: list[float]) -> None:
     """Print the median of the pair-wise ratios and how they spread."""
     ratios = sorted(p / b for p, b in zip(panel, bare, strict=True))
     spread = statistics.stdev(bare) / statistics.mean(bare) if len(bare) > 1 else 0.0

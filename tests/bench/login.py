@@ -103,8 +103,8 @@ def _endpoints(
 
 
 def _version(path: str) -> str:
-    said = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
-    return said.splitlines()[0]
+    reported = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
+    return reported.splitlines()[0]
 
 
 def _authenticate(postgres: PostgresServer, auth: str) -> None:

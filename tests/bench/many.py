@@ -50,10 +50,10 @@ def measure(installation: Installation, count: int, seconds: int, rate: int, gen
         time.sleep(seconds)
         runs = [api.wait(f"runs/{run['id']}/", "status", FINAL, seconds + 120) for run in runs]
         taken_s = sum(processes.panel_cpu_s(worker.pid) for worker in started) - before_s
-    return tell(api, runs, taken_s, seconds)
+    return report(api, runs, taken_s, seconds)
 
 
-def tell(api: Api, runs: list[dict[str, Any]], taken_s: float, seconds: int) -> bool:
+def report(api: Api, runs: list[dict[str, Any]], taken_s: float, seconds: int) -> bool:
     """Print what was expected, stored and spent; whether nothing is missing."""
     printed, stored, together = 0, 0, overlap_s(runs)
     for run in runs:

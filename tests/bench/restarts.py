@@ -99,8 +99,8 @@ def measure(installation: Installation, rounds: int) -> int:
     doubled = sum(run["attempt"] > 1 for run in runs)
     print("\n| program | back, median s | longest s | orphans | its runs |\n|---|---|---|---|---|")
     for name, times in back.items():
-        said = ", ".join(f"{count} {status}" for status, count in sorted(ends[name].items()))
-        print(f"| {name} | {statistics.median(times):.1f} | {max(times):.1f} | {orphans[name]} | {said} |")
+        reported = ", ".join(f"{count} {status}" for status, count in sorted(ends[name].items()))
+        print(f"| {name} | {statistics.median(times):.1f} | {max(times):.1f} | {orphans[name]} | {reported} |")
     print(f"\n{len(runs)} runs, {doubled} in more than one attempt")
     return doubled + sum(orphans.values()) + sum(max(times) > 10 for times in back.values())
 

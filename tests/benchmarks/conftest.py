@@ -32,8 +32,8 @@ def seen(db: None, monkeypatch: pytest.MonkeyPatch) -> Seen:
         beats.append(Heartbeat(name, at))
         if engines is None:
             return None
-        told = {"engines": engines, "files": files, "last_seen_at": at}
-        return Generator.objects.create(name=name, host=f"{name}.example", cores=8, **told)
+        described = {"engines": engines, "files": files, "last_seen_at": at}
+        return Generator.objects.create(name=name, host=f"{name}.example", cores=8, **described)
 
     return be_seen
 

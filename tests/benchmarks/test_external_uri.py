@@ -24,7 +24,7 @@ def test_port_and_sslmode_have_libpqs_defaults():
 
 
 @pytest.mark.parametrize(
-    ("uri", "told"),
+    ("uri", "described"),
     [
         ("host=db dbname=shop", "it begins with postgresql://"),
         ("https://db/shop", "it begins with postgresql://"),
@@ -41,8 +41,8 @@ def test_port_and_sslmode_have_libpqs_defaults():
         ("postgresql://app@db/" + "s" * 64, "the dbname is longer than 63 bytes"),
     ],
 )
-def test_what_is_no_login_of_one_server_is_refused_without_the_password(uri, told):
+def test_what_is_no_login_of_one_server_is_refused_without_the_password(uri, described):
     with pytest.raises(InvalidTarget) as refused:
         external.read_uri(uri)
-    assert told in str(refused.value)
+    assert described in str(refused.value)
     assert "se cret" not in str(refused.value)

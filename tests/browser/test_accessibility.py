@@ -89,7 +89,7 @@ def test_no_page_keeps_anybody_out(
         found[address] = faults(page)
         if page.evaluate("document.documentElement.scrollWidth > window.innerWidth"):
             found[address].append("wider than the window")
-    assert {address: said for address, said in found.items() if said} == {}
+    assert {address: reported for address, reported in found.items() if reported} == {}
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1440), pytest.param("dark", 390, marks=pytest.mark.slow)])

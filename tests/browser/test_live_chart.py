@@ -134,10 +134,10 @@ def test_a_sample_is_told_once_it_stands_in_the_chart(page, web):
         )
         talk.go_on()
         expect(page.locator("#result-title")).to_be_visible()
-    told = page.evaluate("window.told")
-    assert [round(t, 3) for t, *_ in told] == all_times(30)[5:]
-    assert all(drawn >= t and points >= round(t / EVERY_S) for t, _, points, drawn in told)
-    assert abs(told[-1][1] / 1000 - time.time()) < 120
+    described = page.evaluate("window.told")
+    assert [round(t, 3) for t, *_ in described] == all_times(30)[5:]
+    assert all(drawn >= t and points >= round(t / EVERY_S) for t, _, points, drawn in described)
+    assert abs(described[-1][1] / 1000 - time.time()) < 120
 
 
 def test_single_points_are_dots_until_a_line_shows_them(page, web):

@@ -45,7 +45,7 @@ def test_it_tells_what_there_is_and_whether_it_is_well(staff):
     a_pool(name="web", cluster=cluster, pooler=pooler, size=30, state=PoolState.APPLIED)
     a_pool(name="bad", cluster=cluster, pooler=pooler, state=PoolState.ROLLED_BACK, state_reason="the login failed")
     answer = staff.get("/")
-    assert answer.context["tally"] == {
+    assert answer.context["totals"] == {
         "clusters": {"all": 2, "well": 1},
         "poolers": {"all": 1, "well": 1},
         "pools": {"all": 2, "well": 1},
@@ -126,5 +126,5 @@ def test_the_moving_part_outlives_a_console_that_does_not_answer(staff):
 def test_a_prepared_dataset_is_no_measurement(staff):
     a_run(status=Status.SUCCEEDED, purpose=Purpose.PREPARE)
     page = staff.get("/")
-    assert page.context["tally"]["runs"]["all"] == 0
+    assert page.context["totals"]["runs"]["all"] == 0
     assert page.context["runs"] == []

@@ -54,7 +54,7 @@ def test_only_reading_is_allowed(path):
 
 
 @pytest.mark.parametrize(
-    ("missing", "told"),
+    ("missing", "described"),
     [
         ([], ""),
         (["tasks"], "No worker takes applies and checks"),
@@ -62,10 +62,10 @@ def test_only_reading_is_allowed(path):
         (["tasks", "runs"], "No worker takes applies and checks"),
     ],
 )
-def test_every_page_asks_what_no_worker_takes(client, monkeypatch, missing, told):
+def test_every_page_asks_what_no_worker_takes(client, monkeypatch, missing, described):
     monkeypatch.setattr(heartbeats, "missing", lambda: missing)
     client.force_login(callers.person())
     assert 'hx-get="/workers/"' in client.get("/").content.decode()
     answer = client.get("/workers/").content.decode()
-    assert told in answer
+    assert described in answer
     assert bool(answer.strip()) == bool(missing)

@@ -24,7 +24,7 @@ def test_the_content_of_revisions_moves_out_of_their_rows_and_back() -> None:
     pooler = records.a_pooler(settings={"max_client_conn": 5})
     records.a_pool(pooler=pooler, name="or'd\u2028ers")
     held = snapshots.snapshot(pooler)
-    made = Revision.objects.draft(pooler, {"a": "b"}, wishes=held, given={"auth_hba_file": "local"})
+    made = Revision.objects.draft(pooler, {"a": "b"}, specs=held, given={"auth_hba_file": "local"})
     bare = Revision.objects.draft(pooler, {})
     try:
         rows = migrated(TOGETHER).get_model("pools", "Revision").objects
@@ -33,5 +33,5 @@ def test_the_content_of_revisions_moves_out_of_their_rows_and_back() -> None:
     finally:  # to the newest of every app: what leans on this one went back with it
         migrated(*MigrationExecutor(connection).loader.graph.leaf_nodes())
     moved = Revision.objects.get(pk=made.pk)
-    assert (moved.files, moved.given, moved.wishes) == ({"a": "b"}, {"auth_hba_file": "local"}, held)
-    assert not Revision.objects.get(pk=bare.pk).wishes
+    assert (moved.files, moved.given, moved.specs) == ({"a": "b"}, {"auth_hba_file": "local"}, held)
+    assert not Revision.objects.get(pk=bare.pk).specs

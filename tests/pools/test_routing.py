@@ -19,7 +19,7 @@ from tests.pools.records import a_pool, a_pooler
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.parametrize("task", [tasks.apply_pooler, tasks.overwrite_drift, tasks.look_at_pooler])
+@pytest.mark.parametrize("task", [tasks.apply_pooler, tasks.overwrite_drift, tasks.check_pooler])
 def test_what_needs_the_folder_goes_to_the_poolers_generator(task: Any) -> None:
     pooler = a_pooler(generator="rack-2")
     assert route(task.name, [str(pooler.pk)]) == {"queue": "poolers.rack-2"}
@@ -44,11 +44,11 @@ def test_the_console_of_a_pooler_whose_generator_is_silent_is_compared_by_anothe
     pooler = a_pooler(generator="rack-2", state=PoolerState.ONLINE)
     pooler.revisions.create(number=1, state=RevisionState.APPLIED, finished_at=timezone.now() - timedelta(hours=1))
     sent: list[Any] = []
-    looked: list[Any] = []
-    monkeypatch.setattr(tasks.look_at_pooler, "apply_async", lambda args, expires: sent.append(args))
-    monkeypatch.setattr(drift, "look", lambda pooler: looked.append(pooler.pk))
-    tasks.look_for_drift()
-    assert (sent, looked) == ([(str(pooler.pk),)], [pooler.pk])
+    examined: list[Any] = []
+    monkeypatch.setattr(tasks.check_pooler, "apply_async", lambda args, expires: sent.append(args))
+    monkeypatch.setattr(drift, "check", lambda pooler: examined.append(pooler.pk))
+    tasks.check_drift()
+    assert (sent, examined) == ([(str(pooler.pk),)], [pooler.pk])
 
 
 def test_other_tasks_are_any_workers() -> None:
@@ -79,8 +79,8 @@ def test_what_no_worker_of_its_generator_takes_up_says_so_after_a_minute(monkeyp
     monkeypatch.setattr(tasks.apply_pooler, "apply_async", lambda args, expires: None)
     minutes_ago = timezone.now() - timedelta(minutes=2)
     pooler = a_pooler(generator="rack-2", settings_state=PoolState.PENDING)
-    old, fresh, told = a_pool(pooler=pooler), a_pool(pooler=pooler), a_pool(pooler=pooler, state_reason="full")
-    Pool.objects.filter(pk__in=[old.pk, told.pk]).update(updated_at=minutes_ago)
+    old, fresh, described = a_pool(pooler=pooler), a_pool(pooler=pooler), a_pool(pooler=pooler, state_reason="full")
+    Pool.objects.filter(pk__in=[old.pk, described.pk]).update(updated_at=minutes_ago)
     Pooler.objects.update(updated_at=minutes_ago, apply_lease_until=timezone.now() + timedelta(minutes=1))
     tasks.apply_what_waits()
     assert set(Pool.objects.values_list("state_reason", flat=True)) == {"", "full"}  # while it is applied
@@ -88,7 +88,7 @@ def test_what_no_worker_of_its_generator_takes_up_says_so_after_a_minute(monkeyp
     tasks.apply_what_waits()
     missed = "no worker of generator rack-2 has taken it up: see whether it runs"
     found = dict(Pool.objects.values_list("pk", "state_reason"))
-    assert found == {old.pk: missed, fresh.pk: "", told.pk: "full"}
+    assert found == {old.pk: missed, fresh.pk: "", described.pk: "full"}
     pooler.refresh_from_db()
     assert pooler.settings_reason == missed
 
@@ -99,8 +99,8 @@ def test_beat_has_drift_looked_for_where_the_folder_is(monkeypatch: pytest.Monke
         a_pool(pooler=pooler, state=PoolState.APPLIED)
         pooler.revisions.create(number=1, state=RevisionState.APPLIED)
     sent: list[Any] = []
-    looked: set[Any] = set()
-    monkeypatch.setattr(tasks.look_at_pooler, "apply_async", lambda args, expires: sent.append((args, expires)))
-    monkeypatch.setattr(drift, "look", lambda pooler: looked.add(pooler.pk))
-    tasks.look_for_drift()
-    assert (sent, looked) == ([((str(theirs.pk),), 30)], {anyones.pk, ours.pk})
+    examined: set[Any] = set()
+    monkeypatch.setattr(tasks.check_pooler, "apply_async", lambda args, expires: sent.append((args, expires)))
+    monkeypatch.setattr(drift, "check", lambda pooler: examined.add(pooler.pk))
+    tasks.check_drift()
+    assert (sent, examined) == ([((str(theirs.pk),), 30)], {anyones.pk, ours.pk})

@@ -28,10 +28,10 @@ def test_a_standby_must_be_known() -> None:
 def test_a_pgpool_spreads_reads_by_itself() -> None:
     cluster = a_cluster()
     a_node(cluster)
-    said = ["a Pgpool-II spreads reads over the standbys by itself: let the pool lead to the primary"]
+    reported = ["a Pgpool-II spreads reads over the standbys by itself: let the pool lead to the primary"]
     pgpool = a_pooler(kind=PoolerKind.PGPOOL)
-    assert problems(cluster=cluster, pooler=pgpool) == said
-    assert problems(cluster=cluster, through=pgpool) == said
+    assert problems(cluster=cluster, pooler=pgpool) == reported
+    assert problems(cluster=cluster, through=pgpool) == reported
 
 
 def test_another_word_is_refused() -> None:

@@ -94,10 +94,10 @@ def test_beat_checks_everything() -> None:
 
 def test_beat_looks_for_drift_within_a_minute_whatever_a_check_waits_for(settings: Any, monkeypatch: Any) -> None:
     due = settings.CELERY_BEAT_SCHEDULE["look-for-drift"]
-    assert (due["task"], due["schedule"]) == (tasks.look_for_drift.name, 30.0)
-    looked: list[str] = []
-    monkeypatch.setattr(drift, "look", lambda pooler: looked.append(pooler.name))
+    assert (due["task"], due["schedule"]) == (tasks.check_drift.name, 30.0)
+    examined: list[str] = []
+    monkeypatch.setattr(drift, "check", lambda pooler: examined.append(pooler.name))
     edge = a_pool(pooler=a_pooler(name="edge", state=PoolerState.ONLINE), state=PoolState.APPLIED).pooler
     edge.revisions.create(number=1, state=RevisionState.APPLIED)
-    tasks.look_for_drift()
-    assert looked == ["edge"]
+    tasks.check_drift()
+    assert examined == ["edge"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pools.models import Wishes
+from pools.models import Specs
 
 fields = st.fixed_dictionaries(
     {"name": st.text(), "size": st.integers(), "settings": st.dictionaries(st.text(), st.text(), max_size=2)}
@@ -22,21 +22,21 @@ plain = st.builds(
 
 
 @given(plain)
-def test_what_is_kept_as_text_is_read_back(wished: dict[str, Any]) -> None:
-    kept = Wishes.from_text(Wishes.of(wished).text)
-    assert dict(kept) == wished
-    assert kept == Wishes.of(wished)
-    assert len(kept.text.split("\n")) == 1 + len(wished["pools"])
-    assert kept.text == Wishes.of(wished).text
+def test_what_is_kept_as_text_is_read_back(desired: dict[str, Any]) -> None:
+    kept = Specs.from_text(Specs.of(desired).text)
+    assert dict(kept) == desired
+    assert kept == Specs.of(desired)
+    assert len(kept.text.split("\n")) == 1 + len(desired["pools"])
+    assert kept.text == Specs.of(desired).text
 
 
 def test_nothing_is_kept_as_nothing() -> None:
-    assert Wishes.of({}).text == ""
-    assert not Wishes.from_text("")
-    assert Wishes.from_text("").get("pools") is None
+    assert Specs.of({}).text == ""
+    assert not Specs.from_text("")
+    assert Specs.from_text("").get("pools") is None
     with pytest.raises(KeyError):
-        Wishes()["settings"]
+        Specs()["settings"]
 
 
 def test_no_pools_are_something() -> None:
-    assert dict(Wishes.from_text(Wishes.of({"pools": []}).text)) == {"pools": []}
+    assert dict(Specs.from_text(Specs.of({"pools": []}).text)) == {"pools": []}

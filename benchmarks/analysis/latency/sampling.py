@@ -10,7 +10,7 @@ WANTED = 200_000  # logged transactions in all; a p99 of theirs has 2,000 above 
 LINES_A_SECOND = 2_000  # reading them takes a quarter of a hundredth of a processor (tests.bench.latencies)
 LEAST = 0.0001
 FEW = 1_000  # transactions of a client that one counted
-LOOKED_AT = 20  # earlier runs of the target
+EXAMINED_AT_MOST = 20  # earlier runs of the target
 # Of a target that was never loaded, guessed high: a rate that is too low costs samples, one too high processor time.
 UNKNOWN_STATEMENTS = 50_000.0  # a second
 UNKNOWN_RECONNECTING_TPS = 10_000.0
@@ -79,7 +79,7 @@ def _last_reached(run: Run) -> tuple[float, float] | None:
         external=run.external_id,
         status__in=FINAL,
     )
-    for options, summary in same.order_by("-number").values_list("options", "summary")[:LOOKED_AT]:
+    for options, summary in same.order_by("-number").values_list("options", "summary")[:EXAMINED_AT_MOST]:
         alike = all(options.get(name) == run.options.get(name) for name in ALIKE)
         if (options.get("transactions") or FEW) < FEW:
             continue  # its beginning and end were most of its time

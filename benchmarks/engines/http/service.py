@@ -20,7 +20,7 @@ from benchmarks.processes.process import QUEUED_EVENTS, Line, LoadProcess, drain
 from pools.clusters.endpoints import Endpoint
 
 LISTENS_WITHIN_S = 30.0
-LOOK_UP_S = 0.2
+POLL_EVERY_S = 0.2
 _LISTENING = re.compile(r"listening on ([0-9]{1,5})")
 _REFUSED = re.compile(r"error connecting in '[^']*': (.+)")  # psycopg_pool's own words; it goes on with what it has
 
@@ -68,8 +68,8 @@ def _note_faults(context: RunContext, service: LoadProcess) -> None:
 
     No request shows the latter: they share what there is.
     """
-    said = [event.text for event in drain(service.events) if isinstance(event, Line)]
-    refused = next((found[1] for text in said if (found := _REFUSED.match(text))), "")
+    reported = [event.text for event in drain(service.events) if isinstance(event, Line)]
+    refused = next((found[1] for text in reported if (found := _REFUSED.match(text))), "")
     exit_code = service.exit_code()
     if refused or exit_code is not None:
         context.note("service", {"refused": refused, "exit_code": exit_code})
@@ -77,15 +77,15 @@ def _note_faults(context: RunContext, service: LoadProcess) -> None:
 
 def _port(context: RunContext, service: LoadProcess) -> int:
     """The port that the service says it listens on."""
-    said: list[str] = []
+    reported: list[str] = []
     deadline = time.monotonic() + LISTENS_WITHIN_S
     while time.monotonic() < deadline and (service.exit_code() is None or not service.events.empty()):
         context.check()
         try:
-            event = service.events.get(timeout=LOOK_UP_S)
+            event = service.events.get(timeout=POLL_EVERY_S)
         except Empty:
             continue
         if isinstance(event, Line) and (found := _LISTENING.fullmatch(event.text)):
             return int(found[1])
-        said += [event.text.strip()] if isinstance(event, Line) else []
-    raise Refused(f"the products service did not start: {said[-1] if said else 'it gave no reason'}")
+        reported += [event.text.strip()] if isinstance(event, Line) else []
+    raise Refused(f"the products service did not start: {reported[-1] if reported else 'it gave no reason'}")

@@ -83,10 +83,10 @@ def _words(options: dict[str, Any]) -> list[str]:
 
 def _properties(endpoint: Endpoint, application_name: str) -> str:
     """A file of Java properties: where JDBC plans log in to, and how results are written."""
-    ways = {"sslmode": endpoint.sslmode, "sslrootcert": endpoint.sslrootcert}
+    targets = {"sslmode": endpoint.sslmode, "sslrootcert": endpoint.sslrootcert}
     # prepareThreshold=0: nothing is prepared, so that every mode of a pooler will do
     fixed = {"ApplicationName": application_name, "prepareThreshold": "0", "connectTimeout": str(CONNECT_TIMEOUT_S)}
-    query = urlencode({name: value for name, value in ways.items() if value} | fixed, quote_via=quote)
+    query = urlencode({name: value for name, value in targets.items() if value} | fixed, quote_via=quote)
     host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
     target = {
         "jdbc_url": f"jdbc:postgresql://{host}:{endpoint.port}/{quote(endpoint.database, safe='')}?{query}",

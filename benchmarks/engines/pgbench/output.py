@@ -133,12 +133,12 @@ def _is_pgbenchs_own(event: lines.Line) -> bool:
 
 def parse_line(text: str, options: dict[str, Any]) -> ParsedLine:
     """The sample or the percentage in one line of stderr, and whether it is a message to people; never raises."""
-    said = read_line(text)
-    if isinstance(said, Progress):
-        return ParsedLine(sample=said, worth_telling=False)
+    reported = read_line(text)
+    if isinstance(reported, Progress):
+        return ParsedLine(sample=reported, worth_reporting=False)
     steps = options.get("initialize_steps")
-    percent = initialize.percent(said, steps) if steps else None
-    return ParsedLine(percent=percent, worth_telling=not isinstance(said, InitProgress))
+    percent = initialize.percent(reported, steps) if steps else None
+    return ParsedLine(percent=percent, worth_reporting=not isinstance(reported, InitProgress))
 
 
 _BUILTINS = {

@@ -132,10 +132,10 @@ def builtin_names(options: dict[str, Any]) -> list[str]:
 
 def in_words(options: dict[str, Any]) -> str:
     """All of them with their weights; of a text without a name its beginning, and a mark that only it has."""
-    return ", ".join(f"{_told(one)} (weight {one.weight})" for one in weighed(options))
+    return ", ".join(f"{_described(one)} (weight {one.weight})" for one in weighed(options))
 
 
-def _told(one: Weighed) -> str:
+def _described(one: Weighed) -> str:
     if one.text is None or not one.label.startswith("script "):
         return one.label
     mark = sha256(one.text.encode()).hexdigest()[:8]

@@ -13,7 +13,7 @@ TPCC_SCRIPT = "tpcc.lua"
 def find() -> Program:
     """The sysbench of the PATH; raises `ProgramMissing`."""
     path = on_path("sysbench", "install the Debian package sysbench")
-    return ask(path, "--version", said=r"sysbench ([0-9]+\.[0-9.]+)")
+    return ask(path, "--version", reported=r"sysbench ([0-9]+\.[0-9.]+)")
 
 
 def tpcc_folder() -> Path:

@@ -58,10 +58,10 @@ _RULES = {
 def parse_line(text: str, options: dict[str, Any]) -> ParsedLine:
     """The sample or the percentage in one line, and whether it is a message to people; never raises."""
     if sample := _interval(text):
-        return ParsedLine(sample=sample, worth_telling=False)
+        return ParsedLine(sample=sample, worth_reporting=False)
     if (filled := _FILLED.fullmatch(text)) and int(filled["all"]):
-        return ParsedLine(percent=min(100.0, 100 * int(filled["done"]) / int(filled["all"])), worth_telling=False)
-    return ParsedLine(worth_telling=bool(_ERROR.match(text) or _TABLE.fullmatch(text)))
+        return ParsedLine(percent=min(100.0, 100 * int(filled["done"]) / int(filled["all"])), worth_reporting=False)
+    return ParsedLine(worth_reporting=bool(_ERROR.match(text) or _TABLE.fullmatch(text)))
 
 
 def read_output(stdout: str, stderr: str = "") -> Output:

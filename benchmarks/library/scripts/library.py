@@ -131,12 +131,12 @@ def filled(options: dict[str, Any]) -> dict[str, Any]:
 def _with_text(number: int, given: Any) -> Any:
     if not isinstance(given, dict):
         return given
-    ways = [key for key in ("text", "script", "script_version") if key in given]
-    if len(ways) != 1:
+    targets = [key for key in ("text", "script", "script_version") if key in given]
+    if len(targets) != 1:
         raise LookupError(
-            f"script {number} has {' and '.join(ways) or 'none'} of text, script, script_version: use one"
+            f"script {number} has {' and '.join(targets) or 'none'} of text, script, script_version: use one"
         )
-    if ways == ["text"]:
+    if targets == ["text"]:
         return _as_labelled(number, given)
     found = _version(number, given)
     kept = {key: value for key, value in given.items() if key not in ("script", "script_version", "version", "name")}

@@ -31,7 +31,7 @@ Wanted = Mapping[str, str | None]  # what ALTER SYSTEM is to hold by name; None:
 APPLICATION_NAME = "pooldeck-profiles"
 IN_FORCE_WITHIN_S = 10.0
 UP_WITHIN_S = 60.0
-LOOK_S = 0.1
+POLL_EVERY_S = 0.1
 _AUTO = """
     SELECT DISTINCT ON (name) name, setting FROM pg_file_settings
      WHERE sourcefile = current_setting('data_directory') || '/postgresql.auto.conf' AND name = ANY(%s)
@@ -39,7 +39,7 @@ _AUTO = """
 """
 
 
-def standing_on(cluster: Cluster) -> AppliedProfile | None:
+def applied_on(cluster: Cluster) -> AppliedProfile | None:
     """The profile that is in force there and not taken back yet."""
     return AppliedProfile.objects.filter(cluster=cluster, restored_at=None).select_related("run").first()
 
@@ -53,7 +53,7 @@ def put_in_force(run: Run, cluster: Cluster, values: Mapping[str, str]) -> Appli
     verdict = validation.check(cluster, values, role=login, database=run.database)
     if verdict.problems:
         raise Refused("; ".join(verdict.problems))
-    if other := standing_on(cluster):
+    if other := applied_on(cluster):
         raise Refused(f"the settings profile of {other.run} is still in force on {cluster.name}: wait until it is not")
     if verdict.to_restart and server_restart.command_for(cluster) is None:
         raise Refused(
@@ -64,10 +64,10 @@ def put_in_force(run: Run, cluster: Cluster, values: Mapping[str, str]) -> Appli
         before = _in_auto_conf(connection, list(values))
     row = AppliedProfile.objects.create(run=run, cluster=cluster, values=dict(values), before=before)
     try:
-        told_at = _tell(cluster, values)
+        reported_at = _report(cluster, values)
         if verdict.to_restart:
             _restart(cluster, values)
-        _verify(cluster, values, told_at, UP_WITHIN_S if verdict.to_restart else IN_FORCE_WITHIN_S)
+        _verify(cluster, values, reported_at, UP_WITHIN_S if verdict.to_restart else IN_FORCE_WITHIN_S)
     except BaseException:
         take_back(row)
         raise
@@ -84,11 +84,11 @@ def take_back(row: AppliedProfile) -> bool:
     try:
         left = _bring_back(row, row.cluster)
     except (Refused, ClusterUnreachable, psycopg.Error) as error:
-        said = f"settings of {row.cluster} are not back as they were: {str(error).splitlines()[0]}"
-        if said != row.error:
-            log.warning("run %s: %s", row.run_id, said)
-        AppliedProfile.objects.filter(pk=row.pk).update(error=said)
-        row.error = said
+        reported = f"settings of {row.cluster} are not back as they were: {str(error).splitlines()[0]}"
+        if reported != row.error:
+            log.warning("run %s: %s", row.run_id, reported)
+        AppliedProfile.objects.filter(pk=row.pk).update(error=reported)
+        row.error = reported
         return False
     return _close(row, left)
 
@@ -118,12 +118,12 @@ def _bring_back(row: AppliedProfile, cluster: Cluster) -> list[str]:
         wanted = conflicts.to_bring_back(row.values, row.before, now)
         waiting = _waiting_for_restart(connection, wanted)
     if wanted:
-        told_at = _tell(cluster, wanted)
+        reported_at = _report(cluster, wanted)
         # a setting that came into force by a restart waits for another one now, and did not before
-        restart = _once_loaded(cluster, told_at, lambda session: _waiting_for_restart(session, wanted)) - waiting
+        restart = _once_loaded(cluster, reported_at, lambda session: _waiting_for_restart(session, wanted)) - waiting
         if restart:
             _restart(cluster, wanted)
-        _verify(cluster, wanted, told_at, UP_WITHIN_S if restart else IN_FORCE_WITHIN_S)
+        _verify(cluster, wanted, reported_at, UP_WITHIN_S if restart else IN_FORCE_WITHIN_S)
     return conflicts.left_as_they_are(row.values, row.before, now)
 
 
@@ -132,14 +132,14 @@ def _waiting_for_restart(connection: connect.Connection, names: Iterable[str]) -
     return {one.name for one in known.values() if one.pending_restart}
 
 
-def _tell(cluster: Cluster, wanted: Wanted) -> datetime:
+def _report(cluster: Cluster, wanted: Wanted) -> datetime:
     """Let ALTER SYSTEM hold these and the server read its files; the server's time before it was told to."""
     with _session(cluster) as connection:
         for name, value in wanted.items():
             _alter(cluster, connection, name, value)
         row = connection.execute("SELECT clock_timestamp(), pg_reload_conf()").fetchone()
-    told_at: datetime = row[0] if row else timezone.now()
-    return told_at
+    reported_at: datetime = row[0] if row else timezone.now()
+    return reported_at
 
 
 def _restart(cluster: Cluster, wanted: Wanted) -> None:
@@ -167,8 +167,8 @@ def _alter(cluster: Cluster, connection: connect.Connection, name: str, value: s
 
 def _once_loaded(
     cluster: Cluster,
-    told_at: datetime,
-    look: Callable[[connect.Connection], T],
+    reported_at: datetime,
+    observation: Callable[[connect.Connection], T],
     within_s: float = IN_FORCE_WITHIN_S,
 ) -> T:
     """What is found in a new session of a server that has read its files since then; raises `Refused` at the end.
@@ -178,23 +178,23 @@ def _once_loaded(
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
         with suppress(ClusterUnreachable, psycopg.OperationalError), _session(cluster) as connection:
-            row = connection.execute("SELECT pg_conf_load_time() >= %s", (told_at,)).fetchone()
+            row = connection.execute("SELECT pg_conf_load_time() >= %s", (reported_at,)).fetchone()
             if row and row[0]:
-                return look(connection)
-        time.sleep(LOOK_S)
+                return observation(connection)
+        time.sleep(POLL_EVERY_S)
     raise Refused(
         f"{cluster} did not read its configuration files within {within_s:g} s: see whether it answers, and what "
         "pg_file_settings.error says"
     )
 
 
-def _verify(cluster: Cluster, wanted: Wanted, told_at: datetime, within_s: float) -> None:
+def _verify(cluster: Cluster, wanted: Wanted, reported_at: datetime, within_s: float) -> None:
     """Raises `Refused` naming what is not as wanted once the server has loaded it."""
-    if lacking := _once_loaded(cluster, told_at, lambda session: _lacking(session, wanted), within_s):
-        raise Refused(f"{cluster} does not follow: {lacking}")
+    if unsupported := _once_loaded(cluster, reported_at, lambda session: _unsupported(session, wanted), within_s):
+        raise Refused(f"{cluster} does not follow: {unsupported}")
 
 
-def _lacking(connection: connect.Connection, wanted: Wanted) -> str:
+def _unsupported(connection: connect.Connection, wanted: Wanted) -> str:
     """What ALTER SYSTEM or the running server does not hold, in words; empty where all is as wanted."""
     if _in_auto_conf(connection, list(wanted)) != dict(wanted):
         return "postgresql.auto.conf holds other values"

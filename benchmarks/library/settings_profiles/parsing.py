@@ -20,12 +20,12 @@ def parse(text: str) -> dict[str, str]:
     values: dict[str, str] = {}
     faults: dict[int, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
-        said = line.strip()
-        if not said or said.startswith("#"):
+        reported = line.strip()
+        if not reported or reported.startswith("#"):
             continue
-        found = _LINE.fullmatch(said)
+        found = _LINE.fullmatch(reported)
         if not found:
-            faults[number] = f"{said[:60]!r} is no setting: use name = value, with quotes round a value with blanks"
+            faults[number] = f"{reported[:60]!r} is no setting: use name = value, with quotes round a value with blanks"
         elif found["name"].lower() in values:
             faults[number] = f"{found['name'].lower()} stands twice: leave one of them out"
         else:

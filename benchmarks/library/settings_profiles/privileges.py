@@ -42,8 +42,8 @@ def why_not(connection: connect.Connection, names: Iterable[str]) -> str:
 def _why_not_set(connection: connect.Connection, names: list[str]) -> str:
     if connection.info.server_version < PARAMETER_RIGHTS_SINCE:
         return f"{UNSETTABLE}: use a superuser"
-    lacking = [row[0] for row in connection.execute(_NOT_TO_SET, (names,)).fetchall()]
-    if not lacking:
+    unsupported = [row[0] for row in connection.execute(_NOT_TO_SET, (names,)).fetchall()]
+    if not unsupported:
         return ""
-    named = ", ".join(lacking)
+    named = ", ".join(unsupported)
     return f"{UNSETTABLE} of {named}: GRANT ALTER SYSTEM ON PARAMETER {named} to it, or use a superuser"

@@ -53,8 +53,8 @@ def restart(cluster: Cluster) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Refused(f"cluster {cluster.name} could not be restarted: {error}") from None
     if done.returncode:
-        said = (done.stderr or done.stdout).strip().splitlines()
+        reported = (done.stderr or done.stdout).strip().splitlines()
         raise Refused(
             f"the command that restarts cluster {cluster.name} ended with code {done.returncode}: "
-            f"{said[-1] if said else 'it said nothing'}"
+            f"{reported[-1] if reported else 'it said nothing'}"
         )

@@ -49,8 +49,8 @@ def _refuse_beyond_tuning(before: Mapping[str, str], values: Mapping[str, str], 
 
 def remove(profile: SettingsProfile) -> None:
     """Forget it; raises `IllegalTransition` while a run has it in force, which names it in its options."""
-    standing = AppliedProfile.objects.filter(restored_at=None).select_related("run", "cluster")
-    for row in standing:
+    current = AppliedProfile.objects.filter(restored_at=None).select_related("run", "cluster")
+    for row in current:
         if row.run.options.get("settings_profile") == profile.name:
             raise IllegalTransition(f"{profile} is in force on {row.cluster} for {row.run}: wait until it has ended")
     profile.delete()

@@ -16,7 +16,7 @@ PG_SETTINGS = """
            coalesce(max_val, ''), source, pending_restart
       FROM pg_settings WHERE name = ANY(%s)
 """
-OWN_TOLD = 3  # roles and databases with a value of their own, told of each setting
+OWN_LISTED = 3  # roles and databases with a value of their own, told of each setting
 BUDGET = ("max_connections", "work_mem", "shared_buffers", "temp_buffers", "maintenance_work_mem")
 
 
@@ -98,8 +98,8 @@ def _beside(finding: Finding, known: Known | None, own: list[Own], role: str, da
         hidden = first is not None and _differ(known, first.value, finding.value)
         return replace(finding, problem=_without_effect(first)) if first and hidden else finding
     differing = [one for one in others if _differ(known, one.value, finding.value)]
-    told = [f"{one.whose} has {one.value} of its own, so it has no effect there" for one in differing[:OWN_TOLD]]
-    return replace(finding, warning="; ".join(filter(None, [finding.warning, *told])))
+    described = [f"{one.whose} has {one.value} of its own, so it has no effect there" for one in differing[:OWN_LISTED]]
+    return replace(finding, warning="; ".join(filter(None, [finding.warning, *described])))
 
 
 def _differ(known: Known, first: str, second: str) -> bool:

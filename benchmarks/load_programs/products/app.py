@@ -16,7 +16,7 @@ import psycopg
 import uvicorn
 from psycopg_pool import PoolTimeout
 
-from benchmarks.load_programs.products.connections import MOST_OPEN, ways
+from benchmarks.load_programs.products.connections import MOST_OPEN, targets
 
 ROWS = 1_000
 QUERY = f"SELECT id, name, price::float8, description FROM products ORDER BY id LIMIT {ROWS}"  # noqa: S608 a constant
@@ -30,7 +30,7 @@ class Products:
     """The ASGI application."""
 
     def __init__(self, pool_size: int) -> None:
-        self.sources = ways(pool_size)
+        self.sources = targets(pool_size)
 
     async def __call__(self, scope: dict[str, Any], receive: Callable[[], Awaitable[Any]], send: Send) -> None:
         """Answer one request."""

@@ -94,6 +94,6 @@ class Pooled:
         await self._pool.close()
 
 
-def ways(pool_size: int) -> dict[str, Source]:
+def targets(pool_size: int) -> dict[str, Source]:
     """Each by its name, none connected yet."""
     return {"new": New(), "normal": Normal(), "pooled": Pooled(pool_size)}

@@ -20,7 +20,7 @@ from benchmarks.processes.workdir import private_home
 
 log = logging.getLogger(__name__)
 
-WAYS: tuple[ModuleType, ...] = (bubblewrap, landlock)
+MECHANISMS: tuple[ModuleType, ...] = (bubblewrap, landlock)
 SHELL = "/bin/sh"
 TRIAL_S = 10.0
 _TRIAL_ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
@@ -37,42 +37,42 @@ def confine(command: Command, home: Path) -> Command:
     if not command.confined:
         return command
     starter, confined = command.argv[: command.confined_at], command.argv[command.confined_at :]
-    way = way_for(confined[0], command.reads)
-    words = way.words(needs_of(confined[0], command.sockets, command.reads), home)
+    mechanism = mechanism_for(confined[0], command.reads)
+    words = mechanism.words(needs_of(confined[0], command.sockets, command.reads), home)
     return replace(command, argv=[*starter, *words, *confined], shown=command.argv)
 
 
 @cache
-def way_for(program: str, reads: tuple[str, ...] = ()) -> ModuleType:
+def mechanism_for(program: str, reads: tuple[str, ...] = ()) -> ModuleType:
     """The first way in which this program starts and a shell does not; raises `NoSandbox`."""
     try:
         needs = needs_of(program, reads=reads)
     except NotConfinable as error:
         raise NoSandbox(f"a script of your own needs a sandbox, and {error}") from error
     refusals = []
-    for way in WAYS:
-        if not (why := _why_not(way, needs)):
-            log.info("scripts of users run in %s", way.NAME)
-            return way
-        refusals.append(f"{way.NAME} {why}")
+    for mechanism in MECHANISMS:
+        if not (why := _why_not(mechanism, needs)):
+            log.info("scripts of users run in %s", mechanism.NAME)
+            return mechanism
+        refusals.append(f"{mechanism.NAME} {why}")
     raise NoSandbox(
         f"a script of your own needs a sandbox, and none works here: {'; '.join(refusals)}. Install bubblewrap, or use "
         "a kernel with Landlock (Linux 5.13); built-in scripts run without"
     )
 
 
-def _why_not(way: ModuleType, needs: Needs) -> str:
+def _why_not(mechanism: ModuleType, needs: Needs) -> str:
     """Why the sandbox can't be used, empty where it can: tried as the load's account, as a run would."""
     with private_home("trial", "") as home:
         try:
-            words = way.words(needs, home)
+            words = mechanism.words(needs, home)
             started = _tried([*words, needs.program, "--version"], home)
             shell = _tried([*words, SHELL, "-c", ":"], home)
         except (NotConfinable, OSError, subprocess.SubprocessError) as error:
             return f"fails ({error})"
     if started.returncode:
-        said = (started.stderr.strip().splitlines() or ["no reason was given"])[-1]
-        return f"does not start {needs.program} ({said[:200]})"
+        reported = (started.stderr.strip().splitlines() or ["no reason was given"])[-1]
+        return f"does not start {needs.program} ({reported[:200]})"
     return "" if shell.returncode else f"lets {SHELL} start"
 
 

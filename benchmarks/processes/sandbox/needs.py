@@ -56,7 +56,7 @@ def _libraries(program: str) -> tuple[str, tuple[str, ...]]:
     The whole folders, since the C library opens further ones there when it resolves a name.
     """
     try:
-        told = subprocess.run(
+        described = subprocess.run(
             [program],
             env={"LD_TRACE_LOADED_OBJECTS": "1", "LC_ALL": "C"},
             stdin=subprocess.DEVNULL,
@@ -67,7 +67,7 @@ def _libraries(program: str) -> tuple[str, tuple[str, ...]]:
         ).stdout
     except (OSError, UnicodeDecodeError, subprocess.SubprocessError) as error:
         raise NotConfinable(f"the libraries of {program} can't be told ({error})") from error
-    loaded = [Path(found["path"]) for found in _LOADED.finditer(told)]
+    loaded = [Path(found["path"]) for found in _LOADED.finditer(described)]
     loader = next((path for path in loaded if _LOADER.fullmatch(path.name)), None)
     if loader is None:
         raise NotConfinable(f"{program} is no program with libraries of its own: set POOLDECK_PGBENCH to one")

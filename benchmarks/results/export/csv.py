@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from django.db.models import QuerySet
 
-from benchmarks.models import Look, PoolSample, Run, Sample
+from benchmarks.models import Observation, PoolSample, Run, Sample
 from benchmarks.runs.live import events
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -33,7 +33,7 @@ def _cell(cell: Any) -> Any:
     return "" if cell is None else cell
 
 
-Row = TypeVar("Row", Sample, PoolSample, Look)
+Row = TypeVar("Row", Sample, PoolSample, Observation)
 BLOCK = 1_000
 
 

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any, TypeAlias
 
 from benchmarks.analysis.downsampling import thinned
-from benchmarks.models import LookKind, Run
+from benchmarks.models import ObservationKind, Run
 from benchmarks.results.export.svg import Drawing, Line, draw
 
 DRAWN_AT_MOST = 2_000
@@ -31,13 +31,13 @@ def drawings(run: Run, span: float) -> Iterator[Drawing]:
 
 def _courses(run: Run, kinds: dict[Value, str]) -> tuple[dict[str, Course], dict[Value, Course]]:
     """When each kind was looked at, and what each value was then: numbers alone, since a day has 345,600 looks."""
-    times: dict[str, Course] = {kind: array("d") for kind in LookKind}
+    times: dict[str, Course] = {kind: array("d") for kind in ObservationKind}
     courses: dict[Value, Course] = {value: array("d") for value in kinds}
-    of_kind = {kind: [value for value, its in kinds.items() if its == kind] for kind in LookKind}
-    looks = run.looks.order_by("attempt", "seq").values_list("kind", "t", "figures")
-    for kind, t, figures in looks.iterator(chunk_size=AT_ONCE):
+    of_kind = {kind: [value for value, its in kinds.items() if its == kind] for kind in ObservationKind}
+    observations = run.observations.order_by("attempt", "seq").values_list("kind", "t", "figures")
+    for kind, t, figures in observations.iterator(chunk_size=AT_ONCE):
         times[kind].append(t)
-        for value in of_kind[LookKind(kind)]:
+        for value in of_kind[ObservationKind(kind)]:
             found = value(figures)
             courses[value].append(nan if found is None else found)
     return times, courses
@@ -63,54 +63,54 @@ def _waiting(name: str) -> Value:
 
 def _waits(run: Run) -> tuple[str, str, str, list[tuple[str, Value]]]:
     whole: Counter[str] = Counter()
-    looks = run.looks.filter(kind=LookKind.SERVER).order_by().values_list("figures", flat=True)
-    for figures in looks.iterator(chunk_size=AT_ONCE):
+    observations = run.observations.filter(kind=ObservationKind.SERVER).order_by().values_list("figures", flat=True)
+    for figures in observations.iterator(chunk_size=AT_ONCE):
         whole.update(figures.get("waits", {}))
     common = [name for name, _ in whole.most_common(WAITS_DRAWN)]
-    return "Wait events", "sessions", LookKind.SERVER, [(name, _waiting(name)) for name in common]
+    return "Wait events", "sessions", ObservationKind.SERVER, [(name, _waiting(name)) for name in common]
 
 
 _CHARTS: tuple[tuple[str, str, str, list[tuple[str, Value]]], ...] = (
     (
         "Queue and service",
         "ms of a transaction",
-        LookKind.POOLER,
+        ObservationKind.POOLER,
         [("service", _named("service_ms")), ("queue", _named("wait_ms"))],
     ),
     (
         "Transactions on the server",
         "per second",
-        LookKind.SERVER,
+        ObservationKind.SERVER,
         [("commits", _named("commits_per_s")), ("rollbacks", _named("rollbacks_per_s"))],
     ),
     (
         "Data blocks",
         "per second",
-        LookKind.SERVER,
+        ObservationKind.SERVER,
         [("in shared buffers", _named("blocks_hit_per_s")), ("read", _named("blocks_read_per_s"))],
     ),
     (
         "WAL and temporary files",
         "MB/s",
-        LookKind.SERVER,
+        ObservationKind.SERVER,
         [("WAL", _named("wal_bytes_per_s", MB)), ("temporary files", _named("temp_bytes_per_s", MB))],
     ),
     (
         "Server's host: processors",
         "percent of all cores",
-        LookKind.HOST,
+        ObservationKind.HOST,
         [("busy", _named("cpu_percent")), ("waiting for disks", _named("waiting_percent"))],
     ),
     (
         "Server's host: disks",
         "MB/s",
-        LookKind.HOST,
+        ObservationKind.HOST,
         [("read", _named("read_bytes_per_s", MB)), ("written", _named("written_bytes_per_s", MB))],
     ),
     (
         "Generator: processors",
         "percent of one core",
-        LookKind.GENERATOR,
+        ObservationKind.GENERATOR,
         [
             ("the load", _named("cpu_percent")),
             ("the pooler", _named("pooler_cpu_percent")),

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from benchmarks.models import LatencyHistogram, Look, PoolSample, Run, RunOutput, Sample, thresholds
+from benchmarks.models import LatencyHistogram, Observation, PoolSample, Run, RunOutput, Sample, thresholds
 from benchmarks.results.export.csv import in_blocks
 from benchmarks.runs.live import events
 
@@ -27,7 +27,7 @@ def of(run: Run) -> Iterator[str]:
     )
     yield from _rows("samples", map(_samples, in_blocks(run.samples.all())))
     yield from _rows("pool_samples", map(_pool_samples, in_blocks(run.pool_samples.all())))
-    yield from _rows("looks", map(_looks, in_blocks(run.looks.all())))
+    yield from _rows("looks", map(_observations, in_blocks(run.observations.all())))
     yield from _members(latency_histogram=_histogram(run), output=_output(run))
     yield '"parts": ['
     for at, part in enumerate(run.parts.order_by("number")):
@@ -60,7 +60,7 @@ def _pool_samples(block: list[PoolSample]) -> list[dict[str, Any]]:
     return [events.pool_payload(row) for row in block]
 
 
-def _looks(block: list[Look]) -> list[dict[str, Any]]:
+def _observations(block: list[Observation]) -> list[dict[str, Any]]:
     return [{"kind": row.kind, "t": row.t, **row.figures} for row in block]
 
 

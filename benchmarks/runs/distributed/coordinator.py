@@ -17,7 +17,7 @@ from benchmarks.models import LatencyHistogram, Run, Status, Validity
 from benchmarks.processes.process import QUEUED_EVENTS, drain
 from benchmarks.runs import observers, setup
 from benchmarks.runs.distributed import merge_summaries
-from benchmarks.runs.distributed.participants import Crew
+from benchmarks.runs.distributed.participants import Participants
 from benchmarks.runs.execution import runner
 from benchmarks.runs.execution.recorder import Recorder
 from benchmarks.runs.execution.runner import DeadlinePassed, Ending, Stopped, incomplete
@@ -27,7 +27,7 @@ from benchmarks.runs.setup.base import SetupContext
 
 log = logging.getLogger(__name__)
 
-LOOK_S = 0.1  # while the parts prepare
+POLL_EVERY_S = 0.1  # while the parts prepare
 MERGE_S = 0.4
 READY_WITHIN_S = 60.0
 ENDED_WITHIN_S = 30.0  # a part whose worker died is found by its lease
@@ -41,33 +41,33 @@ def execute(run: Run) -> None:
 
 def _lead(run: Run, recorder: Recorder) -> Ending:
     """The end of the whole; no part outlives it but by the moment that its own end takes."""
-    crew = Crew(run, recorder)
+    subruns = Participants(run, recorder)
     stop: Stopped | None = None
     try:
         with runner.prepared(run, recorder) as held:
-            crew.call()
-            _gather(crew, held)
+            subruns.call()
+            _gather(subruns, held)
             with setup.held(held), _looking_on(held) as events:
-                crew.start()
-                _follow(crew, held, events)
+                subruns.start()
+                _follow(subruns, held, events)
     except Stopped as early:
         stop = early
         recorder.state()  # a fresh lease for the time that ending the parts takes
     finally:
-        _end_parts(crew)
-    crew.merge()
+        _end_parts(subruns)
+    subruns.merge()
     recorder.flush()
-    return ending(run, recorder, crew.parts(), stop)
+    return ending(run, recorder, subruns.parts(), stop)
 
 
-def _gather(crew: Crew, held: SetupContext) -> None:
+def _gather(subruns: Participants, held: SetupContext) -> None:
     """Wait until every part is ready; raises `Stopped` where one can't or won't be."""
     deadline = time.monotonic() + READY_WITHIN_S
-    while not crew.is_ready():
+    while not subruns.is_ready():
         held.check()
         if time.monotonic() > deadline:
-            raise crew.why_not_ready(READY_WITHIN_S)
-        time.sleep(LOOK_S)
+            raise subruns.why_not_ready(READY_WITHIN_S)
+        time.sleep(POLL_EVERY_S)
 
 
 @contextmanager
@@ -81,31 +81,31 @@ def _looking_on(held: SetupContext) -> Iterator["Queue[object]"]:
         yield events
 
 
-def _follow(crew: Crew, held: SetupContext, events: "Queue[object]") -> None:
+def _follow(subruns: Participants, held: SetupContext, events: "Queue[object]") -> None:
     """Merge what the parts say until all have come to their end; raises `Stopped` where one could not."""
-    deadline = crew.mark_at + runner.allowed_s(held.run) + ENDED_WITHIN_S
-    while not crew.has_ended():
+    deadline = subruns.mark_at + runner.allowed_s(held.run) + ENDED_WITHIN_S
+    while not subruns.has_ended():
         held.check()
-        crew.merge()
+        subruns.merge()
         for event in drain(events):
-            runner.take(event, crew.recorder)
+            runner.take(event, subruns.recorder)
         if time.monotonic() > deadline:
             raise DeadlinePassed("its parts did not end in their time; figures are those until then")
         time.sleep(MERGE_S)
 
 
-def _end_parts(crew: Crew) -> None:
+def _end_parts(subruns: Participants) -> None:
     """End what still goes on, and wait for it; a part whose worker hangs is left to its own lease."""
-    crew.dismiss()
+    subruns.dismiss()
     deadline = time.monotonic() + ENDED_WITHIN_S
-    while not crew.is_over() and time.monotonic() < deadline:
-        _keep_lease(crew)
-        time.sleep(LOOK_S)
+    while not subruns.is_over() and time.monotonic() < deadline:
+        _keep_lease(subruns)
+        time.sleep(POLL_EVERY_S)
 
 
-def _keep_lease(crew: Crew) -> None:
+def _keep_lease(subruns: Participants) -> None:
     try:
-        crew.recorder.keep()
+        subruns.recorder.keep()
     except Fenced:  # somebody ended the whole already; its parts are brought to their end all the same
         return
 

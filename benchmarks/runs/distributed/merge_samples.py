@@ -24,13 +24,13 @@ class _Stretch:
 
     began: float
     ended: float
-    said: Progress
+    reported: Progress
     latencies: Latencies | None = None
 
     def transactions(self, began: float, ended: float) -> float:
         """How many of its transactions fell into that time."""
         overlap = min(ended, self.ended) - max(began, self.began)
-        return max(0.0, overlap) * (self.said.tps or 0.0)
+        return max(0.0, overlap) * (self.reported.tps or 0.0)
 
 
 class Merger:
@@ -42,11 +42,11 @@ class Merger:
         self._upto = dict.fromkeys(self._stretches, 0.0)
         self._given = 0
 
-    def add(self, part: Hashable, said: Progress, latencies: Latencies | None = None) -> None:
+    def add(self, part: Hashable, reported: Progress, latencies: Latencies | None = None) -> None:
         """The next sample of a part, and its latencies where they are known; one that goes back in time is left out."""
-        ended = self._snapped(said.t)
+        ended = self._snapped(reported.t)
         if ended > self._upto[part]:
-            self._stretches[part].append(_Stretch(self._upto[part], ended, said, latencies))
+            self._stretches[part].append(_Stretch(self._upto[part], ended, reported, latencies))
             self._upto[part] = ended
 
     def _snapped(self, t: float) -> float:
@@ -64,9 +64,9 @@ class Merger:
 
 
 def _merged(parts: list[list[_Stretch]], began: float, ended: float) -> Progress:
-    weighed = [(one.transactions(began, ended), one.said) for part in parts for one in part]
+    weighed = [(one.transactions(began, ended), one.reported) for part in parts for one in part]
     here = [[one for one in part if began < one.ended <= ended] for part in parts]
-    said = [one.said for part in here for one in part]
+    reported = [one.reported for part in here for one in part]
     latency_ms = _mean([(weight, one.latency_ms) for weight, one in weighed])
     return Progress(
         t=round(ended, 3),
@@ -74,7 +74,7 @@ def _merged(parts: list[list[_Stretch]], began: float, ended: float) -> Progress
         latency_ms=latency_ms,
         stddev_ms=pooled_stddev([(weight, one.latency_ms, one.stddev_ms) for weight, one in weighed]),
         lag_ms=_mean([(weight, one.lag_ms) for weight, one in weighed]),
-        **{name: _sum(getattr(one, name) for one in said) for name in COUNTS},
+        **{name: _sum(getattr(one, name) for one in reported) for name in COUNTS},
         **_percentiles(here),
     )
 

@@ -28,7 +28,7 @@ class PartFailed(Stopped):
     status = Status.FAILED
 
 
-class Crew:
+class Participants:
     """The parts of one run, and the recorder of the whole."""
 
     def __init__(self, run: Run, recorder: Recorder) -> None:
@@ -71,7 +71,7 @@ class Crew:
         if ready.update(start_at=mark) != len(self._places):
             raise PartFailed("a part went away before the mark, so that not all could start together")
         self.recorder.begin(self.mark_at, status=Status.RUNNING, start_at=mark, server_version=server_version)
-        self.say(f"all {len(self._places)} generators start at {mark.astimezone(UTC):%H:%M:%S.%f} UTC")
+        self.report(f"all {len(self._places)} generators start at {mark.astimezone(UTC):%H:%M:%S.%f} UTC")
 
     def has_ended(self) -> bool:
         """Whether every part came to its own end; raises `PartFailed` where one could not."""
@@ -79,17 +79,17 @@ class Crew:
 
     def is_over(self) -> bool:
         """Whether every part has its final state, whatever it is."""
-        return all(part.status in FINAL for part in self._looked_after())
+        return all(part.status in FINAL for part in self._after_reaping())
 
     def _living(self) -> list[Run]:
-        parts = self._looked_after()
+        parts = self._after_reaping()
         for part in parts:
             if part.status in FINAL and part.status != Status.SUCCEEDED:
                 how = part.get_status_display()
                 raise PartFailed(f"generator {part.generator}: its part was {how}: {part.error or 'without a reason'}")
         return parts
 
-    def _looked_after(self) -> list[Run]:
+    def _after_reaping(self) -> list[Run]:
         """The parts, those whose worker is gone ended by that."""
         parts = self.parts()
         now = timezone.now()
@@ -125,7 +125,7 @@ class Crew:
             if part.status not in FINAL and part.request_cancel():
                 publisher.publish_end(part)
 
-    def say(self, words: str) -> None:
+    def report(self, words: str) -> None:
         """Tell watchers, and keep it in the log of the whole."""
         self.recorder.line("stderr", words)
         self.recorder.log(words, time.monotonic())

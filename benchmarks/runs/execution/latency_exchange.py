@@ -34,7 +34,7 @@ def _key(part: UUID, attempt: int) -> str:
     return f"pooldeck:run:{part}:{attempt}:latencies"
 
 
-def tell(part: UUID, attempt: int, seq: int, found: Latencies) -> None:
+def publish(part: UUID, attempt: int, seq: int, found: Latencies) -> None:
     """Hand over the latencies of the sample of this number."""
     packed = SHARE.pack(found.share) + array("I", (min(one, LONGEST_US) for one in found.us)).tobytes()
     try:

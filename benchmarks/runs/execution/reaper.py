@@ -51,7 +51,7 @@ def reap() -> list[Run]:
         log.warning("run %s: %s", run.pk, run.error)
         publisher.publish_end(run)
         sessions.terminate(run)
-        _tell_remains(run)
+        _report_leftovers(run)
     remove_left_homes()
     take_settings_back()
     return lost
@@ -72,7 +72,7 @@ def _lose(run: Run) -> bool:
     return run.lose(error=error + figures, **lost)
 
 
-def _tell_remains(run: Run) -> None:
+def _report_leftovers(run: Run) -> None:
     """Let the error of a lost preparation say what it left, which is marked as the panel's."""
     if run.purpose == Purpose.PREPARE and (left := partial_datasets.leave(run)):
         run.error = f"{run.error}; {left}"

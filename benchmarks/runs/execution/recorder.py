@@ -18,21 +18,21 @@ from django.utils import timezone
 from benchmarks.analysis.latency.log_follower import Follower
 from benchmarks.engines import engine
 from benchmarks.engines.base import Progress
-from benchmarks.models import FINAL, Look, PoolSample, Run, RunOutput, Sample
+from benchmarks.models import FINAL, Observation, PoolSample, Run, RunOutput, Sample
 from benchmarks.models.runs import LEASE
 from benchmarks.runs.execution import latency_exchange
 from benchmarks.runs.execution.latency_exchange import Latencies
 from benchmarks.runs.execution.outages import AWAY, Unsent, once_back
 from benchmarks.runs.live import events, publisher
 from benchmarks.runs.observers.base import Seen
-from benchmarks.runs.observers.pool import PoolLook
-from benchmarks.runs.observers.summary import Tally
+from benchmarks.runs.observers.pool import PoolObservation
+from benchmarks.runs.observers.summary import LoadCounters
 
 log = logging.getLogger(__name__)
 
 RENEW_S = LEASE.total_seconds() / 3
 FLUSH_S = 3.0
-LOOKS_WAIT_S = 1.5  # for a sample to be written with: a write costs processor time that is the load's own
+OBSERVATIONS_WAIT_S = 1.5  # for a sample to be written with: a write costs processor time that is the load's own
 LOG_LINES_A_SECOND = 20  # published; all of them, up to the cap, are kept in the output
 STATES_A_SECOND = 4
 
@@ -94,13 +94,13 @@ class Recorder:
         self._seq = 0
         self._written_at = time.monotonic()
         self._flushed_at = time.monotonic()
-        self._state_told_at = 0.0
+        self._state_published_at = 0.0
         self._log_second, self._log_lines = 0, 0
-        self._looks: list[PoolLook | Seen] = []  # not written yet
-        self._looks_kept_at = time.monotonic()
+        self._observations: list[PoolObservation | Seen] = []  # not written yet
+        self._observations_stored_at = time.monotonic()
         # until the first sample tells when a load began that its program takes seconds to begin
         self._beginning_unknown = bool(engine(run.engine).terms.slow_start_s)
-        self.tally = Tally()
+        self.counters = LoadCounters()
         self._unsent = Unsent()
 
     def t(self, at: float) -> float:
@@ -123,12 +123,12 @@ class Recorder:
     def state(self, **values: Any) -> None:
         """Write values of the run and tell its state."""
         self._write(values)
-        self._state_told_at = time.monotonic()
+        self._state_published_at = time.monotonic()
         self._publish("state", events.state_payload(self.run))
 
     def progress(self, percent: float) -> None:
         """How much of a dataset is made; told a few times a second at the most."""
-        if time.monotonic() - self._state_told_at >= 1 / STATES_A_SECOND or percent >= 100:
+        if time.monotonic() - self._state_published_at >= 1 / STATES_A_SECOND or percent >= 100:
             self.state(progress_percent=percent)
 
     def sample(self, progress: Progress, at: float) -> None:
@@ -145,35 +145,35 @@ class Recorder:
         self.sample_seqs.append(row.seq)
         if self.log_follower and self.run.parent_id is not None:
             known = Latencies(self.log_follower.intervals.last, self.log_follower.files.sampling_rate)
-            latency_exchange.tell(self.run.pk, self.run.attempt, row.seq, known)
+            latency_exchange.publish(self.run.pk, self.run.attempt, row.seq, known)
         if self._beginning_unknown:
-            self._looks = [look for look in self._looks if look.at >= self.began]
+            self._observations = [observation for observation in self._observations if observation.at >= self.began]
             self._beginning_unknown = False
         self._keep(values, row)
 
-    def look(self, look: PoolLook | Seen) -> None:
+    def observe(self, observation: PoolObservation | Seen) -> None:
         """One look at the pool or at what happens around the load; written with the next sample, `keep` or `flush`."""
-        self._looks.append(look)
+        self._observations.append(observation)
 
-    def _keep_looks(self) -> None:
-        if self._looks and not self._beginning_unknown:
+    def _store_observations(self) -> None:
+        if self._observations and not self._beginning_unknown:
             self._keep({})
 
     def _keep(self, values: dict[str, Any], *samples: Sample) -> None:
         """Write samples and the looks there are, and tell them then."""
-        rows: list[events.Row] = [*samples, *map(self._look_row, self._looks)]
-        self._looks, self._looks_kept_at = [], time.monotonic()
+        rows: list[events.Row] = [*samples, *map(self._observation_row, self._observations)]
+        self._observations, self._observations_stored_at = [], time.monotonic()
         self._write(values, rows)
         for row in rows:
-            if isinstance(row, Look):
-                self.tally.take(row)
+            if isinstance(row, Observation):
+                self.counters.take(row)
         publisher.publish_all(self.run.pk, map(events.row_event, rows))
 
-    def _look_row(self, look: PoolLook | Seen) -> events.Row:
-        place = {"run": self.run, "attempt": self.run.attempt, "seq": self._next_seq(), "t": self.t(look.at)}
-        if isinstance(look, PoolLook):
-            return PoolSample(**place, **look.figures)
-        return Look(**place, kind=look.kind, figures=look.figures)
+    def _observation_row(self, observation: PoolObservation | Seen) -> events.Row:
+        place = {"run": self.run, "attempt": self.run.attempt, "seq": self._next_seq(), "t": self.t(observation.at)}
+        if isinstance(observation, PoolObservation):
+            return PoolSample(**place, **observation.figures)
+        return Observation(**place, kind=observation.kind, figures=observation.figures)
 
     def line(self, stream: str, text: str) -> None:
         """Keep a line of output."""
@@ -192,8 +192,8 @@ class Recorder:
         if self.log_follower:
             self.log_follower.read()
         now = time.monotonic()
-        if now - self._looks_kept_at >= LOOKS_WAIT_S:
-            self._keep_looks()
+        if now - self._observations_stored_at >= OBSERVATIONS_WAIT_S:
+            self._store_observations()
         if now - self._written_at >= RENEW_S:
             self._write({})
         if now - self._flushed_at >= FLUSH_S:
@@ -201,7 +201,7 @@ class Recorder:
 
     def flush(self) -> None:
         """Send the looks and the output that the database lacks."""
-        self._keep_looks()
+        self._store_observations()
         self._flushed_at = time.monotonic()
         if self._unsent.since is not None:
             return
@@ -262,7 +262,7 @@ class Recorder:
             samples, pool_samples = _those(rows, Sample), _those(rows, PoolSample)
             Sample.objects.bulk_create(samples, ignore_conflicts=again)
             PoolSample.objects.bulk_create(pool_samples, ignore_conflicts=again)
-            Look.objects.bulk_create(_those(rows, Look), ignore_conflicts=again)
+            Observation.objects.bulk_create(_those(rows, Observation), ignore_conflicts=again)
         self._unsent.sent()
         self._written_at = time.monotonic()
 

@@ -26,7 +26,7 @@ from benchmarks.runs.execution.recorder import Recorder
 from benchmarks.runs.live import publisher
 from benchmarks.runs.observers import probes
 from benchmarks.runs.observers.base import Overlay, Seen
-from benchmarks.runs.observers.pool import PoolLook
+from benchmarks.runs.observers.pool import PoolObservation
 from benchmarks.runs.setup.base import SetupContext
 from benchmarks.targets import datasets, partial_datasets, resolve, sessions
 from benchmarks.targets import server_version as versions
@@ -141,7 +141,7 @@ def prepared(run: Run, recorder: Recorder) -> Iterator[SetupContext]:
             )
             return sandbox.confine(command, home)
 
-        yield SetupContext(run, endpoint, home, recorder, command=build, check=partial(_look_up, recorder))
+        yield SetupContext(run, endpoint, home, recorder, command=build, check=partial(_lookup, recorder))
 
 
 def _pem(endpoint: Endpoint) -> str:
@@ -225,7 +225,7 @@ def _listen(load: LoadProcess, recorder: Recorder, deadline: float) -> None:
 
 
 def _check(recorder: Recorder, now: float, deadline: float) -> None:
-    _look_up(recorder)
+    _lookup(recorder)
     if now > deadline:
         raise DeadlinePassed(_why_late(recorder.run))
 
@@ -238,7 +238,7 @@ def _why_late(run: Run) -> str:
     return "it did not end in its time: the server or the pooler hung; figures are those until then"
 
 
-def _look_up(recorder: Recorder) -> None:
+def _lookup(recorder: Recorder) -> None:
     recorder.keep()
     if recorder.cancel_requested():
         raise Cancelled(synchronized_start.why_ended(recorder.run))
@@ -251,17 +251,17 @@ def take(event: object, recorder: Recorder) -> None:
             recorder.line(stream, text)
             if stream == engine(recorder.run.engine).terms.stream:
                 _take_line(text, at, recorder)
-        case PoolLook() | Seen():
-            recorder.look(event)
+        case PoolObservation() | Seen():
+            recorder.observe(event)
 
 
 def _take_line(text: str, at: float, recorder: Recorder) -> None:
-    heard = engine(recorder.run.engine).parse_line(text, recorder.run.options)
-    if heard.sample is not None:
-        recorder.sample(heard.sample, at - heard.late_s)
-    if heard.percent is not None:
-        recorder.progress(heard.percent)
-    if heard.worth_telling:
+    parsed = engine(recorder.run.engine).parse_line(text, recorder.run.options)
+    if parsed.sample is not None:
+        recorder.sample(parsed.sample, at - parsed.late_s)
+    if parsed.percent is not None:
+        recorder.progress(parsed.percent)
+    if parsed.worth_reporting:
         recorder.log(text, at)
 
 
@@ -288,7 +288,7 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
         "statements": output.statements,
         "client_version": output.client_version or run.client_version,  # not every program prints it
         "server_version": run.server_version or output.server_version,
-        "conditions": {**run.conditions, "meanwhile": recorder.tally.found()},
+        "conditions": {**run.conditions, "meanwhile": recorder.counters.found()},
     }
     if recorder.log_follower:
         spread = store.keep(run, recorder.log_follower, recorder.sample_seqs)
@@ -304,9 +304,9 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
         exit_code=exit_code,
         purpose=run.purpose,
         progress=recorder.samples,
-        doubts=[*setup.doubts(run.conditions), *recorder.tally.doubts()],
+        doubts=[*setup.doubts(run.conditions), *recorder.counters.doubts()],
     )
-    found |= {"validity": judged, "reasons": [*reasons, *recorder.tally.warnings(run)]}
+    found |= {"validity": judged, "reasons": [*reasons, *recorder.counters.warnings(run)]}
     if run.purpose == Purpose.PREPARE and exit_code == 0:
         datasets.keep(run)
         recorder.state(progress_percent=100.0)

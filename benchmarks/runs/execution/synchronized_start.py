@@ -14,7 +14,7 @@ from benchmarks.runs.execution.recorder import Recorder
 from benchmarks.targets import resolve
 from pools.clusters import connect
 
-LOOK_S = 0.1
+POLL_EVERY_S = 0.1
 BUSY_S = 0.002  # of the wait for the mark; sleeping wakes up late by a little
 
 
@@ -32,7 +32,7 @@ def start_of(recorder: Recorder, check: Callable[[], None]) -> float:
     at_once = Run.objects.filter(pk=run.pk).values_list("start_at", flat=True)
     while (mark := at_once.get()) is None:
         check()
-        time.sleep(LOOK_S)
+        time.sleep(POLL_EVERY_S)
     clock = read_clock()
     recorder.state(conditions=run.conditions | {"start": {"clock_error_ms": round(clock.error_s * 1000, 3)}})
     return clock.monotonic(mark)
@@ -88,8 +88,8 @@ def read_clock() -> Clock:
 
 def best(readings: list[tuple[float, float, float]]) -> Clock:
     """Of (asked at, answered at, answer) the one that took least: its middle is when Redis looked, at most half off."""
-    asked, answered, said = min(readings, key=lambda reading: reading[1] - reading[0])
-    return Clock(said - (asked + answered) / 2, (answered - asked) / 2)
+    asked, answered, reported = min(readings, key=lambda reading: reading[1] - reading[0])
+    return Clock(reported - (asked + answered) / 2, (answered - asked) / 2)
 
 
 def _reading(client: "redis.Redis") -> tuple[float, float, float]:

@@ -7,10 +7,10 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from benchmarks.models import Look, LookKind, PoolSample, Run, Sample
+from benchmarks.models import Observation, ObservationKind, PoolSample, Run, Sample
 
-Row = Sample | PoolSample | Look
-AnyRow = TypeVar("AnyRow", Sample, PoolSample, Look)
+Row = Sample | PoolSample | Observation
+AnyRow = TypeVar("AnyRow", Sample, PoolSample, Observation)
 Position = tuple[int, int]  # attempt, seq
 
 BEGINNING = "0-0"
@@ -18,11 +18,11 @@ END_SEQ = 2_147_483_647  # the end comes after all that an attempt can say, whoe
 _PERCENTILES = ("latency_p50_ms", "latency_p95_ms", "latency_p99_ms")
 _SAMPLE_FIGURES = ("t", "tps", "latency_ms", "stddev_ms", "failed", "lag_ms", "skipped", "retried", "retries")
 SAMPLE_FIELDS = (*_SAMPLE_FIGURES, *_PERCENTILES)
-LOOK_EVENTS: dict[str, str] = {
-    LookKind.POOLER: "pooler",
-    LookKind.SERVER: "waits",
-    LookKind.HOST: "host",
-    LookKind.GENERATOR: "generator",
+OBSERVATION_EVENTS: dict[str, str] = {
+    ObservationKind.POOLER: "pooler",
+    ObservationKind.SERVER: "waits",
+    ObservationKind.HOST: "host",
+    ObservationKind.GENERATOR: "generator",
 }
 POOL_FIELDS = ("t", "cl_active", "cl_waiting", "sv_active", "sv_idle", "maxwait_ms")
 
@@ -73,15 +73,19 @@ def pool_payload(sample: PoolSample) -> dict[str, Any]:
     return _row(POOL_FIELDS, sample)
 
 
-def look_event(look: Look) -> Event:
+def observation_event(observation: Observation) -> Event:
     """The event of that kind of look: `t` and its figures."""
-    return Event(LOOK_EVENTS[look.kind], event_id(look.attempt, look.seq), {"t": look.t, **look.figures})
+    return Event(
+        OBSERVATION_EVENTS[observation.kind],
+        event_id(observation.attempt, observation.seq),
+        {"t": observation.t, **observation.figures},
+    )
 
 
 def row_event(row: Row) -> Event:
     """The event of one of a run's rows."""
-    if isinstance(row, Look):
-        return look_event(row)
+    if isinstance(row, Observation):
+        return observation_event(row)
     name, payload = ("sample", sample_payload(row)) if isinstance(row, Sample) else ("pool", pool_payload(row))
     return Event(name, event_id(row.attempt, row.seq), payload)
 
@@ -110,7 +114,7 @@ def history(run: Run, after: str = BEGINNING) -> list[Event]:
     rows: list[Row] = [
         *_after(run.samples.all(), *at),
         *_after(run.pool_samples.all(), *at),
-        *_after(run.looks.all(), *at),
+        *_after(run.observations.all(), *at),
     ]
     events = [*map(row_event, rows)]
     events.sort(key=lambda event: event.position)

@@ -37,7 +37,7 @@ async def _from_database(read: Callable[[], T]) -> T:
     return await sync_to_async(reading, thread_sensitive=False, executor=_readers)()
 
 
-def _look(run_id: UUID | str, after: str) -> list[Event]:
+def _poll(run_id: UUID | str, after: str) -> list[Event]:
     """The run's present state (under the id the watcher has), then its history after that id."""
     run = Run.objects.get(pk=run_id)
     return [Event("state", after, state_payload(run)), *history(run, after)]
@@ -72,7 +72,7 @@ def _gapless(last: str, events: list[Event]) -> bool:
     return all(one[0] == two[0] and two[1] == one[1] + 1 for one, two in pairwise(places))
 
 
-class _Told:
+class _Sent:
     """How far the states told to a watcher got: a state never goes back, so an older one met later is left out."""
 
     def __init__(self) -> None:
@@ -98,12 +98,12 @@ async def follow(run_id: UUID | str, after: str = BEGINNING) -> AsyncGenerator[E
     What the stream lacks (before this watcher came, or while Redis was away) is filled in from the database, which
     is also asked whenever the stream is silent, so that an end that could not be published is seen too.
     """
-    stream, last, told = _Stream(run_id), event_id(*position(after)), _Told()
+    stream, last, described = _Stream(run_id), event_id(*position(after)), _Sent()
     try:
         async with aclosing(_batches(stream, run_id, last)) as batches:
             async for batch in batches:
                 for event in batch:
-                    if event.name == "state" and not told.moves_to(event.payload):
+                    if event.name == "state" and not described.moves_to(event.payload):
                         continue
                     yield event
                     if event.name == "end":
@@ -118,7 +118,7 @@ async def _batches(stream: _Stream, run_id: UUID | str, last: str) -> AsyncGener
     while True:
         known: list[Event] = []
         if not live or not _gapless(last, live):
-            known = await _from_database(lambda after=last: _look(run_id, after))  # type: ignore[misc]
+            known = await _from_database(lambda after=last: _poll(run_id, after))  # type: ignore[misc]
             live = await stream.read(last, None)
         batch = _merged(known, live or [])
         yield batch

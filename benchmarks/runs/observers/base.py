@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Full, Queue
 
-from benchmarks.models import LookKind, Run
-from benchmarks.runs.observers.probes import Sight
+from benchmarks.models import ObservationKind, Run
+from benchmarks.runs.observers.probes import ServerProbe
 
 
 @dataclass(frozen=True)
 class Seen:
     """A look at a monotonic time; `figures` have their units in their names."""
 
-    kind: LookKind
+    kind: ObservationKind
     at: float
     figures: dict[str, object]
 
@@ -29,7 +29,7 @@ class Overlay:
     pid: int
     home: Path
     events: "Queue[object]"
-    sight: Sight = field(default_factory=Sight)
+    probe: ServerProbe = field(default_factory=ServerProbe)
 
     def put(self, event: object) -> None:
         """Hand over what was seen; dropped where nobody takes it any more."""

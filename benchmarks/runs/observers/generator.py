@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.models import LookKind
+from benchmarks.models import ObservationKind
 from benchmarks.processes.command import SERVICE_PID
 from benchmarks.runs.observers import contention, procfs, ticker
 from benchmarks.runs.observers.base import Overlay, Seen
@@ -19,7 +19,7 @@ from benchmarks.runs.observers.procfs import PROC, HostTimes
 
 Figures = dict[str, object]
 FAMILY_S = 5.0  # after which processes that the load started meanwhile are looked for
-FIRST_LOOKS = 3  # each lists anew: a sandbox or a shell starts the load a moment after itself
+FIRST_OBSERVATIONS = 3  # each lists anew: a sandbox or a shell starts the load a moment after itself
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Reading:
 def watching(overlay: Overlay) -> Iterator[None]:
     """Puts looks at the generator into the events."""
     generator = _Generator(overlay)
-    with ticker.each("the generator", generator.look):
+    with ticker.each("the generator", generator.observe):
         yield
 
 
@@ -49,16 +49,16 @@ class _Generator:
         self.overlay, self.cores = overlay, os.cpu_count() or 1
         self.pids: tuple[int, ...] = ()
         self.service = _pid_in(overlay.home / SERVICE_PID)
-        self.listed_at, self.looks = 0.0, 0
+        self.listed_at, self.observations = 0.0, 0
         self.before: Reading | None = None
         self.crowd: Crowd | None = None
 
-    def look(self) -> None:
+    def observe(self) -> None:
         """Put what they took since the last look; the first one only remembers."""
         now = self._read()
         around = self._around() if self.listed_at == now.at else {}
         if self.before and now.load:
-            self.overlay.put(Seen(LookKind.GENERATOR, now.at, figures(self.before, now, self.cores) | around))
+            self.overlay.put(Seen(ObservationKind.GENERATOR, now.at, figures(self.before, now, self.cores) | around))
         self.before = now
 
     def _around(self) -> Figures:
@@ -68,16 +68,16 @@ class _Generator:
 
     def _read(self) -> Reading:
         now = time.monotonic()
-        if self.looks < FIRST_LOOKS or now - self.listed_at > FAMILY_S:
+        if self.observations < FIRST_OBSERVATIONS or now - self.listed_at > FAMILY_S:
             self.pids, self.listed_at = tuple(procfs.family(self.overlay.pid)), now
-        self.looks += 1
+        self.observations += 1
         load = dict(_times(self.pids))
         return Reading(
             now,
             {pid: used for pid, (used, _) in load.items()},
             sum(threads for _, threads in load.values()),
             procfs.host_times((PROC / "stat").read_text()),
-            {pid: used for pid, (used, _) in _times(self.overlay.sight.pooler_pids)},
+            {pid: used for pid, (used, _) in _times(self.overlay.probe.pooler_pids)},
             {pid: used for pid, (used, _) in _times(self.service)},
         )
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from benchmarks.models import LookKind
+from benchmarks.models import ObservationKind
 from benchmarks.runs.observers import procfs, ticker
 from benchmarks.runs.observers.base import Overlay, Seen
 from benchmarks.runs.observers.procfs import PROC, DiskBytes, HostTimes
@@ -26,11 +26,11 @@ class Reading:
 @contextmanager
 def watching(overlay: Overlay) -> Iterator[None]:
     """Puts looks at the host into the events; none where the server is elsewhere."""
-    if not overlay.sight.is_here:
+    if not overlay.probe.is_here:
         yield
         return
     host = _Host(overlay)
-    with ticker.each("the server's host", host.look):
+    with ticker.each("the server's host", host.observe):
         yield
 
 
@@ -41,11 +41,11 @@ class _Host:
         self.overlay, self.disks = overlay, procfs.disks()
         self.before: Reading | None = None
 
-    def look(self) -> None:
+    def observe(self) -> None:
         """Put what it did since the last look; the first one only remembers."""
         now = _read(self.disks)
         if self.before:
-            self.overlay.put(Seen(LookKind.HOST, now.at, figures(self.before, now)))
+            self.overlay.put(Seen(ObservationKind.HOST, now.at, figures(self.before, now)))
         self.before = now
 
 

@@ -32,7 +32,7 @@ class LoginCost:
 def of_run(
     options: Mapping[str, Any],
     summary: Mapping[str, Any],
-    meanwhile: Mapping[str, Any],
+    observed: Mapping[str, Any],
     *,
     cores: int,
     pooler: str = "",
@@ -42,25 +42,25 @@ def of_run(
     tps = summary.get("tps_including_connections") or summary.get("tps")
     if not options.get("connect") or not tps:
         return None
-    parts = list(_parts(float(tps), summary, meanwhile, cores, pooler))
+    parts = list(_parts(float(tps), summary, observed, cores, pooler))
     return LoginCost(
         float(tps), parts, list(login_advice.remedies({part.label: part.ms for part in parts}, pooler, version))
     )
 
 
 def _parts(
-    tps: float, summary: Mapping[str, Any], meanwhile: Mapping[str, Any], cores: int, pooler: str
+    tps: float, summary: Mapping[str, Any], observed: Mapping[str, Any], cores: int, pooler: str
 ) -> Iterator[Part]:
     def each(percent_of_a_core: float) -> float:
         return 10 * percent_of_a_core / tps
 
     if connecting := summary.get("average_connection_ms"):
         yield Part("Until logged in", float(connecting), "on the clock, as the load program measured it")
-    client, pooled = meanwhile.get("cpu_percent"), meanwhile.get("pooler_cpu_percent")
+    client, pooled = observed.get("cpu_percent"), observed.get("pooler_cpu_percent")
     if client is not None:
         yield Part("Client", each(client), "processor: hashing the password, TLS where it is on")
     if pooled is not None:
         yield Part("Pooler", each(pooled), f"processor of {pooler or 'PgBouncer'}: one thread serves everybody")
-    if meanwhile.get("server_here") and meanwhile.get("host_cpu_percent") is not None:
-        rest = meanwhile["host_cpu_percent"] * cores - (client or 0.0) - (pooled or 0.0)
+    if observed.get("server_here") and observed.get("host_cpu_percent") is not None:
+        rest = observed["host_cpu_percent"] * cores - (client or 0.0) - (pooled or 0.0)
         yield Part("Server", each(max(0.0, rest)), "processor of all else here: a fork, a login, the transaction")

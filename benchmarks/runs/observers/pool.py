@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from benchmarks.models import LookKind, Run
+from benchmarks.models import ObservationKind, Run
 from benchmarks.runs.observers import ticker
 from benchmarks.runs.observers.base import Overlay, Seen
 from pools.models import Pooler
 from pools.monitoring import sampler as consoles
-from pools.monitoring.rates import told
-from pools.monitoring.sampler import Look
+from pools.monitoring.rates import counted
+from pools.monitoring.sampler import ConsoleSnapshot
 from pools.poolers import KINDS
 
 log = logging.getLogger(__name__)
@@ -22,7 +22,7 @@ OF_ALL = ("cl_active", "cl_waiting", "sv_active", "maxwait_ms")
 
 
 @dataclass(frozen=True)
-class PoolLook:
+class PoolObservation:
     """The pool's figures (`cl_active cl_waiting sv_active sv_idle maxwait_ms`) at a monotonic time; None for what its
     kind of pooler does not count."""
 
@@ -32,14 +32,14 @@ class PoolLook:
 
 @contextmanager
 def watching(overlay: Overlay) -> Iterator[None]:
-    """Puts a `PoolLook` and a look at the pooler into the events; nothing where the run has no console to ask."""
+    """Puts a `PoolObservation` and a look at the pooler into the events; nothing if the run has no console to ask."""
     run = overlay.run
     found = (run.pool.pooler, run.pool.name) if run.pool else _of_external(run)
     if found is None:
         yield
         return
     console = _Console(overlay, *found)
-    with ticker.each(f"pool {found[1]}", console.look):
+    with ticker.each(f"pool {found[1]}", console.observe):
         yield
 
 
@@ -53,44 +53,46 @@ class _Console:
     """The pool between two looks; the console's answers are shared with all who watch the pooler."""
 
     def __init__(self, overlay: Overlay, pooler: Pooler, name: str) -> None:
-        self.overlay, self.pooler, self.name, self.seen = overlay, pooler, name, Look()
+        self.overlay, self.pooler, self.name, self.seen = overlay, pooler, name, ConsoleSnapshot()
         self.uncounted = KINDS[pooler.kind].uncounted
-        self.looks = 0
+        self.observations = 0
 
-    def look(self) -> None:
+    def observe(self) -> None:
         """Put what the console says now, once; the run goes on without it, and of failures in a row one is told."""
-        look = consoles.look(self.pooler)
-        if look.error and not self.seen.error:
-            log.warning("pool %s can't be watched: %s", self.name, look.error)
-        if not look.error and look.at != self.seen.at:
-            self._put(look, time.monotonic() - max(0.0, look.age_s))
-        self.seen = look
+        snapshot = consoles.latest(self.pooler)
+        if snapshot.error and not self.seen.error:
+            log.warning("pool %s can't be watched: %s", self.name, snapshot.error)
+        if not snapshot.error and snapshot.at != self.seen.at:
+            self._put(snapshot, time.monotonic() - max(0.0, snapshot.age_s))
+        self.seen = snapshot
 
-    def _put(self, look: Look, at: float) -> None:
-        found = look.figures.get(self.name)
+    def _put(self, snapshot: ConsoleSnapshot, at: float) -> None:
+        found = snapshot.figures.get(self.name)
         if found is not None:
-            self.overlay.put(PoolLook(at, told({name: getattr(found, name) for name in FIGURES}, self.uncounted)))
-        self.looks += 1
-        if self.looks > 1:  # the rates of the first one are of the time before the load
-            by = {"uncounted_by": self.pooler.get_kind_display()} if self.uncounted and self.looks == 2 else {}
-            self.overlay.put(Seen(LookKind.POOLER, at, figures(look, self.name, self.uncounted) | by))
+            self.overlay.put(
+                PoolObservation(at, counted({name: getattr(found, name) for name in FIGURES}, self.uncounted))
+            )
+        self.observations += 1
+        if self.observations > 1:  # the rates of the first one are of the time before the load
+            by = {"uncounted_by": self.pooler.get_kind_display()} if self.uncounted and self.observations == 2 else {}
+            self.overlay.put(Seen(ObservationKind.POOLER, at, figures(snapshot, self.name, self.uncounted) | by))
 
 
-def figures(look: Look, name: str, uncounted: Collection[str] = ()) -> dict[str, object]:
+def figures(snapshot: ConsoleSnapshot, name: str, uncounted: Collection[str] = ()) -> dict[str, object]:
     """The pool's `wait_ms` (clients' wait for a server connection, shared out over the transactions), `service_ms` (the
     time with one) and `transactions_per_s`; `all_…` of the whole pooler where other pools are in use too.
 
     PgBouncer counts the time of a transaction from when it came, the wait included. What is `uncounted` is None.
     """
-    rates = look.rates.get(name)
+    rates = snapshot.rates.get(name)
     wait_ms, whole_ms = (rates.wait_ms, rates.transaction_ms) if rates else (None, None)
     found: dict[str, object] = {
         "wait_ms": _rounded(wait_ms),
         "service_ms": None if wait_ms is None or whole_ms is None else _rounded(max(0.0, whole_ms - wait_ms)),
         "transactions_per_s": _rounded(rates.transactions_per_s if rates else None),
     }
-    if len(look.figures) > 1:
-        whole = told(look.whole(), uncounted)
+    if len(snapshot.figures) > 1:
+        whole = counted(snapshot.whole(), uncounted)
         found |= {f"all_{figure}": whole[figure] for figure in OF_ALL}
     return found
 

@@ -23,7 +23,7 @@ HIDDEN = "wait events and states of other roles' sessions: grant pg_monitor to t
 
 
 @dataclass(frozen=True)
-class Sight:
+class ServerProbe:
     """The session that asks the server (None: it can't be asked), whether the server runs on this very host, what the
     panel's role may not see, and the processes of the run's PgBouncer where they run here."""
 
@@ -34,16 +34,16 @@ class Sight:
 
 
 @contextmanager
-def opened(run: Run) -> Iterator[Sight]:
+def opened(run: Run) -> Iterator[ServerProbe]:
     """All that the watchers of a load need open; the run goes on without what can't be had."""
     if run.purpose != Purpose.LOAD:
-        yield Sight()
+        yield ServerProbe()
         return
     pids = pgbouncers(run.pool.pooler) if run.pool else ()
     session = log_in(run) if run.parent_id is None else None  # the whole looks at the server, once for all parts
     try:
-        is_here, hidden = _look_around(session) if session else (False, "")
-        yield Sight(session, is_here, hidden, pids)
+        is_here, hidden = _open_probes(session) if session else (False, "")
+        yield ServerProbe(session, is_here, hidden, pids)
     finally:
         if session:
             session.close()
@@ -67,7 +67,7 @@ def log_in(run: Run) -> connect.Connection | None:
     return session
 
 
-def _look_around(session: connect.Connection) -> tuple[bool, str]:
+def _open_probes(session: connect.Connection) -> tuple[bool, str]:
     """Whether the server is on this host, and what is hidden from the session's role."""
     try:
         with session.cursor(row_factory=dict_row) as cursor:

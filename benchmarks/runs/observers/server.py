@@ -9,7 +9,7 @@ from typing import Any, LiteralString
 import psycopg
 from psycopg.rows import dict_row
 
-from benchmarks.models import LookKind
+from benchmarks.models import ObservationKind
 from benchmarks.runs.observers import probes, ticker
 from benchmarks.runs.observers.base import Overlay, Seen
 from pools.clusters import connect, session_deadline
@@ -38,12 +38,12 @@ Row = Mapping[str, Any]
 @contextmanager
 def watching(overlay: Overlay) -> Iterator[None]:
     """Puts looks at the server into the events; none where it could not be logged in to before the load."""
-    if overlay.sight.session is None:
+    if overlay.probe.session is None:
         yield
         return
-    server = _Server(overlay, overlay.sight.session)
+    server = _Server(overlay, overlay.probe.session)
     try:
-        with ticker.each("the server", server.look, server.hang_up):
+        with ticker.each("the server", server.observe, server.hang_up):
             yield
     finally:
         server.leave()
@@ -58,13 +58,13 @@ class _Server:
         self.rest_until = 0.0
         self.before: Row | None = None
 
-    def look(self) -> None:
+    def observe(self) -> None:
         """Put what it did since the last look; nothing while it does not answer."""
         if (found := self._asked()) is None:
             return
         at, row = found
-        hidden = {"hidden": self.overlay.sight.hidden} if self.before is None and self.overlay.sight.hidden else {}
-        self.overlay.put(Seen(LookKind.SERVER, at, figures(self.before, row) | hidden))
+        hidden = {"hidden": self.overlay.probe.hidden} if self.before is None and self.overlay.probe.hidden else {}
+        self.overlay.put(Seen(ObservationKind.SERVER, at, figures(self.before, row) | hidden))
         self.before = row
 
     def hang_up(self) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 
 from benchmarks.engines import engine
-from benchmarks.models import Look, LookKind, Run
+from benchmarks.models import Observation, ObservationKind, Run
 from benchmarks.runs.observers import contention
 
 FULL_PERCENT = 80.0  # of a core: beyond it the program itself holds the load up
@@ -34,7 +34,7 @@ class _Mean:
 
 
 @dataclass
-class Tally:
+class LoadCounters:
     """Fed with each look as it is kept; nothing of it grows with the run."""
 
     means: dict[str, _Mean] = field(default_factory=dict)
@@ -43,21 +43,21 @@ class Tally:
     server_here: bool = False
     uncounted_by: str = ""
 
-    def take(self, look: Look) -> None:
+    def take(self, observe: Observation) -> None:
         """One more look."""
-        figures = look.figures
-        self.server_here = self.server_here or look.kind == LookKind.HOST
+        figures = observe.figures
+        self.server_here = self.server_here or observe.kind == ObservationKind.HOST
         self.hidden = figures.get("hidden", self.hidden)
         self.uncounted_by = figures.get("uncounted_by", self.uncounted_by)
-        if look.kind == LookKind.SERVER and "checkpoints_timed" in figures:
+        if observe.kind == ObservationKind.SERVER and "checkpoints_timed" in figures:
             for name in ("checkpoints_timed", "checkpoints_requested"):
                 self.checkpoints[name] = self.checkpoints.get(name, 0) + figures[name]
-        if look.t < SETTLED_S:
+        if observe.t < SETTLED_S:
             return
-        if look.kind == LookKind.POOLER:
+        if observe.kind == ObservationKind.POOLER:
             for name, figure in (("queue_ms", "wait_ms"), ("service_ms", "service_ms")):
                 self._mean(name).take(figures.get(figure), figures.get("transactions_per_s") or 0.0)
-        if look.kind == LookKind.GENERATOR:
+        if observe.kind == ObservationKind.GENERATOR:
             for name in PROCESSORS:
                 self._mean(name).take(figures.get(name))
 
@@ -70,31 +70,31 @@ class Tally:
         see of the server (`hidden`); who counts no queue (`uncounted_by`); whether the server runs on the generator's
         host (`server_here`). What was not seen is left out."""
         means = {name: round(mean.value, 3) for name, mean in self.means.items() if mean.value is not None}
-        told = {"hidden": self.hidden, "uncounted_by": self.uncounted_by, "server_here": self.server_here}
-        return means | self.checkpoints | {name: said for name, said in told.items() if said}
+        described = {"hidden": self.hidden, "uncounted_by": self.uncounted_by, "server_here": self.server_here}
+        return means | self.checkpoints | {name: reported for name, reported in described.items() if reported}
 
     def doubts(self) -> list[str]:
         """Why the figures can't be relied on, in a sentence: others were at work on the load's host."""
-        said = contention.doubt(self.found(), settings.CONTENTION_PERCENT)
-        return [said] if said else []
+        reported = contention.doubt(self.found(), settings.CONTENTION_PERCENT)
+        return [reported] if reported else []
 
     def warnings(self, run: Run) -> list[str]:
         """What limited the load beside the server, in sentences; the figures stay true, for these limits."""
-        found, words, said = self.found(), engine(run.engine).terms, []
+        found, words, reported = self.found(), engine(run.engine).terms, []
         if (busy := found.get("busy_percent", 0.0)) > FULL_PERCENT:
-            said.append(
+            reported.append(
                 f"{words.program} itself took {busy:.0f} % of what its threads can use of the processors: it may be "
                 f"the limit, not the server; {words.busier}, or a generator with more cores"
             )
         if (taken := found.get("pooler_cpu_percent", 0.0)) > FULL_PERCENT:
-            said.append(
+            reported.append(
                 f"PgBouncer took {taken:.0f} % of the one core that a process of it can use: it may be the limit, "
                 "not the server; let several share its port (so_reuseport)"
             )
         if (taken := found.get("service_cpu_percent", 0.0)) > SERVICE_FULL_PERCENT:
-            said.append(
+            reported.append(
                 f"{words.service} took {taken:.0f} % of the one core that its process can use: it may be the limit, "
                 "not the server; compare its kinds of connection with each other, or use several generators, each of "
                 "which has a service of its own"
             )
-        return said
+        return reported

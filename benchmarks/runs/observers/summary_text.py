@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from typing import Any
 
-Told = tuple[str, str]  # label and sentence
+LabelledText = tuple[str, str]  # label and sentence
 
 
-def in_words(found: dict[str, Any]) -> list[Told]:
-    """Label and sentence of each thing that `Tally.found` tells; nothing where nothing was seen."""
+def in_words(found: dict[str, Any]) -> list[LabelledText]:
+    """Label and sentence of each thing that `LoadCounters.found` tells; nothing where nothing was seen."""
     return [*_latency(found), *_processors(found), *_checkpoints(found), *_hidden(found)]
 
 
-def _latency(found: dict[str, Any]) -> Iterator[Told]:
+def _latency(found: dict[str, Any]) -> Iterator[LabelledText]:
     if by := found.get("uncounted_by"):
         yield "Queue at the pooler", f"not counted by {by}: clients that wait stand in the kernel's queue"
     if "queue_ms" in found and "service_ms" in found:
@@ -25,7 +25,7 @@ def _latency(found: dict[str, Any]) -> Iterator[Told]:
         )
 
 
-def _processors(found: dict[str, Any]) -> Iterator[Told]:
+def _processors(found: dict[str, Any]) -> Iterator[LabelledText]:
     if "cpu_percent" in found:
         sentence = f"{found['cpu_percent']:.0f} % of a core, {found['busy_percent']:.0f} % of what its threads can use"
         yield "Processors taken by the load", sentence
@@ -39,7 +39,7 @@ def _processors(found: dict[str, Any]) -> Iterator[Told]:
         yield "Processor taken by the service", f"{found['service_cpu_percent']:.0f} % of the one core it can use"
 
 
-def _checkpoints(found: dict[str, Any]) -> Iterator[Told]:
+def _checkpoints(found: dict[str, Any]) -> Iterator[LabelledText]:
     timed, requested = found.get("checkpoints_timed"), found.get("checkpoints_requested")
     if timed is None or requested is None:
         return
@@ -47,6 +47,6 @@ def _checkpoints(found: dict[str, Any]) -> Iterator[Told]:
     yield "Checkpoints that began", ", ".join(causes) or "none"
 
 
-def _hidden(found: dict[str, Any]) -> Iterator[Told]:
+def _hidden(found: dict[str, Any]) -> Iterator[LabelledText]:
     if hidden := found.get("hidden"):
         yield "Hidden from the panel", hidden

@@ -15,13 +15,13 @@ ASIDE_S = 0.5  # programs tell their progress on the full second: a look then wo
 
 
 @contextmanager
-def each(name: str, look: Callable[[], None], hang_up: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Has `look` called at once and then each second, in a thread of its own; a look that fails is the last.
+def each(name: str, observe: Callable[[], None], hang_up: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Has `observe` called at once and then each second, in a thread of its own; a look that fails is the last.
 
     One that lasts when the load is over is ended by `hang_up`.
     """
     over = threading.Event()
-    thread = threading.Thread(target=_go_on, args=(name, look, over), name=name, daemon=True)
+    thread = threading.Thread(target=_go_on, args=(name, observe, over), name=name, daemon=True)
     thread.start()
     try:
         yield
@@ -33,13 +33,13 @@ def each(name: str, look: Callable[[], None], hang_up: Callable[[], None] = lamb
             thread.join(EVERY_S)
 
 
-def _go_on(name: str, look: Callable[[], None], over: threading.Event) -> None:
+def _go_on(name: str, observe: Callable[[], None], over: threading.Event) -> None:
     due = time.monotonic()
     try:
-        look()
+        observe()
         due += ASIDE_S
         while not over.wait(max(0.0, due - time.monotonic())):
-            look()
+            observe()
             due = max(due + EVERY_S, time.monotonic())
     except Exception:  # the run goes on without this watcher, whatever it met
         log.exception("%s is watched no longer", name)

@@ -50,19 +50,19 @@ def _conditions_of(run: Run) -> Sequence[Callable[[SetupContext], AbstractContex
 
 def doubts(found: dict[str, Any]) -> list[str]:
     """Why the figures of a run are not to be relied on, from what its conditions noted."""
-    said: list[str] = [*found.get("settings_profile", {}).get("left", [])]
+    reported: list[str] = [*found.get("settings_profile", {}).get("left", [])]
     idle = found.get("idle", {})
     if closed := idle.get("closed_by_others"):
         were = "was" if closed == 1 else "were"
-        said.append(
+        reported.append(
             f"{closed:,} of {idle['connections']:,} idle connections {were} closed by the server or the pooler before "
             "the load ended"
         )
     service = found.get("service", {})
     if service.get("exit_code") is not None:
-        said.append("the service that was loaded ended before the load did: what came after it only failed")
+        reported.append("the service that was loaded ended before the load did: what came after it only failed")
     if service.get("refused"):
-        said.append(
+        reported.append(
             f"the service's pool was refused connections, so it was smaller than asked for: {service['refused']}"
         )
-    return said
+    return reported

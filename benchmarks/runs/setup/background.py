@@ -4,7 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
 
-from benchmarks.runs.setup.base import LOOK_UP_S, SetupContext
+from benchmarks.runs.setup.base import POLL_EVERY_S, SetupContext
 
 T = TypeVar("T")
 
@@ -19,7 +19,7 @@ def carry_out(
     with ThreadPoolExecutor(1, thread_name_prefix="condition") as worker:
         doing = worker.submit(work)
         try:
-            while wait([doing], LOOK_UP_S).not_done:
+            while wait([doing], POLL_EVERY_S).not_done:
                 held.check()
                 if percent is not None:
                     held.recorder.progress(percent())

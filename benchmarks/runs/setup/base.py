@@ -10,7 +10,7 @@ from benchmarks.models import Run
 from benchmarks.processes.command import Command
 from pools.clusters.endpoints import Endpoint
 
-LOOK_UP_S = 0.4  # how long a condition may work without calling `check`
+POLL_EVERY_S = 0.4  # how long a condition may work without calling `check`
 
 
 class RunRecorder(Protocol):
@@ -31,7 +31,7 @@ class SetupContext:
     """A run about to start: where it logs in, its private home, and its recorder.
 
     `command` builds the load's command from other options. `check` renews the lease and raises where the run must
-    end: a condition that takes its time calls it every `LOOK_UP_S`.
+    end: a condition that takes its time calls it every `POLL_EVERY_S`.
     """
 
     run: Run
@@ -41,7 +41,7 @@ class SetupContext:
     command: Callable[[dict[str, Any]], Command]
     check: Callable[[], None]
 
-    def tell(self, words: str) -> None:
+    def report(self, words: str) -> None:
         """Tell watchers what is being done."""
         self.recorder.log(words, time.monotonic())
 

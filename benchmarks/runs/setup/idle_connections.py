@@ -31,7 +31,7 @@ CONNECT_WITHIN_S = 30
 FILES_TO_SPARE = 200  # what else this worker has open
 
 
-class Idlers:
+class IdleConnections:
     """The idle connections of one run."""
 
     def __init__(self, endpoint: Endpoint, count: int, name: str) -> None:
@@ -97,13 +97,13 @@ def held_idle(held: SetupContext) -> Iterator[None]:
         yield
         return
     _make_room(count)
-    idlers = Idlers(_endpoint(held), count, f"{held.run.application_name}-idle")
+    idle = IdleConnections(_endpoint(held), count, f"{held.run.application_name}-idle")
     try:
-        _open(held, idlers)
+        _open(held, idle)
         yield
-        held.note("idle", held.run.conditions["idle"] | {"closed_by_others": idlers.closed_by_others()})
+        held.note("idle", held.run.conditions["idle"] | {"closed_by_others": idle.closed_by_others()})
     finally:
-        idlers.close()
+        idle.close()
 
 
 def _endpoint(held: SetupContext) -> Endpoint:
@@ -114,17 +114,17 @@ def _endpoint(held: SetupContext) -> Endpoint:
     return replace(endpoints.of_cluster(cluster, held.run.database), user=login.user, password=login.password)
 
 
-def _open(held: SetupContext, idlers: Idlers) -> None:
-    held.tell(f"opening {idlers.count:,} idle connections, each of which reads the catalogue")
+def _open(held: SetupContext, idle: IdleConnections) -> None:
+    held.report(f"opening {idle.count:,} idle connections, each of which reads the catalogue")
     began = time.monotonic()
-    carry_out(held, idlers.open_all, idlers.stop, idlers.percent)
+    carry_out(held, idle.open_all, idle.stop, idle.percent)
     seconds = round(time.monotonic() - began, 3)
-    held.tell(f"{idlers.count:,} idle connections are open after {seconds:,.1f} s")
+    held.report(f"{idle.count:,} idle connections are open after {seconds:,.1f} s")
     direct = not held.run.went_through_pool or held.run.options.get("idle_at") == CLUSTER
     # through a pool they have no session of their own on the server, so none of its memory
-    memory = of_idle(held, idlers.name, idlers.count) if direct else {"memory": "pooled"}
+    memory = of_idle(held, idle.name, idle.count) if direct else {"memory": "pooled"}
     held.recorder.state(progress_percent=None)
-    held.note("idle", {"connections": idlers.count, "opened_in_s": seconds, **memory})
+    held.note("idle", {"connections": idle.count, "opened_in_s": seconds, **memory})
 
 
 def _make_room(count: int) -> None:

@@ -80,7 +80,7 @@ def validate(raw: dict[str, Any]) -> dict[str, Any]:
     errors |= {name: [message] for name, message in _contradictions(options)}
     if errors:
         raise InvalidOptions(errors)
-    return {name: value for name, value in options.items() if _says_something(name, value, options)}
+    return {name: value for name, value in options.items() if _is_set(name, value, options)}
 
 
 def _contradictions(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -89,7 +89,7 @@ def _contradictions(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "settings_profile", "the name is blank: choose a profile or leave it out"
 
 
-def _says_something(name: str, value: Any, options: dict[str, Any]) -> bool:
+def _is_set(name: str, value: Any, options: dict[str, Any]) -> bool:
     """False for what changes nothing: no idle connections, and where to open none."""
     if name == "idle_at":
         return bool(options.get("idle_connections"))

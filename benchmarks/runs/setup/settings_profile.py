@@ -19,7 +19,7 @@ def in_force(held: SetupContext) -> Iterator[None]:
     profile = SettingsProfile.objects.filter(name=name).first()
     if profile is None or held.run.cluster is None:
         raise Refused(f"there is no settings profile {name!r} any more: choose another one")
-    held.tell(f"putting the settings profile {name} in force")
+    held.report(f"putting the settings profile {name} in force")
     warnings = validation.check(held.run.cluster, profile.values).warnings
     row = apply.put_in_force(held.run, held.run.cluster, profile.values)
     try:
@@ -29,4 +29,4 @@ def in_force(held: SetupContext) -> Iterator[None]:
     finally:
         apply.take_back(row)
         if row.error:
-            held.tell(row.error)
+            held.report(row.error)

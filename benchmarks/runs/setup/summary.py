@@ -5,12 +5,12 @@ from typing import Any
 
 from pools.clusters.memory_budget import GB, MB
 
-Told = tuple[str, str]  # label and sentence
+LabelledText = tuple[str, str]  # label and sentence
 
 
-def in_words(noted: dict[str, Any]) -> list[Told]:
+def in_words(noted: dict[str, Any]) -> list[LabelledText]:
     """Each condition that a run noted, in the order in which it came about; unknown ones are left out."""
-    return [(label, say(noted[name])) for name, label, say in _TELLERS if name in noted]
+    return [(label, report(noted[name])) for name, label, report in _TELLERS if name in noted]
 
 
 def _ping(found: dict[str, Any]) -> str:

@@ -93,7 +93,7 @@ def _session(held: SetupContext, database: str | None) -> connect.Connection:
 
 
 def _send(held: SetupContext, connection: connect.Connection, command: sql.Composable, words: str) -> None:
-    held.tell(words)
+    held.report(words)
     try:
         carry_out(held, partial(connection.execute, command), connection.cancel_safe)
     except psycopg.Error as error:

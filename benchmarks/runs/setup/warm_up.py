@@ -14,7 +14,7 @@ from benchmarks.errors import Refused
 from benchmarks.processes import workdir
 from benchmarks.processes.command import Command
 from benchmarks.processes.process import QUEUED_EVENTS, Line, LoadProcess, drain
-from benchmarks.runs.setup.base import LOOK_UP_S, SetupContext
+from benchmarks.runs.setup.base import POLL_EVERY_S, SetupContext
 from benchmarks.runs.setup.engine_service import served
 
 LAST_LINES = 500  # a summary with its histogram is shorter
@@ -47,35 +47,35 @@ def _of_whole(held: SetupContext, seconds: int) -> None:
 
 
 def _run(held: SetupContext, command: Command, seconds: int) -> None:
-    held.tell(f"warming up for {seconds} s")
+    held.report(f"warming up for {seconds} s")
     began = time.monotonic()
     load = LoadProcess(command.argv, command.env, held.home, Queue(QUEUED_EVENTS))
-    said: list[str] = []
+    reported: list[str] = []
     printed: deque[str] = deque(maxlen=LAST_LINES)
     try:
         while load.exit_code() is None:
             held.check()
-            _hear(load, said, printed)
+            _parse_line(load, reported, printed)
             if time.monotonic() - began > seconds * 1.1 + LONGER_S:
                 raise Refused(f"the warm-up did not end in its {seconds} s: the server or the pooler hangs")
-            time.sleep(LOOK_UP_S / 2)
+            time.sleep(POLL_EVERY_S / 2)
     finally:
         exit_code = load.stop()
         load.join()
-    _hear(load, said, printed)
+    _parse_line(load, reported, printed)
     if exit_code:
-        raise Refused(f"the warm-up ended with code {exit_code}: {said[0] if said else 'no reason was given'}")
+        raise Refused(f"the warm-up ended with code {exit_code}: {reported[0] if reported else 'no reason was given'}")
     tps = engine(held.run.engine).read_output("\n".join(printed), "").summary.get("tps")
     reached = {"tps": tps} if tps else {}
     held.note("warm_up", {"seconds": round(time.monotonic() - began, 1), **reached})
 
 
-def _hear(load: LoadProcess, said: list[str], printed: deque[str]) -> None:
+def _parse_line(load: LoadProcess, reported: list[str], printed: deque[str]) -> None:
     """Keep the first lines that speak of an error and the last of stdout, where the summary is."""
     for event in drain(load.events):
         if not isinstance(event, Line):
             continue
-        if "error" in event.text.lower() and len(said) < 5:
-            said.append(event.text.strip())
+        if "error" in event.text.lower() and len(reported) < 5:
+            reported.append(event.text.strip())
         if event.stream == "stdout":
             printed.append(event.text)

@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 TASK = "benchmarks.tasks.run_benchmark"
 DESCRIBE = "benchmarks.tasks.describe_generator"
 ANSWER_WITHIN_S = 120
-LOOKED_AT = 200
+EXAMINED_AT_MOST = 200
 
 
 def dispatch(run: Run, generator: str = "") -> bool:
@@ -47,7 +47,7 @@ def dispatch_due() -> int:
     is, none is sent: the end of a run does that.
     """
     earliest: dict[object, Run] = {}
-    for run in Run.objects.due()[:LOOKED_AT]:
+    for run in Run.objects.due()[:EXAMINED_AT_MOST]:
         earliest.setdefault(run.pk if run.alongside else run.cluster_id or run.pk, run)
     return sum(_send(run, alive) for run in earliest.values()) if earliest and (alive := _alive()) is not None else 0
 

@@ -19,7 +19,7 @@ HEADER = "Idempotency-Key"
 KEY_CHARACTERS = 200
 KEPT_S = 24 * 3600
 WORKED_ON_S = 30  # then whoever began is taken for dead; were it only slow, the id still lets one run be saved
-WAITED_S, LOOK_EVERY_S = 3.0, 0.1
+WAITED_S, POLL_EVERY_S = 3.0, 0.1
 TRIES = 3
 
 Begin = Callable[[uuid.UUID | None], Run]
@@ -74,7 +74,7 @@ def _awaited(run_id: uuid.UUID) -> Run | None:
 
 
 def _pause() -> None:
-    time.sleep(LOOK_EVERY_S)
+    time.sleep(POLL_EVERY_S)
 
 
 def _begin(name: str, run_id: uuid.UUID, begin: Begin) -> tuple[Run, bool]:

@@ -6,7 +6,7 @@ from functools import cached_property
 from operator import attrgetter
 from uuid import UUID
 
-from pools.models import Pool, Pooler, PoolState, Standing
+from pools.models import Pool, Pooler, PoolSet, PoolState
 from pools.poolers.base import Files, Rejected
 from pools.poolers.pgbouncer import (
     auth_query,
@@ -19,7 +19,7 @@ from pools.poolers.pgbouncer import (
     verifiers,
 )
 from pools.poolers.pgbouncer.database_entries import Entry, Found
-from pools.poolers.pgbouncer.global_settings import SETTINGS, Wish
+from pools.poolers.pgbouncer.global_settings import SETTINGS, Spec
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
 from pools.poolers.pgbouncer.verifiers import Verifiers
 from pools.poolers.settings_schema import Version
@@ -37,7 +37,7 @@ class Drafting:
 
     pooler: Pooler
     version: Version
-    standing: Standing
+    pool_set: PoolSet
     disk: Files
     settled: Mapping[str, str]
     folder: str
@@ -69,7 +69,7 @@ class Drafting:
     @cached_property
     def staying(self) -> list[Entry]:
         """Of these the ones that are live and kept."""
-        keys = (*self.standing.settled, *(pool.key for pool in self.standing.others if stays(pool)))
+        keys = (*self.pool_set.settled, *(pool.key for pool in self.pool_set.others if stays(pool)))
         return [self.before[key] for key in keys if key in self.before]
 
     @cached_property
@@ -78,7 +78,7 @@ class Drafting:
         own = render.own_keys(self.main, "databases")
         found = {entry.name for entry in self.staying}
         asked = []
-        for pool in self.standing.others:
+        for pool in self.pool_set.others:
             if stays(pool):
                 continue
             if pool.name in own:
@@ -92,32 +92,32 @@ class Drafting:
     @cached_property
     def inbound(self) -> list[Pool]:
         """The pools whose users are looked up; those that are asked for anew come last."""
-        looked_up = {entry.pool for entry in self.entries if entry.auth_user}
-        found = [pool for pool in self.standing if pool.key in looked_up] if looked_up else []
+        has_lookup = {entry.pool for entry in self.entries if entry.auth_user}
+        found = [pool for pool in self.pool_set if pool.key in has_lookup] if has_lookup else []
         return sorted(found, key=lambda pool: not stays(pool))
 
     @cached_property
-    def wish(self) -> Wish:
+    def spec(self) -> Spec:
         """What the program is told beside its pools."""
         before = user_limits.read(self.settled.get(DATABASES, ""))
         if self.settings_changed:
-            wish = global_settings.wished(self.pooler, self.folder, self.version, before)
-            if own := render.own_keys(self.main, "users").keys() & wish.users.keys():
+            spec = global_settings.desired(self.pooler, self.folder, self.version, before)
+            if own := render.own_keys(self.main, "users").keys() & spec.users.keys():
                 listed = ", ".join(sorted(own))
                 raise Rejected(f"pgbouncer.ini already has limits for {listed}: change them there", settings=True)
         else:
-            wish = global_settings.settled(self.settled, before)
-        return wish.deriving(auth_query=self._one_query(wish))
+            spec = global_settings.settled(self.settled, before)
+        return spec.deriving(auth_query=self._one_query(spec))
 
     @cached_property
     def texts(self) -> dict[str, str]:
         """The files to write, each after those it leads to; pgbouncer.ini only where it lacks an include."""
         kept = self._kept_users()
-        found: dict[str, str] = dict(self.wish.files)
-        if self.wish.lines or any(SETTINGS in files for files in (self.settled, self._on_disk)):
-            found[SETTINGS] = self.wish.text
+        found: dict[str, str] = dict(self.spec.files)
+        if self.spec.lines or any(SETTINGS in files for files in (self.settled, self._on_disk)):
+            found[SETTINGS] = self.spec.text
         found[USERLIST] = render.userlist(kept, self._secrets(render.users(kept)))
-        found[DATABASES] = render.databases(self.entries, self.wish.users, self.reader.line)
+        found[DATABASES] = render.databases(self.entries, self.spec.users, self.reader.line)
         self.reader.know(found[DATABASES], self.entries)
         included = render.with_include(self.main, self.folder)
         if SETTINGS in found:
@@ -138,7 +138,7 @@ class Drafting:
         if not trust_disk:
             given = {name: self.settled.get(name) for name in global_settings.GIVEN.values() if name in names}
             old |= {name: text.encode() if text is not None else None for name, text in given.items()}
-        for name, empty in ((DATABASES, render.databases([], {})), (SETTINGS, Wish().text)):
+        for name, empty in ((DATABASES, render.databases([], {})), (SETTINGS, Spec().text)):
             if name in old and (not trust_disk or old[name] is None):
                 old[name] = self.settled.get(name, empty).encode()
         return dict(sorted(old.items(), key=lambda one: one[1] is None))
@@ -192,7 +192,7 @@ class Drafting:
         yield from sorted({note for pool in pools if (note := self.found.address(pool)[2])})
         for role, why in sorted(self.verifiers.in_clear.items()):
             yield f"each login of {role} costs PgBouncer the hashing of its password, which stays in clear: {why}"
-        limited = {user for user, own in self.wish.users.items() if "max_user_connections" in own}
+        limited = {user for user, own in self.spec.users.items() if "max_user_connections" in own}
         fixed = sorted(limited.intersection(entry.user for entry in self.entries))
         if fixed and self.version < user_limits.KEPT:
             yield (
@@ -200,8 +200,8 @@ class Drafting:
                 "max_user_connections; 1.24 does"
             )
         live = str(self.config.get("server_tls_sslmode", "disable"))
-        mode = self.wish.lines.get("server_tls_sslmode", live)
-        for cluster in {pool.cluster for pool in (self.standing if self.settings_changed else pools)}:
+        mode = self.spec.lines.get("server_tls_sslmode", live)
+        for cluster in {pool.cluster for pool in (self.pool_set if self.settings_changed else pools)}:
             if STRICT.get(cluster.sslmode, 0) > STRICT.get(mode, 0):
                 yield (
                     f"{cluster} asks for sslmode {cluster.sslmode}, but the pooler's server_tls_sslmode, one for all "
@@ -212,7 +212,7 @@ class Drafting:
     def _auth_type(self) -> str:
         """How clients log in once this is applied."""
         live = str(self.config.get("auth_type", ""))
-        return str(self.wish.lines.get("auth_type", live))
+        return str(self.spec.lines.get("auth_type", live))
 
     @cached_property
     def _panels_users(self) -> dict[str, str]:
@@ -244,7 +244,7 @@ class Drafting:
             )
         return included
 
-    def _one_query(self, wish: Wish) -> str:
+    def _one_query(self, spec: Spec) -> str:
         """The look-up query for all pools of inbound users, as a release without one per entry needs it."""
         if self.version >= auth_query.QUERY_PER_ENTRY:
             return ""
@@ -261,7 +261,7 @@ class Drafting:
                     pool.pk,
                 )
         query = next(iter(asking), "")
-        if query and wish.settings.get("auth_query", query) != query:
+        if query and spec.settings.get("auth_query", query) != query:
             raise Rejected("auth_query is what the pools of inbound users need it to be: leave it out", settings=True)
         return query
 
@@ -275,7 +275,7 @@ class Drafting:
         """What the panel's part of userlist.txt has to hold."""
         inbound = {pool.cluster for pool in self.inbound}
         secrets = users.secrets_of(self.pooler, self.staying, self.asked, kept, self._panels_users, self.found)
-        secrets = users.remembered([*self.known_users, *self.wish.users], inbound) | secrets
+        secrets = users.remembered([*self.known_users, *self.spec.users], inbound) | secrets
         if inbound and self.version < reload_hazards.TOLERANT:
             self._refuse_unlisted({*secrets, *kept})
         own = {self.pooler.admin_user, *kept}
@@ -284,7 +284,7 @@ class Drafting:
 
     def _refuse_unlisted(self, listed: Collection[str]) -> None:
         """Raise `Rejected` for limits of a user who is looked up: known by its limits, it is never looked up."""
-        unlisted = sorted(self.wish.users.keys() - listed)
+        unlisted = sorted(self.spec.users.keys() - listed)
         if unlisted:
             asking = [pool.pk for pool, entry in self.asked if entry.auth_user]
             raise Rejected(

@@ -63,23 +63,23 @@ class Entry(NamedTuple):
         return self.size + int(own.get("reserve_pool_size") or own.get("reserve_pool") or 0) if own else self.size
 
     @property
-    def _way(self) -> tuple[object, ...]:
+    def _route(self) -> tuple[object, ...]:
         query = self.settings.get("auth_query")
         return self.host, self.port, self.database, self.user, self.password, self.auth_user, query
 
     def moved_from(self, other: "Entry") -> bool:
         """Whether its servers are logged in to elsewhere or otherwise than the other's."""
-        return self._way != other._way
+        return self._route != other._route
 
     def line(self) -> str:
         """The entry as PgBouncer reads it, under a comment that names its pool."""
         login = f" user={quoted(self.user)} password={quoted(self.password)}" if self.user else ""
-        look_up = f" auth_user={quoted(self.auth_user)}" if self.auth_user else ""
+        lookup = f" auth_user={quoted(self.auth_user)}" if self.auth_user else ""
         others = "".join(f" {key}={quoted(value)}" for key, value in self.settings.items())
         where = f"host={quoted(self.host)} port={self.port} dbname={quoted(self.database)}"
         # a pool multiplies per user; max_db_connections keeps them all within its budget
         held = f"pool_size={self.size} pool_mode={self.mode} max_db_connections={self.most}"
-        return f"; pool {self.pool}\n{self.name} = {where}{login}{look_up} {held}{others}"
+        return f"; pool {self.pool}\n{self.name} = {where}{login}{lookup} {held}{others}"
 
 
 class Login(NamedTuple):
@@ -137,7 +137,7 @@ class Found:
             database=_sound(pool, "database", pool.database),
             user=_sound(pool, "user", pool.user),
             password=self.password(pool, pool.user) if pool.user else "",
-            auth_user="" if pool.user else _sound(pool, "user for look-ups", looked_up_by(pool)),
+            auth_user="" if pool.user else _sound(pool, "user for look-ups", lookup_role(pool)),
         )
 
 
@@ -149,7 +149,7 @@ def of_pool(pool: Pool, version: Version, known: Found) -> Entry:
     return Entry(pool.key, pool.name, *login, pool.mode, pool.size, _settings_of(pool, version))
 
 
-def looked_up_by(pool: Pool) -> str:
+def lookup_role(pool: Pool) -> str:
     """The role that finds the secrets of inbound users: the one made for it, else the cluster's admin."""
     return pool.cluster.auth_role or pool.cluster.admin_user
 

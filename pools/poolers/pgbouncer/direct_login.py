@@ -8,8 +8,8 @@ from pools.clusters import connect
 from pools.clusters.topology import Address
 from pools.errors import ClusterUnreachable
 from pools.models import Pool, PoolState
-from pools.poolers.base import ClusterBusy, Progress, Rejected, Way
-from pools.poolers.direct_login import NOBODY_THERE, busy_told, connected, told_away
+from pools.poolers.base import ClusterBusy, Progress, Rejected, Route
+from pools.poolers.direct_login import NOBODY_THERE, busy_described, connected, report_unreachable
 from pools.poolers.pgbouncer import auth_query, database_entries, server_tls
 from pools.poolers.pgbouncer.config_builder import Drafting, stays
 from pools.poolers.pgbouncer.database_entries import Found
@@ -21,9 +21,9 @@ class Direct:
 
     def __init__(self, drafted: Drafting, progress: Progress) -> None:
         self.drafted, self.progress = drafted, progress
-        self.tls = server_tls.wished(drafted)
-        self.away: dict[Way, str] = {}  # why nobody is let in there, and nothing is tried there twice
-        self.there: set[Way] = set()
+        self.tls = server_tls.desired(drafted)
+        self.away: dict[Route, str] = {}  # why nobody is let in there, and nothing is tried there twice
+        self.there: set[Route] = set()
 
     def try_changed(self, changed: Collection[Pool], moved: Collection[str]) -> int:
         """Log in as each of the moved pools, and once to where the others lead; the number of logins of the first.
@@ -31,10 +31,10 @@ class Direct:
         Raises `Rejected` for all pools whose login failed, and first `ClusterBusy` for all ways that lead nowhere. All
         are tried, so that many bad pools cost one attempt and not one each.
         """
-        ways = {_login(pool): pool for pool in changed if pool.key in moved}
+        routes = {_login(pool): pool for pool in changed if pool.key in moved}
         reasons: dict[UUID, str] = {}
-        for pool in ways.values():
-            if pool.way in self.away:
+        for pool in routes.values():
+            if pool.route in self.away:
                 continue
             self.progress.renew()
             try:
@@ -46,25 +46,25 @@ class Direct:
             except ClusterUnreachable as error:
                 blamed = [one.pk for one in changed if one.key in moved and _login(one) == _login(pool)]
                 reasons |= dict.fromkeys(blamed, f"pool {pool} was not tried: {error}")
-        for pool in {pool.way: pool for pool in changed}.values():
+        for pool in {pool.route: pool for pool in changed}.values():
             self.silence_of(pool)
         if self.away:
             raise ClusterBusy(self.away)
         if reasons:
             raise Rejected.each(reasons)
-        return len(ways)
+        return len(routes)
 
     def silence_of(self, pool: Pool) -> str:
         """Why none of the servers a pool leads to can be reached; empty where one answers, whatever it says."""
-        if pool.way not in self.away and pool.way not in self.there:
+        if pool.route not in self.away and pool.route not in self.there:
             self.progress.renew()
             try:
                 words = _silence(pool, self.drafted.found)
             except (ClusterBusy, Rejected):  # it answers, or its login is not known
                 words = ""
-            self.there.add(pool.way)
-            self.away |= {pool.way: words} if words else {}
-        return self.away.get(pool.way, "")
+            self.there.add(pool.route)
+            self.away |= {pool.route: words} if words else {}
+        return self.away.get(pool.route, "")
 
     def try_encryption(self, moved: Collection[str]) -> None:
         """Log in to each cluster concerned as encrypted as PgBouncer is going to be; raises `Rejected`.
@@ -76,7 +76,7 @@ class Direct:
         if after.unread:
             self.progress.step("noted", f"{', '.join(after.unread)} can't be read from here: tried by PgBouncer alone")
             return
-        pools = [pool for pool, _ in drafted.asked] if before == after else list(drafted.standing)
+        pools = [pool for pool, _ in drafted.asked] if before == after else list(drafted.pool_set)
         for pool in _one_each(pools, moved, only_moved=before == after):
             self.progress.renew()
             fault = self._shut_out(pool, after)
@@ -84,11 +84,11 @@ class Direct:
                 continue
             if before == after:
                 alike = [one.pk for one in pools if one.key in moved and _cluster(one) == _cluster(pool)]
-                raise Rejected(f"pool {pool} was not tried: {_told(after, pool, fault)}", *alike)
+                raise Rejected(f"pool {pool} was not tried: {_described(after, pool, fault)}", *alike)
             if pool.key not in moved and not before.unread and self._shut_out(pool, before):
-                self.progress.step("noted", f"before these settings too: {_told(after, pool, fault)}")
+                self.progress.step("noted", f"before these settings too: {_described(after, pool, fault)}")
                 continue
-            raise Rejected(f"nothing was written: {_told(after, pool, fault)}", settings=True)
+            raise Rejected(f"nothing was written: {_described(after, pool, fault)}", settings=True)
 
     def _try_pool(self, pool: Pool) -> None:
         """Log in to each server it leads to; of several standbys some may be down, which is said."""
@@ -102,8 +102,8 @@ class Direct:
                 if error.cause not in NOBODY_THERE:
                     raise
                 if len(silent) == len(servers):
-                    raise ClusterBusy({pool.way: told_away(pool, error)}) from error
-        self.there.add(pool.way)
+                    raise ClusterBusy({pool.route: report_unreachable(pool, error)}) from error
+        self.there.add(pool.route)
         for words in silent:
             self.progress.step("noted", f"pool {pool} leads to a standby that does not answer: {words}")
 
@@ -120,7 +120,7 @@ class Direct:
     @contextmanager
     def _connected(self, pool: Pool, role: str, password: str, at: Address) -> Iterator[connect.Connection]:
         """By the cluster's own sslmode; where servers may ask for the pooler's certificate, as it logs in."""
-        with busy_told(pool), ExitStack() as opened:
+        with busy_described(pool), ExitStack() as opened:
             if self.tls.key:
                 folder = self.drafted.pooler.config_dir
                 yield opened.enter_context(server_tls.connected(pool, role, password, at, self.tls, folder))
@@ -149,12 +149,12 @@ class Direct:
 def refuse_away(pool: Pool, found: Found) -> None:
     """Raise `ClusterBusy` where it is a pool's servers that let nobody in, which the pooler does not say."""
     if words := _silence(pool, found):
-        raise ClusterBusy({pool.way: words})
+        raise ClusterBusy({pool.route: words})
 
 
 def role_of(pool: Pool) -> str:
     """Who logs in to prove a pool: its fixed user, or the role that looks inbound users up."""
-    return pool.user or database_entries.looked_up_by(pool)
+    return pool.user or database_entries.lookup_role(pool)
 
 
 def _one_each(pools: Collection[Pool], moved: Collection[str], *, only_moved: bool) -> list[Pool]:
@@ -175,13 +175,13 @@ def _silence(pool: Pool, found: Found) -> str:
             connected(pool, role, found.password(pool, role), at).close()
         except ClusterUnreachable as error:
             if error.cause in NOBODY_THERE:
-                words = told_away(pool, error)
+                words = report_unreachable(pool, error)
                 continue
         return ""
     return words
 
 
-def _told(tls: ServerTls, pool: Pool, fault: ClusterUnreachable) -> str:
+def _described(tls: ServerTls, pool: Pool, fault: ClusterUnreachable) -> str:
     return f"with {server_tls.MODE}={tls.sslmode} {pool.cluster} lets no pool in: {fault} (it said: {fault.words})"
 
 

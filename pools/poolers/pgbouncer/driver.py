@@ -55,17 +55,17 @@ class PgBouncer:
         """(1, 18) of `PgBouncer 1.18.0`."""
         return releases.version_of(text)
 
-    def problems(self, wish: Pool) -> Problems:
+    def problems(self, spec: Pool) -> Problems:
         """Settings that its release does not take, or that would break their line."""
-        version = releases.version_of(wish.pooler.server_version)
-        for _, message in settings_schema.problems(CATALOGUE, Scope.POOL, wish.settings, version):
+        version = releases.version_of(spec.pooler.server_version)
+        for _, message in settings_schema.problems(CATALOGUE, Scope.POOL, spec.settings, version):
             yield "settings", message
 
     def advisories(self, version_text: str) -> tuple[Advisory, ...]:
         """By its NEWS.md."""
         return advisories.of_release(version_text)
 
-    def clashes(self, wish: Pool) -> Problems:
+    def clashes(self, spec: Pool) -> Problems:
         """Nothing: each pool leads where it says."""
         yield from ()
 
@@ -122,7 +122,7 @@ class PgBouncer:
 
     def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
         """By what userlist.txt has of its user."""
-        return login_messages.told(pool, texts, notes)
+        return login_messages.compose(pool, texts, notes)
 
     def start_error(self, pooler: Pooler, texts: Mapping[str, str]) -> str:
         """By a throwaway start on a copy of them."""

@@ -32,8 +32,8 @@ PAIRS = (("client_tls_cert_file", "client_tls_key_file"), ("server_tls_cert_file
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What the program is told. `users` holds an empty entry for one who had limits before: see `wished`.
+class Spec:
+    """What the program is told. `users` holds an empty entry for one who had limits before: see `desired`.
 
     `files` are the given ones by their names; `derived` are settings that the pools need (`auth_query` before 1.22).
     """
@@ -54,12 +54,12 @@ class Wish:
         asked, derived = ("".join(map(_line, sorted(one.items()))) for one in (self.settings, self.derived))
         return HEAD + asked + (DERIVED + derived if derived else "")
 
-    def deriving(self, **derived: str) -> "Wish":
+    def deriving(self, **derived: str) -> "Spec":
         """The same with these derived settings; empty ones are none."""
         return replace(self, derived={name: value for name, value in derived.items() if value})
 
 
-def wished(pooler: Pooler, folder: str, version: Version, before: Limits) -> Wish:
+def desired(pooler: Pooler, folder: str, version: Version, before: Limits) -> Spec:
     """What is asked of the pooler, its files in `folder` as PgBouncer sees it. Raises `Rejected` blaming settings.
 
     Users of `before` who lost their limits keep an empty entry: a reload does not undo a limit whose entry is gone
@@ -73,7 +73,7 @@ def wished(pooler: Pooler, folder: str, version: Version, before: Limits) -> Wis
     users = {
         user: {name: values.text_of(value) for name, value in own.items()} for user, own in pooler.user_settings.items()
     }
-    return Wish(settings, {user: users.get(user, {}) for user in (*before, *users)}, files)
+    return Spec(settings, {user: users.get(user, {}) for user in (*before, *users)}, files)
 
 
 def problems(
@@ -88,11 +88,11 @@ def problems(
             yield f"{user}.{name}", f"user {user}: {message}"
 
 
-def settled(texts: Mapping[str, str], users: Limits) -> Wish:
+def settled(texts: Mapping[str, str], users: Limits) -> Spec:
     """What was wished of the files of a revision; derived settings are left out, for pools derive them anew."""
     asked = texts.get(SETTINGS, "").partition(DERIVED)[0]
     files = {name: texts[name] for name in GIVEN.values() if name in texts}
-    return Wish(dict(LINE.findall(asked)), users, files)
+    return Spec(dict(LINE.findall(asked)), users, files)
 
 
 def written(text: str) -> dict[str, str]:

@@ -108,7 +108,7 @@ def _check_rule(fields: Fields, version: Version) -> None:
         return
     kind = fields[0][0]
     if kind not in TYPES:
-        raise Unreadable(f"{_said(kind)} is no type: use {', '.join(TYPES)}")
+        raise Unreadable(f"{_reported(kind)} is no type: use {', '.join(TYPES)}")
     if len(fields) < (4 if kind == "local" else 5):
         parts = "type, database, user and method" if kind == "local" else "type, database, user, address and method"
         raise Unreadable(f"{len(fields)} fields where {parts} are needed")
@@ -139,7 +139,7 @@ def _after_address(fields: Fields, version: Version) -> Fields:
     try:
         ip_address(address)
     except ValueError:
-        raise Unreadable(f"{_said(address)} is no address: write numbers such as 10.0.0.0/8 or ::1/128") from None
+        raise Unreadable(f"{_reported(address)} is no address: write numbers such as 10.0.0.0/8 or ::1/128") from None
     _check_network(f"{address}/{fields[1][0]}")
     return fields[2:]
 
@@ -160,12 +160,12 @@ def _check_method(fields: Fields, version: Version) -> None:
     method, options = fields[0][0], [option for field in fields[1:] for option in field]
     methods = (*METHODS, "ldap") if version >= LDAP_SINCE else METHODS
     if method not in methods:
-        raise Unreadable(f"{_said(method)} is no method of this PgBouncer: use {', '.join(methods)}")
+        raise Unreadable(f"{_reported(method)} is no method of this PgBouncer: use {', '.join(methods)}")
     maps = method in ("cert", "peer") and version >= MAPS_SINCE
     for option in options:
         if method != "ldap" and not (maps and option.startswith(MAP)):
-            raise Unreadable(f"{_said(option)} after {method} is not read: take it away")
+            raise Unreadable(f"{_reported(option)} after {method} is not read: take it away")
 
 
-def _said(token: str) -> str:
+def _reported(token: str) -> str:
     return repr(token.removeprefix(QUOTE))

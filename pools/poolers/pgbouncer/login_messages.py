@@ -9,7 +9,7 @@ from pools.poolers.pgbouncer.render import USERLIST
 CHEAP, DEAR = "about 0.2 ms of PgBouncer's one thread for each login", "about 4.5 ms of PgBouncer's one thread"
 
 
-def told(pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
+def compose(pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
     """A sentence, of the files that are live; empty where clients prove themselves otherwise, or nothing is live.
 
     `notes`: role → why the last apply left its password in clear. The figures are of tests/bench/login.py.

@@ -38,11 +38,11 @@ def start(path: str, texts: Mapping[str, str], config_dir: str, folder_there: st
     password has to leave config_dir for it. `folder_there` is config_dir as the real pooler sees it.
     """
     try:
-        said = _trial_error(path, texts, config_dir, folder_there)
+        reported = _trial_error(path, texts, config_dir, folder_there)
     except OSError as error:
         raise Rejected(f"a throwaway PgBouncer could not be started on the files: {error.strerror}") from error
-    if said:
-        raise Rejected(f"PgBouncer would not start on these files, so they were not written: {said}")
+    if reported:
+        raise Rejected(f"PgBouncer would not start on these files, so they were not written: {reported}")
 
 
 def _trial_error(path: str, texts: Mapping[str, str], config_dir: str, folder_there: str) -> str:
@@ -54,8 +54,8 @@ def _trial_error(path: str, texts: Mapping[str, str], config_dir: str, folder_th
         path_there = folder.name if folder.parent == Path(config_dir) else name
         for file_name, text in _moved(texts, path_there, folder_there, owner.st_uid).items():
             (folder / file_name).write_bytes(text.encode(errors="surrogateescape"))
-        said = _run([path, f"{path_there}/{MAIN}"], folder, config_dir, owner)
-    return said.replace(f"{path_there}/", "")
+        reported = _run([path, f"{path_there}/{MAIN}"], folder, config_dir, owner)
+    return reported.replace(f"{path_there}/", "")
 
 
 def _holds_key(texts: Mapping[str, str]) -> bool:

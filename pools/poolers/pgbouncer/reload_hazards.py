@@ -20,7 +20,7 @@ Forced = Mapping[object, object]  # name of an entry → its fixed user, as SHOW
 class FoundBy(Enum):
     """How PgBouncer comes to know a user of an entry."""
 
-    LOOK_UP = "auth_query"
+    LOOKUP = "auth_query"
     LIST = "userlist.txt"
     ENTRY = "user="
 
@@ -63,4 +63,4 @@ def _found(pool: Mapping[str, object], forced: Forced, listed: Collection[str]) 
     name, user = str(pool["database"]), pool["user"]
     if forced.get(name) == user:
         return FoundBy.ENTRY
-    return FoundBy.LIST if user in listed else FoundBy.LOOK_UP
+    return FoundBy.LIST if user in listed else FoundBy.LOOKUP

@@ -40,7 +40,7 @@ class ServerTls:
     unread: tuple[str, ...] = ()
 
 
-def wished(drafted: Drafting) -> ServerTls:
+def desired(drafted: Drafting) -> ServerTls:
     """What the drafted files ask for."""
     own = render.own_keys(drafted.main, "pgbouncer")
     before = global_settings.written(drafted.settled.get(SETTINGS, ""))
@@ -49,7 +49,7 @@ def wished(drafted: Drafting) -> ServerTls:
         otherwise = (
             global_settings.default_of(name, drafted.version) if name in before else drafted.config.get(name, "")
         )
-        values[name] = drafted.wish.lines.get(name, own.get(name, otherwise))
+        values[name] = drafted.spec.lines.get(name, own.get(name, otherwise))
     return _of(values, drafted, drafted.texts)
 
 

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 
 from pools.config_files import atomic_write
 from pools.errors import PoolerUnreachable
-from pools.models import Pool, Pooler, PoolState, Standing
+from pools.models import Pool, Pooler, PoolSet, PoolState
 from pools.poolers import trial_instance
 from pools.poolers.base import Draft, Files, Progress, Rejected
 from pools.poolers.pgbouncer import (
@@ -33,7 +33,7 @@ from pools.poolers.pgbouncer.global_settings import SETTINGS
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
 
 MOST_LOGINS = 200
-MOST_WITNESSES = 20
+MOST_CANARY_POOLS = 20
 PGPOOL_RELOADS_S = 1.0  # each child of a Pgpool-II between reads new passwords when it comes to it (seen on 4.3)
 
 
@@ -48,10 +48,10 @@ class PgBouncerSession:
         self.reader = database_entries.Reader()
         self.trust_disk = False
         self.names: set[str] = set()  # of entries that the panel has or had in pooldeck.ini
-        self.witnesses: list[Pool] = []  # pools that are not changed and let their users through before
+        self.canary_pools: list[Pool] = []  # pools that are not changed and let their users through before
         self.written: Files = {}
 
-    def draft(self, pools: Standing, settled: Mapping[str, str], trust_disk: bool) -> Draft:
+    def draft(self, pools: PoolSet, settled: Mapping[str, str], trust_disk: bool) -> Draft:
         """Render the panel's files, and pgbouncer.ini where it does not include them yet."""
         disk = atomic_write.read(self.pooler.config_dir, list(render.FILES))
         known_users = [str(row["name"]) for row in console.rows(self.connection, "users")]
@@ -85,7 +85,7 @@ class PgBouncerSession:
         else:
             where = trial_instance.not_found(self.pooler, self.version_text)
         if draft.settings_changed:
-            self._call_witnesses(logins, draft, progress)
+            self._call_canary_pools(logins, draft, progress)
         progress.step("rehearsed", f"{tried} direct login{'s' if tried != 1 else ''} to the pools' databases; {where}")
         for note in drafted.notes():
             progress.step("noted", note)
@@ -127,7 +127,7 @@ class PgBouncerSession:
             self._prove(pool, progress, moved=pool.key in draft.moved)
         if len(changed) > MOST_LOGINS:
             progress.step("read back only", f"{len(changed) - MOST_LOGINS} more changed pools were not logged in to")
-        for pool in self.witnesses:
+        for pool in self.canary_pools:
             try:
                 self._prove(pool, progress, moved=False)
             except Rejected as fault:
@@ -192,12 +192,12 @@ class PgBouncerSession:
         if faults:
             raise Rejected(f"after RELOAD {'; '.join(faults)}", settings=True)
 
-    def _call_witnesses(self, logins: Direct, draft: Draft, progress: Progress) -> None:
+    def _call_canary_pools(self, logins: Direct, draft: Draft, progress: Progress) -> None:
         """Find one unchanged pool of each cluster that lets its user through now, and so must with new settings."""
-        live = [pool for pool in self._drafted.standing if pool.key not in draft.changed]
+        live = [pool for pool in self._drafted.pool_set if pool.key not in draft.changed]
         one_each = {pool.cluster_id: pool for pool in live if pool.state == PoolState.APPLIED}
-        self.witnesses = []
-        for pool in list(one_each.values())[:MOST_WITNESSES]:
+        self.canary_pools = []
+        for pool in list(one_each.values())[:MOST_CANARY_POOLS]:
             progress.renew()
             if silence := logins.silence_of(pool):
                 progress.step("noted", f"pool {pool} can't show what the new settings do: {silence}")
@@ -207,7 +207,7 @@ class PgBouncerSession:
             except (Rejected, verify.Shut) as fault:
                 progress.step("noted", f"without the new settings too, {fault}")
             else:
-                self.witnesses.append(pool)
+                self.canary_pools.append(pool)
 
     def _prove(self, pool: Pool, progress: Progress, *, moved: bool) -> None:
         """Log in through a pool; one that was shut at the console is only read back, and that is said."""

@@ -140,7 +140,7 @@ class Drafting:
         """The panel's part of pgpool.conf: backends, whom it checks them as, then what was set in the panel."""
         was = backends.read(self.settled.get(MAIN, ""))
         servers: list[Backend] = backends.of_cluster(cluster, was) if cluster else was
-        values = self._wished()
+        values = self._desired()
         text = "".join(server.lines(values) for server in servers)
         managed = {"enable_pool_hba": "on"}
         if cluster:
@@ -150,7 +150,7 @@ class Drafting:
         own = {name: value for name, value in values.items() if not name.startswith(BACKEND_SETTINGS)}
         return text + render.settings(managed | own | self._paths()) + render.taken_out(self._defaults_of_gone(own))
 
-    def _wished(self) -> Settings:
+    def _desired(self) -> Settings:
         """The settings asked for, as the program takes them; while nobody asks, those that are live."""
         if self.pooler.settings_state != PoolState.PENDING:
             return self._settled_values()

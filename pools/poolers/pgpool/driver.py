@@ -57,28 +57,28 @@ class Pgpool:
         found = re.search(r"(\d+)\.(\d+)", text)
         return (int(found[1]), int(found[2])) if found else settings_catalog.OLDEST
 
-    def problems(self, wish: Pool) -> Problems:
+    def problems(self, spec: Pool) -> Problems:
         """It caches sessions' connections by database and user: no other modes, names, sizes, or clusters."""
-        if wish.mode != Mode.SESSION:
-            yield "mode", f"Pgpool-II keeps a server connection for a whole session: {wish.mode} mode needs a PgBouncer"
-        if wish.name != wish.database:
-            yield "name", f"Pgpool-II has no names of its own for databases: name the pool {wish.database!r}"
-        if wish.settings:
+        if spec.mode != Mode.SESSION:
+            yield "mode", f"Pgpool-II keeps a server connection for a whole session: {spec.mode} mode needs a PgBouncer"
+        if spec.name != spec.database:
+            yield "name", f"Pgpool-II has no names of its own for databases: name the pool {spec.database!r}"
+        if spec.settings:
             yield "settings", "Pgpool-II has no settings per pool: leave them out"
-        if wish.through_id:
+        if spec.through_id:
             yield "through", "a Pgpool-II leads to its cluster itself: only a PgBouncer can lead through one"
-        for field, value in (("database", wish.database), ("user", wish.user)):
+        for field, value in (("database", spec.database), ("user", spec.user)):
             if value and (message := hba_access.name_problem(value)):
                 yield field, message
-        yield from _size_problems(wish)
-        if not wish.pooler.config_dir or wish.pooler.pcp_port is None:
-            yield "pooler", f"{wish.pooler} is only watched: give it its configuration directory and its PCP port"
+        yield from _size_problems(spec)
+        if not spec.pooler.config_dir or spec.pooler.pcp_port is None:
+            yield "pooler", f"{spec.pooler} is only watched: give it its configuration directory and its PCP port"
 
-    def clashes(self, wish: Pool) -> Problems:
+    def clashes(self, spec: Pool) -> Problems:
         """It serves one cluster."""
-        others = wish.pooler.pools.wanted().exclude(pk=wish.pk).exclude(cluster=wish.cluster_id)
+        others = spec.pooler.pools.wanted().exclude(pk=spec.pk).exclude(cluster=spec.cluster_id)
         if first := others.select_related("cluster").first():
-            yield "cluster", config_builder.one_cluster(wish.pooler, first.cluster, wish)
+            yield "cluster", config_builder.one_cluster(spec.pooler, first.cluster, spec)
 
     def advisories(self, version_text: str) -> tuple[Advisory, ...]:
         """None are kept for it: each of its branches has corrections of its own."""
@@ -183,11 +183,11 @@ def _capacity(pooler: Pooler, name: str) -> int | None:
     return max(known, default=None)
 
 
-def _size_problems(wish: Pool) -> Problems:
-    children = wish.pooler.facts.get("num_init_children")
-    if children and wish.size != children:
+def _size_problems(spec: Pool) -> Problems:
+    children = spec.pooler.facts.get("num_init_children")
+    if children and spec.size != children:
         yield (
             "size",
             f"Pgpool-II can't set a pool's connections apart, all share its {children} children: use {children}, "
-            f"or change num_init_children in the settings of pooler {wish.pooler}",
+            f"or change num_init_children in the settings of pooler {spec.pooler}",
         )

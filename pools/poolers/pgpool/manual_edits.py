@@ -50,7 +50,7 @@ def _adopt_settings(made: Adoption, before: str, after: str, offset: int) -> Non
             made.refuse(MAIN, 0, f"{name} was taken out: {why}")
     changed = {name: now.get(name) for name in {**was, **now} if was.get(name) != now.get(name) and name in KNOWN}
     made.changed_settings = {
-        name: None if value is None else _told(KNOWN[name], value)
+        name: None if value is None else _described(KNOWN[name], value)
         for name, value in changed.items()
         if not _refusal(name)
     }
@@ -64,7 +64,7 @@ def _refusal(name: str) -> str:
     return f"{why}: change it there" if why == BY_THE_PANEL else f"{why}: {ABOVE}"
 
 
-def _told(setting: Setting, value: str) -> str:
+def _described(setting: Setting, value: str) -> str:
     """The value as the panel has it: 0 or 1, and whole numbers in the setting's own unit."""
     if setting.type == Type.BOOLEAN:
         return {"on": "1", "off": "0"}.get(verify.truth(value), value)
@@ -131,10 +131,10 @@ PARTS: dict[str, Callable[[Adoption, str, str, int], None]] = {
 
 def _lines(text: str, offset: int) -> Lines:
     """What is neither empty nor a comment, counted from the line after `offset`."""
-    return list(_said(text, offset))
+    return list(_reported(text, offset))
 
 
-def _said(text: str, offset: int) -> Iterator[tuple[int, str]]:
+def _reported(text: str, offset: int) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.split("\n"), start=offset + 1):
         if line.strip() and not line.lstrip().startswith("#"):
             yield number, line.strip()

@@ -14,7 +14,7 @@ from pools.poolers.pgpool.render import MAIN
 logger = logging.getLogger(__name__)
 
 UP = ("up", "waiting")
-ANSWERS_WITHIN_S, LOOK_AGAIN_S = 10.0, 0.3
+ANSWERS_WITHIN_S, RETRY_EVERY_S = 10.0, 0.3
 VERBS: dict[str, Callable[[Pooler, int], None]] = {"attach": pcp.attach_node, "detach": pcp.detach_node}
 
 
@@ -79,7 +79,7 @@ def list_after_change(pooler: Pooler) -> list[Node]:
         except PoolerUnreachable:
             if time.monotonic() > deadline:
                 return applied(pooler)
-        time.sleep(LOOK_AGAIN_S)
+        time.sleep(RETRY_EVERY_S)
 
 
 def risk_of_detaching(nodes: list[Node], number: int) -> str:

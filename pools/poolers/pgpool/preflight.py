@@ -38,11 +38,11 @@ def start(program: str, version: Version, texts: Mapping[str, str], config_dir: 
     so that no password has to leave config_dir for it.
     """
     try:
-        said = _trial_error(program, version, texts, config_dir)
+        reported = _trial_error(program, version, texts, config_dir)
     except OSError as error:
         raise Rejected(f"a throwaway Pgpool-II could not be started on the files: {error.strerror}") from error
-    if said:
-        raise Rejected(f"Pgpool-II would not start on these files, so they were not written: {said}", settings=True)
+    if reported:
+        raise Rejected(f"Pgpool-II would not start on these files, so they were not written: {reported}", settings=True)
 
 
 def _trial_error(program: str, version: Version, texts: Mapping[str, str], config_dir: str) -> str:

@@ -22,7 +22,7 @@ from pools.poolers.settings_schema import Version
 
 # a child takes a reload when it next waits for a client or a query
 SEEN_WITHIN_S = 10
-LOOK_AGAIN_S = 0.1
+RETRY_EVERY_S = 0.1
 STEADY_S = 0.5  # children take the reload one after the other: the first that did is no proof for the rest
 UP_WITHIN_S = 15
 MOST_LOGINS = 200
@@ -104,8 +104,8 @@ class PgpoolSession:
         behind = child_processes.reload(self.pooler, all_of_them)
         self.pooler.leave_behind(behind)
         if behind:
-            told = f"by {len(behind)} of {len(all_of_them)} children, which serve clients"
-            progress.step("passwords not read yet", f"{told}: they are told once they are free")
+            described = f"by {len(behind)} of {len(all_of_them)} children, which serve clients"
+            progress.step("passwords not read yet", f"{described}: they are told once they are free")
 
     def _late(self, expected: Mapping[str, str]) -> dict[str, tuple[str, str]]:
         """What the child that answers has otherwise and would take with a reload: name → (live, written)."""
@@ -145,7 +145,7 @@ class PgpoolSession:
             if time.monotonic() > deadline:
                 return
             progress.renew()
-            time.sleep(LOOK_AGAIN_S)
+            time.sleep(RETRY_EVERY_S)
 
     def _attach(self, number: int, progress: Progress) -> None:
         try:
@@ -166,7 +166,7 @@ class PgpoolSession:
             direct_login.connected(pool, pool.login, pool.cluster.password_of(pool.login) or "").close()
         except ClusterUnreachable as error:
             if error.cause in direct_login.NOBODY_THERE:
-                raise ClusterBusy({pool.way: direct_login.told_away(pool, error)}) from error
+                raise ClusterBusy({pool.route: direct_login.report_unreachable(pool, error)}) from error
             raise
 
     def _log_in(self, pool: Pool, steady_s: float) -> None:
@@ -193,7 +193,7 @@ class PgpoolSession:
         if isinstance(error, psycopg.errors.ConnectionTimeout) or "too many clients" in str(error):
             raise ClusterBusy(
                 {
-                    pool.way: f"pooler {self.pooler} lets nobody in for now, all its children are taken "
+                    pool.route: f"pooler {self.pooler} lets nobody in for now, all its children are taken "
                     f"({reason_of(error)}): close some clients, or raise num_init_children"
                 }
             ) from None
@@ -208,18 +208,18 @@ def open(pooler: Pooler, version_of: Any) -> PgpoolSession:
     return PgpoolSession(pooler, version_of(version_text), version_text, live)
 
 
-def _still_wrong(look: Callable[[], T | None], steady_s: float) -> T | None:
+def _still_wrong(snapshot: Callable[[], T | None], steady_s: float) -> T | None:
     """What a look still finds when the time for a reload is over; None once looks found nothing for so long."""
     deadline = time.monotonic() + SEEN_WITHIN_S
     since: float | None = None
     while True:
-        wrong, now = look(), time.monotonic()
+        wrong, now = snapshot(), time.monotonic()
         if wrong and now > deadline:
             return wrong
         since = None if wrong else since or now
         if since is not None and now - since >= steady_s:
             return None
-        time.sleep(LOOK_AGAIN_S)
+        time.sleep(RETRY_EVERY_S)
 
 
 def _expected(text: str) -> dict[str, str]:

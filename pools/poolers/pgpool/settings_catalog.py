@@ -176,7 +176,7 @@ CATALOGUE: tuple[Setting, ...] = (
         "Pairs table:dependent, comma separated, for dml_adaptive",
     ),
     _flag(BALANCE, "ignore_leading_white_space", "1", "Look past blanks at a query's start"),
-    _flag(BALANCE, "allow_sql_comments", "0", "Look past comments when judging whether a query reads"),
+    _flag(BALANCE, "allow_sql_comments", "0", "ConsoleSnapshot past comments when judging whether a query reads"),
     _text(BALANCE, "read_only_function_list", "", "Functions that don't write, comma separated, patterns allowed"),
     _text(BALANCE, "write_function_list", "", "Functions that write, comma separated, patterns allowed"),
     _text(

@@ -13,15 +13,17 @@ _numbers = count(1)
 SLOTS = "remaining connection slots are reserved for non-replication superuser connections"
 
 
-def run(way="direct", tps=1000.0, outcome=Outcome.SUCCEEDED, options=None, group="", **fields):
+def run(endpoint_kind="direct", tps=1000.0, outcome=Outcome.SUCCEEDED, options=None, group="", **fields):
     summary = fields.pop("summary", {"tps": tps} if tps is not None else {})
     target = fields.pop("target", "demo/shop")
     number = next(_numbers)
-    return Subject(str(number), number, way, target, "pgbench", options or {}, summary, outcome, group=group, **fields)
+    return Subject(
+        str(number), number, endpoint_kind, target, "pgbench", options or {}, summary, outcome, group=group, **fields
+    )
 
 
-def repeats(way, *values, **fields):
-    return [run(way, value, **fields) for value in values]
+def repeats(endpoint_kind, *values, **fields):
+    return [run(endpoint_kind, value, **fields) for value in values]
 
 
 def words(found):
@@ -72,16 +74,16 @@ def test_three_repeats_of_each_are_judged(values, verdict, tone):
 def test_pairs_are_judged_pair_by_pair():
     order = [("direct", 1000.0), ("pooled", 1210.0), ("pooled", 610.0), ("direct", 500.0)]
     order += [("direct", 2000.0), ("pooled", 2390.0)]
-    found = arms.compare([run(way, tps, group="g") for way, tps in order])
+    found = arms.compare([run(endpoint_kind, tps, group="g") for endpoint_kind, tps in order])
     assert found.figures[1].interval.paired
     assert words(found)[1] == ("pooled", 3, Verdict.FASTER)
-    apart = arms.compare([run(way, tps) for way, tps in order])
+    apart = arms.compare([run(endpoint_kind, tps) for endpoint_kind, tps in order])
     assert words(apart)[1] == ("pooled", 3, Verdict.NO_DIFFERENCE)
 
 
 def test_only_pairs_of_which_both_count_are_counted():
     order = [("direct", 1000.0), ("pooled", 1210.0)] * 4
-    runs = [run(way, tps + at, group="g") for at, (way, tps) in enumerate(order)]
+    runs = [run(endpoint_kind, tps + at, group="g") for at, (endpoint_kind, tps) in enumerate(order)]
     runs[2] = replace(runs[2], outcome=Outcome.SUSPECT)
     found = arms.compare(runs)
     assert found.arms[1].n_valid == 4
@@ -97,8 +99,8 @@ def test_latency_is_faster_where_it_is_lower():
 
 
 def test_a_percentile_waits_for_its_samples_though_the_throughput_is_judged():
-    def logged(way, tps, p99, samples):
-        return run(way, summary={"tps": tps, "latency_p99_ms": p99, "latency_samples": samples})
+    def logged(endpoint_kind, tps, p99, samples):
+        return run(endpoint_kind, summary={"tps": tps, "latency_p99_ms": p99, "latency_samples": samples})
 
     def judged(samples):
         runs = [logged("direct", tps, tps / 100, samples) for tps in (1000.0, 1001.0, 1002.0)]

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.analysis import chart_series
-from benchmarks.models import Look, PoolSample, Run, Sample
+from benchmarks.models import Observation, PoolSample, Run, Sample
 from tests.benchmarks.records import look_at_pool
 from tests.pools.records import a_pool, a_pooler
 
@@ -14,7 +14,7 @@ def test_a_course_holds_all_samples_in_order_with_their_ids():
     Sample.objects.create(run=run, attempt=1, seq=2, t=2.0, tps=20.0, latency_ms=0.5, stddev_ms=None, failed=1)
     percentiles = {"latency_p50_ms": 0.2, "latency_p95_ms": 0.5, "latency_p99_ms": 0.75}
     Sample.objects.create(run=run, attempt=1, seq=1, t=1.0, tps=10.0, latency_ms=0.25, stddev_ms=0.1, **percentiles)
-    Look.objects.create(run=run, attempt=1, seq=4, t=1.5, kind="host", figures={"cpu_percent": 40.0})
+    Observation.objects.create(run=run, attempt=1, seq=4, t=1.5, kind="host", figures={"cpu_percent": 40.0})
     PoolSample.objects.create(
         run=run, attempt=1, seq=3, t=1.1, cl_active=4, cl_waiting=6, sv_active=4, sv_idle=0, maxwait_ms=2.5
     )
@@ -30,7 +30,7 @@ def test_a_course_holds_all_samples_in_order_with_their_ids():
         },
         "pool": {"columns": chart_series.POOL_COLUMNS, "rows": [(1, 3, 1.1, 4, 6, 4, 0, 2.5)]},
         "uncounted": [],
-        "looks": {"host": {"columns": ("t", "cpu_percent"), "rows": [(1.5, 40.0)]}},
+        "observations": {"host": {"columns": ("t", "cpu_percent"), "rows": [(1.5, 40.0)]}},
         "checkpoints": [],
     }
 

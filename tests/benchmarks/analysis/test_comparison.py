@@ -6,14 +6,14 @@ from benchmarks.analysis import comparison
 from benchmarks.analysis.comparison import Difference
 
 
-def told(options, version="", engine=""):
+def described(options, version="", engine=""):
     return comparison.settings_in_words(options, engine, version)
 
 
 def test_settings_that_differ_are_named():
     runs = [
-        told({"clients": 10, "connect": True, "rate": None, "random_seed": 1}),
-        told({"clients": 50, "connect": False, "rate": None, "random_seed": 2}),
+        described({"clients": 10, "connect": True, "rate": None, "random_seed": 1}),
+        described({"clients": 50, "connect": False, "rate": None, "random_seed": 2}),
     ]
     assert comparison.differences(runs) == (
         Difference("clients", ("10", "50")),
@@ -22,7 +22,7 @@ def test_settings_that_differ_are_named():
 
 
 def test_another_load_program_is_the_first_difference():
-    runs = [told({"clients": 9}, "15.18", "pgbench"), told({"threads": 9}, "15.18", "sysbench")]
+    runs = [described({"clients": 9}, "15.18", "pgbench"), described({"threads": 9}, "15.18", "sysbench")]
     assert comparison.differences(runs) == (
         Difference("load program", ("pgbench", "sysbench")),
         Difference("clients", ("9", "–")),
@@ -33,8 +33,8 @@ def test_another_load_program_is_the_first_difference():
 def test_scripts_that_differ_are_named_without_their_texts():
     one = {"text": "SELECT 1;", "weight": 1, "name": "orders", "version": 1}
     runs = [
-        told({"builtin": "select-only", "scripts": None, "variables": None}),
-        told({"builtin": None, "scripts": [one], "variables": {"n": 5, "city": "Oslo"}}),
+        described({"builtin": "select-only", "scripts": None, "variables": None}),
+        described({"builtin": None, "scripts": [one], "variables": {"n": 5, "city": "Oslo"}}),
     ]
     assert comparison.differences(runs) == (
         Difference("builtin", ("select-only", "–")),

@@ -155,8 +155,10 @@ def test_many_failures_make_it_suspect_and_few_do_not() -> None:
 
 
 def test_failures_of_several_kinds_carry_the_first_words_that_were_said() -> None:
-    told = replace(output(failed=1000, errors={"status 500": 1000}), errors=["error: status 500: too many clients"])
-    assert judge(told, options=OPTIONS, exit_code=0)[1] == [
+    described = replace(
+        output(failed=1000, errors={"status 500": 1000}), errors=["error: status 500: too many clients"]
+    )
+    assert judge(described, options=OPTIONS, exit_code=0)[1] == [
         "1,000 of 5,000 transactions failed (20.0%): error: status 500: too many clients; tps counts only the others"
     ]
 

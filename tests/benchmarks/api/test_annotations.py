@@ -17,13 +17,13 @@ def url_of(run: Run, *rest: str) -> str:
 
 
 def test_what_is_said_of_a_run_reads_back(runner, run):
-    said = {"name": "evening", "note": "after the upgrade\n", "tags": ["pg16", "nightly"]}
-    answer = runner.patch(url_of(run), said, format="json")
+    reported = {"name": "evening", "note": "after the upgrade\n", "tags": ["pg16", "nightly"]}
+    answer = runner.patch(url_of(run), reported, format="json")
     assert answer.status_code == 200
     read = runner.get(url_of(run)).json()
     assert (read["name"], read["note"], sorted(read["tags"])) == ("evening", "after the upgrade\n", ["nightly", "pg16"])
     runner.patch(url_of(run), {"tags": []}, format="json")
-    assert (runner.get(url_of(run)).json()["tags"], runner.get(url_of(run)).json()["note"]) == ([], said["note"])
+    assert (runner.get(url_of(run)).json()["tags"], runner.get(url_of(run)).json()["note"]) == ([], reported["note"])
 
 
 def test_figures_can_not_be_said(runner, run):
@@ -33,15 +33,15 @@ def test_figures_can_not_be_said(runner, run):
 
 
 @pytest.mark.parametrize(
-    ("said", "errors"),
+    ("reported", "errors"),
     [
         ({"tags": "nightly"}, {"tags": ['Expected a list of items but got type "str".']}),
         ({"tags": ["y" * 41]}, {"tags": [f"'{'y' * 41}' is too long: a tag has at most 40 characters"]}),
         ({"name": "x" * 201}, {"name": ["Ensure this field has no more than 200 characters."]}),
     ],
 )
-def test_bad_input_is_named(runner, run, said, errors):
-    answer = runner.patch(url_of(run), said, format="json")
+def test_bad_input_is_named(runner, run, reported, errors):
+    answer = runner.patch(url_of(run), reported, format="json")
     assert (answer.status_code, answer.json()) == (400, errors)
 
 

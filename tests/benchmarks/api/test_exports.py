@@ -9,7 +9,7 @@ from asgiref.sync import async_to_sync
 from django.test import AsyncClient
 
 from benchmarks.analysis.latency import store
-from benchmarks.models import Look, RunOutput, Sample
+from benchmarks.models import Observation, RunOutput, Sample
 from benchmarks.results.export import csv
 from panel.accounts.models import ApiToken
 from tests.benchmarks.api.conftest import make_run
@@ -34,16 +34,16 @@ def test_samples_as_csv(runner, run):
 
 
 def test_all_that_is_known_in_one_document(runner, run):
-    Look.objects.create(run=run, attempt=1, seq=9, t=1.0, kind="server", figures={"commits": 3})
+    Observation.objects.create(run=run, attempt=1, seq=9, t=1.0, kind="server", figures={"commits": 3})
     run.command, run.evidence = ["pgbench", "-c", "2"], {"server": {"version": "PostgreSQL 15.18"}}
     run.thresholds, run.summary = [{"metric": "tps", "at_least": 10.0}], {"tps": 99.5}
     run.save()
     answer, text = export(runner, run, "json")
     found = json.loads(text)
     assert answer["Content-Type"] == "application/json"
-    told = runner.get(f"{URL}{run.pk}/evidence/")
-    assert (told["Content-Type"], told.get("Content-Disposition")) == ("application/json", None)
-    assert b"".join(told.streaming_content).decode() == text
+    described = runner.get(f"{URL}{run.pk}/evidence/")
+    assert (described["Content-Type"], described.get("Content-Disposition")) == ("application/json", None)
+    assert b"".join(described.streaming_content).decode() == text
     assert (found["format"], found["run"]["command"]) == ("pooldeck run 1", ["pgbench", "-c", "2"])
     assert [one["tps"] for one in found["samples"]] == [101.0, 102.0, 103.0]
     assert found["looks"] == [{"kind": "server", "t": 1.0, "commits": 3}]
@@ -105,7 +105,7 @@ def test_the_page_has_what_happened_meanwhile_the_latencies_and_each_generator(r
     for t in (1.0, 2.0):
         waits = {"waits": {"IO:DataFileRead": 3, "CPU": 1}, "commits_per_s": 50.0}
         for seq, (kind, figures) in enumerate((("server", waits), ("generator", {"cpu_percent": 12.0})), int(10 * t)):
-            Look.objects.create(run=run, attempt=1, seq=seq, t=t, kind=kind, figures=figures)
+            Observation.objects.create(run=run, attempt=1, seq=seq, t=t, kind=kind, figures=figures)
     store.keep_printed(run, [(1.0, 90), (20.0, 10)])
     make_run(cluster, parent=run, generator="east", command=["pgbench", "-c 3"], summary={"tps": 812.5})
     _, text = export(runner, run, "html")

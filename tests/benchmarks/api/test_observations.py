@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from benchmarks.models import Look, LookKind, Run
+from benchmarks.models import Observation, ObservationKind, Run
 from tests.callers import anonymous, queries_of
 
 pytestmark = pytest.mark.django_db
@@ -13,9 +13,14 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def watched(run: Run) -> Run:
     """A run with two looks at the server and one at the host between them."""
-    looks = [(10, 1.5, LookKind.SERVER), (11, 1.5, LookKind.HOST), (12, 2.5, LookKind.SERVER)]
-    Look.objects.bulk_create(
-        Look(run=run, attempt=1, seq=seq, t=t, kind=kind, figures={"waits": {"CPU": seq}}) for seq, t, kind in looks
+    observations = [
+        (10, 1.5, ObservationKind.SERVER),
+        (11, 1.5, ObservationKind.HOST),
+        (12, 2.5, ObservationKind.SERVER),
+    ]
+    Observation.objects.bulk_create(
+        Observation(run=run, attempt=1, seq=seq, t=t, kind=kind, figures={"waits": {"CPU": seq}})
+        for seq, t, kind in observations
     )
     return run
 
@@ -45,8 +50,8 @@ def test_looks_of_one_kind(runner, watched):
 def test_a_kind_that_is_none_is_refused(runner, watched):
     answer = runner.get(url_of(watched), {"kind": "weather"})
     assert answer.status_code == 400
-    said = "'weather' is no kind of look: use pooler, server, host, generator"
-    assert answer.json() == {"kind": [said]}
+    reported = "'weather' is no kind of observation: use pooler, server, host, generator"
+    assert answer.json() == {"kind": [reported]}
 
 
 def test_looks_are_only_read(runner, watched):
@@ -60,5 +65,7 @@ def test_nobody_reads_them_unknown_and_none_are_read_of_an_unknown_run(runner, w
 
 def test_more_looks_take_no_more_queries(runner, watched):
     few = queries_of(runner, url_of(watched))
-    Look.objects.bulk_create(Look(run=watched, attempt=1, seq=seq, t=9.0, kind="host") for seq in range(20, 40))
+    Observation.objects.bulk_create(
+        Observation(run=watched, attempt=1, seq=seq, t=9.0, kind="host") for seq in range(20, 40)
+    )
     assert queries_of(runner, url_of(watched)) == few

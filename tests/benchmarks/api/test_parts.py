@@ -49,9 +49,9 @@ def test_a_queued_run_tells_what_it_waits_for(runner, cluster, seen):
     seen("east", ago_s=40)
     active = make_run(cluster, status=Status.RUNNING, options={"duration": 30})
     queued = make_run(cluster, status=Status.QUEUED, wanted_generators=["east"], generator="east")
-    told = runner.get(f"{URL}{queued.pk}/waiting/").json()
-    assert (told["run"], told["ahead"], told["left_s"]) == (str(active.pk), 0, 30.0)
-    assert told["sentences"] == [
+    described = runner.get(f"{URL}{queued.pk}/waiting/").json()
+    assert (described["run"], described["ahead"], described["left_s"]) == (str(active.pk), 0, 30.0)
+    assert described["sentences"] == [
         "waits for run 1 on cluster shop, about 30 s left",
         "its generator east was last seen 40 s ago",
     ]

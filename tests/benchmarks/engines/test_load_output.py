@@ -17,7 +17,7 @@ SUMMARY = '{"summary": {"tps": 376.8, "transactions": 1523, "failed": 0, "client
 
 def test_an_interval_is_a_sample() -> None:
     assert parse_line(INTERVAL, {}) == ParsedLine(
-        sample=Progress(2.001, 431.5, 47.5, 6.5, failed=3), worth_telling=False
+        sample=Progress(2.001, 431.5, 47.5, 6.5, failed=3), worth_reporting=False
     )
     late = parse_line(INTERVAL.replace('"t": ', '"late_s": 1.5, "t": '), {})
     assert (late.sample, late.late_s) == (parse_line(INTERVAL, {}).sample, 1.5)
@@ -49,9 +49,9 @@ def test_infinite_figures_are_none() -> None:
 
 
 def test_errors_are_told_and_rows_are_a_percentage() -> None:
-    assert parse_line("error: refused", {}).worth_telling
-    assert parse_line("filled 5 of 20 rows", {}) == ParsedLine(percent=25.0, worth_telling=False)
-    assert not parse_line(SUMMARY, {}).worth_telling
+    assert parse_line("error: refused", {}).worth_reporting
+    assert parse_line("filled 5 of 20 rows", {}) == ParsedLine(percent=25.0, worth_reporting=False)
+    assert not parse_line(SUMMARY, {}).worth_reporting
 
 
 def test_an_output_is_read_whole() -> None:

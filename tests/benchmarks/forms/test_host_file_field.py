@@ -52,13 +52,13 @@ def test_where_no_generator_has_any_the_form_says_what_to_do(seen, staff: Client
 
 
 def test_what_the_ticked_generator_can_not_use_stands_beside_the_plan(two: None, staff: Client) -> None:
-    for generator, plan, said in (
+    for generator, plan, reported in (
         ("west", "east.jmx", "generator 'west' has no east.jmx: use both.jmx, or put it there"),
         ("west", "bad.jmx", "bad.jmx of generator 'west' can't be used: a listener"),
         ("east", "bad.jmx", "generator 'east' has no bad.jmx: use both.jmx, east.jmx, or put it there"),
     ):
         form = staff.post(CREATE, typed(generators=[generator], plan=plan)).context["form"]
-        assert form.errors["plan"][0].startswith(said)
+        assert form.errors["plan"][0].startswith(reported)
 
 
 def test_a_plan_that_was_not_chosen_yet_is_no_error_before_the_form_is_sent(two: None, staff: Client) -> None:

@@ -10,8 +10,8 @@ from tests.callers import bearer, person
 from tests.pools.records import a_cluster
 
 
-def names(version: tuple[int, int] | None, said: tuple[str, ...] = ()) -> set[str]:
-    return {field.name for field in parted(fields_for("load"), version, said)[1]}
+def names(version: tuple[int, int] | None, reported: tuple[str, ...] = ()) -> set[str]:
+    return {field.name for field in parted(fields_for("load"), version, reported)[1]}
 
 
 def test_what_is_younger_than_the_program_is_lacked():

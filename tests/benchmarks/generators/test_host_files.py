@@ -42,7 +42,7 @@ def test_only_plans_and_tpcc_are_files_of_the_host() -> None:
 
 
 @pytest.mark.parametrize(
-    ("files", "said"),
+    ("files", "reported"),
     [
         (None, ""),
         ({}, ""),
@@ -58,8 +58,8 @@ def test_only_plans_and_tpcc_are_files_of_the_host() -> None:
         ),
     ],
 )
-def test_what_is_wrong_names_file_generator_and_remedy(files: dict[str, dict[str, str]] | None, said: str) -> None:
-    assert host_files.wrong_with(known(files), Needed("jmeter", "plan", "a.jmx")) == said
+def test_what_is_wrong_names_file_generator_and_remedy(files: dict[str, dict[str, str]] | None, reported: str) -> None:
+    assert host_files.wrong_with(known(files), Needed("jmeter", "plan", "a.jmx")) == reported
 
 
 def test_any_is_offered_what_one_of_them_has_and_several_what_all_have(seen) -> None:

@@ -93,10 +93,10 @@ def test_empty_intervals_are_said_only_where_something_follows(
     written("timeStamp,elapsed,responseCode,success,bytes,allThreads\n1000000,100,200,true,10,1\n")
     for step in (0.0, 0.5, 1.1, 1.2, 3.5):
         clock.now = 1_000.0 + step
-        following.look()
+        following.poll_once()
     assert [_t(line) for line in capsys.readouterr().out.splitlines()] == [1.0]
     written("1003400,100,200,true,10,1\n")
-    following.look()
+    following.poll_once()
     clock.now += 10
     following.end()
     assert [_t(line) for line in capsys.readouterr().out.splitlines()] == [2.0, 3.0, 4.0, None]
@@ -125,14 +125,14 @@ def test_each_request_counts_in_the_second_in_which_it_ended_however_late_it_is_
         over = sum(end <= clock.now - began for end in ends[len(times) - len(rows) :])
         written("".join(rows[:over]))
         del rows[:over]
-        following.look()
-        assert following.tally or clock.now < began + ends[0], "the load begins with the first request"
+        following.poll_once()
+        assert following.totals or clock.now < began + ends[0], "the load begins with the first request"
     following.end()
-    *said, summary = (json.loads(line) for line in capsys.readouterr().out.splitlines())
-    counted = {one["interval"]["t"]: one["interval"]["tps"] for one in said}
+    *reported, summary = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    counted = {one["interval"]["t"]: one["interval"]["tps"] for one in reported}
     assert counted == {t: sum(t - 1 <= end < t for end in ends) for t in counted}
     assert {1.0: 0.0, 2.0: 0.0, 3.0: 0.0}.items() <= counted.items()
-    assert [one["interval"]["late_s"] for one in said][:3] >= [2.0, 1.0, 0.0]
+    assert [one["interval"]["late_s"] for one in reported][:3] >= [2.0, 1.0, 0.0]
     assert (summary["summary"]["transactions"], summary["summary"]["elapsed_s"]) == (124, max(ends))
 
 
@@ -144,7 +144,7 @@ def test_a_clock_that_is_ahead_makes_no_intervals_of_the_future(
     clock.now = 1_000.5
     written("timeStamp,elapsed,responseCode,success,bytes,allThreads\n1000000,100,200,true,10,1\n")
     written("9000000,100,200,true,10,1\n")
-    following.look()
+    following.poll_once()
     assert capsys.readouterr().out == ""
     following.end()
 

@@ -36,7 +36,7 @@ def started(tmp_path: Path) -> Iterator[Started]:
         load.stop()
 
 
-def heard(load: LoadProcess) -> list[tuple[str, str]]:
+def parsed(load: LoadProcess) -> list[tuple[str, str]]:
     """(stream, text) of every line up to the end of both streams."""
     open_streams, lines = {"stdout", "stderr"}, []
     while open_streams:
@@ -64,7 +64,7 @@ def wait_until_gone(pid: int, seconds: float = 20.0) -> None:
 
 def test_lines_of_both_streams_arrive_with_their_time(started):
     load = started("echo one; echo two >&2; printf three")
-    assert sorted(heard(load)) == [("stderr", "two"), ("stdout", "one"), ("stdout", "three")]
+    assert sorted(parsed(load)) == [("stderr", "two"), ("stdout", "one"), ("stdout", "three")]
     assert load.stop() == 0
 
 
@@ -77,7 +77,7 @@ def test_a_line_is_told_as_it_comes(started):
 
 def test_bytes_that_are_no_text_and_endless_lines_do_no_harm(started):
     load = started(r"printf '\377\000x\n'; head -c 100000 /dev/zero | tr '\0' y; echo; echo end")
-    texts = [text for _, text in heard(load)]
+    texts = [text for _, text in parsed(load)]
     assert texts == ["\ufffd\ufffdx", "y" * 8192, "end"]
 
 
@@ -96,7 +96,7 @@ def test_a_flood_is_drained_while_nobody_listens(started):
 
 def test_it_reads_nothing_and_leads_a_session_of_its_own(started):
     load = started("cat; ps -o pid= -o sid= -o pgid= $$")
-    (_, numbers) = heard(load)[0]
+    (_, numbers) = parsed(load)[0]
     assert set(numbers.split()) == {str(load.pid)}
     assert load.pid != os.getsid(0)
 
@@ -121,7 +121,7 @@ def test_a_stopped_program_can_be_ended(started):
 
 def test_a_program_that_is_not_there_says_so(started):
     load = started("/nowhere/pgbench")
-    assert "No such file" in heard(load)[0][1]
+    assert "No such file" in parsed(load)[0][1]
     assert load.stop() == 127
 
 
@@ -151,7 +151,7 @@ def test_it_dies_with_the_process_that_started_it():
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has an account to drop")
 def test_root_gives_the_load_an_account_without_rights(started):
     load = started("id -u; id -g; grep NoNewPrivs /proc/self/status; cat /etc/shadow")
-    lines = heard(load)
+    lines = parsed(load)
     assert [text for stream, text in lines if stream == "stdout"] == ["65533", "65533", "NoNewPrivs:\t1"]
     assert "Permission denied" in lines[-1][1] or any("Permission denied" in text for _, text in lines)
 
@@ -161,7 +161,7 @@ def test_a_private_home_is_private_readable_by_the_load_and_gone_afterwards(star
         modes = {path.name: path.stat().st_mode & 0o777 for path in (home, *home.iterdir())}
         assert modes == {home.name: 0o700, "pgpass": 0o600, "root.crt": 0o600}
         assert left_homes()[OWNER] == home
-        assert heard(started(f"cat {home}/pgpass {home}/root.crt")) == [
+        assert parsed(started(f"cat {home}/pgpass {home}/root.crt")) == [
             ("stdout", r"*:*:*:*:s\:e\\cret"),
             ("stdout", "PEM"),
         ]

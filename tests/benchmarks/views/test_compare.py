@@ -72,12 +72,12 @@ def test_repeats_are_one_arm_with_a_verdict_in_words_and_colour(staff):
 
 
 def test_a_refused_run_beside_a_pool_is_the_conclusion(staff):
-    said = "pgbench: error: connection to server failed: FATAL:  remaining connection slots are reserved\n"
-    said += "pgbench: error: could not create connection for client 97\n"
+    reported = "pgbench: error: connection to server failed: FATAL:  remaining connection slots are reserved\n"
+    reported += "pgbench: error: could not create connection for client 97\n"
     options = {"clients": 150, "threads": 1}
     failed = {"status": Status.FAILED, "validity": Validity.INCOMPLETE, "summary": {}, "exit_code": 1}
     refused = a_finished_run(0, options=options, **failed)
-    refused.output.stderr = said
+    refused.output.stderr = reported
     refused.output.save()
     carried = a_finished_run(options=options, pooled=True)
     text = staff.get(COMPARE, {"run": [refused.pk, carried.pk]}).content.decode()

@@ -72,8 +72,8 @@ def test_the_list_leads_to_forms_that_load_remake_and_drop_all_of_a_sysbench_dat
         loads,
     )
     form = staff.get(remaking).context["form"]
-    said = {name: str(value) for name, value in made.items() if value}
-    assert {name: str(form[name].value()) for name in said} == said
+    reported = {name: str(value) for name, value in made.items() if value}
+    assert {name: str(form[name].value()) for name in reported} == reported
     answer = staff.get(dropping)
     assert {name: answer.context["form"][name].value() for name in drops} == drops
     assert "Drop the tables" in answer.content.decode()

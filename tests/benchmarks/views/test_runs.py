@@ -175,8 +175,8 @@ def test_a_writing_script_on_a_protected_cluster_asks_for_the_name(staff):
 def test_the_preview_is_the_exact_command_without_a_password(staff):
     cluster = a_cluster(name="demo", admin_password="canary-secret")
     answer = staff.get(PREVIEW, typed(route="direct", cluster=cluster.pk, database="my shop", clients="12"))
-    [(way, line)] = answer.context["commands"]
-    assert way == "direct"
+    [(endpoint_kind, line)] = answer.context["commands"]
+    assert endpoint_kind == "direct"
     assert line.startswith("pgbench -n -b select-only -c 12 -j 2 -T 30 -P 1")
     assert "dbname='\"'\"'my shop'\"'\"'" in line
     assert "canary-secret" not in answer.content.decode()
@@ -184,8 +184,10 @@ def test_the_preview_is_the_exact_command_without_a_password(staff):
 
 def test_the_preview_of_a_pair_shows_both_commands(staff):
     pool = a_pool(state=PoolState.APPLIED)
-    ways = [way for way, _ in staff.get(PREVIEW, typed(route="both", pool=pool.pk)).context["commands"]]
-    assert ways == ["direct", "pooled"]
+    targets = [
+        endpoint_kind for endpoint_kind, _ in staff.get(PREVIEW, typed(route="both", pool=pool.pk)).context["commands"]
+    ]
+    assert targets == ["direct", "pooled"]
 
 
 def test_the_preview_names_what_is_wrong(staff):
@@ -222,9 +224,9 @@ def accepted(monkeypatch):
     """What the form asked for, without a server."""
     asked = []
 
-    def submit(**said):
-        asked.append(said)
-        return a_run(name=said["name"], **({"pk": said["run_id"]} if said["run_id"] else {}))
+    def submit(**reported):
+        asked.append(reported)
+        return a_run(name=reported["name"], **({"pk": reported["run_id"]} if reported["run_id"] else {}))
 
     monkeypatch.setattr(submitting, "submit", submit)
     return asked
@@ -306,10 +308,10 @@ def test_a_run_whose_pool_is_gone_is_not_started_past_it(staff, orphan, accepted
         staff.post(f"/runs/{orphan.pk}/again/", follow=True),
         staff.get(CREATE, {"clone": orphan.pk}),
     ):
-        told = (
+        described = (
             f"Run {orphan.number} can&#x27;t be started again: pool web on front was removed since: choose what to load"
         )
-        assert told in answer.content.decode()
+        assert described in answer.content.decode()
         assert answer.context["form"]["route"].value() == "pooled"
     assert accepted == []
 

@@ -57,8 +57,8 @@ def test_a_dry_run_that_takes_too_long_is_ended_and_says_what_it_was_at(dry, mon
 def test_the_line_that_runs_is_named_with_its_time(dry, postgres, dataset):
     run = dry("\\set n 600\n-- wait\nSELECT 1;\nSELECT pg_sleep(:n);\n")
     with at_work(postgres, dataset, run, "SELECT pg_sleep(600);"):
-        told = dry_run.why_late(run)
-    start, _, end = told.partition(" had been running for ")
+        described = dry_run.why_late(run)
+    start, _, end = described.partition(" had been running for ")
     assert start == "the dry run of slow version 1 did not end within 300 s: line 4 (SELECT pg_sleep(:n);)"
     assert end.partition(" s;")[2] == " let it do less, and try again"
 
@@ -68,10 +68,10 @@ def test_a_lock_is_told_with_the_session_that_holds_it(dry, postgres, dataset):
     with postgres.connect(dataset) as holder, holder.transaction():
         holder.execute("LOCK TABLE pgbench_history")
         with at_work(postgres, dataset, run, "TABLE pgbench_history;"):
-            told = dry_run.why_late(run)
+            described = dry_run.why_late(run)
         waiting = f"waiting for what session {holder.info.backend_pid} has locked; end that session or wait for it"
-    assert waiting in told
-    assert "line 2 (TABLE pgbench_history;)" in told
+    assert waiting in described
+    assert "line 2 (TABLE pgbench_history;)" in described
 
 
 def test_a_sleep_of_pgbench_itself_is_told_from_a_statement(dry):

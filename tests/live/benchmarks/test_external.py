@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from benchmarks.errors import InvalidOptions, InvalidTarget, Refused
-from benchmarks.models import ExternalEndpoint, LookKind, Run, Status, Validity
+from benchmarks.models import ExternalEndpoint, ObservationKind, Run, Status, Validity
 from benchmarks.results import comparisons
 from benchmarks.runs.submission import submit
 from benchmarks.targets import external
@@ -41,7 +41,7 @@ def against(endpoint: ExternalEndpoint, **options: Any) -> Run:
 def test_a_uri_is_all_that_a_run_needs(endpoint: ExternalEndpoint) -> None:
     run = execute(against(endpoint, connect=True))
     assert (run.status, run.validity) == (Status.SUCCEEDED, Validity.VALID), (run.error, run.reasons)
-    assert (run.cluster, run.pool, run.way, run.pooled_by) == (None, None, "pooled", "Odyssey")
+    assert (run.cluster, run.pool, run.endpoint_kind, run.pooled_by) == (None, None, "pooled", "Odyssey")
     assert (run.target_label, run.removed) == ("theirs (Odyssey)", "")
     assert run.summary["tps"] > 0
     assert run.server_version
@@ -59,11 +59,11 @@ def test_its_cluster_lets_it_be_compared_and_its_console_be_watched(
     queued = submit.submit_pair({"external": str(endpoint.pk)}, READS | {"duration": 4}, author=None)
     direct, pooled = [execute(run) for run in queued]
     assert [run.status for run in (direct, pooled)] == [Status.SUCCEEDED] * 2, pooled.error
-    assert [run.way for run in (direct, pooled)] == ["direct", "pooled"]
+    assert [run.endpoint_kind for run in (direct, pooled)] == ["direct", "pooled"]
     assert {run.cluster for run in (direct, pooled)} == {cluster}
     assert {run.role for run in (direct, pooled)} == {APP_ROLE}
     assert pooled.pool_samples.filter(sv_active__gt=0).exists()
-    assert pooled.looks.filter(kind=LookKind.POOLER).exists()
+    assert pooled.observations.filter(kind=ObservationKind.POOLER).exists()
     labels = [arm.label for arm in comparisons.compare([direct, pooled]).arms]
     assert labels == ["direct", "pooled by Odyssey"]
 

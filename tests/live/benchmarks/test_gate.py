@@ -72,9 +72,9 @@ class Trial:
     def judge(self, text: str) -> str:
         """What became of a script: `touched` alone would be a hole."""
         touched, passed = self.touches(text), self.passes(text)
-        told = f"{'touched' if touched else 'harmless'}, {'passed' if passed else 'refused'}"
-        self.counts[told] += 1
-        return told
+        described = f"{'touched' if touched else 'harmless'}, {'passed' if passed else 'refused'}"
+        self.counts[described] += 1
+        return described
 
 
 @pytest.fixture(scope="module")
@@ -92,10 +92,10 @@ def test_the_trial_can_fail(trial: Trial) -> None:
 
 
 def test_every_known_trick_is_refused(trial: Trial) -> None:
-    told = Counter(trial.judge(text) for text in TRICKS + LONG)
-    print(f"\nknown tricks: {dict(told)}")
-    assert "touched, passed" not in told
-    assert told["touched, refused"] >= 12
+    described = Counter(trial.judge(text) for text in TRICKS + LONG)
+    print(f"\nknown tricks: {dict(described)}")
+    assert "touched, passed" not in described
+    assert described["touched, refused"] >= 12
 
 
 def test_ordinary_scripts_pass(trial: Trial) -> None:

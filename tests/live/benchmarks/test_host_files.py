@@ -19,10 +19,10 @@ NAME = "planner"
 def wait_for_plans(plans: dict[str, str]) -> None:
     """Until the generator has told these."""
     deadline = time.monotonic() + 120
-    while (told := Generator.objects.filter(name=NAME).values_list("files", flat=True).first() or {}).get(
+    while (described := Generator.objects.filter(name=NAME).values_list("files", flat=True).first() or {}).get(
         "jmeter"
     ) != plans:
-        assert time.monotonic() < deadline, f"it told {told}"
+        assert time.monotonic() < deadline, f"it told {described}"
         time.sleep(0.1)
 
 

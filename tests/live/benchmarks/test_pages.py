@@ -74,8 +74,8 @@ def test_a_database_without_dataset_is_told_before_and_refused_after(
 
 def test_clients_that_would_wait_for_each_other_are_told(staff: Client, cluster: Cluster, dataset: str) -> None:
     crowd = direct(cluster, dataset, part="facts", builtin="tpcb-like", clients="12")
-    said = "12 clients would wait for each other&#x27;s rows at scale 1: use at most 1, or prepare scale 12."
-    assert said in staff.get(FACTS, crowd).content.decode()
+    reported = "12 clients would wait for each other&#x27;s rows at scale 1: use at most 1, or prepare scale 12."
+    assert reported in staff.get(FACTS, crowd).content.decode()
     for calm in ({"builtin": "simple-update"}, {"clients": "1", "threads": "1"}):
         assert "wait for each other" not in staff.get(FACTS, {**crowd, **calm}).content.decode()
 

@@ -14,7 +14,7 @@ from benchmarks.engines.pgbench import binary, options, script_gate
 from benchmarks.engines.pgbench.command import build_command
 from benchmarks.errors import InvalidOptions, Refused
 from benchmarks.library.scripts import library
-from benchmarks.models import LookKind, Run, Status, Validity
+from benchmarks.models import ObservationKind, Run, Status, Validity
 from benchmarks.processes import sandbox, workdir
 from benchmarks.processes.process import Line, LoadProcess, drain
 from benchmarks.processes.sandbox import bubblewrap, landlock
@@ -23,25 +23,25 @@ from benchmarks.runs.execution.recorder import Recorder
 from benchmarks.runs.submission import submit
 from panel.quickstart.servers import PostgresServer, free_port
 from pools.clusters.endpoints import Endpoint
-from tests.benchmarks.processes.sandbox.ways import NO_BUBBLEWRAP, WAYS
+from tests.benchmarks.processes.sandbox.mechanisms import MECHANISMS, NO_BUBBLEWRAP
 from tests.live.benchmarks.conftest import QUICK, execute, has_samples, homes_of, pgbenches, wait_for
 from tests.live.conftest import APP_ROLE
 
 ONE = {"text": "\\set n random(1, 10)\nSELECT :n;\n"}
 pytestmark = pytest.mark.django_db(transaction=True)
-EACH_WAY = pytest.mark.parametrize("way", WAYS)
+EACH_MECHANISM = pytest.mark.parametrize("mechanism", MECHANISMS)
 
 
 @pytest.fixture
 def only(monkeypatch):
     """Let one sandbox alone be there."""
 
-    def choose(*ways):
-        monkeypatch.setattr(sandbox, "WAYS", ways)
-        sandbox.way_for.cache_clear()
+    def choose(*targets):
+        monkeypatch.setattr(sandbox, "MECHANISMS", targets)
+        sandbox.mechanism_for.cache_clear()
 
     yield choose
-    sandbox.way_for.cache_clear()
+    sandbox.mechanism_for.cache_clear()
 
 
 @pytest.fixture
@@ -55,22 +55,24 @@ def ask(cluster, dataset, in_this_process):
     return submit_run
 
 
-@EACH_WAY
-def test_a_script_runs_confined(ask, only, way):
-    only(way)
+@EACH_MECHANISM
+def test_a_script_runs_confined(ask, only, mechanism):
+    only(mechanism)
     run = execute(ask(scripts=[ONE]))
     assert (run.status, run.validity, run.reasons) == (Status.SUCCEEDED, Validity.VALID, [])
     assert run.command[1:4] == ["-n", "-f", "script-1.sql@1"]
     assert run.summary["transactions"] > 100
     assert run.summary["latency_p95_ms"] > 0, "its log is written in the sandbox and read outside"
-    assert way.NAME.lower() not in " ".join(run.command).lower()
-    looks = run.looks.filter(kind=LookKind.GENERATOR)
-    assert max(look.figures["cpu_percent"] for look in looks) > 1, "pgbench is found under its sandbox"
+    assert mechanism.NAME.lower() not in " ".join(run.command).lower()
+    observations = run.observations.filter(kind=ObservationKind.GENERATOR)
+    assert max(observation.figures["cpu_percent"] for observation in observations) > 1, (
+        "pgbench is found under its sandbox"
+    )
 
 
-@EACH_WAY
-def test_a_script_that_got_past_the_gate_finds_no_shell_and_no_file(ask, only, way, monkeypatch, tmp_path):
-    only(way)
+@EACH_MECHANISM
+def test_a_script_that_got_past_the_gate_finds_no_shell_and_no_file(ask, only, mechanism, monkeypatch, tmp_path):
+    only(mechanism)
     tmp_path.chmod(0o777)
     canary = tmp_path / "canary"
     monkeypatch.setattr(script_gate, "check", lambda text, **_: None)
@@ -92,9 +94,9 @@ def socket_folder():
         yield folder
 
 
-@EACH_WAY
-def test_a_confined_load_reaches_a_unix_socket(only, way, tmp_path_factory, socket_folder):
-    only(way)
+@EACH_MECHANISM
+def test_a_confined_load_reaches_a_unix_socket(only, mechanism, tmp_path_factory, socket_folder):
+    only(mechanism)
     settings = {"unix_socket_directories": socket_folder}
     home = tmp_path_factory.mktemp("postgres")
     with PostgresServer(home, free_port(), password="secret", settings=settings) as server:
@@ -205,8 +207,8 @@ def test_text_of_a_variable_never_becomes_sql(ask, postgres, dataset, protocol, 
         execute(run)
         with postgres.connect(dataset) as connection:
             assert connection.execute("SELECT to_regclass('kept')::text").fetchone() == ("kept",)
-            heard = connection.execute("DELETE FROM said RETURNING word").fetchall()
-            assert heard == ([(value,)] if place == ":word" else []), (value, heard)
+            parsed = connection.execute("DELETE FROM said RETURNING word").fetchall()
+            assert parsed == ([(value,)] if place == ":word" else []), (value, parsed)
     assert refused == (len(HOSTILE) - 1 if protocol == "simple" else 0)  # `:word` is a word
 
 
@@ -268,9 +270,9 @@ def test_a_protected_cluster_asks_for_the_name(ask, cluster, dataset):
     assert ask(confirm=dataset, scripts=[ONE]).status == Status.QUEUED
 
 
-@EACH_WAY
-def test_a_confined_load_is_cancelled_whole(ask, only, way, monkeypatch):
-    only(way)
+@EACH_MECHANISM
+def test_a_confined_load_is_cancelled_whole(ask, only, mechanism, monkeypatch):
+    only(mechanism)
     run = ask(scripts=[ONE], duration=60)
     claimed = Run.objects.claim(str(run.pk), "local")
     started = time.monotonic()
@@ -307,7 +309,7 @@ def test_a_confined_load_dies_with_its_worker(worker, cluster, dataset):
 
 
 def test_which_pgbench_is_confined_is_the_one_that_runs():
-    assert sandbox.way_for(binary.find().path) in (bubblewrap, landlock)
+    assert sandbox.mechanism_for(binary.find().path) in (bubblewrap, landlock)
 
 
 def test_a_script_reads_the_scale_that_the_run_gives_and_pgbench_counts_it_beside_its_own(ask):

@@ -54,7 +54,7 @@ def test_pairs_that_are_repeated_take_turns_and_never_overlap(worker: TestWorker
     runs = [
         wait_for(run, ended) for run in submission.submit_pair({"pool": str(pool.pk)}, QUICK, author=None, repeat=2)
     ]
-    assert [run.way for run in runs] == ["direct", "pooled", "pooled", "direct"]
+    assert [run.endpoint_kind for run in runs] == ["direct", "pooled", "pooled", "direct"]
     assert [run.status for run in runs] == [Status.SUCCEEDED] * 4
     assert all(one.finished_at <= two.started_at for one, two in itertools.pairwise(runs))
     assert len({run.generator for run in runs}) == len({run.group for run in runs}) == 1

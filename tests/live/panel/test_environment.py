@@ -31,7 +31,7 @@ with connect_endpoint(endpoint) as session:
 
 
 def test_the_variables_of_libpq_bend_no_login(postgres: PostgresServer) -> None:
-    said = subprocess.run(
+    reported = subprocess.run(
         [sys.executable, "-c", LOGIN, postgres.host, str(postgres.port), postgres.superuser],
         env={**os.environ, "DJANGO_SETTINGS_MODULE": "panel.settings", **BENT},
         input=postgres.password,
@@ -40,4 +40,4 @@ def test_the_variables_of_libpq_bend_no_login(postgres: PostgresServer) -> None:
         check=False,
         timeout=60,
     )
-    assert (said.stdout, said.stderr) == (f"{postgres.superuser} off UTF8\n", "")
+    assert (reported.stdout, reported.stderr) == (f"{postgres.superuser} off UTF8\n", "")

@@ -37,7 +37,7 @@ def test_a_made_token_is_shown_once_and_works(browser, user):
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "reported"),
     [
         ({"name": "", "scopes": ["read"], "lifetime_days": "30"}, "This field is required"),
         ({"name": "kept-name", "lifetime_days": "30"}, "choose at least one scope"),
@@ -45,10 +45,10 @@ def test_a_made_token_is_shown_once_and_works(browser, user):
         ({"name": "kept-name", "scopes": ["read"], "lifetime_days": "-1"}, "-1"),
     ],
 )
-def test_bad_input_is_told_beside_the_field_and_nothing_typed_is_lost(browser, values, said):
+def test_bad_input_is_told_beside_the_field_and_nothing_typed_is_lost(browser, values, reported):
     page = browser.post(URL, values)
     assert page.status_code == 422
-    assert said in page.content.decode()
+    assert reported in page.content.decode()
     assert f'value="{values["name"]}"' in page.content.decode() or not values["name"]
     assert not ApiToken.objects.exists()
 

@@ -109,7 +109,7 @@ def test_no_task_that_touches_a_server_does_anything_while_paused(monkeypatch) -
     done = []
     monkeypatch.setattr(tasks.deployment, "apply_pooler", lambda *a, **k: done.append("apply"))
     monkeypatch.setattr(tasks.health_check, "check_all", lambda: done.append("check"))
-    monkeypatch.setattr(tasks.notifications, "tell_what_is_due", lambda: done.append("tell"))
+    monkeypatch.setattr(tasks.notifications, "send_due", lambda: done.append("tell"))
     pooler = records.a_pooler()
 
     def everything() -> None:
@@ -117,7 +117,7 @@ def test_no_task_that_touches_a_server_does_anything_while_paused(monkeypatch) -
             (tasks.apply_pooler, [str(pooler.pk)]),
             (tasks.overwrite_drift, [str(pooler.pk)]),
             (tasks.check_everything, []),
-            (tasks.tell_of_events, []),
+            (tasks.send_notifications, []),
         ):
             task.apply(args=words, throw=True)
 

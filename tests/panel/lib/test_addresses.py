@@ -66,13 +66,13 @@ def test_forbidden_hosts_are_refused_at_save_and_at_each_use(resolved):
         with pytest.raises(InvalidValues) as refused:
             register(values | {"admin_password": "secret"})
         assert reason in refused.value.errors["host"][0]
-    standing = a_cluster(host="db.example", port=6399)
+    pool_set = a_cluster(host="db.example", port=6399)
     with pytest.raises(InvalidValues) as refused:
-        nodes.add(standing, {"host": host, "port": 6399})
+        nodes.add(pool_set, {"host": host, "port": 6399})
     assert reason in refused.value.errors["host"][0]
-    Cluster.objects.filter(pk=standing.pk).update(host=host, sealed_admin_password="")
+    Cluster.objects.filter(pk=pool_set.pk).update(host=host, sealed_admin_password="")
     with pytest.raises(ClusterUnreachable, match=reason) as unreachable:
-        connect.connect(Cluster.objects.get(pk=standing.pk))
+        connect.connect(Cluster.objects.get(pk=pool_set.pk))
     assert unreachable.value.cause == "forbidden"
     made = a_pooler()
     Pooler.objects.filter(pk=made.pk).update(host=host, port=6399)

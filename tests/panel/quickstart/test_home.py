@@ -57,7 +57,7 @@ def test_every_file_is_its_owners_only(tmp_path: Path) -> None:
 
 def test_a_second_start_is_told_who_holds_the_home_and_where(tmp_path: Path) -> None:
     with Home(tmp_path).held() as home:
-        home.tell_holder("http://127.0.0.1:8123")
+        home.write_holder("http://127.0.0.1:8123")
         with pytest.raises(AlreadyRunning, match=rf"8123 \(pid {os.getpid()}"), Home(tmp_path).held():
             pass
 

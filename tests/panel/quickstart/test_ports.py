@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from panel.quickstart import ports
-from panel.quickstart.panel_programs import Web, take_port, tell_address
+from panel.quickstart.panel_programs import Web, print_address, take_port
 from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.progress import Steps
 
@@ -92,11 +92,11 @@ def test_the_panel_listens_by_what_it_was_handed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "told"), [("", "http://127.0.0.1:8123"), ("https://deck.example", "https://deck.example")]
+    ("reported", "described"), [("", "http://127.0.0.1:8123"), ("https://deck.example", "https://deck.example")]
 )
 def test_the_panel_knows_its_address_unless_another_was_given(
-    said: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    reported: str, described: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("POOLDECK_PUBLIC_URL", said)
-    tell_address(8123)
-    assert Web(tmp_path, 8123).environment["POOLDECK_PUBLIC_URL"] == told
+    monkeypatch.setenv("POOLDECK_PUBLIC_URL", reported)
+    print_address(8123)
+    assert Web(tmp_path, 8123).environment["POOLDECK_PUBLIC_URL"] == described

@@ -89,16 +89,16 @@ def test_a_program_that_ends_before_all_is_ready_is_told_with_the_end_of_its_log
 
 def watched(supervisor: Supervisor, until: Callable[[list[str]], object]) -> list[str]:
     """What was told until it was so."""
-    told: list[str] = []
+    described: list[str] = []
 
-    def tell(sentence: str) -> None:
-        told.append(sentence)
-        if until(told):
+    def report(sentence: str) -> None:
+        described.append(sentence)
+        if until(described):
             raise Asked
 
     with pytest.raises(Asked):
-        supervisor.watch(tell)
-    return told
+        supervisor.watch(report)
+    return described
 
 
 def test_a_program_that_dies_is_started_again_with_its_children_gone_and_its_log_kept(
@@ -116,13 +116,13 @@ def test_a_program_that_dies_is_started_again_with_its_children_gone_and_its_log
             raise Asked
 
         monkeypatch.setattr(program, "spawn", spawned)
-        told: list[str] = []
+        described: list[str] = []
         with pytest.raises(Asked):
-            supervisor.watch(told.append)
+            supervisor.watch(described.append)
         supervisor.wait_for("it prints again", 5, lambda: len(program.log.split()) == 2)
         first, second = (int(word) for word in program.log.split())
         assert (gone_soon(first), is_gone(second), is_gone(steady)) == (True, False, False)
-    (sentence,) = told
+    (sentence,) = described
     assert sentence.startswith("worker ended with exit code -9; starting it again in 0.5 s")
     assert (gone_soon(second), is_gone(steady)) == (True, True)
 
@@ -134,12 +134,14 @@ def test_a_program_that_dies_five_times_in_a_minute_is_given_up_and_the_others_r
     with Supervisor(home) as supervisor:
         supervisor.start(Shell(home.path, "brittle", "echo out of luck; exit 3"))
         steady = pid_of(supervisor.start(Shell(home.path, "steady", "exec sleep 60")))
-        told = watched(supervisor, lambda told: "not started again" in told[-1])
+        described = watched(supervisor, lambda described: "not started again" in described[-1])
         assert not is_gone(steady)
-        supervisor.look()  # one that was given up fails nobody
-    assert len(told) == 5
-    assert told[-1].startswith("brittle ended with exit code 3, 5 times in 60 s: it is not started again, the others")
-    assert told[-1].endswith("out of luck")
+        supervisor.poll()  # one that was given up fails nobody
+    assert len(described) == 5
+    assert described[-1].startswith(
+        "brittle ended with exit code 3, 5 times in 60 s: it is not started again, the others"
+    )
+    assert described[-1].endswith("out of luck")
 
 
 def test_the_wait_before_a_start_doubles_and_old_ends_are_forgotten() -> None:

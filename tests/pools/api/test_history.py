@@ -106,16 +106,16 @@ def follow(url: str, count: int, watchers: int = 1) -> list[list[dict[str, objec
     async def read() -> list[list[dict[str, object]]]:
         answers = [await AsyncClient().get(url, headers=headers) for _ in range(watchers)]
         assert [answer.status_code for answer in answers] == [200] * watchers
-        told: list[list[dict[str, object]]] = [[] for _ in answers]
+        described: list[list[dict[str, object]]] = [[] for _ in answers]
         streams = [aiter(answer.streaming_content) for answer in answers]
-        while len(told[0]) < count:
-            for stream, figures in zip(streams, told, strict=True):
+        while len(described[0]) < count:
+            for stream, figures in zip(streams, described, strict=True):
                 text = (await anext(stream)).decode()
                 if text.startswith("event: figures"):
                     figures.append(json.loads(text.split("data: ")[1]))
         for stream in streams:
             await stream.aclose()
-        return told
+        return described
 
     return async_to_sync(read)()
 
@@ -133,15 +133,15 @@ def test_a_pool_is_followed_with_its_rates(pool, console):
 def test_a_pgpool_is_followed_with_null_for_what_nobody_counts(pool, console, monkeypatch, noun):
     Pooler.objects.filter(pk=pool.pooler_id).update(kind=PoolerKind.PGPOOL)
     monkeypatch.setattr(KINDS[PoolerKind.PGPOOL], "sample", KINDS[PoolerKind.PGBOUNCER].sample, raising=False)
-    (told,) = follow(f"/api/v1/{noun}/{pool.pk if noun == 'pools' else pool.pooler_id}/live/", 1)[0]
-    known = {name for name in FIGURES if told[name] is not None}
-    assert (told["cl_active"], known) == (2, {"cl_active", "sv_active", "sv_idle"})
+    (described,) = follow(f"/api/v1/{noun}/{pool.pk if noun == 'pools' else pool.pooler_id}/live/", 1)[0]
+    known = {name for name in FIGURES if described[name] is not None}
+    assert (described["cl_active"], known) == (2, {"cl_active", "sv_active", "sv_idle"})
 
 
 @pytest.mark.django_db(transaction=True)
 def test_many_who_follow_one_pooler_cost_one_look(pool, console):
-    told = follow(f"/api/v1/poolers/{pool.pooler_id}/live/", 3, watchers=5)
-    assert len({figures["t"] for one in told for figures in one}) <= 4
+    described = follow(f"/api/v1/poolers/{pool.pooler_id}/live/", 3, watchers=5)
+    assert len({figures["t"] for one in described for figures in one}) <= 4
     assert len(console) <= 5
 
 

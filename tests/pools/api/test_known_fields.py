@@ -37,14 +37,14 @@ def test_every_body_that_the_description_names_knows_its_fields() -> None:
 def test_a_misspelt_field_is_refused_with_those_there_are(admin, cluster, pooler, pool, noun, verb):
     subject = {"clusters": cluster, "poolers": pooler, "pools": pool}[noun]
     url = f"/api/v1/{noun}/" if verb == "post" else f"/api/v1/{noun}/{subject.pk}/"
-    standing = admin.get(f"/api/v1/{noun}/{subject.pk}/").json() if verb == "put" else {}
-    answer = getattr(admin, verb)(url, {**standing, "nmae": "x"})
+    pool_set = admin.get(f"/api/v1/{noun}/{subject.pk}/").json() if verb == "put" else {}
+    answer = getattr(admin, verb)(url, {**pool_set, "nmae": "x"})
     assert (answer.status_code, list(answer.json())) == (400, ["nmae"])
     assert answer.json()["nmae"][0].startswith("there is no such field: use version, name, ")
 
 
 @pytest.mark.parametrize(
-    ("path", "asked", "told"),
+    ("path", "asked", "reported"),
     [
         ("runs/", {"traget": {}}, "traget"),
         ("runs/import/", {"txt": ""}, "txt"),
@@ -53,9 +53,9 @@ def test_a_misspelt_field_is_refused_with_those_there_are(admin, cluster, pooler
         ("settings-profiles/", {"name": "x", "settings": {}}, "settings"),
     ],
 )
-def test_so_do_the_others(admin, path, asked, told):
+def test_so_do_the_others(admin, path, asked, reported):
     answer = admin.post(f"/api/v1/{path}", asked)
-    assert (answer.status_code, list(answer.json())) == (400, [told])
+    assert (answer.status_code, list(answer.json())) == (400, [reported])
 
 
 @pytest.mark.parametrize("verb", ["pause", "kill"])

@@ -63,7 +63,7 @@ def test_limits_of_users_are_merged_and_an_empty_user_is_forgotten(admin, pooler
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "reported"),
     [
         ({"settings": {"max_client_conn": "many"}}, {"settings": ["max_client_conn='many' is no whole number"]}),
         (
@@ -76,9 +76,9 @@ def test_limits_of_users_are_merged_and_an_empty_user_is_forgotten(admin, pooler
         ),
     ],
 )
-def test_bad_values_name_their_setting_and_nothing_is_saved(admin, pooler, change, said):
+def test_bad_values_name_their_setting_and_nothing_is_saved(admin, pooler, change, reported):
     answer = admin.patch(url_of(pooler), {"name": "renamed", "settings": {"verbose": 1}} | change, "json")
-    assert (answer.status_code, answer.json()) == (400, said)
+    assert (answer.status_code, answer.json()) == (400, reported)
     stands = Pooler.objects.get()
     assert (stands.settings, stands.user_settings, stands.settings_state) == ({}, {}, PoolState.APPLIED)
 
@@ -134,10 +134,10 @@ def test_a_bad_file_names_its_line(admin, pooler):
 
 
 def test_known_weaknesses_of_the_release_are_told(admin, pooler):
-    told = {one["cve"]: one for one in admin.get(url_of(pooler)).json()["advisories"]}
-    assert told["CVE-2026-6667"]["fixed_in"] == "1.25.2"
-    assert told["CVE-2026-6667"]["packages"] == ["Debian 13's 1.24.1-1+deb13u2"]
-    assert "CVE-2025-2291" not in told
+    described = {one["cve"]: one for one in admin.get(url_of(pooler)).json()["advisories"]}
+    assert described["CVE-2026-6667"]["fixed_in"] == "1.25.2"
+    assert described["CVE-2026-6667"]["packages"] == ["Debian 13's 1.24.1-1+deb13u2"]
+    assert "CVE-2025-2291" not in described
 
 
 def test_strangers_wrong_scopes_methods_and_missing_ids(admin, pooler):

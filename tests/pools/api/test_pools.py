@@ -124,11 +124,11 @@ def test_connection_strings_hide_the_password_unless_an_admin_asks(admin, pool, 
 
 def test_a_pool_of_the_inbound_user_is_told_for_the_role_that_is_asked_for(admin, pool):
     pool.cluster.keep_password("app", "app-secret")
-    told = {
+    described = {
         role: admin.get(f"{url_of(pool)}connection/", {"reveal": "1", "role": role}).json()["text"].rpartition("@")[0]
         for role in ("", "app", "postgres", "a b")
     }
-    assert told == {
+    assert described == {
         "": "postgresql://YOUR_ROLE",
         "app": "postgresql://app:app-secret",
         "postgres": "postgresql://postgres",

@@ -19,7 +19,7 @@ def pooler() -> Pooler:
     for size in (3, 7):
         pool.edit(None, size=size)
         text = f"[databases]\norders = password='word{size}' pool_size={size}\n"
-        made = Revision.objects.draft(pooler, {"pooldeck.ini": text}, wishes=snapshots.snapshot(pooler))
+        made = Revision.objects.draft(pooler, {"pooldeck.ini": text}, specs=snapshots.snapshot(pooler))
         made.finish(RevisionState.APPLIED)
     Revision.objects.draft(pooler, {}).finish(RevisionState.ROLLED_BACK, "no")
     return pooler

@@ -25,10 +25,10 @@ WAITING = {
 
 
 def test_every_kind_is_listed_with_its_bounds(admin):
-    told = admin.get(URL).json()
-    assert told["results"][0] == WAITING
-    assert [row["kind"] for row in told["results"]] == list(thresholds.WATCHES)
-    assert told["count"] == len(EventKind)
+    described = admin.get(URL).json()
+    assert described["results"][0] == WAITING
+    assert [row["kind"] for row in described["results"]] == list(thresholds.WATCHES)
+    assert described["count"] == len(EventKind)
 
 
 def test_one_is_changed_and_the_rest_of_it_stays(admin):
@@ -44,7 +44,7 @@ def test_one_without_bounds_is_switched_off_and_delayed(admin):
 
 
 @pytest.mark.parametrize(
-    ("kind", "asked", "field", "told"),
+    ("kind", "asked", "field", "described"),
     [
         ("waiting", {"opens_at": 1, "closes_at": 5}, "waiting", "at most 1, where it opens"),
         ("waiting", {"opens_at": "inf"}, "opens_at", "A valid number is required"),
@@ -53,10 +53,10 @@ def test_one_without_bounds_is_switched_off_and_delayed(admin):
         ("drift", {"opens_at": 2}, "opens_at", "there is nothing to choose"),
     ],
 )
-def test_what_can_not_hold_is_refused_by_name(admin, kind, asked, field, told):
+def test_what_can_not_hold_is_refused_by_name(admin, kind, asked, field, described):
     answer = admin.patch(f"{URL}{kind}/", asked)
     assert (answer.status_code, list(answer.json())) == (400, [field])
-    assert told in answer.json()[field][0]
+    assert described in answer.json()[field][0]
     assert Threshold.objects.count() == 0
 
 

@@ -18,12 +18,17 @@ def test_the_same_address_is_the_same_server() -> None:
 
 
 def test_a_primary_is_known_by_its_identifier_under_another_name_of_its_host() -> None:
-    told = {"system_identifier": "7", "in_recovery": False}
+    described = {"system_identifier": "7", "in_recovery": False}
     main, other, standby, copy, unknown = (
         a_cluster(host=host, port=port)
         for host, port in (("db", 5432), ("10.0.0.5", 5432), ("10.0.0.6", 5432), ("10.0.0.7", 5433), ("x", 5432))
     )
-    for cluster, found in ((main, told), (other, told), (standby, told | {"in_recovery": True}), (copy, told)):
+    for cluster, found in (
+        (main, described),
+        (other, described),
+        (standby, described | {"in_recovery": True}),
+        (copy, described),
+    ):
         checked(cluster, **found)
     assert list(duplicates.of_cluster(main)) == [other]
     assert list(duplicates.of_cluster(unknown)) == []

@@ -74,13 +74,13 @@ def test_texts(text: str, cause: Cause, message: str) -> None:
 
 
 def test_words_that_no_rule_knows_go_to_the_log_and_to_admins(caplog: pytest.LogCaptureFixture) -> None:
-    said = "connection failed: FATAL:  etwas\n  anderes mit s3cret"
-    cause, message = explain(said, APP, 5)
+    reported = "connection failed: FATAL:  etwas\n  anderes mit s3cret"
+    cause, message = explain(reported, APP, 5)
     assert "etwas anderes mit ••••" in caplog.text
     assert "s3cret" not in caplog.text
-    error = ClusterUnreachable(message, cause, plain(said, APP))
-    assert "etwas" not in error.told(to_admin=False)
-    assert error.told(to_admin=True).endswith("(it said: connection failed: FATAL: etwas anderes mit ••••)")
+    error = ClusterUnreachable(message, cause, plain(reported, APP))
+    assert "etwas" not in error.detail_for(to_admin=False)
+    assert error.detail_for(to_admin=True).endswith("(it said: connection failed: FATAL: etwas anderes mit ••••)")
 
 
 def test_braces_in_names_are_left_alone() -> None:

@@ -45,11 +45,11 @@ def test_who_waits_too_long_is_woken_and_told_why(pair):
 
 def test_another_thread_is_hung_up_on(pair):
     session, _ = pair
-    heard: list[bytes] = []
-    waiting = threading.Thread(target=lambda: heard.append(session.line.recv(1)))
+    parsed: list[bytes] = []
+    waiting = threading.Thread(target=lambda: parsed.append(session.line.recv(1)))
     waiting.start()
     session_deadline.hang_up(session)
     waiting.join(30)
-    assert heard == [b""]
+    assert parsed == [b""]
     session.closed = True
     session_deadline.hang_up(session)  # a closed one is left alone

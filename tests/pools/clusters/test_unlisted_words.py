@@ -46,10 +46,10 @@ def test_a_check_keeps_them_from_readers(port: int) -> None:
 def test_who_may_run_is_not_told_and_an_admin_is(port: int) -> None:
     cluster = a_cluster(host="127.0.0.1", port=port, sslmode="disable")
     url = f"/api/v1/clusters/{cluster.pk}/databases/"
-    for scopes, told in ((("read",), False), (("admin",), True)):
+    for scopes, described in ((("read",), False), (("admin",), True)):
         answer = bearer(*scopes).get(url)
         assert answer.status_code == 502, answer.json()
-        assert (SAID in answer.json()["detail"]) is told
+        assert (SAID in answer.json()["detail"]) is described
 
 
 def test_the_form_of_the_cluster_tells_an_admin(port: int) -> None:

@@ -24,8 +24,8 @@ def an_applied(pooler: Pooler, generator: str, ago: timedelta = timedelta(0), nu
 def test_a_named_generator_keeps_the_folder_whoever_applied_and_however_silent_it_is() -> None:
     pooler = a_pooler(generator="rack-2")
     an_applied(pooler, "rack-1", LONG_AGO)
-    keeper = folder_owner.of(pooler)
-    assert (keeper.generator, keeper.is_named, keeper.is_silent, keeper.worker) == ("rack-2", True, True, "rack-2")
+    owner = folder_owner.of(pooler)
+    assert (owner.generator, owner.is_named, owner.is_silent, owner.worker) == ("rack-2", True, True, "rack-2")
 
 
 def test_without_a_name_it_is_the_one_that_applied_last_until_it_falls_silent() -> None:
@@ -39,15 +39,15 @@ def test_without_a_name_it_is_the_one_that_applied_last_until_it_falls_silent() 
 
 
 def test_a_look_or_an_apply_at_work_is_no_silence() -> None:
-    looked, applying = a_pooler(files_looked_at=timezone.now()), a_pooler()
-    for pooler in (looked, applying):
+    examined, applying = a_pooler(files_checked_at=timezone.now()), a_pooler()
+    for pooler in (examined, applying):
         an_applied(pooler, "rack-2", LONG_AGO)
     assert applying.take_apply_lock()
-    assert [folder_owner.of(pooler).is_silent for pooler in (looked, applying)] == [False, False]
+    assert [folder_owner.of(pooler).is_silent for pooler in (examined, applying)] == [False, False]
 
 
 def test_before_the_first_apply_it_is_anybodys() -> None:
-    assert folder_owner.of(a_pooler()) == folder_owner.Keeper()
+    assert folder_owner.of(a_pooler()) == folder_owner.FolderOwner()
 
 
 def test_a_new_folder_is_not_known_to_be_where_the_old_one_was() -> None:

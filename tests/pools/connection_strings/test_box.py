@@ -34,7 +34,7 @@ def test_a_password_nobody_gave_is_said_to_be_unknown(db):
 def test_both_ways_of_a_pool_carry_its_own_user(db):
     pool = a_pool(cluster=a_cluster("admin-secret"), pooler=a_pooler(port=1), user="app")
     box = connection_box.of_pool(pool, Shown())
-    assert [(key, way.endpoint.user, way.endpoint.database) for key, way in box.ways.items()] == [
+    assert [(key, target.endpoint.user, target.endpoint.database) for key, target in box.targets.items()] == [
         ("pooled", "app", pool.name),
         ("direct", "app", "shop"),
     ]
@@ -51,7 +51,7 @@ def test_the_choices_of_the_form_are_read_back(db):
 
 
 def test_an_endpoint_nobody_knows_is_the_first_one(db):
-    assert connection_box.of_pool(a_pool(pooler=a_pooler(port=1)), Shown(way="nowhere")).endpoint == "pooled"
+    assert connection_box.of_pool(a_pool(pooler=a_pooler(port=1)), Shown(target="nowhere")).endpoint == "pooled"
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_an_endpoint_nobody_knows_is_the_first_one(db):
 )
 def test_the_note_says_what_becomes_of_prepared_statements_in_this_release(db, version, mode, says):
     pool = a_pool(pooler=a_pooler(port=1, server_version=version), mode=mode)
-    note = connection_box.of_pool(pool, Shown()).ways["pooled"].note
+    note = connection_box.of_pool(pool, Shown()).targets["pooled"].note
     assert note.endswith(says)
 
 
@@ -73,8 +73,10 @@ def test_a_pool_of_inbound_users_is_shown_for_no_role_or_for_the_one_chosen(db):
     pool.cluster.keep_password("app", "app-secret")
     for asked in ("", "postgres"):
         box = connection_box.of_pool(pool, Shown(reveal=True, role=asked))
-        note = box.ways["pooled"].note
+        note = box.targets["pooled"].note
         assert note.startswith("Each role logs in as itself: put yours in the place of YOUR_ROLE.")
         assert (box.roles, box.role, box.knows_password) == (["app"], "", False)
     box = connection_box.of_pool(pool, Shown(reveal=True, role="app"))
-    assert [(way.endpoint.user, way.endpoint.password) for way in box.ways.values()] == [("app", "app-secret")] * 2
+    assert [(target.endpoint.user, target.endpoint.password) for target in box.targets.values()] == [
+        ("app", "app-secret")
+    ] * 2

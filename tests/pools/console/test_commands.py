@@ -126,8 +126,8 @@ def test_every_verb_is_logged_with_the_person(console, caplog):
     commands.kill(pool, "orders", author="ann")
     commands.disable(pool, author="ann")
     commands.enable(pool, author="ann")
-    said = [record.getMessage() for record in caplog.records if record.name == "pools.console.commands"]
-    assert [line for line in said if line.endswith("by ann")] == [
+    reported = [record.getMessage() for record in caplog.records if record.name == "pools.console.commands"]
+    assert [line for line in reported if line.endswith("by ann")] == [
         f"pool {pool.pk} (orders): {words} by ann"
         for words in ("PAUSE within 5 s, for 60 s,", "RESUME", "RECONNECT", "KILL, held for 0 s,", "DISABLE", "ENABLE")
     ]

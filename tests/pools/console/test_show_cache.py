@@ -9,7 +9,7 @@ from pools.console.show_cache import Shown
 from pools.errors import ConsoleRefused, PoolerUnreachable
 from pools.models import PoolerKind
 from pools.monitoring import sampler
-from pools.monitoring.sampler import Look
+from pools.monitoring.sampler import ConsoleSnapshot
 from pools.poolers.pgbouncer.driver import PgBouncer
 from tests.pools.records import a_pool, a_pooler
 
@@ -32,7 +32,7 @@ def asked(monkeypatch):
         return CLIENTS
 
     monkeypatch.setattr(PgBouncer, "show", answer)
-    monkeypatch.setattr(sampler, "look", lambda pooler: Look(rows={"pools": [{"database": "web"}]}))
+    monkeypatch.setattr(sampler, "latest", lambda pooler: ConsoleSnapshot(rows={"pools": [{"database": "web"}]}))
     return words
 
 
@@ -61,7 +61,7 @@ def test_reasons_take_the_place_of_rows(asked, monkeypatch):
     pooler = a_pooler()
     assert show_cache.rows(pooler, "servers") == Shown(error="the pooler's console hung up")
     assert show_cache.rows(pooler, "mem") == Shown(error="SHOW mem was refused: invalid command")
-    monkeypatch.setattr(sampler, "look", lambda pooler: Look(error="it is down"))
+    monkeypatch.setattr(sampler, "latest", lambda pooler: ConsoleSnapshot(error="it is down"))
     assert show_cache.rows(pooler, "pools") == Shown(error="it is down")
 
 

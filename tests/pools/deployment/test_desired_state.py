@@ -21,7 +21,7 @@ def live(db: None) -> Revision:
     pooler, cluster = records.a_pooler(), records.a_cluster()
     for name in ("orders", "sales"):
         records.a_pool(pooler=pooler, cluster=cluster, name=name, state=PoolState.APPLIED)
-    revision = Revision.objects.draft(pooler, {}, wishes=snapshots.snapshot(pooler))
+    revision = Revision.objects.draft(pooler, {}, specs=snapshots.snapshot(pooler))
     revision.finish(RevisionState.APPLIED)
     return revision
 
@@ -34,8 +34,8 @@ def test_settled_pools_are_read_without_their_fields_and_held_as_they_are_live(l
         ("orders", True),
         ("sales", False),
     ]
-    orders, sales = live.wishes["pools"]
-    assert snapshots.snapshot(pooler, asked.pools, live.wishes)["pools"] == [orders, sales | {"size": 9}]
+    orders, sales = live.specs["pools"]
+    assert snapshots.snapshot(pooler, asked.pools, live.specs)["pools"] == [orders, sales | {"size": 9}]
     assert next(iter(asked.pools)).database == orders["database"]  # what else is asked of it is read then
 
 
@@ -43,24 +43,24 @@ def test_a_pool_that_the_live_revision_does_not_know_is_read_whole(live: Revisio
     records.a_pool(pooler=live.pooler, cluster=Pool.objects.first().cluster, name="new", state=PoolState.APPLIED)
     asked = Wanted.of(live.pooler, live)
     assert "database" not in {pool.name: pool.get_deferred_fields() for pool in asked.pools}["new"]
-    assert len(snapshots.snapshot(live.pooler, asked.pools, live.wishes)["pools"]) == 3
+    assert len(snapshots.snapshot(live.pooler, asked.pools, live.specs)["pools"]) == 3
 
 
 def test_pools_of_a_busy_cluster_stay_as_they_are_live(live: Revision) -> None:
     Pool.objects.get(name="sales").edit(None, size=9, state=PoolState.PENDING)
-    busy = {Pool.objects.first().way}
+    busy = {Pool.objects.first().route}
     asked = Wanted.of(live.pooler, live, busy)
     assert asked.changed == []
-    assert snapshots.snapshot(live.pooler, asked.pools, live.wishes) == live.wishes
+    assert snapshots.snapshot(live.pooler, asked.pools, live.specs) == live.specs
     assert Pool.objects.get(name="sales").state == PoolState.PENDING
 
 
 def test_pools_to_standbys_do_not_wait_for_the_primary(live: Revision) -> None:
     sales = Pool.objects.get(name="sales")
-    busy = {sales.way}
+    busy = {sales.route}
     sales.edit(None, target="standby", state=PoolState.PENDING)
     assert (Wanted.of(live.pooler, live, busy).changed, unsettled(live.pooler, busy)) == ([sales], 1)
-    assert unsettled(live.pooler, {*busy, sales.way}) == 0
+    assert unsettled(live.pooler, {*busy, sales.route}) == 0
 
 
 def test_what_earlier_releases_sealed_can_still_be_read(live: Revision) -> None:

@@ -41,7 +41,7 @@ def read(folder: Path, name: str) -> str:
 
 
 def found(pooler: Pooler) -> list[dict[str, str]]:
-    drift.look(pooler)
+    drift.check(pooler)
     pooler.refresh_from_db()
     return pooler.drift
 
@@ -52,17 +52,17 @@ def edit(pooler: Pooler) -> None:
 
 def fall_silent(pooler: Pooler) -> None:
     pooler.revisions.update(finished_at=timezone.now() - LONG_AGO)
-    Pooler.objects.filter(pk=pooler.pk).update(files_looked_at=timezone.now() - LONG_AGO)
+    Pooler.objects.filter(pk=pooler.pk).update(files_checked_at=timezone.now() - LONG_AGO)
 
 
 def test_files_as_they_were_applied_are_no_drift(pooler: Pooler) -> None:
     assert found(pooler) == []
-    assert pooler.files_looked_at is not None
+    assert pooler.files_checked_at is not None
 
 
 def test_files_are_looked_at_while_the_console_is_down(pooler: Pooler) -> None:
     edit(pooler)
-    tasks.look_for_drift()
+    tasks.check_drift()
     pooler.refresh_from_db()
     assert (pooler.drift, pooler.drift_seen_at is not None) == (CHANGED, True)
 
@@ -70,7 +70,7 @@ def test_files_are_looked_at_while_the_console_is_down(pooler: Pooler) -> None:
 def test_another_workers_look_never_changes_what_the_one_that_applied_found(pooler: Pooler, settings: Any) -> None:
     settings.GENERATOR = "rack-2"
     edit(pooler)  # on a folder of the same name
-    assert (found(pooler), pooler.files_looked_at) == ([], None)
+    assert (found(pooler), pooler.files_checked_at) == ([], None)
     settings.GENERATOR = "rack-1"
     assert found(pooler) == CHANGED
     write(Path(pooler.config_dir), INI)
@@ -118,6 +118,6 @@ def test_a_look_of_another_shows_the_files_as_applied_and_what_was_found(pooler:
     assert found(pooler) == CHANGED
     settings.GENERATOR = "web"
     shown = live_files.live_files(pooler)
-    assert (shown["state"], shown["generator"], shown["looked_at"]) == ("drifted", "rack-1", pooler.files_looked_at)
+    assert (shown["state"], shown["generator"], shown["looked_at"]) == ("drifted", "rack-1", pooler.files_checked_at)
     assert {one["name"] for one in shown["files"]} == {"pgbouncer.ini", "pooldeck.ini"}
     assert "10.0.0.9" not in str(shown)

@@ -14,7 +14,7 @@ def test_everything_that_stands_otherwise_is_named() -> None:
     pooler = a_pooler(settings={"max_client_conn": 100})
     kept, gone = (a_pool(pooler=pooler, name=name, state=PoolState.APPLIED) for name in ("kept", "gone"))
     grown = a_pool(pooler=pooler, name="grown", size=3, state=PoolState.APPLIED)
-    first = Revision.objects.draft(pooler, {}, wishes=snapshots.snapshot(pooler))
+    first = Revision.objects.draft(pooler, {}, specs=snapshots.snapshot(pooler))
     first.finish(RevisionState.APPLIED)
     gone.delete()
     grown.edit(None, size=9)
@@ -33,7 +33,7 @@ def test_everything_that_stands_otherwise_is_named() -> None:
 
 def test_of_many_the_first_are_named() -> None:
     pooler = a_pooler()
-    first = Revision.objects.draft(pooler, {}, wishes=snapshots.snapshot(pooler))
+    first = Revision.objects.draft(pooler, {}, specs=snapshots.snapshot(pooler))
     cluster = a_pool(pooler=pooler, state=PoolState.APPLIED).cluster
     for number in range(rollback_preview.MOST_NAMED):
         a_pool(pooler=pooler, cluster=cluster, name=f"p{number:02}", state=PoolState.APPLIED)

@@ -22,7 +22,7 @@ def pooler() -> Pooler:
 def applied(pooler: Pooler, **given: str) -> Revision:
     """An applied revision of what is asked for now."""
     pooler.pools.update(state=PoolState.APPLIED)
-    revision = Revision.objects.draft(pooler, {}, wishes=snapshots.snapshot(pooler), given=given)
+    revision = Revision.objects.draft(pooler, {}, specs=snapshots.snapshot(pooler), given=given)
     revision.finish(RevisionState.APPLIED)
     return revision
 
@@ -46,7 +46,7 @@ def test_a_changed_pool_becomes_pending_as_it_was(pooler: Pooler, asked: Asked) 
         3,
     )
     assert fields(kept, "state", "version") == (PoolState.APPLIED, 1)
-    assert (asked(), pooler.wish_cause) == ([str(pooler.pk)], "rollback to 1")
+    assert (asked(), pooler.spec_cause) == ([str(pooler.pk)], "rollback to 1")
 
 
 def test_a_removed_pool_comes_back_with_its_id_and_a_new_one_is_asked_to_leave(pooler: Pooler) -> None:
@@ -120,7 +120,7 @@ def test_a_lost_cluster_and_a_setting_of_another_release_are_named(pooler: Poole
 
 @pytest.mark.parametrize("state", [RevisionState.ROLLED_BACK, RevisionState.FAILED])
 def test_only_what_was_live_can_be_gone_back_to(pooler: Pooler, state: RevisionState) -> None:
-    revision = Revision.objects.draft(pooler, {}, wishes={"pools": []})
+    revision = Revision.objects.draft(pooler, {}, specs={"pools": []})
     revision.finish(state)
     with pytest.raises(CannotRollBack, match="it never was live: choose an applied one"):
         rollback.roll_back(pooler, revision)

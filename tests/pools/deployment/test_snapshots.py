@@ -53,11 +53,11 @@ def test_a_pool_to_be_removed_is_not_part_of_it() -> None:
 def test_what_was_rolled_back_is_kept_as_it_is_live() -> None:
     pooler = a_pooler(settings={"max_client_conn": 100})
     pool = a_pool(pooler=pooler, size=3)
-    live = Revision.objects.draft(pooler, {}, wishes=snapshots.snapshot(pooler))
+    live = Revision.objects.draft(pooler, {}, specs=snapshots.snapshot(pooler))
     live.finish(RevisionState.APPLIED)
     pool.edit(None, size=9, state=PoolState.ROLLED_BACK)
     pooler.edit(None, settings={"max_client_conn": 7}, settings_state=PoolState.FAILED)
-    assert snapshots.snapshot(pooler) == live.wishes
+    assert snapshots.snapshot(pooler) == live.specs
 
 
 def test_a_pool_that_never_was_live_is_not_part_of_it() -> None:
@@ -92,9 +92,9 @@ def test_changes_are_told_one_by_one() -> None:
 
 def test_the_summary_of_many_changes_stays_one_line() -> None:
     after = {"pools": [{"id": str(number), "name": f"pool{number}"} for number in range(10_000)]}
-    told = snapshots.summary({}, after)
-    assert len(told) <= snapshots.LONGEST_SUMMARY
-    assert told.startswith("pool0 is new · pool1 is new")
-    assert told.endswith(f" · {10_000 - told.count(' is new')} more changes")
+    described = snapshots.summary({}, after)
+    assert len(described) <= snapshots.LONGEST_SUMMARY
+    assert described.startswith("pool0 is new · pool1 is new")
+    assert described.endswith(f" · {10_000 - described.count(' is new')} more changes")
     assert snapshots.summary(after, {"pools": []}).endswith(" more changes")
     assert snapshots.summary(after, after) == "nothing"

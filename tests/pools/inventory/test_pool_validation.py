@@ -13,8 +13,8 @@ PGPOOL = Pooler(name="old", kind=PoolerKind.PGPOOL, config_dir="/etc/pgpool2", p
 
 
 def problems(pooler: Pooler = PGBOUNCER, **values: Any) -> list[tuple[str, str]]:
-    wish = {"name": "orders", "database": "shop", "user": "app", "mode": "transaction", "size": 5} | values
-    return list(pool_validation.problems(Pool(pooler=pooler, cluster=CLUSTER, **wish)))
+    spec = {"name": "orders", "database": "shop", "user": "app", "mode": "transaction", "size": 5} | values
+    return list(pool_validation.problems(Pool(pooler=pooler, cluster=CLUSTER, **spec)))
 
 
 def test_an_ordinary_pool_is_fine() -> None:

@@ -9,10 +9,10 @@ from pools.models import Event, EventKind, Pool, PoolMinute, Severity, SubjectTy
 from pools.monitoring.rates import FIGURES
 
 
-def a_minute(pool: Pool, ago: int = 1, looks: int = 6, **figures: float | None) -> PoolMinute:
+def a_minute(pool: Pool, ago: int = 1, snapshots: int = 6, **figures: float | None) -> PoolMinute:
     """So many minutes ago; a figure given stands for its average and its maximum, the others are 0."""
     values = {f"{name}_{what}": figures.get(name, 0.0) for name in FIGURES for what in ("avg", "max")}
-    return PoolMinute.objects.create(pool=pool, minute=int(time.time() // 60) - ago, looks=looks, **values)
+    return PoolMinute.objects.create(pool=pool, minute=int(time.time() // 60) - ago, snapshots=snapshots, **values)
 
 
 def an_event(pool: Pool, **fields: Any) -> Event:

@@ -12,7 +12,7 @@ from pools.models import Event, EventKind, NodeRole, Notice, PoolState, Severity
 from pools.monitoring import alerting, metric_values, thresholds
 from pools.monitoring.hysteresis import Rule
 from pools.monitoring.metric_values import Value
-from pools.monitoring.sampler import Look
+from pools.monitoring.sampler import ConsoleSnapshot
 from pools.poolers.base import PoolFigures
 from tests.pools.monitoring.records import an_event
 from tests.pools.records import a_cluster, a_node, a_pool, a_pooler, checked
@@ -35,7 +35,7 @@ def waiting(pool, count: float) -> Value:
     return Value(EventKind.WAITING, SubjectType.POOL, pool.pk, pool.name, count, f"{count} wait", pool.pooler_id)
 
 
-def told() -> list[tuple[str, str]]:
+def described() -> list[tuple[str, str]]:
     return [(notice.event.subject_name, notice.moment) for notice in Notice.objects.order_by("pk")]
 
 
@@ -46,30 +46,30 @@ def test_an_event_opens_once_stays_between_the_bounds_and_closes_once():
     event = Event.objects.get()
     assert (event.value, event.message, event.severity) == (5, "5 wait", Severity.WARNING)
     assert event.closed_at is not None
-    assert told() == [("web", "opened"), ("web", "closed")]
+    assert described() == [("web", "opened"), ("web", "closed")]
 
 
 def test_what_has_to_last_brews_unseen_until_it_has():
     pool = a_pool()
     alerting.judge_values([waiting(pool, 6)], bounds(LATER))
-    assert (Event.objects.count(), Event.objects.told().count()) == (1, 0)
+    assert (Event.objects.count(), Event.objects.reportable().count()) == (1, 0)
     Event.objects.update(crossed_at=timezone.now() - timedelta(seconds=31))
     alerting.judge_values([waiting(pool, 7)], bounds(LATER))
-    assert Event.objects.standing().get().value == 7
+    assert Event.objects.ongoing().get().value == 7
 
 
 def test_what_was_too_short_leaves_no_trace():
     pool = a_pool()
     alerting.judge_values([waiting(pool, 6)], bounds(LATER))
     alerting.judge_values([waiting(pool, 3)], bounds(LATER))
-    assert (Event.objects.count(), told()) == (0, [])
+    assert (Event.objects.count(), described()) == (0, [])
 
 
 def test_a_subject_nothing_is_known_of_keeps_its_event():
     pool = a_pool()
     alerting.judge_values([waiting(pool, 6)], bounds(AT_ONCE))
     alerting.judge_values([], bounds(AT_ONCE))
-    assert Event.objects.standing().count() == 1
+    assert Event.objects.ongoing().count() == 1
 
 
 def test_events_of_what_is_gone_are_closed():
@@ -83,7 +83,7 @@ def test_what_is_no_longer_looked_after_is_closed():
     pool = a_pool()
     an_event(pool)
     alerting.judge_values([waiting(pool, 99)], bounds(AT_ONCE, enabled=False))
-    assert Event.objects.standing().count() == 0
+    assert Event.objects.ongoing().count() == 0
 
 
 def test_two_judges_open_one_event_and_have_it_told_once(monkeypatch):
@@ -92,17 +92,17 @@ def test_two_judges_open_one_event_and_have_it_told_once(monkeypatch):
     monkeypatch.setattr(alerting, "_open", lambda *words: (real(*words), real(*words)))
     alerting.judge_values([waiting(pool, 6)], rule)
     alerting._brew(rule[EventKind.WAITING], waiting(pool, 6), timezone.now())
-    assert (Event.objects.count(), told()) == (1, [(pool.name, "opened")])
+    assert (Event.objects.count(), described()) == (1, [(pool.name, "opened")])
 
 
 def test_without_a_channel_nobody_is_told(settings):
     settings.WEBHOOK_URL = ""
     alerting.judge_values([waiting(a_pool(), 6)], bounds(AT_ONCE))
-    assert (Event.objects.standing().count(), told()) == (1, [])
+    assert (Event.objects.ongoing().count(), described()) == (1, [])
 
 
-def values_of(looks) -> dict[tuple[str, str], float]:
-    return {(value.kind, value.subject_name): value.value for value in metric_values.all_values(looks)}
+def values_of(snapshots) -> dict[tuple[str, str], float]:
+    return {(value.kind, value.subject_name): value.value for value in metric_values.all_values(snapshots)}
 
 
 def test_everything_that_is_looked_after_has_its_value():
@@ -111,9 +111,9 @@ def test_everything_that_is_looked_after_has_its_value():
     pool = a_pool(name="web", cluster=cluster, size=30, state="failed")
     pool.pooler.needs_restart = [{"name": "listen_port", "live": "1", "wanted": "2"}]
     pool.pooler.save(update_fields=["needs_restart"])
-    look = Look(at=1.0, figures={"web": PoolFigures(cl_waiting=3, maxwait_ms=1500)})
+    snapshot = ConsoleSnapshot(at=1.0, figures={"web": PoolFigures(cl_waiting=3, maxwait_ms=1500)})
     name = pool.pooler.name
-    assert values_of({pool.pooler_id: look}) == {
+    assert values_of({pool.pooler_id: snapshot}) == {
         ("pooler_down", name): False,
         ("not_applied", name): 1,
         ("drift", name): False,
@@ -141,7 +141,7 @@ def test_the_budget_is_that_of_the_servers_of_which_the_most_is_given():
     assert (found.value, found.message) == (95, "95 of 100 connections of each standby are given to pools (95 %)")
     alerting.judge_values([found], {EventKind.BUDGET: thresholds.bounds()[EventKind.BUDGET]})
     alerting.judge_values([found], {EventKind.BUDGET: thresholds.bounds()[EventKind.BUDGET]})
-    assert Event.objects.standing().get().message == found.message
+    assert Event.objects.ongoing().get().message == found.message
 
 
 def test_files_that_nobody_looks_at_open_an_event_that_names_whose_worker_is_missed():
@@ -154,13 +154,13 @@ def test_files_that_nobody_looks_at_open_an_event_that_names_whose_worker_is_mis
         "a minute: see whether it runs"
     )
     alerting.judge_values([found], thresholds.bounds())
-    assert not Event.objects.standing().exists()  # a panel that was off looks within half a minute
+    assert not Event.objects.ongoing().exists()  # a panel that was off looks within half a minute
     Event.objects.update(crossed_at=timezone.now() - timedelta(seconds=61))
     alerting.judge_values([found], thresholds.bounds())
-    assert Event.objects.standing().get().kind == EventKind.UNSEEN
-    type(pooler).objects.filter(pk=pooler.pk).update(files_looked_at=timezone.now())
+    assert Event.objects.ongoing().get().kind == EventKind.UNSEEN
+    type(pooler).objects.filter(pk=pooler.pk).update(files_checked_at=timezone.now())
     alerting.judge_values([of_kind(EventKind.UNSEEN)], thresholds.bounds())
-    assert not Event.objects.standing().exists()
+    assert not Event.objects.ongoing().exists()
 
 
 def test_settings_that_were_rolled_back_count_with_the_pools_that_were():
@@ -175,7 +175,7 @@ def test_settings_that_were_rolled_back_count_with_the_pools_that_were():
 
 def test_a_silent_console_is_down_and_says_nothing_of_its_pools():
     pool = a_pool(name="web")
-    found = values_of({pool.pooler_id: Look(error="refused")})
+    found = values_of({pool.pooler_id: ConsoleSnapshot(error="refused")})
     assert found["pooler_down", pool.pooler.name] is True
     assert ("waiting", "web") not in found
 
@@ -185,14 +185,14 @@ def test_judging_costs_the_same_with_one_and_three_of_each():
         cluster = a_cluster()
         checked(cluster)
         pool = a_pool(cluster=cluster)
-        looks[pool.pooler_id] = Look(at=1.0)
+        snapshots[pool.pooler_id] = ConsoleSnapshot(at=1.0)
 
     def cost() -> int:
         with CaptureQueriesContext(connection) as queries:
-            alerting.judge(looks)
+            alerting.judge(snapshots)
         return len(queries)
 
-    looks: dict[uuid.UUID, Look] = {}
+    snapshots: dict[uuid.UUID, ConsoleSnapshot] = {}
     add()
     once = cost()
     add()

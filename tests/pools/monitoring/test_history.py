@@ -24,13 +24,13 @@ def test_a_step_averages_by_looks_and_keeps_the_highest():
     pool = a_pool()
     begin = next(ago for ago in range(5, 10) if (a_minute(pool, ago).minute % 5) == 0)
     pool.minutes.all().delete()
-    a_minute(pool, begin, looks=6, cl_waiting=10, queries_per_s=100, query_ms=2)
-    a_minute(pool, begin - 1, looks=2, cl_waiting=30, queries_per_s=900, query_ms=10)
+    a_minute(pool, begin, snapshots=6, cl_waiting=10, queries_per_s=100, query_ms=2)
+    a_minute(pool, begin - 1, snapshots=2, cl_waiting=30, queries_per_s=900, query_ms=10)
     (point,) = history.of_pool(pool, RANGES["day"]).points
     assert (point.average["cl_waiting"], point.maximum["cl_waiting"]) == (15, 30)
     assert (point.average["queries_per_s"], point.maximum["queries_per_s"]) == (300, 900)
     assert point.average["query_ms"] == pytest.approx((2 * 600 + 10 * 1800) / 2400)
-    assert point.looks == 8
+    assert point.snapshots == 8
 
 
 def test_a_time_of_nothing_is_unknown_and_no_division_by_zero():

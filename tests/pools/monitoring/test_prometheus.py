@@ -6,7 +6,7 @@ from prometheus_client.registry import Collector
 
 from pools.models import Pooler
 from pools.monitoring import prometheus
-from pools.monitoring.sampler import Look
+from pools.monitoring.sampler import ConsoleSnapshot
 
 OLD = {
     "pools": [{"database": "web", "user": "app", "cl_active": 3, "cl_waiting": 2, "sv_tested": 1, "maxwait": 4}],
@@ -16,10 +16,10 @@ OLD = {
 NEW = {"databases": [{"name": "new", "pool_size": 4, "reserve_pool_size": 1}]}
 
 
-def read(*looks: tuple[Pooler, Look]) -> dict[str, list[tuple[dict[str, str], float]]]:
+def read(*snapshots: tuple[Pooler, ConsoleSnapshot]) -> dict[str, list[tuple[dict[str, str], float]]]:
     class Fixed(Collector):
         def collect(self):
-            return prometheus.families(looks)
+            return prometheus.families(snapshots)
 
     registry = CollectorRegistry(auto_describe=False)
     registry.register(Fixed())
@@ -32,7 +32,7 @@ def read(*looks: tuple[Pooler, Look]) -> dict[str, list[tuple[dict[str, str], fl
 
 
 def test_names_and_labels_are_those_of_pgbouncer_exporter_and_the_pooler():
-    found = read((Pooler(name="edge", server_version="PgBouncer 1.18.0"), Look(at=1.0, rows=OLD)))
+    found = read((Pooler(name="edge", server_version="PgBouncer 1.18.0"), ConsoleSnapshot(at=1.0, rows=OLD)))
     of_pool = {"pooler": "edge", "database": "web", "user": "app"}
     assert found["pgbouncer_up"] == [({"pooler": "edge"}, 1)]
     assert found["pgbouncer_pools_client_active_connections"] == [(of_pool, 3)]
@@ -48,16 +48,18 @@ def test_names_and_labels_are_those_of_pgbouncer_exporter_and_the_pooler():
 
 
 def test_a_column_that_a_later_release_renamed_keeps_its_metric():
-    found = read((Pooler(name="a"), Look(at=1.0, rows=OLD)), (Pooler(name="b"), Look(at=1.0, rows=NEW)))
+    found = read(
+        (Pooler(name="a"), ConsoleSnapshot(at=1.0, rows=OLD)), (Pooler(name="b"), ConsoleSnapshot(at=1.0, rows=NEW))
+    )
     assert [value for _, value in found["pgbouncer_databases_reserve_pool"]] == [2, 1]
 
 
 def test_a_dead_pooler_is_down_and_tells_nothing_else():
-    found = read((Pooler(name="edge"), Look(error="refused")))
+    found = read((Pooler(name="edge"), ConsoleSnapshot(error="refused")))
     assert found == {"pgbouncer_up": [({"pooler": "edge"}, 0)]}
 
 
 def test_odd_names_survive_the_format():
     rows = {"stats": [{"database": 'a"b\\c\nd é', "total_sent": 1}]}
-    found = read((Pooler(name="edge"), Look(at=1.0, rows=rows)))
+    found = read((Pooler(name="edge"), ConsoleSnapshot(at=1.0, rows=rows)))
     assert found["pgbouncer_stats_sent_bytes_total"] == [({"pooler": "edge", "database": 'a"b\\c\nd é'}, 1)]

@@ -18,8 +18,8 @@ def snapshot(at_s: float, queries: int, *, waiting: int = 0, query_us: int = 0) 
 
 
 def test_a_minute_has_the_average_and_the_maximum_of_its_looks():
-    looks = [snapshot(-10, 0), snapshot(0, 100, waiting=4), snapshot(10, 400, waiting=8), snapshot(60, 9999)]
-    pools, whole, count = rollup.fold(looks, ["web"], MINUTE)
+    snapshots = [snapshot(-10, 0), snapshot(0, 100, waiting=4), snapshot(10, 400, waiting=8), snapshot(60, 9999)]
+    pools, whole, count = rollup.fold(snapshots, ["web"], MINUTE)
     web = pools["web"]
     assert (web["cl_waiting_avg"], web["cl_waiting_max"]) == (6.0, 8)
     assert (web["queries_per_s_avg"], web["queries_per_s_max"]) == (20.0, 30.0)
@@ -28,8 +28,8 @@ def test_a_minute_has_the_average_and_the_maximum_of_its_looks():
 
 
 def test_times_are_weighted_by_what_ended():
-    looks = [snapshot(-10, 0), snapshot(0, 100, query_us=100_000), snapshot(10, 400, query_us=1_000_000)]
-    web = rollup.fold(looks, ["web"], MINUTE)[0]["web"]
+    snapshots = [snapshot(-10, 0), snapshot(0, 100, query_us=100_000), snapshot(10, 400, query_us=1_000_000)]
+    web = rollup.fold(snapshots, ["web"], MINUTE)[0]["web"]
     assert (web["query_ms_avg"], web["query_ms_max"]) == (2.5, 3.0)
 
 
@@ -39,8 +39,8 @@ def test_the_first_look_of_all_has_no_rates_yet():
 
 
 def test_a_restart_within_the_minute_leaves_its_interval_out():
-    looks = [snapshot(0, 1000), snapshot(10, 50), snapshot(20, 150)]
-    web = rollup.fold(looks, ["web"], MINUTE)[0]["web"]
+    snapshots = [snapshot(0, 1000), snapshot(10, 50), snapshot(20, 150)]
+    web = rollup.fold(snapshots, ["web"], MINUTE)[0]["web"]
     assert (web["queries_per_s_avg"], web["queries_per_s_max"]) == (10.0, 10.0)
 
 
@@ -53,15 +53,15 @@ def test_a_pool_that_nobody_used_yet_is_idle_and_one_that_comes_did_all_since_th
 
 
 def test_the_course_of_a_pool_and_of_all_pools_goes_from_look_to_look():
-    looks = [snapshot(0, 100), snapshot(10, 400, waiting=3), snapshot(20, 500)]
-    seen = [(at - START, one["queries_per_s"], one["cl_waiting"]) for at, one in rollup.course(looks, "web")]
+    snapshots = [snapshot(0, 100), snapshot(10, 400, waiting=3), snapshot(20, 500)]
+    seen = [(at - START, one["queries_per_s"], one["cl_waiting"]) for at, one in rollup.course(snapshots, "web")]
     assert seen == [(10, 30.0, 3), (20, 10.0, 0)]
-    assert rollup.course(looks, None) == rollup.course(looks, "web")
+    assert rollup.course(snapshots, None) == rollup.course(snapshots, "web")
 
 
 def test_a_kind_that_does_not_count_has_no_rates():
-    looks = [Snapshot(START + at_s, {"web": PoolFigures(cl_active=2)}, None) for at_s in (0, 10)]
-    web = rollup.fold(looks, ["web"], MINUTE)[0]["web"]
+    snapshots = [Snapshot(START + at_s, {"web": PoolFigures(cl_active=2)}, None) for at_s in (0, 10)]
+    web = rollup.fold(snapshots, ["web"], MINUTE)[0]["web"]
     assert (web["cl_active_avg"], web["queries_per_s_avg"]) == (2.0, None)
 
 

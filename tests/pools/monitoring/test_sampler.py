@@ -33,13 +33,13 @@ def questions(monkeypatch):
 
 def test_many_watchers_cost_one_question(db, questions):
     pooler = a_pooler(name="edge")
-    assert [sampler.look(pooler).figures for _ in range(3)] == [FIGURES] * 3
+    assert [sampler.latest(pooler).figures for _ in range(3)] == [FIGURES] * 3
     assert questions == ["edge"]
 
 
 def test_watchers_who_come_at_once_cost_one_question(db, questions):
     pooler = a_pooler(name="slow")
-    watchers = [threading.Thread(target=sampler.look, args=[pooler]) for _ in range(8)]
+    watchers = [threading.Thread(target=sampler.latest, args=[pooler]) for _ in range(8)]
     for watcher in watchers:
         watcher.start()
     for watcher in watchers:
@@ -50,9 +50,9 @@ def test_watchers_who_come_at_once_cost_one_question(db, questions):
 def test_an_old_answer_is_asked_anew_and_rates_lie_between_the_two(db, questions, monkeypatch):
     monkeypatch.setattr(sampler, "FRESH_S", 0.1)
     pooler = a_pooler(name="edge")
-    first = sampler.look(pooler)
+    first = sampler.latest(pooler)
     time.sleep(0.2)
-    second = sampler.look(pooler)
+    second = sampler.latest(pooler)
     assert questions == ["edge", "edge"]
     assert first.rates == {}
     assert second.rates["web"].queries_per_s == pytest.approx(100 / (second.at - first.at))
@@ -60,31 +60,31 @@ def test_an_old_answer_is_asked_anew_and_rates_lie_between_the_two(db, questions
 
 def test_an_edited_pooler_is_asked_anew(db, questions):
     pooler = a_pooler(name="edge")
-    sampler.look(pooler)
-    sampler.look(pooler.edit(None, port=2))
+    sampler.latest(pooler)
+    sampler.latest(pooler.edit(None, port=2))
     assert questions == ["edge", "edge"]
 
 
 def test_a_dead_console_answers_with_its_reason_rests_and_spoils_no_other(db, questions):
     up, down = a_pooler(name="up"), a_pooler(name="down")
-    looks = sampler.looks_of([up, down, up])
-    assert looks[up.pk].figures == FIGURES
-    assert (looks[down.pk].figures, looks[down.pk].error) == ({}, "pooler down can't be reached")
+    snapshots = sampler.snapshots_of([up, down, up])
+    assert snapshots[up.pk].figures == FIGURES
+    assert (snapshots[down.pk].figures, snapshots[down.pk].error) == ({}, "pooler down can't be reached")
     time.sleep(sampler.FRESH_S)
-    sampler.look(down)
+    sampler.latest(down)
     assert sorted(questions) == ["down", "up"]
 
 
 def test_a_late_console_is_not_waited_for(db, questions):
     up, late = a_pooler(name="up"), a_pooler(name="late")
     began = time.monotonic()
-    looks = sampler.looks_of([up, late], within_s=0.8)
+    snapshots = sampler.snapshots_of([up, late], within_s=0.8)
     assert time.monotonic() - began < 2
-    assert looks[up.pk].figures == FIGURES
-    assert looks[late.pk].error == "the console of pooler late did not answer within 0.8 s"
+    assert snapshots[up.pk].figures == FIGURES
+    assert snapshots[late.pk].error == "the console of pooler late did not answer within 0.8 s"
 
 
 def test_a_pool_that_nobody_used_yet_is_idle(db, questions):
-    look = sampler.look(a_pooler(name="edge"))
-    assert look.reading("never")["cl_active"] == 0
-    assert look.whole()["cl_active"] == 3
+    snapshot = sampler.latest(a_pooler(name="edge"))
+    assert snapshot.reading("never")["cl_active"] == 0
+    assert snapshot.whole()["cl_active"] == 3

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from tests.pools.records import a_pool
 
-LOOK = ["cluster-list", "pooler-list", "pool-list"]
+CHECK = ["cluster-list", "pooler-list", "pool-list"]
 LOOK_AT_ONE = ["cluster-detail", "pooler-detail", "pool-detail", "pooler-live", "pool-live"]
 CHANGE = ["cluster-create", "pooler-create", "pool-create"]
 CHANGE_ONE = ["cluster-edit", "cluster-delete", "pooler-edit", "pooler-delete", "pool-edit", "pool-delete"]
@@ -24,13 +24,13 @@ def address(db):
     return of
 
 
-@pytest.mark.parametrize("name", [*LOOK, *LOOK_AT_ONE, *CHANGE, *CHANGE_ONE])
+@pytest.mark.parametrize("name", [*CHECK, *LOOK_AT_ONE, *CHANGE, *CHANGE_ONE])
 def test_strangers_are_led_to_the_login(client, address, name):
     answer = client.get(address(name))
     assert (answer.status_code, answer.url) == (302, f"/login/?next={address(name)}")
 
 
-@pytest.mark.parametrize("name", [*LOOK, *LOOK_AT_ONE])
+@pytest.mark.parametrize("name", [*CHECK, *LOOK_AT_ONE])
 def test_readers_may_look(reader, address, name):
     assert reader.get(address(name)).status_code == 200
 

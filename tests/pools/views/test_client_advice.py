@@ -18,7 +18,7 @@ def test_a_transaction_pool_of_an_old_pgbouncer_says_how_to_stop_preparing(reade
     assert "What its clients have to do in transaction mode, through PgBouncer 1.18.0." in page
     assert "<strong>not kept</strong>" in page
     assert "jdbc:postgresql://…?prepareThreshold=0" in page
-    assert "Look what runs" not in page
+    assert "ConsoleSnapshot what runs" not in page
 
 
 def test_a_session_pool_has_no_list(reader):

@@ -31,16 +31,16 @@ def test_another_mode_is_judged_and_nothing_is_changed(staff, pool):
 
 def test_the_form_asks_once_it_knows_where_the_pool_leads(staff, pool):
     url = reverse("wish-mode-check")
-    wish = {"pooler": pool.pooler_id, "cluster": pool.cluster_id, "mode": "transaction", "user": "app"}
-    assert staff.post(url, wish).content.strip() == b""
-    assert "could not be asked" in staff.post(url, wish | {"database": "shop"}).content.decode()
-    assert staff.post(url, wish | {"database": "shop", "mode": "session"}).content.strip() == b""
+    spec = {"pooler": pool.pooler_id, "cluster": pool.cluster_id, "mode": "transaction", "user": "app"}
+    assert staff.post(url, spec).content.strip() == b""
+    assert "could not be asked" in staff.post(url, spec | {"database": "shop"}).content.decode()
+    assert staff.post(url, spec | {"database": "shop", "mode": "session"}).content.strip() == b""
 
 
 def test_without_javascript_the_form_is_shown_again_with_the_answer(staff, pool):
-    wish = {"name": "typed", "pooler": pool.pooler_id, "cluster": pool.cluster_id, "database": "shop", "user": "app"}
+    spec = {"name": "typed", "pooler": pool.pooler_id, "cluster": pool.cluster_id, "database": "shop", "user": "app"}
     page = staff.post(
-        reverse("pool-create"), wish | {"mode": "statement", "size": 7, "refill": "mode"}
+        reverse("pool-create"), spec | {"mode": "statement", "size": 7, "refill": "mode"}
     ).content.decode()
     assert "could not be asked" in page
     assert 'value="typed"' in page
@@ -52,8 +52,8 @@ def test_only_staff_may_look_into_statements(reader, pool):
 
 
 def test_the_form_of_a_standing_pool_asks_too_though_its_place_can_not_be_changed(staff, pool):
-    wish = {"pool": pool.pk, "database": "shop", "user": "app", "mode": "transaction"}
-    assert "could not be asked" in staff.post(reverse("wish-mode-check"), wish).content.decode()
+    spec = {"pool": pool.pk, "database": "shop", "user": "app", "mode": "transaction"}
+    assert "could not be asked" in staff.post(reverse("wish-mode-check"), spec).content.decode()
 
 
 def test_a_pool_on_a_pgpool_is_told_that_it_has_no_other_mode(staff):

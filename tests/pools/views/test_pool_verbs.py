@@ -145,7 +145,7 @@ def test_a_pool_of_a_kind_without_verbs_has_no_card(staff):
 
 def test_the_condition_is_read_from_the_look_that_all_share(monkeypatch, orders):
     rows = {"databases": [{"name": "orders", "paused": 1, "disabled": 0}]}
-    monkeypatch.setattr(show_cache.sampler, "look", lambda pooler: show_cache.sampler.Look(rows=rows))
+    monkeypatch.setattr(show_cache.sampler, "latest", lambda pooler: show_cache.sampler.ConsoleSnapshot(rows=rows))
     assert show_cache.condition(orders) == Condition(paused=True, disabled=False)
 
 

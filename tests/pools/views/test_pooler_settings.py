@@ -111,8 +111,8 @@ def test_a_stale_edit_tells_empty_on_purpose_from_the_default(staff, pooler, ask
     pooler_settings.change_settings(pooler, {"server_reset_query": ""})
     answer = staff.post(url_of(pooler), {"version": 1, "empty_server_check_query": "on"})
     assert answer.status_code == 409
-    told = {one["label"]: (one["yours"], one["theirs"]) for one in answer.context["stale"]}
-    assert told == {"server_reset_query": ("default", "empty"), "server_check_query": ("empty", "default")}
+    described = {one["label"]: (one["yours"], one["theirs"]) for one in answer.context["stale"]}
+    assert described == {"server_reset_query": ("default", "empty"), "server_check_query": ("empty", "default")}
 
 
 def test_live_values_stand_beside_the_fields(staff, pooler, monkeypatch):
@@ -129,11 +129,11 @@ def test_values_stand_there_as_people_write_them(staff, pooler, monkeypatch):
     monkeypatch.setattr("pools.inventory.pooler_settings.live_config", lambda pooler: live)
     page = staff.get(f"/poolers/{pooler.pk}/settings/").content.decode()
 
-    def told(name: str) -> list[str]:
+    def described(name: str) -> list[str]:
         row = page[page.index(f'<code class="pd-flag">{name}</code>') :]
         return re.findall(r"<dt>(?:Now|Default)</dt><dd>([^<]*)</dd>", row)[:2]
 
-    assert [told(name) for name in live] == [["off", "off"], ["on", "on"], ["0777", "0777"], ["1", "100"]]
+    assert [described(name) for name in live] == [["off", "off"], ["on", "on"], ["0777", "0777"], ["1", "100"]]
 
 
 def test_what_is_typed_is_saved_and_asked_for(staff, pooler, asked):

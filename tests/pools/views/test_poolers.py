@@ -119,7 +119,7 @@ def test_a_check_has_the_files_looked_at_where_they_are(staff, monkeypatch):
     theirs, ours = a_pooler(generator="rack-2"), a_pooler()
     for pooler in (theirs, ours):
         staff.post(f"/poolers/{pooler.pk}/check/")
-    assert asked == [(task_queue.LOOK, str(theirs.pk))]
+    assert asked == [(task_queue.CHECK, str(theirs.pk))]
 
 
 def test_a_check_says_why_it_failed(staff):
@@ -192,7 +192,7 @@ def test_the_page_says_since_when_nobody_looked_at_its_files_and_whose_worker_is
     assert "Its files were not looked at since" in page
     assert "no worker of generator rack-2 takes the look that is asked for twice a minute" in page
     assert "orders = host=db" in page  # as it was applied: the folder of this machine is not read
-    Pooler.objects.update(files_looked_at=timezone.now())
+    Pooler.objects.update(files_checked_at=timezone.now())
     page = staff.get(f"/poolers/{pooler.pk}/").content.decode()
     assert "not looked at since" not in page
     assert "in sync" in page
@@ -200,7 +200,7 @@ def test_the_page_says_since_when_nobody_looked_at_its_files_and_whose_worker_is
 
 def test_the_page_says_who_looks_where_nobody_was_named(staff):
     pooler = silent()
-    Pooler.objects.update(files_looked_at=timezone.now())
+    Pooler.objects.update(files_checked_at=timezone.now())
     assert "rack-2 applied last and looks for drift" in staff.get(f"/poolers/{pooler.pk}/").content.decode()
 
 

@@ -14,8 +14,8 @@ OLD = {"pooldeck.ini": "[databases]\norders = host='a' password='old-word' pool_
 NEW = {"pooldeck.ini": "[databases]\norders = host='a' password='new-word' pool_size=7\n"}
 
 
-def revise(pooler: Pooler, files: dict[str, str], state: str = RevisionState.APPLIED, **told: object) -> Revision:
-    revision = Revision.objects.draft(pooler, files, wishes=snapshots.snapshot(pooler), **told)
+def revise(pooler: Pooler, files: dict[str, str], state: str = RevisionState.APPLIED, **described: object) -> Revision:
+    revision = Revision.objects.draft(pooler, files, specs=snapshots.snapshot(pooler), **described)
     revision.finish(state, "" if state == RevisionState.APPLIED else "it was refused")
     return revision
 
@@ -91,10 +91,10 @@ def test_the_way_back_shows_the_diff_first(staff: Client, pooler: Pooler) -> Non
 def test_the_way_back_names_the_pools_above_the_diff(staff: Client, pooler: Pooler) -> None:
     a_pool(pooler=pooler, name="newcomer", state=PoolState.APPLIED)
     text = page(staff, "pooler-rollback", pooler.pk, 1)
-    told = text[text.index("What becomes of it") : text.index("pd-diff")]
-    assert ("Pools that it removes" in told, "<li>newcomer</li>" in told) == (True, True)
-    assert ("Pools that it changes" in told, "<li>orders: size 7 → 3</li>" in told) == (True, True)
-    assert "Pools that it brings back" not in told
+    described = text[text.index("What becomes of it") : text.index("pd-diff")]
+    assert ("Pools that it removes" in described, "<li>newcomer</li>" in described) == (True, True)
+    assert ("Pools that it changes" in described, "<li>orders: size 7 → 3</li>" in described) == (True, True)
+    assert "Pools that it brings back" not in described
 
 
 def test_the_way_back_is_red_where_it_removes_a_pool(staff: Client, pooler: Pooler) -> None:

@@ -13,7 +13,7 @@ EXPIRY_HEEDED = (  # since 1.24.1, and in packages that had CVE-2025-2291 correc
     "FROM pg_authid WHERE rolname=$1 AND rolcanlogin"
 )
 REFUSED = (("cert", LOCKED_OUT),)
-LOOK_UP = "One line of SQL with $1 for the user name, that answers name and secret"
+LOOKUP = "One line of SQL with $1 for the user name, that answers name and secret"
 QUERY = r".*\$1(?![0-9]).*"
 
 SETTINGS = of_group(
@@ -35,8 +35,8 @@ SETTINGS = of_group(
         since=(1, 23),
     ),
     text("auth_user", "User for look-ups", "", "Logs in to find the secrets of users that the user list lacks"),
-    text("auth_query", "Look-up query", EXPIRY_IGNORED, LOOK_UP, pattern=QUERY, until=(1, 24), carries_sql=True),
-    text("auth_query", "Look-up query", EXPIRY_HEEDED, LOOK_UP, pattern=QUERY, since=(1, 24), carries_sql=True),
+    text("auth_query", "Look-up query", EXPIRY_IGNORED, LOOKUP, pattern=QUERY, until=(1, 24), carries_sql=True),
+    text("auth_query", "Look-up query", EXPIRY_HEEDED, LOOKUP, pattern=QUERY, since=(1, 24), carries_sql=True),
     text(
         "auth_dbname", "Database for look-ups", "", "An entry to run the query in; empty: the client's", since=(1, 19)
     ),

@@ -1,6 +1,6 @@
 """What a [databases] entry takes beside what a pool's own fields say (name, address, database, user, mode, size)."""
 
-from pools.poolers.pgbouncer.settings_catalog.authentication import LOOK_UP, QUERY
+from pools.poolers.pgbouncer.settings_catalog.authentication import LOOKUP, QUERY
 from pools.poolers.pgbouncer.settings_catalog.shapes import choice, number, of_group, text
 from pools.poolers.settings_schema import Scope
 
@@ -61,5 +61,5 @@ SETTINGS = of_group(
     text("timezone", "TimeZone", "", "Asked of the server, such as UTC", pattern=r"[A-Za-z0-9_+/:.<>-]+", **OF_POOL),
     text("application_name", "application_name", "", "Of server connections whose client gives none", **OF_POOL),
     text("auth_dbname", "Database for look-ups", "", "The entry to run the query in", since=(1, 19), **OF_POOL),
-    text("auth_query", "Look-up query", "", LOOK_UP, pattern=QUERY, since=(1, 22), carries_sql=True, **OF_POOL),
+    text("auth_query", "Look-up query", "", LOOKUP, pattern=QUERY, since=(1, 22), carries_sql=True, **OF_POOL),
 )

@@ -6,7 +6,12 @@ DNS = of_group(
     "DNS",
     seconds("dns_max_ttl", "Keep answers for", "15", "Whatever the answer itself says"),
     seconds("dns_nxdomain_ttl", "Keep failures for", "15", "Names that are not there"),
-    seconds("dns_zone_check_period", "Look at zones every", "0", "A changed serial asks for its names anew; 0 never"),
+    seconds(
+        "dns_zone_check_period",
+        "ConsoleSnapshot at zones every",
+        "0",
+        "A changed serial asks for its names anew; 0 never",
+    ),
     text(
         "resolv_conf",
         "Resolver's file",

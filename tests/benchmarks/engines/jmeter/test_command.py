@@ -69,9 +69,9 @@ def test_a_host_tells_its_plans_and_why_some_can_not_be_run(settings: Settings, 
     (plans / "big.jmx").write_text(" " * 3_000_000)
     (plans / "folder.jmx").mkdir()
     (plans / "latin.jmx").write_bytes(b"\xe9")
-    told = options.host_files()
-    assert [name for name, fault in told.items() if not fault] == ["jdbc.jmx"]
-    faults = {name: fault.partition(":")[0] for name, fault in told.items() if fault}
+    described = options.host_files()
+    assert [name for name, fault in described.items() if not fault] == ["jdbc.jmx"]
+    faults = {name: fault.partition(":")[0] for name, fault in described.items() if fault}
     assert faults == {
         "bad.jmx": "element SystemSampler is not allowed",
         "big.jmx": "the plan has more than 1,000,000 bytes",

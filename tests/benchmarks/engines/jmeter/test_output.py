@@ -12,8 +12,8 @@ from benchmarks.models import Validity
 @pytest.mark.parametrize(("lasted_s", "verdict"), [(3.0, Validity.VALID), (1.0, Validity.INCOMPLETE)])
 def test_the_first_request_may_be_late(lasted_s: float, verdict: Validity) -> None:
     summary: dict[str, Any] = {"tps": 100.0, "transactions": int(100 * lasted_s), "failed": 0, "clients": 2}
-    said = f'{{"summary": {summary}}}\n'.replace("'", '"')
-    output = read_output(said)
+    reported = f'{{"summary": {summary}}}\n'.replace("'", '"')
+    output = read_output(reported)
     assert judge(output, options={"clients": 2, "duration": 4}, exit_code=0, progress=[])[0] == verdict
 
 

@@ -140,8 +140,8 @@ HOSTILE = st.sampled_from(
 def test_no_database_or_role_name_becomes_anything_else(database: str, user: str) -> None:
     endpoint = Endpoint("db", 5432, database, user, sslmode="prefer")
     words = command({}, endpoint=endpoint)[0]
-    told = {"host": "db", "port": "5432", "user": user, "dbname": database, "sslmode": "prefer"}
-    assert conninfo_to_dict(words[-1]) == told
+    described = {"host": "db", "port": "5432", "user": user, "dbname": database, "sslmode": "prefer"}
+    assert conninfo_to_dict(words[-1]) == described
     assert words[-1].startswith("host=")
     assert words[:-1] == command({})[0][:-1]
 

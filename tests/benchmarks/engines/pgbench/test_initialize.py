@@ -17,10 +17,10 @@ def test_the_percentage_of_a_real_preparation_only_grows_and_ends_at_100(path: P
     words = taken.command.split()
     steps = words[words.index("-I") + 1] if "-I" in words else "dtgvp"
     found = [percent(read_line(line), steps) for line in taken.stderr.splitlines()]
-    told = [value for value in found if value is not None]
-    assert told == sorted(told)
-    assert (told[0], told[-1]) == (0.0, 100.0)
-    assert len(told) > 3
+    described = [value for value in found if value is not None]
+    assert described == sorted(described)
+    assert (described[0], described[-1]) == (0.0, 100.0)
+    assert len(described) > 3
 
 
 @pytest.mark.parametrize(

@@ -20,11 +20,11 @@ NUMBER = re.compile(rb"[0-9]+\.?[0-9]*|\.[0-9]+")
 OPTIONS = {"initialize_steps": "dtgvp"}
 
 
-def heard(chunks: list[bytes]) -> list[Progress]:
+def parsed(chunks: list[bytes]) -> list[Progress]:
     """The samples of a stream that comes in these chunks."""
     reader = LineReader()
     lines = [line for chunk in chunks for line in reader.feed(chunk)] + reader.close()
-    return [said.sample for said in (parse_line(line, OPTIONS) for line in lines) if said.sample]
+    return [reported.sample for reported in (parse_line(line, OPTIONS) for line in lines) if reported.sample]
 
 
 def printed(stream: bytes) -> set[tuple[float, float | None]]:
@@ -45,12 +45,12 @@ def cut(stream: bytes, places: list[int]) -> list[bytes]:
 @pytest.mark.parametrize("name", WITH_PROGRESS)
 def test_a_captured_stream_gives_the_same_samples_however_it_is_cut(name: str) -> None:
     stream, dice = CAPTURED[name].stderr.encode(), random.Random(name)
-    whole = heard([stream])
+    whole = parsed([stream])
     assert whole == read_output("", CAPTURED[name].stderr).progress
     assert whole
     for _ in range(5):
-        assert heard(cut(stream, [dice.randrange(len(stream)) for _ in range(40)])) == whole
-    assert heard([stream[at : at + 1] for at in range(len(stream))]) == whole
+        assert parsed(cut(stream, [dice.randrange(len(stream)) for _ in range(40)])) == whole
+    assert parsed([stream[at : at + 1] for at in range(len(stream))]) == whole
 
 
 PIECES = st.binary(max_size=6) | st.sampled_from(
@@ -83,7 +83,7 @@ def test_a_mutated_stream_never_raises_and_every_sample_stands_in_it(
     for at, length, piece in changes:
         start = at % (len(stream) + 1)
         stream[start : start + length] = piece
-    samples = heard(cut(bytes(stream), places))
+    samples = parsed(cut(bytes(stream), places))
     assert {(sample.t, sample.tps) for sample in samples} <= printed(bytes(stream))
     assert len(samples) <= bytes(stream).count(b"progress: ")
     read_output(bytes(stream).decode("utf-8", "replace"))
@@ -100,7 +100,7 @@ def test_a_line_of_eight_megabytes_is_one_short_line_between_two_samples(filling
     for at in range(0, len(stream), 65_536):
         lines += reader.feed(stream[at : at + 65_536])
         assert len(reader._kept) <= MAX_LINE_BYTES
-    samples = [said.sample for said in (parse_line(one, OPTIONS) for one in lines) if said.sample]
+    samples = [reported.sample for reported in (parse_line(one, OPTIONS) for one in lines) if reported.sample]
     assert [sample.t for sample in samples] == [1.0, 2.0]
     assert (len(lines), reader.truncated) == (3, 1)
 
@@ -108,4 +108,4 @@ def test_a_line_of_eight_megabytes_is_one_short_line_between_two_samples(filling
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.binary(max_size=80), max_size=10))
 def test_any_bytes_are_heard_without_raising(chunks: list[bytes]) -> None:
-    assert {(sample.t, sample.tps) for sample in heard(chunks)} <= printed(b"".join(chunks))
+    assert {(sample.t, sample.tps) for sample in parsed(chunks)} <= printed(b"".join(chunks))

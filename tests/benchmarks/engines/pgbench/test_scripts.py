@@ -110,7 +110,7 @@ def test_a_file_is_named_by_the_panel(name, file):
 
 def test_they_are_told_without_their_texts_and_apart_from_others():
     named = ONE | {"name": "orders", "version": 3, "weight": 7}
-    told = scripts.in_words(validate({"builtin": "select-only@2", "scripts": [named, ONE]}))
-    assert told == "select-only (weight 2), orders version 3 (weight 7), script 2 [SELECT 1;… 17db4fd3] (weight 1)"
+    described = scripts.in_words(validate({"builtin": "select-only@2", "scripts": [named, ONE]}))
+    assert described == "select-only (weight 2), orders version 3 (weight 7), script 2 [SELECT 1;… 17db4fd3] (weight 1)"
     other = validate({"builtin": "select-only@2", "scripts": [named, {"text": "SELECT 1; "}]})
-    assert scripts.in_words(other) != told
+    assert scripts.in_words(other) != described

@@ -60,8 +60,8 @@ def test_what_can_not_be_is_refused_by_name(raw: dict[str, Any], purpose: str, e
     with pytest.raises(InvalidOptions) as refused:
         validate(raw, purpose=purpose)
     assert set(refused.value.errors) == set(errors)
-    assert {name: refused.value.errors[name] for name, said in errors.items() if said} == {
-        name: said for name, said in errors.items() if said
+    assert {name: refused.value.errors[name] for name, reported in errors.items() if reported} == {
+        name: reported for name, reported in errors.items() if reported
     }
 
 

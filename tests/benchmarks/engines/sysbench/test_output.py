@@ -23,11 +23,11 @@ def taken(case: str) -> captured.Captured:
 
 def test_an_interval_is_a_sample_with_its_percentile_and_errors() -> None:
     sample = Progress(2.0, 3.0, None, None, failed=3, latency_p95_ms=2009.23)
-    assert parse_line(CONTENDED, {}) == ParsedLine(sample=sample, worth_telling=False)
+    assert parse_line(CONTENDED, {}) == ParsedLine(sample=sample, worth_reporting=False)
     for nth in ("50", "99"):
-        heard = parse_line(CONTENDED.replace("95%", f"{nth}%"), {}).sample
-        assert heard is not None
-        assert getattr(heard, f"latency_p{nth}_ms") == 2009.23
+        parsed = parse_line(CONTENDED.replace("95%", f"{nth}%"), {}).sample
+        assert parsed is not None
+        assert getattr(parsed, f"latency_p{nth}_ms") == 2009.23
     assert parse_line(CONTENDED.replace("95%", "90%"), {}).sample == Progress(2.0, 3.0, None, None, failed=3)
 
 
@@ -37,11 +37,11 @@ def test_an_interval_that_is_cut_off_is_no_sample(cut: int) -> None:
 
 
 def test_messages_are_errors_and_tables_and_the_rows_filled_are_a_percentage() -> None:
-    assert parse_line("FATAL: Thread initialization failed!", {}).worth_telling
-    assert parse_line("Creating table 'sbtest1'...", {}).worth_telling
-    assert not parse_line("[ 1s ] queue length: 0, concurrency: 1", {}).worth_telling
-    assert not parse_line("       0.504 |**          1", {}).worth_telling
-    assert parse_line("filled 500 of 2000 rows", {}) == ParsedLine(percent=25.0, worth_telling=False)
+    assert parse_line("FATAL: Thread initialization failed!", {}).worth_reporting
+    assert parse_line("Creating table 'sbtest1'...", {}).worth_reporting
+    assert not parse_line("[ 1s ] queue length: 0, concurrency: 1", {}).worth_reporting
+    assert not parse_line("       0.504 |**          1", {}).worth_reporting
+    assert parse_line("filled 500 of 2000 rows", {}) == ParsedLine(percent=25.0, worth_reporting=False)
     assert parse_line("filled 1 of 0 rows", {}).percent is None
 
 

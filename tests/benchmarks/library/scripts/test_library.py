@@ -75,13 +75,13 @@ def test_a_run_carries_the_text_of_the_version_it_names():
     script = library.create(name="orders", text="SELECT 1;")
     library.change(script, text="SELECT 2;", author=None)
     first = script.versions.get(number=1)
-    ways = [
+    targets = [
         {"script": "orders"},
         {"script": str(script.pk), "version": 1},
         {"script_version": first.pk},
         {"script_version": str(first.pk), "weight": 5},
     ]
-    found = options.validate("pgbench", {"scripts": ways}, purpose="load")["scripts"]
+    found = options.validate("pgbench", {"scripts": targets}, purpose="load")["scripts"]
     assert found == [
         {"text": "SELECT 2;", "weight": 1, "name": "orders", "version": 2},
         {"text": "SELECT 1;", "weight": 1, "name": "orders", "version": 1},

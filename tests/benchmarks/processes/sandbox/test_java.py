@@ -14,7 +14,7 @@ from benchmarks.processes.command import Command
 from benchmarks.processes.process import Line, LoadProcess, drain
 from benchmarks.processes.sandbox import needs
 from benchmarks.processes.workdir import private_home
-from tests.benchmarks.processes.sandbox.ways import WAYS
+from tests.benchmarks.processes.sandbox.mechanisms import MECHANISMS
 
 pytestmark = pytest.mark.skipif(not shutil.which("javac"), reason="no javac here: install default-jdk-headless")
 OWNER = "0123456789abcdef0123456789abcdef-2"
@@ -47,14 +47,14 @@ def probe(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return (folder / "Probe.class").read_bytes()
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_java_reads_its_home_and_starts_nothing(way, probe: bytes) -> None:
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_java_reads_its_home_and_starts_nothing(mechanism, probe: bytes) -> None:
     java = binary.java()
-    assert sandbox._why_not(way, needs.needs_of(java, reads=binary.java_files())) == ""
+    assert sandbox._why_not(mechanism, needs.needs_of(java, reads=binary.java_files())) == ""
     with private_home(OWNER, "secret") as home:
         (home / "Probe.class").write_bytes(probe)
         (home / "Probe.class").chmod(0o644)
-        confined = way.words(needs.needs_of(java, reads=binary.java_files()), home)
+        confined = mechanism.words(needs.needs_of(java, reads=binary.java_files()), home)
         words = [*confined, java, "-Xmx64m", "-cp", str(home), "Probe", str(Path(__file__))]
         load = LoadProcess(words, ENVIRONMENT, home, Queue())
         deadline = time.monotonic() + 60
@@ -62,10 +62,10 @@ def test_java_reads_its_home_and_starts_nothing(way, probe: bytes) -> None:
             time.sleep(0.05)
         load.join()
         code = load.stop()
-        said = {event.text for event in drain(load.events) if isinstance(event, Line)}
-    assert code == 0, said
+        reported = {event.text for event in drain(load.events) if isinstance(event, Line)}
+    assert code == 0, reported
     refused = {"passwd refused", "panel refused", "shell refused", "write refused"}
-    assert {"home done", "resolve done", *refused} <= said, said
+    assert {"home done", "resolve done", *refused} <= reported, reported
     assert not Path("/var/tmp/canary").exists()
 
 

@@ -13,7 +13,7 @@ from benchmarks.runs.distributed.merge_samples import Merger, pooled_stddev
 from benchmarks.runs.execution.latency_exchange import Latencies
 
 
-def said(t: float, tps: float, latency_ms: float | None = 1.0, **more: float) -> Progress:
+def reported(t: float, tps: float, latency_ms: float | None = 1.0, **more: float) -> Progress:
     return Progress(t=t, tps=tps, latency_ms=latency_ms, stddev_ms=more.pop("stddev_ms", None), **more)
 
 
@@ -28,8 +28,8 @@ def merge(parts: dict[str, list[Progress]], interval_s: float = 1.0) -> list[Pro
 def test_rates_and_counts_are_added_and_latencies_weighed():
     (found,) = merge(
         {
-            "east": [said(1.0, 300.0, 1.0, failed=1, retried=2, retries=5)],
-            "west": [said(1.0, 100.0, 5.0, failed=2, retried=0, retries=0)],
+            "east": [reported(1.0, 300.0, 1.0, failed=1, retried=2, retries=5)],
+            "west": [reported(1.0, 100.0, 5.0, failed=2, retried=0, retries=0)],
         }
     )
     assert (found.t, found.tps, found.latency_ms) == (1.0, 400.0, 2.0)
@@ -38,56 +38,65 @@ def test_rates_and_counts_are_added_and_latencies_weighed():
 
 def test_an_interval_waits_for_the_slowest_part():
     merger = Merger(["east", "west"], 1.0)
-    merger.add("east", said(1.0, 10.0))
-    merger.add("east", said(2.0, 10.0))
+    merger.add("east", reported(1.0, 10.0))
+    merger.add("east", reported(2.0, 10.0))
     assert list(merger.take()) == []
-    merger.add("west", said(1.0, 5.0))
+    merger.add("west", reported(1.0, 5.0))
     assert [one.tps for one in merger.take()] == [15.0]
     assert list(merger.take()) == []
 
 
 def test_a_part_that_fell_silent_ends_the_figures_of_the_whole():
-    found = merge({"east": [said(1.0, 10.0), said(2.0, 10.0), said(3.0, 10.0)], "west": [said(1.0, 10.0)]})
+    found = merge(
+        {"east": [reported(1.0, 10.0), reported(2.0, 10.0), reported(3.0, 10.0)], "west": [reported(1.0, 10.0)]}
+    )
     assert [one.t for one in found] == [1.0]
 
 
 def test_a_report_a_little_late_is_of_its_interval():
-    found = merge({"east": [said(1.004, 10.0), said(1.998, 20.0)], "west": [said(1.0, 1.0), said(2.0, 2.0)]})
+    found = merge(
+        {"east": [reported(1.004, 10.0), reported(1.998, 20.0)], "west": [reported(1.0, 1.0), reported(2.0, 2.0)]}
+    )
     assert [one.tps for one in found] == [11.0, 22.0]
 
 
 def test_a_longer_interval_is_shared_out():
     found = merge(
-        {"east": [said(1.0, 10.0), said(3.0, 40.0, failed=6)], "west": [said(1.0, 1.0), said(2.0, 1.0), said(3.0, 1.0)]}
+        {
+            "east": [reported(1.0, 10.0), reported(3.0, 40.0, failed=6)],
+            "west": [reported(1.0, 1.0), reported(2.0, 1.0), reported(3.0, 1.0)],
+        }
     )
     assert [one.tps for one in found] == [11.0, 41.0, 41.0]
     assert [one.failed for one in found] == [None, None, 6]
 
 
 def test_other_intervals_than_a_second():
-    found = merge({"east": [said(5.0, 10.0), said(10.0, 20.0)], "west": [said(5.0, 1.0), said(10.0, 2.0)]}, 5.0)
+    found = merge(
+        {"east": [reported(5.0, 10.0), reported(10.0, 20.0)], "west": [reported(5.0, 1.0), reported(10.0, 2.0)]}, 5.0
+    )
     assert [(one.t, one.tps) for one in found] == [(5.0, 11.0), (10.0, 22.0)]
 
 
 def test_what_no_part_told_is_not_invented():
-    (found,) = merge({"east": [said(1.0, 0.0, None)], "west": [said(1.0, 0.0, None)]})
+    (found,) = merge({"east": [reported(1.0, 0.0, None)], "west": [reported(1.0, 0.0, None)]})
     assert (found.tps, found.latency_ms, found.stddev_ms, found.lag_ms, found.failed) == (0.0, None, None, None, None)
     assert (found.latency_p50_ms, found.latency_p95_ms, found.latency_p99_ms) == (None, None, None)
 
 
 def test_percentiles_are_of_all_parts_or_of_none():
     merger = Merger(["east", "west"], 1.0)
-    merger.add("east", said(1.0, 10.0), Latencies([1_000] * 9))
-    merger.add("west", said(1.0, 10.0), Latencies([5_000]))
-    merger.add("east", said(2.0, 10.0), Latencies([1_000]))
-    merger.add("west", said(2.0, 10.0))
+    merger.add("east", reported(1.0, 10.0), Latencies([1_000] * 9))
+    merger.add("west", reported(1.0, 10.0), Latencies([5_000]))
+    merger.add("east", reported(2.0, 10.0), Latencies([1_000]))
+    merger.add("west", reported(2.0, 10.0))
     first, second = merger.take()
     assert (first.latency_p50_ms, first.latency_p95_ms, first.latency_p99_ms) == (1.0, 5.0, 5.0)
     assert (second.latency_p50_ms, second.latency_p95_ms) == (None, None)
 
 
 def test_a_sample_that_goes_back_in_time_is_left_out():
-    found = merge({"east": [said(1.0, 10.0), said(0.5, 99.0), said(2.0, 10.0)]})
+    found = merge({"east": [reported(1.0, 10.0), reported(0.5, 99.0), reported(2.0, 10.0)]})
     assert [one.tps for one in found] == [10.0, 10.0]
 
 
@@ -97,7 +106,7 @@ def test_no_transaction_is_lost_or_made(steps: list[list[float]], dice: random.R
     parts: dict[str, list[Progress]] = {}
     for number, lengths in enumerate(steps):
         ends = [math.fsum(lengths[: at + 1]) for at in range(len(lengths))]
-        parts[str(number)] = [said(t, dice.uniform(0, 1000)) for t in ends]
+        parts[str(number)] = [reported(t, dice.uniform(0, 1000)) for t in ends]
     found = merge(parts)
     if not found:
         return

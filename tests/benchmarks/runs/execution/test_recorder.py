@@ -8,11 +8,11 @@ from benchmarks.analysis.latency.log_follower import Follower
 from benchmarks.engines.base import LogFiles, Progress
 from benchmarks.engines.pgbench.transaction_log import TransactionLog
 from benchmarks.errors import Fenced
-from benchmarks.models import Look, LookKind, PoolSample, Run, RunOutput, Sample, Status
+from benchmarks.models import Observation, ObservationKind, PoolSample, Run, RunOutput, Sample, Status
 from benchmarks.runs.execution import recorder as recorder_module
 from benchmarks.runs.execution.recorder import Output, Recorder
 from benchmarks.runs.observers.base import Seen
-from benchmarks.runs.observers.pool import PoolLook
+from benchmarks.runs.observers.pool import PoolObservation
 from panel.quickstart.ports import free_port
 
 pytestmark = pytest.mark.django_db
@@ -24,7 +24,7 @@ def as_told(event):
 
 
 @pytest.fixture
-def told(monkeypatch):
+def described(monkeypatch):
     """What would have gone to Redis: (event, id, payload)."""
     events = []
     monkeypatch.setattr(recorder_module.publisher, "publish", lambda run_id, *event: events.append(event))
@@ -35,7 +35,7 @@ def told(monkeypatch):
 
 
 @pytest.fixture
-def recorder(settings, told) -> Recorder:
+def recorder(settings, described) -> Recorder:
     settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
     return Recorder(Run.objects.claim(str(Run.objects.enqueue().pk), "local"))
 
@@ -51,53 +51,56 @@ def test_a_late_progress_line_takes_no_latency_of_the_next_interval(recorder, tm
     assert [sample.latency_p50_ms for sample in recorder.samples] == [None, None, 5.0]
 
 
-def test_the_first_progress_line_sets_the_clock(recorder, told):
+def test_the_first_progress_line_sets_the_clock(recorder, described):
     at = time.monotonic()
     recorder.begin(at - 3.0, status=Status.RUNNING)
     recorder.sample(Progress(t=2.5, tps=10.0, latency_ms=1.0, stddev_ms=None, failed=None), at)
-    recorder.look(PoolLook(at + 0.5, FIGURES))
+    recorder.observe(PoolObservation(at + 0.5, FIGURES))
     recorder.flush()
-    (sample,), (look,) = Sample.objects.all(), PoolSample.objects.all()
+    (sample,), (observation,) = Sample.objects.all(), PoolSample.objects.all()
     assert (sample.seq, sample.t, sample.tps, sample.failed, sample.stddev_ms) == (2, 2.5, 10.0, 0, None)
-    assert (look.seq, look.t, look.maxwait_ms) == (3, 3.0, 5.5)
-    assert [(name, id_) for name, id_, _ in told] == [("state", "1-1"), ("sample", "1-2"), ("pool", "1-3")]
-    assert told[2][2] == {"t": 3.0, **FIGURES}
+    assert (observation.seq, observation.t, observation.maxwait_ms) == (3, 3.0, 5.5)
+    assert [(name, id_) for name, id_, _ in described] == [("state", "1-1"), ("sample", "1-2"), ("pool", "1-3")]
+    assert described[2][2] == {"t": 3.0, **FIGURES}
 
 
-def test_looks_wait_for_each_other_and_are_kept_and_told_together(recorder, told):
+def test_looks_wait_for_each_other_and_are_kept_and_told_together(recorder, described):
     recorder.begin(at := time.monotonic())
-    recorder.look(Seen(LookKind.HOST, at + 1.5, {"cpu_percent": 40.0}))
-    recorder.look(Seen(LookKind.SERVER, at + 1.625, {"waits": {"CPU": 1}}))
+    recorder.observe(Seen(ObservationKind.HOST, at + 1.5, {"cpu_percent": 40.0}))
+    recorder.observe(Seen(ObservationKind.SERVER, at + 1.625, {"waits": {"CPU": 1}}))
     recorder.keep()
-    assert Look.objects.count() == 0
-    recorder._looks_kept_at -= recorder_module.LOOKS_WAIT_S
+    assert Observation.objects.count() == 0
+    recorder._observations_stored_at -= recorder_module.OBSERVATIONS_WAIT_S
     recorder.keep()
-    kept = [(look.kind, look.seq, look.t, look.figures) for look in Look.objects.all()]
+    kept = [
+        (observation.kind, observation.seq, observation.t, observation.figures)
+        for observation in Observation.objects.all()
+    ]
     assert kept == [("host", 2, 1.5, {"cpu_percent": 40.0}), ("server", 3, 1.625, {"waits": {"CPU": 1}})]
-    assert told[1:] == [
+    assert described[1:] == [
         ("host", "1-2", {"t": 1.5, "cpu_percent": 40.0}),
         ("waits", "1-3", {"t": 1.625, "waits": {"CPU": 1}}),
     ]
     recorder.keep()
-    assert Look.objects.count() == 2
+    assert Observation.objects.count() == 2
 
 
-def test_looks_are_written_and_told_with_the_sample_of_their_second(recorder, told, django_assert_num_queries):
+def test_looks_are_written_and_told_with_the_sample_of_their_second(recorder, described, django_assert_num_queries):
     recorder.begin(at := time.monotonic())
-    recorder.look(Seen(LookKind.HOST, at + 0.5, {"cpu_percent": 40.0}))
-    recorder.look(PoolLook(at + 0.75, FIGURES))
+    recorder.observe(Seen(ObservationKind.HOST, at + 0.5, {"cpu_percent": 40.0}))
+    recorder.observe(PoolObservation(at + 0.75, FIGURES))
     transaction_and_writes = 2 + 4  # the run and three tables
     with django_assert_num_queries(transaction_and_writes):
         recorder.sample(Progress(t=1.0, tps=10.0, latency_ms=1.0, stddev_ms=None), at + 1.0)
-    assert [(name, id_) for name, id_, _ in told[1:]] == [("sample", "1-2"), ("host", "1-3"), ("pool", "1-4")]
-    assert [model.objects.count() for model in (Sample, PoolSample, Look)] == [1, 1, 1]
+    assert [(name, id_) for name, id_, _ in described[1:]] == [("sample", "1-2"), ("host", "1-3"), ("pool", "1-4")]
+    assert [model.objects.count() for model in (Sample, PoolSample, Observation)] == [1, 1, 1]
 
 
-def test_the_last_looks_are_kept_with_the_last_output(recorder, told):
-    recorder.look(Seen(LookKind.GENERATOR, recorder.began + 2.0, {"cpu_percent": 50.0, "busy_percent": 25.0}))
+def test_the_last_looks_are_kept_with_the_last_output(recorder, described):
+    recorder.observe(Seen(ObservationKind.GENERATOR, recorder.began + 2.0, {"cpu_percent": 50.0, "busy_percent": 25.0}))
     recorder.flush()
-    assert Look.objects.count() == 1
-    assert recorder.tally.found() == {"cpu_percent": 50.0, "busy_percent": 25.0}
+    assert Observation.objects.count() == 1
+    assert recorder.counters.found() == {"cpu_percent": 50.0, "busy_percent": 25.0}
 
 
 def test_a_sample_renews_the_lease_and_stands_in_the_database_before_it_is_told(recorder, monkeypatch):
@@ -110,23 +113,23 @@ def test_a_sample_renews_the_lease_and_stands_in_the_database_before_it_is_told(
 
 
 @pytest.mark.parametrize("write", ["sample", "pool", "look", "state", "flush", "keep"])
-def test_an_attempt_that_has_ended_writes_and_tells_nothing(recorder, told, write):
+def test_an_attempt_that_has_ended_writes_and_tells_nothing(recorder, described, write):
     recorder.line("stderr", "late")
     Run.objects.get(pk=recorder.run.pk).finish(Status.LOST)
     recorder._written_at -= 100
-    recorder._looks_kept_at -= 100
+    recorder._observations_stored_at -= 100
     works = {
         "sample": lambda: recorder.sample(Progress(1.0, 1.0, 1.0, 1.0), time.monotonic()),
-        "pool": lambda: (recorder.look(PoolLook(time.monotonic(), FIGURES)), recorder.keep()),
-        "look": lambda: (recorder.look(Seen(LookKind.HOST, time.monotonic(), {})), recorder.keep()),
+        "pool": lambda: (recorder.observe(PoolObservation(time.monotonic(), FIGURES)), recorder.keep()),
+        "look": lambda: (recorder.observe(Seen(ObservationKind.HOST, time.monotonic(), {})), recorder.keep()),
         "state": lambda: recorder.state(progress_percent=1.0),
         "flush": recorder.flush,
         "keep": recorder.keep,
     }
     with pytest.raises(Fenced):
         works[write]()
-    kept = [model.objects.count() for model in (Sample, PoolSample, Look, RunOutput)]
-    assert (kept, told) == ([0, 0, 0, 0], [])
+    kept = [model.objects.count() for model in (Sample, PoolSample, Observation, RunOutput)]
+    assert (kept, described) == ([0, 0, 0, 0], [])
 
 
 def test_output_is_kept_up_to_the_cap_of_each_stream():
@@ -150,17 +153,17 @@ def test_output_reaches_the_database_in_pieces(recorder):
     assert (output.stderr, output.stdout, output.truncated) == ("one\ntwo\n", "tps\n", False)
 
 
-def test_a_flood_of_lines_is_told_in_part(recorder, told):
+def test_a_flood_of_lines_is_told_in_part(recorder, described):
     for _ in range(100):
         recorder.log("client 1 aborted", 1000.5)
     recorder.log("later", 1001.5)
-    assert len(told) == recorder_module.LOG_LINES_A_SECOND + 1
+    assert len(described) == recorder_module.LOG_LINES_A_SECOND + 1
 
 
-def test_the_progress_of_a_dataset_is_told_a_few_times_a_second(recorder, told):
+def test_the_progress_of_a_dataset_is_told_a_few_times_a_second(recorder, described):
     for percent in range(101):
         recorder.progress(float(percent))
-    assert [payload["progress_percent"] for _, _, payload in told] == [0.0, 100.0]
+    assert [payload["progress_percent"] for _, _, payload in described] == [0.0, 100.0]
 
 
 def test_a_cancel_is_seen(recorder):
@@ -169,17 +172,17 @@ def test_a_cancel_is_seen(recorder):
     assert recorder.cancel_requested() is True
 
 
-def test_what_was_seen_before_a_program_that_starts_slowly_made_its_first_request_is_of_no_load(settings, told):
+def test_what_was_seen_before_a_program_that_starts_slowly_made_its_first_request_is_of_no_load(settings, described):
     settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
     recorder = Recorder(Run.objects.claim(str(Run.objects.enqueue(engine="jmeter").pk), "local"))
     recorder.begin(started := time.monotonic() - 10.0)
     for second in range(4):
-        recorder.look(PoolLook(started + second, FIGURES))
-        recorder.look(Seen(LookKind.HOST, started + second + 0.5, {"cpu_percent": 40.0}))
+        recorder.observe(PoolObservation(started + second, FIGURES))
+        recorder.observe(Seen(ObservationKind.HOST, started + second + 0.5, {"cpu_percent": 40.0}))
     recorder.flush()
-    assert (PoolSample.objects.count(), Look.objects.count()) == (0, 0)
+    assert (PoolSample.objects.count(), Observation.objects.count()) == (0, 0)
     recorder.sample(Progress(t=1.0, tps=10.0, latency_ms=1.0, stddev_ms=None), started + 3.0)  # it began after 2 s
-    recorder.look(PoolLook(started + 4.0, FIGURES))
+    recorder.observe(PoolObservation(started + 4.0, FIGURES))
     recorder.flush()
-    assert [look.t for look in PoolSample.objects.order_by("seq")] == [0.0, 1.0, 2.0]
-    assert [look.t for look in Look.objects.order_by("seq")] == [0.5, 1.5]
+    assert [observation.t for observation in PoolSample.objects.order_by("seq")] == [0.0, 1.0, 2.0]
+    assert [observation.t for observation in Observation.objects.order_by("seq")] == [0.5, 1.5]

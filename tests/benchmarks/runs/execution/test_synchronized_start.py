@@ -56,15 +56,15 @@ def test_a_part_waits_for_the_mark_and_tells_how_late_it_was(part, monkeypatch):
     monkeypatch.setattr(connect, "connect_endpoint", lambda *_, **__: Session())
     mark = timezone.now() + timedelta(seconds=60)
     monkeypatch.setattr(clock_sync, "read_clock", lambda: Clock(mark.timestamp() - 1000.0, 0.0005))
-    looks: list[bool] = []
+    observations: list[bool] = []
 
     def check() -> None:
         part_now = Run.objects.get(pk=part.pk)
-        looks.append(part_now.ready_at is not None)
+        observations.append(part_now.ready_at is not None)
         Run.objects.filter(pk=part.pk).update(start_at=mark)
 
     assert synchronized_start.start_of(Recorder(part), check) == pytest.approx(1000.0, abs=0.001)
-    assert looks == [True]
+    assert observations == [True]
     synchronized_start.note_start(Recorder(part), time.monotonic() - 0.25)
     assert part.conditions["start"]["clock_error_ms"] == 0.5
     assert 250 <= part.conditions["start"]["late_ms"] < 5_000

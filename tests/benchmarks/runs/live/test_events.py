@@ -150,8 +150,8 @@ def test_a_watcher_who_leaves_leaves_nothing_behind():
 
 
 def test_a_state_is_told_when_it_is_further_than_those_before():
-    told, state = (
-        follower._Told(),
+    described, state = (
+        follower._Sent(),
         {"attempt": 1, "load_began_at": None, "progress_percent": None, "cancel_requested": False},
     )
     steps = [
@@ -164,4 +164,4 @@ def test_a_state_is_told_when_it_is_further_than_those_before():
         ({"status": "running", "load_began_at": "2026-01-01T00:00:00+00:00"}, True),
         ({"status": "failed"}, True),
     ]
-    assert [told.moves_to(state | step) for step, _ in steps] == [further for _, further in steps]
+    assert [described.moves_to(state | step) for step, _ in steps] == [further for _, further in steps]

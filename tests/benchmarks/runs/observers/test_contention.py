@@ -37,9 +37,9 @@ def test_what_is_nobodys_of_ours_is_others() -> None:
 def test_a_run_is_suspect_where_others_kept_a_busy_host_from_it(
     found: dict[str, float], allowed: int, begins: str
 ) -> None:
-    said = contention.doubt(found, allowed)
-    assert said.startswith(begins)
-    assert bool(said) == bool(begins)
+    reported = contention.doubt(found, allowed)
+    assert reported.startswith(begins)
+    assert bool(reported) == bool(begins)
 
 
 def test_a_stranger_at_work_is_seen_and_the_load_is_not_taken_for_one() -> None:

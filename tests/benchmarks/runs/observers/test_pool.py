@@ -2,7 +2,7 @@
 
 from benchmarks.runs.observers.pool import figures
 from pools.monitoring.rates import Rates
-from pools.monitoring.sampler import Look
+from pools.monitoring.sampler import ConsoleSnapshot
 from pools.poolers import KINDS
 from pools.poolers.base import PoolFigures
 
@@ -18,13 +18,15 @@ RATES = Rates(
 
 
 def test_a_lone_pool_is_its_pooler():
-    look = Look(at=1.0, figures={"orders": PoolFigures(cl_active=3)}, rates={"orders": RATES})
-    assert figures(look, "orders") == {"wait_ms": 2.0, "service_ms": 6.1235, "transactions_per_s": 10.0}
+    observe = ConsoleSnapshot(at=1.0, figures={"orders": PoolFigures(cl_active=3)}, rates={"orders": RATES})
+    assert figures(observe, "orders") == {"wait_ms": 2.0, "service_ms": 6.1235, "transactions_per_s": 10.0}
 
 
 def test_a_pool_beside_others_is_told_with_the_whole_pooler():
-    look = Look(figures={"orders": PoolFigures(cl_active=3, maxwait_ms=5), "shop": PoolFigures(2, 1, 4, 0, 0, 90)})
-    assert figures(look, "orders") == {
+    observe = ConsoleSnapshot(
+        figures={"orders": PoolFigures(cl_active=3, maxwait_ms=5), "shop": PoolFigures(2, 1, 4, 0, 0, 90)}
+    )
+    assert figures(observe, "orders") == {
         "wait_ms": None,
         "service_ms": None,
         "transactions_per_s": None,
@@ -36,8 +38,8 @@ def test_a_pool_beside_others_is_told_with_the_whole_pooler():
 
 
 def test_what_pgpool_does_not_count_is_unknown_not_none():
-    look = Look(figures={"shop": PoolFigures(cl_active=3), "other": PoolFigures(cl_active=2)})
-    assert figures(look, "shop", KINDS["pgpool"].uncounted) == {
+    observe = ConsoleSnapshot(figures={"shop": PoolFigures(cl_active=3), "other": PoolFigures(cl_active=2)})
+    assert figures(observe, "shop", KINDS["pgpool"].uncounted) == {
         "wait_ms": None,
         "service_ms": None,
         "transactions_per_s": None,

@@ -4,61 +4,63 @@ from typing import Any
 
 import pytest
 
-from benchmarks.models import Look, LookKind, Run
-from benchmarks.runs.observers.summary import Tally
+from benchmarks.models import Observation, ObservationKind, Run
+from benchmarks.runs.observers.summary import LoadCounters
 
 
-def tallied(*looks: tuple[LookKind, float, dict[str, Any]]) -> Tally:
-    tally = Tally()
-    for kind, t, figures in looks:
-        tally.take(Look(kind=kind, t=t, figures=figures))
-    return tally
+def tallied(*observations: tuple[ObservationKind, float, dict[str, Any]]) -> LoadCounters:
+    counters = LoadCounters()
+    for kind, t, figures in observations:
+        counters.take(Observation(kind=kind, t=t, figures=figures))
+    return counters
 
 
 def test_queue_and_service_are_weighted_by_what_was_done():
-    tally = tallied(
-        (LookKind.POOLER, 1.5, {"wait_ms": 1.0, "service_ms": 4.0, "transactions_per_s": 300.0}),
-        (LookKind.POOLER, 2.5, {"wait_ms": 5.0, "service_ms": 8.0, "transactions_per_s": 100.0}),
-        (LookKind.POOLER, 3.5, {"wait_ms": None, "service_ms": None, "transactions_per_s": 0.0}),
+    counters = tallied(
+        (ObservationKind.POOLER, 1.5, {"wait_ms": 1.0, "service_ms": 4.0, "transactions_per_s": 300.0}),
+        (ObservationKind.POOLER, 2.5, {"wait_ms": 5.0, "service_ms": 8.0, "transactions_per_s": 100.0}),
+        (ObservationKind.POOLER, 3.5, {"wait_ms": None, "service_ms": None, "transactions_per_s": 0.0}),
     )
-    assert tally.found() == {"queue_ms": 2.0, "service_ms": 5.0}
+    assert counters.found() == {"queue_ms": 2.0, "service_ms": 5.0}
 
 
 def test_checkpoints_are_added_up():
-    tally = tallied(
-        (LookKind.SERVER, 0.1, {"waits": {}}),
-        (LookKind.SERVER, 0.6, {"checkpoints_timed": 1, "checkpoints_requested": 0}),
-        (LookKind.SERVER, 1.6, {"checkpoints_timed": 0, "checkpoints_requested": 2}),
+    counters = tallied(
+        (ObservationKind.SERVER, 0.1, {"waits": {}}),
+        (ObservationKind.SERVER, 0.6, {"checkpoints_timed": 1, "checkpoints_requested": 0}),
+        (ObservationKind.SERVER, 1.6, {"checkpoints_timed": 0, "checkpoints_requested": 2}),
     )
-    assert tally.found() == {"checkpoints_timed": 1, "checkpoints_requested": 2}
+    assert counters.found() == {"checkpoints_timed": 1, "checkpoints_requested": 2}
 
 
 def test_what_was_hidden_is_remembered():
-    tally = tallied((LookKind.SERVER, 0.1, {"hidden": "wait events"}), (LookKind.SERVER, 0.6, {"waits": {}}))
-    assert tally.found() == {"hidden": "wait events"}
+    counters = tallied(
+        (ObservationKind.SERVER, 0.1, {"hidden": "wait events"}), (ObservationKind.SERVER, 0.6, {"waits": {}})
+    )
+    assert counters.found() == {"hidden": "wait events"}
 
 
 def test_the_start_does_not_count():
-    tally = tallied((LookKind.GENERATOR, 0.5, {"cpu_percent": 100.0, "busy_percent": 100.0}))
-    assert (tally.found(), tally.warnings(Run())) == ({}, [])
+    counters = tallied((ObservationKind.GENERATOR, 0.5, {"cpu_percent": 100.0, "busy_percent": 100.0}))
+    assert (counters.found(), counters.warnings(Run())) == ({}, [])
 
 
 @pytest.mark.parametrize(
-    ("busy", "pooler", "said"),
+    ("busy", "pooler", "reported"),
     [
         (80.0, 80.0, []),
         (92.4, None, ["pgbench itself took 92 % of what its threads can use"]),
         (10.0, 97.0, ["PgBouncer took 97 % of the one core"]),
     ],
 )
-def test_a_program_that_is_the_limit_is_named(busy, pooler, said):
+def test_a_program_that_is_the_limit_is_named(busy, pooler, reported):
     figures = {"cpu_percent": busy, "busy_percent": busy, "pooler_cpu_percent": pooler}
-    warnings = tallied((LookKind.GENERATOR, 2.0, figures)).warnings(Run(engine="pgbench"))
-    assert [text[: len(start)] for text, start in zip(warnings, said, strict=True)] == said
+    warnings = tallied((ObservationKind.GENERATOR, 2.0, figures)).warnings(Run(engine="pgbench"))
+    assert [text[: len(start)] for text, start in zip(warnings, reported, strict=True)] == reported
 
 
 @pytest.mark.parametrize(
-    ("taken", "said"),
+    ("taken", "reported"),
     [
         (90.0, []),
         (
@@ -71,12 +73,12 @@ def test_a_program_that_is_the_limit_is_named(busy, pooler, said):
         ),
     ],
 )
-def test_a_service_that_is_the_limit_is_named(taken, said):
-    tally = tallied((LookKind.GENERATOR, 2.0, {"service_cpu_percent": taken}))
-    assert (tally.found(), tally.warnings(Run(engine="http"))) == ({"service_cpu_percent": taken}, said)
+def test_a_service_that_is_the_limit_is_named(taken, reported):
+    counters = tallied((ObservationKind.GENERATOR, 2.0, {"service_cpu_percent": taken}))
+    assert (counters.found(), counters.warnings(Run(engine="http"))) == ({"service_cpu_percent": taken}, reported)
 
 
 def test_who_counts_no_queue_is_remembered():
     nothing = {"wait_ms": None, "service_ms": None, "transactions_per_s": None}
-    first = (LookKind.POOLER, 1.5, nothing | {"uncounted_by": "Pgpool-II"})
-    assert tallied(first, (LookKind.POOLER, 2.5, nothing)).found() == {"uncounted_by": "Pgpool-II"}
+    first = (ObservationKind.POOLER, 1.5, nothing | {"uncounted_by": "Pgpool-II"})
+    assert tallied(first, (ObservationKind.POOLER, 2.5, nothing)).found() == {"uncounted_by": "Pgpool-II"}

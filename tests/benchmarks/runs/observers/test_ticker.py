@@ -17,31 +17,31 @@ def quick(monkeypatch):
 def test_a_watcher_looks_at_once_and_then_again_and_again_until_the_load_is_over():
     enough, times = threading.Event(), []
 
-    def look() -> None:
+    def observe() -> None:
         times.append(time.monotonic())
         if len(times) == 4:
             enough.set()
 
-    with ticker.each("it", look):
+    with ticker.each("it", observe):
         assert enough.wait(30)
     assert times[3] - times[1] > 0.08
-    looked = len(times)
+    examined = len(times)
     time.sleep(0.1)
-    assert len(times) == looked
+    assert len(times) == examined
 
 
 def test_the_first_look_waits_for_nothing(monkeypatch):
     monkeypatch.setattr(ticker, "ASIDE_S", 60)
-    looked = threading.Event()
-    with ticker.each("it", looked.set):
-        assert looked.wait(30)
+    examined = threading.Event()
+    with ticker.each("it", examined.set):
+        assert examined.wait(30)
 
 
 def test_a_watcher_that_fails_ends_by_itself_and_is_told(caplog):
-    def look() -> None:
+    def observe() -> None:
         raise RuntimeError("the disk is gone")
 
-    with ticker.each("the host", look):
+    with ticker.each("the host", observe):
         pass
     assert "the host is watched no longer" in caplog.text
 
@@ -49,11 +49,11 @@ def test_a_watcher_that_fails_ends_by_itself_and_is_told(caplog):
 def test_a_look_that_lasts_when_the_load_is_over_is_hung_up_on():
     begun, ended = threading.Event(), threading.Event()
 
-    def look() -> None:
+    def observe() -> None:
         begun.set()
         ended.wait(5)
 
-    with ticker.each("it", look, ended.set):
+    with ticker.each("it", observe, ended.set):
         assert begun.wait(5)
     assert ended.is_set()
 
@@ -61,13 +61,13 @@ def test_a_look_that_lasts_when_the_load_is_over_is_hung_up_on():
 def test_a_look_that_takes_long_is_not_made_up_for():
     enough, times = threading.Event(), []
 
-    def look() -> None:
+    def observe() -> None:
         times.append(time.monotonic())
         time.sleep(0.5 if len(times) == 1 else 0)
         if len(times) == 5:
             enough.set()
 
-    with ticker.each("it", look):
+    with ticker.each("it", observe):
         assert enough.wait(30)
     assert times[1] - times[0] >= 0.5
     assert times[4] - times[1] > 0.08  # ten looks were due while the first one lasted

@@ -28,4 +28,4 @@ def test_a_dataset_being_prepared_is_not_watched(monkeypatch, purpose, watched):
 
 def test_nothing_is_opened_for_a_run_whose_cluster_is_gone():
     with probes.opened(Run()) as around:
-        assert around == probes.Sight()
+        assert around == probes.ServerProbe()

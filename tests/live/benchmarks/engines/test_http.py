@@ -16,7 +16,7 @@ from pytest_django import Settings
 
 from benchmarks.engines.http.tables import tables_of
 from benchmarks.errors import InvalidOptions, Refused
-from benchmarks.models import Dataset, LatencyHistogram, LookKind, Run, Status, Validity
+from benchmarks.models import Dataset, LatencyHistogram, ObservationKind, Run, Status, Validity
 from benchmarks.runs.submission import submit
 from panel.quickstart.servers import PostgresServer
 from pools.models import Cluster, Pool
@@ -146,10 +146,10 @@ def test_the_processor_of_the_service_is_told_and_named_where_it_is_the_limit(st
     run = start(connection="pooled", pool_size=10, concurrency=8, duration=4)
     taken = run.conditions["meanwhile"]["service_cpu_percent"]
     assert 0 < taken < 200  # looks are not quite a second apart
-    looks = run.looks.filter(kind=LookKind.GENERATOR)
-    assert all(look.figures["service_cpu_percent"] >= 0 for look in looks)
-    told = [reason for reason in run.reasons if reason.startswith(f"the products service took {taken:.0f} % of")]
-    assert len(told) == (taken > 90), run.reasons
+    observations = run.observations.filter(kind=ObservationKind.GENERATOR)
+    assert all(observation.figures["service_cpu_percent"] >= 0 for observation in observations)
+    described = [reason for reason in run.reasons if reason.startswith(f"the products service took {taken:.0f} % of")]
+    assert len(described) == (taken > 90), run.reasons
 
 
 def services_of(run: Run) -> list[int]:

@@ -21,7 +21,7 @@ from benchmarks.processes import sandbox
 from benchmarks.runs.submission import submit
 from panel.quickstart.servers import PostgresServer
 from pools.models import Cluster, Pool
-from tests.benchmarks.processes.sandbox.ways import WAYS
+from tests.benchmarks.processes.sandbox.mechanisms import MECHANISMS
 from tests.live.benchmarks.conftest import execute, homes_of
 from tests.live.conftest import APP_PASSWORD, APP_ROLE
 
@@ -76,17 +76,19 @@ def test_a_jdbc_plan_has_samples_a_summary_and_a_histogram(start: Start) -> None
     assert "/proc" not in " ".join(run.command)  # people are shown the words without the sandbox
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_jdbc_plan_goes_through_the_pool_from_each_sandbox(
-    start: Start, pool: Pool, way: ModuleType, monkeypatch: pytest.MonkeyPatch
+    start: Start, pool: Pool, mechanism: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sandbox, "WAYS", (way,))
-    sandbox.way_for.cache_clear()
+    monkeypatch.setattr(sandbox, "MECHANISMS", (mechanism,))
+    sandbox.mechanism_for.cache_clear()
     run = start(pool=pool, plan="jdbc.jmx", clients=3, duration=5)
     assert (run.status, run.summary["failed"]) == (Status.SUCCEEDED, 0)
-    looks = list(run.pool_samples.order_by("seq"))
-    assert max(look.cl_active for look in looks) >= 1
-    assert [look.t for look in looks] == sorted(look.t for look in looks), "all on the clock of the first request"
+    observations = list(run.pool_samples.order_by("seq"))
+    assert max(observation.cl_active for observation in observations) >= 1
+    assert [observation.t for observation in observations] == sorted(observation.t for observation in observations), (
+        "all on the clock of the first request"
+    )
 
 
 class Shop(http.server.BaseHTTPRequestHandler):

@@ -268,11 +268,13 @@ def everywhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresSer
     shutil.rmtree(sockets)
 
 
-@pytest.mark.parametrize("way", ["ipv6", "socket"])
-def test_any_kind_of_host_is_reached(binary: Program, everywhere: PostgresServer, tmp_path: Path, way: str) -> None:
+@pytest.mark.parametrize("host_kind", ["ipv6", "socket"])
+def test_any_kind_of_host_is_reached(
+    binary: Program, everywhere: PostgresServer, tmp_path: Path, host_kind: str
+) -> None:
     bench = Bench(binary, everywhere, "postgres", tmp_path)
     bench.role = everywhere.superuser
-    bench.host = "::1" if way == "ipv6" else everywhere.settings["unix_socket_directories"]
+    bench.host = "::1" if host_kind == "ipv6" else everywhere.settings["unix_socket_directories"]
     assert bench.run({"scale": 1}, Purpose.PREPARE)[1] == (Validity.VALID, [])
     assert bench.run({"clients": 2, "transactions": 5})[0].summary["transactions"] == 10
 

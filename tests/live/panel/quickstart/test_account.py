@@ -38,8 +38,8 @@ def test_a_program_and_a_file_below_a_closed_folder_can_be_reached(closed: Path)
 
 
 def test_access_2_agrees_so_that_initdb_finds_its_server_there(closed: Path) -> None:
-    looks = f"import os; print(os.access({str(closed / 'program')!r}, os.X_OK))"
-    assert run(["/usr/bin/python3", "-c", looks], closed).stdout == "True\n"
+    snapshots = f"import os; print(os.access({str(closed / 'program')!r}, os.X_OK))"
+    assert run(["/usr/bin/python3", "-c", snapshots], closed).stdout == "True\n"
 
 
 def test_nothing_can_be_written_below_a_closed_folder(closed: Path) -> None:

@@ -149,6 +149,6 @@ def test_row_replication(bounced: Pool, cached: Pool) -> None:
 
 
 def test_row_license() -> None:
-    said = {name: Path(f"/usr/share/doc/{name}/copyright").read_text() for name in ("pgbouncer", "pgpool2")}
-    assert "use, copy, modify, and/or distribute this software" in " ".join(said["pgbouncer"].split())
-    assert "use, copy, modify, and distribute this software" in " ".join(said["pgpool2"].split())
+    reported = {name: Path(f"/usr/share/doc/{name}/copyright").read_text() for name in ("pgbouncer", "pgpool2")}
+    assert "use, copy, modify, and/or distribute this software" in " ".join(reported["pgbouncer"].split())
+    assert "use, copy, modify, and distribute this software" in " ".join(reported["pgpool2"].split())

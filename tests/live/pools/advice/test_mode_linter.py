@@ -27,7 +27,7 @@ def counting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServe
 
 
 @pytest.fixture
-def wish(counting: PostgresServer) -> Pool:
+def spec(counting: PostgresServer) -> Pool:
     cluster = a_cluster(counting.password, port=counting.port, admin_user=counting.superuser, sslmode="disable")
     know_password(cluster, APP_ROLE, APP_PASSWORD)
     pooler = a_pooler(server_version="PgBouncer 1.18.0")
@@ -47,13 +47,13 @@ def run(server: PostgresServer, *statements: str) -> None:
             session.execute(statement)
 
 
-def test_it_finds_what_the_role_did_and_how_often(wish: Pool, counting: PostgresServer) -> None:
+def test_it_finds_what_the_role_did_and_how_often(spec: Pool, counting: PostgresServer) -> None:
     run(
         counting, "SET search_path TO public", "SET search_path TO public", "LISTEN jobs", "SELECT 1", "SET LOCAL x.y=1"
     )
-    report = mode_linter.look(wish)
+    report = mode_linter.lint(spec)
     assert {finding.habit.name: finding.calls for finding in report.findings} == {"SET": 2, "LISTEN": 1}
-    assert "counted by pg_stat_statements" in report.looked[0]
+    assert "counted by pg_stat_statements" in report.examined[0]
     assert report.limits == [
         "prepared statements of the protocol break before PgBouncer 1.21, and this is 1.18: turn them off in the driver"
     ]
@@ -63,51 +63,51 @@ def test_it_finds_what_the_role_did_and_how_often(wish: Pool, counting: Postgres
 def test_what_idle_sessions_hold_is_found_whatever_they_ran_last(
     cluster: Cluster, postgres: PostgresServer, key: str
 ) -> None:
-    wish = a_pool_of(cluster, a_pooler(server_version="PgBouncer 1.24.1"))
+    spec = a_pool_of(cluster, a_pooler(server_version="PgBouncer 1.24.1"))
     login = {"user": APP_ROLE, "password": APP_PASSWORD, "dbname": APP_DATABASE}
     with psycopg.connect(host=postgres.host, port=postgres.port, autocommit=True, **login) as session:
         for statement in (f"SELECT pg_advisory_lock({key})", "CREATE TEMP TABLE basket (id int)", "SELECT 1"):
             session.execute(statement)
-        found = {finding.habit.name: (finding.sample, finding.sources) for finding in mode_linter.look(wish).findings}
+        found = {finding.habit.name: (finding.sample, finding.sources) for finding in mode_linter.lint(spec).findings}
         assert found == {
             "session advisory lock": (f"SELECT pg_advisory_lock({key})", ("pg_locks",)),
             "temporary table": ("CREATE TEMPORARY TABLE basket", ("pg_class",)),
         }
-        wish.user = postgres.superuser
-        assert mode_linter.look(wish).findings == []
+        spec.user = postgres.superuser
+        assert mode_linter.lint(spec).findings == []
     with psycopg.connect(host=postgres.host, port=postgres.port, **login) as session:
         session.execute("SELECT pg_advisory_xact_lock(7)")
         session.execute("CREATE TEMP TABLE basket (id int) ON COMMIT DROP")
         session.execute("SELECT 1")
-        wish.user = APP_ROLE
-        assert "session advisory lock" not in {one.habit.name for one in mode_linter.look(wish).findings}
+        spec.user = APP_ROLE
+        assert "session advisory lock" not in {one.habit.name for one in mode_linter.lint(spec).findings}
 
 
-def test_another_roles_habits_are_not_this_pools(wish: Pool, counting: PostgresServer) -> None:
+def test_another_roles_habits_are_not_this_pools(spec: Pool, counting: PostgresServer) -> None:
     run(counting, "LISTEN jobs")
-    wish.user = counting.superuser
-    assert "LISTEN" not in {finding.habit.name for finding in mode_linter.look(wish).findings}
+    spec.user = counting.superuser
+    assert "LISTEN" not in {finding.habit.name for finding in mode_linter.lint(spec).findings}
 
 
-def test_session_mode_asks_nothing(wish: Pool) -> None:
-    wish.mode, wish.cluster.port = Mode.SESSION, 1
-    assert mode_linter.look(wish) == mode_linter.Report()
+def test_session_mode_asks_nothing(spec: Pool) -> None:
+    spec.mode, spec.cluster.port = Mode.SESSION, 1
+    assert mode_linter.lint(spec) == mode_linter.Report()
 
 
 def test_without_the_extension_it_looks_at_what_runs_and_says_so(cluster: Cluster, postgres: PostgresServer) -> None:
-    wish = a_pool_of(cluster, a_pooler(server_version="PgBouncer 1.24.1"))
+    spec = a_pool_of(cluster, a_pooler(server_version="PgBouncer 1.24.1"))
     with psycopg.connect(
         host=postgres.host, port=postgres.port, user=APP_ROLE, password=APP_PASSWORD, dbname=APP_DATABASE
     ) as session:
         session.execute("SELECT pg_advisory_lock(7)")
-        report = mode_linter.look(wish)
+        report = mode_linter.lint(spec)
     assert [finding.habit.name for finding in report.findings] == ["session advisory lock"]
     assert report.limits[0].startswith(DEAF)
-    assert report.looked == ["the last statement of 1 session in pg_stat_activity", mode_linter.HELD_WORDS]
+    assert report.examined == ["the last statement of 1 session in pg_stat_activity", mode_linter.HELD_WORDS]
 
 
-def test_an_unreachable_cluster_is_a_limit_and_no_error(wish: Pool) -> None:
-    wish.cluster.port = 1
-    report = mode_linter.look(wish)
+def test_an_unreachable_cluster_is_a_limit_and_no_error(spec: Pool) -> None:
+    spec.cluster.port = 1
+    report = mode_linter.lint(spec)
     assert report.findings == []
     assert "could not be asked" in report.limits[0]

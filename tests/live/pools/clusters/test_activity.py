@@ -57,11 +57,11 @@ def client(server: PostgresServer, application: str, database: str = "shop", rol
 def seen(cluster: Cluster, connections: int) -> Insights:
     """A look, once the server counts this many: it takes a moment to see that a client is gone."""
 
-    def look() -> Insights | None:
+    def snapshot() -> Insights | None:
         found = activity.of_cluster(cluster)
         return found if found.connections == connections else None
 
-    return until(look)
+    return until(snapshot)
 
 
 def test_connections_are_counted_by_state_database_role_and_application(

@@ -26,8 +26,8 @@ SECRET = re.compile(r'"app" "[^"]+"')  # in userlist.txt, a verifier
 def orders(make_pool: MakePool, pooler: Pooler) -> Pool:
     """An applied pool beside settings and a limit of a user."""
     pool = make_pool()
-    wishes = {"settings": {"query_wait_timeout": 33}, "user_settings": {"app": {"pool_mode": "session"}}}
-    pooler.edit(None, settings_state=PoolState.PENDING, **wishes)
+    specs = {"settings": {"query_wait_timeout": 33}, "user_settings": {"app": {"pool_mode": "session"}}}
+    pooler.edit(None, settings_state=PoolState.PENDING, **specs)
     assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     pool.refresh_from_db()
     return pool
@@ -159,13 +159,13 @@ def test_nothing_is_applied_over_a_change_until_it_is_overwritten(
     fresh.refresh_from_db()
     assert (fresh.state, path.read_text()) == (PoolState.PENDING, found)
     assert f"are not as they were applied ({name}: " in fresh.state_reason
-    drift.look(pooler)
+    drift.check(pooler)
     pooler.refresh_from_db()
     assert name in [one["where"] for one in pooler.drift]
     revision = deployment.apply_pooler(pooler, overwrite=True)
     assert (revision.state, revision.cause) == (RevisionState.APPLIED, "changes made by hand overwritten")
     assert list(live()) == ["fresh", "orders"]
-    drift.look(pooler)
+    drift.check(pooler)
     pooler.refresh_from_db()
     assert (pooler.drift, pooler.drift_seen_at) == ([], None)
 
@@ -175,13 +175,13 @@ def test_a_setting_changed_in_the_console_is_seen_and_put_right(
 ) -> None:
     with pgbouncer.connect() as console:
         console.execute(b"SET query_wait_timeout = '55'")
-    drift.look(pooler)
+    drift.check(pooler)
     pooler.refresh_from_db()
     assert pooler.drift == [{"where": "live", "what": "the pooler has query_wait_timeout 55, not 33"}]
     assert (pooler.settings_state, pooler.drift_seen_at is None) == (PoolState.DRIFTED, False)
     deployment.try_again(pooler)
     assert deployment.apply_pooler(pooler, overwrite=True).state == RevisionState.APPLIED
-    drift.look(pooler)
+    drift.check(pooler)
     pooler.refresh_from_db()
     assert (pooler.drift, pooler.settings_state) == ([], PoolState.APPLIED)
 
@@ -193,7 +193,7 @@ def test_the_page_shows_what_was_changed_and_takes_the_choice(
     url = reverse("pooler-drift", args=[pooler.pk])
     assert "Everything is as it was applied" in client.get(url).content.decode()
     by_hand("pooldeck.ini", "pool_size=3", "pool_size=5")
-    drift.look(pooler)
+    drift.check(pooler)
     text = client.get(url).content.decode()
     assert "pool_size=5" in text
     assert "app-password" not in text

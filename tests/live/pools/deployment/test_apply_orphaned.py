@@ -71,14 +71,14 @@ def killed(pooler: Pooler, at: tuple[object, str], ask: Callable[[], None], *, o
     assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
 
 
-def watch(settled: Callable[[], bool], look: Callable[[], None]) -> None:
+def watch(settled: Callable[[], bool], snapshot: Callable[[], None]) -> None:
     """Look again and again until the pooler is settled, and once more."""
     deadline = time.monotonic() + SOON_S
     while not settled():
-        look()
+        snapshot()
         assert time.monotonic() < deadline, list(Revision.objects.values_list("state", "reason"))
         time.sleep(0.05)
-    look()
+    snapshot()
 
 
 def nothing_waits() -> bool:
@@ -105,7 +105,7 @@ def test_another_worker_brings_a_new_password_live_and_calls_nothing_applied_bef
         known.save()
         Pool.objects.get(name="orders").edit(None, size=5, state=PoolState.PENDING)
 
-    def look() -> None:
+    def snapshot() -> None:
         states = dict(Pool.objects.values_list("name", "state"))
         assert states["steady"] == PoolState.APPLIED
         assert log_in("steady", postgres.superuser, postgres.password) == postgres.superuser
@@ -120,7 +120,7 @@ def test_another_worker_brings_a_new_password_live_and_calls_nothing_applied_bef
     try:
         killed(pooler, at, ask)
         assert Pool.objects.get(name="orders").state == PoolState.PENDING
-        watch(nothing_waits, look)
+        watch(nothing_waits, snapshot)
     finally:
         with postgres.connect() as session:
             session.execute("ALTER ROLE app PASSWORD 'app-password'")

@@ -23,7 +23,7 @@ def edit_by_hand(server: PgBouncerServer, old: str, new: str) -> Path:
 
 
 def test_a_pool_that_is_live_as_proved_stays_applied(orders: Pool) -> None:
-    tasks.look_for_drift()
+    tasks.check_drift()
     assert state_of(orders) == (PoolState.APPLIED, "")
 
 
@@ -31,16 +31,16 @@ def test_a_pool_changed_by_hand_is_called_drifted_until_it_is_right_again(
     orders: Pool, pgbouncer: PgBouncerServer
 ) -> None:
     edit_by_hand(pgbouncer, "pool_size=3", "pool_size=40")
-    tasks.look_for_drift()
+    tasks.check_drift()
     assert state_of(orders) == (PoolState.DRIFTED, "the pooler has pool orders with pool_size 40, not 3")
     edit_by_hand(pgbouncer, "pool_size=40", "pool_size=3")
-    tasks.look_for_drift()
+    tasks.check_drift()
     assert state_of(orders) == (PoolState.APPLIED, "")
 
 
 def test_a_pool_taken_out_by_hand_is_called_drifted(orders: Pool, pgbouncer: PgBouncerServer) -> None:
     edit_by_hand(pgbouncer, "orders = ", "; orders = ")
-    tasks.look_for_drift()
+    tasks.check_drift()
     assert state_of(orders) == (PoolState.DRIFTED, "the pooler has no pool orders")
 
 
@@ -48,7 +48,7 @@ def test_overwriting_brings_a_drifted_pool_back(
     orders: Pool, pooler: Pooler, pgbouncer: PgBouncerServer, live: Live
 ) -> None:
     edit_by_hand(pgbouncer, "pool_size=3", "pool_size=40")
-    tasks.look_for_drift()
+    tasks.check_drift()
     deployment.try_again(pooler)
     assert deployment.apply_pooler(pooler, overwrite=True).state == RevisionState.APPLIED
     assert (state_of(orders), live()["orders"][2]) == ((PoolState.APPLIED, ""), 3)
@@ -57,13 +57,13 @@ def test_overwriting_brings_a_drifted_pool_back(
 def test_an_apply_at_work_is_no_drift(orders: Pool, pooler: Pooler, pgbouncer: PgBouncerServer) -> None:
     edit_by_hand(pgbouncer, "pool_size=3", "pool_size=40")
     assert pooler.take_apply_lock()
-    tasks.look_for_drift()
+    tasks.check_drift()
     assert state_of(orders) == (PoolState.APPLIED, "")
 
 
 def test_a_pooler_that_is_down_is_no_drift(orders: Pool, pgbouncer: PgBouncerServer) -> None:
     pgbouncer.stop()
-    tasks.look_for_drift()
+    tasks.check_drift()
     assert state_of(orders) == (PoolState.APPLIED, "")
 
 
@@ -77,14 +77,14 @@ def test_only_the_generator_whose_folder_it_is_clears_what_it_found_in_the_files
 ) -> None:
     Pooler.objects.filter(pk=pooler.pk).update(generator=settings.GENERATOR)
     ini = edit_by_hand(pgbouncer, "pool_size=3", "pool_size=40")
-    tasks.look_for_drift()
+    tasks.check_drift()
     in_file, live = {"where": ini.name, "what": "it was changed by hand"}, drift_of(pooler)[1:]
     assert (drift_of(pooler)[0], {one["where"] for one in live}) == (in_file, {drift.LIVE})
     edit_by_hand(pgbouncer, "pool_size=40", "pool_size=3")
     own, settings.GENERATOR = settings.GENERATOR, "elsewhere"
     for _ in range(2):  # what is live can be seen from anywhere
-        drift.look(pooler)
+        drift.check(pooler)
         assert (drift_of(pooler), state_of(orders)) == ([in_file], (PoolState.APPLIED, ""))
     settings.GENERATOR = own
-    tasks.look_at_pooler(str(pooler.pk))
+    tasks.check_pooler(str(pooler.pk))
     assert (drift_of(pooler), pooler.drift_seen_at) == ([], None)

@@ -32,7 +32,7 @@ def edit(path: Path, line: str) -> None:
 def found(pooler: Pooler, count: int = 1) -> list[dict[str, str]]:
     """What a look finds; a console that does not answer just now tells it at the next, half a minute later."""
     for _ in range(5):
-        tasks.look_for_drift()
+        tasks.check_drift()
         pooler.refresh_from_db()
         if len(pooler.drift) == count:
             break

@@ -13,7 +13,7 @@ from pools.deployment.adoption import CannotAdopt
 from pools.inventory import pooler_settings
 from pools.models import Cluster, Pool, Pooler, PoolState, Revision, RevisionState
 from pools.poolers.pgpool import pcp
-from tests.live.pools.deployment.test_pgpool_apply import live, log_in, wish
+from tests.live.pools.deployment.test_pgpool_apply import live, log_in, spec
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -26,7 +26,7 @@ def pool(cluster: Cluster, pgpool_pooler: Pooler) -> Pool:
     """An applied pool of database `app` and user `app`, beside a setting."""
     values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": 32}
     made = Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **values)
-    wish(pgpool_pooler, client_idle_limit=300)
+    spec(pgpool_pooler, client_idle_limit=300)
     revision = deployment.apply_pooler(pgpool_pooler)
     assert (revision.state, revision.reason) == (RevisionState.APPLIED, "")
     made.refresh_from_db()
@@ -48,7 +48,7 @@ def by_hand(own_pgpool: PgpoolServer, pgpool_pooler: Pooler) -> ByHand:
 
 
 def drifted(pooler: Pooler) -> list[str]:
-    drift.look(pooler)
+    drift.check(pooler)
     pooler.refresh_from_db()
     return [one["where"] for one in pooler.drift]
 

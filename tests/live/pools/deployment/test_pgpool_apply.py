@@ -40,7 +40,7 @@ def live(pooler: Pooler) -> dict[str, str]:
         return sql.settings(session)
 
 
-def said(pooler: Pooler, *names: str) -> set[tuple[str, ...]]:
+def reported(pooler: Pooler, *names: str) -> set[tuple[str, ...]]:
     """What five sessions say of settings, whichever child serves them."""
     return {tuple(live(pooler)[name] for name in names) for _ in range(5)}
 
@@ -62,7 +62,7 @@ def test_a_pool_lets_its_user_in_to_its_database_alone(
         log_in(own_pgpool, database="postgres")
 
 
-def wish(pooler: Pooler, **settings: object) -> None:
+def spec(pooler: Pooler, **settings: object) -> None:
     """Ask for settings as the settings' verb does."""
     Pooler.objects.filter(pk=pooler.pk).update(settings=settings, settings_state=PoolState.PENDING)
     pooler.refresh_from_db()
@@ -72,7 +72,7 @@ def test_settings_go_live_and_what_is_read_at_the_start_waits_for_a_restart(
     make_pool: MakePool, pgpool_pooler: Pooler, own_pgpool: PgpoolServer
 ) -> None:
     make_pool()
-    wish(pgpool_pooler, client_idle_limit=300, log_connections="1", log_line_prefix="%m: ", num_init_children=20)
+    spec(pgpool_pooler, client_idle_limit=300, log_connections="1", log_line_prefix="%m: ", num_init_children=20)
 
     revision = deployment.apply_pooler(pgpool_pooler)
 
@@ -89,14 +89,14 @@ def test_settings_go_live_and_what_is_read_at_the_start_waits_for_a_restart(
     own_pgpool.stop()
     own_pgpool.start()  # which writes the operator's part anew
     assert live(pgpool_pooler)["num_init_children"] == "20"
-    drift.look(pgpool_pooler)
+    drift.check(pgpool_pooler)
     pgpool_pooler.refresh_from_db()
     assert pgpool_pooler.needs_restart == []
 
 
 def test_a_setting_is_empty_on_purpose(make_pool: MakePool, pgpool_pooler: Pooler) -> None:
     make_pool()
-    wish(pgpool_pooler, reset_query_list="", log_line_prefix="")
+    spec(pgpool_pooler, reset_query_list="", log_line_prefix="")
 
     revision = deployment.apply_pooler(pgpool_pooler)
 
@@ -107,14 +107,14 @@ def test_a_setting_is_empty_on_purpose(make_pool: MakePool, pgpool_pooler: Poole
 
 def test_a_setting_that_is_taken_out_goes_back_to_its_default(make_pool: MakePool, pgpool_pooler: Pooler) -> None:
     make_pool()
-    wish(pgpool_pooler, client_idle_limit=300)
+    spec(pgpool_pooler, client_idle_limit=300)
     deployment.apply_pooler(pgpool_pooler)
-    wish(pgpool_pooler)
+    spec(pgpool_pooler)
 
     revision = deployment.apply_pooler(pgpool_pooler)
 
     assert (revision.state, revision.reason) == (RevisionState.APPLIED, "")
-    until(lambda: said(pgpool_pooler, "client_idle_limit") == {("0",)})
+    until(lambda: reported(pgpool_pooler, "client_idle_limit") == {("0",)})
 
 
 def test_a_pool_whose_password_is_wrong_is_rolled_back_and_the_settings_of_before_are_live(
@@ -148,7 +148,7 @@ def test_a_reload_that_was_half_applied_is_rolled_back(
     # as a release would whose catalogue is wrong about a range: the throwaway program is not there to tell
     monkeypatch.setattr("pools.poolers.pgpool.preflight.find", lambda *_: None)
     monkeypatch.setattr("pools.poolers.settings_schema.problems", lambda *_: iter(()))
-    wish(pgpool_pooler, log_statement="1", client_idle_limit=99_999_999_999, log_client_messages="1")
+    spec(pgpool_pooler, log_statement="1", client_idle_limit=99_999_999_999, log_client_messages="1")
 
     revision = deployment.apply_pooler(pgpool_pooler)
 
@@ -156,7 +156,7 @@ def test_a_reload_that_was_half_applied_is_rolled_back(
     assert (revision.state, pgpool_pooler.settings_state) == (RevisionState.ROLLED_BACK, PoolState.ROLLED_BACK)
     assert pgpool_pooler.settings_reason == "after the reload client_idle_limit is '0', not '99999999999'"
     # a child that was busy takes the reload when it is done
-    until(lambda: said(pgpool_pooler, "log_statement", "log_client_messages") == {("off", "off")})
+    until(lambda: reported(pgpool_pooler, "log_statement", "log_client_messages") == {("off", "off")})
     assert own_pgpool.log.count("FATAL") == refused
 
 
@@ -165,7 +165,7 @@ def test_the_throwaway_program_refuses_what_the_real_one_would_pass_over(
 ) -> None:
     make_pool()
     monkeypatch.setattr("pools.poolers.settings_schema.problems", lambda *_: iter(()))
-    wish(pgpool_pooler, log_standby_delay="nonsense")
+    spec(pgpool_pooler, log_standby_delay="nonsense")
 
     revision = deployment.apply_pooler(pgpool_pooler)
 

@@ -70,18 +70,18 @@ def children_taken(server: PgpoolServer) -> Iterator[None]:
 
 def freed_once_told(monkeypatch: pytest.MonkeyPatch, taken: ExitStack) -> None:
     """Has everything free again when the old configuration is proved."""
-    tell = PgpoolSession._refuse_busy
+    report = PgpoolSession._refuse_busy
 
     def tell_then_free(*values: object) -> None:
         try:
-            tell(*values)
+            report(*values)
         finally:
             taken.close()
 
     monkeypatch.setattr(PgpoolSession, "_refuse_busy", tell_then_free)
 
 
-TOLD = {
+DESCRIBED = {
     "server": r"cluster live lets nobody in for now: .* has too many connections already: close some",
     "children": r"pooler live-pgpool lets nobody in for now, all its children are taken \(.*\): close some clients",
 }
@@ -115,7 +115,10 @@ def test_what_fills_up_before_the_login_rolls_back_and_keeps_the_pool_waiting(
         deployment.apply_pooler(pgpool_pooler)
     revision = pgpool_pooler.revisions.get()
     assert (revision.state, state_of(pool)[0]) == (RevisionState.FAILED, PoolState.PENDING)
-    assert re.match(TOLD[what], pool.state_reason if freed else revision.reason), (revision.reason, pool.state_reason)
+    assert re.match(DESCRIBED[what], pool.state_reason if freed else revision.reason), (
+        revision.reason,
+        pool.state_reason,
+    )
     assert {name: text.partition(b"# ---- Pooldeck")[0] for name, text in files_of(own_pgpool).items()} == before
     with pytest.raises(psycopg.OperationalError):
         log_in(own_pgpool)

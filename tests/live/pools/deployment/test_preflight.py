@@ -79,8 +79,8 @@ def test_a_program_that_may_not_be_read_is_said_so(
     monkeypatch.setattr(local_process, "_sockets_of", lambda folder: set())  # as another account sees it
     make_pool()
     revision = deployment.apply_pooler(pooler)
-    said = "it runs on this host, but this account can't read or start the program of its process"
-    assert rehearsed(revision) == f"no {pooler.server_version} here to try on: {said}"
+    reported = "it runs on this host, but this account can't read or start the program of its process"
+    assert rehearsed(revision) == f"no {pooler.server_version} here to try on: {reported}"
 
 
 def test_one_that_is_on_no_process_of_this_host_is_not_called_here(pooler: Pooler) -> None:

@@ -28,7 +28,7 @@ def test_a_pooler_goes_back_to_what_it_was(make_pool: MakePool, pooler: Pooler, 
     assert live() == was
     assert (log_in("orders"), log_in("sales")) == ("app", "app")
     assert set(Pool.objects.values_list("pk", "state")) == {(pk, PoolState.APPLIED) for pk in (orders.pk, sales_id)}
-    assert revision.wishes == first.wishes
+    assert revision.specs == first.specs
 
 
 def test_a_rollbacks_cause_is_not_given_to_later_changes(make_pool: MakePool, pooler: Pooler) -> None:

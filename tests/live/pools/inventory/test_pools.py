@@ -183,10 +183,12 @@ def output(process: "subprocess.Popen[str]") -> str:
 def test_pools_created_at_the_same_moment_never_share_a_connection(metadata: dict[str, str]) -> None:
     output(run(PREPARE, metadata))
     competitors = [run(COMPETE, metadata, str(number)) for number in range(2)]
-    said = [outcome for process in competitors for outcome in json.loads(output(process))]
-    assert len([name for what, name in said if what == "made"]) == 4  # of 5 connections each, where 22 are available
-    refused = {message for what, message in said if what == "refused"}
+    reported = [outcome for process in competitors for outcome in json.loads(output(process))]
+    assert (
+        len([name for what, name in reported if what == "made"]) == 4
+    )  # of 5 connections each, where 22 are available
+    refused = {message for what, message in reported if what == "refused"}
     assert refused == {
         "size 5 is over the budget of cluster demo: 22 available, 20 given to pools, 2 free",
     }
-    assert len(said) == 12
+    assert len(reported) == 12

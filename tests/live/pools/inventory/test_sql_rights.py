@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 LOCAL = "SELECT set_config('app.tenant', 'a', false)"
 
 
-def wish(cluster: Cluster, pooler: Pooler, **values: Any) -> dict[str, Any]:
+def spec(cluster: Cluster, pooler: Pooler, **values: Any) -> dict[str, Any]:
     return {
         "name": "carrying",
         "pooler": str(pooler.pk),
@@ -39,7 +39,7 @@ def test_no_token_runs_commands_on_the_database_host(
 ) -> None:
     command = {"connect_query": f"COPY (SELECT 1) TO PROGRAM 'touch {tmp_path}/owned'"}
     for scopes in (("read", "apply"), callers.EVERY_SCOPE):
-        asked = wish(cluster, pooler, user=user, settings=command)
+        asked = spec(cluster, pooler, user=user, settings=command)
         answer = callers.bearer(*scopes).post("/api/v1/pools/", asked)
         assert answer.status_code == 403, answer.data
         assert "connect_query runs SQL as" in answer.data["settings"][0]
@@ -47,7 +47,7 @@ def test_no_token_runs_commands_on_the_database_host(
 
 
 def test_sql_of_an_ordinary_role_asks_for_the_scope_admin(cluster: Cluster, pooler: Pooler) -> None:
-    asked = wish(cluster, pooler, settings={"connect_query": LOCAL})
+    asked = spec(cluster, pooler, settings={"connect_query": LOCAL})
     refused = callers.bearer("read", "apply").post("/api/v1/pools/", asked)
     assert (refused.status_code, "the scope admin" in refused.data["settings"][0]) == (403, True)
     made = callers.bearer().post("/api/v1/pools/", asked)
@@ -61,7 +61,7 @@ def test_sql_of_an_ordinary_role_asks_for_the_scope_admin(cluster: Cluster, pool
 def test_a_person_may_with_their_own_password(cluster: Cluster, pooler: Pooler) -> None:
     browser = Client()
     browser.force_login(callers.person("anna", password="her own"))
-    typed = wish(cluster, pooler, user="postgres", mode="transaction", further_connect_query=LOCAL)
+    typed = spec(cluster, pooler, user="postgres", mode="transaction", further_connect_query=LOCAL)
     asked = browser.post("/pools/new/", typed).content.decode()
     assert "only a person may set it" in asked
     assert 'name="own_password"' in asked

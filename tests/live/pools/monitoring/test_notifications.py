@@ -79,27 +79,27 @@ def make_due() -> None:
 def test_many_events_are_one_message_sent_once_and_signed(receiver: Receiver) -> None:
     events = opened(3)
     Notice.of(events, Moment.OPENED, channels.configured())  # another judge, who came too late
-    notifications.tell_what_is_due()
-    notifications.tell_what_is_due()
+    notifications.send_due()
+    notifications.send_due()
     assert len(receiver.got) == 1
     _, headers, body = receiver.got[0]
-    told = json.loads(body)
-    assert [one["id"] for one in told["events"]] == [str(event.pk) for event in events]
-    assert told["events"][0]["subject"]["name"] == "pool-of-0"
-    assert told["events"][0]["url"].startswith("http://localhost:8000/pools/")
+    described = json.loads(body)
+    assert [one["id"] for one in described["events"]] == [str(event.pk) for event in events]
+    assert described["events"][0]["subject"]["name"] == "pool-of-0"
+    assert described["events"][0]["url"].startswith("http://localhost:8000/pools/")
     stamped = headers["X-Pooldeck-Timestamp"].encode() + b"." + body
     expected = hmac.new(SECRET.encode(), stamped, hashlib.sha256).hexdigest()
     assert headers["X-Pooldeck-Signature"] == f"sha256={expected}"
-    assert headers["X-Pooldeck-Delivery"] == told["id"]
+    assert headers["X-Pooldeck-Delivery"] == described["id"]
 
 
 def test_an_opening_and_its_closing_are_told_once_each(receiver: Receiver) -> None:
     (event,) = opened(1)
-    notifications.tell_what_is_due()
+    notifications.send_due()
     event.closed_at = timezone.now()
     event.save(update_fields=["closed_at"])
     Notice.of([event], Moment.CLOSED, channels.configured())
-    notifications.tell_what_is_due()
+    notifications.send_due()
     moments = [one["moment"] for body in bodies(receiver) for one in body["events"]]
     assert moments == ["opened", "closed"]
 
@@ -107,15 +107,15 @@ def test_an_opening_and_its_closing_are_told_once_each(receiver: Receiver) -> No
 def test_what_failed_is_sent_again_later_under_the_same_id_and_apart_from_what_is_new(receiver: Receiver) -> None:
     opened(1)
     receiver.status = 500
-    notifications.tell_what_is_due()
+    notifications.send_due()
     assert Notice.objects.get().error == "the webhook answered 500"
-    notifications.tell_what_is_due()
+    notifications.send_due()
     assert len(receiver.got) == 1, "not before its time"
     receiver.status = 200
     Notice.of([an_event(a_pool(name="new"))], Moment.OPENED, channels.configured())
     make_due()
-    notifications.tell_what_is_due()
-    notifications.tell_what_is_due()
+    notifications.send_due()
+    notifications.send_due()
     first, *again = bodies(receiver)
     assert sorted(one["id"] == first["id"] for one in again) == [False, True]
     assert Notice.objects.filter(sent_at=None).count() == 0
@@ -127,7 +127,7 @@ def test_the_wait_doubles_and_ends(receiver: Receiver) -> None:
     waits = []
     for _ in range(notifications.ATTEMPTS + 2):
         make_due()
-        notifications.tell_what_is_due()
+        notifications.send_due()
         waits.append(round((Notice.objects.get().due_at - timezone.now()).total_seconds()))
     assert waits[:4] == [15, 30, 60, 120]
     assert max(waits) == notifications.LONGEST_WAIT_S
@@ -137,7 +137,7 @@ def test_the_wait_doubles_and_ends(receiver: Receiver) -> None:
 def test_no_answer_leads_the_panel_elsewhere(receiver: Receiver) -> None:
     receiver.status = 302
     opened(1)
-    notifications.tell_what_is_due()
+    notifications.send_due()
     assert [path for path, _, _ in receiver.got] == ["/hook"]
     assert Notice.objects.get().error == "the webhook answered 302"
 
@@ -156,22 +156,22 @@ class MailHandler(socketserver.StreamRequestHandler):
     """As much of SMTP as it takes to be given a message."""
 
     def handle(self) -> None:
-        self.say("220 here")
+        self.report("220 here")
         inside = False
         for line in self.rfile:
             if inside:
                 inside = line != b".\r\n"
                 self.server.text += line  # type: ignore[attr-defined]
                 if not inside:
-                    self.say("250 taken")
+                    self.report("250 taken")
             else:
                 word = line[:4].upper()
                 inside = word == b"DATA"
-                self.say({b"DATA": "354 go on", b"QUIT": "221 bye"}.get(word, "250 fine"))
+                self.report({b"DATA": "354 go on", b"QUIT": "221 bye"}.get(word, "250 fine"))
                 if word == b"QUIT":
                     return
 
-    def say(self, text: str) -> None:
+    def report(self, text: str) -> None:
         self.wfile.write(f"{text}\r\n".encode())
 
 
@@ -193,7 +193,7 @@ def mail_server(settings: Settings) -> Iterator[Any]:
 def test_the_same_is_told_by_mail(mail_server: Any) -> None:
     assert channels.configured() == [Channel.EMAIL]
     opened(2)
-    notifications.tell_what_is_due()
+    notifications.send_due()
     text = mail_server.text.decode()
     assert "Subject: Pooldeck: 2 events opened, 0 closed" in text
     assert "To: dba@example.org" in text
@@ -202,7 +202,7 @@ def test_the_same_is_told_by_mail(mail_server: Any) -> None:
 
 
 def test_a_mail_server_that_refuses_is_tried_again(mail_server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MailHandler, "handle", lambda self: self.say("421 go away"))
+    monkeypatch.setattr(MailHandler, "handle", lambda self: self.report("421 go away"))
     opened(1)
-    notifications.tell_what_is_due()
+    notifications.send_due()
     assert Notice.objects.get().error.startswith("the mail server did not take it: ")

@@ -39,7 +39,7 @@ def wait_for_a_new_minute(seconds: float) -> int:
 
 
 def waiting_at(pool: Pool) -> int | None:
-    return sampler.look(pool.pooler).figures.get(pool.name, PoolFigures()).cl_waiting
+    return sampler.latest(pool.pooler).figures.get(pool.name, PoolFigures()).cl_waiting
 
 
 @pytest.mark.django_db(transaction=True)
@@ -50,7 +50,7 @@ def test_a_minute_agrees_with_the_programs_own_counters(
     load("SELECT pg_sleep(0.02);", clients=6, seconds=40)
     until(lambda: waiting_at(pool) == 6 - POOL_SIZE, 15)
     recorder_module.record()
-    first = sampler.look(pool.pooler)
+    first = sampler.latest(pool.pooler)
     began = total_queries(pgbouncer), time.time()
     for _ in range(7):
         time.sleep(1)
@@ -61,7 +61,7 @@ def test_a_minute_agrees_with_the_programs_own_counters(
     row = PoolMinute.objects.get()
     truth = (ended[0] - began[0]) / (ended[1] - began[1])
     assert (row.pool_id, row.minute) == (pool.pk, minute)
-    assert row.looks >= 7
+    assert row.snapshots >= 7
     assert row.queries_per_s_avg == pytest.approx(truth, rel=0.2)
     assert row.queries_per_s_max is not None
     assert row.queries_per_s_max >= row.queries_per_s_avg
@@ -98,13 +98,13 @@ def test_two_recorders_at_once_look_once_and_write_each_minute_once(
     took_s = time.monotonic() - began
     assert asked <= took_s + 2, f"{asked} looks in {took_s:.1f} s"
     assert PoolMinute.objects.count() == 1
-    assert PoolMinute.objects.get().looks - asked in (0, 1)  # the first may be a look of less than a second before
+    assert PoolMinute.objects.get().snapshots - asked in (0, 1)  # the first may be a look of less than a second before
 
 
 def standing_after_a_look() -> int:
     time.sleep(1)
     recorder_module.record()
-    return Event.objects.standing().count()
+    return Event.objects.ongoing().count()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -130,4 +130,4 @@ def test_a_dead_pooler_delays_no_other_and_raises_its_event(pool: Pool, shared_r
     began = time.monotonic()
     recorder_module.record()
     assert time.monotonic() - began < 10
-    assert Event.objects.standing().get().kind == EventKind.POOLER_DOWN
+    assert Event.objects.ongoing().get().kind == EventKind.POOLER_DOWN

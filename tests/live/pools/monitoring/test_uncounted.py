@@ -23,6 +23,6 @@ def test_a_client_is_counted_and_a_queue_that_nobody_counts_is_null(
     with psycopg.connect(dbname="app", user="app", password="app-password", autocommit=True, **address) as session:
         session.execute("SELECT 1")
         sampler._desks.clear()
-        told = live.payload(sampler.look(pgpool_pooler), pgpool_pooler.kind, pool.name)
-    known = {name for name in FIGURES if told[name] is not None}
-    assert (told["error"], told["cl_active"], known) == ("", 1, {"cl_active", "sv_active", "sv_idle"})
+        described = live.payload(sampler.latest(pgpool_pooler), pgpool_pooler.kind, pool.name)
+    known = {name for name in FIGURES if described[name] is not None}
+    assert (described["error"], described["cl_active"], known) == ("", 1, {"cl_active", "sv_active", "sv_idle"})

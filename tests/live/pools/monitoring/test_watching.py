@@ -21,7 +21,7 @@ pooler = Pooler(id=uuid.UUID(sys.argv[1]), name="edge", host=sys.argv[2], port=i
 pooler.admin_password = sys.stdin.read()
 end, seen = time.monotonic() + 5, set()
 while time.monotonic() < end:
-    look = sampler.look(pooler)
+    look = sampler.latest(pooler)
     assert not look.error, look.error
     seen.add(look.at)
     time.sleep(0.1)
@@ -63,20 +63,20 @@ def test_a_look_tells_what_the_console_tells(
 ) -> None:
     load("SELECT pg_sleep(0.05);", clients=6, seconds=10)
     time.sleep(1.5)
-    sampler.look(pool.pooler)
+    sampler.latest(pool.pooler)
     time.sleep(1.2)
-    look = sampler.look(pool.pooler)
-    figures = look.figures["web"]
+    snapshot = sampler.latest(pool.pooler)
+    figures = snapshot.figures["web"]
     assert (figures.cl_active, figures.cl_waiting, figures.sv_active) == (POOL_SIZE, 6 - POOL_SIZE, POOL_SIZE)
-    rate = look.rates["web"]
+    rate = snapshot.rates["web"]
     assert 10 < rate.queries_per_s < 41  # two servers at 50 ms a query
     assert rate.queries_per_s == pytest.approx(rate.transactions_per_s, rel=0.2)
     assert rate.query_ms is not None
     assert rate.wait_ms is not None
     assert 60 < rate.wait_ms < 1_000  # four more wait for their turn
     assert 45 <= rate.query_ms - rate.wait_ms < 300  # PgBouncer counts a query from when it came, waiting included
-    assert set(look.rows) == {"pools", "stats", "databases"}
+    assert set(snapshot.rows) == {"pools", "stats", "databases"}
 
 
 def test_without_redis_a_process_asks_for_itself(pool: Pool) -> None:
-    assert sampler.look(pool.pooler).error == ""
+    assert sampler.latest(pool.pooler).error == ""

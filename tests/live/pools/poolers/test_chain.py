@@ -25,10 +25,10 @@ def test_a_query_goes_through_both(cluster: Cluster, pooler: Pooler, pgpool_pool
     with psycopg.connect(**address, autocommit=True, prepare_threshold=None) as session:
         # only a Pgpool-II answers this, and only the server the other
         answer = session.execute(b"SHOW POOL_VERSION")
-        said = answer.fetchall()
+        reported = answer.fetchall()
         while answer.nextset():
-            said += answer.fetchall()
-        assert said[0][0].split()[0] == pgpool_pooler.server_version.removeprefix("Pgpool-II ")
+            reported += answer.fetchall()
+        assert reported[0][0].split()[0] == pgpool_pooler.server_version.removeprefix("Pgpool-II ")
         assert session.execute(b"SELECT current_user, inet_server_port()").fetchall() == [("app", cluster.port)]
         servers = KINDS[pooler.kind].show(pooler, "servers")
         assert {(row["addr"], row["port"]) for row in servers} == {(pgpool_pooler.host, pgpool_pooler.port)}

@@ -10,7 +10,7 @@ from panel.quickstart.servers import PgpoolServer
 from pools import deployment, tasks
 from pools.models import Pooler, RevisionState
 from pools.poolers.pgpool import pcp
-from tests.live.pools.deployment.test_pgpool_apply import MakePool, log_in, make_pool, wish
+from tests.live.pools.deployment.test_pgpool_apply import MakePool, log_in, make_pool, spec
 from tests.live.standbys import until
 
 __all__ = ["make_pool"]
@@ -99,7 +99,7 @@ def test_settings_alone_leave_no_child_behind(
 ) -> None:
     make_pool()
     deployment.apply_pooler(pgpool_pooler)
-    wish(pgpool_pooler, client_idle_limit=300)
+    spec(pgpool_pooler, client_idle_limit=300)
     with clients(own_pgpool):
         revision = deployment.apply_pooler(pgpool_pooler)
     assert (revision.state, pgpool_pooler.behind) == (RevisionState.APPLIED, 0)

@@ -58,7 +58,7 @@ def test_a_folder_that_is_right_again_is_told_by_the_look_for_drift(make_pool: M
     make_pool()
     deployment.apply_pooler(pooler)
     Pooler.objects.update(error="config_dir can't be opened")
-    drift.look(pooler)
+    drift.check(pooler)
     pooler.refresh_from_db()
     assert (pooler.state, pooler.error) == (PoolerState.ONLINE, "")
 

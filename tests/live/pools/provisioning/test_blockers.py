@@ -12,7 +12,7 @@ from pools import deployment
 from pools.inventory import pools
 from pools.models import Cluster, Pool, Pooler, PoolerKind, PoolState
 from pools.provisioning import databases, roles
-from pools.provisioning.blockers import InTheWay
+from pools.provisioning.blockers import DropBlocked
 from tests.live.pools.conftest import LogIn, MakePool
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -41,7 +41,7 @@ def test_idle_server_connections_of_the_panel_s_own_pooler_are_named_as_such(
 ) -> None:
     assert log_in("till", "till", till) == "till"  # the client is gone, its server connection stays
     kept = "1 server connection that pooler live-pgbouncer keeps as 'till' to 'shop'"
-    asked = {"leads there": databases.in_the_way(cluster, "shop"), "logs in with it": roles.in_the_way(cluster, "till")}
+    asked = {"leads there": databases.blocking(cluster, "shop"), "logs in with it": roles.blocking(cluster, "till")}
     for does, found in asked.items():
         texts = [obstacle.text for obstacle in found]
         assert f"pool till on pooler live-pgbouncer {does}" in texts
@@ -54,9 +54,9 @@ def test_pools_of_another_record_of_the_server_stand_in_the_way_too(cluster: Clu
     twin = Cluster(name="again", **address)
     twin.admin_password = cluster.admin_password
     twin.save(force_insert=True)
-    with pytest.raises(InTheWay, match="pool till on pooler live-pgbouncer leads there"):
+    with pytest.raises(DropBlocked, match="pool till on pooler live-pgbouncer leads there"):
         databases.drop(twin, "shop")
-    with pytest.raises(InTheWay, match="pool till on pooler live-pgbouncer logs in with it"):
+    with pytest.raises(DropBlocked, match="pool till on pooler live-pgbouncer logs in with it"):
         roles.drop(twin, "till")
 
 
@@ -68,8 +68,8 @@ def test_a_removed_pool_lets_its_database_and_its_role_go(
     deployment.apply_pooler(pooler)
     assert not Pool.objects.filter(name="till").exists()
     deadline = time.monotonic() + 60
-    while databases.in_the_way(cluster, "shop"):
-        assert time.monotonic() < deadline, databases.in_the_way(cluster, "shop")
+    while databases.blocking(cluster, "shop"):
+        assert time.monotonic() < deadline, databases.blocking(cluster, "shop")
         time.sleep(0.1)
     databases.drop(cluster, "shop")
     roles.drop(cluster, "till")
@@ -85,7 +85,7 @@ def test_connections_of_a_pgpool_are_named_as_such(
     address = {"host": pgpool.host, "port": pgpool.port, "dbname": "app", "user": "app", "password": "app-password"}
     with psycopg.connect(**address, connect_timeout=5) as client:
         client.execute("SELECT 1")
-        texts = [obstacle.text for obstacle in databases.in_the_way(cluster, "app")]
+        texts = [obstacle.text for obstacle in databases.blocking(cluster, "app")]
     assert any(text.endswith("that pooler balancer keeps as 'app' to 'app'") for text in texts), texts
 
 
@@ -123,7 +123,7 @@ def test_a_new_password_reaches_the_pooler_and_no_connected_client_notices(
         customer.enough.set()
         customer.join(10)
         customer.session.close()
-    assert all(customer.answers > told for customer, told in zip(customers, before, strict=True))
+    assert all(customer.answers > described for customer, described in zip(customers, before, strict=True))
     assert max(customer.slowest_s for customer in customers) < 5
     assert log_in("till", "till", password) == "till"
     with pytest.raises(psycopg.OperationalError):
@@ -135,5 +135,5 @@ def test_a_drop_is_refused_while_clients_work_through_the_pool(cluster: Cluster,
     address = {"host": pooler.host, "port": pooler.port, "user": "till", "password": till, "dbname": "till"}
     with psycopg.connect(**address, autocommit=True, connect_timeout=5) as client:
         client.execute(b"SELECT 1")
-        with pytest.raises(InTheWay, match="that pooler live-pgbouncer keeps as 'till'"):
+        with pytest.raises(DropBlocked, match="that pooler live-pgbouncer keeps as 'till'"):
             roles.drop(cluster, "till")

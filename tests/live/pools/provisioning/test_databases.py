@@ -12,7 +12,7 @@ from pools.errors import IllegalTransition, InvalidValues, NotThere
 from pools.inventory import pools
 from pools.models import Cluster, Pooler
 from pools.provisioning import databases
-from pools.provisioning.blockers import InTheWay
+from pools.provisioning.blockers import DropBlocked
 from pools.provisioning.databases import InvalidDatabase
 
 pytestmark = pytest.mark.django_db
@@ -126,7 +126,7 @@ def test_a_database_in_use_is_not_dropped_and_it_says_by_whom(
     databases.create(cluster, {"name": "shop", "owner": "app"})
     login = {"host": postgres.host, "port": postgres.port, "dbname": "shop", "user": "app", "password": "app-password"}
     with psycopg.connect(**login, application_name="till"), psycopg.connect(**login, application_name="till"):
-        with pytest.raises(InTheWay) as refused:
+        with pytest.raises(DropBlocked) as refused:
             databases.drop(cluster, "shop")
         assert str(refused.value) == (
             "database 'shop' can't be dropped: 2 sessions of 'app' in 'shop' with application 'till' from 127.0.0.1 "
@@ -141,10 +141,10 @@ def test_a_session_that_comes_in_between_is_told_by_the_server_s_own_refusal(
     cluster: Cluster, postgres: PostgresServer, session: "psycopg.Connection[Any]", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     databases.create(cluster, {"name": "shop"})
-    looked = databases.in_the_way
-    answers = iter([lambda *_: [], looked])
-    monkeypatch.setattr(databases, "in_the_way", lambda *asked: next(answers)(*asked))
-    with postgres.connect("shop"), pytest.raises(InTheWay, match="1 session of 'postgres' in 'shop'"):
+    examined = databases.blocking
+    answers = iter([lambda *_: [], examined])
+    monkeypatch.setattr(databases, "blocking", lambda *asked: next(answers)(*asked))
+    with postgres.connect("shop"), pytest.raises(DropBlocked, match="1 session of 'postgres' in 'shop'"):
         databases.drop(cluster, "shop")
     assert "shop" in names_in(session)
 
@@ -155,7 +155,7 @@ def test_a_pool_that_leads_there_keeps_the_database(
     databases.create(cluster, {"name": "shop", "owner": "app"})
     values = {"name": "till", "pooler": pooler, "cluster": cluster, "database": "shop", "user": "app", "size": 3}
     pool = pools.create(values)
-    with pytest.raises(InTheWay) as refused:
+    with pytest.raises(DropBlocked) as refused:
         databases.drop(cluster, "shop")
     assert [obstacle.pool for obstacle in refused.value.obstacles] == [pool]
     assert str(refused.value) == (
@@ -163,7 +163,7 @@ def test_a_pool_that_leads_there_keeps_the_database(
     )
     assert databases.find(cluster, "shop").pools == (pool,)
     pools.remove(pool)
-    with pytest.raises(InTheWay, match="it is being removed: wait for that"):
+    with pytest.raises(DropBlocked, match="it is being removed: wait for that"):
         databases.drop(cluster, "shop")
 
 

@@ -15,7 +15,7 @@ from pools.errors import IllegalTransition, InvalidValues, NotThere
 from pools.inventory import pools
 from pools.models import Cluster, Pool, Pooler, PoolState
 from pools.provisioning import databases, roles
-from pools.provisioning.blockers import InTheWay
+from pools.provisioning.blockers import DropBlocked
 from pools.provisioning.roles import InvalidRole
 from tests.live.conftest import FAST
 from tests.live.pools.provisioning.test_databases import ODD_NAMES
@@ -285,7 +285,7 @@ def test_a_role_that_is_logged_in_or_owns_something_stays_and_it_says_where(
         inside.execute("CREATE TABLE goods (n int)")
         inside.execute("ALTER TABLE goods OWNER TO till")
     assert [str(owned) for owned in roles.find(cluster, "till").owns] == ["1 database", "1 object in app"]
-    with log_in(postgres, "till", password), pytest.raises(InTheWay) as refused:
+    with log_in(postgres, "till", password), pytest.raises(DropBlocked) as refused:
         roles.drop(cluster, "till")
     assert [str(obstacle) for obstacle in refused.value.obstacles] == [
         "1 session of 'till' in 'app' with an application without a name from 127.0.0.1 (end it there first)",
@@ -302,7 +302,7 @@ def test_a_role_of_pools_stays_and_keeps_its_login(
     roles.create(cluster, {"name": "till", "database": "app"})
     values = {"name": "till", "pooler": pooler, "cluster": cluster, "database": "app", "user": "till", "size": 3}
     pool = pools.create(values)  # the panel knows the password: it is not asked for
-    with pytest.raises(InTheWay, match="pool till on pooler live-pgbouncer logs in with it"):
+    with pytest.raises(DropBlocked, match="pool till on pooler live-pgbouncer logs in with it"):
         roles.drop(cluster, "till")
     with pytest.raises(InvalidRole, match="must be able to log in"):
         roles.change(cluster, "till", {"can_login": False})

@@ -69,8 +69,8 @@ def test_defaults_that_changed_have_a_record_for_each_time():
     ],
 )
 def test_what_the_program_would_refuse_is_said_before(scope, values, message):
-    ((_, said),) = faults(scope, values).items()
-    assert said.startswith(message)
+    ((_, reported),) = faults(scope, values).items()
+    assert reported.startswith(message)
 
 
 def test_a_setting_of_another_release_names_it():

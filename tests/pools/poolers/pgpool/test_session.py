@@ -16,7 +16,7 @@ Answers = Callable[[str], list[str]]
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
     """Has logins answered by these letters, y or n, the last one for good; what was answered."""
-    monkeypatch.setattr(session, "LOOK_AGAIN_S", 0.01)
+    monkeypatch.setattr(session, "RETRY_EVERY_S", 0.01)
     monkeypatch.setattr(session, "SEEN_WITHIN_S", 0.3)
     monkeypatch.setattr(PgpoolSession, "_refuse_busy", lambda *_: None)
 
@@ -61,26 +61,26 @@ def test_children_that_never_take_it_are_a_refusal_in_their_words(answers: Answe
 
 def read_back(monkeypatch: pytest.MonkeyPatch, letters: str) -> list[str]:
     """What the children say in turn, n for the old setting, the last one for good; what was said."""
-    said: list[str] = []
+    reported: list[str] = []
 
     def late(*_: object) -> dict[str, tuple[str, str]]:
-        said.append(letters[min(len(said), len(letters) - 1)])
-        return {"log_statement": ("off", "on")} if said[-1] == "n" else {}
+        reported.append(letters[min(len(reported), len(letters) - 1)])
+        return {"log_statement": ("off", "on")} if reported[-1] == "n" else {}
 
-    monkeypatch.setattr(session, "LOOK_AGAIN_S", 0.01)
+    monkeypatch.setattr(session, "RETRY_EVERY_S", 0.01)
     monkeypatch.setattr(session, "SEEN_WITHIN_S", 0.3)
     monkeypatch.setattr(session, "STEADY_S", 0.05)
     monkeypatch.setattr(PgpoolSession, "_late", late)
-    monkeypatch.setattr(session.pcp, "log_in", lambda *_: said.append("pcp"))
+    monkeypatch.setattr(session.pcp, "log_in", lambda *_: reported.append("pcp"))
     PgpoolSession(Pooler(name="edge"), (4, 3), "4.3", {}).read_back({})
-    return said
+    return reported
 
 
 def test_settings_are_live_once_no_child_says_the_old_ones_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = read_back(monkeypatch, "nyny")
-    assert said[:4] == ["n", "y", "n", "y"]
-    assert said.count("y") >= 3
-    assert said[-1] == "pcp"
+    reported = read_back(monkeypatch, "nyny")
+    assert reported[:4] == ["n", "y", "n", "y"]
+    assert reported.count("y") >= 3
+    assert reported[-1] == "pcp"
 
 
 def test_a_child_that_keeps_the_old_settings_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,8 +94,8 @@ def test_watchers_of_the_whole_see_merged_samples_live(spread: Spread) -> None:
     run = spread()
     events = async_to_sync(collect)(run)
     done = wait_for(run, ended)
-    told = [event.id for event in events if event.name == "sample"]
-    assert told == [live_events.event_id(sample.attempt, sample.seq) for sample in done.samples.all()]
+    described = [event.id for event in events if event.name == "sample"]
+    assert described == [live_events.event_id(sample.attempt, sample.seq) for sample in done.samples.all()]
     assert [event.payload["status"] for event in events if event.name == "end"] == ["succeeded"]
 
 

@@ -13,7 +13,7 @@ from panel.quickstart.servers import RedisServer
 def test_what_was_told_is_taken_once(redis_server: RedisServer, settings: Settings) -> None:
     settings.REDIS_URL = redis_server.url
     part = uuid.uuid4()
-    latency_exchange.tell(part, 1, 2, Latencies([1, 2, 0xFFFFFFFFFF], 0.25))
+    latency_exchange.publish(part, 1, 2, Latencies([1, 2, 0xFFFFFFFFFF], 0.25))
     none, found = latency_exchange.take(part, 1, [1, 2])
     assert (none, list(found.us), found.share) == (None, [1, 2, latency_exchange.LONGEST_US], 0.25)
     assert latency_exchange.take(part, 1, [2]) == [None]

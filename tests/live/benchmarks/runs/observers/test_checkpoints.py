@@ -61,15 +61,15 @@ def test_a_checkpoint_that_is_skipped_is_no_checkpoint(sessions: dict[str, Sessi
 
 def test_a_checkpoint_that_writes_is_told_once(sessions: dict[str, Session]) -> None:
     for session in sessions.values():
-        before, told = seen(session), 0
+        before, described = seen(session), 0
         session.execute("CREATE TABLE filled AS SELECT generate_series(1, 10000) AS id")
         session.execute("CHECKPOINT")
 
         def told_by_now(session: Session = session) -> int:
-            nonlocal before, told
+            nonlocal before, described
             now = seen(session)
-            told += int(str(figures(before, now)["checkpoints_requested"]))
+            described += int(str(figures(before, now)["checkpoints_requested"]))
             before = now
-            return told
+            return described
 
         assert until(told_by_now) == 1

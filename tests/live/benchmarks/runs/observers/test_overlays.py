@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.models import Look, LookKind, Run, Status
+from benchmarks.models import Observation, ObservationKind, Run, Status
 from benchmarks.runs.observers import probes
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools.models import Pool, Pooler
@@ -17,9 +17,9 @@ pytestmark = [
 ]
 
 
-def looks_of(run: Run, kind: LookKind) -> list[dict[str, Any]]:
+def observations_of(run: Run, kind: ObservationKind) -> list[dict[str, Any]]:
     """The figures of all looks of a kind, in order."""
-    return [look.figures for look in run.looks.filter(kind=kind)]
+    return [observe.figures for observe in run.observations.filter(kind=kind)]
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def sleeper(postgres: PostgresServer, bench: str) -> Iterator[None]:
 def test_a_pooled_run_keeps_what_pooler_server_host_and_generator_did(pool: Pool, submit: Submit) -> None:
     run = execute(submit(pool, clients=8, threads=2, duration=5, builtin="tpcb-like"))
     assert (run.status, run.error) == (Status.SUCCEEDED, "")
-    pooler, server, host, generator = (looks_of(run, kind) for kind in LookKind)
+    pooler, server, host, generator = (observations_of(run, kind) for kind in ObservationKind)
     assert max(figures["wait_ms"] or 0 for figures in pooler) > 0
     assert max(figures["transactions_per_s"] or 0 for figures in pooler) > 10
     assert any(figures.get("commits_per_s") for figures in server)
@@ -60,20 +60,20 @@ def test_the_means_of_a_run_and_its_ping_stand_among_its_conditions(pool: Pool, 
 
 def test_a_direct_run_has_neither_pool_nor_queue(submit: Submit) -> None:
     run = execute(submit(duration=3))
-    assert set(Look.objects.filter(run=run).values_list("kind", flat=True)) == {
-        LookKind.SERVER,
-        LookKind.HOST,
-        LookKind.GENERATOR,
+    assert set(Observation.objects.filter(run=run).values_list("kind", flat=True)) == {
+        ObservationKind.SERVER,
+        ObservationKind.HOST,
+        ObservationKind.GENERATOR,
     }
     assert not {"queue_ms", "service_ms", "pooler_cpu_percent"} & set(run.conditions["meanwhile"])
 
 
 def test_looks_share_the_ids_of_a_runs_events(submit: Submit) -> None:
     run = execute(submit(duration=3))
-    seqs = [*run.looks.values_list("seq", flat=True), *run.samples.values_list("seq", flat=True)]
+    seqs = [*run.observations.values_list("seq", flat=True), *run.samples.values_list("seq", flat=True)]
     assert len(seqs) == len(set(seqs))
-    assert [look.t for look in run.looks.filter(kind=LookKind.HOST)] == sorted(
-        look.t for look in run.looks.filter(kind=LookKind.HOST)
+    assert [observe.t for observe in run.observations.filter(kind=ObservationKind.HOST)] == sorted(
+        observe.t for observe in run.observations.filter(kind=ObservationKind.HOST)
     )
 
 

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from benchmarks.models import LookKind, PoolSample, Status
+from benchmarks.models import ObservationKind, PoolSample, Status
 from benchmarks.runs.live import events
 from pools import deployment
 from pools.models import Cluster, Pool, Pooler, PoolState
@@ -30,13 +30,13 @@ def cached(cluster: Cluster, pgpool_pooler: Pooler, dataset: str) -> Pool:
 def test_what_it_does_not_count_is_null_and_said_so(cached: Pool, submit: Submit, admin_client: Client) -> None:
     run = execute(submit(cached, clients=2, threads=1, duration=5))
     assert (run.status, run.error) == (Status.SUCCEEDED, "")
-    looks = list(run.pool_samples.all())
-    assert looks
-    assert {(look.cl_waiting, look.maxwait_ms) for look in looks} == {(None, None)}
-    assert max(look.cl_active for look in looks) >= 1
-    payloads = [events.pool_payload(look) for look in looks]
+    observations = list(run.pool_samples.all())
+    assert observations
+    assert {(observe.cl_waiting, observe.maxwait_ms) for observe in observations} == {(None, None)}
+    assert max(observe.cl_active for observe in observations) >= 1
+    payloads = [events.pool_payload(observe) for observe in observations]
     assert all(one["cl_waiting"] is None and one["cl_active"] is not None for one in payloads)
-    of_pooler = [look.figures for look in run.looks.filter(kind=LookKind.POOLER)]
+    of_pooler = [observe.figures for observe in run.observations.filter(kind=ObservationKind.POOLER)]
     assert {figures["wait_ms"] for figures in of_pooler} == {None}
     assert run.conditions["meanwhile"]["uncounted_by"] == "Pgpool-II"
     page = admin_client.get(f"/runs/{run.pk}/").content.decode()

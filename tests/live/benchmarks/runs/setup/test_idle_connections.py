@@ -42,14 +42,14 @@ def test_they_stand_through_the_load_and_are_closed_after_it(submit, worker, ses
 
 
 def test_watchers_are_told_how_many_are_open(submit, in_this_process, monkeypatch):
-    told, tell = [], Recorder.progress
-    monkeypatch.setattr(Recorder, "progress", lambda self, percent: (told.append(percent), tell(self, percent)))
+    described, report = [], Recorder.progress
+    monkeypatch.setattr(Recorder, "progress", lambda self, percent: (described.append(percent), report(self, percent)))
     monkeypatch.setattr(idle_module, "read_catalogue", lambda connection: time.sleep(0.4))
     run = execute(submit(idle_connections=40))
     assert run.status == Status.SUCCEEDED, run.error
-    assert len(told) >= 2
-    assert told == sorted(told)
-    assert 0 < told[-1] <= 100
+    assert len(described) >= 2
+    assert described == sorted(described)
+    assert 0 < described[-1] <= 100
     assert run.progress_percent is None
 
 

@@ -126,7 +126,7 @@ def test_the_reaper_tells_it_of_a_run_that_was_lost(
     Run.objects.filter(pk=run.pk).update(status=Status.LOST)
     reaper.take_settings_back()
     assert Run.objects.get(pk=run.pk).conditions["settings_profile"]["left"] == [THEIRS]
-    assert apply.standing_on(cluster) is None
+    assert apply.applied_on(cluster) is None
 
 
 def test_a_restart_level_setting_that_is_so_already_needs_no_restart_to_come_back(
@@ -153,15 +153,15 @@ def test_a_setting_that_the_loads_role_has_of_its_own_is_refused_before_the_run(
 ) -> None:
     profile = SettingsProfile.objects.create(name="tuned", values=VALUES)
     found = {one.name: one for one in validation.check(cluster, VALUES, role="app", database=dataset).findings}
-    told = (
+    described = (
         "work_mem would have no effect on the load, for role app has 3MB of its own: leave it out, or "
         "ALTER ROLE app RESET work_mem"
     )
-    assert (found["work_mem"].problem, found["checkpoint_timeout"].problem) == (told, "")
+    assert (found["work_mem"].problem, found["checkpoint_timeout"].problem) == (described, "")
     target = {"cluster": str(cluster.pk), "database": dataset, "user": "app"}
     with pytest.raises(InvalidOptions) as caught:
         submitted(target, settings_profile=profile.name)
-    assert caught.value.errors == {"settings_profile": [f"tuned: {told}"]}
+    assert caught.value.errors == {"settings_profile": [f"tuned: {described}"]}
     assert validation.check(cluster, VALUES, role="postgres", database=dataset).problems == []  # 7168kB are 7MB
     assert [one.warning for one in validation.check(cluster, VALUES).findings] == [
         "role app has 3MB of its own, so it has no effect there",

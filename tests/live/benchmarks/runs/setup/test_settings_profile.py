@@ -28,11 +28,11 @@ def profile(db: None) -> SettingsProfile:
 
 @pytest.fixture
 def server_says(postgres: PostgresServer):
-    def say(*names: str) -> list[str]:
+    def report(*names: str) -> list[str]:
         with postgres.connect() as session:
             return [session.execute(f"SHOW {name}").fetchone()[0] for name in names]
 
-    return say
+    return report
 
 
 def auto_conf(postgres: PostgresServer) -> str:
@@ -53,7 +53,7 @@ def test_it_is_in_force_while_the_load_is_on_and_gone_afterwards(submit, worker,
         "values": MEMORY,
         "before": {"work_mem": None, "checkpoint_timeout": None},
     }
-    assert apply.standing_on(done.cluster) is None
+    assert apply.applied_on(done.cluster) is None
 
 
 def test_a_run_under_a_dangerous_setting_says_so(submit, in_this_process, profile):
@@ -89,7 +89,7 @@ def test_a_failing_load_leaves_nothing_behind(submit, in_this_process, profile, 
     monkeypatch.setattr(runner, "_load", fail)
     done = execute(submit(settings_profile="tuned"))
     assert (done.status, done.error) == (Status.FAILED, "the disk is gone")
-    assert (auto_conf(postgres), apply.standing_on(done.cluster)) == (before, None)
+    assert (auto_conf(postgres), apply.applied_on(done.cluster)) == (before, None)
 
 
 def test_the_reaper_takes_back_what_a_killed_worker_left(submit, make_worker, profile, postgres, server_says):
@@ -224,7 +224,7 @@ def test_a_server_that_does_not_start_with_it_leaves_the_profile_open_and_says_w
     auto = restartable_folder(restartable) / "postgresql.auto.conf"
     with pytest.raises(Refused, match=r"take shared_buffers out of postgresql.auto.conf in its data directory"):
         apply.put_in_force(run, restartable, {"shared_buffers": "7TB"})
-    row = apply.standing_on(restartable)
+    row = apply.applied_on(restartable)
     assert row is not None
     assert row.error.startswith("settings of restartable are not back as they were: ")
     auto.write_text("".join(line for line in auto.read_text().splitlines(True) if "shared_buffers" not in line))

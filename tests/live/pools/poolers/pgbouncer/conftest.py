@@ -47,7 +47,7 @@ def config(pgbouncer: PgBouncerServer) -> Config:
 
 
 @pytest.fixture
-def wish(pooler: Pooler) -> Callable[..., Pooler]:
+def spec(pooler: Pooler) -> Callable[..., Pooler]:
     """Asks for settings of the pooler; not applied yet."""
 
     def ask(**values: object) -> Pooler:

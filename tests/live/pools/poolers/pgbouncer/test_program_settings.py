@@ -16,7 +16,7 @@ from tests.live.pools.poolers.pgbouncer.conftest import Config
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-Wish = Callable[..., Pooler]
+Spec = Callable[..., Pooler]
 
 
 def outcome(pooler: Pooler) -> tuple[str, str]:
@@ -28,8 +28,8 @@ def names_in(pooler: Pooler) -> list[str]:
     return [path.name for path in Path(pooler.config_dir).iterdir()]
 
 
-def test_settings_go_live_and_are_read_back(pooler: Pooler, wish: Wish, config: Config) -> None:
-    wish(settings={"query_timeout": 12.5, "max_client_conn": 77, "log_stats": False, "server_check_query": "select 2"})
+def test_settings_go_live_and_are_read_back(pooler: Pooler, spec: Spec, config: Config) -> None:
+    spec(settings={"query_timeout": 12.5, "max_client_conn": 77, "log_stats": False, "server_check_query": "select 2"})
     revision = deployment.apply_pooler(pooler)
     assert (revision.state, revision.reason) == (RevisionState.APPLIED, "")
     assert outcome(pooler) == (PoolState.APPLIED, "")
@@ -41,7 +41,7 @@ def test_settings_go_live_and_are_read_back(pooler: Pooler, wish: Wish, config: 
 
 
 def test_settings_are_empty_on_purpose_as_they_are_read_back(
-    pooler: Pooler, wish: Wish, config: Config, make_pool: MakePool, pgbouncer: PgBouncerServer, log_in: LogIn
+    pooler: Pooler, spec: Spec, config: Config, make_pool: MakePool, pgbouncer: PgBouncerServer, log_in: LogIn
 ) -> None:
     ini = pgbouncer.config_dir / "pgbouncer.ini"
     ini.write_text(ini.read_text().replace("[pgbouncer]\n", "[pgbouncer]\nserver_check_query = select 3\n"))
@@ -49,14 +49,14 @@ def test_settings_are_empty_on_purpose_as_they_are_read_back(
     offered = pooler_settings_validation.offered(pooler, Scope.PROGRAM)
     empty = {name: "" for name, setting in offered.items() if setting.may_be_empty}
     assert "server_check_query" in empty
-    wish(settings=empty | {"verbose": 1})
+    spec(settings=empty | {"verbose": 1})
     revision = deployment.apply_pooler(pooler)
     assert (revision.state, revision.reason, outcome(pooler)) == (RevisionState.APPLIED, "", (PoolState.APPLIED, ""))
     waiting = {one["name"] for one in pooler.needs_restart}
     assert waiting <= {name for name in empty if offered[name].restart}
     live = config()
     assert {name: live[name] or "" for name in empty.keys() - waiting} == dict.fromkeys(empty.keys() - waiting, "")
-    drift.look(pooler)
+    drift.check(pooler)
     pooler.refresh_from_db()
     assert (pooler.drift, log_in("orders")) == ([], "app")
     make_pool("second")  # what stands is kept through a change of pools
@@ -65,26 +65,26 @@ def test_settings_are_empty_on_purpose_as_they_are_read_back(
     pgbouncer.stop()
     pgbouncer.start()
     assert {name: config()[name] or "" for name in empty} == empty
-    wish(settings={})
+    spec(settings={})
     deployment.apply_pooler(pooler)
     assert config()["server_check_query"] == "select 3"
 
 
-def test_a_setting_taken_away_gives_way_to_the_operators_own_value(pooler: Pooler, wish: Wish, config: Config) -> None:
-    wish(settings={"max_client_conn": 77, "query_timeout": 9})
+def test_a_setting_taken_away_gives_way_to_the_operators_own_value(pooler: Pooler, spec: Spec, config: Config) -> None:
+    spec(settings={"max_client_conn": 77, "query_timeout": 9})
     deployment.apply_pooler(pooler)
-    wish(settings={})
+    spec(settings={})
     deployment.apply_pooler(pooler)
     assert outcome(pooler) == (PoolState.APPLIED, "")
     assert (config()["max_client_conn"], config()["query_timeout"]) == ("1000", "0")
 
 
 def test_pools_stay_while_settings_change_and_settings_while_pools_do(
-    pooler: Pooler, wish: Wish, config: Config, make_pool: MakePool, log_in: LogIn
+    pooler: Pooler, spec: Spec, config: Config, make_pool: MakePool, log_in: LogIn
 ) -> None:
     make_pool()
     deployment.apply_pooler(pooler)
-    wish(settings={"query_timeout": 9})
+    spec(settings={"query_timeout": 9})
     revision = deployment.apply_pooler(pooler)
     assert (revision.state, log_in("orders")) == (RevisionState.APPLIED, "app")
     assert "app through orders" in [step["detail"] for step in revision.steps]  # the witness
@@ -94,9 +94,9 @@ def test_pools_stay_while_settings_change_and_settings_while_pools_do(
 
 
 def test_what_waits_for_a_restart_is_named_and_no_failure(
-    pooler: Pooler, wish: Wish, config: Config, pgbouncer: PgBouncerServer
+    pooler: Pooler, spec: Spec, config: Config, pgbouncer: PgBouncerServer
 ) -> None:
-    wish(settings={"listen_backlog": 64, "unix_socket_mode": "0770", "query_timeout": 9})
+    spec(settings={"listen_backlog": 64, "unix_socket_mode": "0770", "query_timeout": 9})
     assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     pooler.refresh_from_db()
     waiting = {(one["name"], one["wanted"]) for one in pooler.needs_restart}
@@ -105,18 +105,18 @@ def test_what_waits_for_a_restart_is_named_and_no_failure(
     pgbouncer.stop()
     pgbouncer.start()
     assert config()["listen_backlog"] == "64"
-    wish(settings={"listen_backlog": 64, "unix_socket_mode": "0770"})
+    spec(settings={"listen_backlog": 64, "unix_socket_mode": "0770"})
     deployment.apply_pooler(pooler)
     pooler.refresh_from_db()
     assert pooler.needs_restart == []
 
 
 def test_a_setting_that_outlives_its_removal_is_said_to_need_a_restart(
-    pooler: Pooler, wish: Wish, config: Config
+    pooler: Pooler, spec: Spec, config: Config
 ) -> None:
-    wish(settings={"verbose": 1})
+    spec(settings={"verbose": 1})
     deployment.apply_pooler(pooler)
-    wish(settings={})
+    spec(settings={})
     deployment.apply_pooler(pooler)
     pooler.refresh_from_db()
     assert config()["verbose"] == "1"
@@ -134,26 +134,26 @@ def test_a_setting_that_outlives_its_removal_is_said_to_need_a_restart(
     ],
 )
 def test_what_must_not_be_is_refused_before_anything_is_written(
-    settings: dict[str, object], reason: str, pooler: Pooler, wish: Wish, config: Config, make_pool: MakePool
+    settings: dict[str, object], reason: str, pooler: Pooler, spec: Spec, config: Config, make_pool: MakePool
 ) -> None:
     pool = make_pool()
-    wish(settings=settings)
+    spec(settings=settings)
     deployment.apply_pooler(pooler)
-    state, said = outcome(pooler)
-    assert (state, reason in said) == (PoolState.ROLLED_BACK, True), said
+    state, reported = outcome(pooler)
+    assert (state, reason in reported) == (PoolState.ROLLED_BACK, True), reported
     pool.refresh_from_db()
     assert pool.state == PoolState.APPLIED  # the pool is not to blame
 
 
 def test_settings_that_break_the_console_login_are_rolled_back(
-    pooler: Pooler, wish: Wish, config: Config, make_pool: MakePool, log_in: LogIn
+    pooler: Pooler, spec: Spec, config: Config, make_pool: MakePool, log_in: LogIn
 ) -> None:
     make_pool()
     deployment.apply_pooler(pooler)
     hba = pooler.given_files.model(pooler=pooler, setting="auth_hba_file")
     hba.content = "host all all 192.0.2.0/24 scram-sha-256\n"
     hba.save()
-    wish(settings={"auth_type": "hba"})
+    spec(settings={"auth_type": "hba"})
     deployment.apply_pooler(pooler)
     state, reason = outcome(pooler)
     assert (state, "locked its admin out" in reason) == (PoolState.ROLLED_BACK, True), reason
@@ -162,20 +162,20 @@ def test_settings_that_break_the_console_login_are_rolled_back(
 
 
 def test_an_hba_file_rules_who_logs_in(
-    pooler: Pooler, wish: Wish, config: Config, make_pool: MakePool, log_in: LogIn
+    pooler: Pooler, spec: Spec, config: Config, make_pool: MakePool, log_in: LogIn
 ) -> None:
     make_pool()
     deployment.apply_pooler(pooler)
     hba = pooler.given_files.model(pooler=pooler, setting="auth_hba_file")
     hba.content = "host all all 127.0.0.1/32 scram-sha-256\n"
     hba.save()
-    wish(settings={"auth_type": "hba"})
+    spec(settings={"auth_type": "hba"})
     deployment.apply_pooler(pooler)
     assert outcome(pooler) == (PoolState.APPLIED, "")
     assert config()["auth_hba_file"] == f"{pooler.config_dir}/pooldeck_hba.conf"
     assert log_in("orders") == "app"
     hba.delete()
-    wish(settings={})
+    spec(settings={})
     deployment.apply_pooler(pooler)
     assert outcome(pooler) == (PoolState.APPLIED, "")
     assert (config()["auth_type"], log_in("orders")) == ("scram-sha-256", "app")

@@ -19,7 +19,7 @@ from tests.live.pools.poolers.pgbouncer.conftest import Config
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-Wish = Callable[..., Pooler]
+Spec = Callable[..., Pooler]
 Give = Callable[..., None]
 
 
@@ -76,13 +76,13 @@ def outcome(pooler: Pooler) -> tuple[str, str]:
 
 
 def test_clients_may_insist_on_the_certificate_that_was_given(
-    pooler: Pooler, wish: Wish, give: Give, make_pool: MakePool, config: Config, tmp_path: Path
+    pooler: Pooler, spec: Spec, give: Give, make_pool: MakePool, config: Config, tmp_path: Path
 ) -> None:
     make_pool()
     deployment.apply_pooler(pooler)
     key, certificate = self_signed("localhost")
     give(client_tls_key_file=key, client_tls_cert_file=certificate)
-    wish(settings={"client_tls_sslmode": "require"})
+    spec(settings={"client_tls_sslmode": "require"})
     deployment.apply_pooler(pooler)
     assert outcome(pooler) == (PoolState.APPLIED, "")
     authority = tmp_path / "ca.pem"
@@ -95,11 +95,11 @@ def test_clients_may_insist_on_the_certificate_that_was_given(
         psycopg.connect(**address, **(login | {"sslmode": "disable"}))
 
 
-def test_a_renewed_certificate_is_shown_after_its_apply(pooler: Pooler, wish: Wish, give: Give, tmp_path: Path) -> None:
+def test_a_renewed_certificate_is_shown_after_its_apply(pooler: Pooler, spec: Spec, give: Give, tmp_path: Path) -> None:
     for turn in range(2):
         key, certificate = self_signed("localhost")
         give(client_tls_key_file=key, client_tls_cert_file=certificate)
-        wish(settings={"client_tls_sslmode": "require"})
+        spec(settings={"client_tls_sslmode": "require"})
         deployment.apply_pooler(pooler)
         assert outcome(pooler) == (PoolState.APPLIED, "")
         authority = tmp_path / f"{turn}.pem"
@@ -110,10 +110,10 @@ def test_a_renewed_certificate_is_shown_after_its_apply(pooler: Pooler, wish: Wi
 
 
 def test_a_key_of_another_certificate_is_found_before_anything_is_written(
-    pooler: Pooler, wish: Wish, give: Give, config: Config
+    pooler: Pooler, spec: Spec, give: Give, config: Config
 ) -> None:
     give(client_tls_key_file=self_signed("localhost")[0], client_tls_cert_file=self_signed("localhost")[1])
-    wish(settings={"client_tls_sslmode": "require"})
+    spec(settings={"client_tls_sslmode": "require"})
     deployment.apply_pooler(pooler)
     state, reason = outcome(pooler)
     assert state == PoolState.ROLLED_BACK
@@ -123,10 +123,10 @@ def test_a_key_of_another_certificate_is_found_before_anything_is_written(
 
 
 def test_servers_certificates_are_verified(
-    pooler: Pooler, wish: Wish, give: Give, make_pool: MakePool, encrypted_cluster: Cluster, pgbouncer: PgBouncerServer
+    pooler: Pooler, spec: Spec, give: Give, make_pool: MakePool, encrypted_cluster: Cluster, pgbouncer: PgBouncerServer
 ) -> None:
     give(server_tls_ca_file=encrypted_cluster.sslrootcert)
-    wish(settings={"server_tls_sslmode": "verify-ca"})
+    spec(settings={"server_tls_sslmode": "verify-ca"})
     pool = make_pool()
     revision = deployment.apply_pooler(pooler)
     pool.refresh_from_db()
@@ -146,14 +146,14 @@ def files_of(pooler: Pooler) -> dict[str, bytes]:
 
 
 def test_settings_that_would_shut_a_live_pool_out_are_refused_at_once_and_nothing_is_written(
-    pooler: Pooler, wish: Wish, give: Give, make_pool: MakePool, encrypted_cluster: Cluster
+    pooler: Pooler, spec: Spec, give: Give, make_pool: MakePool, encrypted_cluster: Cluster
 ) -> None:
-    wish(settings={"server_tls_sslmode": "require"})
+    spec(settings={"server_tls_sslmode": "require"})
     pool = make_pool()
     deployment.apply_pooler(pooler)
     before = files_of(pooler)
     give(server_tls_ca_file=self_signed("elsewhere")[1])
-    wish(settings={"server_tls_sslmode": "verify-ca"})
+    spec(settings={"server_tls_sslmode": "verify-ca"})
     started = time.monotonic()
     deployment.apply_pooler(pooler)
     assert time.monotonic() - started < 15  # a rollback would take 20 and more
@@ -168,14 +168,14 @@ def test_settings_that_would_shut_a_live_pool_out_are_refused_at_once_and_nothin
 
 
 def test_settings_that_only_pgbouncer_itself_can_try_are_rolled_back(
-    pooler: Pooler, wish: Wish, make_pool: MakePool, encrypted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+    pooler: Pooler, spec: Spec, make_pool: MakePool, encrypted_cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     soon = {"server_login_retry": 1}  # else 15 s pass before PgBouncer tries the server that refused it again
     monkeypatch.setattr(verify, "LOGIN_TIMEOUT_S", 4)  # has to outlast that
-    wish(settings={"server_tls_sslmode": "require"} | soon)
+    spec(settings={"server_tls_sslmode": "require"} | soon)
     pool = make_pool()
     deployment.apply_pooler(pooler)
-    wish(settings={"server_tls_sslmode": "require", "server_tls_protocols": "tlsv1.1"} | soon)
+    spec(settings={"server_tls_sslmode": "require", "server_tls_protocols": "tlsv1.1"} | soon)
     deployment.apply_pooler(pooler)
     state, reason = outcome(pooler)
     assert (state, reason.startswith("with the new settings a login through pool orders")) == ("rolled_back", True)
@@ -185,13 +185,13 @@ def test_settings_that_only_pgbouncer_itself_can_try_are_rolled_back(
 
 
 def test_a_mode_that_the_server_refuses_is_told_in_its_words(
-    pooler: Pooler, wish: Wish, make_pool: MakePool, encrypted_cluster: Cluster
+    pooler: Pooler, spec: Spec, make_pool: MakePool, encrypted_cluster: Cluster
 ) -> None:
-    wish(settings={"server_tls_sslmode": "prefer"})
+    spec(settings={"server_tls_sslmode": "prefer"})
     make_pool()
     deployment.apply_pooler(pooler)
     before = files_of(pooler)
-    wish(settings={"server_tls_sslmode": "disable"})
+    spec(settings={"server_tls_sslmode": "disable"})
     deployment.apply_pooler(pooler)
     state, reason = outcome(pooler)
     assert (state, files_of(pooler)) == (PoolState.ROLLED_BACK, before)
@@ -200,23 +200,23 @@ def test_a_mode_that_the_server_refuses_is_told_in_its_words(
 
 
 def test_a_server_without_encryption_is_not_asked_to_have_it(
-    pooler: Pooler, wish: Wish, make_pool: MakePool, config: Config
+    pooler: Pooler, spec: Spec, make_pool: MakePool, config: Config
 ) -> None:
     make_pool()
     deployment.apply_pooler(pooler)
-    wish(settings={"server_tls_sslmode": "require"})
+    spec(settings={"server_tls_sslmode": "require"})
     deployment.apply_pooler(pooler)
     state, reason = outcome(pooler)
     assert (state, "does not offer TLS and sslmode require needs it" in reason) == (PoolState.ROLLED_BACK, True), reason
-    wish(settings={"server_tls_sslmode": "prefer"})
+    spec(settings={"server_tls_sslmode": "prefer"})
     deployment.apply_pooler(pooler)
     assert (outcome(pooler), config()["server_tls_sslmode"]) == ((PoolState.APPLIED, ""), "prefer")
 
 
 def test_a_pool_whose_server_insists_on_more_than_the_pooler_offers_is_refused_before_anything_is_written(
-    pooler: Pooler, wish: Wish, make_pool: MakePool, encrypted_cluster: Cluster
+    pooler: Pooler, spec: Spec, make_pool: MakePool, encrypted_cluster: Cluster
 ) -> None:
-    wish(settings={"server_tls_sslmode": "disable"})
+    spec(settings={"server_tls_sslmode": "disable"})
     deployment.apply_pooler(pooler)
     before, pool = files_of(pooler), make_pool()
     deployment.apply_pooler(pooler)
@@ -226,12 +226,12 @@ def test_a_pool_whose_server_insists_on_more_than_the_pooler_offers_is_refused_b
 
 
 def test_settings_and_a_pool_at_once_are_blamed_apart(
-    pooler: Pooler, wish: Wish, give: Give, make_pool: MakePool, encrypted_cluster: Cluster
+    pooler: Pooler, spec: Spec, give: Give, make_pool: MakePool, encrypted_cluster: Cluster
 ) -> None:
-    wish(settings={"server_tls_sslmode": "require"})
+    spec(settings={"server_tls_sslmode": "require"})
     deployment.apply_pooler(pooler)
     give(server_tls_ca_file=self_signed("elsewhere")[1])
-    wish(settings={"server_tls_sslmode": "verify-ca"})
+    spec(settings={"server_tls_sslmode": "verify-ca"})
     pool = make_pool()
     deployment.apply_pooler(pooler)
     pool.refresh_from_db()
@@ -261,7 +261,7 @@ def asking(encrypted: tuple[PostgresServer, str]) -> Iterator[tuple[str, str]]:
 
 def test_the_poolers_own_certificate_is_tried_with_its_key(
     pooler: Pooler,
-    wish: Wish,
+    spec: Spec,
     give: Give,
     make_pool: MakePool,
     encrypted_cluster: Cluster,
@@ -269,7 +269,7 @@ def test_the_poolers_own_certificate_is_tried_with_its_key(
 ) -> None:
     key, certificate = asking
     give(server_tls_key_file=key, server_tls_cert_file=certificate)
-    wish(settings={"server_tls_sslmode": "require"})
+    spec(settings={"server_tls_sslmode": "require"})
     deployment.apply_pooler(pooler)
     assert outcome(pooler) == (PoolState.APPLIED, "")
     pool = make_pool()
@@ -279,19 +279,19 @@ def test_the_poolers_own_certificate_is_tried_with_its_key(
     strange_key, strange = self_signed("app")
     before = files_of(pooler)
     give(server_tls_key_file=strange_key, server_tls_cert_file=strange)
-    wish()
+    spec()
     deployment.apply_pooler(pooler)
     assert (outcome(pooler)[0], files_of(pooler)) == (PoolState.ROLLED_BACK, before)
 
 
 def test_a_cluster_that_asks_for_more_than_its_pooler_does_is_named(
-    pooler: Pooler, wish: Wish, make_pool: MakePool, encrypted_cluster: Cluster
+    pooler: Pooler, spec: Spec, make_pool: MakePool, encrypted_cluster: Cluster
 ) -> None:
-    wish(settings={"server_tls_sslmode": "require"})
+    spec(settings={"server_tls_sslmode": "require"})
     make_pool()
     revision = deployment.apply_pooler(pooler)
     assert revision.state == RevisionState.APPLIED
-    said = [step["detail"] for step in revision.steps if step["step"] == "noted"]
-    assert said == [
+    reported = [step["detail"] for step in revision.steps if step["step"] == "noted"]
+    assert reported == [
         "live asks for sslmode verify-ca, but the pooler's server_tls_sslmode, one for all clusters, is require"
     ]

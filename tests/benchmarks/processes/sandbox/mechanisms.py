@@ -20,7 +20,7 @@ def _why_no_bubblewrap() -> str:
 
 
 NO_BUBBLEWRAP = _why_no_bubblewrap()
-WAYS = [
+MECHANISMS = [
     pytest.param(
         bubblewrap,
         id="bubblewrap",

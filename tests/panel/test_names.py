@@ -1,0 +1,40 @@
+"""Identifiers are terms of the field (docs/glossary.md): words that nobody would search for must not come back."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+NOT_TERMS = """
+crew desk door doors hear heard idlers keeper keepers knock lacking look looked looks meanwhile said say says sight
+standing tally tell telling tells told twin twins way ways whoever wish wished wishes witness witnesses
+"""
+# names of the REST API, which stay until 1.0
+CONTRACT = {"files_looked_at", "looked_at", "looked", "looks", "way", "wishes"}
+_UNWANTED = set(NOT_TERMS.split())
+_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+
+
+def identifiers(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """What the code names itself, with the line: definitions, arguments and what is assigned to."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield node.lineno, name
+            case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                yield node.lineno, name
+
+
+@pytest.mark.parametrize("room", ["panel", "pools", "benchmarks"])
+def test_identifiers_are_terms_of_the_field(room: str) -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line} {name}"
+        for path in (ROOT / room).rglob("*.py")
+        if "migrations" not in path.parts
+        for line, name in identifiers(ast.parse(path.read_text()))
+        if name not in CONTRACT and {part.lower() for part in _PART.findall(name)} & _UNWANTED
+    ]
+    assert found == []
