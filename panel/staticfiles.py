@@ -11,6 +11,7 @@ from fnmatch import fnmatch
 from django.contrib.staticfiles import finders
 from django.contrib.staticfiles.storage import ManifestStaticFilesStorage
 from django.core.files.storage import Storage
+from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 # Ours, and of the libraries (40 MB) what base.html, the pages with charts and the API's documentation name.
 USED = (
@@ -54,8 +55,8 @@ class Apps(finders.AppDirectoriesFinder):
         return used(super().list(ignore_patterns))
 
 
-class HashedStorage(ManifestStaticFilesStorage):
-    """STATIC_ROOT with hashed names, also where a stylesheet or a module names another file.
+class HashedStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
+    """STATIC_ROOT with hashed names and compressed copies, also where a stylesheet or a module names another file.
 
     Source maps stay out: nobody debugs the libraries here.
     """
