@@ -20,8 +20,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from benchmarks.models import Run
-from pools.models import Event, Pool, Pooler, PoolerKind, Revision
+from pools.models import Event, Pool, Pooler, Revision
 from pools.monitoring import prometheus, sampler
+from pools.poolers import kinds_that
 
 WITHIN_S = 3.0  # a console that answers later counts as down: Prometheus gives up after 10 s
 
@@ -46,7 +47,7 @@ class PanelCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """The poolers' first; they are asked at once, within a deadline."""
-        poolers = list(Pooler.objects.filter(kind=PoolerKind.PGBOUNCER))
+        poolers = list(Pooler.objects.filter(kind__in=kinds_that("exports_metrics")))
         snapshots = sampler.snapshots_of(poolers, WITHIN_S)
         yield from prometheus.families(prometheus.by_pooler(poolers, snapshots))
         yield _counted("pooldeck_runs", "Runs by status", "status", Run.objects.wholes().order_by())

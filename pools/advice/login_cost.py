@@ -14,7 +14,7 @@ from statistics import median
 from pools.clusters import connect, endpoints
 from pools.clusters.endpoints import Endpoint
 from pools.models import Pool, PoolerKind, Revision
-from pools.poolers import KINDS, local_process
+from pools.poolers import KINDS, driver, local_process
 from pools.poolers.pgbouncer import releases
 from pools.poolers.pgbouncer.verifiers import KEEPS_KEYS
 
@@ -68,7 +68,8 @@ def measure(pool: Pool) -> list[Login]:
     """Log in through the pool and to its cluster as the same role. Raises `ClusterUnreachable`."""
     through = endpoints.for_panel(pool)
     direct = replace(endpoints.of_cluster(pool.cluster, pool.database), user=through.user, password=through.password)
-    pids = local_process.pids(pool.pooler, "pgbouncer") if pool.pooler.kind == PoolerKind.PGBOUNCER else ()
+    program = driver(pool.pooler).one_core_program
+    pids = local_process.pids(pool.pooler, program) if program else ()
     return [_measured("through the pool", through, pids), _measured("directly", direct, ())]
 
 

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from uuid import UUID
 
 from pools.deployment import live_files
-from pools.models import ClusterStatus, Pool, Pooler, PoolerKind, PoolState
-from pools.poolers.pgbouncer import render, verifiers
+from pools.models import ClusterStatus, Pool, Pooler, PoolState
+from pools.poolers import driver
+from pools.poolers.pgbouncer import verifiers
 
 logger = logging.getLogger(__name__)
 Digests = dict[tuple[UUID, str], str]  # (cluster, role) → of what the server keeps of its password
@@ -35,7 +36,7 @@ def mark(before: Mapping[tuple[UUID, str], str], now: Mapping[tuple[UUID, str], 
         if before.get((cluster_id, role), digest) == digest:
             continue
         pools = Pool.objects.wanted().filter(cluster_id=cluster_id, user=role, state=PoolState.APPLIED)
-        poolers = Pooler.objects.filter(kind=PoolerKind.PGBOUNCER, pools__in=pools).distinct()
+        poolers = Pooler.objects.filter(pools__in=pools).distinct()
         stale = [pooler for pooler in poolers if _is_stale(pooler, role, digest)]
         if stale:
             logger.warning("cluster %s: the password of %s was set anew at the server", cluster_id, role)
@@ -44,6 +45,6 @@ def mark(before: Mapping[tuple[UUID, str], str], now: Mapping[tuple[UUID, str], 
 
 
 def _is_stale(pooler: Pooler, role: str, digest: str) -> bool:
-    """Whether its live userlist.txt has a verifier of the role, and another than the server's."""
-    secret = render.users(live_files.settled_texts(pooler).get(render.USERLIST, "")).get(role, "")
+    """Whether its live files have a verifier of the role, and another than the server's."""
+    secret = driver(pooler).stored_secret(live_files.settled_texts(pooler), role)
     return verifiers.is_verifier(secret) and hashlib.sha256(secret.encode()).hexdigest() != digest

@@ -11,8 +11,8 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from pools.clusters import topology
 from pools.forms.setting_fields import field_of, written
 from pools.inventory import clusters, pooler_settings_validation
-from pools.models import Cluster, Mode, NodeRole, Pool, Pooler, PoolerKind
-from pools.poolers import KINDS
+from pools.models import Cluster, Mode, NodeRole, Pool, Pooler
+from pools.poolers import driver, kinds_that
 from pools.poolers.settings_schema import Scope, Setting
 
 INBOUND = "Inbound user: each client logs in as itself"
@@ -106,7 +106,9 @@ class PoolerForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
     """A pooler's fields with the password of its console."""
 
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)
-    admin_password = password_field("Console password", "Encrypted at rest and never shown in forms again")
+    admin_password = password_field(
+        "Console password", "Encrypted at rest and never shown in forms again; an HAProxy has none"
+    )
 
     class Meta:
         model = Pooler
@@ -116,8 +118,10 @@ class PoolerForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
             "name": "How the panel calls it, such as edge-1",
             "host": "Where clients reach it; the panel logs in to its console there too",
             "pcp_port": "Of a Pgpool-II only: its control port (pcp_port), over which it is reloaded",
-            "admin_user": "PgBouncer: one of its admin_users; Pgpool-II: a role of the servers behind it",
-            "config_dir": "The folder of pgbouncer.ini or pgpool.conf on the generator's host; the panel writes there",
+            "admin_user": "PgBouncer: one of its admin_users; Pgpool-II: a role of the servers behind it; "
+            "HAProxy: the role that health checks name",
+            "config_dir": "The folder of pgbouncer.ini, pgpool.conf or haproxy.cfg on the generator's host; the panel "
+            "writes there",
             "generator": "The worker that can write there; empty: any",
         }
 
@@ -145,7 +149,7 @@ class PoolForm(Typed):
     pooler = forms.ModelChoiceField(Pooler.objects.all(), empty_label=None)
     cluster = forms.ModelChoiceField(Cluster.objects.all(), empty_label="Choose a cluster")
     through = forms.ModelChoiceField(
-        Pooler.objects.filter(kind=PoolerKind.PGPOOL),
+        Pooler.objects.filter(kind__in=kinds_that("is_chainable")),
         required=False,
         empty_label="the cluster itself",
         label="Leads to",
@@ -250,22 +254,22 @@ class PoolForm(Typed):
             self.fields["user"].help_text = "Empty: the inbound user, each client logs in as itself"
 
     def _fix_what_the_pooler_fixes(self) -> None:
-        """All pools of a Pgpool-II share its children, so their number is the size."""
+        """Pools of some kinds have no size, mode or name of their own."""
         chosen = self["pooler"].value()
         pooler = _pooler_of(chosen)
-        if pooler is None or pooler.kind != PoolerKind.PGPOOL:
+        if pooler is None:
             return
-        self.fields["through"] = forms.ModelChoiceField(Pooler.objects.none(), required=False)
-        children = KINDS[pooler.kind].usual_size(pooler)
-        self.initial["mode"] = Mode.SESSION
-        if children:
-            self.initial["size"] = children
-        # of another id than the field of other poolers, which htmx would preserve as it stands
-        self.fields["size"].widget.attrs = {"readonly": "readonly", "id": "id_size_fixed"} if children else {}
-        self.fields[
-            "size"
-        ].help_text = f"All pools of {pooler} share its children (num_init_children): that is the size"
-        self.fields["name"].help_text = "On a Pgpool-II it is the name of the database"
+        fixing = driver(pooler)
+        if not fixing.can_chain:
+            self.fields["through"] = forms.ModelChoiceField(Pooler.objects.none(), required=False)
+        if fixing.usual_mode == Mode.SESSION:
+            self.initial["mode"] = Mode.SESSION
+        if size := fixing.usual_size(pooler):
+            self.initial["size"] = size
+            # of another id than the field of other poolers, which htmx would preserve as it stands
+            self.fields["size"].widget.attrs = {"readonly": "readonly", "id": "id_size_fixed"}
+        for field, text in fixing.pool_notes.items():
+            self.fields[field].help_text = text.format(pooler=pooler)
 
     @property
     def offers_standby(self) -> bool:

@@ -11,7 +11,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Coalesce
 
 from pools.models import Cluster, ClusterStatus, NodeRole, Pool, Pooler
-from pools.poolers import KINDS
+from pools.poolers import KINDS, driver
 from pools.poolers.base import Problems
 
 CONNECTIONS_PER_GB = 25  # the managed providers' rule of thumb: 25 per GB of memory, less 3 for maintenance
@@ -74,17 +74,18 @@ def reserve_of(pool: Pool) -> int:
 def _allocated(clusters: Collection[UUID], target: str, without: Pool | None = None) -> Counter[UUID]:
     """What is given of each cluster: sizes and reserves of pools, and once what a pooler takes whatever they are.
 
-    Such a pooler is a Pgpool-II, which opens as many to each server of its cluster, whichever its pools lead to.
+    A Pgpool-II opens as many to each server of its cluster, whichever its pools lead to.
     """
     pools = Pool.objects.wanted().filter(cluster__in=clusters, through=None).order_by()
     if without is not None:
         pools = pools.exclude(pk=without.pk)
-    pairs = list(pools.values_list("pooler", "cluster").distinct())
-    poolers = Pooler.objects.in_bulk({pooler for pooler, _ in pairs})
+    routes = list(pools.values_list("pooler", "cluster", "target").distinct())
+    poolers = Pooler.objects.in_bulk({pooler for pooler, *_ in routes})
     taken = {pk: KINDS[pooler.kind].connections_of(pooler) for pk, pooler in poolers.items()}
     own = [pk for pk, connections in taken.items() if connections is not None]
     found = Counter(_sums(pools.filter(target=target).exclude(pooler__in=own)))
-    for pooler, cluster in pairs:
+    there = {(pk, cluster) for pk, cluster, its in routes if its == target or driver(poolers[pk]).leads_to_all_nodes}
+    for pooler, cluster in there:
         found[cluster] += taken[pooler] or 0
     return found
 
@@ -158,7 +159,7 @@ def allowed_by(spec: Pool, author: models.Model | None, pool_set: Pool | None = 
 def _tightest(spec: Pool, pool_set: Pool | None) -> tuple[str, Budget]:
     """Of the servers that it opens connections to, those with the least free; a Pgpool-II opens them to all."""
     targets = [spec.target]
-    if KINDS[spec.pooler.kind].connections_of(spec.pooler) is not None and spec.cluster.nodes.exists():
+    if driver(spec.pooler).leads_to_all_nodes and spec.cluster.nodes.exists():
         targets = [NodeRole.PRIMARY, NodeRole.STANDBY]
     found = [(target, of_cluster(spec.cluster, target=target, without=pool_set)) for target in targets]
     return min(found, key=lambda one: one[1].free or 0)

@@ -1,8 +1,8 @@
 """What a pool may be, as far as it can be told without asking a server."""
 
 from pools.clusters import topology
-from pools.models import Mode, NodeRole, Pool, Pooler, PoolerKind, identifiers
-from pools.poolers import KINDS
+from pools.models import Mode, NodeRole, Pool, Pooler, identifiers
+from pools.poolers import KINDS, driver
 from pools.poolers.base import Problems
 
 LARGEST_SIZE = 100_000  # far beyond any max_connections (at most 262,143), within every column
@@ -34,7 +34,7 @@ def _target_problems(spec: Pool) -> Problems:
         yield "target", f"{spec.target!r} is no target: choose one of {', '.join(NodeRole.values)}"
     elif spec.target != NodeRole.STANDBY:
         return
-    elif spec.through_id or spec.pooler.kind == PoolerKind.PGPOOL:
+    elif spec.through_id or driver(spec.pooler).leads_to_all_nodes:
         yield "target", "a Pgpool-II spreads reads over the standbys by itself: let the pool lead to the primary"
     elif not topology.standbys(spec.cluster):
         yield "target", f"cluster {spec.cluster} has no standby that the panel knows: add it among the cluster's nodes"
@@ -49,7 +49,7 @@ def _size_problems(spec: Pool) -> Problems:
 
 def _chain_problems(spec: Pool, through: Pooler) -> Problems:
     """A pool that leads through a Pgpool-II needs a pool of the same database and user there, and enough children."""
-    if through.kind != PoolerKind.PGPOOL:
+    if not driver(through).is_chainable:
         yield "through", f"pooler {through} is no Pgpool-II: a PgBouncer leads to its servers itself"
         return
     admitted = through.pools.wanted().filter(cluster=spec.cluster_id, database=spec.database)

@@ -42,7 +42,7 @@ def register(values: Mapping[str, Any], author: Any = None) -> tuple[Pooler, str
     """A new pooler, and why it can't be reached (empty when it can); raises `InvalidPooler`."""
     fields = _validated(Pooler(), values)
     password = str(values.get("admin_password") or "")
-    if not password:
+    if not password and KINDS[fields["kind"]].has_console_login:
         raise InvalidPooler({"admin_password": ["the console's password is needed"]})
     pooler = Pooler(**fields)
     pooler.admin_password = password
@@ -63,7 +63,7 @@ def change(
     fields = _validated(pooler, values)
     password = str(values.get("admin_password") or "")
     moved = Pooler(**{"id": pooler.pk, **{name: getattr(pooler, name) for name in FIELDS}, **fields})
-    if not password and moved.secret_owner != pooler.secret_owner:
+    if not password and pooler.sealed_admin_password and moved.secret_owner != pooler.secret_owner:
         raise InvalidPooler({"admin_password": ["the address or the login changed: give the password again"]})
     if password:
         moved.admin_password = password
@@ -195,15 +195,14 @@ def _address_problem(host: str, port: Any) -> str:
 def _pcp_port_problem(port: Any, kind: str) -> str:
     if port is None:
         return ""
-    if kind != PoolerKind.PGPOOL:
+    if kind in KINDS and not KINDS[kind].control_port:
         return "only a Pgpool-II has a PCP port: leave it empty"
     return "" if isinstance(port, int) and 1 <= port <= 65535 else f"{port!r} is not a port from 1 to 65535"
 
 
 def _folder_problem(folder: str, kind: str) -> str:
     if not folder:
-        # a Pgpool-II may be registered to be watched and measured only
-        return "" if kind == PoolerKind.PGPOOL else "the folder of its configuration is needed"
+        return "the folder of its configuration is needed" if kind not in KINDS or KINDS[kind].needs_folder else ""
     if not folder.startswith("/") or ".." in folder.split("/"):
         return f"{folder!r} is not an absolute path: write it from / on, without .."
     return identifiers.line_problem(folder)

@@ -14,8 +14,8 @@ from pools import task_queue
 from pools.errors import IllegalTransition, InvalidValues
 from pools.inventory import budget, pool_server_checks, pool_validation, sql_settings
 from pools.inventory.sql_settings import SqlRight
-from pools.models import Cluster, NodeRole, Pool, Pooler, PoolerKind, PoolState
-from pools.poolers import KINDS
+from pools.models import Cluster, NodeRole, Pool, Pooler, PoolState
+from pools.poolers import KINDS, kinds_that
 
 logger = logging.getLogger(__name__)
 
@@ -205,7 +205,7 @@ def other_passwords(spec: Pool, user_password: str) -> Problems:
 
 def _clusters_beside(spec: Pool, role: str) -> Iterable[Cluster]:
     """The other clusters with a pool that needs this role, on a pooler where this cluster has, or will have, one."""
-    has_lookup = Q(user="", pooler__kind=PoolerKind.PGBOUNCER) & ~Q(cluster__auth_role="")
+    has_lookup = Q(user="", pooler__kind__in=kinds_that("has_auth_query")) & ~Q(cluster__auth_role="")
     needed = (has_lookup & Q(cluster__auth_role=role)) | (Q(user="", cluster__admin_user=role) & ~has_lookup)
     pools = Pool.objects.wanted().filter(needed | Q(user=role))
     poolers = {spec.pooler_id, *pools.filter(cluster=spec.cluster).values_list("pooler_id", flat=True)}

@@ -21,6 +21,7 @@ class PoolerKind(models.TextChoices):
 
     PGBOUNCER = "pgbouncer", "PgBouncer"
     PGPOOL = "pgpool", "Pgpool-II"
+    HAPROXY = "haproxy", "HAProxy"
 
 
 class PoolerState(models.TextChoices):

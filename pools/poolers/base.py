@@ -1,12 +1,13 @@
 """What a kind of pooler has to know; `pools.deployment` does the rest (lock, revisions, states, rollback)."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol, Self
 from uuid import UUID
 
-from pools.errors import ApplyFailed
+from pools.errors import ApplyFailed, ConsoleRefused
 from pools.models import Mode, Pool, Pooler, PoolSet
 from pools.poolers.admin_commands import Column, Controls
 from pools.poolers.adoption import Adoption
@@ -152,85 +153,123 @@ class Session(Protocol):
         """
 
 
-class Kind(Protocol):
-    """A program the panel configures."""
+class Driver(ABC):
+    """A program that the panel configures: what is abstract every program needs, the rest has usual answers."""
 
     files: tuple[str, ...]  # that it writes into config_dir; none where it needs no folder
     main_file: str  # the operator's own, which the program is started with
+    service: str  # the systemd unit of Debian's package
     usual_mode: Mode
-    catalogue: tuple[Setting, ...]  # of all releases; see `catalogue.offered`
+    catalogue: tuple[Setting, ...]  # of all releases; see `settings_schema.offered`
     words: tuple[str, ...]  # SHOW commands its pages offer, in order
     columns: Mapping[str, Column]  # what the columns of their answers mean, where that is known
-    verbs: tuple[str, ...]  # console commands on one pool that its pages offer; none where it has none
-    servers: HeldServers
-    uncounted: frozenset[str]  # figures of `monitoring.rates` that its console does not tell
-    keeps_every_password: bool  # its pools of the inbound user let in whose password the panel knows, nobody else
+    verbs: tuple[str, ...] = ()  # console commands on one pool that its pages offer; none where it has none
+    servers: HeldServers | None = None  # None where its console does not tell which it holds
+    uncounted: frozenset[str] = frozenset()  # figures of `monitoring.rates` that its console does not tell
+    keeps_every_password = False  # its pools of the inbound user let in whose password the panel knows, nobody else
+    has_auth_query = False  # it can ask the cluster for the password of a user that it does not know (auth_query)
+    has_console_login = True  # its console asks for a password
+    needs_folder = True  # without one it can't even be watched
+    control_port = ""  # what its manual calls the port over which it is reloaded; empty where it has none
+    leads_to_all_nodes = False  # its pools take connections to each server of their cluster, whatever their target
+    can_chain = False  # its pools can lead through one of a kind that `is_chainable`
+    is_chainable = False
+    exports_metrics = False  # /metrics has the figures of pgbouncer_exporter for it
+    one_core_program = ""  # the name of its program, where each of its processes works on one core at the most
+    restart_hint = ""  # a way to restart it that disconnects nobody
+    pool_notes: Mapping[str, str] = {}  # field of the pool form → its help text, where it is another than usually
 
+    @abstractmethod
     def version_of(self, text: str) -> Version:
         """(1, 18) of what `check` answered; the oldest supported where the text holds no number."""
 
+    @abstractmethod
     def problems(self, spec: Pool) -> Problems:
         """What of a pool this program can't take, beside the rules for all (`pools.inventory.pool_validation`)."""
 
     def advisories(self, version_text: str) -> tuple[Advisory, ...]:
         """The published weaknesses of the release that `check` answered."""
+        return ()
 
     def clashes(self, spec: Pool) -> Problems:
         """What keeps a pool from standing beside the others of its pooler."""
+        yield from ()
 
+    @abstractmethod
     def check(self, pooler: Pooler) -> str:
         """Its version as it names it. Raises `PoolerUnreachable`."""
 
     def facts(self, pooler: Pooler) -> dict[str, int]:
         """The figures that are live and that its pools and the budget go by. Raises `PoolerUnreachable`."""
+        return {}
 
     def connections_of(self, pooler: Pooler) -> int | None:
         """The server connections it may open whatever its pools are; None where that is the sum of their sizes."""
+        return None
 
     def usual_size(self, pooler: Pooler) -> int | None:
         """The only size its pools can have; None where each has its own."""
+        return None
 
+    @abstractmethod
     def sample(self, pooler: Pooler) -> ConsoleSample:
         """What its pools do now, in one login. Raises `PoolerUnreachable`."""
 
     def words_of(self, pooler: Pooler) -> tuple[str, ...]:
         """Those of `words` that its release knows."""
+        return self.words
 
+    @abstractmethod
     def show(self, pooler: Pooler, word: str) -> list[dict[str, object]]:
         """The rows of a SHOW command, none where it has no such console. Raises `PoolerUnreachable`."""
 
+    @abstractmethod
     def compare(self, pooler: Pooler, texts: Mapping[str, str]) -> dict[UUID, str]:
         """Pools that are not live as these files have them, with the difference. Raises `PoolerUnreachable`."""
 
     def compare_program(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
         """What is not live as these files have it beside the pools, in words. Raises `PoolerUnreachable`."""
+        return []
 
+    @abstractmethod
     def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
         """How clients are proved and about what that costs it, in a sentence; `notes`: role → why it is dear."""
 
+    def stored_secret(self, texts: Mapping[str, str], role: str) -> str:
+        """What its files hold of a role's password, in the server's form or in clear; empty for nothing."""
+        return ""
+
+    @abstractmethod
     def start_error(self, pooler: Pooler, texts: Mapping[str, str]) -> str:
         """Why a start on these files would fail, in the program's words; empty where it would not."""
 
     def changes(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
         """What the next reload, or start, would change by the operator's part. Raises `PoolerUnreachable`."""
+        return []
 
     def detached(self, settled: Mapping[str, str], found: Mapping[str, str]) -> dict[str, str]:
         """File → what was done to it so that the program reads the panel's files no more; `settled` are those."""
+        return {}
 
+    @abstractmethod
     def adoption(self, settled: Mapping[str, str], found: Mapping[str, str]) -> Adoption:
         """What the files that were found ask for beyond those of the last applied revision."""
 
+    @abstractmethod
     def open(self, pooler: Pooler) -> AbstractContextManager[Session]:
         """A session for an apply. Raises `PoolerUnreachable`."""
 
-    def catch_up(self, pooler: Pooler) -> None:
+    def catch_up(self, pooler: Pooler) -> None:  # noqa: B027 (most programs have one process, which reads all at once)
         """Have what `Pooler.children_behind` names read the last apply. Raises `PoolerUnreachable`, `Rejected`."""
 
     def controls(self, pooler: Pooler) -> AbstractContextManager[Controls]:
         """The `verbs` over a login to its console. Raises `ConsoleRefused` where it has none, `PoolerUnreachable`."""
+        raise ConsoleRefused(f"pooler {pooler}: {pooler.get_kind_display()} can't pause or kill one of its pools")
 
+    @abstractmethod
     def masked(self, texts: Mapping[str, str]) -> dict[str, str]:
         """The files with each secret replaced by dots."""
 
+    @abstractmethod
     def ours(self, name: str, text: str) -> str:
         """The part of a file that the panel writes, to tell whether somebody else changed it."""

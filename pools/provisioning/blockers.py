@@ -10,7 +10,7 @@ from psycopg import sql
 from pools.clusters import connect
 from pools.errors import PoolerUnreachable, PoolsError
 from pools.models import Cluster, Pool, Pooler
-from pools.poolers import KINDS
+from pools.poolers import KINDS, driver
 
 AT_ONCE = 16
 # Autovacuum and parallel workers give way by themselves (dropdb's own rule; the latter end with their leader).
@@ -96,7 +96,8 @@ def _obstacle(session: Session, count: int) -> Obstacle:
     plural = "s" if count > 1 else ""
     if session.pooler:
         held = f"{count} server connection{plural} that pooler {session.pooler} keeps"
-        remedy = KINDS[session.pooler.kind].servers.remedy
+        shown = driver(session.pooler).servers
+        remedy = shown.remedy if shown else ""
         return Obstacle(f"{held} as {session.user!r} to {session.database!r}", remedy)
     where = f"from {session.address}" if session.address else "by the local socket"
     program = f"application {session.application!r}" if session.application else "an application without a name"
@@ -120,6 +121,8 @@ def _holders(cluster: Cluster) -> dict[tuple[int, str], Pooler]:
 def _held_by(pooler: Pooler) -> tuple[Pooler, list[tuple[int, str]]]:
     kind = KINDS[pooler.kind]
     shown = kind.servers
+    if shown is None:
+        return pooler, []
     try:
         rows = kind.show(pooler, shown.word)
     except PoolerUnreachable:

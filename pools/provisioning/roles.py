@@ -19,7 +19,7 @@ from pools.clusters import connect, duplicates, health_check
 from pools.errors import IllegalTransition, InvalidValues, NotThere
 from pools.inventory import pools as pool_changes
 from pools.models import Cluster, Pool, identifiers
-from pools.poolers import KINDS
+from pools.poolers import kinds_that
 from pools.provisioning import blockers, databases, grants, ownership, passwords
 from pools.provisioning.blockers import DropBlocked, Obstacle
 from pools.provisioning.ddl import changing
@@ -222,7 +222,7 @@ def _rendered_with(cluster: Cluster, role: str) -> QuerySet[Pool]:
     One that was known may be with any pool of the inbound user: its role looks the others up, or was a fixed user
     once and stays in the list (see `pools.poolers.pgbouncer.users.remembered`).
     """
-    owners = [name for name, kind in KINDS.items() if kind.keeps_every_password]
+    owners = kinds_that("keeps_every_password")
     was_known = cluster.password_of(role) is not None
     inbound = Q(user="") if was_known else Q(user="", pooler__kind__in=owners)
     return Pool.objects.wanted().filter(inbound | Q(user=role), cluster=cluster)

@@ -12,7 +12,8 @@ from django.views.decorators.http import require_safe
 from panel.accounts.permissions import person
 from panel.lib.access import staff_only
 from pools.errors import ApplyFailed, PoolerUnreachable
-from pools.models import Pooler, PoolerKind
+from pools.models import Pooler
+from pools.poolers import kinds_that
 from pools.poolers.pgpool import node_admin
 
 
@@ -48,7 +49,7 @@ def node_change(request: HttpRequest, pk: UUID, number: int, verb: str) -> HttpR
 
 
 def _pgpool(pk: UUID) -> Pooler:
-    return get_object_or_404(Pooler, pk=pk, kind=PoolerKind.PGPOOL)
+    return get_object_or_404(Pooler, pk=pk, kind__in=kinds_that("leads_to_all_nodes"))
 
 
 def _found(pooler: Pooler) -> dict[str, Any]:

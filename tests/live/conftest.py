@@ -7,7 +7,14 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from panel.quickstart.servers import PgBouncerServer, PgpoolServer, PostgresServer, RedisServer, free_port
+from panel.quickstart.servers import (
+    HAProxyServer,
+    PgBouncerServer,
+    PgpoolServer,
+    PostgresServer,
+    RedisServer,
+    free_port,
+)
 from pools.inventory import poolers
 from pools.models import Cluster, Pooler, PoolerKind
 from pools.poolers.pgpool import preflight
@@ -96,6 +103,22 @@ def pgpool_pooler(db: None, own_pgpool: PgpoolServer) -> Pooler:
     made.admin_password = own_pgpool.backend.password
     made.save(force_insert=True)
     poolers.check(made)
+    return made
+
+
+@pytest.fixture
+def haproxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HAProxyServer]:
+    """An HAProxy of the test's own, without a frontend yet."""
+    with HAProxyServer(tmp_path_factory.mktemp("haproxy"), free_port()) as server:
+        yield server
+
+
+@pytest.fixture
+def haproxy_pooler(db: None, haproxy: HAProxyServer) -> Pooler:
+    """`haproxy` registered, as a check found it."""
+    address = {"host": haproxy.host, "port": haproxy.port, "config_dir": str(haproxy.config_dir)}
+    made, reason = poolers.register({"name": "live-haproxy", "kind": PoolerKind.HAPROXY, **address})
+    assert reason == ""
     return made
 
 

@@ -12,8 +12,8 @@ from benchmarks.models import Purpose, Run
 from panel.lib.crypto import SealBroken
 from pools.clusters import activity, connect, process_memory
 from pools.errors import PoolsError
-from pools.models import Pooler, PoolerKind
-from pools.poolers import local_process
+from pools.models import Pooler
+from pools.poolers import driver, local_process
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ def opened(run: Run) -> Iterator[ServerProbe]:
     if run.purpose != Purpose.LOAD:
         yield ServerProbe()
         return
-    pids = pgbouncers(run.pool.pooler) if run.pool else ()
+    pids = pooler_processes(run.pool.pooler) if run.pool else ()
     session = log_in(run) if run.parent_id is None else None  # the whole looks at the server, once for all parts
     try:
         is_here, hidden = _open_probes(session) if session else (False, "")
@@ -49,9 +49,10 @@ def opened(run: Run) -> Iterator[ServerProbe]:
             session.close()
 
 
-def pgbouncers(pooler: Pooler) -> tuple[int, ...]:
-    """The processes of a PgBouncer on this host, each of which works on one core at the most."""
-    return local_process.pids(pooler, "pgbouncer") if pooler.kind == PoolerKind.PGBOUNCER else ()
+def pooler_processes(pooler: Pooler) -> tuple[int, ...]:
+    """The pooler's processes on this host, where each works on one core at the most."""
+    program = driver(pooler).one_core_program
+    return local_process.pids(pooler, program) if program else ()
 
 
 def log_in(run: Run) -> connect.Connection | None:

@@ -9,7 +9,7 @@ from pools.poolers import settings_schema
 from pools.poolers.admin_commands import Column
 from pools.poolers.adoption import Adoption
 from pools.poolers.advisory import Advisory
-from pools.poolers.base import ConsoleSample, Problems
+from pools.poolers.base import ConsoleSample, Driver, Problems
 from pools.poolers.pgbouncer import (
     advisories,
     console,
@@ -32,8 +32,8 @@ from pools.poolers.server_connections import HeldServers
 from pools.poolers.settings_schema import Scope, Setting, Version
 
 
-class PgBouncer:
-    """The kind `pgbouncer`; see `pools.poolers.base.Kind`."""
+class PgBouncer(Driver):
+    """The kind `pgbouncer`; see `pools.poolers.base.Driver`."""
 
     files: tuple[str, ...] = render.FILES
     main_file = render.MAIN
@@ -48,8 +48,12 @@ class PgBouncer:
         "user",
         "it closes what stays idle for its server_idle_timeout, and by RECONNECT each that no client uses any more",
     )
-    uncounted: frozenset[str] = frozenset()
-    keeps_every_password = False
+    service = one_core_program = "pgbouncer"
+    has_auth_query = can_chain = exports_metrics = True
+    restart_hint = (
+        "Without a gap, run two processes on one port (so_reuseport, a peer_id each) and restart one after the other. "
+        "The old online restart (-R) drops TLS clients and is gone since 1.26."
+    )
 
     def version_of(self, text: str) -> Version:
         """(1, 18) of `PgBouncer 1.18.0`."""
@@ -65,25 +69,9 @@ class PgBouncer:
         """By its NEWS.md."""
         return advisories.of_release(version_text)
 
-    def clashes(self, spec: Pool) -> Problems:
-        """Nothing: each pool leads where it says."""
-        yield from ()
-
     def check(self, pooler: Pooler) -> str:
         """`PgBouncer 1.18.0`, from SHOW VERSION."""
         return str(console.show(pooler, "version")[0]["version"])
-
-    def facts(self, pooler: Pooler) -> dict[str, int]:
-        """None: each pool has figures of its own."""
-        return {}
-
-    def connections_of(self, pooler: Pooler) -> int | None:
-        """The sum of its pools' sizes."""
-        return None
-
-    def usual_size(self, pooler: Pooler) -> int | None:
-        """Each pool has its own."""
-        return None
 
     def sample(self, pooler: Pooler) -> ConsoleSample:
         """SHOW POOLS, SHOW STATS and SHOW DATABASES."""
@@ -124,6 +112,10 @@ class PgBouncer:
         """By what userlist.txt has of its user."""
         return login_messages.compose(pool, texts, notes)
 
+    def stored_secret(self, texts: Mapping[str, str], role: str) -> str:
+        """The role's entry in userlist.txt."""
+        return render.users(texts.get(render.USERLIST, "")).get(role, "")
+
     def start_error(self, pooler: Pooler, texts: Mapping[str, str]) -> str:
         """By a throwaway start on a copy of them."""
         return preflight.start_error(pooler, texts)
@@ -145,9 +137,6 @@ class PgBouncer:
         """A session over one console login."""
         with console.open(pooler) as connection:
             yield PgBouncerSession(pooler, connection)
-
-    def catch_up(self, pooler: Pooler) -> None:
-        """Nothing: its one process reads all."""
 
     @contextmanager
     def controls(self, pooler: Pooler) -> Iterator[PgBouncerControls]:

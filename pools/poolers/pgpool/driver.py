@@ -2,15 +2,13 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from uuid import UUID
 
-from pools.errors import ConsoleRefused
 from pools.models import Mode, Pool, Pooler
-from pools.poolers.admin_commands import Column, Controls
+from pools.poolers.admin_commands import Column
 from pools.poolers.adoption import Adoption
-from pools.poolers.advisory import Advisory
-from pools.poolers.base import ConsoleSample, Problems
+from pools.poolers.base import ConsoleSample, Driver, Problems
 from pools.poolers.pgpool import (
     child_processes,
     config_builder,
@@ -33,8 +31,8 @@ UNCOUNTED |= {"received_bytes_per_s", "sent_bytes_per_s", "query_ms", "transacti
 CAPACITY = ("num_init_children", "max_pool")
 
 
-class Pgpool:
-    """The kind `pgpool`; see `pools.poolers.base.Kind`."""
+class Pgpool(Driver):
+    """The kind `pgpool`; see `pools.poolers.base.Driver`."""
 
     files: tuple[str, ...] = config_builder.ALL_FILES
     main_file = render.MAIN
@@ -42,7 +40,6 @@ class Pgpool:
     catalogue: tuple[Setting, ...] = settings_catalog.CATALOGUE
     words: tuple[str, ...] = sql.WORDS
     columns: Mapping[str, Column] = COLUMNS
-    verbs: tuple[str, ...] = ()
     servers = HeldServers(
         "pool_pools",
         "pool_backendpid",
@@ -50,6 +47,13 @@ class Pgpool:
         "it closes what stays unused for its connection_life_time, and all when it restarts",
     )
     uncounted = UNCOUNTED  # clients that wait stand in the kernel's queue, and it counts no queries of a database
+    service, control_port = "pgpool2", "PCP port"
+    needs_folder = False  # it may be registered to be watched and measured only
+    leads_to_all_nodes = is_chainable = True
+    pool_notes = {
+        "size": "All pools of {pooler} share its children (num_init_children): that is the size",
+        "name": "On a Pgpool-II it is the name of the database",
+    }
     keeps_every_password = True  # nothing else than pool_passwd tells it one
 
     def version_of(self, text: str) -> Version:
@@ -80,10 +84,6 @@ class Pgpool:
         if first := others.select_related("cluster").first():
             yield "cluster", config_builder.one_cluster(spec.pooler, first.cluster, spec)
 
-    def advisories(self, version_text: str) -> tuple[Advisory, ...]:
-        """None are kept for it: each of its branches has corrections of its own."""
-        return ()
-
     def check(self, pooler: Pooler) -> str:
         """`Pgpool-II 4.3.5`, from SHOW POOL_VERSION; the login is a role of the PostgreSQL behind it."""
         with sql.open(pooler) as opened:
@@ -110,10 +110,6 @@ class Pgpool:
         rows = sql.others(sql.show(pooler, "pool_pools"), pooler.admin_user)
         return ConsoleSample(sql.figures(rows), {}, {"pool_pools": rows})
 
-    def words_of(self, pooler: Pooler) -> tuple[str, ...]:
-        """All of them, which every release since 4.2 knows."""
-        return self.words
-
     def show(self, pooler: Pooler, word: str) -> list[dict[str, object]]:
         """The rows of a SHOW command; none for a word of another kind's."""
         return sql.show(pooler, word) if word in sql.STATEMENTS else []
@@ -130,10 +126,6 @@ class Pgpool:
                 return {one.pool: fault for one in hba_access.read(texts.get(render.HBA, ""))}
         return {}
 
-    def compare_program(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
-        """None beside what `compare` finds, which concerns all pools."""
-        return []
-
     def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
         """The same for all its pools."""
         return "Each login is hashed twice, by the client and by the child that serves it: towards the server too."
@@ -145,10 +137,6 @@ class Pgpool:
     def changes(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
         """The operator's part against what is live."""
         return list(preflight.reload_changes(pooler, self.version_of(pooler.server_version), texts))
-
-    def detached(self, settled: Mapping[str, str], found: Mapping[str, str]) -> dict[str, str]:
-        """Nothing is included: the panel's part stands in the program's own files."""
-        return {}
 
     def adoption(self, settled: Mapping[str, str], found: Mapping[str, str]) -> Adoption:
         """Settings, rules and passwords read back."""
@@ -162,10 +150,6 @@ class Pgpool:
     def catch_up(self, pooler: Pooler) -> None:
         """Those of its children that serve nobody any more."""
         pooler.leave_behind(child_processes.reload(pooler, pooler.children_behind))
-
-    def controls(self, pooler: Pooler) -> AbstractContextManager[Controls]:
-        """Refused: it has no console commands on a pool."""
-        raise ConsoleRefused(f"pooler {pooler} is a Pgpool-II, which can't pause or kill one of its pools")
 
     def masked(self, texts: Mapping[str, str]) -> dict[str, str]:
         """The files with dots for passwords and keys."""

@@ -103,7 +103,7 @@ def test_a_pooler_that_is_being_applied_is_left_alone(console):
 
 def test_a_pgpool_has_no_such_verbs():
     pool = a_pool(pooler=a_pooler(name="pp", kind=PoolerKind.PGPOOL))
-    with pytest.raises(ConsoleRefused, match="pooler pp is a Pgpool-II"):
+    with pytest.raises(ConsoleRefused, match="pooler pp: Pgpool-II can't pause"):
         commands.pause(pool)
 
 

@@ -43,7 +43,7 @@ def test_an_unreachable_pooler_is_saved_and_the_reason_told() -> None:
     [
         ("name", "", "a name is needed"),
         ("name", "taken", "a pooler named 'taken' is registered already: choose another name"),
-        ("kind", "odyssey", "'odyssey' is not one of ['pgbouncer', 'pgpool']"),
+        ("kind", "odyssey", "'odyssey' is not one of ['pgbouncer', 'pgpool', 'haproxy']"),
         ("host", "", "a host name, an address or a socket directory is needed"),
         ("port", 0, "0 is not a port from 1 to 65535"),
         ("port", 65536, "65536 is not a port from 1 to 65535"),

@@ -9,8 +9,8 @@ from pools.models import Pooler, PoolerKind
 def test_another_program_at_the_port_is_no_pgbouncer():
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        assert probes.pgbouncers(Pooler(kind=PoolerKind.PGBOUNCER, host="127.0.0.1", port=port)) == ()
+        assert probes.pooler_processes(Pooler(kind=PoolerKind.PGBOUNCER, host="127.0.0.1", port=port)) == ()
 
 
 def test_another_kind_of_pooler_is_not_looked_for():
-    assert probes.pgbouncers(Pooler(kind=PoolerKind.PGPOOL, host="127.0.0.1", port=1)) == ()
+    assert probes.pooler_processes(Pooler(kind=PoolerKind.PGPOOL, host="127.0.0.1", port=1)) == ()

@@ -80,9 +80,9 @@ def test_looks_share_the_ids_of_a_runs_events(submit: Submit) -> None:
 def test_a_pgbouncer_of_this_host_is_found_by_the_socket_it_listens_on(
     pooler: Pooler, pgbouncer: PgBouncerServer
 ) -> None:
-    assert probes.pgbouncers(pooler) == (pgbouncer.process.pid,)
+    assert probes.pooler_processes(pooler) == (pgbouncer.process.pid,)
 
 
 def test_another_port_is_no_pgbouncers(pooler: Pooler) -> None:
     pooler.port += 1
-    assert probes.pgbouncers(pooler) == ()
+    assert probes.pooler_processes(pooler) == ()

@@ -1,0 +1,1 @@
+"""HAProxy as a kind of pooler."""

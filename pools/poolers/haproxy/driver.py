@@ -1,0 +1,145 @@
+"""HAProxy as a kind of pooler: TCP sessions spread over several PgBouncers, or over the servers of one cluster."""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from uuid import UUID
+
+from pools.config_files import atomic_write
+from pools.models import Mode, Pool, Pooler
+from pools.poolers.adoption import Adoption
+from pools.poolers.base import ConsoleSample, Counters, Driver, PoolFigures, Problems
+from pools.poolers.haproxy import preflight, render, session, settings_catalog, stats_socket
+from pools.poolers.haproxy.columns import COLUMNS
+from pools.poolers.haproxy.session import HAProxySession
+from pools.poolers.haproxy.stats_socket import MAIN
+from pools.poolers.settings_schema import Version
+
+
+class HAProxy(Driver):
+    """The kind `haproxy`; see `pools.poolers.base.Driver`."""
+
+    files = (MAIN,)
+    main_file = MAIN
+    service = "haproxy"
+    usual_mode = Mode.SESSION
+    catalogue = settings_catalog.CATALOGUE
+    words = tuple(stats_socket.WORDS)
+    columns = COLUMNS
+    uncounted = frozenset(
+        {"sv_used", "maxwait_ms", "queries_per_s", "transactions_per_s"} | {"query_ms", "transaction_ms", "wait_ms"}
+    )  # it reads none of the bytes that it passes on; of connections to servers it keeps none idle
+    has_console_login = False
+    pool_notes = {
+        "size": "All pools of {pooler} share its maxconn: that is the size",
+        "name": "What clients give as the database: a database of the cluster, or a pool of the PgBouncers behind it",
+    }
+
+    def version_of(self, text: str) -> Version:
+        """(2, 6) of `HAProxy 2.6.12-1+deb12u4`."""
+        found = re.search(r"(\d+)\.(\d+)", text)
+        return (int(found[1]), int(found[2])) if found else settings_catalog.OLDEST
+
+    def problems(self, spec: Pool) -> Problems:
+        """It passes sessions on as they come: names, modes and sizes are those of the servers behind it."""
+        if not spec.pooler.settings.get("servers"):
+            if spec.mode != Mode.SESSION:
+                yield "mode", f"HAProxy passes whole sessions on: {spec.mode} mode needs PgBouncers behind it (servers)"
+            if spec.name != spec.database:
+                yield "name", f"HAProxy passes the database's name on unchanged: name the pool {spec.database!r}"
+        if spec.settings:
+            yield "settings", "HAProxy has no settings per pool: leave them out"
+        if spec.through_id:
+            yield "through", "only a PgBouncer can lead through a Pgpool-II: leave it empty"
+        size = self.usual_size(spec.pooler)
+        if spec.size != size:
+            yield (
+                "size",
+                f"all pools of {spec.pooler} share its maxconn: use {size}, or change maxconn in its settings",
+            )
+
+    def clashes(self, spec: Pool) -> Problems:
+        """Without PgBouncers behind it, all its pools lead to the same servers."""
+        if spec.pooler.settings.get("servers"):
+            return
+        others = spec.pooler.pools.wanted().exclude(pk=spec.pk).exclude(cluster=spec.cluster_id, target=spec.target)
+        if other := others.select_related("cluster").first():
+            yield "cluster", session.another_route(spec.pooler, other, spec)
+
+    def check(self, pooler: Pooler) -> str:
+        """`HAProxy 2.6.12-1+deb12u4`, from SHOW INFO."""
+        return f"HAProxy {stats_socket.info(pooler).get('Version', '')}".strip()
+
+    def connections_of(self, pooler: Pooler) -> int | None:
+        """Its maxconn to the servers of its cluster; none where PgBouncers open them."""
+        return 0 if pooler.settings.get("servers") else self.usual_size(pooler)
+
+    def usual_size(self, pooler: Pooler) -> int | None:
+        """Its maxconn, which all its pools share."""
+        given = str(pooler.settings.get("maxconn") or "")
+        return int(given) if given.isdigit() else settings_catalog.USUAL_MAXCONN
+
+    def sample(self, pooler: Pooler) -> ConsoleSample:
+        """SHOW STAT; its figures are those of the pool where it has only one, since it knows no databases."""
+        rows = stats_socket.show(pooler, "stat")
+        ours = {str(row["svname"]): row for row in rows if row["pxname"] == render.PROXY}
+        names = [entry.name for entry in render.entries(self._main(pooler)).values()]
+        if len(names) != 1 or not {"FRONTEND", "BACKEND"} <= ours.keys():
+            return ConsoleSample({}, {}, {"stat": rows})
+        front, back = ours["FRONTEND"], ours["BACKEND"]
+        figures = PoolFigures(
+            cl_active=_number(front, "scur"), cl_waiting=_number(back, "qcur"), sv_active=_number(back, "scur")
+        )
+        counters = Counters(received_bytes=_number(front, "bin"), sent_bytes=_number(front, "bout"))
+        return ConsoleSample({names[0]: figures}, {names[0]: counters}, {"stat": rows})
+
+    def show(self, pooler: Pooler, word: str) -> list[dict[str, object]]:
+        """The rows of a command of the Runtime API."""
+        return stats_socket.show(pooler, word)
+
+    def compare(self, pooler: Pooler, texts: Mapping[str, str]) -> dict[UUID, str]:
+        """The digest of the file that the worker has read, its servers and its limit: they concern all pools."""
+        text = texts.get(MAIN, "")
+        live, wanted = stats_socket.digest(pooler), render.digest_in(text)
+        faults = [] if live == wanted else ["the worker runs with another file than the one that was applied"]
+        faults += session.differences(pooler, text)
+        return dict.fromkeys(render.entries(text), f"HAProxy: {faults[0]}") if faults else {}
+
+    def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
+        """The same for all its pools."""
+        return "HAProxy passes logins on unchanged: the servers behind it check the client's password."
+
+    def start_error(self, pooler: Pooler, texts: Mapping[str, str]) -> str:
+        """By `haproxy -c` on a copy."""
+        return preflight.start_error(pooler, texts)
+
+    def adoption(self, settled: Mapping[str, str], found: Mapping[str, str]) -> Adoption:
+        """Nothing can be taken over: what the panel writes there is rendered from settings and pools alone."""
+        adoption = Adoption()
+        if render.ours(settled.get(MAIN, "")) != render.ours(found.get(MAIN, "")):
+            adoption.refuse(MAIN, 0, "the panel's part is rendered from its settings and pools: change those instead")
+        return adoption
+
+    @contextmanager
+    def open(self, pooler: Pooler) -> Iterator[HAProxySession]:
+        """A session for an apply."""
+        info = stats_socket.info(pooler)
+        text = f"HAProxy {info.get('Version', '')}".strip()
+        yield HAProxySession(pooler, self.version_of(text), text, int(info.get("Maxconn", 0)))
+
+    def masked(self, texts: Mapping[str, str]) -> dict[str, str]:
+        """The file with dots for the operator's passwords."""
+        return render.masked(texts)
+
+    def ours(self, name: str, text: str) -> str:
+        """The part that an apply replaces."""
+        return render.ours(text)
+
+    def _main(self, pooler: Pooler) -> str:
+        content = atomic_write.read(pooler.config_dir, [MAIN])[MAIN]
+        return (content or b"").decode(errors="replace")
+
+
+def _number(row: Mapping[str, object], name: str) -> int:
+    text = str(row.get(name) or "")
+    return int(text) if text.isdigit() else 0

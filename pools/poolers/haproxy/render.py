@@ -1,0 +1,129 @@
+"""The panel's part of haproxy.cfg: one frontend, one backend, and in comments what they were rendered from."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from uuid import UUID
+
+from pools.models import Pool
+from pools.poolers.haproxy.settings_catalog import DEFAULTS
+from pools.poolers.haproxy.stats_socket import DIGEST, MAIN
+
+MARK = "# ---- Pooldeck replaces what follows with each apply; what stands above is kept:\n"
+PROXY = "pooldeck"
+DOTS = "••••"
+POOL = re.compile(r"^# pool (\S+) (\{.*\})$", re.MULTILINE)
+SETTINGS = re.compile(r"^# settings (\{.*\})$", re.MULTILINE)
+DIGESTED = re.compile(rf"^    setenv {DIGEST} (\S+)\n", re.MULTILINE)
+SECRETS = re.compile(r"^([ \t]*(?:stats[ \t]+auth[ \t]+[^\s:]+:|.*?\b(?:insecure-)?password[ \t]+))\S+", re.MULTILINE)
+Address = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A pool as the file remembers it: what clients connect as, and which servers it leads to."""
+
+    name: str
+    database: str
+    user: str
+    cluster: str
+    target: str
+
+    @classmethod
+    def of_pool(cls, pool: Pool) -> "Entry":
+        """Build it from a record."""
+        return cls(pool.name, pool.database, pool.user, str(pool.cluster_id), pool.target)
+
+
+def kept(text: str) -> str:
+    """The operator's part: all of it before the first apply."""
+    return text.partition(MARK)[0]
+
+
+def ours(text: str) -> str:
+    """The panel's part."""
+    return text.partition(MARK)[2]
+
+
+def file(above: str, body: str) -> str:
+    """The operator's part, the mark, and the panel's part with the digest that proves which file is live."""
+    if above and not above.endswith("\n"):
+        above += "\n"
+    return f"{above}{MARK}global\n    setenv {DIGEST} {sha256(body.encode()).hexdigest()[:32]}\n{body}"
+
+
+def digest_in(text: str) -> str:
+    """The digest that a worker shows which has read this text; empty where the panel wrote none of it."""
+    found = DIGESTED.search(ours(text))
+    return found[1] if found else ""
+
+
+def entries(text: str) -> dict[UUID, Entry]:
+    """The pools of a file by their ids."""
+    return {UUID(pk): Entry(**json.loads(given)) for pk, given in POOL.findall(ours(text))}
+
+
+def settings_in(text: str) -> dict[str, str]:
+    """The settings that a file was rendered from."""
+    found = SETTINGS.search(ours(text))
+    return json.loads(found[1]) if found else {}
+
+
+def servers_in(text: str) -> dict[str, str]:
+    """Name → address of each server line."""
+    return dict(re.findall(r"^    server (\S+) (\S+)", ours(text), re.MULTILINE))
+
+
+def body(
+    address: Address, user: str, settings: Mapping[str, str], pools: Mapping[UUID, Entry], servers: Iterable[Address]
+) -> str:
+    """What follows the digest; `address` is where clients connect, `user` whom health checks name."""
+    value = DEFAULTS | dict(settings)
+    bind = written((value["bind"] or address[0], address[1]))
+    remembered = [f"# pool {pk} {json.dumps(asdict(entry))}" for pk, entry in sorted(pools.items(), key=str)]
+    check = f"option pgsql-check user {user}" if value["check"] == "pgsql-check" else "option tcp-check"
+    shutdown = " on-marked-down shutdown-sessions" if value["shutdown_sessions"] in ("1", "True") else ""
+    lines = [
+        f"# settings {json.dumps(dict(settings), sort_keys=True)}",
+        *remembered,
+        "",
+        f"frontend {PROXY}",
+        "    mode tcp",
+        f"    bind {bind}",
+        f"    maxconn {value['maxconn']}",
+        "    option clitcpka",
+        f"    timeout client {value['timeout_client']}s",
+        f"    default_backend {PROXY}",
+        "",
+        f"backend {PROXY}",
+        "    mode tcp",
+        f"    balance {value['balance']}",
+        f"    {check}",
+        "    option srvtcpka",
+        "    option redispatch",
+        f"    timeout connect {value['timeout_connect']}s",
+        f"    timeout server {value['timeout_server']}s",
+        f"    default-server check inter {value['inter']}s fall {value['fall']} rise {value['rise']}{shutdown}",
+        *(f"    server {server_name(server)} {written(server)}" for server in servers),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def server_name(server: Address) -> str:
+    """Host and port with the signs that HAProxy takes in names."""
+    return re.sub(r"[^\w.:-]", "_", f"{server[0]}:{server[1]}", flags=re.ASCII)
+
+
+def written(address: Address) -> str:
+    """An address as `bind` and `server` take it."""
+    host, port = address
+    if host.startswith("/"):
+        return f"unix@{host}/.s.PGSQL.{port}"
+    return f"ipv6@{host}:{port}" if ":" in host else f"{host}:{port}"
+
+
+def masked(texts: Mapping[str, str]) -> dict[str, str]:
+    """The files with dots for the passwords of the operator's part; the panel's holds none."""
+    return {name: SECRETS.sub(rf"\g<1>{DOTS}", text) if name == MAIN else text for name, text in texts.items()}
