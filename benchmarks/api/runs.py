@@ -36,7 +36,7 @@ from benchmarks.runs.submission import cancel as cancellation
 from benchmarks.runs.submission import idempotency
 from benchmarks.runs.submission import queue_status as queue
 from benchmarks.runs.submission import submit as submission
-from benchmarks.runs.submission.submit import Placement
+from benchmarks.runs.submission.submit import Placement, RunRequest
 from panel.accounts.permissions import person
 
 REPEATED = {"Idempotent-Replayed": "true"}
@@ -70,16 +70,14 @@ def field_errors() -> Iterator[None]:
 
 def submit(asked: dict[str, Any], author: User, run_id: UUID | None = None) -> Run:
     """Queue what was asked for; the first run of it, under that id where one is given."""
-    common = {name: asked[name] for name in ("options", "engine", "name", "confirm", "thresholds", "tags")}
-    common |= {"author": author, "run_id": run_id}
-    common["place"] = Placement(asked["generators"], asked["alongside"])
-    target = asked["target"]
-    if asked["pair"]:
-        return submission.submit_pair(target, repeat=asked["repeat"], **common)[0]
-    common |= {"target": target, "purpose": asked["purpose"]}
-    if asked["repeat"] > 1:
-        return submission.submit_series(asked["repeat"], **common)[0]
-    return submission.submit(**common)
+    same = ("target", "options", "engine", "purpose", "name", "confirm", "thresholds", "tags", "repeat", "pair")
+    request = RunRequest(
+        **{name: asked[name] for name in same},
+        author=author,
+        run_id=run_id,
+        place=Placement(asked["generators"], asked["alongside"]),
+    )
+    return submission.submit(request)[0]
 
 
 class RunViewSet(

@@ -117,7 +117,7 @@ class ScriptViewSet(
         terms = dict(asked.validated_data)
         version = self._version(script, terms.pop("version", None))
         with field_errors():
-            run = submit.start(version, author=person(request.user), **terms)
+            run = submit.submit(submit.dry_run_request(version, author=person(request.user), **terms))[0]
         return Response(RunSerializer(run).data, status=status.HTTP_201_CREATED)
 
     def _version(self, script: Script, number: int | None) -> ScriptVersion:

@@ -91,7 +91,8 @@ def _prepare(form: DatasetForm, author: Any) -> tuple[Run | None, int]:
     chosen = form.cleaned_data
     try:
         terms = {"engine": form.engine_name, "purpose": Purpose.PREPARE, "confirm": chosen["confirm"]}
-        return submit.submit(target=form.target(), options=chosen["options"], author=author, **terms), 200
+        asked = submit.RunRequest(target=form.target(), options=chosen["options"], author=author, **terms)
+        return submit.submit(asked)[0], 200
     except (InvalidTarget, InvalidOptions) as error:
         form.take(error.errors)
     except (BenchmarksError, PoolsError) as error:

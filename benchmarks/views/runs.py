@@ -25,7 +25,7 @@ from benchmarks.forms.runs import Route, RunForm, initial_of
 from benchmarks.models import Purpose, Run, ScriptVersion, Status, Validity
 from benchmarks.models.runs import Gate, RunQuerySet
 from benchmarks.runs.submission import idempotency, submit
-from benchmarks.runs.submission.submit import Placement
+from benchmarks.runs.submission.submit import Placement, RunRequest
 from benchmarks.views.dataset_facts import facts_of
 from panel.lib.access import staff_only
 from panel.lib.query_params import id_of
@@ -141,13 +141,16 @@ def _once(request: HttpRequest, key: str | None, begin: idempotency.Begin, withi
 def _submitted(form: RunForm, author: Any, named: dict[str, Any], run_id: UUID | None = None) -> Run:
     """The run that was asked for, or the first of several."""
     chosen = form.cleaned_data
-    options, repeat = chosen["options"], chosen["repeat"]
-    named = {**named, "author": author, "run_id": run_id}
-    if form.is_pair:
-        return submit.submit_pair(form.target(), options, repeat=repeat, **named)[0]
-    if repeat > 1:
-        return submit.submit_series(repeat, target=form.target(), options=options, **named)[0]
-    return submit.submit(target=form.target(), options=options, **named)
+    request = RunRequest(
+        target=form.target(),
+        options=chosen["options"],
+        author=author,
+        run_id=run_id,
+        repeat=chosen["repeat"],
+        pair=form.is_pair,
+        **named,
+    )
+    return submit.submit(request)[0]
 
 
 def _initial(request: HttpRequest) -> dict[str, Any]:
@@ -263,4 +266,4 @@ def _again(old: Run, author: Any, run_id: UUID | None) -> Run:
     target = {"external": str(old.external_id)} if old.external_id else target
     again = {"options": old.options, "engine": old.engine, "name": old.name, "thresholds": old.thresholds}
     again |= {"place": Placement(old.wanted_generators, old.alongside), "tags": [tag.name for tag in old.tags.all()]}
-    return submit.submit(target=target, author=author, run_id=run_id, **again)
+    return submit.submit(RunRequest(target=target, author=author, run_id=run_id, **again))[0]

@@ -144,7 +144,8 @@ def _start(form: DryRunForm, version: ScriptVersion, author: Any) -> tuple[Run |
     chosen = form.cleaned_data
     terms = {"variables": chosen["variables"] or None, "protocol": chosen["protocol"], "confirm": chosen["confirm"]}
     try:
-        return submit.start(version, target=form.target(), author=author, **terms), 200
+        asked = submit.dry_run_request(version, target=form.target(), author=author, **terms)
+        return submit.submit(asked)[0], 200
     except (InvalidTarget, InvalidOptions) as error:
         form.take(error.errors)
     except (BenchmarksError, PoolsError) as error:

@@ -138,13 +138,14 @@ class Demo:
         cluster = self._existing(Cluster, CLUSTER)
         if cluster is None or Dataset.objects.filter(cluster=cluster, database=DATABASE).exists():
             return None
-        return submit.submit(
+        request = submit.RunRequest(
             target={"cluster": str(cluster.pk), "database": DATABASE},
             options={"scale": SCALE},
             author=self.author,
             purpose=Purpose.PREPARE,
             name="demo dataset",
         )
+        return submit.submit(request)[0]
 
     def prepare_dataset(self, supervisor: Supervisor) -> None:
         """Have the worker make pgbench's tables in the demo database; raises `ProgramFailed`."""

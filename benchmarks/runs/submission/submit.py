@@ -25,7 +25,6 @@ from pools.errors import ClusterUnreachable
 PING_S = 1.0
 NAME_CAP = 200
 MOST_REPEATS = 20
-Thresholds = Sequence[dict[str, Any]]  # as benchmarks.models.thresholds reads them
 
 
 @dataclass(frozen=True)
@@ -45,106 +44,69 @@ class Placement:
 ANYWHERE = Placement()
 
 
-def submit(
-    *,
-    target: dict[str, Any],
-    options: dict[str, Any],
-    author: Any,
-    engine: str = DEFAULT_ENGINE,
-    purpose: str = Purpose.LOAD,
-    name: str = "",
-    group: uuid.UUID | None = None,
-    confirm: str = "",
-    place: Placement = ANYWHERE,
-    thresholds: Thresholds = (),
-    tags: Sequence[str] = (),
-    run_id: uuid.UUID | None = None,
-) -> Run:
-    """A queued run against a target as `targets.find` takes it.
+@dataclass(frozen=True, kw_only=True)
+class RunRequest:
+    """What a page or a script asks for: one run, a series of it, or pairs of runs past and through a pooler.
 
-    `confirm` is the database's name where it had to be typed; `run_id` is the id of the run (of several: of the
-    first) where it is known before. Raises, with nothing saved: `InvalidTarget`, `InvalidOptions`,
-    `InvalidGenerators`, `Refused`, `ClusterUnreachable` (of the pools app) and `QueueDown`.
+    `target` is what `targets.resolve.find` takes; `confirm` the database's name where it had to be typed; `thresholds`
+    are as `benchmarks.models.thresholds` reads them; `run_id` is the id of the first run where it is known before.
     """
-    aim, checked = _checked(target, options, engine, purpose, confirm, author=author, place=place)
-    _require_queue()
-    shared: dict[str, Any] = {"author": author, "purpose": purpose, "name": name, "group": group, "engine": engine}
-    shared["tags"] = tags
-    return _enqueue(aim, checked, run_id, **shared, **place.fields(engine, purpose), thresholds=list(thresholds))
+
+    target: dict[str, Any]
+    options: dict[str, Any]
+    author: Any
+    engine: str = DEFAULT_ENGINE
+    purpose: str = Purpose.LOAD
+    name: str = ""
+    group: uuid.UUID | None = None
+    confirm: str = ""
+    place: Placement = ANYWHERE
+    thresholds: Sequence[dict[str, Any]] = ()
+    tags: Sequence[str] = ()
+    run_id: uuid.UUID | None = None
+    repeat: int = 1
+    pair: bool = False
 
 
-def submit_series(
-    count: int,
-    *,
-    target: dict[str, Any],
-    options: dict[str, Any],
-    author: Any,
-    engine: str = DEFAULT_ENGINE,
-    purpose: str = Purpose.LOAD,
-    name: str = "",
-    confirm: str = "",
-    place: Placement = ANYWHERE,
-    thresholds: Thresholds = (),
-    tags: Sequence[str] = (),
-    run_id: uuid.UUID | None = None,
-) -> list[Run]:
-    """The same run `count` times, one after the other, as one group. Raises as `submit` does, for all or none."""
-    aim, checked = _checked(target, options, engine, purpose, confirm, author=author, place=place)
-    _require_queue()
-    shared: dict[str, Any] = {"author": author, "purpose": purpose, "name": name, "engine": engine}
-    shared |= {"group": uuid.uuid4(), "thresholds": list(thresholds), "tags": tags} | place.fields(engine, purpose)
-    with transaction.atomic():
-        return [_enqueue(aim, checked, None if at else run_id, **shared) for at in range(count)]
+def submit(request: RunRequest) -> list[Run]:
+    """Queue the runs that were asked for, in the order in which they follow each other; several are one group.
 
-
-def submit_pair(
-    target: dict[str, Any],
-    options: dict[str, Any],
-    author: Any,
-    *,
-    repeat: int = 1,
-    engine: str = DEFAULT_ENGINE,
-    name: str = "",
-    confirm: str = "",
-    place: Placement = ANYWHERE,
-    thresholds: Thresholds = (),
-    tags: Sequence[str] = (),
-    run_id: uuid.UUID | None = None,
-) -> list[Run]:
-    """Runs of one group that follow each other: the target's cluster directly and through the target, `repeat` times.
-
-    The target is a pool, or an external endpoint behind which a cluster is registered.
-
-    Each second pair is turned round (direct, pooled, pooled, direct, …), so that what drifts with time falls on both
-    alike. Both log in as the same role, so that nothing but the pool differs. Raises as `submit` does, for all or none.
+    Raises, with nothing saved: `InvalidTarget`, `InvalidOptions`, `InvalidGenerators`, `Refused`, `ClusterUnreachable`
+    (of the pools app) and `QueueDown`.
     """
-    direct = resolve.past_the_pooler(resolve.find(target))
-    pooled, checked = _checked(target, options, engine, Purpose.LOAD, confirm, author=author, place=place)
+    direct = resolve.past_the_pooler(resolve.find(request.target)) if request.pair else None
+    aim, checked = _checked(request)
     _require_queue()
-    shared: dict[str, Any] = {"author": author, "purpose": Purpose.LOAD, "name": name, "engine": engine}
-    shared |= {"group": uuid.uuid4(), "thresholds": list(thresholds), "tags": tags} | place.fields(engine, Purpose.LOAD)
-    order = [aim for at in range(repeat) for aim in ((direct, pooled) if at % 2 == 0 else (pooled, direct))]
+    aims = _in_turn(direct, aim, request.repeat) if direct else [aim] * request.repeat
+    fields = _fields(request, request.group or (uuid.uuid4() if len(aims) > 1 else None))
+    ids = [request.run_id, *[None] * (len(aims) - 1)]
     with transaction.atomic():
-        return [_enqueue(aim, checked, None if at else run_id, **shared) for at, aim in enumerate(order)]
+        return [
+            _enqueue(one, checked, run_id, tags=request.tags, **fields) for one, run_id in zip(aims, ids, strict=True)
+        ]
 
 
-def _checked(
-    target: dict[str, Any],
-    options: dict[str, Any],
-    engine: str,
-    purpose: str,
-    confirm: str,
-    *,
-    author: Any,
-    place: Placement,
-) -> tuple[Target, dict[str, Any]]:
+def _in_turn(direct: Target, pooled: Target, repeat: int) -> list[Target]:
+    """Turn each second pair round (direct, pooled, pooled, direct, …): what drifts with time falls on both alike."""
+    return [aim for at in range(repeat) for aim in ((direct, pooled) if at % 2 == 0 else (pooled, direct))]
+
+
+def _fields(request: RunRequest, group: uuid.UUID | None) -> dict[str, Any]:
+    """The columns that all runs of a request share."""
+    fields = {"author": request.author, "purpose": request.purpose, "engine": request.engine, "group": group}
+    fields |= {"name": request.name[:NAME_CAP], "thresholds": list(request.thresholds)}
+    return fields | request.place.fields(request.engine, request.purpose)
+
+
+def _checked(request: RunRequest) -> tuple[Target, dict[str, Any]]:
+    engine, purpose, place, confirm = request.engine, request.purpose, request.place, request.confirm
     if engine not in ENGINES:
         raise InvalidOptions({"engine": [f"{engine!r} is no engine here: use one of {', '.join(ENGINES)}"]})
     if purpose not in (Purpose.LOAD, Purpose.PREPARE):
         raise InvalidOptions({"purpose": [f"{purpose!r} can't be submitted: use load or prepare"]})
-    aim = resolve.find(target, purpose=purpose)
-    checked = load_options.validate(engine, options, purpose=purpose)
-    limits.check(author, aim.cluster, checked)
+    aim = resolve.find(request.target, purpose=purpose)
+    checked = load_options.validate(engine, request.options, purpose=purpose)
+    limits.check(request.author, aim.cluster, checked)
     program = program_versions.check(engine, checked, place.generators)
     host_files.check(engine, checked, place.generators)
     wanted = ENGINES[engine].tables_of(checked, purpose=purpose)
@@ -170,13 +132,12 @@ def _enqueue(
     options: dict[str, Any],
     run_id: uuid.UUID | None = None,
     *,
-    name: str,
     tags: Sequence[str],
     **fields: Any,
 ) -> Run:
     fields |= {"pk": run_id} if run_id else {}
     with transaction.atomic():
-        run = Run.objects.enqueue(**aim.fields(), options=options, name=name[:NAME_CAP], **fields)
+        run = Run.objects.enqueue(**aim.fields(), options=options, **fields)
         run.set_tags(tags)
         if run.is_spread:
             split.make_parts(run)
@@ -193,7 +154,7 @@ def _require_queue() -> None:
         raise QueueDown("redis can't be reached, so no worker can be told; nothing was saved: try again") from error
 
 
-def start(
+def dry_run_request(
     version: ScriptVersion,
     *,
     target: dict[str, Any],
@@ -201,12 +162,11 @@ def start(
     variables: Any = None,
     protocol: str | None = None,
     confirm: str = "",
-) -> Run:
-    """A queued run of one transaction; raises as `submitting.submit` does.
+) -> RunRequest:
+    """Build the request for one transaction of a script.
 
     Text of several words needs another protocol than the simple one (`benchmarks.engines.pgbench.variables`).
     """
     scripts = [{"script_version": version.pk}]
     options = dry_run.ONCE | {"scale": 1, "scripts": scripts, "variables": variables, "protocol": protocol}
-    name = f"Dry run of {version}"
-    return submit(target=target, options=options, author=author, name=name, confirm=confirm)
+    return RunRequest(target=target, options=options, author=author, name=f"Dry run of {version}", confirm=confirm)

@@ -224,9 +224,9 @@ def accepted(monkeypatch):
     """What the form asked for, without a server."""
     asked = []
 
-    def submit(**reported):
-        asked.append(reported)
-        return a_run(name=reported["name"], **({"pk": reported["run_id"]} if reported["run_id"] else {}))
+    def submit(request):
+        asked.append(request)
+        return [a_run(name=request.name, **({"pk": request.run_id} if request.run_id else {}))]
 
     monkeypatch.setattr(submitting, "submit", submit)
     return asked
@@ -235,7 +235,7 @@ def accepted(monkeypatch):
 def test_tags_are_given_where_the_run_is_started(staff, accepted):
     typed_in = typed(route="direct", cluster=a_cluster().pk, database="shop", tags="nightly, pg16, nightly")
     assert staff.post(CREATE, typed_in).status_code == 302
-    assert [asked["tags"] for asked in accepted] == [["nightly", "pg16"]]
+    assert [asked.tags for asked in accepted] == [["nightly", "pg16"]]
 
 
 def test_a_form_that_is_sent_twice_starts_one_run(staff, accepted):
@@ -270,11 +270,11 @@ def test_run_again_asks_for_all_that_the_first_asked_for_but_its_note(staff, acc
     annotations.annotate(first, note="before the upgrade", tags=["pg16"])
     staff.post(f"/runs/{first.pk}/again/")
     [asked] = accepted
-    assert asked["target"] == {"cluster": str(cluster.pk), "database": "shop", "user": "app"}
-    assert asked["place"] == Placement(["east", "west"], alongside=True)
-    assert (asked["options"], asked["thresholds"], asked["name"]) == (first.options, limits, "nightly")
+    assert asked.target == {"cluster": str(cluster.pk), "database": "shop", "user": "app"}
+    assert asked.place == Placement(["east", "west"], alongside=True)
+    assert (asked.options, asked.thresholds, asked.name) == (first.options, limits, "nightly")
     again = Run.objects.exclude(pk=first.pk).get()
-    assert (asked["tags"], again.note) == (["pg16"], "")
+    assert (asked.tags, again.note) == (["pg16"], "")
 
 
 @pytest.fixture(params=["pool", "cluster"])

@@ -18,7 +18,6 @@ from benchmarks.models import FINAL, Run, Status
 from benchmarks.processes import workdir
 from benchmarks.runs.execution import runner
 from benchmarks.runs.submission import dispatch
-from benchmarks.runs.submission import submit as submission
 from benchmarks.targets import datasets
 from panel import celery_app
 from panel.lib import redis_client
@@ -27,6 +26,7 @@ from panel.quickstart.panel_programs import Beat, Web, Worker
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, RedisServer, free_port
 from pools import deployment
 from pools.models import Cluster, Pool, Pooler, PoolState
+from tests.benchmarks.submitting import submit_one
 from tests.live.conftest import APP_PASSWORD, APP_ROLE
 
 QUICK = {"clients": 2, "threads": 1, "duration": 2}
@@ -192,7 +192,7 @@ def dataset(bench: str, cluster: Cluster, queue: RedisServer, transactional_db: 
 def prepare(cluster: Cluster, database: str, scale: int = 1, confirm: str = "", **more: object) -> Run:
     """A queued preparation, with more options of pgbench's."""
     target, options = {"cluster": str(cluster.pk), "database": database}, {"scale": scale, **more}
-    return submission.submit(target=target, options=options, author=None, purpose="prepare", confirm=confirm)
+    return submit_one(target=target, options=options, author=None, purpose="prepare", confirm=confirm)
 
 
 @pytest.fixture
@@ -211,7 +211,7 @@ def submit(cluster: Cluster, dataset: str) -> Submit:
 
     def submit_run(pool: Pool | None = None, **options: Any) -> Run:
         target = {"pool": str(pool.pk)} if pool else {"cluster": str(cluster.pk), "database": dataset}
-        return submission.submit(target=target, options=QUICK | options, author=None)
+        return submit_one(target=target, options=QUICK | options, author=None)
 
     return submit_run
 

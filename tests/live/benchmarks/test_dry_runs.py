@@ -7,9 +7,9 @@ import pytest
 
 from benchmarks.library.scripts import dry_run, library
 from benchmarks.models import Run, Status
-from benchmarks.runs.submission import submit
 from benchmarks.runs.submission import submit as dry_run_submit
 from benchmarks.targets import sessions
+from tests.benchmarks.submitting import submit_one
 from tests.live.benchmarks.conftest import execute
 from tests.live.conftest import APP_ROLE
 
@@ -23,7 +23,7 @@ def dry(cluster, dataset, in_this_process):
     def start(text):
         version = library.create(name="slow", text=text).versions.get()
         target = {"cluster": str(cluster.pk), "database": dataset, "user": APP_ROLE}
-        return dry_run_submit.start(version, target=target, author=None)
+        return dry_run_submit.submit(dry_run_submit.dry_run_request(version, target=target, author=None))[0]
 
     return start
 
@@ -85,5 +85,5 @@ def test_only_one_transaction_of_one_script_is_a_dry_run(dry, cluster, dataset):
     assert dry_run.is_dry_run(run)
     target = {"cluster": str(cluster.pk), "database": dataset, "user": APP_ROLE}
     options = {"clients": 1, "transactions": 1, "duration": "", "percentiles": False}
-    assert not dry_run.is_dry_run(submit.submit(target=target, options=options, author=None))
+    assert not dry_run.is_dry_run(submit_one(target=target, options=options, author=None))
     assert not dry_run.is_dry_run(Run(options=run.options | {"transactions": 2}))

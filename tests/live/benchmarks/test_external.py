@@ -9,11 +9,11 @@ from django.test import Client
 from benchmarks.errors import InvalidOptions, InvalidTarget, Refused
 from benchmarks.models import ExternalEndpoint, ObservationKind, Run, Status, Validity
 from benchmarks.results import comparisons
-from benchmarks.runs.submission import submit
 from benchmarks.targets import external
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools.models import Cluster, Pool
 from tests import callers
+from tests.benchmarks.submitting import submit_one, submit_pair
 from tests.live.benchmarks.conftest import QUICK, execute
 from tests.live.conftest import APP_PASSWORD, APP_ROLE
 
@@ -35,7 +35,7 @@ def endpoint(pool: Pool, pgbouncer: PgBouncerServer) -> ExternalEndpoint:
 
 
 def against(endpoint: ExternalEndpoint, **options: Any) -> Run:
-    return submit.submit(target={"external": str(endpoint.pk)}, options=READS | options, author=None)
+    return submit_one(target={"external": str(endpoint.pk)}, options=READS | options, author=None)
 
 
 def test_a_uri_is_all_that_a_run_needs(endpoint: ExternalEndpoint) -> None:
@@ -56,7 +56,7 @@ def test_its_cluster_lets_it_be_compared_and_its_console_be_watched(
     uri = external.uri_of(endpoint)
     assert APP_PASSWORD not in uri
     external.save(endpoint, uri, console_password=pgbouncer.admin_password, **known)
-    queued = submit.submit_pair({"external": str(endpoint.pk)}, READS | {"duration": 4}, author=None)
+    queued = submit_pair({"external": str(endpoint.pk)}, READS | {"duration": 4}, author=None)
     direct, pooled = [execute(run) for run in queued]
     assert [run.status for run in (direct, pooled)] == [Status.SUCCEEDED] * 2, pooled.error
     assert [run.endpoint_kind for run in (direct, pooled)] == ["direct", "pooled"]
@@ -71,8 +71,8 @@ def test_its_cluster_lets_it_be_compared_and_its_console_be_watched(
 def test_what_writes_asks_for_the_name_as_nobody_knows_whose_server_it_is(endpoint: ExternalEndpoint) -> None:
     target, writes = {"external": str(endpoint.pk)}, QUICK | {"builtin": "tpcb-like"}
     with pytest.raises(Refused, match=r"no cluster is registered behind theirs \(Odyssey\).*type the database's"):
-        submit.submit(target=target, options=writes, author=None)
-    run = execute(submit.submit(target=target, options=writes, author=None, confirm="orders"))
+        submit_one(target=target, options=writes, author=None)
+    run = execute(submit_one(target=target, options=writes, author=None, confirm="orders"))
     assert run.status == Status.SUCCEEDED, run.error
 
 
@@ -81,18 +81,18 @@ def test_what_needs_the_server_itself_is_refused_before_it_is_queued(endpoint: E
         with pytest.raises(InvalidOptions, match="no cluster is registered behind theirs"):
             against(endpoint, **options)
     with pytest.raises(InvalidTarget, match="no cluster is registered behind theirs"):
-        submit.submit_pair({"external": str(endpoint.pk)}, READS, author=None)
+        submit_pair({"external": str(endpoint.pk)}, READS, author=None)
     with pytest.raises(InvalidTarget, match="says all of it by itself"):
-        submit.submit(target={"external": str(endpoint.pk), "user": "x"}, options=READS, author=None)
+        submit_one(target={"external": str(endpoint.pk), "user": "x"}, options=READS, author=None)
     with pytest.raises(InvalidTarget, match="a dataset is made on a registered cluster"):
-        submit.submit(target={"external": str(endpoint.pk)}, options={"scale": 1}, author=None, purpose="prepare")
+        submit_one(target={"external": str(endpoint.pk)}, options={"scale": 1}, author=None, purpose="prepare")
 
 
 def test_a_script_is_judged_by_the_role_that_the_endpoint_really_logs_in_as(
     endpoint: ExternalEndpoint, pgbouncer: PgBouncerServer, postgres: PostgresServer, dataset: str
 ) -> None:
     script = QUICK | {"scripts": [{"text": "SELECT 1;"}]}
-    run = execute(submit.submit(target={"external": str(endpoint.pk)}, options=script, author=None, confirm="orders"))
+    run = execute(submit_one(target={"external": str(endpoint.pk)}, options=script, author=None, confirm="orders"))
     assert run.status == Status.SUCCEEDED, run.error
     as_superuser = f"host={postgres.host} port={postgres.port} dbname={dataset} user={postgres.superuser}"
     ini = pgbouncer.config_dir / "pgbouncer.ini"
@@ -107,7 +107,7 @@ def test_a_script_is_judged_by_the_role_that_the_endpoint_really_logs_in_as(
     forced_endpoint = external.save(ExternalEndpoint(), uri, name="forced", pooled_by="PgBouncer")
     target = {"external": str(forced_endpoint.pk)}
     with pytest.raises(Refused, match=f"role {postgres.superuser} is a superuser"):
-        submit.submit(target=target, options=script, author=None, confirm="forced")
+        submit_one(target=target, options=script, author=None, confirm="forced")
 
 
 def test_idle_connections_are_held_through_it(endpoint: ExternalEndpoint) -> None:

@@ -6,13 +6,13 @@ import pytest
 
 from benchmarks.errors import InvalidTarget
 from benchmarks.models import Status
-from benchmarks.runs.submission import submit
 from pools import connection_strings, deployment
 from pools.clusters import endpoints
 from pools.connection_strings import box as connection_box
 from pools.connection_strings.box import Shown
 from pools.models import Cluster, Pool, PoolState
 from pools.provisioning import auth_query
+from tests.benchmarks.submitting import submit_one, submit_pair
 from tests.live.benchmarks.conftest import QUICK, execute
 
 pytestmark = [
@@ -36,7 +36,7 @@ def inbound(pool: Pool, cluster: Cluster) -> Iterator[Pool]:
 
 def test_a_run_through_it_asks_for_a_role(inbound: Pool) -> None:
     with pytest.raises(InvalidTarget) as refused:
-        submit.submit(target={"pool": str(inbound.pk)}, options=QUICK, author=None)
+        submit_one(target={"pool": str(inbound.pk)}, options=QUICK, author=None)
     assert refused.value.errors == {
         "user": [
             "pool orders lets each role in as itself, but no superuser, so not postgres: name a role whose password "
@@ -44,20 +44,20 @@ def test_a_run_through_it_asks_for_a_role(inbound: Pool) -> None:
         ]
     }
     with pytest.raises(InvalidTarget, match="the panel does not know the password of role stranger"):
-        submit.submit(target={"pool": str(inbound.pk), "user": "stranger"}, options=QUICK, author=None)
+        submit_one(target={"pool": str(inbound.pk), "user": "stranger"}, options=QUICK, author=None)
 
 
 def test_a_run_and_a_pair_log_in_as_the_role_that_is_named(inbound: Pool) -> None:
-    run = execute(submit.submit(target={"pool": str(inbound.pk), "user": "app"}, options=QUICK, author=None))
+    run = execute(submit_one(target={"pool": str(inbound.pk), "user": "app"}, options=QUICK, author=None))
     assert (run.status, run.error, run.role, run.pooled) == (Status.SUCCEEDED, "", "app", True)
-    pair = submit.submit_pair({"pool": str(inbound.pk), "user": "app"}, QUICK, author=None)
+    pair = submit_pair({"pool": str(inbound.pk), "user": "app"}, QUICK, author=None)
     assert [(run.role, run.pooled) for run in pair] == [("app", False), ("app", True)]
     assert [execute(run).status for run in pair] == [Status.SUCCEEDED] * 2
 
 
 def test_a_pool_of_a_fixed_user_takes_no_other(pool: Pool) -> None:
     with pytest.raises(InvalidTarget, match="pool orders logs everybody in as app: leave the role out"):
-        submit.submit(target={"pool": str(pool.pk), "user": "postgres"}, options=QUICK, author=None)
+        submit_one(target={"pool": str(pool.pk), "user": "postgres"}, options=QUICK, author=None)
 
 
 def test_its_connection_strings_leave_the_role_to_whoever_reads_them(inbound: Pool) -> None:

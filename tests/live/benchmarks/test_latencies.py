@@ -8,8 +8,8 @@ import pytest
 from benchmarks.analysis.latency import store
 from benchmarks.analysis.latency.histogram import Histogram
 from benchmarks.models import LatencyHistogram, Run, Status
-from benchmarks.runs.submission import submit as submission
 from pools.models import Cluster, Pool
+from tests.benchmarks.submitting import submit_one
 from tests.live.benchmarks.conftest import QUICK, Submit, execute
 from tests.live.conftest import APP_ROLE
 
@@ -100,7 +100,7 @@ def ask(cluster: Cluster, dataset: str) -> Submit:
 
     def submit_run(pool: Pool | None = None, **options: Any) -> Run:
         target = {"cluster": str(cluster.pk), "database": dataset, "user": APP_ROLE}
-        return submission.submit(target=target, options=QUICK | options, author=None)
+        return submit_one(target=target, options=QUICK | options, author=None)
 
     return submit_run
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks.models import Run, Status
-from benchmarks.runs.submission import submit
 from benchmarks.runs.submission.submit import Placement
 from panel.lib.queues import WorkerKind
 from pools import task_queue
 from pools.inventory import pools
 from pools.models import Pool, PoolState
+from tests.benchmarks.submitting import submit_one
 from tests.live.benchmarks.conftest import QUICK, TestWorker, ended, wait_for
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -25,7 +25,7 @@ def test_an_apply_waits_for_no_run(pool: Pool, make_worker: Callable[..., TestWo
     generator = make_worker("local", WorkerKind.RUNS)
     place = Placement(alongside=True)
     asked = {"target": {"pool": str(pool.pk)}, "options": QUICK | {"duration": 20, "clients": 1}, "place": place}
-    runs = [submit.submit(author=None, **asked) for _ in range(generator.children)]
+    runs = [submit_one(author=None, **asked) for _ in range(generator.children)]
     for run in runs:
         wait_for(run, lambda run: run.status == Status.RUNNING, seconds=30)
     made = {"pooler": pool.pooler, "cluster": pool.cluster, "database": "app", "user": "app", "size": 1}

@@ -6,8 +6,8 @@ from benchmarks.analysis import arms
 from benchmarks.analysis.arms import Outcome, Verdict
 from benchmarks.models import Status
 from benchmarks.results import comparisons
-from benchmarks.runs.submission import submit
 from pools.models import Pool
+from tests.benchmarks.submitting import submit_pair
 from tests.live.benchmarks.conftest import execute
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -19,7 +19,7 @@ def test_the_server_refuses_a_burst_that_the_pool_carries(
     in_this_process: None, pool: Pool, threads: int, duration: int
 ) -> None:
     asked = BURST | {"threads": threads, "duration": duration}
-    runs = [execute(run) for run in submit.submit_pair({"pool": str(pool.pk)}, asked, author=None)]
+    runs = [execute(run) for run in submit_pair({"pool": str(pool.pk)}, asked, author=None)]
     assert [run.status for run in runs] == [Status.FAILED, Status.SUCCEEDED], [run.error for run in runs]
     found = comparisons.compare(runs)
     direct, pooled = found.arms
@@ -34,7 +34,7 @@ def test_the_server_refuses_a_burst_that_the_pool_carries(
 
 def test_clients_that_connect_anew_and_are_refused_are_counted(in_this_process: None, pool: Pool) -> None:
     asked = BURST | {"threads": 150, "connect": True, "duration": 2}
-    run = execute(submit.submit_pair({"pool": str(pool.pk)}, asked, author=None)[0])
+    run = execute(submit_pair({"pool": str(pool.pk)}, asked, author=None)[0])
     if run.status == Status.FAILED:  # a quick machine may never have 98 of them in at once
         [arm] = comparisons.compare([run]).arms
         assert arm.runs[0].outcome is Outcome.REFUSED

@@ -20,10 +20,10 @@ from benchmarks.processes.process import Line, LoadProcess, drain
 from benchmarks.processes.sandbox import bubblewrap, landlock
 from benchmarks.runs.execution import reaper, runner
 from benchmarks.runs.execution.recorder import Recorder
-from benchmarks.runs.submission import submit
 from panel.quickstart.servers import PostgresServer, free_port
 from pools.clusters.endpoints import Endpoint
 from tests.benchmarks.processes.sandbox.mechanisms import MECHANISMS, NO_BUBBLEWRAP
+from tests.benchmarks.submitting import submit_one
 from tests.live.benchmarks.conftest import QUICK, execute, has_samples, homes_of, pgbenches, wait_for
 from tests.live.conftest import APP_ROLE
 
@@ -50,7 +50,7 @@ def ask(cluster, dataset, in_this_process):
 
     def submit_run(user=APP_ROLE, confirm="", **options):
         target = {"cluster": str(cluster.pk), "database": dataset, "user": user}
-        return submit.submit(target=target, options=QUICK | options, author=None, confirm=confirm)
+        return submit_one(target=target, options=QUICK | options, author=None, confirm=confirm)
 
     return submit_run
 
@@ -151,7 +151,7 @@ def test_scripts_are_mixed_by_weight_and_reported_each(ask):
     ]
     assert sum(one["transactions"] for one in run.summary["scripts"]) == run.summary["transactions"]
     script.delete()
-    again = submit.submit(
+    again = submit_one(
         target={"cluster": str(run.cluster_id), "database": run.database, "user": run.role},
         options=run.options,
         author=None,
@@ -293,7 +293,7 @@ def test_a_confined_load_is_cancelled_whole(ask, only, mechanism, monkeypatch):
 def test_a_confined_load_dies_with_its_worker(worker, cluster, dataset):
     """The worker's processes are killed; what they started, inside its sandbox too, is gone a second later."""
     target = {"cluster": str(cluster.pk), "database": dataset, "user": APP_ROLE}
-    run = submit.submit(target=target, options=QUICK | {"duration": 60, "scripts": [ONE]}, author=None)
+    run = submit_one(target=target, options=QUICK | {"duration": 60, "scripts": [ONE]}, author=None)
     run = wait_for(run, has_samples(1))
     inside = pgbenches(run)
     wrappers = 0 if NO_BUBBLEWRAP else 1

@@ -4,14 +4,14 @@ import json
 
 from benchmarks.models import Status
 from benchmarks.results.export import run_document
-from benchmarks.runs.submission import submit as submission
+from tests.benchmarks.submitting import submit_one
 from tests.live.benchmarks.conftest import QUICK, execute
 
 
 def submit(cluster, dataset, **thresholds):
     asked = [{"metric": metric, bound: limit} for metric, (bound, limit) in thresholds.items()]
     target = {"cluster": str(cluster.pk), "database": dataset}
-    return submission.submit(target=target, options=QUICK, author=None, thresholds=asked)
+    return submit_one(target=target, options=QUICK, author=None, thresholds=asked)
 
 
 def test_a_run_that_reaches_its_thresholds_passes(cluster, dataset, in_this_process):
@@ -38,7 +38,7 @@ def test_without_thresholds_there_is_no_gate(cluster, dataset, in_this_process):
 
 def test_the_evidence_holds_settings_hardware_and_the_poolers_revision(in_this_process, pool):
     asked = {"target": {"pool": str(pool.pk)}, "options": QUICK, "author": None}
-    done = execute(submission.submit(**asked))
+    done = execute(submit_one(**asked))
     assert done.status == Status.SUCCEEDED, done.error
     found = json.loads("".join(run_document.of(done)))
     around = found["surroundings"]

@@ -20,9 +20,9 @@ from benchmarks.runs.execution import reaper
 from benchmarks.runs.live import events as live_events
 from benchmarks.runs.live import follower
 from benchmarks.runs.submission import dispatch
-from benchmarks.runs.submission import submit as submission
 from panel.quickstart.servers import PostgresServer, RedisServer
 from pools.models import Cluster, Pool
+from tests.benchmarks.submitting import submit_one, submit_pair
 from tests.live.benchmarks.conftest import (
     QUICK,
     Submit,
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_direct_and_pooled_run_one_after_the_other_as_one_role(worker: TestWorker, pool: Pool) -> None:
-    direct, pooled = submission.submit_pair({"pool": str(pool.pk)}, QUICK, author=None)
+    direct, pooled = submit_pair({"pool": str(pool.pk)}, QUICK, author=None)
     assert (direct.group, direct.role, direct.pooled, pooled.pooled) == (pooled.group, "app", False, True)
     direct, pooled = wait_for(direct, ended), wait_for(pooled, ended)
     assert (direct.status, pooled.status) == (Status.SUCCEEDED, Status.SUCCEEDED)
@@ -51,9 +51,7 @@ def test_direct_and_pooled_run_one_after_the_other_as_one_role(worker: TestWorke
 
 
 def test_pairs_that_are_repeated_take_turns_and_never_overlap(worker: TestWorker, pool: Pool) -> None:
-    runs = [
-        wait_for(run, ended) for run in submission.submit_pair({"pool": str(pool.pk)}, QUICK, author=None, repeat=2)
-    ]
+    runs = [wait_for(run, ended) for run in submit_pair({"pool": str(pool.pk)}, QUICK, author=None, repeat=2)]
     assert [run.endpoint_kind for run in runs] == ["direct", "pooled", "pooled", "direct"]
     assert [run.status for run in runs] == [Status.SUCCEEDED] * 4
     assert all(one.finished_at <= two.started_at for one, two in itertools.pairwise(runs))
@@ -151,7 +149,7 @@ def test_a_run_whose_message_was_lost_is_sent_again(
 def test_passwords_stand_in_no_argument_no_message_no_log_and_no_record(
     worker: TestWorker, pool: Pool, queue: RedisServer, postgres: PostgresServer
 ) -> None:
-    run = submission.submit(target={"pool": str(pool.pk)}, options=QUICK | {"duration": 4}, author=None)
+    run = submit_one(target={"pool": str(pool.pk)}, options=QUICK | {"duration": 4}, author=None)
     running = wait_for(run, has_samples(2))
     arguments = b"\n".join(read(path / "cmdline") for path in Path("/proc").iterdir() if path.name.isdigit())
     assert running.command[0].encode() in arguments
@@ -181,7 +179,7 @@ def test_without_redis_nothing_is_saved_and_the_answer_comes_soon(
     try:
         began = time.monotonic()
         with pytest.raises(QueueDown, match="nothing was saved"):
-            submission.submit(target={"cluster": str(cluster.pk), "database": dataset}, options=QUICK, author=None)
+            submit_one(target={"cluster": str(cluster.pk), "database": dataset}, options=QUICK, author=None)
         assert time.monotonic() - began < 10
     finally:
         queue.start()

@@ -113,9 +113,9 @@ def test_a_number_of_transactions_does_not_pass_a_ceiling_of_time(cluster: Clust
     }
 
 
-@pytest.mark.parametrize("verb", ["submit", "submit_series"])
+@pytest.mark.parametrize("repeat", [1, 2])
 def test_a_run_above_is_refused_before_anything_is_asked_or_saved(
-    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, verb: str
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, repeat: int
 ):
     def touched(*_: Any, **__: Any) -> None:
         raise AssertionError("a server was asked")
@@ -124,5 +124,5 @@ def test_a_run_above_is_refused_before_anything_is_asked_or_saved(
     Ceiling.objects.create(holder=Holder.EVERYONE, clients=3)
     asked = {"target": {"cluster": str(cluster.pk), "database": "shop"}, "options": {"clients": 4}, "author": staff()}
     with pytest.raises(InvalidOptions, match="4 is above the ceiling of 3"):
-        getattr(submit, verb)(*([2] if verb == "submit_series" else []), **asked)
+        submit.submit(submit.RunRequest(**asked, repeat=repeat))
     assert not Run.objects.exists()

@@ -6,10 +6,10 @@ import pytest
 
 from benchmarks.errors import InvalidOptions, InvalidTarget
 from benchmarks.models import Run
-from benchmarks.runs.submission import submit
 from benchmarks.targets import resolve
 from pools.errors import ClusterUnreachable
 from pools.models import Pool, PoolState
+from tests.benchmarks.submitting import submit_one
 from tests.pools.api.conftest import make_cluster, make_pool, make_pooler
 
 pytestmark = pytest.mark.django_db
@@ -27,7 +27,7 @@ def pool(cluster):
 
 def refused(target, **more):
     with pytest.raises(InvalidTarget) as refusal:
-        submit.submit(target=target, options={}, author=None, **more)
+        submit_one(target=target, options={}, author=None, **more)
     assert Run.objects.count() == 0
     return refusal.value.errors
 
@@ -75,20 +75,20 @@ def test_a_pool_whose_password_the_panel_lacks_carries_no_load(pool):
 
 def test_options_are_checked_before_any_server_is_asked(pool):
     with pytest.raises(InvalidOptions) as refusal:
-        submit.submit(target={"pool": str(pool.pk)}, options={"clients": 0, "speed": 9}, author=None)
+        submit_one(target={"pool": str(pool.pk)}, options={"clients": 0, "speed": 9}, author=None)
     assert sorted(refusal.value.errors) == ["clients", "speed"]
 
 
 @pytest.mark.parametrize(("field", "value"), [("engine", "abbench"), ("purpose", "import")])
 def test_engine_and_purpose_are_known_words(pool, field, value):
     with pytest.raises(InvalidOptions) as refusal:
-        submit.submit(target={"pool": str(pool.pk)}, options={}, author=None, **{field: value})
+        submit_one(target={"pool": str(pool.pk)}, options={}, author=None, **{field: value})
     assert list(refusal.value.errors) == [field]
 
 
 def test_a_cluster_that_can_not_be_asked_is_told_with_the_reason(pool):
     with pytest.raises(ClusterUnreachable, match="connection refused"):
-        submit.submit(target={"pool": str(pool.pk)}, options={}, author=None)
+        submit_one(target={"pool": str(pool.pk)}, options={}, author=None)
     assert Run.objects.count() == 0
 
 

@@ -17,9 +17,9 @@ from pytest_django import Settings
 from benchmarks.engines.http.tables import tables_of
 from benchmarks.errors import InvalidOptions, Refused
 from benchmarks.models import Dataset, LatencyHistogram, ObservationKind, Run, Status, Validity
-from benchmarks.runs.submission import submit
 from panel.quickstart.servers import PostgresServer
 from pools.models import Cluster, Pool
+from tests.benchmarks.submitting import submit_one
 from tests.live.benchmarks.conftest import execute, homes_of, wait_for
 from tests.live.conftest import APP_PASSWORD, APP_ROLE
 
@@ -37,7 +37,7 @@ def start(cluster: Cluster, bench: str, transactional_db: None) -> Start:
     ) -> Run:
         target = {"pool": str(pool.pk)} if pool else {"cluster": str(cluster.pk), "database": bench, "user": user}
         asked = {"target": target, "options": options, "author": None, "engine": "http"}
-        return execute(submit.submit(**asked, purpose=purpose, confirm=confirm))
+        return execute(submit_one(**asked, purpose=purpose, confirm=confirm))
 
     return start_run
 
@@ -170,7 +170,7 @@ def test_a_service_ends_with_its_run_whatever_happens(
 ) -> None:
     target = {"cluster": str(cluster.pk), "database": filled}
     asked = {"concurrency": 2, "duration": 60}
-    run = submit.submit(target=target, options=asked, author=None, engine="http")
+    run = submit_one(target=target, options=asked, author=None, engine="http")
     ending = threading.Thread(target=_kill_the_service, args=(run,), kwargs={"cancel": True})
     ending.start()
     ended = execute(run)
@@ -182,7 +182,7 @@ def test_a_service_ends_with_its_run_whatever_happens(
 
 def test_a_service_that_ended_before_its_load_is_named(start: Start, filled: str, cluster: Cluster) -> None:
     target = {"cluster": str(cluster.pk), "database": filled}
-    run = submit.submit(target=target, options={"concurrency": 2, "duration": 15}, author=None, engine="http")
+    run = submit_one(target=target, options={"concurrency": 2, "duration": 15}, author=None, engine="http")
     ending = threading.Thread(target=_kill_the_service, args=(run,), kwargs={"cancel": False})
     ending.start()
     ended = execute(run)

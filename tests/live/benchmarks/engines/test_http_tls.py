@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from benchmarks.models import Run, Status
-from benchmarks.runs.submission import submit
 from panel.quickstart import account
 from panel.quickstart.servers import PostgresServer, free_port
 from pools.models import Cluster
+from tests.benchmarks.submitting import submit_one
 from tests.certificates import self_signed
 from tests.live.benchmarks.conftest import execute
 from tests.live.conftest import FAST
@@ -38,7 +38,7 @@ def test_it_verifies_the_certificate_although_the_panels_own_copy_is_hidden_from
     def carry_out(purpose: str, **options: object) -> Run:
         target = {"cluster": str(encrypted.pk), "database": "postgres"}
         asked = {"target": target, "options": options, "author": None, "engine": "http"}
-        return execute(submit.submit(**asked, purpose=purpose))
+        return execute(submit_one(**asked, purpose=purpose))
 
     assert carry_out("prepare", rows=1_000).status == Status.SUCCEEDED
     run = carry_out("load", connection="normal", concurrency=2, duration=2)

@@ -18,10 +18,10 @@ from benchmarks.errors import Refused
 from benchmarks.generators import heartbeats
 from benchmarks.models import LatencyHistogram, Run, Status, Validity
 from benchmarks.processes import sandbox
-from benchmarks.runs.submission import submit
 from panel.quickstart.servers import PostgresServer
 from pools.models import Cluster, Pool
 from tests.benchmarks.processes.sandbox.mechanisms import MECHANISMS
+from tests.benchmarks.submitting import submit_one
 from tests.live.benchmarks.conftest import execute, homes_of
 from tests.live.conftest import APP_PASSWORD, APP_ROLE
 
@@ -57,7 +57,7 @@ def start(cluster: Cluster, bench: str, plans: Path, postgres: PostgresServer, t
     def start_run(pool: Pool | None = None, **options: Any) -> Run:
         direct = {"cluster": str(cluster.pk), "database": bench, "user": APP_ROLE}
         target = {"pool": str(pool.pk)} if pool else direct
-        run = submit.submit(target=target, options=options, author=None, engine="jmeter")
+        run = submit_one(target=target, options=options, author=None, engine="jmeter")
         return execute(run)
 
     return start_run
@@ -140,4 +140,4 @@ def test_a_plan_that_fails_says_why(start: Start, postgres: PostgresServer, benc
 def test_a_superuser_may_not_run_a_plan(start: Start, cluster: Cluster, bench: str) -> None:
     target = {"cluster": str(cluster.pk), "database": bench}
     with pytest.raises(Refused, match="is a superuser"):
-        submit.submit(target=target, options={"plan": "jdbc.jmx"}, author=None, engine="jmeter")
+        submit_one(target=target, options={"plan": "jdbc.jmx"}, author=None, engine="jmeter")

@@ -12,10 +12,10 @@ from benchmarks.engines.sysbench.tables import tables_of
 from benchmarks.errors import InvalidOptions, Refused
 from benchmarks.generators import heartbeats
 from benchmarks.models import Dataset, Run, Status, Validity
-from benchmarks.runs.submission import submit
 from benchmarks.targets import datasets
 from panel.quickstart.servers import PostgresServer
 from pools.models import Cluster, Pool
+from tests.benchmarks.submitting import submit_one
 from tests.live.benchmarks.conftest import execute, homes_of
 from tests.live.conftest import APP_PASSWORD
 
@@ -33,7 +33,7 @@ def start(cluster: Cluster, bench: str, transactional_db: None) -> Start:
     def start_run(purpose: str = "load", pool: Pool | None = None, confirm: str = "", **options: Any) -> Run:
         target = {"pool": str(pool.pk)} if pool else {"cluster": str(cluster.pk), "database": bench}
         asked = {"target": target, "options": options, "author": None, "engine": "sysbench"}
-        return execute(submit.submit(**asked, purpose=purpose, confirm=confirm))
+        return execute(submit_one(**asked, purpose=purpose, confirm=confirm))
 
     return start_run
 
@@ -205,7 +205,7 @@ def test_scripts_of_a_folder_are_run_as_tpcc_in_a_database_of_their_own(
     def start(purpose: str = "load", **options: Any) -> Run:
         target = {"cluster": str(cluster.pk), "database": "tpcc"}
         asked = {"target": target, "options": options, "author": None, "engine": "sysbench"}
-        return execute(submit.submit(**asked, purpose=purpose))
+        return execute(submit_one(**asked, purpose=purpose))
 
     made = start("prepare", kind="tpcc", scale=2)
     assert (made.status, made.error) == (Status.SUCCEEDED, "")

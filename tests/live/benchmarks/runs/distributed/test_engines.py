@@ -7,10 +7,10 @@ import pytest
 from benchmarks.engines.sysbench.tables import tables_of
 from benchmarks.errors import InvalidOptions
 from benchmarks.models import Run, Status, Validity
-from benchmarks.runs.submission import submit
 from benchmarks.runs.submission.submit import Placement
 from benchmarks.targets import datasets
 from pools.models import Cluster
+from tests.benchmarks.submitting import submit_one
 from tests.live.benchmarks.conftest import ended, execute, wait_for
 from tests.live.benchmarks.runs.distributed.conftest import NAMES, FarWorker
 from tests.live.conftest import APP_ROLE
@@ -27,7 +27,7 @@ def start(cluster: Cluster, dataset: str, three: dict[str, FarWorker]) -> Start:
 
     def prepare(engine: str, **options: object) -> None:
         asked = {"target": target, "options": options, "engine": engine, "purpose": "prepare"}
-        made = execute(submit.submit(**asked, author=None, confirm=dataset))
+        made = execute(submit_one(**asked, author=None, confirm=dataset))
         assert made.status == Status.SUCCEEDED, made.error
 
     wanted = tables_of(TABLES, purpose="load")
@@ -39,7 +39,7 @@ def start(cluster: Cluster, dataset: str, three: dict[str, FarWorker]) -> Start:
     def start_run(engine: str, **options: object) -> Run:
         role = {"user": APP_ROLE} if "scripts" in options else {}  # a script of users is refused to a superuser
         asked = {"target": target | role, "options": options, "engine": engine, "author": None}
-        return wait_for(submit.submit(**asked, place=Placement(NAMES)), ended, seconds=40)
+        return wait_for(submit_one(**asked, place=Placement(NAMES)), ended, seconds=40)
 
     return start_run
 

@@ -9,9 +9,9 @@ from benchmarks.errors import InvalidOptions, Refused
 from benchmarks.library.settings_profiles import apply, privileges, validation
 from benchmarks.models import AppliedProfile, Run, SettingsProfile, Status, Validity
 from benchmarks.runs.execution import reaper
-from benchmarks.runs.submission import submit as submission
 from panel.quickstart.servers import PostgresServer, free_port
 from pools.models import Cluster
+from tests.benchmarks.submitting import submit_one
 from tests.live.benchmarks.conftest import has_samples, wait_for
 from tests.live.standbys import registered
 from tests.postgresqls import bindirs
@@ -170,7 +170,7 @@ def test_a_setting_that_the_loads_role_has_of_its_own_is_refused_before_the_run(
 
 
 def submitted(target: dict[str, str], **options: Any) -> Run:
-    return submission.submit(target=target, options={"clients": 1, "duration": 1} | options, author=None)
+    return submit_one(target=target, options={"clients": 1, "duration": 1} | options, author=None)
 
 
 @pytest.fixture
