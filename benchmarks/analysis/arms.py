@@ -9,9 +9,11 @@ from statistics import median
 from typing import Any
 
 from benchmarks.analysis import comparison, confidence_intervals
-from benchmarks.analysis.comparison import Difference, Direction, Metric
+from benchmarks.analysis.comparison import Difference
 from benchmarks.analysis.confidence_intervals import ENOUGH_REPEATS, Interval
 from benchmarks.analysis.connection_refusals import Refusal
+from benchmarks.models import metrics
+from benchmarks.models.metrics import Direction, Metric
 
 
 class Outcome(StrEnum):
@@ -194,9 +196,9 @@ def compare(subjects: Sequence[Subject], *, baseline: str = "", metric: str = "t
 
     Raises `KeyError` for a key or metric that is none here.
     """
-    judged = comparison.BY_KEY[metric]
+    judged = metrics.BY_KEY[metric]
     arms = _arms(subjects, baseline)
-    shown = [one for one in comparison.METRICS if any(run.summary.get(one.key) is not None for run in subjects)]
+    shown = [one for one in metrics.METRICS if any(run.summary.get(one.key) is not None for run in subjects)]
     rows = tuple(Row(one, tuple(_figure(one, arms[0], arm) for arm in arms)) for one in shown)
     noise = confidence_intervals.repeatability([_values(arm.valid, metric) for arm in arms])
     found = Comparison(judged, arms, rows, _differs_in(arms), noise, ())

@@ -9,10 +9,11 @@ from django.db.models.functions import Floor, Mod
 
 from benchmarks.analysis.downsampling import Row, thinned
 from benchmarks.models import Observation, ObservationKind, PoolSample, Run, Sample
+from benchmarks.models.metrics import SAMPLE_METRICS
 from pools.poolers import KINDS
 
 DRAWN_AT_MOST = 20_000  # rows of one kind sent to a browser; longer runs are thinned, never cut
-FIGURES = ("tps", "latency_ms", "stddev_ms", "failed", "latency_p50_ms", "latency_p95_ms", "latency_p99_ms")
+FIGURES = tuple(one.key for one in SAMPLE_METRICS if one.is_charted)
 SAMPLE_COLUMNS = ("attempt", "seq", "t", *FIGURES)
 POOL_COLUMNS = ("attempt", "seq", "t", "cl_active", "cl_waiting", "sv_active", "sv_idle", "maxwait_ms")
 

@@ -1,82 +1,14 @@
 """What runs are compared by: the figures of a summary, and the settings in which runs differ; pure."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 from benchmarks.engines.pgbench import scripts
 
 PROGRAM = "load program"
 SEEDS = frozenset({"random_seed"})  # repeats may each have their own
-PER_PERCENTILE = 100  # latencies that must lie above a percentile for it to be judged: 10,000 in all for a p99
-_PERCENTILE = re.compile(r"_p(\d+(?:_\d+)?)_ms$")
 IDLE_SHARE = 0.10  # clients at work are told beside the number asked for where they differ by so much
-
-
-class Direction(StrEnum):
-    """Which way a metric is better."""
-
-    UP = "up"
-    DOWN = "down"
-    NONE = "none"
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A figure of the summary: its key there, its name and unit for people, the direction that is better."""
-
-    key: str
-    label: str
-    unit: str
-    direction: Direction
-
-    @property
-    def is_judged(self) -> bool:
-        """Whether one can be faster by it: rates and times are, counts are not."""
-        return bool(self.unit)
-
-    @property
-    def samples_needed(self) -> int:
-        """How many latencies have to be logged for it to be judged; 0 of what is no percentile."""
-        found = _PERCENTILE.search(self.key)
-        share = float(found[1].replace("_", ".")) / 100 if found else 0.0
-        return round(PER_PERCENTILE / (1 - share)) if found else 0
-
-
-METRICS = (
-    Metric("tps", "Throughput", "tps", Direction.UP),
-    Metric("latency_avg_ms", "Latency, average", "ms", Direction.DOWN),
-    Metric("latency_stddev_ms", "Latency, standard deviation", "ms", Direction.DOWN),
-    Metric("latency_p50_ms", "Latency, median", "ms", Direction.DOWN),
-    Metric("latency_p90_ms", "Latency, 90th percentile", "ms", Direction.DOWN),
-    Metric("latency_p95_ms", "Latency, 95th percentile", "ms", Direction.DOWN),
-    Metric("latency_p99_ms", "Latency, 99th percentile", "ms", Direction.DOWN),
-    Metric("latency_p99_9_ms", "Latency, 99.9th percentile", "ms", Direction.DOWN),
-    Metric("service_p50_ms", "Service time, median", "ms", Direction.DOWN),
-    Metric("service_p95_ms", "Service time, 95th percentile", "ms", Direction.DOWN),
-    Metric("service_p99_ms", "Service time, 99th percentile", "ms", Direction.DOWN),
-    Metric("lag_avg_ms", "Behind the schedule, average", "ms", Direction.DOWN),
-    Metric("lag_max_ms", "Behind the schedule, at most", "ms", Direction.DOWN),
-    Metric("average_connection_ms", "Connecting, average", "ms", Direction.DOWN),
-    Metric("initial_connection_ms", "Connecting all clients at the start", "ms", Direction.DOWN),
-    Metric("transactions", "Transactions", "", Direction.NONE),
-    Metric("failed", "Failed transactions", "", Direction.DOWN),
-    Metric("serialization_failures", "Failed: serialization", "", Direction.DOWN),
-    Metric("deadlock_failures", "Failed: deadlock", "", Direction.DOWN),
-    Metric("other_failures", "Failed: other errors", "", Direction.DOWN),
-    Metric("retried", "Retried transactions", "", Direction.DOWN),
-    Metric("retries", "Retries", "", Direction.DOWN),
-    Metric("skipped", "Skipped as too late", "", Direction.DOWN),
-    Metric("above_latency_limit", "Above the latency limit", "", Direction.DOWN),
-    Metric("latency_samples", "Transactions behind the percentiles", "", Direction.NONE),
-    Metric("effective_clients", "Clients busy on average", "", Direction.NONE),
-)
-
-
-BY_KEY = {metric.key: metric for metric in METRICS}
-JUDGED = tuple(metric.key for metric in METRICS if metric.is_judged)
 
 
 @dataclass(frozen=True)

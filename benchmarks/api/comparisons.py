@@ -12,9 +12,8 @@ from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from benchmarks.analysis import comparison
 from benchmarks.analysis.arms import Comparison, Outcome, Verdict
-from benchmarks.models import Run
+from benchmarks.models import Run, metrics
 from benchmarks.results import comparisons as run_comparisons
 from benchmarks.results.export import comparison_tables
 
@@ -67,7 +66,7 @@ class DifferenceSerializer(serializers.Serializer[Any]):
 class ComparisonSerializer(serializers.Serializer[Any]):
     """What may be said of runs side by side."""
 
-    metric = serializers.ChoiceField(comparison.JUDGED)
+    metric = serializers.ChoiceField(metrics.JUDGED)
     baseline = serializers.CharField()
     arms = ArmSerializer(many=True)
     conclusion = serializers.CharField()
@@ -80,7 +79,7 @@ class ComparisonSerializer(serializers.Serializer[Any]):
         OpenApiParameter("runs", str, description="Ids, with commas between them; or name a group"),
         OpenApiParameter("group", OpenApiTypes.UUID, description="The group of runs that were started together"),
         OpenApiParameter("baseline", str, description="The key of the arm to measure by; the first run's if left out"),
-        OpenApiParameter("metric", str, enum=list(comparison.JUDGED), description="`tps` if left out"),
+        OpenApiParameter("metric", str, enum=list(metrics.JUDGED), description="`tps` if left out"),
         OpenApiParameter("as", str, enum=list(KINDS), description="`json` if left out"),
     ],
     responses={
@@ -94,7 +93,7 @@ def comparisons(request: Request) -> HttpResponse | Response:
     """Compare runs: repeats of one configuration are one arm, and verdicts rest on arms with 3 valid runs or more."""
     asked = request.query_params
     kind = _one_of(asked.get("as", "json"), KINDS, "as")
-    metric = _one_of(asked.get("metric", "tps"), comparison.JUDGED, "metric")
+    metric = _one_of(asked.get("metric", "tps"), metrics.JUDGED, "metric")
     try:
         found = run_comparisons.compare(_runs(asked), baseline=asked.get("baseline", ""), metric=metric)
     except KeyError as error:

@@ -7,7 +7,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
-from benchmarks.models import Purpose, Run, RunOutput, Sample
+from benchmarks.models import Purpose, Run, RunOutput, Sample, metrics
 from benchmarks.models import thresholds as run_thresholds
 from benchmarks.results import annotations
 from benchmarks.runs.live import events
@@ -57,7 +57,7 @@ class SummarySerializer(serializers.Serializer[dict[str, Any]]):
 class ThresholdSerializer(serializers.Serializer[Any]):
     """What a figure must reach: at least or at most so much; `value` and `passed` once the run has ended."""
 
-    metric = serializers.ChoiceField(list(run_thresholds.GAUGES))
+    metric = serializers.ChoiceField(list(metrics.THRESHOLDS))
     at_least = serializers.FloatField(required=False)
     at_most = serializers.FloatField(required=False)
     value = serializers.FloatField(read_only=True, allow_null=True)

@@ -5,27 +5,26 @@ from typing import Any
 from django import forms
 from django.forms import BoundField
 
-from benchmarks.models import thresholds as run_thresholds
-from benchmarks.models.thresholds import GAUGES
+from benchmarks.models.metrics import AT_LEAST, AT_MOST, THRESHOLDS
 
 OFFERED = ("tps", "latency_p95_ms", "failed_percent", "lag_avg_ms")
 PREFIX = "threshold_"
-WORDS = {run_thresholds.AT_LEAST: "at least", run_thresholds.AT_MOST: "at most"}
+WORDS = {AT_LEAST: "at least", AT_MOST: "at most"}
 
 
 def _field(metric: str, bound: str = "") -> forms.FloatField:
-    gauge = GAUGES[metric]
+    judged = THRESHOLDS[metric]
     widget = forms.NumberInput(attrs={"step": "any", "min": "0"})
-    label = f"{gauge.label} {WORDS[bound or gauge.usual]}"
+    label = f"{judged.label} {WORDS[bound or judged.threshold]}"
     return forms.FloatField(label=label, required=False, min_value=0, max_value=1e14, widget=widget)
 
 
 def _name(metric: str, bound: str) -> str:
-    usual = metric in OFFERED and bound == GAUGES[metric].usual
+    usual = metric in OFFERED and bound == THRESHOLDS[metric].threshold
     return PREFIX + metric if usual else f"{PREFIX}{metric}_{bound}"
 
 
-BY_NAME = {_name(metric, bound): (metric, bound) for metric in (*OFFERED, *GAUGES) for bound in WORDS}
+BY_NAME = {_name(metric, bound): (metric, bound) for metric in (*OFFERED, *THRESHOLDS) for bound in WORDS}
 
 
 class WithThresholds(forms.Form):
@@ -52,7 +51,7 @@ class WithThresholds(forms.Form):
     @property
     def threshold_fields(self) -> list[tuple[BoundField, str]]:
         """Each field with its unit."""
-        return [(self[name], GAUGES[metric].unit) for name, (metric, _) in BY_NAME.items() if name in self.fields]
+        return [(self[name], THRESHOLDS[metric].unit) for name, (metric, _) in BY_NAME.items() if name in self.fields]
 
     @property
     def thresholds_are_open(self) -> bool:
@@ -66,5 +65,5 @@ def initial_of(thresholds: list[dict[str, Any]]) -> dict[str, Any]:
         _name(one["metric"], bound): one[bound]
         for one in thresholds
         for bound in WORDS
-        if bound in one and one["metric"] in GAUGES
+        if bound in one and one["metric"] in THRESHOLDS
     }

@@ -7,28 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-AT_LEAST, AT_MOST = "at_least", "at_most"
+from benchmarks.models.metrics import AT_LEAST, AT_MOST, THRESHOLDS
+
 MOST_THRESHOLDS = 20
-
-
-@dataclass(frozen=True)
-class Gauge:
-    """A figure that can be a threshold: its label, unit, and the bound that is usual for it."""
-
-    label: str
-    unit: str
-    usual: str
-
-
-GAUGES = {
-    "tps": Gauge("Throughput", "tps", AT_LEAST),
-    "latency_avg_ms": Gauge("Latency, average", "ms", AT_MOST),
-    "latency_p50_ms": Gauge("Latency, median", "ms", AT_MOST),
-    "latency_p95_ms": Gauge("Latency, 95th percentile", "ms", AT_MOST),
-    "latency_p99_ms": Gauge("Latency, 99th percentile", "ms", AT_MOST),
-    "failed_percent": Gauge("Failed transactions", "%", AT_MOST),
-    "lag_avg_ms": Gauge("Schedule lag, average", "ms", AT_MOST),
-}
 
 
 class InvalidThresholds(ValueError):
@@ -52,16 +33,16 @@ class Judged:
     @property
     def asked(self) -> str:
         """What it asks for: `Throughput at least 1,000 tps`."""
-        gauge = GAUGES[self.metric]
-        return f"{gauge.label} {self.bound.replace('_', ' ')} {_in_words(self.limit)} {gauge.unit}".rstrip()
+        metric = THRESHOLDS[self.metric]
+        return f"{metric.label} {self.bound.replace('_', ' ')} {_in_words(self.limit)} {metric.unit}".rstrip()
 
     @property
     def sentence(self) -> str:
         """It as people read it: `Throughput 812 tps, at least 1,000 tps`."""
-        gauge = GAUGES[self.metric]
-        unit = f" {gauge.unit}" if gauge.unit else ""
+        metric = THRESHOLDS[self.metric]
+        unit = f" {metric.unit}" if metric.unit else ""
         measured = "was not measured" if self.value is None else f"{_in_words(self.value)}{unit}"
-        return f"{gauge.label} {measured}, {self.bound.replace('_', ' ')} {_in_words(self.limit)}{unit}"
+        return f"{metric.label} {measured}, {self.bound.replace('_', ' ')} {_in_words(self.limit)}{unit}"
 
 
 def read(raw: Any) -> list[dict[str, Any]]:
@@ -117,8 +98,8 @@ def _in_words(value: float) -> str:
 def _fault(one: Any) -> str:
     if not isinstance(one, Mapping):
         return 'use {"metric": …, "at_least": …} or {"metric": …, "at_most": …}'
-    if one.get("metric") not in GAUGES:
-        return f"{one.get('metric')!r} is no metric here: use one of {', '.join(GAUGES)}"
+    if one.get("metric") not in THRESHOLDS:
+        return f"{one.get('metric')!r} is no metric here: use one of {', '.join(THRESHOLDS)}"
     bounds = [name for name in (AT_LEAST, AT_MOST) if name in one]
     if len(bounds) != 1 or len(one) != 2:
         return f"{one['metric']} takes one of at_least and at_most, and nothing else"

@@ -13,6 +13,7 @@ from benchmarks.engines import ENGINES, engine
 from benchmarks.engines.base import Output, Progress
 from benchmarks.errors import BenchmarksError
 from benchmarks.models import Purpose, Run, RunOutput, Sample, Status
+from benchmarks.models.metrics import SAMPLE_KEYS
 
 NAME_CHARACTERS = 200
 
@@ -107,20 +108,5 @@ def _began_at(output: Output) -> datetime | None:
 
 
 def _sample(run: Run, seq: int, sample: Progress) -> Sample:
-    return Sample(
-        run=run,
-        attempt=run.attempt,
-        seq=seq,
-        t=sample.t,
-        tps=sample.tps,
-        latency_ms=sample.latency_ms,
-        stddev_ms=sample.stddev_ms,
-        failed=sample.failed or 0,
-        lag_ms=sample.lag_ms,
-        skipped=sample.skipped,
-        retried=sample.retried,
-        retries=sample.retries,
-        latency_p50_ms=sample.latency_p50_ms,
-        latency_p95_ms=sample.latency_p95_ms,
-        latency_p99_ms=sample.latency_p99_ms,
-    )
+    figures = {key: getattr(sample, key) for key in SAMPLE_KEYS} | {"failed": sample.failed or 0}
+    return Sample(run=run, attempt=run.attempt, seq=seq, t=sample.t, **figures)

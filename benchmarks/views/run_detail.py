@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 from benchmarks.analysis import chart_series, comparison
 from benchmarks.analysis.latency import report
 from benchmarks.engines import engine
-from benchmarks.models import Generator, Purpose, Run, RunOutput, thresholds
+from benchmarks.models import Generator, Purpose, Run, RunOutput, metrics, thresholds
 from benchmarks.results import annotations
 from benchmarks.runs.observers import login_cost
 from benchmarks.runs.observers import summary_text as observer_text
@@ -108,11 +108,11 @@ def _made(run: Run) -> dict[str, Any]:
     return {"made": made, "made_size": made.of_size(made.size)}
 
 
-def _figures(summary: dict[str, Any], spread: report.Spread | None) -> list[tuple[comparison.Metric, Any]]:
+def _figures(summary: dict[str, Any], spread: report.Spread | None) -> list[tuple[metrics.Metric, Any]]:
     """What the result lists; the percentiles stand with the histogram where there is one."""
     elsewhere = report.FIGURES if spread else frozenset()
-    metrics = (metric for metric in comparison.METRICS if metric.key not in elsewhere)
-    return [(metric, summary[metric.key]) for metric in metrics if summary.get(metric.key) is not None]
+    listed = (metric for metric in metrics.METRICS if metric.key not in elsewhere)
+    return [(metric, summary[metric.key]) for metric in listed if summary.get(metric.key) is not None]
 
 
 def _tiles(run: Run, summary: dict[str, Any]) -> dict[str, Any]:

@@ -8,11 +8,10 @@ from typing import Any
 from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
 
-from benchmarks.analysis import comparison
 from benchmarks.analysis.chart_series import planned_seconds
 from benchmarks.analysis.downsampling import thinned
 from benchmarks.analysis.latency import report
-from benchmarks.models import Run, RunOutput, thresholds
+from benchmarks.models import Run, RunOutput, metrics, thresholds
 from benchmarks.results.export import observation_charts
 from benchmarks.results.export.svg import Line, draw
 from benchmarks.runs.observers import summary_text as observer_text
@@ -31,9 +30,7 @@ def of(run: Run) -> str:
     context: dict[str, Any] = {
         "run": run,
         "tags": run.tags.all(),
-        "figures": [
-            (metric, summary[metric.key]) for metric in comparison.METRICS if summary.get(metric.key) is not None
-        ],
+        "figures": [(metric, summary[metric.key]) for metric in metrics.METRICS if summary.get(metric.key) is not None],
         "judged": thresholds.judge(run.thresholds, summary),
         "drawings": _drawings(run),
         "spread": spread,

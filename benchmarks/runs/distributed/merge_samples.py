@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.engines.base import Progress
+from benchmarks.models.metrics import SAMPLE_METRICS, Merge
 from benchmarks.runs.execution import latency_exchange
 from benchmarks.runs.execution.latency_exchange import Latencies
 
 SNAP = 0.1  # of an interval: a program's report comes this early or late and is of that interval still
-COUNTS = ("failed", "skipped", "retried", "retries")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +67,15 @@ def _merged(parts: list[list[_Stretch]], began: float, ended: float) -> Progress
     weighed = [(one.transactions(began, ended), one.reported) for part in parts for one in part]
     here = [[one for one in part if began < one.ended <= ended] for part in parts]
     reported = [one.reported for part in here for one in part]
-    latency_ms = _mean([(weight, one.latency_ms) for weight, one in weighed])
-    return Progress(
-        t=round(ended, 3),
-        tps=round(sum(weight for weight, _ in weighed) / (ended - began), 3),
-        latency_ms=latency_ms,
-        stddev_ms=pooled_stddev([(weight, one.latency_ms, one.stddev_ms) for weight, one in weighed]),
-        lag_ms=_mean([(weight, one.lag_ms) for weight, one in weighed]),
-        **{name: _sum(getattr(one, name) for one in reported) for name in COUNTS},
-        **_percentiles(here),
-    )
+    merged: dict[str, Any] = {"tps": round(sum(weight for weight, _ in weighed) / (ended - began), 3)}
+    for metric in SAMPLE_METRICS:
+        if metric.merge == Merge.MEAN:
+            merged[metric.key] = _mean([(weight, getattr(one, metric.key)) for weight, one in weighed])
+        elif metric.merge == Merge.STDDEV:
+            merged[metric.key] = pooled_stddev([(weight, one.latency_ms, one.stddev_ms) for weight, one in weighed])
+        elif metric.merge == Merge.SUM and metric.key not in merged:
+            merged[metric.key] = _sum(getattr(one, metric.key) for one in reported)
+    return Progress(t=round(ended, 3), **merged, **_percentiles(here))
 
 
 def _percentiles(here: list[list[_Stretch]]) -> dict[str, Any]:

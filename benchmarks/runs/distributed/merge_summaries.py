@@ -7,43 +7,8 @@ to the merged histograms. What is neither is kept where all parts say the same.
 from collections import Counter
 from typing import Any
 
+from benchmarks.models.metrics import BY_KEY, Merge
 from benchmarks.runs.distributed.merge_samples import pooled_stddev, weighted_mean
-
-ADDED = frozenset(
-    {
-        "tps",
-        "tps_including_connections",
-        "transactions",
-        "transactions_expected",
-        "failed",
-        "serialization_failures",
-        "deadlock_failures",
-        "other_failures",
-        "retried",
-        "retries",
-        "skipped",
-        "above_latency_limit",
-        "above_latency_limit_of",
-        "latency_samples",
-        "clients",
-        "threads",
-        "effective_clients",
-        "bytes",
-        "megabytes_per_second",
-        "reads",
-        "writes",
-        "other_queries",
-        "queries",
-        "queries_per_second",
-        "reconnects",
-        "latency_sum_ms",
-    }
-)
-COUNTED_BY_KIND = frozenset({"errors"})
-LARGEST = frozenset({"initial_connection_ms", "lag_max_ms", "latency_max_ms", "duration_s", "elapsed_s"})
-SMALLEST = frozenset({"latency_min_ms"})
-WEIGHTED = frozenset({"latency_avg_ms", "lag_avg_ms", "average_connection_ms"})
-SHARES = {f"{name}_percent": name for name in ("failed", "retried", "skipped")}  # of all that were to be done
 
 Summary = dict[str, Any]
 
@@ -59,20 +24,23 @@ def _figure(name: str, summaries: list[Summary]) -> Any:
     values = [one[name] for one in summaries]
     if any(value is None for value in values):
         return None
-    if name in ADDED:
-        return _tidy(sum(values))
-    if name in COUNTED_BY_KIND:
-        return _added_by_kind(values)
-    if name in LARGEST | SMALLEST:
-        return max(values) if name in LARGEST else min(values)
     weights = [float(one.get("transactions") or 0) for one in summaries]
-    if name in WEIGHTED:
-        return _tidy(weighted_mean(list(zip(weights, values, strict=True))))
-    if name == "latency_stddev_ms":
-        means = [one.get("latency_avg_ms") for one in summaries]
-        return pooled_stddev(list(zip(weights, means, values, strict=True)))
-    if name in SHARES:
-        return _percent(SHARES[name], summaries)
+    match BY_KEY[name].merge if name in BY_KEY else None:
+        case Merge.SUM:
+            return _tidy(sum(values))
+        case Merge.BY_KIND:
+            return _added_by_kind(values)
+        case Merge.LARGEST:
+            return max(values)
+        case Merge.SMALLEST:
+            return min(values)
+        case Merge.MEAN:
+            return _tidy(weighted_mean(list(zip(weights, values, strict=True))))
+        case Merge.STDDEV:
+            means = [one.get("latency_avg_ms") for one in summaries]
+            return pooled_stddev(list(zip(weights, means, values, strict=True)))
+        case Merge.SHARE:
+            return _percent(name.removesuffix("_percent"), summaries)
     is_figure = name.endswith(("_ms", "_percent"))
     return None if is_figure or any(value != values[0] for value in values) else values[0]
 

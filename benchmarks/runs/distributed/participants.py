@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from benchmarks.engines.base import Progress
 from benchmarks.models import FINAL, Run, Sample, Status
+from benchmarks.models.metrics import SAMPLE_METRICS, Merge
 from benchmarks.runs.distributed.merge_samples import Merger
 from benchmarks.runs.execution import latency_exchange, reaper, synchronized_start
 from benchmarks.runs.execution.recorder import Recorder
@@ -19,7 +20,8 @@ from benchmarks.targets import server_version as versions
 
 AHEAD_S = 1.5  # of the mark: all parts have to see it in time
 CALL_AGAIN_S = 3.0
-FIGURES = ("t", "tps", "latency_ms", "stddev_ms", "failed", "lag_ms", "skipped", "retried", "retries")
+# percentiles of the parts are left out: they come from the exchanged latencies
+FIGURES = ("t", *(one.key for one in SAMPLE_METRICS if one.merge != Merge.HISTOGRAM))
 
 
 class PartFailed(Stopped):

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from benchmarks.models import Observation, ObservationKind, PoolSample, Run, Sample
+from benchmarks.models.metrics import SAMPLE_KEYS
 
 Row = Sample | PoolSample | Observation
 AnyRow = TypeVar("AnyRow", Sample, PoolSample, Observation)
@@ -15,9 +16,7 @@ Position = tuple[int, int]  # attempt, seq
 
 BEGINNING = "0-0"
 END_SEQ = 2_147_483_647  # the end comes after all that an attempt can say, whoever writes it
-_PERCENTILES = ("latency_p50_ms", "latency_p95_ms", "latency_p99_ms")
-_SAMPLE_FIGURES = ("t", "tps", "latency_ms", "stddev_ms", "failed", "lag_ms", "skipped", "retried", "retries")
-SAMPLE_FIELDS = (*_SAMPLE_FIGURES, *_PERCENTILES)
+SAMPLE_FIELDS = ("t", *SAMPLE_KEYS)
 OBSERVATION_EVENTS: dict[str, str] = {
     ObservationKind.POOLER: "pooler",
     ObservationKind.SERVER: "waits",
@@ -64,7 +63,7 @@ def _row(names: Iterable[str], row: object) -> dict[str, Any]:
 
 
 def sample_payload(sample: Sample) -> dict[str, Any]:
-    """The contract's sample: `t tps latency_ms stddev_ms failed lag_ms skipped retried retries`."""
+    """The contract's sample: `t` and the figures of the registry."""
     return _row(SAMPLE_FIELDS, sample)
 
 

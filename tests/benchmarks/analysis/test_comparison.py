@@ -4,6 +4,7 @@ import pytest
 
 from benchmarks.analysis import comparison
 from benchmarks.analysis.comparison import Difference
+from benchmarks.models import metrics
 
 
 def described(options, version="", engine=""):
@@ -48,5 +49,5 @@ def test_scripts_that_differ_are_named_without_their_texts():
     [("latency_p50_ms", 200), ("latency_p95_ms", 2_000), ("service_p99_ms", 10_000), ("latency_p99_9_ms", 100_000)],
 )
 def test_the_rarer_a_percentile_the_more_samples_it_needs(key, needed):
-    assert comparison.BY_KEY[key].samples_needed == needed
-    assert comparison.BY_KEY["tps"].samples_needed == 0
+    assert metrics.BY_KEY[key].samples_needed == needed
+    assert metrics.BY_KEY["tps"].samples_needed == 0

@@ -56,7 +56,7 @@ def test_failures_by_kind_and_the_schedule_are_among_the_figures(staff: Client):
     page = page_of(staff, a_finished_run(summary=summary))
     for words in ("Failed: serialization", "Failed: deadlock", "Retries", "Skipped as too late"):
         assert words in page
-    for words in ("Behind the schedule, average", "Service time, 99th percentile", "Latency, 99.9th percentile"):
+    for words in ("Schedule lag, average", "Service time, 99th percentile", "Latency, 99.9th percentile"):
         assert words in page
 
 
