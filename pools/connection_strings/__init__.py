@@ -1,6 +1,7 @@
 """Connection strings: an endpoint in the words of each client; a format is one file and one line here."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from pools.clusters.endpoints import Endpoint
 from pools.connection_strings import (
@@ -24,24 +25,37 @@ from pools.connection_strings import (
 )
 from pools.errors import InvalidValues
 
-FORMATS: dict[str, Callable[[Endpoint], str]] = {
-    "uri": uri.render,
-    "keywords": keywords.render,
-    "psql": psql.render,
-    "env": env.render,
-    "pgpass": pgpass.render,
-    "service": service.render,
-    "jdbc": jdbc.render,
-    "django": django.render,
-    "sqlalchemy": sqlalchemy.render,
-    "psycopg": psycopg.render,
-    "go": go.render,
-    "node": node.render,
-    "rails": rails.render,
-    "prisma": prisma.render,
-    "dotnet": dotnet.render,
-    "r2dbc": r2dbc.render,
-    "pgbench": pgbench.render,
+FILES, FRAMEWORK = "files", "framework"
+
+
+@dataclass(frozen=True)
+class Format:
+    """A connection string: its name for people, what writes it, and the group it is chosen from (none: a tab)."""
+
+    label: str
+    render: Callable[[Endpoint], str]
+    group: str = ""
+
+
+# in the order in which the box shows them
+FORMATS: dict[str, Format] = {
+    "uri": Format("URI", uri.render),
+    "keywords": Format("Keywords", keywords.render),
+    "psql": Format("psql", psql.render),
+    "env": Format("Environment", env.render),
+    "pgpass": Format(".pgpass", pgpass.render, FILES),
+    "service": Format("Service file", service.render, FILES),
+    "pgbench": Format("pgbench", pgbench.render, FILES),
+    "django": Format("Django", django.render, FRAMEWORK),
+    "sqlalchemy": Format("SQLAlchemy", sqlalchemy.render, FRAMEWORK),
+    "psycopg": Format("psycopg", psycopg.render, FRAMEWORK),
+    "rails": Format("Rails", rails.render, FRAMEWORK),
+    "node": Format("Node.js", node.render, FRAMEWORK),
+    "prisma": Format("Prisma", prisma.render, FRAMEWORK),
+    "go": Format("Go pgx", go.render, FRAMEWORK),
+    "jdbc": Format("JDBC", jdbc.render, FRAMEWORK),
+    "r2dbc": Format("R2DBC", r2dbc.render, FRAMEWORK),
+    "dotnet": Format(".NET", dotnet.render, FRAMEWORK),
 }
 
 
@@ -53,4 +67,4 @@ def render(endpoint: Endpoint, as_: str, reveal: bool) -> str:
     """The text to copy; without `reveal` it holds no password. Raises `UnknownFormat` (field `as`)."""
     if as_ not in FORMATS:
         raise UnknownFormat({"as": [f"{as_!r} is no format: use one of {', '.join(FORMATS)}"]})
-    return FORMATS[as_](endpoint if reveal else endpoint.without_password())
+    return FORMATS[as_].render(endpoint if reveal else endpoint.without_password())

@@ -9,6 +9,7 @@ from pools import connection_strings
 from pools.advice import client_advice, modes
 from pools.clusters import endpoints
 from pools.clusters.endpoints import YOUR_ROLE, Endpoint
+from pools.connection_strings import FILES, FORMATS, FRAMEWORK
 from pools.errors import NoStandby
 from pools.inventory import pooler_settings_validation
 from pools.models import Cluster, Mode, NodeRole, Pool
@@ -16,34 +17,11 @@ from pools.models import Cluster, Mode, NodeRole, Pool
 MASK = "••••••••••••"
 READ_ONLY = "A standby takes reads only, and may be a moment behind its primary."
 PARAMETERS = "parameters"
-FILES, FRAMEWORK = "files", "framework"
-LABELS = {
-    PARAMETERS: "Parameters",
-    "uri": "URI",
-    "keywords": "Keywords",
-    "psql": "psql",
-    "env": "Environment",
-    FILES: "Files and tools",
-    "pgpass": ".pgpass",
-    "service": "Service file",
-    "pgbench": "pgbench",
-    FRAMEWORK: "Framework",
-    "django": "Django",
-    "sqlalchemy": "SQLAlchemy",
-    "psycopg": "psycopg",
-    "rails": "Rails",
-    "node": "Node.js",
-    "prisma": "Prisma",
-    "go": "Go pgx",
-    "jdbc": "JDBC",
-    "r2dbc": "R2DBC",
-    "dotnet": ".NET",
-}
-GROUPS = {
-    FILES: ("pgpass", "service", "pgbench"),
-    FRAMEWORK: ("django", "sqlalchemy", "psycopg", "rails", "node", "prisma", "go", "jdbc", "r2dbc", "dotnet"),
-}
-TABS = ("uri", PARAMETERS, "keywords", "psql", "env", FILES, FRAMEWORK)
+LABELS = {PARAMETERS: "Parameters", FILES: "Files and tools", FRAMEWORK: "Framework"}
+LABELS |= {key: one.label for key, one in FORMATS.items()}
+GROUPS = {group: tuple(key for key, one in FORMATS.items() if one.group == group) for group in (FILES, FRAMEWORK)}
+_FIRST, *_OTHERS = (key for key, one in FORMATS.items() if not one.group)
+TABS = (_FIRST, PARAMETERS, *_OTHERS, FILES, FRAMEWORK)
 FOR_CLUSTER = (PARAMETERS, *(tab for tab in TABS if tab != PARAMETERS))
 
 

@@ -1,0 +1,199 @@
+"""What CONTRIBUTING promises of an extension: a toy of each is added to a copy of the code, and the panel has it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from panel.lib.env import BASE_DIR
+
+COPIED = ("panel", "pools", "benchmarks", "templates", "tests/settings.py", "manage.py")
+PREAMBLE = """
+import django; django.setup()
+from django.core.management import call_command
+from django.test.utils import setup_test_environment; setup_test_environment()
+from django.db import connection; connection.creation.create_test_db(verbosity=0)
+"""
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A copy of the code without its tests."""
+    for name in COPIED:
+        source, target = BASE_DIR / name, tmp_path / name
+        target.parent.mkdir(exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, target)
+    (tmp_path / "tests/__init__.py").touch()
+    (tmp_path / "static").symlink_to(BASE_DIR / "static")
+    return tmp_path
+
+
+def _add(path: Path, before: str, line: str) -> None:
+    """Put a line in front of the only place where a text stands."""
+    text = path.read_text()
+    assert text.count(before) == 1, f"{path} has {before!r} {text.count(before)} times"
+    path.write_text(text.replace(before, f"{line}\n{before}"))
+
+
+def _run(copy: Path, *argv: str) -> str:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("POOLDECK_")}
+    environment |= {"PYTHONPATH": str(copy), "DJANGO_SETTINGS_MODULE": "tests.settings"}
+    environment["POOLDECK_HOME"] = str(copy / "home")
+    command = [sys.executable, *argv]
+    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def _check(copy: Path, script: str) -> None:
+    _run(copy, "-c", PREAMBLE + script)
+
+
+def test_a_connection_string_is_one_file_and_one_line(copy: Path) -> None:
+    package = copy / "pools/connection_strings"
+    (package / "toy.py").write_text(
+        "from pools.clusters.endpoints import Endpoint\n\n\n"
+        "def render(endpoint: Endpoint) -> str:\n    return f'toy://{endpoint.address}/{endpoint.database}'\n"
+    )
+    # the line, and the import that it needs
+    registry = package / "__init__.py"
+    registry.write_text(registry.read_text().replace("    sqlalchemy,\n", "    sqlalchemy,\n    toy,\n"))
+    _add(registry, '    "django": Format(', '    "toy": Format("Toy", toy.render, FRAMEWORK),')
+    _check(
+        copy,
+        """
+from pools import connection_strings
+from pools.api.pools import FORMAT
+from pools.clusters.endpoints import Endpoint
+from pools.connection_strings import box
+endpoint = Endpoint("db", 5432, "app", "me")
+assert connection_strings.render(endpoint, "toy", reveal=False) == "toy://db:5432/app"
+assert "toy" in box.GROUPS["framework"] and box.LABELS["toy"] == "Toy"
+assert "toy" in FORMAT.enum
+""",
+    )
+
+
+ENGINE = '''
+import re
+
+from benchmarks.engines.base import Engine, Output, ParsedLine, Progress, ProgramTerms
+from benchmarks.engines.binaries import Program
+from benchmarks.engines.base import Field
+from benchmarks.processes.command import Command
+
+TERMS = ProgramTerms("toy")
+LINE = re.compile(r"toy (\\d+) s: (\\d+) tps, (\\d+) misses")
+
+
+class Toy(Engine):
+    """Counts what it misses."""
+
+    name = "toy"
+    terms = TERMS
+    imports_output = True
+
+    def fields_for(self, purpose):
+        return (Field("clients", "--clients", "Clients", "int", default=1, minimum=1, maximum=10),)
+
+    def validate(self, raw, *, purpose):
+        return {"clients": int(raw.get("clients") or 1)}
+
+    def find(self):
+        return Program("/bin/true", "toy 1.0", (1, 0))
+
+    def build_command(self, options, *, purpose, binary, home, endpoint, application_name, version):
+        return Command([binary], {}, {})
+
+    def preview(self, options, endpoint):
+        return "toy"
+
+    def parse_line(self, text, options):
+        return ParsedLine(sample=_sample(LINE.match(text))) if LINE.match(text) else ParsedLine()
+
+    def read_output(self, stdout, stderr=""):
+        samples = [_sample(found) for found in LINE.finditer(stdout + stderr)]
+        summary = {"tps": 5.0, "transactions": 10, "latency_avg_ms": 1.0, "clients": 1} if samples else {}
+        return Output(TERMS, summary=summary, progress=samples, recognised=len(samples), executions=bool(samples) + 0)
+
+    def tables_of(self, options, *, purpose):
+        return None
+
+
+def _sample(found):
+    values = {"misses": int(found[3])} if "misses" in Progress.__dataclass_fields__ else {}
+    return Progress(float(found[1]), float(found[2]), None, None, **values)
+'''
+IMPORTED = """
+from benchmarks.engines import ENGINES
+from benchmarks.results import import_output
+from django.contrib.auth import get_user_model
+from django.test import Client
+author = get_user_model().objects.create_superuser("root", "", "secret")
+client = Client(); client.force_login(author)
+run = import_output.import_output("toy 1 s: 5 tps, 3 misses\\ntoy 2 s: 5 tps, 4 misses\\n", author=author)
+assert run.engine == "toy", run.engine
+"""
+
+
+def _add_engine(copy: Path) -> None:
+    folder = copy / "benchmarks/engines/toy"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "engine.py").write_text(ENGINE)
+    registry = copy / "benchmarks/engines/__init__.py"
+    _add(registry, "from benchmarks.errors", "from benchmarks.engines.toy.engine import Toy")
+    _add(registry, '    "jmeter": JMeter()', '    "toy": Toy(),')
+
+
+def test_an_engine_is_one_folder_and_one_line(copy: Path) -> None:
+    _add_engine(copy)
+    _check(
+        copy,
+        IMPORTED
+        + """
+page = client.get("/runs/new/?engine=toy")
+assert page.status_code == 200 and "toy" in page.content.decode()
+assert client.get(f"/runs/{run.pk}/").status_code == 200
+""",
+    )
+
+
+def test_a_sample_figure_is_a_line_a_migration_and_its_parser(copy: Path) -> None:
+    _add_engine(copy)
+    _add(
+        copy / "benchmarks/models/metrics.py",
+        '    SampleMetric("latency_p50_ms"',
+        '    SampleMetric("misses", "Misses", "", Merge.SUM, is_charted=True),',
+    )
+    # its type, where the model and the parsers have it
+    model, progress = copy / "benchmarks/models/samples.py", copy / "benchmarks/engines/base.py"
+    _add(model, "    latency_p50_ms = models", "    misses = models.PositiveBigIntegerField(null=True)")
+    _add(progress, "    latency_p50_ms: float", "    misses: int | None = None")
+    made = _run(copy, "manage.py", "makemigrations", "benchmarks", "-n", "toy")
+    assert made.count("Add field misses to sample") == 1
+    _check(
+        copy,
+        IMPORTED
+        + """
+from benchmarks.analysis import chart_series
+from benchmarks.engines.base import Progress
+from benchmarks.runs.distributed.merge_samples import Merger
+samples = client.get(f"/api/v1/runs/{run.pk}/samples/").json()
+assert [one["misses"] for one in samples.get("results", samples)] == [3, 4], samples
+exported = b"".join(client.get(f"/api/v1/runs/{run.pk}/export/?as=csv").streaming_content).decode()
+assert "misses" in exported.splitlines()[0], exported
+drawn = chart_series.course(run)["samples"]
+assert drawn["rows"][1][drawn["columns"].index("misses")] == 4
+merger = Merger("ab", 1.0)
+for part, misses in (("a", 1), ("b", 2)):
+    merger.add(part, Progress(1.0, 5.0, None, None, misses=misses))
+assert next(merger.take()).misses == 3
+""",
+    )
