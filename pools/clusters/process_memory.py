@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum, auto
 from pathlib import Path
 
+import psutil
+
 PROC = Path("/proc")
 ROLLUP = re.compile(r"^(\w+): +(\d+) kB$", re.MULTILINE)
 KB = 1024
@@ -26,7 +28,7 @@ class Measured:
 
     `own` is smaps_rollup's Pss_Anon (proc(5); Linux 5.3): what ends with the session, without the shared buffers that
     it touched, which count as private for whoever touched them alone. Where the kernel does not tell it, `own` is the
-    whole Pss.
+    whole Pss. psutil does not read it.
     """
 
     processes: int
@@ -79,9 +81,8 @@ def measure(session: Session, pids: Iterable[int]) -> Measured | Why:
 
 
 def memory_of_host() -> int | None:
-    """The memory of this host in bytes; None where /proc does not tell."""
-    found = re.search(r"^MemTotal: +(\d+) kB$", _read("meminfo"), re.MULTILINE)
-    return int(found[1]) * KB if found else None
+    """The memory of this host in bytes; None where the kernel does not tell."""
+    return int(psutil.virtual_memory().total) or None
 
 
 def _rollup(pid: int) -> tuple[int, int] | None:

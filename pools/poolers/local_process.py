@@ -1,18 +1,19 @@
-"""Finds the program of a pooler that runs on this very host, by who listens at its address (Linux's /proc)."""
+"""Finds the program of a pooler that runs on this very host, by who listens at its address (psutil)."""
 
 import socket
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from itertools import chain
 from pathlib import Path
+from typing import Any
+
+import psutil
 
 from pools.models import Pooler
 
-PROC = Path("/proc")
-LISTENS = "0A"  # proc(5), /proc/net/tcp: TCP_LISTEN of the kernel's tcp_states.h
-LOCAL, STATE, INODE = 1, 3, 9  # its columns
-WORD = 8  # hexadecimal digits of 32 bits, which stand in the host's own order of bytes
 Ip = IPv4Address | IPv6Address
+LISTENS = psutil.CONN_LISTEN
 
 
 def programs(pooler: Pooler, name: str) -> Iterator[str]:
@@ -21,7 +22,7 @@ def programs(pooler: Pooler, name: str) -> Iterator[str]:
     One that was replaced or removed since it started is told by its process.
     """
     for pid, path in _found(pooler, name):
-        exe = PROC / str(pid) / "exe"
+        exe = Path(f"/proc/{pid}/exe")
         yield path if _is_same(path, exe) else str(exe)
 
 
@@ -30,31 +31,29 @@ def pids(pooler: Pooler, name: str) -> tuple[int, ...]:
     return tuple(sorted(pid for pid, _ in _found(pooler, name)))
 
 
+def listens_here(pooler: Pooler) -> bool:
+    """Whether a socket of this host takes the pooler's clients, whoever's it is."""
+    return bool(_listeners(pooler))
+
+
 def _found(pooler: Pooler, name: str) -> Iterator[tuple[int, str]]:
     """Process and program of those that hold a socket which listens there, as far as this account may read."""
-    sockets = listening(pooler)
-    for folder in PROC.iterdir() if sockets else ():
-        try:
-            path = str((folder / "exe").readlink()) if folder.name.isdecimal() else ""
-            if Path(path).name.startswith(name) and sockets & _sockets_of(folder):
-                yield int(folder.name), path
-        except OSError:
-            continue  # it ended, or is another account's
+    for pid in sorted({pid for pid in _listeners(pooler) if pid}):
+        with suppress(psutil.Error, OSError):  # it ended, or is another account's
+            path = psutil.Process(pid).exe()
+            if Path(path).name.startswith(name):
+                yield pid, path
 
 
-def listening(pooler: Pooler) -> set[str]:
-    """The inodes of this host's sockets that take the pooler's clients; none where it is on another host."""
+def _listeners(pooler: Pooler) -> list[int | None]:
+    """The processes of this host's sockets that take the pooler's clients (None: another account's); none elsewhere."""
     if pooler.host.startswith("/"):
-        return _of_file(f"{pooler.host}/.s.PGSQL.{pooler.port}")
+        path = f"{pooler.host}/.s.PGSQL.{pooler.port}"
+        return [one.pid for one in psutil.net_connections("unix") if str(one.laddr) == path]
     own = _own_addresses(pooler)
-    there = ((ip, inode) for ip, port, inode in _listeners() if own and port == pooler.port)
-    return {inode for ip, inode in there if ip.is_unspecified or ip in own}
-
-
-def _of_file(path: str) -> set[str]:
-    """The Unix sockets at that path (proc(5), /proc/net/unix: its seventh column, and the path in the last)."""
-    rows = (line.split(maxsplit=7) for line in _lines(PROC / "net/unix")[1:])
-    return {columns[6] for columns in rows if columns[7:] == [path]}
+    listening: Iterator[Any] = (one for one in psutil.net_connections("tcp") if own and one.status == LISTENS)
+    at_port = [(one.pid, _ip(one.laddr.ip)) for one in listening if one.laddr.port == pooler.port]
+    return [pid for pid, ip in at_port if ip.is_unspecified or ip in own]
 
 
 def _own_addresses(pooler: Pooler) -> set[Ip]:
@@ -63,55 +62,16 @@ def _own_addresses(pooler: Pooler) -> set[Ip]:
         found = socket.getaddrinfo(pooler.host, pooler.port, type=socket.SOCK_DGRAM)
     except OSError:
         return set()
-    return {ip_address(str(address[0]).partition("%")[0]) for *_, address in found if _is_own(str(address[0]))}
+    interfaces = chain.from_iterable(psutil.net_if_addrs().values())
+    ours = {_ip(one.address) for one in interfaces if one.family in (socket.AF_INET, socket.AF_INET6)}
+    named = {_ip(str(address[0])) for *_, address in found}
+    return {ip for ip in named if ip.is_loopback or ip in ours}
 
 
-def _is_own(address: str) -> bool:
-    """Whether what is sent there would leave from there; nothing is sent (udp(7), connect)."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    if ip_address(address.partition("%")[0]).is_loopback:
-        return True
-    try:
-        with socket.socket(family, socket.SOCK_DGRAM) as probe:
-            probe.connect((address, 1))
-            return bool(probe.getsockname()[0] == address)
-    except OSError:
-        return False
-
-
-def _listeners() -> Iterator[tuple[Ip, int, str]]:
-    """Address, port and inode of each listening socket; a mapped IPv4 address as the one it is."""
-    for line in [line for name in ("tcp", "tcp6") for line in _lines(PROC / "net" / name)[1:]]:
-        columns = line.split()
-        if columns[STATE] == LISTENS:
-            ip, _, port = columns[LOCAL].partition(":")
-            yield _address(ip), int(port, 16), columns[INODE]
-
-
-def _address(digits: str) -> Ip:
-    words = (digits[start : start + WORD] for start in range(0, len(digits), WORD))
-    found = ip_address(b"".join(int(word, 16).to_bytes(4, sys.byteorder) for word in words))
+def _ip(text: str) -> Ip:
+    """An address without its zone; a mapped IPv4 address as the one it is."""
+    found = ip_address(text.partition("%")[0])
     return (found.ipv4_mapped or found) if isinstance(found, IPv6Address) else found
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text().splitlines()
-    except OSError:
-        return []
-
-
-def _sockets_of(folder: Path) -> set[str]:
-    """The inodes of the sockets that a process has open."""
-    return {link.removeprefix("socket:[").rstrip("]") for link in _links(folder / "fd") if link.startswith("socket:[")}
-
-
-def _links(folder: Path) -> Iterable[str]:
-    for path in folder.iterdir():
-        try:
-            yield str(path.readlink())
-        except FileNotFoundError:
-            continue  # closed meanwhile
 
 
 def _is_same(path: str, exe: Path) -> bool:

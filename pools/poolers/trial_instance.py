@@ -26,7 +26,7 @@ def find(pooler: Pooler, name: str, search_path: str, is_release: Callable[[str]
 def not_found(pooler: Pooler, version_text: str) -> str:
     """Why no throwaway pooler was started."""
     missing = f"no {version_text} here to try on"
-    if not local_process.listening(pooler):
+    if not local_process.listens_here(pooler):
         return missing
     return f"{missing}: it runs on this host, but this account can't read or start the program of its process"
 

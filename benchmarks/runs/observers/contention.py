@@ -1,21 +1,21 @@
 """What others took of the load's host: work that is neither the load's, nor its pooler's and server's, nor the panel's.
 
-Time that the hypervisor stole stands apart. Ticks of interrupts are nobody's, and are left out.
+Time that the hypervisor stole stands apart. Time of interrupts is nobody's, and is left out.
 """
 
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+
+import psutil
 
 from benchmarks.runs.observers import procfs
-from benchmarks.runs.observers.procfs import PROC, TICKS_PER_S
 
-SERVERS = frozenset({"postgres", "pgbouncer", "pgpool", "redis-server"})
+SERVERS = frozenset({"postgres", "pgbouncer", "pgpool", "haproxy", "redis-server"})
 PYTHONS = ("python", "celery", "uvicorn")  # how the names of the panel's own processes begin
 SATURATED_PERCENT = 90.0  # below, nobody waits long for a processor
 STOLEN_PERCENT = 5.0
-OURS = (b"panel", b"benchmarks.load_programs")
+OURS = ("panel", "benchmarks.load_programs")
 
 
 @dataclass(frozen=True)
@@ -29,27 +29,23 @@ class Crowd:
 
 
 def read(load: Iterable[int]) -> Crowd:
-    """A look at all processes: some milliseconds, so it is made now and then only. `load`: the load's processes."""
-    host, mine = procfs.host_times((PROC / "stat").read_text()), set(load)
-    ours = sum(_seconds(folder, mine) for folder in PROC.iterdir() if folder.name.isdigit())
-    return Crowd(host.worked / TICKS_PER_S, host.stolen / TICKS_PER_S, host.total / TICKS_PER_S, ours)
+    """Look at all processes: some milliseconds, so it is made now and then only. `load`: the load's processes."""
+    host, mine = procfs.host_times(), set(load)
+    ours = sum(_seconds(process, mine) for process in psutil.process_iter())
+    return Crowd(host.worked, host.stolen, host.total, ours)
 
 
-def _seconds(folder: Path, load: set[int]) -> float:
+def _seconds(process: psutil.Process, load: set[int]) -> float:
     """Processor seconds of a process that is ours, its children that ended included; 0 of another."""
-    with suppress(OSError):
-        name, _, rest = (folder / "stat").read_text().partition("(")[2].rpartition(")")
-        fields = rest.split()
-        if int(folder.name) in load or name in SERVERS or _is_the_panels(folder, name):
-            return sum(int(word) for word in fields[11:15]) / TICKS_PER_S
+    with suppress(psutil.Error), process.oneshot():
+        name = process.name()
+        if process.pid in load or name in SERVERS or _is_the_panels(process, name):
+            return sum(process.cpu_times()[:4])
     return 0.0
 
 
-def _is_the_panels(folder: Path, name: str) -> bool:
-    if not name.startswith(PYTHONS):
-        return False
-    line = (folder / "cmdline").read_bytes()
-    return any(part in line for part in OURS)
+def _is_the_panels(process: psutil.Process, name: str) -> bool:
+    return name.startswith(PYTHONS) and any(part in word for word in process.cmdline() for part in OURS)
 
 
 def figures(before: Crowd, now: Crowd) -> dict[str, object]:

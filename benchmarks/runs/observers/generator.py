@@ -5,7 +5,7 @@ That is the PgBouncer of the run, and a service that the engine runs beside its 
 
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +15,7 @@ from benchmarks.processes.command import SERVICE_PID
 from benchmarks.runs.observers import contention, procfs, ticker
 from benchmarks.runs.observers.base import Overlay, Seen
 from benchmarks.runs.observers.contention import Crowd
-from benchmarks.runs.observers.procfs import PROC, HostTimes
+from benchmarks.runs.observers.procfs import HostTimes
 
 Figures = dict[str, object]
 FAMILY_S = 5.0  # after which processes that the load started meanwhile are looked for
@@ -71,14 +71,14 @@ class _Generator:
         if self.observations < FIRST_OBSERVATIONS or now - self.listed_at > FAMILY_S:
             self.pids, self.listed_at = tuple(procfs.family(self.overlay.pid)), now
         self.observations += 1
-        load = dict(_times(self.pids))
+        load = dict(procfs.process_times(self.pids))
         return Reading(
             now,
             {pid: used for pid, (used, _) in load.items()},
             sum(threads for _, threads in load.values()),
-            procfs.host_times((PROC / "stat").read_text()),
-            {pid: used for pid, (used, _) in _times(self.overlay.probe.pooler_pids)},
-            {pid: used for pid, (used, _) in _times(self.service)},
+            procfs.host_times(),
+            {pid: used for pid, (used, _) in procfs.process_times(self.overlay.probe.pooler_pids)},
+            {pid: used for pid, (used, _) in procfs.process_times(self.service)},
         )
 
 
@@ -91,13 +91,13 @@ def figures(before: Reading, now: Reading, cores: int) -> Figures:
     """
     elapsed_s = now.at - before.at
     load = sum(_taken(before.load, now.load).values())
-    ticks = now.host.total - before.host.total
+    spent_s = now.host.total - before.host.total
     idle = now.host.idle + now.host.waiting - before.host.idle - before.host.waiting
     found: Figures = {
         "cpu_percent": round(100 * load / elapsed_s, 1),
         "busy_percent": round(100 * load / elapsed_s / max(1, min(now.threads, cores)), 1),
         "threads": now.threads,
-        "host_cpu_percent": round(100 * (ticks - idle) / ticks, 1) if ticks > 0 else None,
+        "host_cpu_percent": round(100 * (spent_s - idle) / spent_s, 1) if spent_s > 0 else None,
     }
     if poolers := _taken(before.poolers, now.poolers):
         found["pooler_cpu_percent"] = round(100 * max(poolers.values()) / elapsed_s, 1)
@@ -117,11 +117,3 @@ def _pid_in(path: Path) -> tuple[int, ...]:
         return (int(path.read_text()),)
     except OSError:
         return ()
-
-
-def _times(pids: Iterable[int]) -> Iterator[tuple[int, tuple[float, int]]]:
-    for pid in pids:
-        try:
-            yield pid, procfs.process_times((PROC / str(pid) / "stat").read_text())
-        except OSError:  # it ended
-            continue

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from benchmarks.models import ObservationKind
 from benchmarks.runs.observers import procfs, ticker
 from benchmarks.runs.observers.base import Overlay, Seen
-from benchmarks.runs.observers.procfs import PROC, DiskBytes, HostTimes
+from benchmarks.runs.observers.procfs import DiskBytes, HostTimes
 
 Figures = dict[str, object]
 
@@ -51,21 +51,21 @@ class _Host:
 
 def figures(before: Reading, now: Reading) -> Figures:
     """`cpu_percent` and `waiting_percent` (100: all cores), memory in bytes, disks in bytes/s between two readings."""
-    ticks, elapsed_s = now.times.total - before.times.total, now.at - before.at
+    spent_s, elapsed_s = now.times.total - before.times.total, now.at - before.at
     waited = now.times.waiting - before.times.waiting
     idle = now.times.idle - before.times.idle + waited
     return {
-        "cpu_percent": _share(ticks - idle, ticks),
-        "waiting_percent": _share(waited, ticks),
-        "memory_free_bytes": now.memory.get("MemFree"),
-        "memory_available_bytes": now.memory.get("MemAvailable"),
-        "page_cache_bytes": now.memory.get("Cached"),
+        "cpu_percent": _share(spent_s - idle, spent_s),
+        "waiting_percent": _share(waited, spent_s),
+        "memory_free_bytes": now.memory.get("free"),
+        "memory_available_bytes": now.memory.get("available"),
+        "page_cache_bytes": now.memory.get("cached"),
         "read_bytes_per_s": round((now.disks.read - before.disks.read) / elapsed_s),
         "written_bytes_per_s": round((now.disks.written - before.disks.written) / elapsed_s),
     }
 
 
-def _share(part: int, whole: int) -> float | None:
+def _share(part: float, whole: float) -> float | None:
     """In percent; idle time may seem to run backwards on some kernels."""
     return round(min(100.0, max(0.0, 100 * part / whole)), 1) if whole > 0 else None
 
@@ -73,7 +73,7 @@ def _share(part: int, whole: int) -> float | None:
 def _read(disks: tuple[str, ...]) -> Reading:
     return Reading(
         time.monotonic(),
-        procfs.host_times((PROC / "stat").read_text()),
-        procfs.memory_bytes((PROC / "meminfo").read_text()),
-        procfs.disk_bytes((PROC / "diskstats").read_text(), disks),
+        procfs.host_times(),
+        procfs.memory_bytes(),
+        procfs.disk_bytes(disks),
     )

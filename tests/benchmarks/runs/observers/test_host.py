@@ -3,7 +3,7 @@
 from benchmarks.runs.observers.host import Reading, figures
 from benchmarks.runs.observers.procfs import DiskBytes, HostTimes
 
-MEMORY = {"MemFree": 1000, "MemAvailable": 3000, "Cached": 2000}
+MEMORY = {"free": 1000, "available": 3000, "cached": 2000}
 
 
 def reading(at: float, times: HostTimes, disks: DiskBytes = DiskBytes(0, 0)) -> Reading:  # noqa: B008 (frozen)
