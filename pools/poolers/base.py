@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 from uuid import UUID
 
 from pools.errors import ApplyFailed, ConsoleRefused
@@ -89,6 +89,16 @@ class ConsoleSample:
     figures: dict[str, PoolFigures] = field(default_factory=dict)
     counters: dict[str, Counters] = field(default_factory=dict)
     rows: dict[str, list[dict[str, object]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class LiveTable:
+    """What a pooler's page shows of its console, moving: `words` columns of text come first, figures follow."""
+
+    title: str
+    columns: tuple[str, ...]
+    words: int
+    rows: list[list[Any]]
 
 
 @dataclass(frozen=True)
@@ -177,6 +187,8 @@ class Driver(ABC):
     exports_metrics = False  # /metrics has the figures of pgbouncer_exporter for it
     one_core_program = ""  # the name of its program, where each of its processes works on one core at the most
     restart_hint = ""  # a way to restart it that disconnects nobody
+    connections_source = "SHOW POOLS"  # what its figures of connections are read from
+    figure_sources: Mapping[str, str] = {}  # figure of `monitoring.rates` → the same of each, where it counts only some
     pool_notes: Mapping[str, str] = {}  # field of the pool form → its help text, where it is another than usually
 
     @abstractmethod
@@ -214,6 +226,10 @@ class Driver(ABC):
     @abstractmethod
     def sample(self, pooler: Pooler) -> ConsoleSample:
         """What its pools do now, in one login. Raises `PoolerUnreachable`."""
+
+    @abstractmethod
+    def live_table(self, sample: ConsoleSample) -> LiveTable:
+        """What the pooler's page shows of the last look at its console."""
 
     def words_of(self, pooler: Pooler) -> tuple[str, ...]:
         """Those of `words` that its release knows."""

@@ -14,12 +14,10 @@ from pools.deployment import live_files
 from pools.models import Pool, Pooler, PoolerState, PoolState
 from pools.monitoring import sampler
 from pools.monitoring.sampler import ConsoleSnapshot
-from pools.poolers import KINDS
-from pools.poolers.base import PoolFigures
+from pools.poolers import KINDS, driver
+from pools.poolers.base import ConsoleSample, PoolFigures
 
 PAGE_WAITS_S = 3.0  # for consoles; one that answers later has its figures with the next look
-DATABASE_COLUMNS = ("database", "clients", "servers in use", "servers kept idle")
-COLUMNS = ("database", "user", "pool_mode", "cl_active", "cl_waiting", "sv_active", "sv_idle", "sv_used", "maxwait")
 
 
 def pool_rows(pools: Iterable[Pool]) -> list[dict[str, Any]]:
@@ -57,26 +55,11 @@ def pool_state(pool: Pool) -> dict[str, Any]:
 
 
 def console_rows(pooler: Pooler) -> dict[str, Any]:
-    """The context of a pooler's table of SHOW POOLS: column names, rows of values, the error instead.
-
-    Of a Pgpool-II it is SHOW POOL_POOLS, summed up by database.
-    """
+    """The context of a pooler's moving table: column names, rows of values, the error instead."""
     answers = pooler.state == PoolerState.ONLINE
     snapshot = sampler.latest(pooler) if answers else ConsoleSnapshot(error=pooler.error or "it was not checked yet")
-    if "pool_pools" in KINDS[pooler.kind].words:
-        table = _table("SHOW POOL_POOLS, by database", DATABASE_COLUMNS, 1, _by_database(snapshot))
-    else:
-        table = _table("SHOW POOLS", COLUMNS, 3, [[row.get(column) for column in COLUMNS] for row in snapshot.pools])
-    return {"pooler": pooler, "look_error": snapshot.error, **table}
-
-
-def _table(title: str, columns: tuple[str, ...], words: int, rows: list[list[Any]]) -> dict[str, Any]:
-    """`words` columns of text come first; all that follow are figures."""
-    return {"title": title, "columns": columns, "words": words, "rows": rows}
-
-
-def _by_database(snapshot: ConsoleSnapshot) -> list[list[Any]]:
-    return [[name, one.cl_active, one.sv_active, one.sv_idle] for name, one in sorted(snapshot.figures.items())]
+    table = driver(pooler).live_table(ConsoleSample(snapshot.figures, snapshot.counters, snapshot.rows))
+    return {"pooler": pooler, "look_error": snapshot.error, **vars(table)}
 
 
 @require_safe

@@ -1,6 +1,6 @@
 """The pages of what pools and poolers do: live, and over an hour, a day or a week."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +15,7 @@ from pools.monitoring import history, recorder, rollup, sampler
 from pools.monitoring.history import RANGES, History
 from pools.monitoring.rates import FIGURES, Reading
 from pools.monitoring.sampler import ConsoleSnapshot
-from pools.poolers import KINDS
+from pools.poolers import driver
 
 LIVE = "live"
 EVENTS_SHOWN = 10
@@ -48,11 +48,6 @@ TILES = (
     Tile("query_ms", "Average query", "ms", "total_query_time over total_query_count, waiting for a server included"),
     Tile("transaction_ms", "Average transaction", "ms", "total_xact_time over total_xact_count"),
     Tile("wait_ms", "Average wait", "ms", "total_wait_time over total_xact_count: for a server, a transaction"),
-)
-SESSION_TILES = (
-    Tile("cl_active", "Clients active", "", "SHOW POOL_POOLS: children that serve a client now"),
-    Tile("sv_active", "Servers active", "", "SHOW POOL_POOLS: the connections to the first backend that serve them"),
-    Tile("sv_idle", "Servers idle", "", "SHOW POOL_POOLS: kept for the next client of the same child"),
 )
 
 
@@ -88,7 +83,7 @@ def live_part(subject: Pool | Pooler) -> dict[str, Any]:
     source = reverse(f"api-{noun}-live", args=[subject.pk])
     pooler = subject if isinstance(subject, Pooler) else subject.pooler
     described = {"course": recent(subject), "source": source, "events": events_of(subject.pk)}
-    return described | {"uncounted": KINDS[pooler.kind].uncounted}
+    return described | _counting(pooler)
 
 
 def snapshot_of(pooler: Pooler) -> ConsoleSnapshot:
@@ -99,10 +94,16 @@ def snapshot_of(pooler: Pooler) -> ConsoleSnapshot:
 
 def figures_of(pooler: Pooler, snapshot: ConsoleSnapshot, reading: Reading) -> dict[str, Any]:
     """The tiles of what its kind counts, with their values; no values where the console did not answer."""
-    uncounted = KINDS[pooler.kind].uncounted
-    described = SESSION_TILES if uncounted else TILES
-    tiles = [{"tile": tile, "value": None if snapshot.error else reading[tile.name]} for tile in described]
-    return {"tiles": tiles, "uncounted": uncounted}
+    sources = driver(pooler).figure_sources
+    listed = [replace(tile, source=sources[tile.name]) for tile in TILES if tile.name in sources] if sources else TILES
+    tiles = [{"tile": tile, "value": None if snapshot.error else reading[tile.name]} for tile in listed]
+    return {"tiles": tiles, **_counting(pooler)}
+
+
+def _counting(pooler: Pooler) -> dict[str, Any]:
+    """What its kind of pooler does not count, and what its figures of connections are read from."""
+    kind = driver(pooler)
+    return {"uncounted": kind.uncounted, "connections_source": kind.connections_source}
 
 
 def course(found: History, chosen: str) -> dict[str, Any]:

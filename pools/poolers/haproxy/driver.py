@@ -8,12 +8,14 @@ from uuid import UUID
 from pools.config_files import atomic_write
 from pools.models import Mode, Pool, Pooler
 from pools.poolers.adoption import Adoption
-from pools.poolers.base import ConsoleSample, Counters, Driver, PoolFigures, Problems
+from pools.poolers.base import ConsoleSample, Counters, Driver, LiveTable, PoolFigures, Problems
 from pools.poolers.haproxy import preflight, render, session, settings_catalog, stats_socket
 from pools.poolers.haproxy.columns import COLUMNS
 from pools.poolers.haproxy.session import HAProxySession
 from pools.poolers.haproxy.stats_socket import MAIN
 from pools.poolers.settings_schema import Version
+
+LIVE_COLUMNS = ("svname", "status", "check_status", "last_chk", "scur", "smax", "stot", "econ", "chkfail", "lastchg")
 
 
 class HAProxy(Driver):
@@ -30,6 +32,14 @@ class HAProxy(Driver):
         {"sv_used", "maxwait_ms", "queries_per_s", "transactions_per_s"} | {"query_ms", "transaction_ms", "wait_ms"}
     )  # it reads none of the bytes that it passes on; of connections to servers it keeps none idle
     has_console_login = False
+    connections_source = "SHOW STAT: sessions of the frontend and of the servers behind it"
+    figure_sources = {
+        "cl_waiting": "qcur of SHOW STAT: sessions in the backend's queue",
+        "cl_active": "scur of SHOW STAT: sessions of the frontend",
+        "sv_active": "scur of SHOW STAT: sessions with a server",
+        "received_bytes_per_s": "bin of SHOW STAT, its growth: from clients",
+        "sent_bytes_per_s": "bout of SHOW STAT, its growth: to clients",
+    }
     pool_notes = {
         "size": "All pools of {pooler} share its maxconn: that is the size",
         "name": "What clients give as the database: a database of the cluster, or a pool of the PgBouncers behind it",
@@ -92,6 +102,13 @@ class HAProxy(Driver):
         )
         counters = Counters(received_bytes=_number(front, "bin"), sent_bytes=_number(front, "bout"))
         return ConsoleSample({names[0]: figures}, {names[0]: counters}, {"stat": rows})
+
+    def live_table(self, sample: ConsoleSample) -> LiveTable:
+        """The servers of SHOW STAT, and what the last health check said of each."""
+        servers = [row for row in sample.rows.get("stat", []) if row["pxname"] == render.PROXY]
+        servers = [row for row in servers if row["svname"] not in ("FRONTEND", "BACKEND")]
+        rows = [[row.get(column) for column in LIVE_COLUMNS] for row in servers]
+        return LiveTable("SHOW STAT: servers and their health checks", LIVE_COLUMNS, 4, rows)
 
     def show(self, pooler: Pooler, word: str) -> list[dict[str, object]]:
         """The rows of a command of the Runtime API."""

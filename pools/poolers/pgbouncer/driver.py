@@ -9,7 +9,7 @@ from pools.poolers import settings_schema
 from pools.poolers.admin_commands import Column
 from pools.poolers.adoption import Adoption
 from pools.poolers.advisory import Advisory
-from pools.poolers.base import ConsoleSample, Driver, Problems
+from pools.poolers.base import ConsoleSample, Driver, LiveTable, Problems
 from pools.poolers.pgbouncer import (
     advisories,
     console,
@@ -30,6 +30,18 @@ from pools.poolers.pgbouncer.session import PgBouncerSession
 from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
 from pools.poolers.server_connections import HeldServers
 from pools.poolers.settings_schema import Scope, Setting, Version
+
+LIVE_COLUMNS = (
+    "database",
+    "user",
+    "pool_mode",
+    "cl_active",
+    "cl_waiting",
+    "sv_active",
+    "sv_idle",
+    "sv_used",
+    "maxwait",
+)
 
 
 class PgBouncer(Driver):
@@ -76,6 +88,11 @@ class PgBouncer(Driver):
     def sample(self, pooler: Pooler) -> ConsoleSample:
         """SHOW POOLS, SHOW STATS and SHOW DATABASES."""
         return stats.take(pooler)
+
+    def live_table(self, sample: ConsoleSample) -> LiveTable:
+        """SHOW POOLS."""
+        rows = [[row.get(column) for column in LIVE_COLUMNS] for row in sample.rows.get("pools", [])]
+        return LiveTable("SHOW POOLS", LIVE_COLUMNS, 3, rows)
 
     def words_of(self, pooler: Pooler) -> tuple[str, ...]:
         """By the version that the last check found."""

@@ -66,11 +66,6 @@ def lost_maps_fault(rules: str, maps: str) -> str:
     return f"{'; '.join(lost)}, which auth_ident_file lacks: add it there, or take the option away" if lost else ""
 
 
-def rule_count(text: str) -> int:
-    """How many rules there are, comments and empty lines left out."""
-    return sum(1 for line in text.splitlines() if line.split("#")[0].strip())
-
-
 def _fields(line: str) -> Fields:
     """The fields of a line, names joined by commas in one field."""
     fields: Fields = []

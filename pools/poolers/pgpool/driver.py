@@ -8,7 +8,7 @@ from uuid import UUID
 from pools.models import Mode, Pool, Pooler
 from pools.poolers.admin_commands import Column
 from pools.poolers.adoption import Adoption
-from pools.poolers.base import ConsoleSample, Driver, Problems
+from pools.poolers.base import ConsoleSample, Driver, LiveTable, Problems
 from pools.poolers.pgpool import (
     child_processes,
     config_builder,
@@ -29,6 +29,7 @@ from pools.poolers.settings_schema import Setting, Version
 UNCOUNTED = frozenset({"cl_waiting", "sv_used", "maxwait_ms", "queries_per_s", "transactions_per_s"})
 UNCOUNTED |= {"received_bytes_per_s", "sent_bytes_per_s", "query_ms", "transaction_ms", "wait_ms"}
 CAPACITY = ("num_init_children", "max_pool")
+LIVE_COLUMNS = ("database", "clients", "servers in use", "servers kept idle")
 
 
 class Pgpool(Driver):
@@ -50,6 +51,12 @@ class Pgpool(Driver):
     service, control_port = "pgpool2", "PCP port"
     needs_folder = False  # it may be registered to be watched and measured only
     leads_to_all_nodes = is_chainable = True
+    connections_source = "SHOW POOL_POOLS, the panel's own left out"
+    figure_sources = {
+        "cl_active": "SHOW POOL_POOLS: children that serve a client now",
+        "sv_active": "SHOW POOL_POOLS: the connections to the first backend that serve them",
+        "sv_idle": "SHOW POOL_POOLS: kept for the next client of the same child",
+    }
     pool_notes = {
         "size": "All pools of {pooler} share its children (num_init_children): that is the size",
         "name": "On a Pgpool-II it is the name of the database",
@@ -109,6 +116,11 @@ class Pgpool(Driver):
         """SHOW POOL_POOLS by database, but for the session that asks."""
         rows = sql.others(sql.show(pooler, "pool_pools"), pooler.admin_user)
         return ConsoleSample(sql.figures(rows), {}, {"pool_pools": rows})
+
+    def live_table(self, sample: ConsoleSample) -> LiveTable:
+        """SHOW POOL_POOLS, summed up by database."""
+        rows = [[name, one.cl_active, one.sv_active, one.sv_idle] for name, one in sorted(sample.figures.items())]
+        return LiveTable("SHOW POOL_POOLS, by database", LIVE_COLUMNS, 1, rows)
 
     def show(self, pooler: Pooler, word: str) -> list[dict[str, object]]:
         """The rows of a SHOW command; none for a word of another kind's."""

@@ -1,7 +1,7 @@
 """Proof that a pgpool.conf is live: what PGPOOL SHOW ALL and SHOW POOL_NODES say against what was written."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from pools.poolers.settings_schema import Setting, Type
 
@@ -49,12 +49,6 @@ def same(live: str, wanted: str, setting: Setting | None) -> bool:
     if setting.type == Type.NUMBER:
         return quantity(live, setting.unit) == quantity(wanted, setting.unit)
     return live == wanted
-
-
-def backend_at(nodes: Iterable[Mapping[str, object]], host: str, port: int) -> str:
-    """The id of the backend at this address in SHOW POOL_NODES; empty when none is there."""
-    wanted = (host, str(port))
-    return next((str(node["node_id"]) for node in nodes if (node["hostname"], str(node["port"])) == wanted), "")
 
 
 def truth(value: str) -> str:
