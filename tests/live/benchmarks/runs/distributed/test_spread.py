@@ -73,7 +73,8 @@ def test_three_start_on_one_mark_and_their_figures_add_up(
     assert done.summary["latency_p50_ms"] <= done.summary["latency_p95_ms"] <= done.summary["latency_p99_ms"]
     assert_samples_are_sums(done, parts)
     spread_out = list(done.samples.values_list("latency_p50_ms", "latency_p95_ms", "latency_p99_ms"))
-    assert all(p50 and p50 <= p95 <= p99 for p50, p95, p99 in spread_out), spread_out
+    known = [one for one in spread_out if None not in one]  # a part that is late with an interval leaves it without
+    assert known and all(p50 <= p95 <= p99 for p50, p95, p99 in known), spread_out  # noqa: PT018
     assert done.validity == (Validity.VALID if all(p.validity == Validity.VALID for p in parts) else Validity.SUSPECT)
 
 
@@ -146,8 +147,14 @@ def test_a_killed_leader_leaves_a_lost_run_and_no_part_goes_on(
     assert (lost.status, lost.validity) == (Status.LOST, Validity.INCOMPLETE)
     assert lost.error.startswith("the worker that led it was lost")
     for part in parts_of(lost):
-        wait_for(part, ended)
+        wait_for(part, _ended_or_reaped)
     assert_no_load_is_left(lost, postgres)
+
+
+def _ended_or_reaped(run: Run) -> bool:
+    """Look as beat does, again and again: a child of the killed worker may renew its lease once more."""
+    reaper.reap()
+    return ended(run)
 
 
 def test_a_part_killed_alone_ends_the_others_at_once(spread: Spread, postgres: PostgresServer) -> None:
