@@ -7,11 +7,12 @@ from typing import Any
 from benchmarks.analysis.chart_series import few
 from benchmarks.engines import engine
 from benchmarks.models import ObservationKind, Run
+from pools.models import PoolerKind
+from pools.poolers import KINDS
 
 ROWS_WITHOUT_SCRIPT = 30  # of each kind of look, in the tables for browsers without JavaScript
 POOL = "pool"
 CONSOLE = "on the pooler's console, read while the load was on"
-OTHER_CONSOLE = "SHOW POOL_POOLS, read while the load was on, the panel's own sessions left out"
 
 
 @dataclass(frozen=True)
@@ -126,12 +127,15 @@ def charts_of(run: Run, course: dict[str, Any]) -> list[Chart]:
 
 
 def _as_counted(chart: Chart, run: Run) -> Chart:
-    """The chart of a pool whose pooler counts no queue says so."""
+    """The chart of a pool says what its pooler does not count."""
     if chart.key != POOL:
         return chart
     observed = run.conditions.get("meanwhile", {})
     by = run.pool.pooler.get_kind_display() if run.pool else observed.get("uncounted_by", "the pooler")
-    return replace(chart, source=f"{OTHER_CONSOLE}; who waits, and for how long, is not counted by {by}")
+    kind = next((KINDS[one] for one in PoolerKind if one.label == by), KINDS[PoolerKind.PGPOOL])
+    lacks = "who waits, and for how long," if "cl_waiting" in kind.uncounted else "how long clients wait"
+    source = f"{kind.connections_source}, read while the load was on; {lacks} is not counted by {by}"
+    return replace(chart, source=source)
 
 
 def tables_of(course: dict[str, Any]) -> Iterator[Table]:

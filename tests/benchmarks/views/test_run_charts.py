@@ -40,7 +40,7 @@ def test_the_chart_of_a_pool_says_what_its_pooler_does_not_count():
     run = a_run(status=Status.RUNNING, attempt=1, pool=a_pool(pooler=a_pooler(kind="pgpool")), pooled=True)
     sources = {chart.key: chart.source for chart in charts_of(run, chart_series.course(run))}
     assert sources["pool"] == (
-        "SHOW POOL_POOLS, read while the load was on, the panel's own sessions left out; "
+        "SHOW POOL_POOLS, the panel's own left out, read while the load was on; "
         "who waits, and for how long, is not counted by Pgpool-II"
     )
     look_at_pool(run, seq=20, t=1.0, cl_waiting=None, maxwait_ms=None)
