@@ -1,7 +1,7 @@
 """Finds the program of a pooler that runs on this very host, by who listens at its address (psutil)."""
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from itertools import chain
@@ -13,7 +13,6 @@ import psutil
 from pools.models import Pooler
 
 Ip = IPv4Address | IPv6Address
-LISTENS = psutil.CONN_LISTEN
 
 
 def programs(pooler: Pooler, name: str) -> Iterator[str]:
@@ -33,27 +32,38 @@ def pids(pooler: Pooler, name: str) -> tuple[int, ...]:
 
 def listens_here(pooler: Pooler) -> bool:
     """Whether a socket of this host takes the pooler's clients, whoever's it is."""
-    return bool(_listeners(pooler))
+    kind, matches = _listening(pooler)
+    return any(map(matches, psutil.net_connections(kind)))
 
 
 def _found(pooler: Pooler, name: str) -> Iterator[tuple[int, str]]:
-    """Process and program of those that hold a socket which listens there, as far as this account may read."""
-    for pid in sorted({pid for pid in _listeners(pooler) if pid}):
+    """Process and program of those that hold a socket which listens there, as far as this account may read.
+
+    Each process is asked for its own sockets: of one that several hold (a parent's, or of socket activation) the list
+    of the whole host names a single process (psutil).
+    """
+    kind, matches = _listening(pooler)
+    for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):  # it ended, or is another account's
-            path = psutil.Process(pid).exe()
-            if Path(path).name.startswith(name):
-                yield pid, path
+            path = process.exe()
+            if Path(path).name.startswith(name) and any(map(matches, process.net_connections(kind))):
+                yield process.pid, path
 
 
-def _listeners(pooler: Pooler) -> list[int | None]:
-    """The processes of this host's sockets that take the pooler's clients (None: another account's); none elsewhere."""
+def _listening(pooler: Pooler) -> tuple[str, Callable[[Any], bool]]:
+    """psutil's kind of the sockets that may take the pooler's clients, and whether one of them does."""
     if pooler.host.startswith("/"):
         path = f"{pooler.host}/.s.PGSQL.{pooler.port}"
-        return [one.pid for one in psutil.net_connections("unix") if str(one.laddr) == path]
+        return "unix", lambda one: bool(one.laddr == path)
     own = _own_addresses(pooler)
-    listening: Iterator[Any] = (one for one in psutil.net_connections("tcp") if own and one.status == LISTENS)
-    at_port = [(one.pid, _ip(one.laddr.ip)) for one in listening if one.laddr.port == pooler.port]
-    return [pid for pid, ip in at_port if ip.is_unspecified or ip in own]
+
+    def matches(one: Any) -> bool:
+        if not own or one.status != psutil.CONN_LISTEN or one.laddr.port != pooler.port:
+            return False
+        ip = _ip(one.laddr.ip)
+        return ip.is_unspecified or ip in own
+
+    return "tcp", matches
 
 
 def _own_addresses(pooler: Pooler) -> set[Ip]:

@@ -80,7 +80,7 @@ class PgpoolSession:
         Whichever child answers, for a while.
         """
         expected = _expected(_text(contents, MAIN))
-        if late := _still_wrong(lambda: self._late(expected), STEADY_S):
+        if late := _still_wrong(lambda: _once_up(lambda: self._late(expected)), STEADY_S):
             raise Rejected(f"after the reload {_words(late)}", settings=True)
         pcp.log_in(self.pooler)
 
@@ -137,7 +137,7 @@ class PgpoolSession:
         new = {number for number in wanted if f"backend_hostname{number}" not in known}
         deadline = time.monotonic() + UP_WITHIN_S
         while new:
-            nodes = sql.show(self.pooler, "pool_nodes")
+            nodes = _once_up(lambda: sql.show(self.pooler, "pool_nodes"))
             for node in nodes:
                 if str(node["node_id"]) in new and str(node["status"]) in DOWN:
                     new.discard(str(node["node_id"]))
@@ -219,6 +219,18 @@ def _still_wrong(snapshot: Callable[[], T | None], steady_s: float) -> T | None:
         since = None if wrong else since or now
         if since is not None and now - since >= steady_s:
             return None
+        time.sleep(RETRY_EVERY_S)
+
+
+def _once_up(snapshot: Callable[[], T]) -> T:
+    """What Pgpool-II answers, asked again for a while: attaching a node ends its children and starts new ones (4.3)."""
+    deadline = time.monotonic() + SEEN_WITHIN_S
+    while True:
+        try:
+            return snapshot()
+        except PoolerUnreachable:
+            if time.monotonic() > deadline:
+                raise
         time.sleep(RETRY_EVERY_S)
 
 

@@ -1,5 +1,6 @@
 """Who listens at a pooler's address, on sockets and processes of this test's own."""
 
+import os
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -59,6 +60,7 @@ def test_only_a_program_of_that_name_counts(tmp_path: Path) -> None:
             try:
                 assert list(local_process.programs(pooler, "pgbouncer")) == [str(program)]
                 assert list(local_process.programs(pooler, "pgpool")) == []
+                assert local_process.pids(pooler, "python") == (os.getpid(),)  # which holds the same socket
                 assert (local_process.pids(pooler, "pgbouncer"), local_process.pids(pooler, "pgpool")) == (
                     (child.pid,),
                     (),

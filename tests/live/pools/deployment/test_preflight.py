@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import psutil
 import pytest
 
 from panel.quickstart.servers import PgBouncerServer, PgpoolServer, PostgresServer, binary, free_port
@@ -72,11 +73,15 @@ def test_a_pgpool_off_the_path_is_rehearsed_on(
     assert found == f"a throwaway Pgpool-II started on the files ({off_the_path / 'pgpool'})"
 
 
+def denied(process: psutil.Process) -> str:
+    raise psutil.AccessDenied(process.pid)
+
+
 def test_a_program_that_may_not_be_read_is_said_so(
     make_pool: MakePool, pooler: Pooler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(preflight, "SEARCH_PATH", "/nowhere")
-    monkeypatch.setattr(local_process, "_sockets_of", lambda folder: set())  # as another account sees it
+    monkeypatch.setattr(psutil.Process, "exe", denied)  # as another account sees it
     make_pool()
     revision = deployment.apply_pooler(pooler)
     reported = "it runs on this host, but this account can't read or start the program of its process"
