@@ -11,6 +11,7 @@ from django.test import Client
 
 from panel import checks
 from tests import callers
+from tests.pages import page_of
 from tests.pools.records import a_cluster, a_pool
 
 
@@ -127,4 +128,4 @@ def test_a_page_that_needs_a_key_that_is_lost_says_so(settings: Any) -> None:
     browser.force_login(callers.person())
     answer = browser.get(f"/pools/{pool.pk}/")
     assert answer.status_code == 503
-    assert f"no key of POOLDECK_KEYS opens the secret of role:{pool.cluster_id}:app" in answer.content.decode()
+    assert f"no key of POOLDECK_KEYS opens the secret of role:{pool.cluster_id}:app" in page_of(answer)

@@ -8,6 +8,7 @@ from pools.models import EventKind, PoolerState, PoolState
 from tests import callers
 from tests.benchmarks.records import a_finished_run, a_run
 from tests.callers import queries_of
+from tests.pages import page_of
 from tests.pools.monitoring.records import an_event
 from tests.pools.records import a_cluster, a_pool, a_pooler, checked
 
@@ -25,7 +26,7 @@ def test_strangers_are_led_to_the_login(client):
 
 
 def test_an_empty_panel_says_where_to_begin(staff):
-    page = staff.get("/").content.decode()
+    page = page_of(staff.get("/"))
     assert "From a server to a measured pool" in page
     assert "/clusters/new/" in page
     assert "Clients waiting" not in page
@@ -33,9 +34,9 @@ def test_an_empty_panel_says_where_to_begin(staff):
 
 def test_each_step_done_leads_to_the_next(staff):
     a_cluster()
-    assert "/poolers/new/" in staff.get("/").content.decode()
+    assert "/poolers/new/" in page_of(staff.get("/"))
     a_pooler(port=1)
-    assert "/pools/new/" in staff.get("/").content.decode()
+    assert "/pools/new/" in page_of(staff.get("/"))
 
 
 def test_it_tells_what_there_is_and_whether_it_is_well(staff):
@@ -55,7 +56,7 @@ def test_it_tells_what_there_is_and_whether_it_is_well(staff):
         ("unreachable", "cluster gone"),
         ("rolled_back", "pool bad"),
     ]
-    page = answer.content.decode()
+    page = page_of(answer)
     assert "<strong>40</strong> of 97" in page
     assert "preset=worth" in page
 
@@ -66,7 +67,7 @@ def test_open_events_are_troubles_and_what_does_not_fit_is_counted(staff):
     an_event(a_pool(pooler=a_pooler(port=1)), kind=EventKind.DRIFT)
     troubles = staff.get("/").context["troubles"]
     assert ([trouble.state for trouble in troubles["shown"]], troubles["more"]) == (["warning"] * 5, 2)
-    assert '<a href="/events/?state=open">and 2 more</a>' in staff.get("/").content.decode()
+    assert '<a href="/events/?state=open">and 2 more</a>' in page_of(staff.get("/"))
 
 
 def test_a_configuration_that_is_not_as_it_was_wished_is_trouble_though_every_pool_is_applied(staff):
@@ -86,7 +87,7 @@ def test_it_shows_the_latest_measurements_with_their_course(staff):
     a_run(purpose=Purpose.PREPARE, status=Status.SUCCEEDED)
     answer = staff.get("/")
     assert [row["run"].name for row in answer.context["runs"]] == ["first"]
-    page = answer.content.decode()
+    page = page_of(answer)
     assert "<polyline" in page
     assert "6,396" in page
 
@@ -110,14 +111,14 @@ def test_it_costs_the_same_with_one_and_three_of_each(staff):
 def test_figures_nobody_asked_for_yet_are_not_zero(staff):
     a_pool(pooler=a_pooler(port=1), size=10)
     for url in ("/", "/pools/"):
-        page = " ".join(staff.get(url).content.decode().split())
+        page = " ".join(page_of(staff.get(url)).split())
         assert 'data-label="Waiting"><span class="pd-muted" title="">–</span>' in page
 
 
 def test_the_moving_part_outlives_a_console_that_does_not_answer(staff):
     a_pool(name="web", pooler=a_pooler(port=1))
     answer = staff.get("/live/", headers={"HX-Request": "true"})
-    page = answer.content.decode()
+    page = page_of(answer)
     assert answer.context["waiting"] == 0
     assert "web" in page
     assert "t be reached" in page

@@ -7,6 +7,7 @@ from django.test import Client
 from benchmarks.generators import heartbeats
 from panel import health
 from tests import callers
+from tests.pages import page_of
 
 pytestmark = pytest.mark.django_db
 
@@ -65,7 +66,7 @@ def test_only_reading_is_allowed(path):
 def test_every_page_asks_what_no_worker_takes(client, monkeypatch, missing, described):
     monkeypatch.setattr(heartbeats, "missing", lambda: missing)
     client.force_login(callers.person())
-    assert 'hx-get="/workers/"' in client.get("/").content.decode()
-    answer = client.get("/workers/").content.decode()
+    assert 'hx-get="/workers/"' in page_of(client.get("/"))
+    answer = page_of(client.get("/workers/"))
     assert described in answer
     assert bool(answer.strip()) == bool(missing)

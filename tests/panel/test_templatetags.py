@@ -10,6 +10,7 @@ from panel.templatetags import pooldeck
 from pools.forms.records import ClusterForm
 from pools.inventory.budget import Budget
 from tests import callers
+from tests.pages import page_of
 
 
 @pytest.mark.parametrize(
@@ -88,13 +89,13 @@ def test_a_field_names_its_flag_unit_and_error():
 
 def test_the_navigation_marks_the_room_one_is_in(client, db):
     client.force_login(callers.person())
-    page = client.get("/clusters/new/").content.decode()
+    page = page_of(client.get("/clusters/new/"))
     assert page.count('aria-current="page"') == 1
     assert 'href="/clusters/" aria-current="page"' in page
 
 
 def test_strangers_see_no_navigation(client, db):
-    assert 'id="navigation"' not in client.get("/login/").content.decode()
+    assert 'id="navigation"' not in page_of(client.get("/login/"))
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from benchmarks.forms.runs import RunForm
 from pools.clusters.endpoints import Endpoint
 from tests.benchmarks.records import a_run
 from tests.callers import person
+from tests.pages import page_of
 
 SPEED = Field("speed", "--speed", "Speed", "int", default=9, minimum=1, maximum=9)
 
@@ -65,13 +66,13 @@ def warp(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("warp")
 def test_the_form_offers_the_options_of_the_chosen_engine(staff: Client) -> None:
-    page = staff.get("/runs/new/", {"engine": "warp"}).content.decode()
+    page = page_of(staff.get("/runs/new/", {"engine": "warp"}))
     assert 'name="speed"' in page
     assert 'name="clients"' not in page
     assert '<input type="hidden" name="engine" value="warp"' in page
     assert "?engine=pgbench" in page
-    assert 'name="clients"' in staff.get("/runs/new/").content.decode()
-    assert 'name="clients"' in staff.get("/runs/new/", {"engine": "weft"}).content.decode()
+    assert 'name="clients"' in page_of(staff.get("/runs/new/"))
+    assert 'name="clients"' in page_of(staff.get("/runs/new/", {"engine": "weft"}))
 
 
 @pytest.mark.usefixtures("warp", "db")
@@ -84,5 +85,5 @@ def test_the_chosen_engine_judges_its_options() -> None:
 @pytest.mark.usefixtures("warp")
 def test_a_run_is_cloned_with_its_engine(staff: Client) -> None:
     run = a_run(engine="warp", options={"speed": 3})
-    page = staff.get("/runs/new/", {"clone": run.pk}).content.decode()
+    page = page_of(staff.get("/runs/new/", {"clone": run.pk}))
     assert 'name="speed" value="3"' in page

@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 
 from tests.callers import person
+from tests.pages import page_of
 from tests.pools.records import a_cluster
 
 pytestmark = pytest.mark.django_db
@@ -37,7 +38,7 @@ def choices(form: Any) -> list[str]:
 def test_any_may_choose_what_one_has_and_several_what_all_have(two: None, staff: Client) -> None:
     page = staff.get(CREATE, {"engine": "jmeter"})
     form = page.context["form"]
-    assert '<option value="east.jmx">east.jmx (on east)</option>' in page.content.decode()
+    assert '<option value="east.jmx">east.jmx (on east)</option>' in page_of(page)
     assert choices(form) == ["Choose…", "bad.jmx (can't be used)", "both.jmx", "east.jmx (on east)"]
     form = staff.post(CREATE, typed(generators=["east", "west"], plan="east.jmx")).context["form"]
     assert choices(form) == ["Choose…", "both.jmx", "east.jmx"]
@@ -48,7 +49,7 @@ def test_where_no_generator_has_any_the_form_says_what_to_do(seen, staff: Client
     seen("east", engines=ENGINES, files={"jmeter": {}})
     page = staff.get(CREATE, {"engine": "jmeter"})
     assert choices(page.context["form"]) == ["Choose…"]
-    assert "None is there yet: put one into the folder of a generator" in page.content.decode()
+    assert "None is there yet: put one into the folder of a generator" in page_of(page)
 
 
 def test_what_the_ticked_generator_can_not_use_stands_beside_the_plan(two: None, staff: Client) -> None:
@@ -62,16 +63,16 @@ def test_what_the_ticked_generator_can_not_use_stands_beside_the_plan(two: None,
 
 
 def test_a_plan_that_was_not_chosen_yet_is_no_error_before_the_form_is_sent(two: None, staff: Client) -> None:
-    page = staff.get(CREATE, {"engine": "jmeter"}).content.decode()
+    page = page_of(staff.get(CREATE, {"engine": "jmeter"}))
     assert "choose a plan" not in page
-    preview = staff.post(PREVIEW, typed()).content.decode()
+    preview = page_of(staff.post(PREVIEW, typed()))
     assert "Not filled in yet: plan." in preview
     assert "errorlist" not in preview
-    assert "choose a plan" in staff.post(CREATE, typed()).content.decode()
+    assert "choose a plan" in page_of(staff.post(CREATE, typed()))
 
 
 def test_the_preview_still_names_what_was_typed_wrong(two: None, staff: Client) -> None:
-    preview = staff.post(PREVIEW, typed(memory_mb="1")).content.decode()
+    preview = page_of(staff.post(PREVIEW, typed(memory_mb="1")))
     assert "Memory of Java: 1 is out of range" in preview
     assert "Not filled in yet: plan." in preview
-    assert "jmeter -n -t plan.jmx" in staff.post(PREVIEW, typed(plan="both.jmx")).content.decode()
+    assert "jmeter -n -t plan.jmx" in page_of(staff.post(PREVIEW, typed(plan="both.jmx")))

@@ -7,6 +7,7 @@ from benchmarks.engines.pgbench.options import fields_for
 from benchmarks.forms.unsupported_options import parted, why
 from benchmarks.models import Generator
 from tests.callers import bearer, person
+from tests.pages import page_of
 from tests.pools.records import a_cluster
 
 
@@ -46,7 +47,7 @@ def old_generator(db: None) -> Generator:
 )
 def test_the_form_leaves_it_out_and_says_why(client: Client, page: str, name: str, flag: str):
     client.force_login(person())
-    shown = client.get(page).content.decode()
+    shown = page_of(client.get(page))
     assert f'name="{name}"' not in shown
     assert "Not in pgbench 12.22, which would carry the run: " in shown
     assert flag in shown

@@ -7,6 +7,7 @@ from pytest_django import Settings
 from benchmarks.generators import selection
 from benchmarks.generators.selection import Offer
 from tests.callers import person
+from tests.pages import page_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("warp")]
 
@@ -63,9 +64,9 @@ def test_an_engine_is_offered_for_what_it_can_do(seen):
 def test_the_form_tells_who_has_the_engine_or_why_nobody_and_keeps_the_target(client: Client, seen):
     seen("east", engines={"pgbench": "15.18", "http": "3.11"})
     client.force_login(person())
-    page = client.get("/runs/new/", {"database": "shop"}).content.decode()
+    page = page_of(client.get("/runs/new/", {"database": "shop"}))
     assert "pgbench is on east<" in page
     assert "warp can't be chosen: no generator has it (east told so): no warp here: install it<" in page
     assert "?engine=warp" not in page
     assert "database=shop&amp;engine=http" in page
-    assert "http is on east<" in client.get("/datasets/new/", {"engine": "http"}).content.decode()
+    assert "http is on east<" in page_of(client.get("/datasets/new/", {"engine": "http"}))

@@ -6,6 +6,7 @@ from django.test import Client
 
 from benchmarks.models import Ceiling, Holder
 from tests.callers import queries_of
+from tests.pages import page_of
 from tests.pools.records import a_cluster
 
 pytestmark = pytest.mark.django_db
@@ -24,11 +25,11 @@ def a_ceiling(**fields: object) -> Ceiling:
 
 
 def test_a_superuser_sets_changes_and_removes_one(superuser: Client):
-    assert "Set the first ceiling" in superuser.get("/ceilings/").content.decode()
+    assert "Set the first ceiling" in page_of(superuser.get("/ceilings/"))
     assert superuser.post("/ceilings/new/", NEW).headers["Location"] == "/ceilings/"
     made = Ceiling.objects.get()
     assert (made.cluster, made.holder, made.clients, made.threads, made.duration) == (None, "staff", 100, None, 600)
-    page = superuser.get("/ceilings/").content.decode()
+    page = page_of(superuser.get("/ceilings/"))
     assert "every cluster" in page
     assert "staff who are no superusers" in page
     superuser.post(f"/ceilings/{made.pk}/", NEW | {"clients": "50"})
@@ -39,7 +40,7 @@ def test_a_superuser_sets_changes_and_removes_one(superuser: Client):
 
 def test_staff_look_and_change_nothing(staff: Client):
     made = a_ceiling(cluster=a_cluster(name="shop"))
-    page = staff.get("/ceilings/").content.decode()
+    page = page_of(staff.get("/ceilings/"))
     assert "shop" in page
     assert "Remove" not in page
     for address in ("/ceilings/new/", f"/ceilings/{made.pk}/", f"/ceilings/{made.pk}/delete/"):
@@ -49,7 +50,7 @@ def test_staff_look_and_change_nothing(staff: Client):
 
 
 def test_readers_look(reader: Client):
-    assert "Superusers may set ceilings." in reader.get("/ceilings/").content.decode()
+    assert "Superusers may set ceilings." in page_of(reader.get("/ceilings/"))
 
 
 @pytest.mark.parametrize(
@@ -62,14 +63,14 @@ def test_readers_look(reader: Client):
     ],
 )
 def test_what_can_not_be_a_ceiling_is_told_and_stays_typed(superuser: Client, changed: dict[str, str], message: str):
-    page = superuser.post("/ceilings/new/", NEW | changed).content.decode()
+    page = page_of(superuser.post("/ceilings/new/", NEW | changed))
     assert message in page
     assert not Ceiling.objects.exists()
 
 
 def test_a_second_one_of_the_same_cluster_and_holder_is_refused(superuser: Client):
     a_ceiling()
-    page = superuser.post("/ceilings/new/", NEW).content.decode()
+    page = page_of(superuser.post("/ceilings/new/", NEW))
     assert "there is a ceiling for every cluster, staff who are no superusers already: change that one" in page
 
 

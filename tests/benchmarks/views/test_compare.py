@@ -7,6 +7,7 @@ from uuid import uuid4
 from benchmarks.models import Status, Validity
 from tests.benchmarks.records import a_finished_run, a_run
 from tests.callers import queries_of
+from tests.pages import page_of
 from tests.pools.records import a_pool
 
 COMPARE = "/runs/compare/"
@@ -18,7 +19,7 @@ def test_two_runs_on_one_clock_with_ratios_to_the_first(staff):
         a_finished_run(3, pool=a_pool(), summary={"tps": 12792.36, "latency_avg_ms": 0.75}),
     )
     answer = staff.get(COMPARE, {"run": [first.pk, second.pk]})
-    text = answer.content.decode()
+    text = page_of(answer)
     assert answer.context["runs"] == [first, second]
     assert "compare-better" not in text
     assert "Not enough data to judge pooled by direct: it needs 2 more valid runs of direct" in text
@@ -44,7 +45,7 @@ def test_runs_ticked_in_a_list_are_measured_by_the_oldest(staff):
 
 def test_an_invalid_run_is_shown_with_its_reason(staff):
     first, second = a_finished_run(), a_finished_run(validity=Validity.SUSPECT, reasons=["some clients hung"])
-    text = staff.get(COMPARE, {"run": [first.pk, second.pk]}).content.decode()
+    text = page_of(staff.get(COMPARE, {"run": [first.pk, second.pk]}))
     assert "suspect: some clients hung" in text
     assert "compare-better" not in text
 
@@ -57,17 +58,16 @@ def repeats(way_fields, *values):
 def test_repeats_are_one_arm_with_a_verdict_in_words_and_colour(staff):
     direct, pooled = repeats({}, 1000.0, 1010.0, 990.0), repeats({"pooled": True}, 3000.0, 3030.0, 2970.0)
     answer = staff.get(COMPARE, {"run": [run.pk for run in (*direct, *pooled)]})
-    text = answer.content.decode()
+    text = page_of(answer)
     assert [(one["arm"].label, one["arm"].n_valid) for one in answer.context["arms"]] == [("direct", 3), ("pooled", 3)]
     assert '<strong class="compare-verdict compare-better">faster</strong>' in text
     assert "Pooled is faster than direct: ×3.00 its throughput (95 % interval" in text
     assert all(f"/runs/{run.pk}/" in text for run in (*direct, *pooled))
     key = answer.context["arms"][1]["arm"].key
     turned = staff.get(COMPARE, {"run": [run.pk for run in (*direct, *pooled)], "baseline": key})
-    assert "Direct is slower than pooled" in turned.content.decode()
-    assert (
-        "Pooled is faster"
-        in staff.get(COMPARE, {"run": [run.pk for run in (*direct, *pooled)], "baseline": "x"}).content.decode()
+    assert "Direct is slower than pooled" in page_of(turned)
+    assert "Pooled is faster" in page_of(
+        staff.get(COMPARE, {"run": [run.pk for run in (*direct, *pooled)], "baseline": "x"})
     )
 
 
@@ -80,7 +80,7 @@ def test_a_refused_run_beside_a_pool_is_the_conclusion(staff):
     refused.output.stderr = reported
     refused.output.save()
     carried = a_finished_run(options=options, pooled=True)
-    text = staff.get(COMPARE, {"run": [refused.pk, carried.pk]}).content.decode()
+    text = page_of(staff.get(COMPARE, {"run": [refused.pk, carried.pk]}))
     assert "The server refused 53 of 150 clients: remaining connection slots are reserved." in text
     assert "The pool carried 150 clients at 6,396 tps." in text
 
@@ -94,12 +94,12 @@ def test_a_group_is_compared_by_its_id_alone(staff):
 
 def test_settings_that_differ_are_named(staff):
     first, second = a_finished_run(options={"clients": 10}), a_finished_run(options={"clients": 50})
-    assert "clients (10, 50)" in staff.get(COMPARE, {"run": [first.pk, second.pk]}).content.decode()
+    assert "clients (10, 50)" in page_of(staff.get(COMPARE, {"run": [first.pk, second.pk]}))
 
 
 def test_another_load_program_is_named(staff):
     first, second = a_finished_run(options={"threads": 2}), a_finished_run(options={"threads": 2}, engine="sysbench")
-    assert "load program (pgbench, sysbench)" in staff.get(COMPARE, {"run": [first.pk, second.pk]}).content.decode()
+    assert "load program (pgbench, sysbench)" in page_of(staff.get(COMPARE, {"run": [first.pk, second.pk]}))
 
 
 def test_too_few_runs_lead_to_a_choice(staff):
@@ -107,11 +107,11 @@ def test_too_few_runs_lead_to_a_choice(staff):
     for asked in ([], [run.pk], [run.pk, uuid4()], ["x", run.pk]):
         answer = staff.get(COMPARE, {"run": asked})
         assert answer.status_code == 200
-        assert "Choose two or more" in answer.content.decode()
+        assert "Choose two or more" in page_of(answer)
 
 
 def test_nothing_to_compare_says_the_next_step(staff):
-    assert "Nothing to compare yet" in staff.get(COMPARE).content.decode()
+    assert "Nothing to compare yet" in page_of(staff.get(COMPARE))
 
 
 def test_readers_may_compare(reader):
@@ -138,15 +138,15 @@ def test_the_choice_takes_the_same_queries_for_one_run_and_three(staff):
 
 def test_a_run_that_goes_on_is_not_judged_and_the_page_follows_it(staff):
     first, second = a_finished_run(), a_run(2, status=Status.RUNNING)
-    text = staff.get(COMPARE, {"run": [first.pk, second.pk]}).content.decode()
+    text = page_of(staff.get(COMPARE, {"run": [first.pk, second.pk]}))
     assert "not ended" in text
     assert 'hx-trigger="every 3s"' in text
-    done = staff.get(COMPARE, {"run": [first.pk, a_finished_run().pk]}).content.decode()
+    done = page_of(staff.get(COMPARE, {"run": [first.pk, a_finished_run().pk]}))
     assert 'hx-trigger="every 3s"' not in done
 
 
 def test_many_differences_are_folded_under_their_count(staff):
     options = {"clients": 9, "threads": 3, "duration": 9, "progress": 3, "protocol": "extended", "rate": 7}
     one, other = a_finished_run(), a_finished_run(options=options)
-    text = staff.get(COMPARE, {"run": [one.pk, other.pk]}).content.decode()
+    text = page_of(staff.get(COMPARE, {"run": [one.pk, other.pk]}))
     assert re.search(r"<summary[^>]*>Not the same in all: \d+ options", text)

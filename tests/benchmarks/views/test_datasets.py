@@ -8,20 +8,21 @@ import pytest
 from benchmarks.models import Dataset, Run, Status
 from tests.benchmarks.records import a_run
 from tests.callers import queries_of
+from tests.pages import page_of
 from tests.pools.records import a_cluster
 
 LIST, CREATE, FACTS = "/datasets/", "/datasets/new/", "/datasets/new/facts/"
 
 
 def test_an_empty_list_says_the_next_step(staff):
-    text = staff.get(LIST).content.decode()
+    text = page_of(staff.get(LIST))
     assert "No dataset yet" in text
     assert f'href="{CREATE}"' in text
 
 
 def test_the_list_shows_what_it_is_for_and_its_size(staff):
     Dataset.objects.create(cluster=a_cluster(name="demo"), database="shop", scale=10)
-    text = staff.get(LIST).content.decode()
+    text = page_of(staff.get(LIST))
     for part in ("demo", "shop", "pgbench", "scale 10", "1,000,000", "150 MB"):
         assert part in text
 
@@ -30,7 +31,7 @@ def test_the_list_says_what_a_preparation_left_unfinished_and_offers_to_replace_
     broken = a_run(purpose="prepare", status=Status.CANCELLED, options={"scale": 10})
     cluster = a_cluster()
     Dataset.objects.create(cluster=cluster, database="shop", scale=10, run=broken)
-    text = staff.get(LIST).content.decode()
+    text = page_of(staff.get(LIST))
     assert f'unfinished: <a href="/runs/{broken.pk}/">run {broken.number}</a> broke off' in text
     at = f"{CREATE}?engine=pgbench&amp;cluster={cluster.pk}&amp;database=shop"
     assert f'href="{at}&amp;scale=10"' in text
@@ -63,7 +64,7 @@ def test_the_list_says_what_a_preparation_left_unfinished_and_offers_to_replace_
 def test_the_list_leads_to_forms_that_load_remake_and_drop_all_of_a_sysbench_dataset(staff, made, loads, drops):
     run = a_run(purpose="prepare", status=Status.SUCCEEDED, engine="sysbench", options=made)
     Dataset.objects.create(cluster=a_cluster(), database="shop", engine="sysbench", scale=1, run=run)
-    text = unescape(staff.get(LIST).content.decode())
+    text = unescape(page_of(staff.get(LIST)))
     loading, remaking, dropping = re.findall(r'class="btn btn-sm" href="([^"]+)"', text)
     form = staff.get(loading).context["form"]
     assert (form["engine"].value(), form["database"].value(), {name: form[name].value() for name in loads}) == (
@@ -76,7 +77,7 @@ def test_the_list_leads_to_forms_that_load_remake_and_drop_all_of_a_sysbench_dat
     assert {name: str(form[name].value()) for name in reported} == reported
     answer = staff.get(dropping)
     assert {name: answer.context["form"][name].value() for name in drops} == drops
-    assert "Drop the tables" in answer.content.decode()
+    assert "Drop the tables" in page_of(answer)
 
 
 def test_the_list_takes_the_same_queries_for_one_and_three(staff):
@@ -95,27 +96,27 @@ def test_the_address_fills_the_form(staff):
 
 def test_the_form_that_drops_says_so(staff):
     at = {"cluster": a_cluster().pk, "database": "shop"}
-    dropping = staff.get(CREATE, at | {"initialize_steps": "d"}).content.decode()
+    dropping = page_of(staff.get(CREATE, at | {"initialize_steps": "d"}))
     assert ("Drop the tables" in dropping, "Drop a dataset" in dropping) == (True, True)
-    assert "Drop the tables" not in staff.get(CREATE, at).content.decode()
-    assert "Drop the tables" not in staff.get(CREATE, at | {"engine": "sysbench"}).content.decode()
+    assert "Drop the tables" not in page_of(staff.get(CREATE, at))
+    assert "Drop the tables" not in page_of(staff.get(CREATE, at | {"engine": "sysbench"}))
 
 
 def test_bad_input_is_named_and_stays_typed(staff):
     answer = staff.post(CREATE, {"cluster": a_cluster().pk, "database": "shop", "scale": "many"})
     assert answer.context["form"].errors == {"scale": ["'many' is not a whole number: use 1 to 99,999"]}
-    assert 'value="many"' in answer.content.decode()
+    assert 'value="many"' in page_of(answer)
 
 
 def test_an_unreachable_cluster_is_told_and_nothing_queued(staff):
     answer = staff.post(CREATE, {"cluster": a_cluster().pk, "database": "shop", "scale": "3"})
     assert "connection refused" in answer.context["form"].non_field_errors()[0]
-    assert 'value="3"' in answer.content.decode()
+    assert 'value="3"' in page_of(answer)
     assert Run.objects.count() == 0
 
 
 def test_the_facts_of_nothing_chosen_ask_for_a_choice(staff):
-    assert "Choose a target" in staff.get(FACTS).content.decode()
+    assert "Choose a target" in page_of(staff.get(FACTS))
 
 
 def test_readers_may_look_but_not_prepare(reader):

@@ -7,6 +7,7 @@ import pytest
 from benchmarks.models import Generator, Run, Status
 from panel.quickstart.ports import free_port
 from tests.callers import queries_of
+from tests.pages import page_of
 from tests.pools.records import a_cluster
 
 LIST = "/generators/"
@@ -17,7 +18,7 @@ def forget(name: str) -> str:
 
 
 def test_an_empty_list_says_how_to_start_one(staff, seen):
-    assert "POOLDECK_GENERATOR=rack-2" in staff.get(LIST).content.decode()
+    assert "POOLDECK_GENERATOR=rack-2" in page_of(staff.get(LIST))
 
 
 def test_the_list_shows_what_each_has_and_does(staff, seen):
@@ -29,7 +30,7 @@ def test_the_list_shows_what_each_has_and_does(staff, seen):
     run = Run.objects.enqueue(cluster=cluster, status=Status.RUNNING, generator="near")
     Run.objects.enqueue(cluster=cluster, generator="near", wanted_generators=["near"])
     seen("far", ago_s=60)
-    text = staff.get(LIST).content.decode()
+    text = page_of(staff.get(LIST))
     parts = ("near.example", "8 cores", "pgbench", "15.18", "jmeter", "demo", "0.25", "alive", "gone", "Forget")
     for part in (*parts, "2 plans of JMeter", "it holds a listener"):
         assert part in text
@@ -41,7 +42,7 @@ def test_a_cluster_out_of_reach_says_why(staff, seen):
     cluster = a_cluster(name="demo")
     seen("near", engines={})
     Generator.objects.update(round_trips={str(cluster.pk): {"error": "connection refused"}})
-    assert 'title="connection refused">out of reach<' in staff.get(LIST).content.decode()
+    assert 'title="connection refused">out of reach<' in page_of(staff.get(LIST))
 
 
 def test_the_list_takes_the_same_queries_for_one_and_three(staff, seen):
@@ -55,7 +56,7 @@ def test_the_list_takes_the_same_queries_for_one_and_three(staff, seen):
 def test_without_redis_the_page_says_that_nobody_knows_who_lives(staff, settings):
     settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
     Generator.objects.create(name="near")
-    text = staff.get(LIST).content.decode()
+    text = page_of(staff.get(LIST))
     assert "unknown which generators live" in text
     assert "Forget" not in text
 
@@ -63,14 +64,14 @@ def test_without_redis_the_page_says_that_nobody_knows_who_lives(staff, settings
 def test_one_that_is_gone_is_forgotten(staff, seen):
     seen("far", ago_s=60, engines={})
     answer = staff.post(forget("far"), follow=True)
-    assert "Generator far is forgotten." in answer.content.decode()
+    assert "Generator far is forgotten." in page_of(answer)
     assert Generator.objects.count() == 0
 
 
 def test_one_that_lives_stays(staff, seen):
     seen("near", engines={})
     answer = staff.post(forget("near"), follow=True)
-    assert "is alive: stop its worker first" in answer.content.decode()
+    assert "is alive: stop its worker first" in page_of(answer)
     assert Generator.objects.count() == 1
 
 
@@ -98,16 +99,16 @@ def over_two(seen):
 
 
 def test_the_page_of_a_run_over_several_leads_to_its_parts_and_back(staff, over_two):
-    text = staff.get(f"/runs/{over_two.pk}/").content.decode()
+    text = page_of(staff.get(f"/runs/{over_two.pk}/"))
     assert "started within 3.5" in text
     for part in over_two.parts.all():
         assert f'href="/runs/{part.pk}/">{part.generator}</a>' in text
-        of_part = staff.get(f"/runs/{part.pk}/").content.decode()
+        of_part = page_of(staff.get(f"/runs/{part.pk}/"))
         assert f'href="/runs/{over_two.pk}/">run {over_two.number}</a>' in of_part
 
 
 def test_parts_are_not_listed_among_runs(staff, over_two):
-    text = staff.get("/runs/").content.decode()
+    text = page_of(staff.get("/runs/"))
     assert f"/runs/{over_two.pk}/" in text
     assert not any(f"/runs/{part.pk}/" in text for part in over_two.parts.all())
 
@@ -115,15 +116,15 @@ def test_parts_are_not_listed_among_runs(staff, over_two):
 def test_the_form_offers_those_that_live_and_keeps_what_was_ticked(staff, seen):
     seen("near", engines={})
     seen("far", ago_s=60, engines={})
-    text = staff.get("/runs/new/").content.decode()
+    text = page_of(staff.get("/runs/new/"))
     assert 'value="near"' in text
     assert 'value="far"' not in text
     answer = staff.post("/runs/new/", {"route": "direct", "generators": ["near", "far"], "alongside": "on"})
-    text = answer.content.decode()
+    text = page_of(answer)
     assert text.count('name="generators" value="near" checked') == text.count('value="far" checked') == 1
 
 
 def test_a_queued_run_says_which_generator_it_misses(staff, seen):
     seen("far", ago_s=60, engines={})
     run = Run.objects.enqueue(cluster=a_cluster(), wanted_generators=["far"], generator="far")
-    assert re.search(r"Its generator far was last seen 6\d s ago\.", staff.get(f"/runs/{run.pk}/").content.decode())
+    assert re.search(r"Its generator far was last seen 6\d s ago\.", page_of(staff.get(f"/runs/{run.pk}/")))

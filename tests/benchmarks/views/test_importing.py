@@ -1,6 +1,7 @@
 """The paste box."""
 
 from benchmarks.models import Purpose, Run
+from tests.pages import page_of
 
 IMPORT = "/runs/import/"
 OUTPUT = """\
@@ -34,7 +35,7 @@ def test_a_pasted_output_becomes_a_finished_run(staff):
 def test_what_is_no_output_stays_in_the_box_with_the_reason(staff):
     answer = staff.post(IMPORT, {"text": "hello <world>", "name": "db7"})
     assert answer.context["form"].errors["text"]
-    assert "hello &lt;world&gt;" in answer.content.decode()
+    assert "hello &lt;world&gt;" in page_of(answer)
     assert Run.objects.count() == 0
 
 

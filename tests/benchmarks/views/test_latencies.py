@@ -9,6 +9,7 @@ from django.test import Client
 from benchmarks.models import Run, Status, Validity
 from tests.benchmarks.analysis.latency.test_report import logged
 from tests.benchmarks.records import a_finished_run, a_run, the_options
+from tests.pages import page_of as text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -16,8 +17,8 @@ pytestmark = pytest.mark.django_db
 def page_of(client: Client, *runs: Run) -> str:
     """The page of one run, or that which compares several."""
     if len(runs) == 1:
-        return client.get(f"/runs/{runs[0].pk}/").content.decode()
-    return client.get("/runs/compare/", {"run": [str(run.pk) for run in runs]}).content.decode()
+        return text_of(client.get(f"/runs/{runs[0].pk}/"))
+    return text_of(client.get("/runs/compare/", {"run": [str(run.pk) for run in runs]}))
 
 
 def statement(words: str, latency_ms: float, **figures: Any) -> dict[str, Any]:

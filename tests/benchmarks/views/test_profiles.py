@@ -2,6 +2,7 @@
 
 from benchmarks.models import AppliedProfile, Run, SettingsProfile
 from tests.callers import queries_of
+from tests.pages import page_of
 from tests.pools.records import a_cluster
 
 LIST, CREATE, PROPOSE = "/settings-profiles/", "/settings-profiles/new/", "/settings-profiles/propose/"
@@ -16,7 +17,7 @@ def url(profile: SettingsProfile, *rest: str) -> str:
 
 
 def test_an_empty_list_says_the_next_step(staff):
-    text = staff.get(LIST).content.decode()
+    text = page_of(staff.get(LIST))
     assert "No profile yet" in text
     assert f'href="{PROPOSE}"' in text
 
@@ -33,7 +34,7 @@ def test_what_is_in_force_is_told(staff):
     cluster = a_cluster(name="demo")
     run = Run.objects.enqueue(cluster=cluster)
     AppliedProfile.objects.create(run=run, cluster=cluster, values={"work_mem": "9MB"}, error="it does not answer")
-    text = staff.get(LIST).content.decode()
+    text = page_of(staff.get(LIST))
     for part in ("In force on demo now", "work_mem = 9MB", "it does not answer"):
         assert part in text
 
@@ -46,7 +47,7 @@ def test_a_profile_is_made_changed_and_deleted(staff):
     staff.post(url(made, "edit"), {"name": "tuned", "values": "work_mem = 8MB", "description": ""})
     made.refresh_from_db()
     assert made.values == {"work_mem": "8MB"}
-    assert "Delete tuned?" in staff.get(url(made, "delete")).content.decode()
+    assert "Delete tuned?" in page_of(staff.get(url(made, "delete")))
     staff.post(url(made, "delete"))
     assert not SettingsProfile.objects.exists()
 
@@ -56,7 +57,7 @@ def test_bad_lines_are_named_and_stay_typed(staff):
     assert answer.context["form"].errors["values"] == [
         "line 1: 'work_mem 16 MB' is no setting: use name = value, with quotes round a value with blanks"
     ]
-    assert "ssl_cert_file = /etc/passwd" in answer.content.decode()
+    assert "ssl_cert_file = /etc/passwd" in page_of(answer)
     answer = staff.post(CREATE, {"name": "tuned", "values": "ssl_cert_file = /etc/passwd"})
     assert answer.context["form"].errors["values"] == [
         "ssl_cert_file could lock the panel out, or make the server read or run what it should not: leave it out"
@@ -74,12 +75,12 @@ def test_a_profile_in_force_is_not_deleted(staff):
     run = Run.objects.enqueue(cluster=cluster, options={"settings_profile": "tuned"})
     AppliedProfile.objects.create(run=run, cluster=cluster, values=profile.values)
     answer = staff.post(url(profile, "delete"), follow=True)
-    assert f"tuned is in force on demo for {run}: wait until it has ended" in answer.content.decode()
+    assert f"tuned is in force on demo for {run}: wait until it has ended" in page_of(answer)
     assert SettingsProfile.objects.exists()
 
 
 def test_a_check_against_a_cluster_that_does_not_answer_says_so(staff):
-    text = staff.get(url(a_profile()), {"cluster": a_cluster().pk}).content.decode()
+    text = page_of(staff.get(url(a_profile()), {"cluster": a_cluster().pk}))
     assert "connection refused" in text
 
 
@@ -88,10 +89,10 @@ def test_the_wizard_knows_a_clusters_machine_and_proposes(staff):
     form = staff.get(PROPOSE, {"cluster": cluster.pk}).context["form"]
     assert (form["memory_mb"].value(), form["cpus"].value()) == (8192, 4)
     machine = {"memory_mb": "8192", "cpus": "4", "disk": "ssd", "max_connections": "100"}
-    text = staff.get(PROPOSE, machine).content.decode()
+    text = page_of(staff.get(PROPOSE, machine))
     for part in ("shared_buffers = 2GB", "fits the memory", "Name and keep it"):
         assert part in text
-    text = staff.get(PROPOSE, machine | {"memory_mb": "512", "max_connections": "9000"}).content.decode()
+    text = page_of(staff.get(PROPOSE, machine | {"memory_mb": "512", "max_connections": "9000"}))
     assert "over the memory by" in text
 
 

@@ -13,6 +13,7 @@ from benchmarks.runs.submission.submit import Placement
 from pools.models import PoolState
 from tests.benchmarks.records import a_finished_run, a_run
 from tests.callers import queries_of
+from tests.pages import page_of
 from tests.pools.records import a_cluster, a_pool, a_pooler, checked
 
 LIST, CREATE, PREVIEW = "/runs/", "/runs/new/", "/runs/new/preview/"
@@ -34,14 +35,14 @@ def test_strangers_are_sent_to_the_login(db, client, path):
 
 
 def test_an_empty_list_says_the_next_step(staff):
-    answer = staff.get(LIST).content.decode()
+    answer = page_of(staff.get(LIST))
     assert "Nothing measured yet" in answer
     assert f'href="{CREATE}"' in answer
 
 
 def test_the_list_shows_figures_with_the_exact_value_in_the_tooltip(staff):
     a_finished_run(name="before tuning", target_label="shop on bouncer")
-    answer = staff.get(LIST).content.decode()
+    answer = page_of(staff.get(LIST))
     assert "before tuning" in answer
     assert "shop on bouncer" in answer
     assert 'title="6396.18 tps">6,396</td>' in answer
@@ -65,7 +66,7 @@ def test_runs_of_one_pool_or_cluster(staff):
     assert numbers(staff.get(LIST, {"target": pool.pk})) == [pooled.number]
     answer = staff.get(LIST, {"target": pool.cluster.pk})
     assert numbers(answer) == [direct.number, pooled.number]
-    assert f"Only runs against <strong>{pool.cluster}</strong>" in answer.content.decode()
+    assert f"Only runs against <strong>{pool.cluster}</strong>" in page_of(answer)
 
 
 def test_nonsense_in_the_address_is_no_error(staff):
@@ -77,7 +78,7 @@ def test_nonsense_in_the_address_is_no_error(staff):
 
 def test_nothing_found_offers_all_runs(staff):
     a_run()
-    assert "No run matches" in staff.get(LIST, {"q": "nowhere"}).content.decode()
+    assert "No run matches" in page_of(staff.get(LIST, {"q": "nowhere"}))
 
 
 def test_the_list_takes_the_same_queries_for_one_run_and_for_three(staff):
@@ -98,7 +99,7 @@ def test_readers_see_the_list_but_not_the_form(reader):
 
 def test_the_form_shows_each_option_with_its_flag(staff):
     a_cluster()
-    answer = staff.get(CREATE).content.decode()
+    answer = page_of(staff.get(CREATE))
     for label, flag in [("Clients", "-c"), ("Duration", "-T"), ("Rate", "-R"), ("Protocol", "-M")]:
         assert f'{label} <code class="pd-flag">{flag}</code>' in answer
 
@@ -134,13 +135,13 @@ def test_bad_input_is_named_beside_its_field_and_stays_typed(staff):
     assert form.errors["clients"] == ["'ten' is not a whole number: use 1 to 10,000"]
     assert form.errors["threads"] == ["0 is out of range: use 1 to 256"]
     assert form.errors["duration"] == ["99,999,999 is out of range: use 1 to 86,400 s"]
-    assert 'value="ten"' in answer.content.decode()
+    assert 'value="ten"' in page_of(answer)
     assert Run.objects.count() == 0
 
 
 def test_wrong_folded_options_are_unfolded(staff):
     answer = staff.post(CREATE, typed(pool=a_pool().pk, rate="-1"))
-    assert '<details class="card run-more" open>' in answer.content.decode()
+    assert '<details class="card run-more" open>' in page_of(answer)
 
 
 def test_each_way_asks_for_its_own_target(staff):
@@ -160,7 +161,7 @@ def test_an_unreachable_cluster_is_told_and_nothing_typed_is_lost(staff):
     cluster = a_cluster()
     answer = staff.post(CREATE, typed(route="direct", cluster=cluster.pk, database="shop", clients="33"))
     assert "connection refused" in answer.context["form"].non_field_errors()[0]
-    assert 'value="33"' in answer.content.decode()
+    assert 'value="33"' in page_of(answer)
     assert Run.objects.count() == 0
 
 
@@ -179,7 +180,7 @@ def test_the_preview_is_the_exact_command_without_a_password(staff):
     assert endpoint_kind == "direct"
     assert line.startswith("pgbench -n -b select-only -c 12 -j 2 -T 30 -P 1")
     assert "dbname='\"'\"'my shop'\"'\"'" in line
-    assert "canary-secret" not in answer.content.decode()
+    assert "canary-secret" not in page_of(answer)
 
 
 def test_the_preview_of_a_pair_shows_both_commands(staff):
@@ -192,15 +193,15 @@ def test_the_preview_of_a_pair_shows_both_commands(staff):
 
 def test_the_preview_names_what_is_wrong(staff):
     answer = staff.get(PREVIEW, typed(pool=a_pool().pk, clients="1", threads="4"))
-    assert "4 threads are more than 1 clients: use at most 1" in answer.content.decode()
+    assert "4 threads are more than 1 clients: use at most 1" in page_of(answer)
 
 
 def test_the_facts_of_an_unreachable_target_say_why(staff):
     cluster = a_cluster()
     checked(cluster)
     answer = staff.get(PREVIEW, typed(part="facts", route="direct", cluster=cluster.pk, database="shop"))
-    assert "connection refused" in answer.content.decode()
-    assert '<option value="shop">' in answer.content.decode()
+    assert "connection refused" in page_of(answer)
+    assert '<option value="shop">' in page_of(answer)
 
 
 def test_the_form_lists_pools_with_the_same_queries_for_one_and_three(staff):
@@ -215,7 +216,7 @@ def test_run_again_that_is_refused_leads_to_the_form_with_the_reason(staff):
     run = a_finished_run(cluster=cluster)
     answer = staff.post(f"/runs/{run.pk}/again/", follow=True)
     assert answer.redirect_chain == [(f"{CREATE}?clone={run.pk}", 302)]
-    assert f"Run {run.number} was not started again: connection refused" in answer.content.decode()
+    assert f"Run {run.number} was not started again: connection refused" in page_of(answer)
     assert answer.context["form"]["database"].value() == "shop"
 
 
@@ -243,7 +244,7 @@ def test_a_form_that_is_sent_twice_starts_one_run(staff, accepted):
     first, second = staff.post(CREATE, filled_in), staff.post(CREATE, filled_in, follow=True)
     run = Run.objects.get()
     assert (first.status_code, first["Location"], len(accepted)) == (302, f"/runs/{run.pk}/", 1)
-    assert f"Duplicate submission ignored: run {run.number} had already been started." in second.content.decode()
+    assert f"Duplicate submission ignored: run {run.number} had already been started." in page_of(second)
     assert staff.post(CREATE, filled_in | {"clients": "11"}).status_code == 302
     assert staff.post(CREATE, filled_in | {"page": uuid4().hex}).status_code == 302
     assert len(accepted) == 3
@@ -253,7 +254,7 @@ def test_each_page_of_the_form_has_a_name_of_its_own_and_keeps_it_with_what_was_
     pages = [staff.get(CREATE).context["form"]["page"].value() for _ in range(2)]
     assert len(set(pages)) == 2
     wrong = staff.post(CREATE, typed(page=pages[0], clients="none"))
-    assert f'name="page" value="{pages[0]}"' in wrong.content.decode()
+    assert f'name="page" value="{pages[0]}"' in page_of(wrong)
 
 
 def test_run_again_pressed_twice_starts_one_run(staff, accepted):
@@ -292,11 +293,11 @@ def orphan(request):
 
 def test_a_removed_pool_is_named_wherever_the_run_is_shown(staff, orphan):
     direct = a_finished_run(cluster=orphan.cluster)
-    page = staff.get(f"/runs/{orphan.pk}/").content.decode()
+    page = page_of(staff.get(f"/runs/{orphan.pk}/"))
     assert "pool web on front, removed since" in page
     assert f"/runs/{orphan.pk}/again/" not in page
-    assert "pooled, removed since" in staff.get(LIST).content.decode()
-    compared = staff.get(f"/runs/compare/?run={orphan.pk}&run={direct.pk}").content.decode()
+    assert "pooled, removed since" in page_of(staff.get(LIST))
+    compared = page_of(staff.get(f"/runs/compare/?run={orphan.pk}&run={direct.pk}"))
     assert "pool web on front, removed since" in compared
     for kind in ("csv", "json", "html", "log"):
         text = b"".join(staff.get(f"/runs/{orphan.pk}/export/{kind}/").streaming_content).decode()
@@ -311,15 +312,15 @@ def test_a_run_whose_pool_is_gone_is_not_started_past_it(staff, orphan, accepted
         described = (
             f"Run {orphan.number} can&#x27;t be started again: pool web on front was removed since: choose what to load"
         )
-        assert described in answer.content.decode()
+        assert described in page_of(answer)
         assert answer.context["form"]["route"].value() == "pooled"
     assert accepted == []
 
 
 def test_a_removed_cluster_is_named_too(staff):
     run = a_finished_run(target_label="db7/shop")
-    assert "cluster db7, removed since" in staff.get(f"/runs/{run.pk}/").content.decode()
-    assert "cluster db7 was removed since" in staff.get(CREATE, {"clone": run.pk}).content.decode()
+    assert "cluster db7, removed since" in page_of(staff.get(f"/runs/{run.pk}/"))
+    assert "cluster db7 was removed since" in page_of(staff.get(CREATE, {"clone": run.pk}))
 
 
 @pytest.mark.parametrize("act", ["cancel", "again"])

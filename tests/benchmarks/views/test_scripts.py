@@ -7,6 +7,7 @@ from benchmarks.models import Run, RunOutput, Script, Status
 from benchmarks.runs.submission import dispatch, submit
 from tests.benchmarks.records import a_finished_run
 from tests.callers import queries_of
+from tests.pages import page_of
 from tests.pools.records import a_cluster
 
 REFUSED = "SELECT 1;\nSELECT 1 \\shell echo"
@@ -29,7 +30,7 @@ def test_the_list_is_searched_by_name_description_and_text(staff):
     a_script("beta", "SELECT count(*) FROM orders;")
     assert [script.name for script in staff.get("/scripts/").context["page"]] == ["alpha", "beta"]
     assert [script.name for script in staff.get("/scripts/?q=FROM+orders").context["page"]] == ["beta"]
-    assert "No script matches" in staff.get("/scripts/?q=gamma").content.decode()
+    assert "No script matches" in page_of(staff.get("/scripts/?q=gamma"))
 
 
 def test_the_list_costs_the_same_with_one_and_three_rows(staff):
@@ -89,7 +90,7 @@ def test_versions_are_read_and_compared(staff):
 
 def test_a_script_is_deleted_once_its_name_is_typed(staff):
     script = a_script()
-    page = staff.post(f"/scripts/{script.pk}/delete/", {"name": "other"}).content.decode()
+    page = page_of(staff.post(f"/scripts/{script.pk}/delete/", {"name": "other"}))
     assert "nothing was removed" in page
     assert staff.post(f"/scripts/{script.pk}/delete/", {"name": "orders"}).headers["Location"] == "/scripts/"
     assert not Script.objects.exists()
@@ -110,7 +111,7 @@ def test_a_dry_run_is_one_transaction_by_one_client(staff, accepted):
 def test_text_of_several_words_is_tried_by_another_protocol(staff, accepted):
     script, cluster = a_script(), a_cluster(protected=False)
     typed = {"cluster": str(cluster.pk), "database": "shop", "variables": "city = 'New York'"}
-    refused = staff.post(f"/scripts/{script.pk}/1/dry-run/", typed | {"protocol": "simple"}).content.decode()
+    refused = page_of(staff.post(f"/scripts/{script.pk}/1/dry-run/", typed | {"protocol": "simple"}))
     assert "use the extended or prepared protocol" in refused
     assert staff.post(f"/scripts/{script.pk}/1/dry-run/", typed | {"protocol": "extended"}).status_code == 302
     assert Run.objects.get().options["protocol"] == "extended"
@@ -130,7 +131,7 @@ def test_a_dry_run_that_can_not_be_says_why_and_keeps_what_was_typed(staff, acce
     if "cluster" in typed:
         typed = typed | {"cluster": str(a_cluster(protected=typed["cluster"] == "protected").pk)}
     answer = staff.post(f"/scripts/{script.pk}/1/dry-run/", typed)
-    assert message in answer.content.decode()
+    assert message in page_of(answer)
     assert answer.context["form"]["variables"].value() == typed.get("variables")
     assert not Run.objects.exists()
 
@@ -138,18 +139,18 @@ def test_a_dry_run_that_can_not_be_says_why_and_keeps_what_was_typed(staff, acce
 def test_a_dry_run_shows_what_it_printed_and_asks_again_until_it_ended(staff):
     script = a_script()
     run = a_finished_run(0)
-    page = staff.get(f"/scripts/{script.pk}/?dry={run.pk}").content.decode()
+    page = page_of(staff.get(f"/scripts/{script.pk}/?dry={run.pk}"))
     assert "vacuum is off" in page
     Run.objects.filter(pk=run.pk).update(status=Status.RUNNING)
     RunOutput.objects.all().delete()
-    waiting = staff.get(f"/scripts/tried/{run.pk}/").content.decode()
+    waiting = page_of(staff.get(f"/scripts/tried/{run.pk}/"))
     assert f'hx-get="/scripts/tried/{run.pk}/"' in waiting
     assert "Waiting for a worker" in waiting
 
 
 def test_readers_look_and_change_nothing(reader):
     script = a_script()
-    page = reader.get(f"/scripts/{script.pk}/").content.decode()
+    page = page_of(reader.get(f"/scripts/{script.pk}/"))
     assert "Dry run" not in page
     assert "/edit/" not in page
     for address in ("new/", f"{script.pk}/edit/", f"{script.pk}/delete/", f"{script.pk}/1/dry-run/"):
@@ -179,7 +180,7 @@ def test_the_page_of_a_run_tells_what_each_of_several_scripts_did(staff):
     one = {"weight": 3, "transactions": 1500, "percent": 75.0, "tps": 750.5, "latency_avg_ms": 1.25, "failed": 0}
     scripts = [{"name": "<builtin: select only>", **one}, {"name": "script-1-orders-v2.sql", **one, "weight": 1}]
     run = a_finished_run(summary={"tps": 1000.0, "transactions": 2000, "scripts": scripts})
-    page = staff.get(f"/runs/{run.pk}/").content.decode()
+    page = page_of(staff.get(f"/runs/{run.pk}/"))
     assert "&lt;builtin: select only&gt;" in page
     assert "script-1-orders-v2.sql" in page
     assert "1.250" in page

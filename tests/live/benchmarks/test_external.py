@@ -16,6 +16,7 @@ from tests import callers
 from tests.benchmarks.submitting import submit_one, submit_pair
 from tests.live.benchmarks.conftest import QUICK, execute
 from tests.live.conftest import APP_PASSWORD, APP_ROLE
+from tests.pages import page_of
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("in_this_process")]
 URL = "/api/v1/external-endpoints/"
@@ -129,7 +130,7 @@ def test_the_api_keeps_its_password_to_itself(pool: Pool, pgbouncer: PgBouncerSe
     assert callers.bearer("apply", "run").post(URL, body).status_code == 403
     made = admin.post(URL, body)
     assert made.status_code == 201, made.json()
-    assert APP_PASSWORD not in made.content.decode() + admin.get(URL).content.decode()
+    assert APP_PASSWORD not in page_of(made) + page_of(admin.get(URL))
     address = f"{URL}{made.json()['id']}/"
     changed = admin.patch(address, {"pooled_by": "Odyssey"})  # logs in again, with the password that is kept
     assert (changed.status_code, changed.json()["pooled_by"]) == (200, "Odyssey"), changed.json()
@@ -137,7 +138,7 @@ def test_the_api_keeps_its_password_to_itself(pool: Pool, pgbouncer: PgBouncerSe
     assert (elsewhere.status_code, list(elsewhere.json())) == (400, ["uri"])
     wrong = admin.post(URL, body | {"name": "other", "uri": uri_of(pgbouncer, "not-it")})
     assert (wrong.status_code, list(wrong.json())) == (400, ["uri"])
-    assert "not-it" not in wrong.content.decode()
+    assert "not-it" not in page_of(wrong)
     twice = admin.post(URL, body)
     assert (twice.status_code, list(twice.json())) == (400, ["name"])
     started = callers.bearer("run").post("/api/v1/runs/", {"target": {"external": made.json()["id"]}, "options": READS})
@@ -147,28 +148,28 @@ def test_the_api_keeps_its_password_to_itself(pool: Pool, pgbouncer: PgBouncerSe
 def test_the_pages_add_it_and_start_a_run(pool: Pool, pgbouncer: PgBouncerServer) -> None:
     browser = Client()
     browser.force_login(callers.person())
-    assert "Add the first endpoint" in browser.get("/external-endpoints/").content.decode()
+    assert "Add the first endpoint" in page_of(browser.get("/external-endpoints/"))
     typed = {"name": "theirs", "uri": uri_of(pgbouncer, "nonsense"), "pooled_by": "Odyssey"}
     refused = browser.post("/external-endpoints/new/", typed)
     assert refused.status_code == 422
-    assert 'value="theirs"' in refused.content.decode()
+    assert 'value="theirs"' in page_of(refused)
     browser.post("/external-endpoints/new/", typed | {"uri": uri_of(pgbouncer)})
     endpoint = ExternalEndpoint.objects.get()
-    page = browser.get("/external-endpoints/").content.decode()
+    page = page_of(browser.get("/external-endpoints/"))
     assert "theirs" in page
     assert APP_PASSWORD not in page
-    assert APP_PASSWORD not in browser.get(f"/external-endpoints/{endpoint.pk}/edit/").content.decode()
-    form = browser.get(f"/runs/new/?external={endpoint.pk}").content.decode()
+    assert APP_PASSWORD not in page_of(browser.get(f"/external-endpoints/{endpoint.pk}/edit/"))
+    form = page_of(browser.get(f"/runs/new/?external={endpoint.pk}"))
     assert "theirs (Odyssey)" in form
     asked = {"route": "external", "external": str(endpoint.pk), "page": "p1"}
-    preview = browser.post("/runs/new/preview/", asked | READS).content.decode()
+    preview = page_of(browser.post("/runs/new/preview/", asked | READS))
     assert "pgbench" in preview
     assert APP_PASSWORD not in preview
     answer = browser.post("/runs/new/", asked | READS)
     run = Run.objects.get()
     assert answer.status_code == 302
     assert run.external == endpoint
-    head = browser.get(f"/runs/{run.pk}/").content.decode()
+    head = page_of(browser.get(f"/runs/{run.pk}/"))
     assert "an external endpoint" in head
     assert browser.post(f"/external-endpoints/{endpoint.pk}/delete/").status_code == 302
     assert browser.get(f"/runs/{run.pk}/").status_code == 200

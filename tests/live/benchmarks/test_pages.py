@@ -10,6 +10,7 @@ from panel.quickstart.servers import PostgresServer
 from pools.models import Cluster, Pool
 from tests import callers
 from tests.live.conftest import APP_PASSWORD, APP_ROLE
+from tests.pages import page_of
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("queue")]
 _numbers = itertools.count(1)
@@ -58,42 +59,42 @@ def test_both_ways_start_two_runs_of_one_group(staff: Client, pool: Pool) -> Non
     assert (first.pool, second.pool) == (None, pool)
     assert first.group == second.group is not None
     assert [tag.name for run in (first, second) for tag in run.tags.all()] == ["worth", "worth"]
-    assert "Waits for" in staff.get(f"/runs/{second.pk}/").content.decode()
+    assert "Waits for" in page_of(staff.get(f"/runs/{second.pk}/"))
 
 
 def test_a_database_without_dataset_is_told_before_and_refused_after(
     staff: Client, cluster: Cluster, empty: str
 ) -> None:
     link = f"{PREPARE}?engine=pgbench&amp;cluster={cluster.pk}&amp;database={empty}"
-    assert link in staff.get(FACTS, direct(cluster, empty, part="facts")).content.decode()
+    assert link in page_of(staff.get(FACTS, direct(cluster, empty, part="facts")))
     answer = staff.post(CREATE, direct(cluster, empty))
     assert answer.context["form"].non_field_errors() == [f"{empty} lacks pgbench tables: prepare a dataset first"]
-    assert link in answer.content.decode()
+    assert link in page_of(answer)
     assert Run.objects.count() == 0
 
 
 def test_clients_that_would_wait_for_each_other_are_told(staff: Client, cluster: Cluster, dataset: str) -> None:
     crowd = direct(cluster, dataset, part="facts", builtin="tpcb-like", clients="12")
     reported = "12 clients would wait for each other&#x27;s rows at scale 1: use at most 1, or prepare scale 12."
-    assert reported in staff.get(FACTS, crowd).content.decode()
+    assert reported in page_of(staff.get(FACTS, crowd))
     for calm in ({"builtin": "simple-update"}, {"clients": "1", "threads": "1"}):
-        assert "wait for each other" not in staff.get(FACTS, {**crowd, **calm}).content.decode()
+        assert "wait for each other" not in page_of(staff.get(FACTS, {**crowd, **calm}))
 
 
 def test_a_write_on_a_protected_cluster_needs_the_typed_name(staff: Client, cluster: Cluster, dataset: str) -> None:
     protect(cluster)
     write = direct(cluster, dataset, builtin="tpcb-like")
-    assert 'name="confirm"' in staff.get(FACTS, {**write, "part": "facts"}).content.decode()
-    assert 'name="confirm"' not in staff.get(FACTS, direct(cluster, dataset, part="facts")).content.decode()
+    assert 'name="confirm"' in page_of(staff.get(FACTS, {**write, "part": "facts"}))
+    assert 'name="confirm"' not in page_of(staff.get(FACTS, direct(cluster, dataset, part="facts")))
     refused = staff.post(CREATE, write)
-    assert "type the database&#x27;s name" in refused.content.decode()
-    assert 'name="confirm"' in refused.content.decode()
+    assert "type the database&#x27;s name" in page_of(refused)
+    assert 'name="confirm"' in page_of(refused)
     assert staff.post(CREATE, {**write, "confirm": dataset}).status_code == 302
 
 
 def test_a_dataset_is_prepared_from_its_form(staff: Client, cluster: Cluster, empty: str) -> None:
     chosen = {"cluster": str(cluster.pk), "database": empty, "scale": "1"}
-    facts = staff.get(f"{PREPARE}facts/", chosen).content.decode()
+    facts = page_of(staff.get(f"{PREPARE}facts/", chosen))
     assert "<dt>Needs about</dt><dd>15." in facts
     assert "Free on disk" in facts
     answer = staff.post(PREPARE, chosen)
@@ -104,7 +105,7 @@ def test_a_dataset_is_prepared_from_its_form(staff: Client, cluster: Cluster, em
 
 def test_a_scale_that_does_not_fit_is_told_as_one_types(staff: Client, cluster: Cluster, empty: str) -> None:
     chosen = {"cluster": str(cluster.pk), "database": empty, "scale": "99999"}
-    assert "That does not fit" in staff.get(f"{PREPARE}facts/", chosen).content.decode()
+    assert "That does not fit" in page_of(staff.get(f"{PREPARE}facts/", chosen))
     assert "are free on the disk" in staff.post(PREPARE, chosen).context["form"].non_field_errors()[0]
 
 
@@ -112,7 +113,7 @@ def test_preparing_on_a_protected_cluster_needs_the_typed_name(staff: Client, cl
     protect(cluster)
     chosen = {"cluster": str(cluster.pk), "database": empty, "scale": "1"}
     refused = staff.post(PREPARE, chosen)
-    assert 'name="confirm"' in refused.content.decode()
+    assert 'name="confirm"' in page_of(refused)
     assert Run.objects.count() == 0
     assert staff.post(PREPARE, {**chosen, "confirm": empty}).status_code == 302
 
@@ -124,5 +125,5 @@ def test_without_a_queue_nothing_is_saved_and_the_answer_is_503(
     settings.REDIS_URL = "redis://127.0.0.1:1/0"  # type: ignore[attr-defined]
     answer = staff.post(CREATE, direct(cluster, dataset))
     assert answer.status_code == 503
-    assert "nothing was saved: try again" in answer.content.decode()
+    assert "nothing was saved: try again" in page_of(answer)
     assert Run.objects.count() == before

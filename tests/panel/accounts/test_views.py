@@ -8,6 +8,7 @@ from django.test import Client
 
 from panel.accounts.models import ApiToken
 from tests.callers import anonymous, person, queries_of
+from tests.pages import page_of
 
 pytestmark = pytest.mark.django_db
 URL = "/tokens/"
@@ -29,7 +30,7 @@ def test_a_made_token_is_shown_once_and_works(browser, user):
     made = browser.post(URL, {"name": "nightly", "scopes": ["read", "admin"], "lifetime_days": "30"})
     text = re.search(rb'value="(pd_[^"]+)"', made.content)[1].decode()
     assert "no-store" in made["Cache-Control"]
-    assert text not in browser.get(URL).content.decode()
+    assert text not in page_of(browser.get(URL))
     token = ApiToken.objects.get(user=user)
     assert (token.name, token.scopes) == ("nightly", ["read", "admin"])
     assert (token.expires_at - token.created_at).days in (29, 30)
@@ -48,8 +49,8 @@ def test_a_made_token_is_shown_once_and_works(browser, user):
 def test_bad_input_is_told_beside_the_field_and_nothing_typed_is_lost(browser, values, reported):
     page = browser.post(URL, values)
     assert page.status_code == 422
-    assert reported in page.content.decode()
-    assert f'value="{values["name"]}"' in page.content.decode() or not values["name"]
+    assert reported in page_of(page)
+    assert f'value="{values["name"]}"' in page_of(page) or not values["name"]
     assert not ApiToken.objects.exists()
 
 

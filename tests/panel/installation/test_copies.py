@@ -16,6 +16,7 @@ from pools.errors import IllegalTransition
 from pools.models import PoolState
 from tests import callers
 from tests.benchmarks import records as benchmark_records
+from tests.pages import page_of
 from tests.pools import records
 
 pytestmark = pytest.mark.django_db
@@ -154,10 +155,10 @@ def test_pages_of_a_paused_panel_say_so_and_show_no_green_tick() -> None:
     pool = records.a_pool(state=PoolState.APPLIED)
     client = browser()
     for path in ("/", "/pools/", f"/pools/{pool.pk}/", "/poolers/"):
-        page = client.get(path).content.decode()
+        page = page_of(client.get(path))
         assert "This panel is paused" in page
         assert "pd-state-tick" not in page
-    assert "unverified" in client.get("/pools/").content.decode()
+    assert "unverified" in page_of(client.get("/pools/"))
     live = callers.bearer("read").get(f"/api/v1/poolers/{pool.pooler_id}/config/").json()
     assert (live["state"], live["error"]) == ("unverified", pausing.PAUSED)
 
@@ -173,12 +174,12 @@ def test_a_person_resumes_it_after_looking_where_it_would_write() -> None:
     paused()
     pooler = records.a_pooler()
     client = browser()
-    assert pooler.config_dir in client.get("/installation/").content.decode()
+    assert pooler.config_dir in page_of(client.get("/installation/"))
     client.post("/installation/resume/")
     assert pausing.is_paused()
     client.post("/installation/resume/", {"checked": "on"})
     assert not pausing.is_paused()
-    assert "The panel is not paused" in client.get("/installation/").content.decode()
+    assert "The panel is not paused" in page_of(client.get("/installation/"))
 
 
 def test_only_an_admin_resumes_it() -> None:

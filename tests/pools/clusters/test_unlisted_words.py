@@ -10,6 +10,7 @@ from django.test import Client
 
 from pools.clusters import health_check
 from tests.callers import bearer, person
+from tests.pages import page_of
 from tests.pools.records import a_cluster
 
 pytestmark = pytest.mark.django_db
@@ -39,8 +40,8 @@ def test_a_check_keeps_them_from_readers(port: int) -> None:
     assert "failed for an unusual reason" in status.error
     reader = Client()
     reader.force_login(person(staff=False))
-    assert SAID not in reader.get(f"/clusters/{cluster.pk}/").content.decode()
-    assert SAID not in bearer("read").get(f"/api/v1/clusters/{cluster.pk}/").content.decode()
+    assert SAID not in page_of(reader.get(f"/clusters/{cluster.pk}/"))
+    assert SAID not in page_of(bearer("read").get(f"/api/v1/clusters/{cluster.pk}/"))
 
 
 def test_who_may_run_is_not_told_and_an_admin_is(port: int) -> None:
@@ -57,5 +58,5 @@ def test_the_form_of_the_cluster_tells_an_admin(port: int) -> None:
     admin.force_login(person())
     typed = {"name": "odd", "host": "127.0.0.1", "port": port, "admin_user": "u", "sslmode": "disable"}
     typed |= {"admin_password": "hunter22", "maintenance_database": "postgres", "set_aside_connections": 0}
-    page = admin.post("/clusters/new/", typed).content.decode()
+    page = page_of(admin.post("/clusters/new/", typed))
     assert SAID in page

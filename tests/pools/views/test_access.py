@@ -3,6 +3,7 @@
 import pytest
 from django.urls import reverse
 
+from tests.pages import page_of
 from tests.pools.records import a_pool
 
 CHECK = ["cluster-list", "pooler-list", "pool-list"]
@@ -39,7 +40,7 @@ def test_readers_may_look(reader, address, name):
 def test_readers_may_not_open_a_form(reader, address, name):
     answer = reader.get(address(name))
     assert answer.status_code == 403
-    assert "Your account may look, but not change things" in answer.content.decode()
+    assert "Your account may look, but not change things" in page_of(answer)
 
 
 @pytest.mark.parametrize("name", [*CHANGE, *CHANGE_ONE, *POST_ONE])
@@ -61,10 +62,10 @@ def test_what_acts_wants_a_post(staff, address, name):
 def test_a_missing_record_is_not_found(staff, name):
     answer = staff.get(reverse(name, args=["00000000-0000-0000-0000-000000000000"]))
     assert answer.status_code == 404
-    assert "There is nothing at this address" in answer.content.decode()
+    assert "There is nothing at this address" in page_of(answer)
 
 
 def test_readers_see_no_buttons_that_are_not_for_them(reader, address):
-    page = reader.get(address("pool-detail")).content.decode()
+    page = page_of(reader.get(address("pool-detail")))
     assert "Show password" not in page
     assert address("pool-edit") not in page

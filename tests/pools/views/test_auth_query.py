@@ -3,6 +3,7 @@
 import pytest
 from django.urls import reverse
 
+from tests.pages import page_of
 from tests.pools.records import a_cluster, a_pool
 
 
@@ -23,7 +24,7 @@ def test_strangers_are_led_to_the_login(client, address):
 def test_readers_may_look_and_find_nothing_to_press(reader, address):
     answer = reader.get(address)
     assert answer.status_code == 200
-    assert "Take it away" not in answer.content.decode()
+    assert "Take it away" not in page_of(answer)
 
 
 def test_readers_may_not_change_anything(reader, address):
@@ -39,7 +40,7 @@ def test_other_methods_are_refused(staff, address):
 
 
 def test_a_cluster_that_does_not_answer_is_said_to_be_so(staff, address):
-    page = staff.get(address).content.decode()
+    page = page_of(staff.get(address))
     assert "The cluster could not be asked" in page
     assert "pooldeck_auth looks them up" in page
 
@@ -47,7 +48,7 @@ def test_a_cluster_that_does_not_answer_is_said_to_be_so(staff, address):
 def test_what_is_refused_keeps_the_name_that_was_typed(staff, db):
     cluster = a_cluster(name="fresh")
     answer = staff.post(reverse("cluster-auth-query", args=[cluster.pk]), {"role": "postgres"})
-    page = answer.content.decode()
+    page = page_of(answer)
     assert answer.status_code == 400
     assert "postgres is the panel&#x27;s own login, which may do everything: give another name" in page
     assert 'value="postgres"' in page
@@ -56,7 +57,7 @@ def test_what_is_refused_keeps_the_name_that_was_typed(staff, db):
 def test_it_can_not_be_taken_away_under_a_pool(staff, cluster, address):
     pool = a_pool(cluster=cluster, user="", name="orders")
     answer = staff.post(address, {"do": "remove"})
-    page = answer.content.decode()
+    page = page_of(answer)
     assert answer.status_code == 409
     assert "inbound users of orders are looked up by it: remove these pools, or give each a fixed user" in page
     assert reverse("pool-detail", args=[pool.pk]) in page

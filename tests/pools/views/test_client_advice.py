@@ -3,6 +3,7 @@
 import pytest
 from django.urls import reverse
 
+from tests.pages import page_of as text_of
 from tests.pools.records import a_pool, a_pooler
 
 pytestmark = pytest.mark.django_db
@@ -10,7 +11,7 @@ pytestmark = pytest.mark.django_db
 
 def page_of(browser, **fields):
     pool = a_pool(pooler=a_pooler(server_version="PgBouncer 1.18.0"), **fields)
-    return browser.get(reverse("pool-clients", args=[pool.pk])).content.decode()
+    return text_of(browser.get(reverse("pool-clients", args=[pool.pk])))
 
 
 def test_a_transaction_pool_of_an_old_pgbouncer_says_how_to_stop_preparing(reader):

@@ -5,6 +5,7 @@ from django.urls import reverse
 
 from pools.models import Cluster
 from tests.callers import queries_of
+from tests.pages import page_of
 from tests.pools.records import a_cluster, a_node, a_pool, a_pooler, checked, know_password
 
 TYPED = {
@@ -35,7 +36,7 @@ def test_the_list_shows_state_budget_and_pools_by_name(staff):
     a_pool(cluster=first, size=30)
     answer = staff.get("/clusters/")
     assert [row["cluster"].name for row in answer.context["rows"]] == ["alpha", "beta"]
-    page = answer.content.decode()
+    page = page_of(answer)
     assert "<strong>30</strong> of 97" in page
     assert "67 free" in page
     assert "PostgreSQL 15.18" in page
@@ -60,7 +61,7 @@ def test_the_list_costs_the_same_with_one_and_three_rows(staff):
 
 
 def test_an_empty_list_says_the_next_step(staff):
-    page = staff.get("/clusters/").content.decode()
+    page = page_of(staff.get("/clusters/"))
     assert "No cluster yet" in page
     assert reverse("cluster-create") in page
 
@@ -68,11 +69,11 @@ def test_an_empty_list_says_the_next_step(staff):
 def test_a_server_that_is_registered_twice_is_told_on_both_pages(staff):
     first, second = a_cluster(name="main", port=1), a_cluster(name="again", port=1)
     for cluster, twin in ((first, second), (second, first)):
-        page = staff.get(f"/clusters/{cluster.pk}/").content.decode()
+        page = page_of(staff.get(f"/clusters/{cluster.pk}/"))
         assert "It is registered twice" in page
         assert f'<a href="/clusters/{twin.pk}/">{twin}</a>' in page
     second.delete()
-    assert "registered twice" not in staff.get(f"/clusters/{first.pk}/").content.decode()
+    assert "registered twice" not in page_of(staff.get(f"/clusters/{first.pk}/"))
 
 
 def test_a_failed_login_saves_nothing_and_keeps_what_was_typed(staff):
@@ -85,7 +86,7 @@ def test_a_failed_login_saves_nothing_and_keeps_what_was_typed(staff):
         "port": "1",
         "admin_password": "typed-secret",
     }
-    assert 'value="typed-secret"' in answer.content.decode()
+    assert 'value="typed-secret"' in page_of(answer)
     assert "no-store" in answer.headers["Cache-Control"]
 
 
@@ -93,7 +94,7 @@ def test_an_unreachable_cluster_is_saved_anyway_when_asked(staff):
     answer = staff.post("/clusters/new/", TYPED | {"save_anyway": "1"}, follow=True)
     cluster = Cluster.objects.get()
     assert (cluster.name, cluster.admin_password) == ("orders", "typed-secret")
-    assert "saved without a login: connection refused" in answer.content.decode()
+    assert "saved without a login: connection refused" in page_of(answer)
 
 
 def test_a_refused_value_stands_beside_its_field(staff):
@@ -105,14 +106,14 @@ def test_a_refused_value_stands_beside_its_field(staff):
     }
     answer = staff.post("/clusters/new/", TYPED | {"save_anyway": "1"})
     assert answer.context["form"].errors == {"name": ["there is a cluster named 'orders' already: choose another name"]}
-    assert 'aria-invalid="true"' in answer.content.decode()
+    assert 'aria-invalid="true"' in page_of(answer)
 
 
 def test_a_stored_password_never_stands_in_a_page(staff):
     cluster = a_cluster("stored-secret", name="orders")
     checked(cluster)
     for url in ("edit/", ""):
-        assert "stored-secret" not in staff.get(f"/clusters/{cluster.pk}/{url}").content.decode()
+        assert "stored-secret" not in page_of(staff.get(f"/clusters/{cluster.pk}/{url}"))
 
 
 def test_an_empty_password_keeps_the_stored_one(staff):
@@ -151,7 +152,7 @@ def test_the_page_of_a_cluster_tells_all_that_a_check_found(staff):
     cluster = a_cluster(name="orders", memory_mb=2048, set_aside_connections=5)
     checked(cluster, used_connections=12, in_recovery=True)
     a_pool(cluster=cluster, name="web", size=20)
-    page = staff.get(f"/clusters/{cluster.pk}/").content.decode()
+    page = page_of(staff.get(f"/clusters/{cluster.pk}/"))
     for words in ("standby (in recovery)", "12 of 100", "set aside for direct logins", "1 bytes", "superuser", "web"):
         assert words in page
 
@@ -169,18 +170,18 @@ def test_what_is_given_on_the_standbys_is_shown_apart(staff):
     cluster = a_cluster(memory_mb=4096)
     checked(cluster)
     a_pool(cluster=cluster, size=30)
-    assert "On each standby" not in staff.get(f"/clusters/{cluster.pk}/").content.decode()
+    assert "On each standby" not in page_of(staff.get(f"/clusters/{cluster.pk}/"))
     a_node(cluster)
     a_pool(cluster=cluster, size=7, target="standby")
     answer = staff.get(f"/clusters/{cluster.pk}/")
     assert (answer.context["budget"].allocated, answer.context["standbys_budget"].allocated) == (30, 7)
-    assert "On each standby" in answer.content.decode()
+    assert "On each standby" in page_of(answer)
 
 
 def test_a_check_says_why_it_failed(staff):
     cluster = a_cluster()
     answer = staff.post(f"/clusters/{cluster.pk}/check/", follow=True)
-    assert "The check could not log in: connection refused" in answer.content.decode()
+    assert "The check could not log in: connection refused" in page_of(answer)
     cluster.refresh_from_db()
     assert cluster.status.state == "unreachable"
 
@@ -188,10 +189,7 @@ def test_a_check_says_why_it_failed(staff):
 def test_a_cluster_goes_only_when_its_name_is_typed(staff):
     cluster = a_cluster(name="orders")
     answer = staff.post(f"/clusters/{cluster.pk}/delete/", {"name": "order"})
-    assert (
-        "is not the cluster&#x27;s name" in answer.content.decode()
-        or "is not the cluster's name" in answer.content.decode()
-    )
+    assert "is not the cluster&#x27;s name" in page_of(answer) or "is not the cluster's name" in page_of(answer)
     assert Cluster.objects.exists()
     assert staff.post(f"/clusters/{cluster.pk}/delete/", {"name": "orders"}).url == "/clusters/"
     assert not Cluster.objects.exists()
@@ -207,7 +205,7 @@ def test_the_password_is_shown_when_asked_for_and_that_is_logged(staff, caplog):
     cluster = a_cluster("stored-secret")
     know_password(cluster, "app", "unseen-secret")
     caplog.set_level("INFO", "pools.views.connections")
-    page = staff.post(f"/clusters/{cluster.pk}/connection/", {"reveal": "1"}).content.decode()
+    page = page_of(staff.post(f"/clusters/{cluster.pk}/connection/", {"reveal": "1"}))
     assert "postgresql://postgres:stored-secret@127.0.0.1:1/postgres" in page
     assert "<html" in page
     assert f"the password of cluster {cluster.pk} was shown to" in caplog.text
@@ -219,9 +217,9 @@ def test_htmx_gets_the_connection_box_alone_with_the_tab_kept(staff):
     answer = staff.post(
         f"/clusters/{cluster.pk}/connection/", {"reveal": "1", "as-direct": "psql"}, headers={"HX-Request": "true"}
     )
-    page = answer.content.decode()
+    page = page_of(answer)
     assert page.startswith("<section")
     assert "<html" not in page
     assert 'id="as-direct-psql" checked' in page
     hidden = staff.post(f"/clusters/{cluster.pk}/connection/", {"reveal": ""}, headers={"HX-Request": "true"})
-    assert "stored-secret" not in hidden.content.decode()
+    assert "stored-secret" not in page_of(hidden)

@@ -7,6 +7,7 @@ from pools.console import show_cache
 from pools.console.show_cache import Shown
 from pools.models import PoolerKind
 from tests.callers import queries_of
+from tests.pages import page_of
 from tests.pools.records import a_pool, a_pooler
 
 DATABASES = [
@@ -41,7 +42,7 @@ def test_without_a_word_the_pools_are_shown(staff, console):
     console["pools"] = [{"database": "orders", "cl_waiting": 3}]
     answer = staff.get(reverse("pooler-console", args=[a_pooler().pk]))
     assert (answer.context["word"], console["asked"]) == ("pools", ["pools"])
-    assert 'class="pd-number pd-alarm">3</td>' in answer.content.decode()
+    assert 'class="pd-number pd-alarm">3</td>' in page_of(answer)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,7 @@ def test_a_table_is_sorted_and_filtered_by_its_address(staff, console, query, fo
 
 
 def test_a_sort_link_turns_round_and_keeps_the_filter(staff, console):
-    page = staff.get(url_of(a_pooler(), query="?q=o&sort=-pool_size&page=1")).content.decode()
+    page = page_of(staff.get(url_of(a_pooler(), query="?q=o&sort=-pool_size&page=1")))
     assert 'aria-sort="descending"><a id="sort-pool_size" href="?q=o&amp;sort=pool_size"' in page
 
 
@@ -69,13 +70,13 @@ def test_thousands_of_clients_come_in_pages(staff, console):
     pooler = a_pooler()
     answer = staff.get(url_of(pooler, "clients", "?page=3&sort=-ptr"))
     assert [row["cells"][1].text for row in answer.context["rows"]] == [str(number) for number in range(49, -1, -1)]
-    assert "201–250 of 250" in answer.content.decode()
+    assert "201–250 of 250" in page_of(answer)
     assert len(names(staff.get(url_of(pooler, "clients")))) == 100
 
 
 def test_a_refresh_brings_the_table_and_what_stands_around_it(staff, console):
     asked = {"HX-Request": "true", "HX-Target": "console-table"}
-    page = staff.get(url_of(a_pooler(), query="?q=orders"), headers=asked).content.decode()
+    page = page_of(staff.get(url_of(a_pooler(), query="?q=orders"), headers=asked))
     assert page.startswith('<div id="console-table" hx-get="/poolers/')
     assert '<span id="console-count" hx-swap-oob="true"><span class="pd-muted">1 of 2 rows' in page
     assert "<html" not in page
@@ -83,8 +84,8 @@ def test_a_refresh_brings_the_table_and_what_stands_around_it(staff, console):
 
 def test_the_refresh_can_be_stopped_without_javascript(staff, console):
     pooler = a_pooler()
-    assert "every 2s" in staff.get(url_of(pooler)).content.decode()
-    page = staff.get(url_of(pooler, query="?live=off&sort=host")).content.decode()
+    assert "every 2s" in page_of(staff.get(url_of(pooler)))
+    page = page_of(staff.get(url_of(pooler, query="?live=off&sort=host")))
     assert "every 2s" not in page
     assert 'href="?sort=host">' in page
 
@@ -98,13 +99,13 @@ def test_csv_holds_every_row_that_was_found(staff, console):
 
 
 def test_a_console_that_is_down_says_why(staff, console):
-    page = staff.get(url_of(a_pooler(), "servers")).content.decode()
+    page = page_of(staff.get(url_of(a_pooler(), "servers")))
     assert "pooler edge can&#x27;t be reached: refused" in page
 
 
 def test_rows_of_known_pools_lead_to_their_verbs(staff, console):
     pool = a_pool(name="orders")
-    page = staff.get(url_of(pool.pooler)).content.decode()
+    page = page_of(staff.get(url_of(pool.pooler)))
     assert reverse("pool-verb", args=[pool.pk, "resume"]) in page  # it is paused
     assert reverse("pool-verb", args=[pool.pk, "pause"]) not in page
     assert page.count("reconnect</a>") == 1
@@ -114,12 +115,12 @@ def test_readers_see_tables_and_no_verbs(reader, console):
     pool = a_pool(name="orders")
     answer = reader.get(url_of(pool.pooler))
     assert answer.status_code == 200
-    assert reverse("pool-verb", args=[pool.pk, "kill"]) not in answer.content.decode()
+    assert reverse("pool-verb", args=[pool.pk, "kill"]) not in page_of(answer)
 
 
 def test_values_are_escaped(staff, console):
     console["clients"] = [{"application_name": "<script>alert(1)</script>"}]
-    assert "<script>alert(1)" not in staff.get(url_of(a_pooler(), "clients")).content.decode()
+    assert "<script>alert(1)" not in page_of(staff.get(url_of(a_pooler(), "clients")))
 
 
 @pytest.mark.parametrize("word", ["fds", "help", "nosuch"])

@@ -8,6 +8,7 @@ from django.utils import timezone
 from pools.models import EventKind, Threshold
 from pools.monitoring import thresholds
 from tests.callers import queries_of
+from tests.pages import page_of
 from tests.pools.monitoring.records import an_event
 from tests.pools.records import a_pool
 
@@ -40,9 +41,9 @@ def test_events_are_found_by_state_kind_and_words(staff):
 
 
 def test_no_event_yet_and_none_that_matches_say_so(staff):
-    assert "Nothing happened yet" in staff.get("/events/").content.decode()
+    assert "Nothing happened yet" in page_of(staff.get("/events/"))
     an_event(a_pool())
-    assert "No event matches" in staff.get("/events/?q=nobody").content.decode()
+    assert "No event matches" in page_of(staff.get("/events/?q=nobody"))
 
 
 def test_it_costs_the_same_with_one_and_three(staff):
@@ -75,7 +76,7 @@ def test_acknowledging_leads_nowhere_else(staff):
 
 def test_thresholds_are_saved_and_hold(staff):
     answer = staff.post("/events/thresholds/", typed(waiting_opens_at="20", waiting_for_s="60"), follow=True)
-    assert "The thresholds are saved" in answer.content.decode()
+    assert "The thresholds are saved" in page_of(answer)
     rule = thresholds.bounds()[EventKind.WAITING].rule
     assert (rule.opens_at, rule.closes_at, rule.for_s) == (20, 1, 60)
 
@@ -97,16 +98,16 @@ def test_what_is_not_ticked_is_not_looked_after(staff):
 )
 def test_a_wrong_threshold_is_said_beside_it_and_nothing_typed_is_lost(staff, changes, message):
     answer = staff.post("/events/thresholds/", typed(**changes, lag_opens_at="77"))
-    page = answer.content.decode()
+    page = page_of(answer)
     assert message in page
     assert 'value="77"' in page
     assert Threshold.objects.count() == 0
 
 
 def test_a_test_says_what_became_of_it(staff, settings):
-    assert "No channel is configured" in staff.post("/events/test/", follow=True).content.decode()
+    assert "No channel is configured" in page_of(staff.post("/events/test/", follow=True))
     settings.WEBHOOK_URL = "http://127.0.0.1:1/"
-    page = staff.post("/events/test/", follow=True).content.decode()
+    page = page_of(staff.post("/events/test/", follow=True))
     assert "The test by webhook did not arrive: the webhook did not answer: " in page
 
 

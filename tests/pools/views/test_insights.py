@@ -12,6 +12,7 @@ from pools.clusters.memory_budget import GB, MB, MemoryBudget, Settings
 from pools.clusters.process_memory import Measured, Why
 from pools.clusters.topology import Place
 from pools.models import Cluster
+from tests.pages import page_of
 from tests.pools.records import a_cluster, a_node, checked
 
 pytestmark = pytest.mark.django_db
@@ -47,11 +48,11 @@ def cluster() -> Cluster:
 
 @pytest.fixture
 def page(staff: Client, cluster: Cluster, monkeypatch: pytest.MonkeyPatch):
-    """The page of a look with these fields, its words one space apart."""
+    """The page of a look with these fields."""
 
     def of(**fields: object) -> str:
         monkeypatch.setattr(activity, "of_place", lambda place: a_look(cluster, **fields))
-        return " ".join(staff.get(url_of(cluster)).content.decode().split())
+        return page_of(staff.get(url_of(cluster)))
 
     return of
 
@@ -98,7 +99,7 @@ def test_settings_of_roles_are_named(page) -> None:
 
 
 def test_a_server_that_does_not_answer_is_said(staff: Client, cluster: Cluster) -> None:
-    shown = staff.get(url_of(cluster)).content.decode()
+    shown = page_of(staff.get(url_of(cluster)))
     assert "The cluster could not be asked" in shown
     assert "nothing listens at 127.0.0.1:1" in shown
 
@@ -106,7 +107,7 @@ def test_a_server_that_does_not_answer_is_said(staff: Client, cluster: Cluster) 
 def test_another_server_can_be_looked_into(staff: Client, cluster: Cluster) -> None:
     checked(cluster, in_recovery=False)
     node = a_node(cluster)
-    assert "nothing listens at 127.0.0.1:2" in staff.get(url_of(cluster), {"node": node.pk}).content.decode()
+    assert "nothing listens at 127.0.0.1:2" in page_of(staff.get(url_of(cluster), {"node": node.pk}))
     assert staff.get(url_of(cluster), {"node": "999"}).status_code == 404
 
 

@@ -7,6 +7,7 @@ import uuid
 import pytest
 
 from tests.callers import queries_of
+from tests.pages import page_of
 from tests.pools.monitoring.records import a_minute, an_event
 from tests.pools.records import a_pool, a_pooler
 
@@ -25,7 +26,7 @@ def test_each_range_of_a_pool_and_of_its_pooler_can_be_looked_at(staff, range_):
     for noun, pk in (("pools", pool.pk), ("poolers", pool.pooler_id)):
         answer = staff.get(f"/{noun}/{pk}/monitoring/?range={range_}")
         assert answer.status_code == 200
-        assert course_of(answer.content.decode())["range"] == range_
+        assert course_of(page_of(answer))["range"] == range_
 
 
 def test_a_range_nobody_knows_is_the_live_one(staff):
@@ -36,7 +37,7 @@ def test_a_range_nobody_knows_is_the_live_one(staff):
 def test_history_is_drawn_from_averages_and_maxima_and_stands_in_a_table_too(staff):
     pool = a_pool()
     a_minute(pool, 2, cl_active=4, queries_per_s=1234.5)
-    page = staff.get(f"/pools/{pool.pk}/monitoring/?range=hour").content.decode()
+    page = page_of(staff.get(f"/pools/{pool.pk}/monitoring/?range=hour"))
     course = course_of(page)
     row = dict(zip(course["columns"], course["rows"][0], strict=True))
     assert (row["cl_active"], row["cl_active_max"], row["queries_per_s"]) == (4, 4, 1234.5)
@@ -44,24 +45,24 @@ def test_history_is_drawn_from_averages_and_maxima_and_stands_in_a_table_too(sta
 
 
 def test_an_empty_history_says_why(staff):
-    page = staff.get(f"/pools/{a_pool().pk}/monitoring/?range=week").content.decode()
+    page = page_of(staff.get(f"/pools/{a_pool().pk}/monitoring/?range=week"))
     assert "Nothing was recorded in this time." in page
 
 
 def test_a_silent_console_is_said_and_shows_no_zeros(staff):
     pool = a_pool()
     pool.pooler.mark("unreachable", error="pooler edge can't be reached: refused")
-    page = staff.get(f"/pools/{pool.pk}/monitoring/").content.decode()
+    page = page_of(staff.get(f"/pools/{pool.pk}/monitoring/"))
     assert "No figures: pooler edge can&#x27;t be reached: refused" in page
 
 
 def test_of_a_pgpool_only_what_it_counts_is_shown(staff):
     pool = a_pool(name="shop", pooler=a_pooler(kind="pgpool", port=1))
     for url in (f"/pools/{pool.pk}/", f"/poolers/{pool.pooler_id}/"):
-        page = staff.get(url).content.decode()
+        page = page_of(staff.get(url))
         assert re.findall(r'data-chart="(\w+)"', page) == ["sessions"]
     for url in (f"/pools/{pool.pk}/monitoring/", f"/poolers/{pool.pooler_id}/monitoring/"):
-        page = staff.get(url).content.decode()
+        page = page_of(staff.get(url))
         assert re.findall(r'data-chart="(\w+)"', page) == ["sessions"]
         assert re.findall(r'data-figure="(\w+)"', page) == ["cl_active", "sv_active", "sv_idle"]
         assert "SHOW POOLS" not in page
@@ -73,7 +74,7 @@ def test_events_stand_on_the_page_of_their_pool_and_its_pooler(staff):
     an_event(pool)
     an_event(a_pool(), message="of another")
     for url in (f"/pools/{pool.pk}/", f"/poolers/{pool.pooler_id}/", f"/pools/{pool.pk}/monitoring/"):
-        page = staff.get(url).content.decode()
+        page = page_of(staff.get(url))
         assert "7 clients wait for one of the 10 server connections" in page
         assert "of another" not in page
 

@@ -6,6 +6,7 @@ from django.urls import reverse
 
 from pools.models import Cluster, ClusterNode, ClusterState, ClusterStatus, NodeRole
 from tests.callers import queries_of
+from tests.pages import page_of
 from tests.pools.records import a_cluster, a_node, a_pool, checked
 
 pytestmark = pytest.mark.django_db
@@ -39,14 +40,14 @@ def list_of(cluster: Cluster) -> str:
 
 
 def page(browser: Client, cluster: Cluster) -> str:
-    return " ".join(browser.get(list_of(cluster)).content.decode().split())
+    return " ".join(page_of(browser.get(list_of(cluster))).split())
 
 
 def test_each_server_is_shown_with_its_role_and_lag(staff: Client, cluster: Cluster) -> None:
     a_node(cluster, port=2, lag_bytes=5 * 1024 * 1024, lag_s=90.0)
     a_node(cluster, port=3, streaming=False, lag_bytes=1024, lag_s=None)
     answer = staff.get(list_of(cluster))
-    shown = " ".join(answer.content.decode().split())
+    shown = " ".join(page_of(answer).split())
     rows = answer.context["servers"]
     assert [(str(row.place), row.is_primary, row.is_cut_off, row.lag_percent) for row in rows] == [
         ("127.0.0.1:1", True, False, 0.0),
@@ -88,7 +89,7 @@ def test_a_refused_node_keeps_what_was_typed(staff: Client, cluster: Cluster) ->
     answer = staff.post(reverse("cluster-node-add", args=[cluster.pk]), TYPED | {"admin_password": "not-it"})
     assert answer.status_code == 200
     assert list(answer.context["form"].errors) == ["admin_password"]
-    assert 'value="not-it"' in answer.content.decode()
+    assert 'value="not-it"' in page_of(answer)
     assert "no-store" in answer.headers["Cache-Control"]
     assert not ClusterNode.objects.exists()
 
@@ -101,7 +102,7 @@ def test_a_node_that_does_not_answer_is_said_above_the_form(staff: Client, clust
 
 def test_no_password_is_asked_where_none_is_stored(staff: Client) -> None:
     cluster = a_cluster(admin_password="")
-    assert "admin_password" not in staff.get(reverse("cluster-node-add", args=[cluster.pk])).content.decode()
+    assert "admin_password" not in page_of(staff.get(reverse("cluster-node-add", args=[cluster.pk])))
 
 
 def test_all_servers_are_asked_on_demand(staff: Client, cluster: Cluster) -> None:
@@ -116,9 +117,9 @@ def test_a_node_is_forgotten_unless_pools_need_it(staff: Client, cluster: Cluste
     node = a_node(cluster)
     remove = reverse("cluster-node-remove", args=[cluster.pk, node.pk])
     pool = a_pool(cluster=cluster, name="reading", target=NodeRole.STANDBY)
-    assert "pool reading leads to a standby" in staff.post(remove, follow=True).content.decode()
+    assert "pool reading leads to a standby" in page_of(staff.post(remove, follow=True))
     pool.delete()
-    assert "127.0.0.1:2 is forgotten" in staff.post(remove, follow=True).content.decode()
+    assert "127.0.0.1:2 is forgotten" in page_of(staff.post(remove, follow=True))
     assert not ClusterNode.objects.exists()
     assert staff.post(remove).status_code == 404
 

@@ -10,6 +10,7 @@ from pools.console import show_cache
 from pools.models import Mode, Pool, PoolerKind, PoolerState
 from pools.poolers.admin_commands import Condition
 from pools.poolers.pgbouncer.driver import PgBouncer
+from tests.pages import page_of
 from tests.pools.consoles import FakeControls
 from tests.pools.records import a_pool, a_pooler
 
@@ -34,7 +35,7 @@ def url_of(pool, word):
 
 
 def card_of(browser, pool):
-    return browser.get(reverse("pool-condition", args=[pool.pk])).content.decode()
+    return page_of(browser.get(reverse("pool-condition", args=[pool.pk])))
 
 
 @pytest.mark.parametrize("word", VERBS)
@@ -70,7 +71,7 @@ def test_other_words_methods_and_pools_are_not_there(staff, console, orders):
 def test_a_blocked_pause_answers_with_who_held_it_up_and_what_was_typed(staff, console, orders):
     console.busy = True
     answer = staff.post(url_of(orders, "pause"), {"deadline_s": 7, "hold_s": 90})
-    page = answer.content.decode()
+    page = page_of(answer)
     assert answer.status_code == 409
     assert "pool orders could not be paused in 7 s and was resumed: 1 blocker" in page
     for words in ("batch at 10.0.0.9:4711", "2026-11-20 14:01:00 UTC", "4242", 'value="90"'):
@@ -81,12 +82,12 @@ def test_a_blocked_pause_answers_with_who_held_it_up_and_what_was_typed(staff, c
 def test_numbers_out_of_range_stay_with_their_message(staff, console, orders):
     answer = staff.post(url_of(orders, "pause"), {"deadline_s": 61, "hold_s": 0})
     assert (answer.status_code, set(answer.context["form"].errors)) == (200, {"deadline_s", "hold_s"})
-    assert 'value="61"' in answer.content.decode()
+    assert 'value="61"' in page_of(answer)
     assert console.done == []
 
 
 def test_a_wrong_name_kills_nothing_and_stays_typed(staff, console, orders):
-    page = staff.post(url_of(orders, "kill"), {"confirm": "order", "hold_s": 0}).content.decode()
+    page = page_of(staff.post(url_of(orders, "kill"), {"confirm": "order", "hold_s": 0}))
     assert "&#x27;order&#x27; is not the pool&#x27;s name: type &#x27;orders&#x27; to kill it" in page
     assert 'value="order"' in page
     assert console.done == []
@@ -94,13 +95,13 @@ def test_a_wrong_name_kills_nothing_and_stays_typed(staff, console, orders):
 
 def test_a_session_pool_is_warned_of_what_a_pause_waits_for(staff, console):
     pool = a_pool(mode=Mode.SESSION)
-    assert "waits until each connected client disconnects" in staff.get(url_of(pool, "pause")).content.decode()
+    assert "waits until each connected client disconnects" in page_of(staff.get(url_of(pool, "pause")))
 
 
 @pytest.mark.parametrize(
     ("until_s", "words"),
     [
-        (48, "by itself</strong>, <span data-left="),
+        (48, "by itself</strong>"),
         (-2, "Being resumed."),
         (None, "Paused by somebody at the console."),
     ],
@@ -140,7 +141,7 @@ def test_a_pool_of_a_kind_without_verbs_has_no_card(staff):
     assert card_of(staff, pool).strip() == ""
     refused = staff.post(url_of(pool, "resume"))
     assert refused.status_code == 409
-    assert "Pgpool-II can" in refused.content.decode()
+    assert "Pgpool-II can" in page_of(refused)
 
 
 def test_the_condition_is_read_from_the_look_that_all_share(monkeypatch, orders):
@@ -152,5 +153,5 @@ def test_the_condition_is_read_from_the_look_that_all_share(monkeypatch, orders)
 def test_the_list_marks_pools_that_are_held(staff, orders):
     a_pool(name="other")
     Pool.objects.filter(pk=orders.pk).update(paused_until=timezone.now() + timedelta(seconds=60))
-    page = staff.get("/pools/").content.decode()
+    page = page_of(staff.get("/pools/"))
     assert page.count("Its clients are held back until it is resumed") == 1

@@ -4,6 +4,7 @@ import pytest
 from django.urls import reverse
 
 from pools.models import PoolerKind
+from tests.pages import page_of
 from tests.pools.records import a_pooler
 
 PAGES = [("pooler-nodes", []), ("pooler-node-attach", [0]), ("pooler-node-detach", [0])]
@@ -25,7 +26,7 @@ def test_readers_look_but_do_not_change(reader, pgpool):
 
 
 def test_one_that_does_not_answer_says_why(staff, pgpool):
-    page = staff.get(reverse("pooler-nodes", args=[pgpool.pk])).content.decode()
+    page = page_of(staff.get(reverse("pooler-nodes", args=[pgpool.pk])))
     assert "It lets nobody in to ask for its nodes" in page
     assert "can&#x27;t be reached" in page
 
@@ -40,6 +41,6 @@ def test_a_backend_that_is_not_there_is_not_found(staff, pgpool):
 
 
 def test_the_form_helps_to_choose(staff, db):
-    page = staff.get(reverse("pooler-create")).content.decode()
+    page = page_of(staff.get(reverse("pooler-create")))
     assert page.count('<th scope="row">') == 15
     assert "PgBouncer 1.18" in page

@@ -10,6 +10,7 @@ from pools.models import PoolerState, PoolState
 from pools.poolers.pgbouncer import console
 from tests.callers import queries_of
 from tests.certificates import self_signed
+from tests.pages import page_of
 from tests.pools.records import a_pooler
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +36,7 @@ def test_only_what_the_release_knows_is_offered(staff, pooler):
     assert "transaction_timeout" not in fields
     assert fields["max_prepared_statements"].widget.attrs["placeholder"] == "200"
     assert "auth_hba_file" not in fields
-    page = answer.content.decode()
+    page = page_of(answer)
     assert "needs restart" in page
     assert "All that PgBouncer 1.24.1 takes" in page
 
@@ -56,14 +57,14 @@ def test_since_stands_only_where_an_older_release_is_supported_that_does_not_kno
     assert {name: row_of(answer, name).since for name in since} == since
     shown = [row for group in answer.context["groups"] for row in group.rows]
     assert sum(bool(row.since) for row in shown) < len(shown) / 4
-    page = answer.content.decode()
+    page = page_of(answer)
     assert page.count("<dt>Since</dt>") == sum(bool(row.since) for row in shown)
 
 
 def test_what_belongs_to_the_installation_is_shown_with_the_reason(staff, pooler):
     answer = staff.get(url_of(pooler))
     assert row_of(answer, "listen_port").bound is None
-    assert "Only shown: clients and the panel know it by this port." in answer.content.decode()
+    assert "Only shown: clients and the panel know it by this port." in page_of(answer)
 
 
 def test_what_an_upgrade_left_behind_can_be_emptied(staff, pooler, asked):
@@ -72,7 +73,7 @@ def test_what_an_upgrade_left_behind_can_be_emptied(staff, pooler, asked):
     pooler.save(update_fields=["settings", "user_settings", "server_version"])
     page = staff.get(url_of(pooler))
     assert page.context["groups"][0].name == "Of another release"
-    assert "until it is emptied" in page.content.decode()
+    assert "until it is emptied" in page_of(page)
     staff.post(url_of(pooler), {"version": 1, "suspend_timeout": "", "verbose": "1"})
     staff.post(url_of(pooler, "users/"), {"version": 2, "user": "app", "odd": ""})
     pooler.refresh_from_db()
@@ -87,7 +88,7 @@ def test_a_setting_that_may_be_empty_is_told_to_be_so_on_purpose(staff, pooler, 
     answer = staff.get(url_of(pooler))
     row = row_of(answer, "server_check_query")
     assert (row.empty.value(), row.bound.value(), row.is_changed) == (True, "", True)
-    page = answer.content.decode()
+    page = page_of(answer)
     assert "Empty on purpose<span" in page
     assert 'name="empty_server_check_query"' in page
     staff.post(url_of(pooler), {"version": 2, "empty_server_check_query": "on", "verbose": ""})  # as it stands
@@ -127,7 +128,7 @@ def test_live_values_stand_beside_the_fields(staff, pooler, monkeypatch):
 def test_values_stand_there_as_people_write_them(staff, pooler, monkeypatch):
     live = {"so_reuseport": "0", "tcp_keepalive": "1", "unix_socket_mode": "511", "max_client_conn": "1"}
     monkeypatch.setattr("pools.inventory.pooler_settings.live_config", lambda pooler: live)
-    page = staff.get(f"/poolers/{pooler.pk}/settings/").content.decode()
+    page = page_of(staff.get(f"/poolers/{pooler.pk}/settings/"))
 
     def described(name: str) -> list[str]:
         row = page[page.index(f'<code class="pd-flag">{name}</code>') :]
@@ -142,7 +143,7 @@ def test_what_is_typed_is_saved_and_asked_for(staff, pooler, asked):
     pooler.refresh_from_db()
     assert pooler.settings == {"max_client_conn": 500, "log_stats": 0}
     assert asked() == [str(pooler.pk)]
-    page = staff.get(url_of(pooler)).content.decode()
+    page = page_of(staff.get(url_of(pooler)))
     assert 'value="500"' in page
     assert "Saved, and not live yet" in page
 
@@ -176,7 +177,7 @@ def test_a_stale_edit_shows_both_values(staff, pooler, asked):
 def test_a_refused_wish_says_why(staff, pooler):
     pooler.settings_state, pooler.settings_reason = PoolState.ROLLED_BACK, "the pooler said no"
     pooler.save(update_fields=["settings_state", "settings_reason"])
-    page = staff.get(url_of(pooler)).content.decode()
+    page = page_of(staff.get(url_of(pooler)))
     assert "These settings are not live: rolled back" in page
     assert "the pooler said no" in page
 
@@ -185,28 +186,28 @@ def test_what_waits_for_a_restart_is_told_with_the_steps(staff, pooler):
     pooler.needs_restart = [{"name": "listen_backlog", "live": "128", "wanted": "256"}]
     pooler.save(update_fields=["needs_restart"])
     answer = staff.get(url_of(pooler))
-    page = answer.content.decode()
+    page = page_of(answer)
     assert "1 setting waits for a restart of the program" in page
     assert "systemctl restart pgbouncer" in page
     assert row_of(answer, "listen_backlog").waits
-    assert "systemctl restart pgbouncer" in staff.get(url_of(pooler, "state/?steps=1")).content.decode()
-    assert "systemctl" not in staff.get(url_of(pooler, "files/")).content.decode()
+    assert "systemctl restart pgbouncer" in page_of(staff.get(url_of(pooler, "state/?steps=1")))
+    assert "systemctl" not in page_of(staff.get(url_of(pooler, "files/")))
 
 
 def test_the_page_asks_for_news_only_while_something_moves(staff, pooler, asked):
-    assert "hx-trigger" not in staff.get(url_of(pooler, "state/")).content.decode()
+    assert "hx-trigger" not in page_of(staff.get(url_of(pooler, "state/")))
     pooler_settings.change_settings(pooler, {"verbose": 1})
-    assert "hx-trigger" in staff.get(url_of(pooler, "state/")).content.decode()
+    assert "hx-trigger" in page_of(staff.get(url_of(pooler, "state/")))
 
 
 def test_readers_look_and_do_not_change(reader, pooler):
     answer = reader.get(url_of(pooler))
     assert answer.context["form"].fields["max_client_conn"].disabled
-    assert "Save and apply" not in answer.content.decode()
+    assert "Save and apply" not in page_of(answer)
     for page in ("", "users/", "files/", "users/remove/", "files/auth_hba_file/remove/"):
         assert reader.post(url_of(pooler, page), {"version": 1, "verbose": "1"}).status_code == 403
     for page in ("users/", "files/"):
-        assert "Save and apply" not in reader.get(url_of(pooler, page)).content.decode()
+        assert "Save and apply" not in page_of(reader.get(url_of(pooler, page)))
 
 
 @pytest.mark.parametrize("page", ["", "users/", "files/", "state/"])
@@ -219,9 +220,9 @@ def test_strangers_and_missing_poolers(client, staff, pooler, page):
 
 def test_limits_of_a_user_are_given_changed_and_taken_away(staff, pooler, asked):
     users = url_of(pooler, "users/")
-    assert "No user has limits" in staff.get(users).content.decode()
+    assert "No user has limits" in page_of(staff.get(users))
     assert staff.post(users, {"version": 1, "user": "app", "max_user_connections": "5"}).status_code == 302
-    page = staff.get(f"{users}?user=app").content.decode()
+    page = page_of(staff.get(f"{users}?user=app"))
     assert "Change the limits of app" in page
     assert 'value="5"' in page
     staff.post(users, {"version": 2, "user": "app", "max_user_connections": "7", "pool_mode": "session"})
@@ -247,7 +248,7 @@ def test_files_are_pasted_or_uploaded_and_keys_never_shown_again(staff, pooler, 
         files, {"version": 1, "client_tls_cert_file": certificate, "upload_client_tls_key_file": upload}
     )
     assert answer.status_code == 302
-    page = staff.get(files).content.decode()
+    page = page_of(staff.get(files))
     assert "db.example" in page
     assert "PRIVATE KEY" not in page
     assert key.splitlines()[1] not in page
@@ -276,11 +277,11 @@ def test_a_bad_file_says_why_and_keeps_what_was_given(staff, pooler):
 def test_rules_are_shown_and_taken_away(staff, pooler, asked):
     files = url_of(pooler, "files/")
     staff.post(files, {"version": 1, "auth_hba_file": "local all all peer\n"})
-    assert "local all all peer" in staff.get(files).content.decode()
-    page = staff.post(url_of(pooler, "files/auth_hba_file/remove/"), follow=True).content.decode()
+    assert "local all all peer" in page_of(staff.get(files))
+    page = page_of(staff.post(url_of(pooler, "files/auth_hba_file/remove/"), follow=True))
     assert "auth_hba_file is taken away" in page
     assert not pooler.given_files.exists()
-    page = staff.post(url_of(pooler, "files/auth_hba_file/remove/"), follow=True).content.decode()
+    page = page_of(staff.post(url_of(pooler, "files/auth_hba_file/remove/"), follow=True))
     assert "no such file was given" in page
 
 

@@ -12,6 +12,7 @@ from pools import task_queue
 from pools.inventory import poolers
 from pools.models import Pooler, PoolerState, PoolState, Revision, RevisionState
 from tests.callers import queries_of
+from tests.pages import page_of
 from tests.pools.records import a_cluster, a_pool, a_pooler
 
 TYPED = {
@@ -54,7 +55,7 @@ def test_the_list_tells_of_each_whose_configuration_is_not_as_it_was_wished(staf
     refused = a_pooler(name="b", settings_state="rolled_back", settings_reason="the reload was refused")
     waiting = a_pooler(name="c", needs_restart=[{"name": "listen_backlog", "live": "128", "wanted": "64"}])
     a_pooler()
-    page = staff.get("/poolers/").content.decode()
+    page = page_of(staff.get("/poolers/"))
     assert re.findall(r'href="/poolers/([\w-]+)/(drift|settings)/"', page) == [
         (str(changed.pk), "drift"),
         (str(refused.pk), "settings"),
@@ -65,7 +66,7 @@ def test_the_list_tells_of_each_whose_configuration_is_not_as_it_was_wished(staf
 
 
 def test_a_pooler_that_is_down_is_saved_and_says_why(staff):
-    page = staff.post("/poolers/new/", TYPED, follow=True).content.decode()
+    page = page_of(staff.post("/poolers/new/", TYPED, follow=True))
     assert Pooler.objects.get().admin_password == "typed-secret"
     assert "is saved, but can" in page
     assert "Connection refused" in page
@@ -96,7 +97,7 @@ def test_the_page_of_a_pooler_shows_revisions_with_their_steps(staff):
     revision.note("rendered", "for PgBouncer 1.18.0")
     revision.note("read back", "the pooler says what the files say")
     revision.finish(RevisionState.ROLLED_BACK, "the login through the pool failed")
-    page = staff.get(f"/poolers/{pooler.pk}/").content.decode()
+    page = page_of(staff.get(f"/poolers/{pooler.pk}/"))
     for words in ("rolled back", "the login through the pool failed", "for PgBouncer 1.18.0", "Connection refused"):
         assert words in page
     assert f" by {get_user(staff)}<" in page
@@ -124,7 +125,7 @@ def test_a_check_has_the_files_looked_at_where_they_are(staff, monkeypatch):
 
 def test_a_check_says_why_it_failed(staff):
     pooler = a_pooler(port=1)
-    page = staff.post(f"/poolers/{pooler.pk}/check/", follow=True).content.decode()
+    page = page_of(staff.post(f"/poolers/{pooler.pk}/check/", follow=True))
     assert "The check failed: pooler" in page
 
 
@@ -144,7 +145,7 @@ def test_a_pooler_with_pools_stays(staff):
 
 def test_what_was_refused_is_tried_again_when_asked(staff, asked):
     pool = a_pool(pooler=a_pooler(port=1), state=PoolState.ROLLED_BACK, state_reason="the login failed")
-    assert "Try again" in staff.get(f"/poolers/{pool.pooler_id}/").content.decode()
+    assert "Try again" in page_of(staff.get(f"/poolers/{pool.pooler_id}/"))
     assert staff.post(f"/poolers/{pool.pooler_id}/apply/").url == f"/poolers/{pool.pooler_id}/"
     pool.refresh_from_db()
     assert (pool.state, pool.state_reason) == (PoolState.PENDING, "")
@@ -165,16 +166,16 @@ def test_an_order_that_can_not_be_sent_says_so(staff, monkeypatch):
 
     monkeypatch.setattr(task_queue, "send", down)
     pooler = a_pooler(port=1)
-    page = staff.post(f"/poolers/{pooler.pk}/apply/", {"drift": "overwrite"}, follow=True).content.decode()
+    page = page_of(staff.post(f"/poolers/{pooler.pk}/apply/", {"drift": "overwrite"}, follow=True))
     assert "no worker can be told to overwrite" in page
 
 
 def test_known_weaknesses_of_the_release_are_told_with_what_corrects_them(staff):
-    page = staff.get(f"/poolers/{a_pooler(server_version='PgBouncer 1.18.0').pk}/").content.decode()
+    page = page_of(staff.get(f"/poolers/{a_pooler(server_version='PgBouncer 1.18.0').pk}/"))
     assert "CVE-2025-2291" in page
     assert "1.26.1 has them all" in page
     assert "Debian 12&#x27;s 1.18.0-1+deb12u1" in page
-    assert "known weakness" not in staff.get(f"/poolers/{a_pooler().pk}/").content.decode()
+    assert "known weakness" not in page_of(staff.get(f"/poolers/{a_pooler().pk}/"))
 
 
 def silent(**fields):
@@ -188,12 +189,12 @@ def silent(**fields):
 
 def test_the_page_says_since_when_nobody_looked_at_its_files_and_whose_worker_is_missed(staff):
     pooler = silent(generator="rack-2")
-    page = staff.get(f"/poolers/{pooler.pk}/").content.decode()
+    page = page_of(staff.get(f"/poolers/{pooler.pk}/"))
     assert "Its files were not looked at since" in page
     assert "no worker of generator rack-2 takes the look that is asked for twice a minute" in page
     assert "orders = host=db" in page  # as it was applied: the folder of this machine is not read
     Pooler.objects.update(files_checked_at=timezone.now())
-    page = staff.get(f"/poolers/{pooler.pk}/").content.decode()
+    page = page_of(staff.get(f"/poolers/{pooler.pk}/"))
     assert "not looked at since" not in page
     assert "in sync" in page
 
@@ -201,23 +202,23 @@ def test_the_page_says_since_when_nobody_looked_at_its_files_and_whose_worker_is
 def test_the_page_says_who_looks_where_nobody_was_named(staff):
     pooler = silent()
     Pooler.objects.update(files_checked_at=timezone.now())
-    assert "rack-2 applied last and looks for drift" in staff.get(f"/poolers/{pooler.pk}/").content.decode()
+    assert "rack-2 applied last and looks for drift" in page_of(staff.get(f"/poolers/{pooler.pk}/"))
 
 
 def test_the_drift_of_files_elsewhere_is_told_without_a_diff_and_can_only_be_overwritten(staff):
     pooler = silent(drift=[{"where": "pooldeck.ini", "what": "it was changed by hand"}])
-    page = staff.get(f"/poolers/{pooler.pk}/drift/").content.decode()
+    page = page_of(staff.get(f"/poolers/{pooler.pk}/drift/"))
     assert "not looked at since" in page
     assert "<code>pooldeck.ini</code>: it was changed by hand" in page
     assert ('value="overwrite"' in page, 'value="adopt"' in page) == (True, False)
     answer = staff.post(f"/poolers/{pooler.pk}/drift/", {"drift": "adopt"})
     assert answer.status_code == 400
-    assert "its files lie where generator rack-2 is" in answer.content.decode()
+    assert "its files lie where generator rack-2 is" in page_of(answer)
 
 
 def test_a_pooler_that_is_registered_twice_is_told(staff):
     first, second = a_pooler(port=1), a_pooler(port=1)
-    page = staff.get(f"/poolers/{first.pk}/").content.decode()
+    page = page_of(staff.get(f"/poolers/{first.pk}/"))
     assert f'<a href="/poolers/{second.pk}/">{second}</a>' in page
     assert "reads one folder" in page
 
@@ -226,15 +227,13 @@ def test_settings_that_are_refused_or_wait_for_a_restart_are_told(staff):
     pooler = a_pooler(settings_state=PoolState.ROLLED_BACK, settings_reason="the pooler said no")
     pooler.needs_restart = [{"name": "listen_backlog", "live": "128", "wanted": "256"}]
     pooler.save(update_fields=["needs_restart"])
-    page = staff.get(f"/poolers/{pooler.pk}/").content.decode()
+    page = page_of(staff.get(f"/poolers/{pooler.pk}/"))
     assert "Its settings are not live: rolled back" in page
     assert "1 setting waits for a restart" in page
 
 
 def test_the_page_tells_of_children_that_have_not_read_the_passwords(staff):
     pooler = a_pooler(name="edge", port=1)
-    assert "new passwords" not in staff.get(f"/poolers/{pooler.pk}/").content.decode()
+    assert "new passwords" not in page_of(staff.get(f"/poolers/{pooler.pk}/"))
     pooler.leave_behind(["7 of 2026-11-22 18:55:27"])
-    assert (
-        "1 of its children has not read the new passwords yet" in staff.get(f"/poolers/{pooler.pk}/").content.decode()
-    )
+    assert "1 of its children has not read the new passwords yet" in page_of(staff.get(f"/poolers/{pooler.pk}/"))

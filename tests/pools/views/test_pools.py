@@ -8,6 +8,7 @@ from django.utils import timezone
 from pools.forms.records import PoolForm
 from pools.models import Cluster, Pool, PoolerState, PoolState, Revision
 from tests.callers import queries_of
+from tests.pages import page_of
 from tests.pools.records import a_cluster, a_pool, a_pooler, checked, know_password
 
 
@@ -26,7 +27,7 @@ def typed(place, **values):
 
 def test_the_list_shows_each_pool(staff):
     a_pool(name="web", pooler=a_pooler(name="edge", port=1), user="")
-    page = staff.get("/pools/").content.decode()
+    page = page_of(staff.get("/pools/"))
     for words in ("web", "on edge", "the inbound user", "Transaction", "pending"):
         assert words in page
 
@@ -62,7 +63,7 @@ def test_the_list_costs_the_same_with_one_and_three_rows(staff):
 def test_an_empty_list_says_the_next_step(staff, there, next_step):
     for make in there:
         make()
-    assert next_step in staff.get("/pools/").content.decode()
+    assert next_step in page_of(staff.get("/pools/"))
 
 
 def test_the_form_fills_its_pickers_from_the_last_check_without_asking(staff, place):
@@ -82,7 +83,7 @@ def test_choosing_a_cluster_keeps_what_was_typed(staff, place):
     answer = staff.post("/pools/choices/?ask", typed(place, size="7", user="nobody", user_password="typed-secret"))
     form = answer.context["form"]
     assert (form["size"].value(), form["database"].value(), form["user"].value()) == ("7", "shop", "nobody")
-    page = answer.content.decode()
+    page = page_of(answer)
     assert "nobody (not found at the last check)" in page
     assert "connection refused: nothing listens at 127.0.0.1:1" in page
     assert 'value="typed-secret"' in page
@@ -111,7 +112,7 @@ def test_a_pool_is_made_and_its_page_shows_it_pending(staff, place, asked):
     assert answer.url == f"/pools/{pool.pk}/"
     assert (pool.name, pool.size, pool.state) == ("web", 10, PoolState.PENDING)
     assert asked() == [place["pooler"]]
-    assert "being brought live on edge" in staff.get(answer.url).content.decode()
+    assert "being brought live on edge" in page_of(staff.get(answer.url))
 
 
 def test_a_size_over_the_budget_is_refused_with_the_figures_and_all_typed_stays(staff, place):
@@ -132,7 +133,7 @@ def test_a_reserve_beyond_the_budget_asks_for_the_clusters_name_too(staff, place
 def test_choosing_a_pgpool_fixes_the_size_and_says_which_modes_it_has_not(staff, place):
     pgpool = a_pooler(name="spread", kind="pgpool", facts={"num_init_children": 8, "max_pool": 2})
     answer = staff.post("/pools/further/", typed(place, pooler=str(pgpool.pk), size="10"))
-    page = answer.content.decode()
+    page = page_of(answer)
     assert re.findall(r'id="(pool-\w+)"[^>]*hx-swap-oob', page) == ["pool-size", "pool-modes"]
     assert answer.context["form"]["size"].value() == 8
     assert 'data-takes="16"' in page
@@ -149,7 +150,7 @@ def test_a_second_pool_of_a_pgpool_takes_nothing_more_of_the_budget(staff, place
     chosen = typed(place, pooler=str(pgpool.pk), name="shop", size="30", mode="session")
     for answer in (staff.post("/pools/further/", chosen), staff.post("/pools/choices/", chosen)):
         assert (answer.context["budget"].allocated, answer.context["takes"]) == (60, 0)  # 60 more would not fit in 97
-        assert "It takes none of them itself" in answer.content.decode()
+        assert "It takes none of them itself" in page_of(answer)
     assert staff.get(f"/pools/{first.pk}/edit/").context["takes"] == 60  # the only one: it is all that is given
     made = staff.post("/pools/new/", chosen)
     assert (made.status_code, Pool.objects.get(name="shop").over_budget_by) == (302, "")
@@ -160,7 +161,7 @@ def test_a_second_pool_of_a_pgpool_takes_nothing_more_of_the_budget(staff, place
 def test_a_pool_through_a_pgpool_takes_nothing_of_the_budget_itself(staff, place):
     spread = a_pooler(name="spread", kind="pgpool")
     answer = staff.post("/pools/choices/", typed(place, through=str(spread.pk)))
-    assert 'data-takes="0"' in answer.content.decode()
+    assert 'data-takes="0"' in page_of(answer)
 
 
 def test_a_form_half_filled_names_each_field(staff, place):
@@ -170,7 +171,7 @@ def test_a_form_half_filled_names_each_field(staff, place):
         "database": ["database is needed: enter it"],
         "size": ["size is a whole number, such as 10"],
     }
-    assert "3 fields need another value" in answer.content.decode()
+    assert "3 fields need another value" in page_of(answer)
 
 
 def test_a_stale_edit_is_a_conflict_that_keeps_what_was_typed(staff, place, asked):
@@ -197,19 +198,19 @@ def test_a_pool_stays_where_it_is(staff, place, asked):
 
 def test_a_pool_is_removed_after_a_confirmation(staff, asked):
     pool = a_pool(pooler=a_pooler(name="edge", port=1), size=1)
-    page = staff.get(f"/pools/{pool.pk}/delete/").content.decode()
+    page = page_of(staff.get(f"/pools/{pool.pk}/delete/"))
     assert "the 1 connection go" in page or "the 1 connection" in page
     assert Pool.objects.wanted().exists()
     assert staff.post(f"/pools/{pool.pk}/delete/").url == f"/pools/{pool.pk}/"
     assert not Pool.objects.wanted().exists()
-    assert "being removed" in staff.get(f"/pools/{pool.pk}/").content.decode()
+    assert "being removed" in page_of(staff.get(f"/pools/{pool.pk}/"))
 
 
 def test_the_page_of_a_pool_gives_both_ways_without_the_password(staff, place):
     cluster = a_cluster("admin-secret", name="web-cluster")
     know_password(cluster, "app", "role-secret")
     pool = a_pool(name="web", cluster=cluster, pooler=a_pooler(port=6000), database="shop", user="app")
-    page = staff.get(f"/pools/{pool.pk}/").content.decode()
+    page = page_of(staff.get(f"/pools/{pool.pk}/"))
     assert "postgresql://app@127.0.0.1:6000/web" in page
     assert "postgresql://app@127.0.0.1:1/shop" in page
     assert "role-secret" not in page
@@ -230,7 +231,7 @@ def test_one_text_is_copied_with_its_password(staff, caplog, endpoint, uri):
     pool = a_pool(name="web", cluster=cluster, pooler=a_pooler(port=6000), database="shop", user="app")
     caplog.set_level("INFO", "pools.views.connections")
     answer = staff.post(f"/pools/{pool.pk}/connection/", {"as": "uri", "endpoint": endpoint})
-    assert (answer.content.decode(), answer.headers["Content-Type"]) == (uri, "text/plain; charset=utf-8")
+    assert (page_of(answer), answer.headers["Content-Type"]) == (uri, "text/plain; charset=utf-8")
     assert "no-store" in answer.headers["Cache-Control"]
     assert f"the password of pool {pool.pk} was shown to" in caplog.text
 
@@ -242,12 +243,12 @@ def test_a_format_nobody_knows_is_refused(staff):
 
 def test_the_moving_card_asks_each_second_while_pending_and_then_for_figures_only(staff):
     pool = a_pool(pooler=a_pooler(port=1))
-    moving = staff.get(f"/pools/{pool.pk}/live/?was=pending").content.decode()
+    moving = page_of(staff.get(f"/pools/{pool.pk}/live/?was=pending"))
     assert 'hx-trigger="every 1s"' in moving
     pool.edit(None, state=PoolState.APPLIED)
     settled = staff.get(f"/pools/{pool.pk}/live/?was=pending")
     assert settled.headers["HX-Retarget"] == "#pool-live"
-    assert 'hx-trigger="every 1s"' not in settled.content.decode()
+    assert 'hx-trigger="every 1s"' not in page_of(settled)
     quiet = staff.get(f"/pools/{pool.pk}/live/?was=applied")
     assert "HX-Retarget" not in quiet.headers
 
@@ -257,9 +258,9 @@ def test_a_pool_whose_apply_has_not_begun_shows_no_steps_of_another(staff):
     before = Revision.objects.draft(pool.pooler, {})
     before.note("logged in")
     pool.edit(None, state=PoolState.PENDING, size=3)
-    assert "Revision 1 of" not in staff.get(f"/pools/{pool.pk}/live/").content.decode()
+    assert "Revision 1 of" not in page_of(staff.get(f"/pools/{pool.pk}/live/"))
     Revision.objects.draft(pool.pooler, {}).note("rendered")
-    assert "Revision 2 of" in staff.get(f"/pools/{pool.pk}/live/").content.decode()
+    assert "Revision 2 of" in page_of(staff.get(f"/pools/{pool.pk}/live/"))
 
 
 def test_the_moving_card_shows_the_revision_and_ticks_only_proofs(staff):
@@ -267,14 +268,14 @@ def test_the_moving_card_shows_the_revision_and_ticks_only_proofs(staff):
     revision = Revision.objects.draft(pool.pooler, {})
     for step in ("rendered", "writing", "reloaded", "read back", "logged in"):
         revision.note(step)
-    page = staff.get(f"/pools/{pool.pk}/live/").content.decode()
+    page = page_of(staff.get(f"/pools/{pool.pk}/live/"))
     assert page.count("(verified)") == 2
 
 
 def test_a_pool_whose_pooler_is_down_waits_and_says_why(staff):
     down = a_pooler(name="edge", port=1, state=PoolerState.UNREACHABLE, error="pooler edge can't be reached")
     pool = a_pool(pooler=down, state_reason="pooler edge can't be reached")
-    page = staff.get(f"/pools/{pool.pk}/").content.decode()
+    page = page_of(staff.get(f"/pools/{pool.pk}/"))
     assert "Saved, and applied as soon as it can be." in page
     assert "pooler edge can&#x27;t be reached" in page
 
@@ -288,7 +289,7 @@ def test_a_pool_that_is_gone_leads_its_watchers_to_the_list(staff):
 
 def test_a_pool_that_was_rolled_back_is_tried_again_from_its_page(staff, asked):
     pool = a_pool(pooler=a_pooler(port=1), state=PoolState.ROLLED_BACK, state_reason="the login failed")
-    assert f"/pools/{pool.pk}/retry/" in staff.get(f"/pools/{pool.pk}/").content.decode()
+    assert f"/pools/{pool.pk}/retry/" in page_of(staff.get(f"/pools/{pool.pk}/"))
     assert staff.post(f"/pools/{pool.pk}/retry/").url == f"/pools/{pool.pk}/"
     pool.refresh_from_db()
     assert pool.state == PoolState.PENDING
@@ -307,7 +308,7 @@ def test_a_pool_is_offered_the_further_settings_of_its_poolers_release(staff):
     typed = {"pooler": str(new.pk), "further_connect_query": "SELECT 1"}
     answer = staff.post("/pools/further/", typed)
     assert "load_balance_hosts" in further(answer)
-    assert 'value="SELECT 1"' in answer.content.decode()
+    assert 'value="SELECT 1"' in page_of(answer)
 
 
 def test_further_settings_are_judged_beside_their_fields(staff):
@@ -317,7 +318,7 @@ def test_further_settings_are_judged_beside_their_fields(staff):
     form = answer.context["form"]
     assert form.errors["further_reserve_pool"] == ["reserve_pool='few' is no whole number"]
     assert form["further_reserve_pool"].value() == "few"
-    assert "<details" in answer.content.decode()
+    assert "<details" in page_of(answer)
 
 
 def test_further_settings_are_saved_typed_and_shown(staff, asked):
@@ -339,6 +340,6 @@ def test_further_settings_are_saved_typed_and_shown(staff, asked):
     )
     assert form.is_valid(), form.errors
     assert form.values()["settings"] == {"odd": "kept", "reserve_pool": 3}
-    page = staff.get(f"/pools/{pool.pk}/").content.decode()
+    page = page_of(staff.get(f"/pools/{pool.pk}/"))
     assert "First query" in page
     assert "unknown to this release" in page

@@ -3,6 +3,7 @@
 import pytest
 from django.urls import reverse
 
+from tests.pages import page_of
 from tests.pools.records import a_cluster, checked
 
 LISTS = ["cluster-databases", "cluster-roles"]
@@ -32,7 +33,7 @@ def test_a_list_says_why_the_cluster_could_not_be_asked(reader, cluster, name):
     answer = reader.get(address(name, cluster))
     assert answer.status_code == 200
     assert "connection refused: nothing listens at 127.0.0.1:1" in answer.context["unreachable"]
-    assert answer.content.decode().count('aria-current="page"') == 2  # in the navigation and in the tabs
+    assert page_of(answer).count('aria-current="page"') == 2  # in the navigation and in the tabs
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -41,9 +42,9 @@ def test_a_form_opens_without_the_server_and_keeps_what_was_typed(staff, cluster
     typed = {"name": "two words", "connection_limit": "7", "access": "read", "database": "shop", "can_login": "on"}
     answer = staff.post(address(name, cluster), typed)
     assert answer.status_code == 200
-    assert "Nothing was changed" in answer.content.decode()
+    assert "Nothing was changed" in page_of(answer)
     assert answer.context["form"]["name"].value() == "two words"
-    assert 'value="two words"' in answer.content.decode()
+    assert 'value="two words"' in page_of(answer)
     assert "no-store" in answer.headers["Cache-Control"]
 
 
@@ -51,7 +52,7 @@ def test_a_form_opens_without_the_server_and_keeps_what_was_typed(staff, cluster
 def test_a_page_of_one_leads_back_to_the_list_that_says_why(staff, cluster, name):
     answer = staff.get(address(name, cluster), follow=True)
     assert answer.redirect_chain == [(reverse(LISTS["role" in name], args=[cluster.pk]), 302)]
-    assert "connection refused" in answer.content.decode()
+    assert "connection refused" in page_of(answer)
 
 
 @pytest.mark.parametrize("name", [*FORMS, *OF_ONE])
@@ -74,12 +75,12 @@ def test_lists_take_no_post(staff, cluster, name):
 
 def test_readers_see_no_buttons_that_are_not_for_them(reader, cluster):
     for name in LISTS:
-        page = reader.get(address(name, cluster)).content.decode()
+        page = page_of(reader.get(address(name, cluster)))
         assert "/new/" not in page
 
 
 def test_the_cluster_leads_to_its_databases_and_roles(reader, cluster):
-    page = reader.get(reverse("cluster-detail", args=[cluster.pk])).content.decode()
+    page = page_of(reader.get(reverse("cluster-detail", args=[cluster.pk])))
     for name in LISTS:
         assert f'href="{address(name, cluster)}"' in page
 

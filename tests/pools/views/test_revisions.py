@@ -7,6 +7,7 @@ from django.urls import reverse
 from pools.deployment import snapshots
 from pools.models import Pooler, PoolState, Revision, RevisionState
 from tests.callers import anonymous, queries_of
+from tests.pages import page_of
 from tests.pools.conftest import Asked
 from tests.pools.records import a_pool, a_pooler
 
@@ -35,7 +36,7 @@ def pooler(db: None) -> Pooler:
 def page(client: Client, name: str, *args: object) -> str:
     answer = client.get(reverse(name, args=args))
     assert answer.status_code == 200
-    return answer.content.decode()
+    return page_of(answer)
 
 
 def test_the_list_says_what_changed_why_and_what_is_live(reader: Client, pooler: Pooler) -> None:
@@ -47,7 +48,7 @@ def test_the_list_says_what_changed_why_and_what_is_live(reader: Client, pooler:
 
 
 def test_the_list_is_filtered_by_state(reader: Client, pooler: Pooler) -> None:
-    text = reader.get(reverse("pooler-revisions", args=[pooler.pk]), {"state": "rolled_back"}).content.decode()
+    text = page_of(reader.get(reverse("pooler-revisions", args=[pooler.pk]), {"state": "rolled_back"}))
     assert ("it was refused" in text, "orders: size" in text) == (True, False)
 
 
@@ -67,7 +68,7 @@ def test_a_revision_shows_what_it_changed_without_a_secret(reader: Client, poole
 
 def test_a_revision_is_compared_with_any_other(reader: Client, pooler: Pooler) -> None:
     url = reverse("pooler-revision", args=[pooler.pk, 1])
-    text = reader.get(url, {"against": "2"}).content.decode()
+    text = page_of(reader.get(url, {"against": "2"}))
     assert "pd-diff-removed" in text
     assert reader.get(url, {"against": "99"}).status_code == 404
     assert reader.get(url, {"against": "x"}).status_code == 404
@@ -113,7 +114,7 @@ def test_the_way_back_is_taken_after_a_confirmation(staff: Client, pooler: Poole
 
 def test_a_rollback_that_can_not_be_says_why(staff: Client, pooler: Pooler) -> None:
     answer = staff.post(reverse("pooler-rollback", args=[pooler.pk, 3]))
-    assert (answer.status_code, "it never was live" in answer.content.decode()) == (400, True)
+    assert (answer.status_code, "it never was live" in page_of(answer)) == (400, True)
 
 
 def test_only_staff_goes_back(reader: Client, pooler: Pooler) -> None:

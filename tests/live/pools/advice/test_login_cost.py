@@ -10,6 +10,7 @@ from pools.models import Pool, Pooler
 from pools.poolers.pgbouncer import verifiers
 from tests.callers import bearer
 from tests.certificates import self_signed
+from tests.pages import page_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -19,11 +20,11 @@ def test_the_page_says_how_the_password_is_kept_and_why(
 ) -> None:
     pooler.refresh_from_db()
     page = f"/pools/{orders.pk}/"
-    assert "checked against the server&#x27;s own SCRAM verifier" in admin_client.get(page).content.decode()
+    assert "checked against the server&#x27;s own SCRAM verifier" in page_of(admin_client.get(page))
     monkeypatch.setattr(verifiers, "_ask", lambda cluster, names: dict.fromkeys(names, (None, "it may not be read")))
     pools.change(orders, {"size": 2}, None)
     deployment.apply_pooler(pooler)
-    clear = admin_client.get(page).content.decode()
+    clear = page_of(admin_client.get(page))
     assert "stands in clear, and every login by SCRAM hashes it" in clear
     assert "it may not be read" in clear
 
@@ -73,14 +74,14 @@ def test_the_handshake_of_tls_is_told_apart(orders: Pool, pooler: Pooler) -> Non
 
 def test_the_page_measures_at_the_press_of_a_button(orders: Pool, admin_client: Client) -> None:
     page = f"/pools/{orders.pk}/logins/"
-    assert "Measure it now" in admin_client.get(page).content.decode()
-    shown = admin_client.post(page).content.decode()
+    assert "Measure it now" in page_of(admin_client.get(page))
+    shown = page_of(admin_client.post(page))
     assert "Through the pool" in shown
     assert "What would lessen it" in shown
 
 
 def test_a_pooler_that_is_away_is_said(orders: Pool, pgbouncer: PgBouncerServer, admin_client: Client) -> None:
     pgbouncer.stop()
-    shown = admin_client.post(f"/pools/{orders.pk}/logins/").content.decode()
+    shown = page_of(admin_client.post(f"/pools/{orders.pk}/logins/"))
     assert "No login could be measured" in shown
     assert "nothing listens at" in shown

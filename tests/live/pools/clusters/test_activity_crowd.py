@@ -18,6 +18,7 @@ from pools.models import Cluster
 from tests.callers import person, queries_of
 from tests.live.conftest import FAST
 from tests.live.standbys import registered, until
+from tests.pages import page_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -109,7 +110,7 @@ def test_a_crowd_is_counted_whole_and_costs_the_panel_no_more(
     assert found.idle.measured
     assert found.idle.measured.processes == PROCESSES_MEASURED
     began = time.monotonic()
-    page = staff.get(url).content.decode()
+    page = page_of(staff.get(url))
     took_s = time.monotonic() - began
     print(f"{size} sessions: the page took {took_s:.2f} s and has {len(page)} characters")
     assert re.search(rf">{size:,}<|>{size}<", page)

@@ -15,6 +15,7 @@ from pools.deployment.adoption import CannotAdopt
 from pools.models import Cluster, Pool, Pooler, PoolState, Revision, RevisionState
 from tests.callers import bearer, person
 from tests.live.pools.conftest import Live, LogIn, MakePool
+from tests.pages import page_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -191,10 +192,10 @@ def test_the_page_shows_what_was_changed_and_takes_the_choice(
 ) -> None:
     client.force_login(person())
     url = reverse("pooler-drift", args=[pooler.pk])
-    assert "Everything is as it was applied" in client.get(url).content.decode()
+    assert "Everything is as it was applied" in page_of(client.get(url))
     by_hand("pooldeck.ini", "pool_size=3", "pool_size=5")
     drift.check(pooler)
-    text = client.get(url).content.decode()
+    text = page_of(client.get(url))
     assert "pool_size=5" in text
     assert "app-password" not in text
     assert "the pooler has pool orders with pool_size 5, not 3" in text
@@ -203,14 +204,14 @@ def test_the_page_shows_what_was_changed_and_takes_the_choice(
     assert (orders.size, orders.state) == (5, PoolState.APPLIED)
     by_hand("pooldeck.ini", "pool_size=5", "pool_size=7")
     assert client.post(url, {"drift": "overwrite"}).status_code == 302
-    assert "Everything is as it was applied" in client.get(url).content.decode()
+    assert "Everything is as it was applied" in page_of(client.get(url))
 
 
 def test_the_page_says_why_nothing_is_adopted(orders: Pool, pooler: Pooler, by_hand: ByHand, client: Client) -> None:
     client.force_login(person())
     by_hand("pooldeck.ini", "host='127.0.0.1'", "host='10.0.0.1'")
     answer = client.post(reverse("pooler-drift", args=[pooler.pk]), {"drift": "adopt"})
-    assert (answer.status_code, "nothing was changed" in answer.content.decode()) == (400, True)
+    assert (answer.status_code, "nothing was changed" in page_of(answer)) == (400, True)
 
 
 def test_the_api_adopts(orders: Pool, pooler: Pooler, by_hand: ByHand, worker: None) -> None:

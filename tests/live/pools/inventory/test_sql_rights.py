@@ -10,6 +10,7 @@ from django.test import Client
 from panel.accounts import confirmation
 from pools.models import Cluster, Pool, Pooler, PoolerState
 from tests import callers
+from tests.pages import page_of
 
 pytestmark = pytest.mark.django_db
 LOCAL = "SELECT set_config('app.tenant', 'a', false)"
@@ -62,10 +63,10 @@ def test_a_person_may_with_their_own_password(cluster: Cluster, pooler: Pooler) 
     browser = Client()
     browser.force_login(callers.person("anna", password="her own"))
     typed = spec(cluster, pooler, user="postgres", mode="transaction", further_connect_query=LOCAL)
-    asked = browser.post("/pools/new/", typed).content.decode()
+    asked = page_of(browser.post("/pools/new/", typed))
     assert "only a person may set it" in asked
     assert 'name="own_password"' in asked
-    wrong = browser.post("/pools/new/", typed | {"own_password": "not hers"}).content.decode()
+    wrong = page_of(browser.post("/pools/new/", typed | {"own_password": "not hers"}))
     assert "That is not your password." in wrong
     assert not Pool.objects.exists()
     assert browser.post("/pools/new/", typed | {"own_password": "her own"}).status_code == 302

@@ -13,6 +13,7 @@ from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
 from pools.poolers.pgpool import node_admin
 from tests import callers
 from tests.live.standbys import StandbyServer, until
+from tests.pages import page_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -70,14 +71,14 @@ def test_a_node_is_detached_and_attached_from_its_page(
 ) -> None:
     until(lambda: roles(balanced) == [(0, "primary", True), (1, "standby", True)])
     page = f"/poolers/{balanced.pk}/nodes/"
-    assert f"127.0.0.1:{standby.port}" in admin_client.get(page).content.decode()
-    assert "Detach it" in admin_client.get(f"{page}1/detach/").content.decode()
+    assert f"127.0.0.1:{standby.port}" in page_of(admin_client.get(page))
+    assert "Detach it" in page_of(admin_client.get(f"{page}1/detach/"))
 
     admin_client.post(f"{page}1/detach/")
 
     until(lambda: (1, "standby", False) in roles(balanced))
     until(lambda: served_by(own_pgpool) == postgres.port)
-    assert "It is the only backend that is up" in admin_client.get(f"{page}0/detach/").content.decode()
+    assert "It is the only backend that is up" in page_of(admin_client.get(f"{page}0/detach/"))
 
     admin_client.post(f"{page}1/attach/")
 
@@ -96,7 +97,7 @@ def test_clients_are_let_in_again_after_all_nodes_were_detached(
     def is_shut() -> bool:
         """Detach it, again where Pgpool-II was at another failover and forgot the first request."""
         admin_client.post(f"{page}0/detach/")
-        return "It lets nobody in to ask" in admin_client.get(page).content.decode()
+        return "It lets nobody in to ask" in page_of(admin_client.get(page))
 
     until(is_shut)
 

@@ -12,6 +12,7 @@ from rest_framework.test import APIClient
 from panel.quickstart.servers import PostgresServer
 from pools.models import Cluster, Pool, Pooler
 from tests.callers import bearer
+from tests.pages import page_of
 
 pytestmark = pytest.mark.django_db
 
@@ -94,8 +95,8 @@ def test_a_role_of_any_name_lives_and_dies_over_its_address(admin: APIClient, ur
     assert (reset.status_code, reset.json()["name"], reset.headers["Cache-Control"]) == (200, name, "no-store")
     second = reset.json()["password"]
     assert len({first, second, ""}) == 3
-    everything = admin.get(f"{url}users/", {"page_size": 200}).content.decode() + admin.get(here).content.decode()
-    everything += admin.get(url).content.decode() + changed.content.decode()
+    everything = page_of(admin.get(f"{url}users/", {"page_size": 200})) + page_of(admin.get(here))
+    everything += page_of(admin.get(url)) + page_of(changed)
     assert first not in everything
     assert second not in everything
     assert admin.delete(here).status_code == 204

@@ -13,6 +13,7 @@ from psycopg import sql
 from panel.quickstart.servers import PostgresServer
 from pools.models import Cluster, Pool, Pooler, PoolState
 from tests.callers import person
+from tests.pages import page_of
 from tests.pools.records import a_pool
 
 pytestmark = pytest.mark.django_db
@@ -44,7 +45,7 @@ def url(cluster: Cluster, postgres: PostgresServer) -> Iterator[str]:
 def read(client: Client, address: str) -> str:
     answer = client.get(address)
     assert answer.status_code == 200, address
-    return unescape(answer.content.decode())
+    return unescape(page_of(answer))
 
 
 def test_a_database_is_made_changed_and_dropped_by_its_typed_name(staff: Client, url: str, cluster: Cluster) -> None:
@@ -54,7 +55,7 @@ def test_a_database_is_made_changed_and_dropped_by_its_typed_name(staff: Client,
     made = staff.post(
         f"{url}databases/new/", {"name": "two words", "owner": "app", "connection_limit": "9"}, follow=True
     )
-    page = unescape(made.content.decode())
+    page = unescape(page_of(made))
     assert "Database two words was created; app owns it." in page
     assert "0 of 9" in page
     edit, drop = f"{url}databases/edit/?name=two%20words", f"{url}databases/drop/?name=two%20words"
@@ -63,10 +64,10 @@ def test_a_database_is_made_changed_and_dropped_by_its_typed_name(staff: Client,
     asked = read(staff, drop)
     assert "This can’t be undone" in asked
     assert "that belong to postgres" in asked
-    wrong = unescape(staff.post(drop, {"name": "two word"}).content.decode())
+    wrong = unescape(page_of(staff.post(drop, {"name": "two word"})))
     assert "“two word” is not the database's name: nothing was removed" in wrong
     dropped = staff.post(drop, {"name": "two words"}, follow=True)
-    assert "Database two words was dropped." in dropped.content.decode()
+    assert "Database two words was dropped." in page_of(dropped)
     assert staff.get(drop).status_code == 404
     assert "two words" not in [one["name"] for one in Cluster.objects.get().status.databases]
 
@@ -76,7 +77,7 @@ def test_a_name_that_is_taken_is_told_beside_it_and_all_that_was_typed_stays(sta
     assert answer.context["form"].errors == {
         "name": ['database "app" already exists on cluster live: choose another name']
     }
-    page = answer.content.decode()
+    page = page_of(answer)
     assert 'value="9"' in page
     assert '<option value="app" selected>' in page
 
@@ -88,7 +89,7 @@ def test_a_password_is_shown_once_and_stands_in_no_page_after(
     made = staff.post(f"{url}roles/new/", typed)
     assert (made.status_code, "no-store" in made.headers["Cache-Control"]) == (200, True)
     canary = made.context["password"]
-    assert made.content.decode().count(canary) == 2  # to read, and for the button that copies it
+    assert page_of(made).count(canary) == 2  # to read, and for the button that copies it
     pool = Pool.objects.create(
         name="till", pooler=pooler, cluster=cluster, database="app", user="till", size=1, state=PoolState.APPLIED
     )
@@ -100,7 +101,7 @@ def test_a_password_is_shown_once_and_stands_in_no_page_after(
     assert (reset.status_code, "no-store" in reset.headers["Cache-Control"]) == (200, True)
     second = reset.context["password"]
     assert second != canary
-    assert "1 pool logs in as this role and is being applied with the new password" in reset.content.decode()
+    assert "1 pool logs in as this role and is being applied with the new password" in page_of(reset)
     pool.refresh_from_db()
     assert pool.state == PoolState.PENDING
     assert [place for place in places if second in read(staff, place)] == []
@@ -114,7 +115,7 @@ def test_a_role_is_changed_and_dropped_by_its_typed_name(staff: Client, url: str
     changed = staff.post(
         edit, {"connection_limit": "4", "valid_until": "2040-01-31 18:00", "can_login": "on"}, follow=True
     )
-    page = unescape(changed.content.decode())
+    page = unescape(page_of(changed))
     assert "Role two words was changed." in page
     assert "0 of 4" in page
     assert "password valid until 2040-01-31 18:00 UTC" in page
@@ -132,7 +133,7 @@ def test_names_that_the_panel_would_not_make_are_shown_and_dropped_all_the_same(
         session.execute(sql.SQL("CREATE ROLE {}").format(sql.Identifier(ODD)))
         session.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(ODD)))
     for what in ("databases", "roles"):
-        listed = staff.get(f"{url}{what}/").content.decode()
+        listed = page_of(staff.get(f"{url}{what}/"))
         drop = f"{url}{what}/drop/?name={quote(ODD, safe='')}"
         assert f'href="{drop}"' in listed
         assert "<b>" not in listed
@@ -151,7 +152,7 @@ def test_what_stands_in_the_way_is_shown_with_its_link_instead_of_the_form(
             assert 'name="name"' not in page
             answer = staff.post(f"{url}{what}/drop/?name=app", {"name": "app"})
             assert answer.status_code == 409
-            assert f"pool till on pooler live-pgbouncer {does}" in answer.content.decode()
+            assert f"pool till on pooler live-pgbouncer {does}" in page_of(answer)
         assert "1 session of 'postgres' in 'app'" in read(staff, f"{url}databases/drop/?name=app")
 
 
@@ -170,7 +171,7 @@ def test_what_the_panel_leaves_alone_is_said_before_anybody_tries(
 ) -> None:
     assert words in read(staff, f"{url}{page}")
     answer = staff.post(f"{url}{page}", {"name": page.rpartition("=")[2]})
-    assert words in unescape(answer.content.decode())
+    assert words in unescape(page_of(answer))
 
 
 def test_lists_are_searched_and_paged(staff: Client, url: str) -> None:

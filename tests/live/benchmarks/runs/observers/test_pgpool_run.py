@@ -9,6 +9,7 @@ from pools import deployment
 from pools.models import Cluster, Pool, Pooler, PoolState
 from tests.live.benchmarks.conftest import Submit, execute
 from tests.live.conftest import APP_ROLE
+from tests.pages import page_of
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -39,6 +40,6 @@ def test_what_it_does_not_count_is_null_and_said_so(cached: Pool, submit: Submit
     of_pooler = [observe.figures for observe in run.observations.filter(kind=ObservationKind.POOLER)]
     assert {figures["wait_ms"] for figures in of_pooler} == {None}
     assert run.conditions["meanwhile"]["uncounted_by"] == "Pgpool-II"
-    page = admin_client.get(f"/runs/{run.pk}/").content.decode()
+    page = page_of(admin_client.get(f"/runs/{run.pk}/"))
     assert page.count("not counted by Pgpool-II") == 2  # under the chart, and among the conditions
     assert PoolSample.objects.filter(run=run, cl_waiting=0).count() == 0

@@ -14,6 +14,7 @@ from pools.models import Cluster
 from tests.benchmarks.submitting import submit_one
 from tests.live.benchmarks.conftest import has_samples, wait_for
 from tests.live.standbys import registered
+from tests.pages import page_of
 from tests.postgresqls import bindirs
 
 VALUES = {"work_mem": "7MB", "checkpoint_timeout": "7min"}
@@ -114,7 +115,7 @@ def test_the_run_is_not_relied_on_and_says_why(
     assert (done.status, done.validity) == (Status.SUCCEEDED, Validity.SUSPECT), done.error
     assert THEIRS in done.reasons
     assert done.conditions["settings_profile"]["left"] == [THEIRS]
-    page = admin_client.get(f"/runs/{run.pk}/").content.decode()
+    page = page_of(admin_client.get(f"/runs/{run.pk}/"))
     assert page.count(THEIRS) >= 2  # beside the figures, and among the conditions
 
 
@@ -194,7 +195,7 @@ def test_a_role_that_could_not_bring_settings_back_is_refused_before_the_run(
         submitted({"cluster": str(cluster.pk), "database": dataset}, settings_profile="tuned")
     assert caught.value.errors == {"settings_profile": [f"tuned: {privileges.UNREADABLE}"]}
     assert not Run.objects.filter(purpose="load").exists()
-    page = admin_client.get(f"/settings-profiles/{profile.pk}/", {"cluster": str(cluster.pk)}).content.decode()
+    page = page_of(admin_client.get(f"/settings-profiles/{profile.pk}/", {"cluster": str(cluster.pk)}))
     assert privileges.UNREADABLE.replace("'", "&#x27;") in page
 
 

@@ -5,6 +5,7 @@ import pytest
 from benchmarks.models import SettingsProfile
 from pools.models import Cluster
 from tests.callers import bearer
+from tests.pages import page_of
 
 VALUES = {"work_mem": "512MB", "max_wal_senders": "3", "synchronous_commit": "off", "no_such": "1"}
 
@@ -27,6 +28,6 @@ def test_the_api_tells_each_setting(cluster: Cluster, profile: SettingsProfile):
 
 
 def test_the_page_tells_it_too(admin_client, cluster: Cluster, profile: SettingsProfile):
-    text = admin_client.get(f"/settings-profiles/{profile.pk}/", {"cluster": str(cluster.pk)}).content.decode()
+    text = page_of(admin_client.get(f"/settings-profiles/{profile.pk}/", {"cluster": str(cluster.pk)}))
     for part in ("a reload", "a restart, which the panel may not do", "this server has no setting no_such"):
         assert part in text
