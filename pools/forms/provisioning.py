@@ -1,8 +1,11 @@
-"""The forms of what a cluster holds, databases and roles; whether it can be taken is the verbs' word."""
+"""Forms of a cluster's databases and roles; the verbs in `pools.provisioning` validate further."""
 
 from typing import Any
 
 from django import forms
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from pools.forms.records import Typed
 from pools.provisioning.databases import ENCODINGS, NO_LIMIT, Choices, Database
@@ -12,57 +15,69 @@ from pools.provisioning.roles import Role
 MONO = {"class": "pd-mono", "spellcheck": "false", "autocomplete": "off", "autocapitalize": "none"}
 
 
-def name_field(help_text: str) -> forms.CharField:
-    """A name exactly as typed: PostgreSQL's names may hold spaces."""
-    return forms.CharField(strip=False, help_text=help_text, widget=forms.TextInput(attrs=MONO))
-
-
-def limit_field() -> forms.IntegerField:
-    """A connection limit; empty is none."""
-    return forms.IntegerField(
-        label="Connection limit", required=False, min_value=0, help_text="Empty: no limit but the server's"
+def name_field() -> forms.CharField:
+    """Return a field for a name of PostgreSQL, which is not stripped: such names may hold spaces."""
+    return forms.CharField(
+        label=_("Name"),
+        strip=False,
+        help_text=_("Up to 63 bytes; letters, digits and underscore need no quotes in SQL"),
+        widget=forms.TextInput(attrs=MONO),
     )
 
 
-def picker(names: list[str], empty: str) -> forms.Select:
-    """A list to choose a name from."""
+def limit_field() -> forms.IntegerField:
+    """Return a field for a connection limit; empty means no limit."""
+    return forms.IntegerField(
+        label=_("Connection limit"), required=False, min_value=0, help_text=_("Empty: no limit but the server's")
+    )
+
+
+def picker(names: list[str], empty: str | Promise) -> forms.Select:
+    """Return a select of the names after an empty choice with that label."""
     return forms.Select(choices=[("", empty), *((name, name) for name in names)])
 
 
 class Holding(Typed):
-    """A form whose empty fields say nothing, but for the connection limit, where empty means none."""
+    """Base of the forms whose empty fields are left out; an empty connection limit means no limit."""
 
     def values(self) -> dict[str, Any]:
-        """What the verbs take."""
+        """Return the keyword arguments of the verbs."""
         given = {name: value for name, value in self.cleaned_data.items() if value not in ("", None)}
         return {"connection_limit": NO_LIMIT} | given
 
 
 class DatabaseForm(Holding):
-    """A new database; the pickers hold what the cluster has now."""
+    """Form of a new database; its pickers list the roles and databases that the cluster has now."""
 
-    name = name_field("Up to 63 bytes; letters, digits and underscore need no quotes in SQL")
-    owner = forms.CharField(required=False, strip=False, help_text="Who may do everything in it")
-    encoding = forms.ChoiceField(
-        required=False,
-        choices=[("", "As the template"), *((name, name) for name in ENCODINGS)],
-        help_text="Another than the template's takes template0 and the collation C",
+    name = name_field()
+    owner = forms.CharField(
+        label=_("Owner"), required=False, strip=False, help_text=_("The role with all rights on the database")
     )
-    template = forms.CharField(required=False, strip=False, help_text="What it starts as a copy of")
+    encoding = forms.ChoiceField(
+        label=_("Encoding"),
+        required=False,
+        choices=[("", _("As the template")), *((name, name) for name in ENCODINGS)],
+        help_text=_("An encoding other than the template's implies template0 and the collation C"),
+    )
+    template = forms.CharField(
+        label=_("Template"), required=False, strip=False, help_text=_("The database that the new one is a copy of")
+    )
     connection_limit = limit_field()
 
     def __init__(self, *args: Any, choices: Choices, login: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if choices.roles:
-            self.fields["owner"].widget = picker(choices.roles, f"The panel's login ({login})")
+            own = gettext("The panel's login (%(role)s)") % {"role": login}
+            self.fields["owner"].widget = picker(choices.roles, own)
         if choices.templates:
-            self.fields["template"].widget = picker([*choices.templates, *choices.databases], "template1, as usual")
+            names = [*choices.templates, *choices.databases]
+            self.fields["template"].widget = picker(names, _("template1, the default"))
 
 
 class DatabaseChangeForm(Holding):
-    """What of a database can be changed."""
+    """Form of an existing database: its owner and connection limit."""
 
-    owner = forms.CharField(strip=False)
+    owner = forms.CharField(label=_("Owner"), strip=False)
     connection_limit = limit_field()
 
     def __init__(self, *args: Any, database: Database, choices: Choices, **kwargs: Any) -> None:
@@ -72,44 +87,48 @@ class DatabaseChangeForm(Holding):
 
 
 class RoleChangeForm(Holding):
-    """What of a role can be changed."""
+    """Form of an existing role: login, connection limit and expiry of the password."""
 
-    can_login = forms.BooleanField(label="Can log in", required=False, initial=True)
+    can_login = forms.BooleanField(label=_("Can log in"), required=False, initial=True)
     connection_limit = limit_field()
     valid_until = forms.DateTimeField(
-        label="Password valid until",
+        label=_("Password valid until"),
         required=False,
-        help_text="Empty: without end. As 2027-01-31 18:00, in the panel's time zone",
+        help_text=_("Empty: it never expires. Write the time as 2027-01-31 18:00, in the panel's time zone"),
         widget=forms.DateTimeInput(attrs={"placeholder": "2027-01-31 18:00"}),
+        error_messages={"invalid": _("this is not a valid time: write it as 2027-01-31 18:00")},
     )
 
     def __init__(self, *args: Any, role: Role | None = None, **kwargs: Any) -> None:
         if role is not None:
             limit = None if role.connection_limit < 0 else role.connection_limit
-            stands = {"can_login": role.can_login, "connection_limit": limit, "valid_until": role.valid_until}
-            kwargs["initial"] = stands | (kwargs.get("initial") or {})
+            current = {"can_login": role.can_login, "connection_limit": limit, "valid_until": role.valid_until}
+            kwargs["initial"] = current | (kwargs.get("initial") or {})
         super().__init__(*args, **kwargs)
-        self.fields["valid_until"].error_messages["invalid"] = "that is no time: write it as 2027-01-31 18:00"
 
     def values(self) -> dict[str, Any]:
-        """What the verbs take; an empty time is no end."""
+        """Return the keyword arguments of the verbs; an empty expiry becomes None, which means never."""
         return {"valid_until": None} | super().values()
 
 
 class RoleForm(RoleChangeForm):
-    """A new role; its password is the panel's to make."""
+    """Form of a new role, whose password the panel generates."""
 
-    name = name_field("Up to 63 bytes; letters, digits and underscore need no quotes in SQL")
-    database = forms.CharField(required=False, strip=False, help_text="Where it may do what stands beside")
-    access = forms.ChoiceField(choices=Access.choices, initial=Access.WRITE, help_text="Tables to come included")
+    name = name_field()
+    database = forms.CharField(
+        label=_("Database"), required=False, strip=False, help_text=_("The database that the access is granted on")
+    )
+    access = forms.ChoiceField(
+        label=_("Access"), choices=Access.choices, initial=Access.WRITE, help_text=_("Includes future tables")
+    )
     field_order = ("name", "can_login", "database", "access", "connection_limit", "valid_until")
 
     def __init__(self, *args: Any, choices: Choices, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if choices.databases:
-            self.fields["database"].widget = picker(choices.databases, "None for now")
+            self.fields["database"].widget = picker(choices.databases, _("None for now"))
 
     def values(self) -> dict[str, Any]:
-        """What the verbs take; the access counts only with a database."""
+        """Return the keyword arguments of `roles.create`; the access is left out without a database."""
         values = super().values()
         return values if values.get("database") else {name: value for name, value in values.items() if name != "access"}

@@ -1,4 +1,4 @@
-"""The forms of clusters, poolers and pools: they parse what was typed; whether it can be taken is the verbs' word."""
+"""Forms of clusters, poolers and pools: they parse the input; the verbs in `pools.inventory` validate it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,6 +7,9 @@ from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from pools.clusters import topology
 from pools.forms.setting_fields import field_of, written
@@ -15,73 +18,88 @@ from pools.models import Cluster, Mode, NodeRole, Pool, Pooler
 from pools.poolers import driver, kinds_that
 from pools.poolers.settings_schema import Scope, Setting
 
-INBOUND = "Inbound user: each client logs in as itself"
-FURTHER = "further_"  # before the names of the fields that hold further settings of a pool
+INBOUND = _("Inbound user: each client logs in as itself")
+ENCRYPTED = _("Encrypted at rest and never shown in forms again")
+KEPT = _("Leave empty to keep the stored one; a changed address needs it again")
+FURTHER = "further_"  # prefix of the fields for further settings of a pool
 
 
 class Typed(forms.Form):
-    """A form whose messages name the field, and that takes the verbs' errors beside its fields."""
+    """Base form whose messages name the field, and which shows the verbs' errors beside its fields."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name, field in self.fields.items():
             label = str(field.label or name.replace("_", " ")).lower()
-            field.error_messages["required"] = f"{label} is needed: enter it"
-            field.error_messages["invalid_choice"] = f"this {label} is not there (any more): choose one of the list"
-            if isinstance(field, forms.IntegerField):
-                field.error_messages["invalid"] = f"{label} is a whole number, such as 10"
+            field.error_messages |= _messages_of(field, label)
             field.validators = [_with_remedy(validator) for validator in field.validators]
 
     def take(self, errors: dict[str, list[str]]) -> None:
-        """Show a verb's errors: beside the field where there is one, else above the form."""
+        """Show each error of a verb beside its field, or above the form where it has none."""
         for name, messages in errors.items():
             for message in messages:
                 self.add_error(name if name in self.fields else None, message)
 
 
+def _messages_of(field: forms.Field, label: str) -> dict[str, str]:
+    named = {"label": label}
+    found = {
+        "required": gettext("%(label)s is needed: enter it") % named,
+        "invalid_choice": gettext("this %(label)s is not there (any more): choose one of the list") % named,
+    }
+    if isinstance(field, forms.IntegerField):
+        found["invalid"] = gettext("%(label)s is a whole number, such as 10") % named
+    return found
+
+
 def _with_remedy(validator: Any) -> Any:
-    """The same bound, in words that carry the value."""
+    """Return the same bound with a message that names the value and the limit."""
     if type(validator) is MinValueValidator:
-        return MinValueValidator(validator.limit_value, "%(show_value)s is too little: use at least %(limit_value)s")
+        too_little = gettext("%(show_value)s is too little: use at least %(limit_value)s")
+        return MinValueValidator(validator.limit_value, too_little)
     if type(validator) is MaxValueValidator:
-        return MaxValueValidator(validator.limit_value, "%(show_value)s is too much: use at most %(limit_value)s")
+        too_much = gettext("%(show_value)s is too much: use at most %(limit_value)s")
+        return MaxValueValidator(validator.limit_value, too_much)
     return validator
 
 
-def password_field(label: str, help_text: str) -> forms.CharField:
-    """A password: what was typed comes back with the errors of the same answer, a stored one never."""
+def password_field(label: str | Promise, help_text: str | Promise) -> forms.CharField:
+    """Return an optional password field; it repeats what was typed beside an error, but never a stored password."""
     widget = forms.PasswordInput(render_value=True, attrs={"autocomplete": "new-password"})
     return forms.CharField(label=label, widget=widget, required=False, strip=False, help_text=help_text)
 
 
 class ClusterForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
-    """A cluster's fields with the password of its admin login."""
+    """Form of a cluster, with the password of its admin login."""
 
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)
-    admin_password = password_field("Admin password", "Encrypted at rest and never shown in forms again")
+    admin_password = password_field(_("Admin password"), ENCRYPTED)
 
     class Meta:
         model = Cluster
         fields = clusters.FIELDS
         labels = {
-            "admin_user": "Admin user",
-            "maintenance_database": "Maintenance database",
-            "sslmode": "SSL mode",
-            "sslrootcert": "Certificate authority",
-            "memory_mb": "Memory",
-            "vcpus": "vCPUs",
-            "disk_gb": "Disk",
-            "set_aside_connections": "Set aside",
-            "protected": "Protected: benchmarks that write ask for the cluster's name first",
+            "name": _("Name"),
+            "host": _("Host"),
+            "port": _("Port"),
+            "admin_user": _("Admin user"),
+            "maintenance_database": _("Maintenance database"),
+            "sslmode": _("SSL mode"),
+            "sslrootcert": _("Certificate authority"),
+            "memory_mb": _("Memory"),
+            "vcpus": _("vCPUs"),
+            "disk_gb": _("Disk"),
+            "set_aside_connections": _("Set aside"),
+            "protected": _("Protected: benchmarks that write ask for the cluster's name first"),
         }
         help_texts = {
-            "name": "How the panel calls it, such as orders-production",
-            "admin_user": "A role that may see all databases and sessions; superuser is not needed",
-            "maintenance_database": "Where the panel logs in to look around",
-            "sslmode": "verify-full is the safest; prefer takes TLS where the server offers it",
-            "sslrootcert": "PEM text; needed by verify-ca and verify-full",
-            "memory_mb": "Only estimates the connections while the server can't be asked",
-            "set_aside_connections": "Kept from pools: people and runs log in directly with them",
+            "name": _("The cluster's name in the panel, such as orders-production"),
+            "admin_user": _("A role that may see all databases and sessions; superuser is not needed"),
+            "maintenance_database": _("The database that the panel logs in to for its checks"),
+            "sslmode": _("verify-full is the safest; prefer uses TLS where the server offers it"),
+            "sslrootcert": _("PEM text; needed by verify-ca and verify-full"),
+            "memory_mb": _("Used only to estimate the connections while the server can't be reached"),
+            "set_aside_connections": _("Connections kept from pools, for direct logins by people and runs"),
             "protected": "",
         }
         widgets = {"sslrootcert": forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "class": "pd-mono"})}
@@ -92,86 +110,101 @@ class ClusterForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
             self.initial["set_aside_connections"] = settings.CONNECTION_RESERVE
         else:
             self.initial.setdefault("version", self.instance.version)
-            self.fields["admin_password"].help_text = "Leave empty to keep the stored one; a changed address asks again"
+            self.fields["admin_password"].help_text = KEPT
 
     def validate_unique(self) -> None:
-        """Left to the verb, whose message tells the remedy."""
+        """Do nothing: the verb refuses a duplicate, and its message names the remedy."""
 
     def values(self) -> dict[str, Any]:
-        """What the verbs take."""
+        """Return the values that `clusters.register` and `clusters.change` take."""
         return {name: self.cleaned_data[name] for name in (*clusters.FIELDS, "admin_password")}
 
 
 class PoolerForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
-    """A pooler's fields with the password of its console."""
+    """Form of a pooler, with the password of its console."""
 
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)
     admin_password = password_field(
-        "Console password", "Encrypted at rest and never shown in forms again; an HAProxy has none"
+        _("Console password"), _("Encrypted at rest and never shown in forms again; an HAProxy has none")
     )
 
     class Meta:
         model = Pooler
         fields = ("name", "kind", "host", "port", "pcp_port", "admin_user", "config_dir", "generator")
-        labels = {"admin_user": "Console user", "config_dir": "Configuration directory", "pcp_port": "PCP port"}
+        labels = {
+            "name": _("Name"),
+            "kind": _("Kind"),
+            "host": _("Host"),
+            "port": _("Port"),
+            "pcp_port": _("PCP port"),
+            "admin_user": _("Console user"),
+            "config_dir": _("Configuration directory"),
+            "generator": _("Generator"),
+        }
         help_texts = {
-            "name": "How the panel calls it, such as edge-1",
-            "host": "Where clients reach it; the panel logs in to its console there too",
-            "pcp_port": "Of a Pgpool-II only: its control port (pcp_port), over which it is reloaded",
-            "admin_user": "PgBouncer: one of its admin_users; Pgpool-II: a role of the servers behind it; "
-            "HAProxy: the role that health checks name",
-            "config_dir": "The folder of pgbouncer.ini, pgpool.conf or haproxy.cfg on the generator's host; the panel "
-            "writes there",
-            "generator": "The worker that can write there; empty: any",
+            "name": _("The pooler's name in the panel, such as edge-1"),
+            "host": _("The host that clients connect to; the panel logs in to its console there too"),
+            "pcp_port": _("Only for Pgpool-II: its control port (pcp_port), through which the panel reloads it"),
+            "admin_user": _(
+                "PgBouncer: one of its admin_users; Pgpool-II: a role of the servers behind it; "
+                "HAProxy: the role that health checks name"
+            ),
+            "config_dir": _(
+                "The folder of pgbouncer.ini, pgpool.conf or haproxy.cfg on the generator's host; the panel writes there"
+            ),
+            "generator": _("The generator whose worker writes there; empty: any"),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not self.instance._state.adding:
             self.initial.setdefault("version", self.instance.version)
-            self.fields["admin_password"].help_text = "Leave empty to keep the stored one; a changed address asks again"
+            self.fields["admin_password"].help_text = KEPT
 
     def validate_unique(self) -> None:
-        """Left to the verb, whose message tells the remedy."""
+        """Do nothing: the verb refuses a duplicate, and its message names the remedy."""
 
     def values(self) -> dict[str, Any]:
-        """What the verbs take."""
+        """Return the values that `poolers.register` and `poolers.change` take."""
         return {name: self.cleaned_data[name] for name in (*self.Meta.fields, "admin_password")}
 
 
 class PoolForm(Typed):
-    """A pool: the pickers of database and user are filled from what the cluster said last."""
+    """Form of a pool; its database and user pickers list what the cluster's last check found."""
 
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)
     name = forms.CharField(
-        max_length=200, help_text="Clients give it as the database. Letters, digits, underscore, dot, hyphen"
+        label=_("Name"),
+        max_length=200,
+        help_text=_("Clients give it as the database name. Letters, digits, underscore, dot, hyphen"),
     )
-    pooler = forms.ModelChoiceField(Pooler.objects.all(), empty_label=None)
-    cluster = forms.ModelChoiceField(Cluster.objects.all(), empty_label="Choose a cluster")
+    pooler = forms.ModelChoiceField(Pooler.objects.all(), empty_label=None, label=_("Pooler"))
+    cluster = forms.ModelChoiceField(Cluster.objects.all(), empty_label=_("Choose a cluster"), label=_("Cluster"))
     through = forms.ModelChoiceField(
         Pooler.objects.filter(kind__in=kinds_that("is_chainable")),
         required=False,
-        empty_label="the cluster itself",
-        label="Leads to",
-        help_text="A chain: this PgBouncer, then a Pgpool-II that lets the same user in to the same database",
+        empty_label=_("the cluster itself"),
+        label=_("Leads to"),
+        help_text=_("A chain: this PgBouncer, then a Pgpool-II that accepts the same user for the same database"),
     )
     target = forms.ChoiceField(
-        choices=[(NodeRole.PRIMARY, "the primary"), (NodeRole.STANDBY, "a standby, to read only")],
+        choices=[(NodeRole.PRIMARY, _("the primary")), (NodeRole.STANDBY, _("a standby, to read only"))],
         required=False,
-        label="Server",
-        help_text="The pool follows that role when it moves to another server of the cluster",
+        label=_("Server"),
+        help_text=_("The pool follows that role when it moves to another node of the cluster"),
     )
-    database = forms.CharField()
-    user = forms.CharField(required=False)
-    user_password = password_field("Password of that user", "Tried by a login before it is kept")
-    mode = forms.ChoiceField(choices=Mode.choices, widget=forms.RadioSelect, initial=Mode.TRANSACTION)
+    database = forms.CharField(label=_("Database"))
+    user = forms.CharField(label=_("User"), required=False)
+    user_password = password_field(_("Password of that user"), _("Verified by a login before it is stored"))
+    mode = forms.ChoiceField(label=_("Mode"), choices=Mode.choices, widget=forms.RadioSelect, initial=Mode.TRANSACTION)
     size = forms.IntegerField(
+        label=_("Size"),
         initial=10,
-        help_text="Server connections that the pool may hold at most",
-        widget=forms.NumberInput(attrs={"hx-preserve": "true"}),  # new choices come around it: typing goes on in it
+        help_text=_("The most server connections that the pool may hold"),
+        widget=forms.NumberInput(attrs={"hx-preserve": "true"}),  # keeps the focus while htmx swaps the parts around it
     )
     over_budget_confirm = forms.CharField(
-        required=False, label="Take more than there is", help_text="The cluster's name, typed, allows it"
+        label=_("Exceed the budget"), required=False, help_text=_("Type the cluster's name to allow it")
     )
 
     def __init__(self, *args: Any, pool: Pool | None = None, **kwargs: Any) -> None:
@@ -186,14 +219,14 @@ class PoolForm(Typed):
             self.initial.setdefault("cluster", Cluster.objects.get())
         self.chosen_cluster = self._find_cluster()
         self._fill_pickers()
-        self._fix_what_the_pooler_fixes()
+        self._apply_pooler_limits()
         self.further = self._further_settings()
         for name, setting in self.further.items():
             self.fields[FURTHER + name] = field_of(setting)
             self.initial.setdefault(FURTHER + name, written(pool.settings.get(name)) if pool else "")
 
     def clean(self) -> dict[str, Any]:
-        """Judge the further settings here, so that each message stands beside its field."""
+        """Validate the further settings here, so that each message appears beside its field."""
         pooler: Pooler | None = self.cleaned_data.get("pooler")
         typed = {name: value for name in self.further if (value := self.cleaned_data.get(FURTHER + name))}
         for name, message in pooler_settings_validation.value_problems(pooler, Scope.POOL, typed) if pooler else ():
@@ -201,17 +234,17 @@ class PoolForm(Typed):
         return self.cleaned_data
 
     def clean_target(self) -> str:
-        """As it was where no choice was shown."""
+        """Return the chosen target, or the pool's own where no choice was shown."""
         return self.cleaned_data["target"] or (self.pool.target if self.pool else NodeRole.PRIMARY.value)
 
     def _further_settings(self) -> dict[str, Setting]:
-        """The settings of a pool that the release of the chosen pooler takes, by name."""
+
         pooler = self.chosen_pooler
         return pooler_settings_validation.offered(pooler, Scope.POOL) if pooler else {}
 
     @property
     def chosen_pooler(self) -> Pooler | None:
-        """The standing pool's, the one chosen, else the first of the list, which a browser shows as chosen."""
+        """The pool's own, the chosen one, else the first of the list, which a browser shows as chosen."""
         if self.pool:
             return self.pool.pooler
         chosen = self["pooler"].value()
@@ -224,12 +257,11 @@ class PoolForm(Typed):
 
     @property
     def further_rows(self) -> list[tuple[Setting, forms.BoundField]]:
-        """Each further setting with its field."""
         return [(setting, self[FURTHER + name]) for name, setting in self.further.items()]
 
     @property
     def further_open(self) -> bool:
-        """Whether one of them has a value or an error, which must be seen."""
+        """Whether a further setting has a value or an error, so that the section must be open."""
         return any(field.value() or field.errors for _, field in self.further_rows)
 
     def _find_cluster(self) -> Cluster | None:
@@ -247,45 +279,47 @@ class PoolForm(Typed):
         databases = [(found["name"], found["name"]) for found in status.databases] if status else []
         roles = [(found["name"], _role_label(found)) for found in status.roles if found["can_login"]] if status else []
         if databases:
-            self.fields["database"].widget = _picker(self["database"].value(), [("", "Choose a database"), *databases])
+            self.fields["database"].widget = _picker(
+                self["database"].value(), [("", gettext("Choose a database")), *databases]
+            )
         if roles:
-            self.fields["user"].widget = _picker(self["user"].value(), [("", INBOUND), *roles])
+            self.fields["user"].widget = _picker(self["user"].value(), [("", str(INBOUND)), *roles])
         else:
-            self.fields["user"].help_text = "Empty: the inbound user, each client logs in as itself"
+            self.fields["user"].help_text = gettext("Empty: the inbound user, each client logs in as itself")
 
-    def _fix_what_the_pooler_fixes(self) -> None:
-        """Pools of some kinds have no size, mode or name of their own."""
+    def _apply_pooler_limits(self) -> None:
+        """Fix the fields that the pooler's kind decides: chain, mode, size, and their help texts."""
         chosen = self["pooler"].value()
         pooler = _pooler_of(chosen)
         if pooler is None:
             return
-        fixing = driver(pooler)
-        if not fixing.can_chain:
+        kind = driver(pooler)
+        if not kind.can_chain:
             self.fields["through"] = forms.ModelChoiceField(Pooler.objects.none(), required=False)
-        if fixing.usual_mode == Mode.SESSION:
+        if kind.usual_mode == Mode.SESSION:
             self.initial["mode"] = Mode.SESSION
-        if size := fixing.usual_size(pooler):
+        if size := kind.usual_size(pooler):
             self.initial["size"] = size
-            # of another id than the field of other poolers, which htmx would preserve as it stands
+            # not the id of the other poolers' field, whose value htmx would preserve (hx-preserve)
             self.fields["size"].widget.attrs = {"readonly": "readonly", "id": "id_size_fixed"}
-        for field, text in fixing.pool_notes.items():
+        for field, text in kind.pool_notes.items():
             self.fields[field].help_text = text.format(pooler=pooler)
 
     @property
     def offers_standby(self) -> bool:
-        """Whether there is a standby to lead to, or one was chosen: then the choice must be seen."""
+        """Whether the form shows the choice of a target: a standby is known, or was chosen."""
         chosen = self["target"]
         known = self.chosen_cluster and topology.standbys(self.chosen_cluster)
         return bool(known or chosen.errors or chosen.value() == NodeRole.STANDBY)
 
     @property
     def asks_password(self) -> bool:
-        """Whether the chosen user's password is one the panel does not know yet."""
+        """Whether the panel does not know the chosen user's password yet."""
         user = self["user"].value()
         return bool(user and self.chosen_cluster and self.chosen_cluster.password_of(user) is None)
 
     def values(self) -> dict[str, Any]:
-        """What the verbs take; settings that this form has no field for stay as they are."""
+        """Return the values that `pools.create` and `pools.change` take; settings without a field here are kept."""
         own = {name: value for name, value in self.cleaned_data.items() if not name.startswith(FURTHER)}
         del own["version"]
         current = self.pool.settings if self.pool else {}
@@ -298,7 +332,7 @@ class PoolForm(Typed):
 
 
 def _pooler_of(chosen: Any) -> Pooler | None:
-    """The pooler that a field holds, or the one of the id that was typed."""
+    """Return the pooler that a field holds, or the one with the submitted id; None if there is none."""
     if isinstance(chosen, Pooler) or not chosen:
         return chosen or None
     try:
@@ -308,7 +342,7 @@ def _pooler_of(chosen: Any) -> Pooler | None:
 
 
 def edited_pool(given: Mapping[str, Any]) -> Pool | None:
-    """The standing pool that a form is for, by its hidden field; None for a new one."""
+    """Return the existing pool that a form edits, by its hidden field `pool`; None for a new pool."""
     try:
         return Pool.objects.select_related("pooler", "cluster").filter(pk=given["pool"]).first()
     except (KeyError, forms.ValidationError):  # none, or not a UUID
@@ -316,11 +350,13 @@ def edited_pool(given: Mapping[str, Any]) -> Pool | None:
 
 
 def _picker(chosen: Any, choices: list[tuple[str, str]]) -> forms.Select:
-    """A list to choose from that keeps a value it does not hold, for the verb to judge."""
+    """Return a select that also offers the chosen value if it is not among the choices; the verb validates it."""
     if chosen and chosen not in dict(choices):
-        choices = [*choices, (chosen, f"{chosen} (not found at the last check)")]
+        unknown = gettext("%(name)s (not found at the last check)") % {"name": chosen}
+        choices = [*choices, (chosen, unknown)]
     return forms.Select(choices=choices)
 
 
 def _role_label(role: dict[str, Any]) -> str:
-    return f"{role['name']} (superuser)" if role.get("superuser") else str(role["name"])
+    name = str(role["name"])
+    return gettext("%(role)s (superuser)") % {"role": name} if role.get("superuser") else name

@@ -1,9 +1,10 @@
-"""The form of all thresholds at once: a row a kind."""
+"""Form of all event thresholds: one row of fields per event kind."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext as _
 
 from pools.errors import InvalidValues
 from pools.models import EventKind
@@ -13,7 +14,7 @@ from pools.monitoring.thresholds import Bound, Watch
 
 
 class ThresholdsForm(forms.Form):
-    """For each kind whether it is looked after and, where there is something to choose, its bounds."""
+    """For each event kind: whether it is monitored, its bounds where it has any, and for how long they must hold."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -22,18 +23,18 @@ class ThresholdsForm(forms.Form):
             self.fields |= _fields(kind, bound)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The fields of one kind after the other, for the page."""
+        """Yield the fields of each kind, with its `watch` and `title`."""
         for kind, bound in self.bounds.items():
             names = ("enabled", "opens_at", "closes_at", "for_s")
             found = {name: self[f"{kind}_{name}"] for name in names if f"{kind}_{name}" in self.fields}
             yield {"watch": bound.watch, "title": EventKind(kind).label, **found}
 
     def rules(self) -> dict[EventKind, tuple[Rule, bool]]:
-        """What was typed; only after `is_valid()`."""
+        """Return the typed rule of each kind and whether it is enabled; call it after `is_valid()`."""
         return {kind: self._rule(kind, bound.watch) for kind, bound in self.bounds.items()}
 
     def blame(self, error: InvalidValues) -> None:
-        """Put the messages, by kind, beside the field that closes it."""
+        """Add the messages of each kind to its closing bound, or to its duration where it has no bounds."""
         for kind, found in error.errors.items():
             for message in found:
                 self.add_error(f"{kind}_closes_at" if f"{kind}_closes_at" in self.fields else f"{kind}_for_s", message)
@@ -46,14 +47,16 @@ class ThresholdsForm(forms.Form):
 
 
 def _fields(kind: EventKind, bound: Bound) -> dict[str, forms.Field]:
-    label, rule = kind.label, bound.rule
+    named, rule = {"event": kind.label}, bound.rule
     found: dict[str, forms.Field] = {
-        "enabled": forms.BooleanField(required=False, initial=bound.enabled, label=f"Look after: {label}")
+        "enabled": forms.BooleanField(required=False, initial=bound.enabled, label=_("Monitor: %(event)s") % named)
     }
     if bound.watch.counts:
-        found["opens_at"] = forms.FloatField(initial=f"{rule.opens_at:g}", label=f"{label}: opens at")
-        found["closes_at"] = forms.FloatField(initial=f"{rule.closes_at:g}", label=f"{label}: closes below")
+        opens, closes = _("%(event)s: opens at") % named, _("%(event)s: closes below") % named
+        found["opens_at"] = forms.FloatField(initial=f"{rule.opens_at:g}", label=opens)
+        found["closes_at"] = forms.FloatField(initial=f"{rule.closes_at:g}", label=closes)
+    duration = _("%(event)s: duration in seconds") % named
     found["for_s"] = forms.IntegerField(
-        initial=int(rule.for_s), min_value=0, max_value=thresholds.MOST_S, label=f"{label}: for, seconds"
+        initial=int(rule.for_s), min_value=0, max_value=thresholds.MOST_S, label=duration
     )
     return {f"{kind}_{name}": field for name, field in found.items()}

@@ -90,7 +90,7 @@ def test_the_cluster_leads_to_its_databases_and_roles(reader, cluster):
     [
         ({"connection_limit": "many"}, "connection_limit", "connection limit is a whole number"),
         ({"connection_limit": "-1"}, "connection_limit", "-1 is too little: use at least 0"),
-        ({"valid_until": "later"}, "valid_until", "that is no time: write it as 2027-01-31 18:00"),
+        ({"valid_until": "later"}, "valid_until", "this is not a valid time: write it as 2027-01-31 18:00"),
         ({"name": ""}, "name", "name is needed"),
     ],
 )
