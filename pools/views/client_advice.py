@@ -1,4 +1,4 @@
-"""The page that says what a pool's clients have to change for its mode."""
+"""Page that lists what a pool's clients have to change for its mode."""
 
 from uuid import UUID
 
@@ -12,7 +12,7 @@ from pools.models import Pool
 
 @require_safe
 def pool_clients(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """What to change in each client, by the mode and the pooler's release."""
+    """List the changes for each client, which depend on the mode and on the pooler's release."""
     pool = get_object_or_404(Pool.objects.select_related("pooler", "cluster"), pk=pk)
     now = client_advice.situation(pool.mode, *mode_linter.prepared_limits(pool))
     context = {

@@ -1,4 +1,4 @@
-"""What the form of a connection box is answered."""
+"""Answers to the form of a connection box."""
 
 import logging
 from collections.abc import Callable
@@ -8,6 +8,8 @@ from typing import TypeVar
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from panel.accounts import confirmation
 from pools.connection_strings import UnknownFormat
@@ -15,7 +17,7 @@ from pools.connection_strings.box import ConnectionBox, Shown
 
 logger = logging.getLogger(__name__)
 Record = TypeVar("Record", bound=Model)
-UNCONFIRMED = "you gave your password more than 15 minutes ago: choose Show password, which asks for it"
+UNCONFIRMED = _("you entered your password more than 15 minutes ago: choose Show password to enter it again")
 
 
 def connection_answer(
@@ -24,15 +26,16 @@ def connection_answer(
     box_of: Callable[[Record, Shown], ConnectionBox],
     page: Callable[[HttpRequest, Record, Shown], HttpResponse],
 ) -> HttpResponse:
-    """One text to copy with its password (`as`), the box alone (htmx), or the page; showing a password is logged.
+    """Return one text to copy with its password (`as`), the box alone (htmx), or the whole page.
 
-    A password is shown to whoever gave their own lately; else the box asks for it.
+    Passwords are shown only to a user who confirmed their own in the last 15 minutes; otherwise the box asks for it,
+    and a request for one text is refused with 403. Each password shown is logged.
     """
     shown, wanted = Shown.chosen(request.POST), request.POST.get("as")
     if (shown.reveal or wanted) and not _is_confirmed(request):
         if wanted:
             return HttpResponse(UNCONFIRMED, content_type="text/plain; charset=utf-8", status=403)
-        error = "That is not your password." if "password" in request.POST else ""
+        error = gettext("That is not your password.") if "password" in request.POST else ""
         shown = replace(shown, reveal=False, asks=True, error=error)
     elif shown.reveal or wanted:
         logger.info("the password of %s %s was shown to %s", record._meta.model_name, record.pk, request.user)

@@ -1,4 +1,4 @@
-"""The page that looks into a cluster's server: connections, transactions, waits and memory."""
+"""Page of a cluster's live activity: connections, transactions, waits and memory."""
 
 from typing import Any
 from uuid import UUID
@@ -16,7 +16,7 @@ from pools.models import Cluster
 @never_cache
 @require_safe
 def cluster_insights(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """One look at the primary, or at the node named by `node`."""
+    """Query the primary, or the node given as `?node=`, once and show its activity."""
     clusters = Cluster.objects.select_related("status").prefetch_related("nodes")
     cluster = get_object_or_404(clusters, pk=pk)
     try:

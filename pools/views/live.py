@@ -1,4 +1,4 @@
-"""The moving parts of the pages: what the poolers' consoles say now, and how far an apply has come."""
+"""Parts of pages that poll: the latest figures of the poolers' consoles, and the progress of an apply."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,6 +7,7 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from django_htmx.http import HttpResponseClientRedirect, reselect, reswap, retarget
 
@@ -17,11 +18,11 @@ from pools.monitoring.sampler import ConsoleSnapshot
 from pools.poolers import KINDS, driver
 from pools.poolers.base import ConsoleSample, PoolFigures
 
-PAGE_WAITS_S = 3.0  # for consoles; one that answers later has its figures with the next look
+PAGE_WAITS_S = 3.0  # for consoles; figures that arrive later are shown at the next poll
 
 
 def pool_rows(pools: Iterable[Pool]) -> list[dict[str, Any]]:
-    """Each pool with its figures, one console query per pooler; `error` where its pooler does not answer."""
+    """Return each pool with its figures, from one console query per pooler; `error` says why a pooler has none."""
     listed = list(pools)
     snapshots = sampler.snapshots_of((pool.pooler for pool in listed), PAGE_WAITS_S)
     return [
@@ -35,15 +36,19 @@ def pool_rows(pools: Iterable[Pool]) -> list[dict[str, Any]]:
     ]
 
 
+def snapshot_of(pooler: Pooler) -> ConsoleSnapshot:
+    """Return the console's latest figures, or the reason why the last check could not log in."""
+    if pooler.state == PoolerState.ONLINE:
+        return sampler.latest(pooler)
+    return ConsoleSnapshot(error=pooler.error or _("it has not been checked yet"))
+
+
 def pool_state(pool: Pool) -> dict[str, Any]:
-    """The context of a pool's moving card: its state, the revision that carries it, its figures."""
-    answers = pool.pooler.state == PoolerState.ONLINE
-    snapshot = (
-        sampler.latest(pool.pooler) if answers else ConsoleSnapshot(error=pool.pooler.error or "it was not checked yet")
-    )
+    """Return the context of a pool's live card: its state, the revision that applies it, its figures."""
+    snapshot = snapshot_of(pool.pooler)
     revision = pool.pooler.revisions.first()
     if revision and pool.state == PoolState.PENDING and revision.created_at < pool.updated_at:
-        revision = None  # what came before the wish tells nothing of it
+        revision = None  # an older revision says nothing about the latest change
     return {
         "pool": pool,
         "revision": revision,
@@ -55,19 +60,18 @@ def pool_state(pool: Pool) -> dict[str, Any]:
 
 
 def console_rows(pooler: Pooler) -> dict[str, Any]:
-    """The context of a pooler's moving table: column names, rows of values, the error instead."""
-    answers = pooler.state == PoolerState.ONLINE
-    snapshot = sampler.latest(pooler) if answers else ConsoleSnapshot(error=pooler.error or "it was not checked yet")
+    """Return the context of a pooler's live table: column names and rows, or the error instead."""
+    snapshot = snapshot_of(pooler)
     table = driver(pooler).live_table(ConsoleSample(snapshot.figures, snapshot.counters, snapshot.rows))
     return {"pooler": pooler, "look_error": snapshot.error, **vars(table)}
 
 
 @require_safe
 def pool_live(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The moving card of a pool, asked for each second or so; a pool that is gone leads to the list.
+    """Render the live card of a pool, which polls about once a second; redirect to the list once the pool is gone.
 
-    A settled card asks for its figures only, so that what a reader opened in it stays open; once the state is not
-    what `was` says, the whole card, the buttons and the files follow.
+    A settled card fetches only its figures, so that what a reader opened in it stays open. Once the state differs
+    from `was`, the answer holds the whole card, the buttons and the files.
     """
     pool = Pool.objects.select_related("pooler", "cluster").filter(pk=pk).first()
     if pool is None:
@@ -82,5 +86,5 @@ def pool_live(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_safe
 def pooler_live(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The table of SHOW POOLS of a pooler."""
+    """Render the SHOW POOLS table of a pooler."""
     return render(request, "pools/includes/pooler_live.html", console_rows(get_object_or_404(Pooler, pk=pk)))

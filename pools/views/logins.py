@@ -1,4 +1,4 @@
-"""The page that measures what a login to a pool costs."""
+"""Page that measures how long a login to a pool takes, and where the time goes."""
 
 from typing import Any
 from uuid import UUID
@@ -18,7 +18,7 @@ from pools.models import Pool
 @never_cache
 @staff_only
 def pool_logins(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """How clients are proved; POST logs in some times and tells where the time went."""
+    """Show how clients authenticate; a POST measures `login_cost.LOGINS` logins and breaks their time down."""
     pool = get_object_or_404(Pool.objects.select_related("pooler", "cluster"), pk=pk)
     context: dict[str, Any] = {"pool": pool, "client_auth": login_cost.client_auth_note(pool)}
     context["count"] = login_cost.LOGINS

@@ -1,4 +1,4 @@
-"""What a pool mode would break in the database it leads to: a page of each pool, and a part of the pool form."""
+"""Reports on what a pool mode would break in the pool's database: a page of each pool, and a part of its form."""
 
 from typing import Any
 from uuid import UUID
@@ -20,14 +20,14 @@ from pools.poolers import KINDS
 @never_cache
 @staff_only
 def pool_mode_check(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The pool judged by its own mode, or by the one asked for with `?mode=`; nothing is changed."""
+    """Lint the pool in its own mode, or in the one given as `?mode=`; nothing is changed."""
     pool = get_object_or_404(Pool.objects.select_related("pooler", "cluster"), pk=pk)
     asked = request.GET.get("mode", pool.mode)
     mode = Mode(asked) if asked in Mode.values else Mode(pool.mode)
-    pool_set = pool.mode
+    saved_mode = pool.mode
     pool.mode = mode
     report = mode_linter.lint(pool)
-    pool.mode = pool_set
+    pool.mode = saved_mode
     context = {"pool": pool, "mode": mode, "modes": Mode, "words": modes.of(mode), "report": report}
     context["refusal"] = refusal(pool.pooler, mode)
     return render(request, "pools/pool_mode_check.html", context)
@@ -37,14 +37,14 @@ def pool_mode_check(request: HttpRequest, pk: UUID) -> HttpResponse:
 @never_cache
 @staff_only
 def unsaved_mode_check(request: HttpRequest) -> HttpResponse:
-    """The same for what stands in the pool form, as far as it is filled."""
+    """Lint the pool that an unsaved pool form describes, as far as it is filled in."""
     form = PoolForm(request.POST, pool=edited_pool(request.POST))
     context = {"report": of_form(form), "mode": form["mode"].value()}
     return render(request, "pools/includes/mode_report.html", context)
 
 
 def of_form(form: PoolForm) -> Report | None:
-    """What is known of the wish in a form; None until it has a cluster, a database and a mode that can break."""
+    """Return the report on the pool in a form; None without a cluster, a database, or a mode that breaks anything."""
     cluster, mode, database = form.chosen_cluster, form["mode"].value(), form["database"].value()
     if cluster is None or not database or mode not in Mode.values or mode == Mode.SESSION:
         return None
@@ -54,11 +54,11 @@ def of_form(form: PoolForm) -> Report | None:
 
 
 def refusal(pooler: Pooler, mode: str) -> str:
-    """Why this pooler can't have pools of that mode; empty where it can."""
+    """Return the reason why this pooler can't have pools of that mode; empty if it can."""
     spec = Pool(pooler=pooler, name="any", database="any", mode=mode)
     return next((message for field, message in KINDS[pooler.kind].problems(spec) if field == "mode"), "")
 
 
 def _chosen(pk: Any) -> Pooler:
-    """The pooler of that id, or one of which nothing is known yet."""
+    """Return the pooler with that id, or an unsaved one without any facts."""
     return next((one for one in Pooler.objects.all() if str(one.pk) == str(pk)), Pooler())

@@ -1,4 +1,4 @@
-"""The pages of what pools and poolers do: live, and over an hour, a day or a week."""
+"""Monitoring pages of pools and poolers: live, and over an hour, a day or a week."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,52 +8,73 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
-from pools.models import Event, Pool, Pooler, PoolerState
-from pools.monitoring import history, recorder, rollup, sampler
+from pools.models import Event, Pool, Pooler
+from pools.monitoring import history, recorder, rollup
 from pools.monitoring.history import RANGES, History
 from pools.monitoring.rates import FIGURES, Reading
 from pools.monitoring.sampler import ConsoleSnapshot
 from pools.poolers import driver
+from pools.views.live import snapshot_of
 
 LIVE = "live"
 EVENTS_SHOWN = 10
-CHOICES = [(LIVE, "Live"), *((name, f"Last {name}") for name in RANGES)]
+CHOICES = [(LIVE, _("Live")), ("hour", _("Last hour")), ("day", _("Last day")), ("week", _("Last week"))]
 
 
 @dataclass(frozen=True)
 class Tile:
-    """One figure: what it is called, its unit, and where it comes from."""
+    """One figure with its label, its unit, and the console column that it is read from."""
 
     name: str
-    label: str
+    label: str | Promise
     unit: str
-    source: str
+    source: str | Promise
 
 
 TILES = (
-    Tile("cl_waiting", "Clients waiting", "", "cl_waiting of SHOW POOLS: they wait for a server connection"),
-    Tile("cl_active", "Clients active", "", "cl_active of SHOW POOLS: linked to a server connection, or idle"),
-    Tile("sv_active", "Servers active", "", "sv_active of SHOW POOLS: server connections in use"),
-    Tile("sv_idle", "Servers idle", "", "sv_idle of SHOW POOLS: ready for a client"),
-    Tile("sv_used", "Servers used", "", "sv_used of SHOW POOLS: idle for long, to be tested before the next client"),
+    Tile("cl_waiting", _("Clients waiting"), "", _("cl_waiting of SHOW POOLS: they wait for a server connection")),
+    Tile("cl_active", _("Clients active"), "", _("cl_active of SHOW POOLS: linked to a server connection, or idle")),
+    Tile("sv_active", _("Servers active"), "", _("sv_active of SHOW POOLS: server connections in use")),
+    Tile("sv_idle", _("Servers idle"), "", _("sv_idle of SHOW POOLS: ready for a client")),
     Tile(
-        "maxwait_ms", "Longest wait", "ms", "maxwait of SHOW POOLS: how long the first client in the queue has waited"
+        "sv_used",
+        _("Servers used"),
+        "",
+        _("sv_used of SHOW POOLS: idle for so long that they are tested before the next client"),
     ),
-    Tile("queries_per_s", "Queries", "/s", "total_query_count of SHOW STATS, its growth"),
-    Tile("transactions_per_s", "Transactions", "/s", "total_xact_count of SHOW STATS, its growth"),
-    Tile("received_bytes_per_s", "Traffic in", "bytes/s", "total_received of SHOW STATS, its growth: from clients"),
-    Tile("sent_bytes_per_s", "Traffic out", "bytes/s", "total_sent of SHOW STATS, its growth: to clients"),
-    Tile("query_ms", "Average query", "ms", "total_query_time over total_query_count, waiting for a server included"),
-    Tile("transaction_ms", "Average transaction", "ms", "total_xact_time over total_xact_count"),
-    Tile("wait_ms", "Average wait", "ms", "total_wait_time over total_xact_count: for a server, a transaction"),
+    Tile(
+        "maxwait_ms",
+        _("Longest wait"),
+        "ms",
+        _("maxwait of SHOW POOLS: how long the first client in the queue has waited"),
+    ),
+    Tile("queries_per_s", _("Queries"), "/s", _("growth of total_query_count in SHOW STATS")),
+    Tile("transactions_per_s", _("Transactions"), "/s", _("growth of total_xact_count in SHOW STATS")),
+    Tile("received_bytes_per_s", _("Traffic in"), "bytes/s", _("growth of total_received in SHOW STATS: from clients")),
+    Tile("sent_bytes_per_s", _("Traffic out"), "bytes/s", _("growth of total_sent in SHOW STATS: to clients")),
+    Tile(
+        "query_ms",
+        _("Average query"),
+        "ms",
+        _("total_query_time over total_query_count, including the wait for a server connection"),
+    ),
+    Tile("transaction_ms", _("Average transaction"), "ms", _("total_xact_time over total_xact_count")),
+    Tile(
+        "wait_ms",
+        _("Average wait"),
+        "ms",
+        _("total_wait_time over total_xact_count: the wait of a transaction for a server connection"),
+    ),
 )
 
 
 @require_safe
 def pool_monitoring(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """What a pool does and did."""
+    """Show the figures of one pool, live or over the chosen range."""
     pool = get_object_or_404(Pool.objects.select_related("pooler", "cluster"), pk=pk)
     chosen = _chosen(request)
     found = history.of_pool(pool, RANGES.get(chosen, RANGES["hour"]))
@@ -66,7 +87,7 @@ def pool_monitoring(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_safe
 def pooler_monitoring(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """What all pools of a pooler do and did together."""
+    """Show the figures of all pools of a pooler together, live or over the chosen range."""
     pooler = get_object_or_404(Pooler, pk=pk)
     chosen = _chosen(request)
     found = history.of_pooler(pooler, RANGES.get(chosen, RANGES["hour"]))
@@ -78,7 +99,7 @@ def pooler_monitoring(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 def live_part(subject: Pool | Pooler) -> dict[str, Any]:
-    """The context of the moving charts on a pool's or pooler's own page, and of its events."""
+    """Return the context of the live charts and events on a pool's or pooler's own page."""
     noun = "pool" if isinstance(subject, Pool) else "pooler"
     source = reverse(f"api-{noun}-live", args=[subject.pk])
     pooler = subject if isinstance(subject, Pooler) else subject.pooler
@@ -86,14 +107,8 @@ def live_part(subject: Pool | Pooler) -> dict[str, Any]:
     return described | _counting(pooler)
 
 
-def snapshot_of(pooler: Pooler) -> ConsoleSnapshot:
-    """What its console says, where the last check could log in."""
-    answers = pooler.state == PoolerState.ONLINE
-    return sampler.latest(pooler) if answers else ConsoleSnapshot(error=pooler.error or "it was not checked yet")
-
-
 def figures_of(pooler: Pooler, snapshot: ConsoleSnapshot, reading: Reading) -> dict[str, Any]:
-    """The tiles of what its kind counts, with their values; no values where the console did not answer."""
+    """Return the tiles of the figures that this kind of pooler counts; their values are None after a console error."""
     sources = driver(pooler).figure_sources
     listed = [replace(tile, source=sources[tile.name]) for tile in TILES if tile.name in sources] if sources else TILES
     tiles = [{"tile": tile, "value": None if snapshot.error else reading[tile.name]} for tile in listed]
@@ -101,13 +116,13 @@ def figures_of(pooler: Pooler, snapshot: ConsoleSnapshot, reading: Reading) -> d
 
 
 def _counting(pooler: Pooler) -> dict[str, Any]:
-    """What its kind of pooler does not count, and what its figures of connections are read from."""
+    """Return the figures that this kind does not count, and the source of its connection figures."""
     kind = driver(pooler)
     return {"uncounted": kind.uncounted, "connections_source": kind.connections_source}
 
 
 def course(found: History, chosen: str) -> dict[str, Any]:
-    """What the charts are drawn from: rows of the columns, of averages first; missing steps are not among them."""
+    """Return the charts' data over a range: time, averages and maxima per step; missing steps are left out."""
     columns = ["t", *FIGURES, *(f"{name}_max" for name in FIGURES)]
     rows = [[point.at, *_rounded(point.average), *_rounded(point.maximum)] for point in found.points]
     span = {"begins": found.begins, "ends": found.ends, "step": found.range.step * 60}
@@ -115,7 +130,7 @@ def course(found: History, chosen: str) -> dict[str, Any]:
 
 
 def recent(subject: Pool | Pooler) -> dict[str, Any]:
-    """The same of the last minutes, as they were looked at for the record; live figures follow."""
+    """Return the charts' data of the last minutes, from the recorder's samples; live figures are appended to it."""
     pooler, name = (subject.pooler_id, subject.name) if isinstance(subject, Pool) else (subject.pk, None)
     snapshots = rollup.course(recorder.recent(pooler), name)
     rows = [[at, *_rounded(reading)] for at, reading in snapshots]
@@ -124,7 +139,7 @@ def recent(subject: Pool | Pooler) -> dict[str, Any]:
 
 
 def events_of(subject: UUID) -> list[Event]:
-    """The latest events of a pool, pooler or cluster, the open ones first; a pooler's with those of its pools."""
+    """Return the latest events of a pool, pooler (with its pools) or cluster, open ones first."""
     described = Event.objects.reportable()
     mine = described.filter(subject_id=subject) | described.filter(pooler_id=subject)
     return [*mine.filter(closed_at=None)[:EVENTS_SHOWN], *mine.exclude(closed_at=None)[:EVENTS_SHOWN]][:EVENTS_SHOWN]
@@ -140,5 +155,5 @@ def _choice(chosen: str, found: History, snapshot: ConsoleSnapshot) -> dict[str,
 
 
 def _rounded(figures: dict[str, float | None]) -> list[float | None]:
-    """Four digits behind the point are more than a chart can show."""
+    """Round to four decimals, more than a chart can show."""
     return [None if figures[name] is None else round(figures[name] or 0, 4) for name in FIGURES]

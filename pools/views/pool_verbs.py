@@ -1,4 +1,4 @@
-"""The console's verbs on a pool: a page that says what each does, then what became of it."""
+"""Pages of the console verbs on a pool: each explains its verb, asks for a confirmation and reports the outcome."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,6 +9,8 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -25,11 +27,11 @@ from pools.poolers import KINDS
 
 @dataclass(frozen=True)
 class Verb:
-    """A verb as its page shows it: what it does in a sentence, the button, the icon, whether it hurts."""
+    """A verb as its page shows it; `hurts` marks one that disturbs clients."""
 
     act: Callable[..., Outcome]
-    label: str
-    does: str
+    label: str | Promise
+    does: str | Promise
     icon: str
     form: type[VerbForm] = VerbForm
     hurts: bool = False
@@ -38,33 +40,41 @@ class Verb:
 VERBS: Mapping[str, Verb] = {
     "pause": Verb(
         commands.pause,
-        "Pause",
-        "Clients stay connected but get no server connection: each finishes the transaction it is in, then waits. "
-        "For a failover or a restart of PostgreSQL that applications shall not notice.",
+        _("Pause"),
+        _(
+            "Clients stay connected but get no server connection: each finishes its current transaction, then waits. "
+            "For a failover or a restart of PostgreSQL that applications should not notice."
+        ),
         "pause",
         PauseForm,
     ),
-    "resume": Verb(commands.resume, "Resume", "Clients that were held back go on at once.", "play"),
+    "resume": Verb(commands.resume, _("Resume"), _("Waiting clients continue at once."), "play"),
     "reconnect": Verb(
         commands.reconnect,
-        "Reconnect",
-        "Each server connection is closed as soon as its client lets it go, and opened anew when needed. "
-        "After a change of DNS, certificates or server settings; clients notice nothing.",
+        _("Reconnect"),
+        _(
+            "Each server connection is closed as soon as its client releases it, and reopened when needed. "
+            "Use it after a change of DNS, certificates or server settings; clients notice nothing."
+        ),
         "refresh",
     ),
     "disable": Verb(
         commands.disable,
-        "Disable",
-        "New clients are refused with an error; those connected go on. PgBouncer forgets it when it is restarted.",
+        _("Disable"),
+        _(
+            "New clients are refused with an error; connected clients continue. A restart of PgBouncer enables it again."
+        ),
         "lock",
         hurts=True,
     ),
-    "enable": Verb(commands.enable, "Enable", "New clients are let in again.", "check"),
+    "enable": Verb(commands.enable, _("Enable"), _("New clients are accepted again."), "check"),
     "kill": Verb(
         commands.kill,
-        "Kill",
-        "Every client is disconnected and every server connection closed at once, whatever they are doing: open "
-        "transactions are lost.",
+        _("Kill"),
+        _(
+            "Every client is disconnected and every server connection is closed at once, whatever they are doing: "
+            "open transactions are lost."
+        ),
         "stop",
         KillForm,
         hurts=True,
@@ -76,7 +86,7 @@ VERBS: Mapping[str, Verb] = {
 @require_http_methods(["GET", "HEAD", "POST"])
 @staff_only
 def pool_verb(request: HttpRequest, pk: UUID, word: str) -> HttpResponse:
-    """The page of one verb, which asks what it needs; a refusal is shown there with the console's words."""
+    """Render the page of one verb and run it on POST; a refusal is shown with the console's own message."""
     pool = get_object_or_404(Pool.objects.select_related("pooler", "cluster"), pk=pk)
     verb = VERBS.get(word)
     if verb is None:
@@ -103,13 +113,13 @@ def pool_verb(request: HttpRequest, pk: UUID, word: str) -> HttpResponse:
 
 @require_safe
 def pool_condition(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The card that says whether the pool is paused or disabled, with the buttons that change it."""
+    """Render the card that shows whether the pool is paused or disabled, with the buttons that change it."""
     pool = get_object_or_404(Pool.objects.select_related("pooler"), pk=pk)
     return render(request, "pools/includes/pool_condition.html", {"pool": pool, **condition_context(pool)})
 
 
 def condition_context(pool: Pool) -> dict[str, Any]:
-    """Whether the console holds the pool back, until when (in s from now), and the verbs that make sense now."""
+    """Return the card's context: the pool's condition, the seconds until it resumes, and the verbs that apply now."""
     has_console = bool(KINDS[pool.pooler.kind].verbs)
     condition = show_cache.condition(pool) if has_console else None
     left_s = (pool.paused_until - timezone.now()).total_seconds() if pool.paused_until else None
@@ -117,11 +127,11 @@ def condition_context(pool: Pool) -> dict[str, Any]:
         "has_console": has_console,
         "condition": condition,
         "resumes_in_s": max(0, round(left_s)) if left_s is not None else None,
-        "verbs": [(name, VERBS[name]) for name in _sensible(condition)],
+        "verbs": [(name, VERBS[name]) for name in _applicable(condition)],
     }
 
 
-def _sensible(condition: Any) -> list[str]:
+def _applicable(condition: Any) -> list[str]:
     if condition is None:
         return []
     paused = "resume" if condition.paused else "pause"

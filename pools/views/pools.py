@@ -10,6 +10,7 @@ from django.db.models import Q, QuerySet
 from django.forms.boundfield import BoundWidget
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -38,7 +39,7 @@ RUNS_SHOWN = 6
 
 @require_safe
 def pool_list(request: HttpRequest) -> HttpResponse:
-    """The pools, found by `q` (name, database, user), state, pooler and cluster; the rows refresh themselves."""
+    """List the pools, filtered by `q` (name, database, user), state, pooler and cluster; htmx polls the rows."""
     page = Paginator(_found(request), PAGE_SIZE).get_page(request.GET.get("page"))
     context: dict[str, Any] = {"page": page, "chosen": request.GET, "states": PoolState.choices}
     if request.htmx:  # type: ignore[attr-defined]  # the middleware adds it
@@ -62,7 +63,7 @@ def _found(request: HttpRequest) -> QuerySet[Pool]:
 
 @require_safe
 def pool_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """One pool: how to connect, whether it is live, its figures, files and runs."""
+    """Show one pool: its connection strings, state, figures, files and latest runs."""
     return _detail(request, _get(pk), Shown())
 
 
@@ -88,7 +89,7 @@ def _detail(request: HttpRequest, pool: Pool, shown: Shown) -> HttpResponse:
 
 
 def _standby_of(pool: Pool) -> str:
-    """Host and port of the standby that a pool leads to now; empty where it leads to the primary, or none is known."""
+    """Return `host:port` of the standby that a pool routes to now; empty for the primary or an unknown standby."""
     found = topology.addresses(pool.cluster, NodeRole.STANDBY) if pool.target == NodeRole.STANDBY else []
     return topology.written(found[0]) if found else ""
 
@@ -97,14 +98,14 @@ def _standby_of(pool: Pool) -> str:
 @never_cache
 @staff_only
 def pool_connection(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The connection box with the password shown or hidden; with `as`, one text alone, password included."""
+    """Render the connection box with the password shown or hidden; with `as`, return one text, password included."""
     return connection_answer(request, _get(pk), box.of_pool, _detail)
 
 
 @never_cache
 @staff_only
 def pool_create(request: HttpRequest) -> HttpResponse:
-    """A form for a new pool; `?cluster=`, `?pooler=` and `?database=` choose beforehand."""
+    """Render and accept the form of a new pool; `?cluster=`, `?pooler=` and `?database=` prefill it."""
     context: dict[str, Any] = {"refilled": "refill" in request.POST}
     if request.method == "POST" and not context["refilled"]:
         context["form"] = form = PoolForm(request.POST)
@@ -124,7 +125,7 @@ def pool_create(request: HttpRequest) -> HttpResponse:
 @never_cache
 @staff_only
 def pool_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The same form for a pool that stands; a stale edit answers 409 with both values."""
+    """Render and accept the form of an existing pool; a stale edit answers 409 with both values."""
     pool, status = _get(pk), 200
     form = PoolForm(request.POST or None, pool=pool)
     context: dict[str, Any] = {"form": form, "pool": pool}
@@ -141,7 +142,7 @@ def pool_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
 @never_cache
 @staff_only
 def pool_choices(request: HttpRequest) -> HttpResponse:
-    """The pickers of database and user for the chosen cluster, asked live, and its budget; what was typed stays."""
+    """Render the database and user pickers and the budget of the chosen cluster; `?ask` checks the cluster first."""
     form = _prefilled(request)
     if form.chosen_cluster and "ask" in request.GET:
         health_check.check_cluster(form.chosen_cluster)
@@ -150,7 +151,7 @@ def pool_choices(request: HttpRequest) -> HttpResponse:
 
 
 def _prefilled(request: HttpRequest) -> PoolForm:
-    """A form that shows what was typed or asked for, without judging it."""
+    """Return an unbound form filled with the typed or requested values, so that nothing is validated yet."""
     given = request.POST if request.method == "POST" else request.GET
     pool = edited_pool(given)
     names = [name for name in given if name in PoolForm.base_fields or name.startswith(FURTHER)]
@@ -177,7 +178,10 @@ def _mode_card(form: PoolForm, radio: BoundWidget) -> dict[str, Any]:
 
 
 def _takes(form: PoolForm) -> int | None:
-    """The connections it takes whatever its size: none behind a Pgpool-II, or all that one may open; else None."""
+    """Return the connections that the pool takes whatever its size; None where its size counts.
+
+    A pool chained behind a Pgpool-II takes none itself; a pool of a Pgpool-II takes all that its children may open.
+    """
     pooler, cluster = form.chosen_pooler, form.chosen_cluster
     if form["through"].value():
         return 0
@@ -187,7 +191,7 @@ def _takes(form: PoolForm) -> int | None:
 
 
 def _exceeds(form: PoolForm, figures: budget.Budget | None) -> bool:
-    """Whether the field that allows it is to be shown."""
+    """Return whether the form shows the field that allows more connections than the budget has."""
     given = (str(form[name].value() or "0") for name in ("size", f"{FURTHER}reserve_pool") if name in form.fields)
     typed = sum(int(number) for number in given if number.isdigit())
     takes, free = _takes(form), figures.free if figures else None
@@ -199,7 +203,7 @@ def _exceeds(form: PoolForm, figures: budget.Budget | None) -> bool:
 @never_cache
 @staff_only
 def pool_further(request: HttpRequest) -> HttpResponse:
-    """What depends on the chosen pooler: its release's settings, size, budget and modes; what was typed stays."""
+    """Render what depends on the chosen pooler: its release's settings, size, budget and modes."""
     form = _prefilled(request)
     return render(request, "pools/includes/pool_of_pooler.html", {"form": form, **_form_context(form)})
 
@@ -207,7 +211,7 @@ def pool_further(request: HttpRequest) -> HttpResponse:
 @require_POST
 @staff_only
 def pool_retry(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Have a worker try again what was rolled back or failed on the pool's pooler."""
+    """Queue another apply of what failed or was rolled back on the pool's pooler."""
     pooler = _get(pk).pooler
     deployment.try_again(pooler)
     task_queue.ask([pooler.pk], person(request.user))
@@ -216,10 +220,11 @@ def pool_retry(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @staff_only
 def pool_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Ask for a pool to be taken off its pooler; the record goes once that is proven."""
+    """Request that a pool is removed from its pooler; the record is deleted once the removal is verified."""
     pool = _get(pk)
     if request.method == "POST":
         pools.remove(pool, person(request.user))
-        messages.info(request, f"Pool {pool} is being taken off pooler {pool.pooler}.")
+        removing = _("Pool %(pool)s is being removed from pooler %(pooler)s.")
+        messages.info(request, removing % {"pool": pool, "pooler": pool.pooler})
         return redirect("pool-detail", pool.pk)
     return render(request, "pools/pool_delete.html", {"pool": pool, **pool_state(pool)})

@@ -131,7 +131,7 @@ def test_a_pool_is_removed_after_a_look_at_what_that_means(
 ) -> None:
     page.goto(f"/pools/{pool['id']}/")
     page.get_by_role("link", name="Remove this pool").click()
-    expect(page.locator("main")).to_contain_text("4 connections go back to cluster demo")
+    expect(page.locator("main")).to_contain_text("its 4 connections go back to the budget of cluster demo")
     page.get_by_role("button", name="Remove it").click()
     page.goto("/pools/")
     row = page.get_by_role("link", name="clicked", exact=True)

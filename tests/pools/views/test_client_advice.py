@@ -16,10 +16,10 @@ def page_of(browser, **fields):
 
 def test_a_transaction_pool_of_an_old_pgbouncer_says_how_to_stop_preparing(reader):
     page = page_of(reader, mode="transaction")
-    assert "What its clients have to do in transaction mode, through PgBouncer 1.18.0." in page
+    assert "What clients have to do in transaction mode, through PgBouncer 1.18.0." in page
     assert "<strong>not kept</strong>" in page
     assert "jdbc:postgresql://…?prepareThreshold=0" in page
-    assert "ConsoleSnapshot what runs" not in page
+    assert "Check what runs" not in page
 
 
 def test_a_session_pool_has_no_list(reader):

@@ -199,7 +199,7 @@ def test_a_pool_stays_where_it_is(staff, place, asked):
 def test_a_pool_is_removed_after_a_confirmation(staff, asked):
     pool = a_pool(pooler=a_pooler(name="edge", port=1), size=1)
     page = page_of(staff.get(f"/pools/{pool.pk}/delete/"))
-    assert "the 1 connection go" in page or "the 1 connection" in page
+    assert "its 1 connection goes back to the budget of cluster" in page
     assert Pool.objects.wanted().exists()
     assert staff.post(f"/pools/{pool.pk}/delete/").url == f"/pools/{pool.pk}/"
     assert not Pool.objects.wanted().exists()
