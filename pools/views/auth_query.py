@@ -1,4 +1,4 @@
-"""The page of a cluster's look-up of inbound users: how it fares in each database, set up and taken away."""
+"""Page of a cluster's `auth_query` look-up of inbound users: its state in each database, its set-up and removal."""
 
 from typing import Any
 from uuid import UUID
@@ -6,6 +6,8 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
 from panel.accounts.permissions import person
@@ -22,10 +24,10 @@ PAGE = "cluster-auth-query"
 @staff_changes
 @require_http_methods(["GET", "HEAD", "POST"])
 def cluster_auth_query(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Every database is asked anew on each visit; a POST sets it up, repairs it, or (`do=remove`) takes it away."""
+    """Check the look-up in every database; a POST sets it up, repairs it, or removes it (`do=remove`)."""
     cluster = cluster_of(pk)
     if request.method == "POST":
-        verb = _take_away if request.POST.get("do") == "remove" else _set_up
+        verb = _remove if request.POST.get("do") == "remove" else _set_up
         try:
             verb(request, cluster)
         except PoolsError as error:
@@ -51,11 +53,16 @@ def _page(request: HttpRequest, cluster: Cluster, context: dict[str, Any], statu
 def _set_up(request: HttpRequest, cluster: Cluster) -> None:
     found = auth_query.install(cluster, request.POST.get("role", "").strip(), person(request.user))
     if all(one.works for one in found):
-        messages.success(request, f"{cluster.auth_role} looks inbound users up in {len(found)} databases: all tried.")
+        works = ngettext(
+            "%(role)s looks up inbound users in %(count)s database; the look-up was tested there.",
+            "%(role)s looks up inbound users in %(count)s databases; the look-up was tested in each.",
+            len(found),
+        )
+        messages.success(request, works % {"role": cluster.auth_role, "count": len(found)})
     else:
-        messages.error(request, "It was set up, but does not work in every database: see below.")
+        messages.error(request, _("The look-up was set up, but does not work in every database: see below."))
 
 
-def _take_away(request: HttpRequest, cluster: Cluster) -> None:
+def _remove(request: HttpRequest, cluster: Cluster) -> None:
     auth_query.uninstall(cluster, person(request.user))
-    messages.success(request, "The role and its functions were dropped.")
+    messages.success(request, _("The role and its functions were dropped."))

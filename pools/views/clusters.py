@@ -1,4 +1,4 @@
-"""The pages of clusters."""
+"""Pages of clusters."""
 
 from functools import partial
 from typing import Any
@@ -9,6 +9,7 @@ from django.core.paginator import Paginator
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -30,7 +31,7 @@ RUNS_SHOWN = 6
 
 @require_safe
 def cluster_list(request: HttpRequest) -> HttpResponse:
-    """The clusters, found by name or host (`q`) and by state, with their budgets."""
+    """List the clusters with their budgets, filtered by name or host (`q`) and by state."""
     query, state = request.GET.get("q", "").strip(), request.GET.get("state", "")
     rows = (
         Cluster.objects.select_related("status")
@@ -55,7 +56,7 @@ def cluster_list(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def cluster_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """One cluster: how to connect, what a check found, its budget, pools and runs."""
+    """Show one cluster: its connection strings, the result of the last check, its budget, pools and runs."""
     return _detail(request, _get(pk), Shown())
 
 
@@ -81,14 +82,14 @@ def _detail(request: HttpRequest, cluster: Cluster, shown: Shown) -> HttpRespons
 @never_cache
 @staff_only
 def cluster_connection(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The connection box with the password shown or hidden; with `as`, one text alone, password included."""
+    """Render the connection box with the password shown or hidden; with `as`, return one text, password included."""
     return connection_answer(request, _get(pk), box.of_cluster, _detail)
 
 
 @never_cache
 @staff_only
 def cluster_create(request: HttpRequest) -> HttpResponse:
-    """A form for a new cluster; the login must succeed, or be waived by the button that then appears."""
+    """Render and accept the form of a new cluster; its login must succeed unless `save_anyway` is sent."""
     form, waived = ClusterForm(request.POST or None), "save_anyway" in request.POST
     context: dict[str, Any] = {"form": form}
     if request.method == "POST" and form.is_valid():
@@ -103,9 +104,9 @@ def cluster_create(request: HttpRequest) -> HttpResponse:
 @never_cache
 @staff_only
 def cluster_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The same form for a cluster that stands; a stale edit answers 409 with both values."""
+    """Render and accept the form of an existing cluster; a stale edit answers 409 with both values."""
     cluster, waived = _get(pk), "save_anyway" in request.POST
-    form = ClusterForm(request.POST or None, instance=_get(pk))  # of its own: a form writes into its instance
+    form = ClusterForm(request.POST or None, instance=_get(pk))  # a copy, because a form writes into its instance
     context: dict[str, Any] = {"form": form, "cluster": cluster}
     status = 200
     if request.method == "POST" and form.is_valid():
@@ -120,27 +121,30 @@ def cluster_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 def _saved(request: HttpRequest, cluster: Cluster, status: ClusterStatus) -> HttpResponse:
     if status.state == ClusterState.ONLINE:
-        messages.success(request, f"Cluster {cluster} saved; logged in to PostgreSQL {status.server_version}.")
+        saved = _("Cluster %(cluster)s saved; logged in to PostgreSQL %(version)s.")
+        messages.success(request, saved % {"cluster": cluster, "version": status.server_version})
     else:
-        messages.warning(request, f"Cluster {cluster} saved without a login: {status.error}")
+        unreachable = _("Cluster %(cluster)s saved without a login: %(reason)s")
+        messages.warning(request, unreachable % {"cluster": cluster, "reason": status.error})
     return redirect("cluster-detail", cluster.pk)
 
 
 @require_POST
 @staff_only
 def cluster_check(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Log in now and record what is found."""
+    """Check the cluster now and record the result."""
     status = health_check.check_cluster(_get(pk))
     if status.state == ClusterState.ONLINE:
-        messages.success(request, f"Logged in; {status.used_connections} connections are in use.")
+        found = _("Logged in; connections in use: %(used)s.")
+        messages.success(request, found % {"used": status.used_connections})
     else:
-        messages.error(request, f"The check could not log in: {status.error}")
+        messages.error(request, _("The check could not log in: %(reason)s") % {"reason": status.error})
     return redirect("cluster-detail", pk)
 
 
 @staff_only
 def cluster_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Forget a cluster whose name was typed."""
+    """Delete the record of a cluster after its name was typed."""
     cluster = _get(pk)
     context: dict[str, Any] = {"cluster": cluster, "pools": cluster.pools.wanted(), "typed": request.POST.get("name")}
     if request.method == "POST" and context["typed"] == cluster.name:
@@ -149,6 +153,7 @@ def cluster_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
         except IllegalTransition as error:
             context["refused"] = str(error)
         else:
-            messages.success(request, f"Cluster {cluster.name} is forgotten; nothing on its server was changed.")
+            forgotten = _("Cluster %(cluster)s was removed from the panel; nothing on its server was changed.")
+            messages.success(request, forgotten % {"cluster": cluster.name})
             return redirect("cluster-list")
     return render(request, "pools/cluster_delete.html", context)

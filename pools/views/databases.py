@@ -1,4 +1,4 @@
-"""The pages of a cluster's databases; one is named by `?name=`, since a name may hold anything."""
+"""Pages of a cluster's databases; `?name=` selects one, since a name may hold any character."""
 
 from functools import partial
 from typing import Any
@@ -7,6 +7,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -21,7 +22,7 @@ from pools.views.provisioning import Droppable, asks_server, choices_of, cluster
 
 @require_safe
 def database_list(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The databases as the cluster has them now, found by `q`."""
+    """List the databases that the cluster has now, filtered by name (`q`)."""
     cluster = cluster_of(pk)
     context: dict[str, Any] = {"cluster": cluster, "query": request.GET.get("q", "")}
     try:
@@ -34,7 +35,7 @@ def database_list(request: HttpRequest, pk: UUID) -> HttpResponse:
 @never_cache
 @staff_only
 def database_create(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """A form for a new database; `?name=` and `?owner=` fill it beforehand."""
+    """Render and accept the form of a new database; `?name=` and `?owner=` prefill it."""
     cluster = cluster_of(pk)
     choices, context = choices_of(cluster)
     form = DatabaseForm(request.POST or None, initial=request.GET.dict(), choices=choices, login=cluster.admin_user)
@@ -42,7 +43,8 @@ def database_create(request: HttpRequest, pk: UUID) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         tried = attempt(form, partial(databases.create, cluster, form.values(), person(request.user)))
         if tried.saved:
-            messages.success(request, f"Database {tried.saved.name} was created; {tried.saved.owner} owns it.")
+            created = _("Database %(database)s was created; %(owner)s owns it.")
+            messages.success(request, created % {"database": tried.saved.name, "owner": tried.saved.owner})
             return redirect("cluster-databases", pk)
         context |= tried.context
     return render(request, "pools/database_form.html", context)
@@ -52,7 +54,7 @@ def database_create(request: HttpRequest, pk: UUID) -> HttpResponse:
 @staff_only
 @asks_server("cluster-databases")
 def database_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Another owner, another connection limit."""
+    """Change the owner or the connection limit of a database."""
     cluster = cluster_of(pk)
     database = databases.find(cluster, request.GET.get("name", ""))
     form = DatabaseChangeForm(request.POST or None, database=database, choices=databases.choices(cluster))
@@ -61,7 +63,7 @@ def database_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
         verb = partial(databases.change, cluster, database.name, form.values(), person(request.user))
         tried = attempt(form, verb)
         if tried.saved:
-            messages.success(request, f"Database {database.name} was changed.")
+            messages.success(request, _("Database %(database)s was changed.") % {"database": database.name})
             return redirect("cluster-databases", pk)
         context |= tried.context
     return render(request, "pools/database_form.html", context)
@@ -71,7 +73,7 @@ def database_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
 @staff_only
 @asks_server("cluster-databases")
 def database_drop(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Drop a database whose name was typed; what stands in the way is shown instead."""
+    """Drop a database after its name was typed; show its blockers instead if there are any."""
     cluster = cluster_of(pk)
     database = databases.find(cluster, request.GET.get("name", ""))
     context: dict[str, Any] = {
@@ -80,8 +82,8 @@ def database_drop(request: HttpRequest, pk: UUID) -> HttpResponse:
         "guarded": databases.guarded(cluster, database),
     }
     thing = Droppable(
-        "Database",
         database.name,
+        dropped=_("Database %(database)s was dropped.") % {"database": database.name},
         blocking=partial(databases.blocking, cluster, database.name),
         drop=partial(databases.drop, cluster, database.name, person(request.user)),
         list_name="cluster-databases",

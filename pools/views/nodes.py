@@ -1,4 +1,4 @@
-"""The pages of a cluster's servers: which is the primary, and how far its standbys are behind."""
+"""Pages of a cluster's nodes: which one is the primary, and how far the standbys are behind."""
 
 from functools import partial
 from typing import Any
@@ -7,6 +7,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -27,7 +28,7 @@ def _cluster(pk: UUID) -> Cluster:
 
 @require_safe
 def node_list(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The servers of a cluster as the last check found them."""
+    """List the nodes of a cluster as the last check found them."""
     cluster = _cluster(pk)
     context = {
         "cluster": cluster,
@@ -40,38 +41,46 @@ def node_list(request: HttpRequest, pk: UUID) -> HttpResponse:
 @never_cache
 @staff_only
 def node_add(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """A form for a further server; the panel must be able to log in there."""
+    """Render and accept the form of a further node; the panel must be able to log in there."""
     cluster = _cluster(pk)
     form = NodeForm(request.POST or None, cluster=cluster)
     context: dict[str, Any] = {"cluster": cluster, "form": form}
     if request.method == "POST" and form.is_valid():
         tried = attempt(form, partial(nodes.add, cluster, form.values(), person(request.user)))
         if tried.saved:
-            role = "standby" if tried.saved.in_recovery else "primary"
-            messages.success(request, f"Logged in at {tried.saved}: it is a {role} of {cluster}.")
+            messages.success(request, _added(tried.saved, cluster))
             return redirect("cluster-nodes", pk)
         context |= tried.context
     return render(request, "pools/node_form.html", context)
 
 
+def _added(node: ClusterNode, cluster: Cluster) -> str:
+    if node.in_recovery:
+        found = _("Logged in to %(node)s: it is a standby of %(cluster)s.")
+    else:
+        found = _("Logged in to %(node)s: it is a primary of %(cluster)s.")
+    return found % {"node": node, "cluster": cluster}
+
+
 @require_POST
 @staff_only
 def nodes_check(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Ask all servers of the cluster now."""
+    """Check all nodes of the cluster now."""
     health_check.check_cluster(_cluster(pk))
-    messages.success(request, "All servers of the cluster were asked; what they said stands below.")
+    messages.success(request, _("All nodes of the cluster were checked; see the results below."))
     return redirect("cluster-nodes", pk)
 
 
 @require_POST
 @staff_only
 def node_remove(request: HttpRequest, pk: UUID, node: int) -> HttpResponse:
-    """Forget a server, unless the cluster's pools need it."""
+    """Delete the record of a node, unless the cluster's pools need it."""
     found = get_object_or_404(ClusterNode.objects.select_related("cluster"), pk=node, cluster=pk)
     try:
         nodes.remove(found, person(request.user))
     except IllegalTransition as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, f"{found} is forgotten; nothing on that server was changed.")
+        forgotten = _("%(node)s was removed from the panel; nothing on that server was changed.")
+        messages.success(request, forgotten % {"node": found})
     return redirect("cluster-nodes", pk)

@@ -1,4 +1,4 @@
-"""What the pages of a cluster's databases and roles share."""
+"""Shared parts of the pages of a cluster's databases and roles."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -25,28 +25,28 @@ Row = TypeVar("Row", Database, Role)
 
 @dataclass(frozen=True)
 class Droppable:
-    """A database or a role whose drop is asked for: how it is called, its verbs, and where its list is."""
+    """A database or role to drop: its name, its verbs, the message after the drop, and the URL name of its list."""
 
-    word: str
     name: str
+    dropped: str
     blocking: Callable[[], Sequence[Obstacle]]
     drop: Callable[[], object]
     list_name: str
 
 
 def cluster_of(pk: UUID) -> Cluster:
-    """The cluster, or 404."""
+    """Return the cluster with its status, or raise 404."""
     return get_object_or_404(Cluster.objects.select_related("status"), pk=pk)
 
 
 def page_of(request: HttpRequest, rows: Iterable[Row]) -> Page[Row]:
-    """The rows whose name holds `q`, paged."""
+    """Return the requested page of the rows whose name contains `q`, whatever the case."""
     query = request.GET.get("q", "").strip().lower()
     return Paginator([row for row in rows if query in row.name.lower()], PAGE_SIZE).get_page(request.GET.get("page"))
 
 
 def choices_of(cluster: Cluster) -> tuple[Choices, dict[str, Any]]:
-    """What a form offers, and its context: where the cluster does not answer, fields to type in, and the reason."""
+    """Return the choices of a form and its context: no choices, and the reason, if the cluster does not answer."""
     try:
         return databases.choices(cluster), {}
     except ClusterUnreachable as error:
@@ -54,7 +54,7 @@ def choices_of(cluster: Cluster) -> tuple[Choices, dict[str, Any]]:
 
 
 def drop_answer(request: HttpRequest, template: str, context: dict[str, Any], thing: Droppable) -> HttpResponse:
-    """The page that asks for the typed name, its refusal (409) naming the obstacles, or the list once it is gone."""
+    """Render the confirmation page, or drop and redirect to the list; a refusal answers 409 with the blockers."""
     typed = context["typed"] = request.POST.get("name")
     if request.method != "POST" or typed != thing.name:
         return render(request, template, context | {"obstacles": thing.blocking()})
@@ -64,12 +64,12 @@ def drop_answer(request: HttpRequest, template: str, context: dict[str, Any], th
         return render(request, template, context | {"obstacles": error.obstacles}, status=409)
     except IllegalTransition as error:
         return render(request, template, context | {"refused": str(error)}, status=409)
-    messages.success(request, f"{thing.word} {thing.name} was dropped.")
+    messages.success(request, thing.dropped)
     return redirect(thing.list_name, context["cluster"].pk)
 
 
 def asks_server(list_name: str) -> Callable[[View], View]:
-    """A page about one thing on the server: 404 when it is not there, back to the list when nobody answers."""
+    """Wrap a view of one object on the server: answer 404 if it is missing, redirect to the list on no answer."""
 
     def decorate(view: View) -> View:
         @wraps(view)

@@ -1,4 +1,4 @@
-"""The pages of a cluster's roles; one is named by `?name=`, since a name may hold anything."""
+"""Pages of a cluster's roles; `?name=` selects one, since a name may hold any character."""
 
 from functools import partial
 from typing import Any
@@ -7,6 +7,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -22,7 +23,7 @@ from pools.views.provisioning import Droppable, asks_server, choices_of, cluster
 
 @require_safe
 def role_list(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The roles as the cluster has them now, found by `q`."""
+    """List the roles that the cluster has now, filtered by name (`q`)."""
     cluster = cluster_of(pk)
     context: dict[str, Any] = {"cluster": cluster, "query": request.GET.get("q", "")}
     try:
@@ -35,7 +36,7 @@ def role_list(request: HttpRequest, pk: UUID) -> HttpResponse:
 @never_cache
 @staff_only
 def role_create(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """A form for a new role, answered with its password; `?name=` and `?database=` fill it beforehand."""
+    """Render and accept the form of a new role, then show its password; `?name=` and `?database=` prefill it."""
     cluster = cluster_of(pk)
     choices, context = choices_of(cluster)
     form = RoleForm(request.POST or None, initial=request.GET.dict(), choices=choices)
@@ -50,7 +51,8 @@ def role_create(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 def _created(request: HttpRequest, cluster: Cluster, role: roles.Role, password: str, database: str) -> HttpResponse:
     if not password:
-        messages.success(request, f"Role {role.name} was created; it can't log in, so it has no password.")
+        created = _("Role %(role)s was created; it can't log in, so it has no password.")
+        messages.success(request, created % {"role": role.name})
         return redirect("cluster-roles", cluster.pk)
     made = {"cluster": cluster, "role": role.name, "password": password, "database": database, "is_new": True}
     return render(request, "pools/role_password.html", made)
@@ -60,7 +62,7 @@ def _created(request: HttpRequest, cluster: Cluster, role: roles.Role, password:
 @staff_only
 @asks_server("cluster-roles")
 def role_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Whether it can log in, how often at once, until when."""
+    """Change whether a role can log in, its connection limit, and when its password expires."""
     cluster = cluster_of(pk)
     role = roles.find(cluster, request.GET.get("name", ""))
     form = RoleChangeForm(request.POST or None, role=role)
@@ -68,7 +70,7 @@ def role_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         tried = attempt(form, partial(roles.change, cluster, role.name, form.values(), person(request.user)))
         if tried.saved:
-            messages.success(request, f"Role {role.name} was changed.")
+            messages.success(request, _("Role %(role)s was changed.") % {"role": role.name})
             return redirect("cluster-roles", pk)
         context |= tried.context
     return render(request, "pools/role_form.html", context)
@@ -78,7 +80,7 @@ def role_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
 @staff_only
 @asks_server("cluster-roles")
 def role_reset(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Say what a new password means, then make one and show it this once."""
+    """Explain the effects of a new password; on POST, make one and show it once."""
     cluster = cluster_of(pk)
     role = roles.find(cluster, request.GET.get("name", ""))
     context: dict[str, Any] = {"cluster": cluster, "role": role, "guarded": roles.password_guarded(cluster, role)}
@@ -96,13 +98,13 @@ def role_reset(request: HttpRequest, pk: UUID) -> HttpResponse:
 @staff_only
 @asks_server("cluster-roles")
 def role_drop(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Drop a role whose name was typed; what stands in the way is shown instead."""
+    """Drop a role after its name was typed; show its blockers instead if there are any."""
     cluster = cluster_of(pk)
     role = roles.find(cluster, request.GET.get("name", ""))
     context: dict[str, Any] = {"cluster": cluster, "role": role, "guarded": roles.guarded(cluster, role)}
     thing = Droppable(
-        "Role",
         role.name,
+        dropped=_("Role %(role)s was dropped.") % {"role": role.name},
         blocking=partial(roles.blocking, cluster, role.name),
         drop=partial(roles.drop, cluster, role.name, person(request.user)),
         list_name="cluster-roles",

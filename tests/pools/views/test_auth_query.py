@@ -24,7 +24,7 @@ def test_strangers_are_led_to_the_login(client, address):
 def test_readers_may_look_and_find_nothing_to_press(reader, address):
     answer = reader.get(address)
     assert answer.status_code == 200
-    assert "Take it away" not in page_of(answer)
+    assert "Set up again" not in page_of(answer)
 
 
 def test_readers_may_not_change_anything(reader, address):
@@ -42,7 +42,7 @@ def test_other_methods_are_refused(staff, address):
 def test_a_cluster_that_does_not_answer_is_said_to_be_so(staff, address):
     page = page_of(staff.get(address))
     assert "The cluster could not be asked" in page
-    assert "pooldeck_auth looks them up" in page
+    assert "pooldeck_auth looks up passwords" in page
 
 
 def test_what_is_refused_keeps_the_name_that_was_typed(staff, db):

@@ -70,7 +70,7 @@ def test_a_server_that_is_registered_twice_is_told_on_both_pages(staff):
     first, second = a_cluster(name="main", port=1), a_cluster(name="again", port=1)
     for cluster, twin in ((first, second), (second, first)):
         page = page_of(staff.get(f"/clusters/{cluster.pk}/"))
-        assert "It is registered twice" in page
+        assert "This server is registered twice" in page
         assert f'<a href="/clusters/{twin.pk}/">{twin}</a>' in page
     second.delete()
     assert "registered twice" not in page_of(staff.get(f"/clusters/{first.pk}/"))

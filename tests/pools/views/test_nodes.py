@@ -62,7 +62,7 @@ def test_each_server_is_shown_with_its_role_and_lag(staff: Client, cluster: Clus
 
 def test_an_old_primary_that_came_back_is_warned_of(staff: Client, cluster: Cluster) -> None:
     a_node(cluster, port=2, in_recovery=False, timeline=2)
-    assert "127.0.0.1:1 says that it is the primary, too" in page(staff, cluster)
+    assert "127.0.0.1:1 also reports that it is the primary" in page(staff, cluster)
 
 
 def test_hidden_positions_say_what_to_grant(staff: Client, cluster: Cluster) -> None:
@@ -73,8 +73,8 @@ def test_hidden_positions_say_what_to_grant(staff: Client, cluster: Cluster) -> 
 
 def test_a_cluster_never_checked_has_a_page_too(staff: Client) -> None:
     shown = page(staff, a_cluster())
-    assert "taken for the primary" in shown
-    assert "Nobody receives WAL" in shown
+    assert "assumed to be the primary" in shown
+    assert "No server received WAL" in shown
 
 
 def test_the_page_costs_the_same_with_one_and_three_nodes(staff: Client, cluster: Cluster) -> None:
@@ -119,7 +119,7 @@ def test_a_node_is_forgotten_unless_pools_need_it(staff: Client, cluster: Cluste
     pool = a_pool(cluster=cluster, name="reading", target=NodeRole.STANDBY)
     assert "pool reading leads to a standby" in page_of(staff.post(remove, follow=True))
     pool.delete()
-    assert "127.0.0.1:2 is forgotten" in page_of(staff.post(remove, follow=True))
+    assert "127.0.0.1:2 was removed from the panel" in page_of(staff.post(remove, follow=True))
     assert not ClusterNode.objects.exists()
     assert staff.post(remove).status_code == 404
 

@@ -121,7 +121,7 @@ def test_a_role_is_changed_and_dropped_by_its_typed_name(staff: Client, url: str
     assert "password valid until 2040-01-31 18:00 UTC" in page
     assert 'value="2040-01-31 18:00' in read(staff, edit)
     drop = f"{url}roles/drop/?name=two+words"
-    assert "No table and no database is deleted" in read(staff, drop)
+    assert "No table or database is deleted" in read(staff, drop)
     assert staff.post(drop, {"name": "two words"}, follow=True).status_code == 200
     assert staff.get(drop).status_code == 404
 
