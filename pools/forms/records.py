@@ -150,7 +150,8 @@ class PoolerForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
                 "HAProxy: the role that health checks name"
             ),
             "config_dir": _(
-                "The folder of pgbouncer.ini, pgpool.conf or haproxy.cfg on the generator's host; the panel writes there"
+                "The folder of pgbouncer.ini, pgpool.conf or haproxy.cfg on the generator's host, "
+                "which the panel writes to"
             ),
             "generator": _("The generator whose worker writes there; empty: any"),
         }

@@ -1,9 +1,11 @@
-"""The forms of a pooler's settings, made from the catalogue; whether a value can be taken is the verbs' word."""
+"""Forms of a pooler's settings, built from its catalogue; the verbs in `pools.inventory` validate the values."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from pools.forms.records import Typed
 from pools.forms.setting_fields import EMPTY, field_of, written
@@ -12,12 +14,12 @@ from pools.models import Pooler
 from pools.poolers.settings_schema import Scope, Setting, Type
 
 UPLOAD = "upload_"
-EITHER = "there is a value, and it is said to be empty on purpose: take one of them away"
-NO_TEXT = "it is no text in UTF-8, as these files are: give the right file"
+EITHER = _("a value is given, but empty on purpose is checked: remove one of them")
+NO_TEXT = _("this is not a text file in UTF-8: choose another file")
 
 
 class ValuesForm(Typed):
-    """Settings of one scope by their names, filled with what stands."""
+    """Form of the settings of one scope, by name, filled with the current values."""
 
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)
 
@@ -29,11 +31,11 @@ class ValuesForm(Typed):
         for name, setting in self.settings.items():
             self.fields[name] = field_of(setting)
             if setting.may_be_empty:
-                self.fields[EMPTY + name] = forms.BooleanField(label="Empty on purpose", required=False)
+                self.fields[EMPTY + name] = forms.BooleanField(label=_("Empty on purpose"), required=False)
                 self.initial[EMPTY + name] = current.get(name) == ""
 
     def clean(self) -> dict[str, Any]:
-        """Refuse a value beside the word that there is none."""
+        """Refuse a value together with a checked `empty on purpose`."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         for name in self.settings:
             if cleaned.get(EMPTY + name) and (cleaned.get(name) or "").strip():
@@ -41,11 +43,11 @@ class ValuesForm(Typed):
         return cleaned
 
     def rows(self) -> list[tuple[Setting, forms.BoundField]]:
-        """Each setting with its field."""
+        """Return each setting with its field."""
         return [(setting, self[name]) for name, setting in self.settings.items()]
 
     def values(self) -> dict[str, str | None]:
-        """What was typed where it is not what stands; None where the default is wished again."""
+        """Return the changed values by name; None resets a setting to its default."""
         typed = {name: self._typed(name) for name in self.settings}
         return {name: value for name, value in typed.items() if value != _current(self.current, name)}
 
@@ -54,7 +56,7 @@ class ValuesForm(Typed):
         return value if value or self.cleaned_data.get(EMPTY + name) else None
 
     def differences(self, current: Mapping[str, Any]) -> list[dict[str, str]]:
-        """Where what was typed is not what somebody else saved meanwhile: label, yours, theirs."""
+        """Return where the typed values differ from those saved by somebody else: `label`, `yours`, `theirs`."""
         pairs = [(name, self._typed(name), _current(current, name)) for name in self.settings]
         return [
             {"label": name, "yours": _reported(yours), "theirs": _reported(theirs)}
@@ -68,11 +70,13 @@ def _current(current: Mapping[str, Any], name: str) -> str | None:
 
 
 def _reported(value: str | None) -> str:
-    return "default" if value is None else value or "empty"
+    if value is None:
+        return gettext("default")
+    return value or gettext("empty")
 
 
 class ProgramSettingsForm(ValuesForm):
-    """The settings of the whole program, for the release that was detected."""
+    """Form of the program's settings, for the detected release."""
 
     def __init__(self, *args: Any, pooler: Pooler, may_change: bool = True, **kwargs: Any) -> None:
         offered = pooler_settings_validation.offered(pooler, Scope.PROGRAM).values()
@@ -84,9 +88,11 @@ class ProgramSettingsForm(ValuesForm):
 
 
 class UserSettingsForm(ValuesForm):
-    """The limits of one user over all pools."""
+    """Form of the limits of one user over all pools."""
 
-    user = forms.CharField(help_text="A role as clients log in; for a pool with a fixed user, that one", strip=True)
+    user = forms.CharField(
+        label=_("User"), help_text=_("The role that clients log in as; for a pool with a fixed user, that user")
+    )
 
     def __init__(self, *args: Any, pooler: Pooler, user: str = "", **kwargs: Any) -> None:
         offered = pooler_settings_validation.offered(pooler, Scope.USER).values()
@@ -97,7 +103,7 @@ class UserSettingsForm(ValuesForm):
 
 
 class FilesForm(Typed):
-    """The files that a pooler's settings point to: each pasted, or uploaded."""
+    """Form of the files that a pooler's settings refer to; each is pasted or uploaded."""
 
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)
 
@@ -106,14 +112,14 @@ class FilesForm(Typed):
         self.settings = pooler_settings_validation.files_offered(pooler)
         for name, setting in self.settings.items():
             self.fields[name] = forms.CharField(
-                label=setting.title, required=False, strip=False, help_text=setting.help, widget=_paper()
+                label=setting.title, required=False, strip=False, help_text=setting.help, widget=_text_area()
             )
             self.fields[UPLOAD + name] = forms.FileField(
-                label=f"File for {name}", required=False, allow_empty_file=True
+                label=gettext("File for %(setting)s") % {"setting": name}, required=False, allow_empty_file=True
             )
 
     def clean(self) -> dict[str, Any]:
-        """Let an upload take the place of what was pasted, in the form too, so that an error loses neither."""
+        """Replace pasted text by an upload, in the form's data too, so that a later error keeps the upload."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         for name in self.settings:
             if upload := cleaned.get(UPLOAD + name):
@@ -126,9 +132,9 @@ class FilesForm(Typed):
         return cleaned
 
     def values(self) -> dict[str, str]:
-        """The contents given, by setting; a field left empty changes nothing."""
+        """Return the contents by setting; an empty field changes nothing."""
         return {name: content for name in self.settings if (content := self.cleaned_data.get(name) or "").strip()}
 
 
-def _paper() -> forms.Textarea:
+def _text_area() -> forms.Textarea:
     return forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "autocomplete": "off", "class": "pd-mono"})

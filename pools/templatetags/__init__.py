@@ -1,1 +1,1 @@
-"""Tags of the pages of pools."""
+"""Template tags of the pages of pools."""

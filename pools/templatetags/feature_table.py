@@ -1,4 +1,4 @@
-"""The table that helps to choose a kind of pooler."""
+"""Template tag of the table that compares the kinds of poolers."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ register = template.Library()
 
 @register.inclusion_tag("pools/includes/feature_table.html")
 def feature_table_at_hand() -> dict[str, Any]:
-    """Its rows in the words of the newest registered releases."""
+    """Render the comparison for the newest registered release of each kind."""
     found = feature_table.at_hand()
     pgbouncer, pgpool = found[PoolerKind.PGBOUNCER], found[PoolerKind.PGPOOL]
     names = {"pgbouncer_release": pgbouncer, "pgpool_release": pgpool}

@@ -1,4 +1,4 @@
-"""What the pages of monitoring write beside the panel's own filters."""
+"""Template filters of the monitoring pages."""
 
 from django import template
 
@@ -10,5 +10,5 @@ register = template.Library()
 
 @register.filter
 def averaged(point: Point, name: str) -> str:
-    """A figure of one step: `12.5 / 40`, its average and its maximum; a dash where nothing is known."""
+    """Return the average and maximum of a figure in one step, as `12.5 / 40`; a dash for an unknown one."""
     return f"{figure(point.average[name])} / {figure(point.maximum[name])}"

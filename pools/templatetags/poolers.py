@@ -1,4 +1,4 @@
-"""What templates ask of a pooler's driver."""
+"""Template tag that gives access to a pooler's driver."""
 
 from django import template
 

@@ -1,4 +1,4 @@
-"""A pooler's console in the browser: what SHOW says, as tables that sort, filter and refresh themselves."""
+"""Pages of a pooler's console: results of SHOW as tables that can be sorted and filtered and that poll."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,12 +16,16 @@ from pools.models import Pool, Pooler
 from pools.poolers import KINDS
 
 PAGE_SIZE = 100
-TABLE = "console-table"  # the id of the part that refreshes itself
+TABLE = "console-table"  # the id of the part that polls
 
 
 @require_safe
 def pooler_console(request: HttpRequest, pk: UUID, word: str = "") -> HttpResponse:
-    """The answer to one SHOW: `sort` (a column, `-` before it for descending), `q`, `page`; `as=csv` for all of it."""
+    """Render the result of one SHOW command.
+
+    Parameters: `sort` (a column; `-` before it sorts descending), `q` (rows that contain it) and `page`; `as=csv`
+    returns all rows as a file.
+    """
     pooler = get_object_or_404(Pooler, pk=pk)
     words = KINDS[pooler.kind].words_of(pooler)
     if word and word not in words:
@@ -63,7 +67,7 @@ def _pools_of(pooler: Pooler, rows: Any) -> dict[str, Pool]:
 
 
 def _shown(row: Row, heads: list[Head], pools: Mapping[str, Pool]) -> dict[str, Any]:
-    """A row with the pool it names, if it names one."""
+    """Return the cells of a row, the pool that it names, and whether that is paused or disabled."""
     pool = pools.get(str(row.get("name"))) if pools else None
     state = {name: bool(row.get(name)) for name in ("paused", "disabled")}
     return {"cells": tables.cells(row, heads), "pool": pool, **state}

@@ -1,4 +1,4 @@
-"""The page of what is no longer as it was applied, and the two ways out of it."""
+"""Page of a pooler's drift, with its two remedies: adopt the changes or overwrite them."""
 
 from typing import Any
 from uuid import UUID
@@ -6,6 +6,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseForbidden
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from panel.accounts.permissions import person
@@ -19,14 +20,14 @@ from pools.models import Pooler, Revision
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def pooler_drift(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The files as they were applied against those found, the live differences, and adopt or overwrite (`drift`)."""
+    """Show how files and live settings differ from the live revision; a POST adopts or overwrites (`drift`)."""
     pooler = get_object_or_404(Pooler, pk=pk)
     context: dict[str, Any] = {"pooler": pooler}
     if request.method == "POST":
         if not request.user.is_staff:
-            return HttpResponseForbidden("only staff may change things here")
+            return HttpResponseForbidden(_("only staff may change things here"))
         try:
-            return _chosen(request, pooler)
+            return _resolve(request, pooler)
         except CannotAdopt as error:
             context["refused"] = error.errors["drift"]
         except QueueDown as error:
@@ -35,14 +36,16 @@ def pooler_drift(request: HttpRequest, pk: UUID) -> HttpResponse:
     return render(request, "pools/pooler_drift.html", context, status=400 if "refused" in context else 200)
 
 
-def _chosen(request: HttpRequest, pooler: Pooler) -> HttpResponse:
+def _resolve(request: HttpRequest, pooler: Pooler) -> HttpResponse:
     if request.POST.get("drift") == "adopt":
         adoption.adopt(pooler, person(request.user))
-        messages.info(request, f"What was changed by hand is adopted; a worker proves it on {pooler}.")
+        adopted = _("The manual changes are adopted; a worker verifies them on %(pooler)s.")
+        messages.info(request, adopted % {"pooler": pooler})
     else:
         deployment.try_again(pooler)
         task_queue.ask_to_overwrite(pooler.pk, person(request.user))
-        messages.info(request, f"A worker writes the panel's files over what was changed on {pooler}.")
+        overwritten = _("A worker overwrites the manual changes on %(pooler)s with the panel's files.")
+        messages.info(request, overwritten % {"pooler": pooler})
     return redirect("pooler-detail", pooler.pk)
 
 

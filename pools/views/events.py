@@ -1,4 +1,4 @@
-"""The pages of events: what crossed a bound, the bounds, and a message to test the channels with."""
+"""Pages of events and their thresholds, and the test message of the notification channels."""
 
 from typing import Any
 from uuid import UUID
@@ -8,6 +8,8 @@ from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from panel.accounts.permissions import person
@@ -18,12 +20,12 @@ from pools.models import Channel, Event, EventKind
 from pools.monitoring import channels, notifications, thresholds
 
 PAGE_SIZE = 50
-STATES = [("open", "open"), ("closed", "closed")]
+STATES = [("open", gettext_lazy("open")), ("closed", gettext_lazy("closed"))]
 
 
 @require_safe
 def event_list(request: HttpRequest) -> HttpResponse:
-    """The events, the open ones where nothing else is asked for; found by subject (`q`), `state` and `kind`."""
+    """List the events, filtered by subject or message (`q`), `state` and `kind`."""
     page = Paginator(_found(request), PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
         "page": page,
@@ -51,7 +53,7 @@ def _found(request: HttpRequest) -> QuerySet[Event]:
 @require_POST
 @staff_only
 def event_acknowledge(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Note who has seen it."""
+    """Record that the user has acknowledged an event."""
     event = get_object_or_404(Event.objects.reportable(), pk=pk)
     event.acknowledge(person(request.user))
     return redirect(f"{request.POST.get('next') or ''}" if _is_ours(request.POST.get("next")) else "event-list")
@@ -63,7 +65,7 @@ def _is_ours(address: str | None) -> bool:
 
 @staff_only
 def event_thresholds(request: HttpRequest) -> HttpResponse:
-    """The bounds at which events open and close."""
+    """Render and accept the thresholds at which events open and close."""
     form = ThresholdsForm(request.POST or None)
     context: dict[str, Any] = {"form": form, "channels": _channels()}
     if request.method == "POST" and form.is_valid():
@@ -72,7 +74,7 @@ def event_thresholds(request: HttpRequest) -> HttpResponse:
         except InvalidValues as error:
             form.blame(error)
         else:
-            messages.success(request, "The thresholds are saved; they hold from the next look on.")
+            messages.success(request, _("The thresholds are saved; they apply from the next check on."))
             return redirect("event-thresholds")
     return render(request, "pools/thresholds.html", context)
 
@@ -80,15 +82,17 @@ def event_thresholds(request: HttpRequest) -> HttpResponse:
 @require_POST
 @staff_only
 def event_test(request: HttpRequest) -> HttpResponse:
-    """Send a message of no event over each channel, and say what became of it."""
+    """Send a test message through each configured channel and report the results."""
     for channel in channels.configured():
-        label = Channel(channel).label
+        named = {"channel": Channel(channel).label}
         if reason := notifications.test(channel):
-            messages.error(request, f"The test by {label} did not arrive: {reason}")
+            failed = _("The test by %(channel)s did not arrive: %(reason)s")
+            messages.error(request, failed % (named | {"reason": reason}))
         else:
-            messages.success(request, f"The test by {label} was accepted.")
+            messages.success(request, _("The test by %(channel)s was accepted.") % named)
     if not channels.configured():
-        messages.warning(request, "No channel is configured: set POOLDECK_WEBHOOK_URL or POOLDECK_EMAIL_HOST and _TO.")
+        unset = _("No channel is configured: set POOLDECK_WEBHOOK_URL, or POOLDECK_EMAIL_HOST and POOLDECK_EMAIL_TO.")
+        messages.warning(request, unset)
     return redirect("event-thresholds")
 
 

@@ -1,4 +1,4 @@
-"""What every form's submit shares: try the verb, and turn its refusals into what the page shows."""
+"""Shared handling of a form's submit: call the verb and turn its errors into the page's status and context."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ Saved = TypeVar("Saved")
 
 @dataclass
 class Attempt(Generic[Saved]):
-    """What came of a submit: the verb's answer, or the HTTP status and context of the form shown again."""
+    """Result of a submit: the verb's return value, or the HTTP status and context of the form shown again."""
 
     saved: Saved | None = None
     status: int = 200
@@ -23,13 +23,13 @@ class Attempt(Generic[Saved]):
 
 
 def attempt(form: Typed, verb: Callable[[], Saved], current: Model | None = None) -> Attempt[Saved]:
-    """Call the verb; what it refuses stands beside the fields, a stale edit (409) beside what stands now."""
+    """Call the verb; show its errors beside the fields, and the current values beside a stale edit (409)."""
     try:
         return Attempt(verb())
     except InvalidValues as error:
         form.take(error.errors)
         return Attempt()
-    except ClusterUnreachable as error:  # the forms are for staff
+    except ClusterUnreachable as error:  # only staff see these forms
         return Attempt(context={"unreachable": error.detail_for(to_admin=True)})
     except PoolerUnreachable as error:
         return Attempt(context={"unreachable": str(error)})
@@ -45,7 +45,7 @@ def attempt(form: Typed, verb: Callable[[], Saved], current: Model | None = None
 
 
 def differences(form: BaseForm, current: Model) -> list[dict[str, Any]]:
-    """Where what was typed differs from what stands now: label, yours, theirs; passwords are never compared."""
+    """Return where the typed values differ from the current ones: `label`, `yours`, `theirs`; never passwords."""
     found = []
     for bound in form:
         name = bound.name
@@ -58,5 +58,5 @@ def differences(form: BaseForm, current: Model) -> list[dict[str, Any]]:
 
 
 def _rebase(form: Typed, current: Any) -> None:
-    """Let the next submit of what was typed be measured against the version now shown."""
+    """Set the form's version to the current one, so that its next submit is not stale."""
     form.data = dict(form.data.items()) | {"version": str(current.version)}

@@ -62,7 +62,8 @@ VERBS: Mapping[str, Verb] = {
         commands.disable,
         _("Disable"),
         _(
-            "New clients are refused with an error; connected clients continue. A restart of PgBouncer enables it again."
+            "New clients are refused with an error; connected clients continue. A restart of PgBouncer enables the "
+            "pool again."
         ),
         "lock",
         hurts=True,

@@ -1,4 +1,4 @@
-"""The page of a Pgpool-II's backends."""
+"""Pages of a Pgpool-II's backends."""
 
 from typing import Any
 from uuid import UUID
@@ -6,6 +6,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -19,7 +20,7 @@ from pools.poolers.pgpool import node_admin
 
 @require_safe
 def node_list(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Its backends now, with what the panel's settings give each; the reason where it does not answer."""
+    """List the backends as the pooler reports them; if it does not answer, those last applied and the reason."""
     pooler = _pgpool(pk)
     return render(request, "pools/pooler_nodes.html", {"pooler": pooler, **_found(pooler)})
 
@@ -27,7 +28,7 @@ def node_list(request: HttpRequest, pk: UUID) -> HttpResponse:
 @never_cache
 @staff_only
 def node_change(request: HttpRequest, pk: UUID, number: int, verb: str) -> HttpResponse:
-    """What attaching or detaching a backend means; done once it is confirmed."""
+    """Explain the effects of attaching or detaching a backend; on POST, do it."""
     pooler = _pgpool(pk)
     found = _found(pooler)
     node = next((node for node in found["nodes"] if node.number == number), None)
@@ -43,9 +44,15 @@ def node_change(request: HttpRequest, pk: UUID, number: int, verb: str) -> HttpR
             return render(
                 request, "pools/pooler_node_change.html", context | {"error": str(error)}, status=error.status
             )
-        messages.success(request, f"Pgpool-II was told to {verb} backend {number}; its status follows in a moment.")
+        messages.success(request, _requested(verb, number))
         return redirect("pooler-nodes", pk)
     return render(request, "pools/pooler_node_change.html", context)
+
+
+def _requested(verb: str, number: int) -> str:
+    if verb == "detach":
+        return _("Pgpool-II is asked to detach backend %(number)s; its status follows shortly.") % {"number": number}
+    return _("Pgpool-II is asked to attach backend %(number)s; its status follows shortly.") % {"number": number}
 
 
 def _pgpool(pk: UUID) -> Pooler:

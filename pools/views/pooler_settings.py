@@ -1,4 +1,4 @@
-"""The pages of a pooler's own settings: of the program, of users, and the files given to it."""
+"""Pages of a pooler's own settings: of the program, of users, and its certificates and rule files."""
 
 from functools import partial
 from typing import Any
@@ -7,6 +7,8 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -22,13 +24,13 @@ from pools.views import settings_context
 from pools.views.form_submit import Attempt, attempt
 from pools.views.sql_rights import attempt_with_sql
 
-SAVED = "Saved; a worker brings it live and reads it back."
+SAVED = gettext_lazy("Saved; a worker applies the change and reads it back.")
 
 
 @never_cache
 @staff_changes
 def pooler_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The settings of the whole program, each beside what the pooler has now; a stale edit answers 409."""
+    """Render and accept the settings of the program, beside their live values; a stale edit answers 409."""
     pooler = get_object_or_404(Pooler, pk=pk)
     form = ProgramSettingsForm(request.POST or None, pooler=pooler, may_change=request.user.is_staff)
     context: dict[str, Any] = {"form": form}
@@ -36,7 +38,7 @@ def pooler_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         version, author = form.cleaned_data["version"], person(request.user)
         verb = partial(settings_changes.change_settings, pooler, form.values(), version, author)
-        tried = _beside_what_stands(form, attempt_with_sql(request, form, verb, current=pooler), pooler)
+        tried = _with_differences(form, attempt_with_sql(request, form, verb, current=pooler), pooler)
         if tried.saved:
             messages.success(request, SAVED)
             return redirect("pooler-settings", pk)
@@ -49,7 +51,7 @@ def pooler_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
 @never_cache
 @staff_changes
 def pooler_user_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The users that have limits over all pools, and a form for one of them (`?user=`) or another."""
+    """List the users with limits over all pools; render and accept the limits of one user (`?user=`)."""
     pooler = get_object_or_404(Pooler, pk=pk)
     given = request.POST if request.method == "POST" else request.GET
     form = UserSettingsForm(request.POST or None, pooler=pooler, user=given.get("user", "").strip())
@@ -58,7 +60,7 @@ def pooler_user_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         user, version, author = form.cleaned_data["user"], form.cleaned_data["version"], person(request.user)
         verb = partial(settings_changes.change_user_settings, pooler, user, form.values(), version, author)
-        tried = _beside_what_stands(form, attempt(form, verb, current=pooler), pooler, user)
+        tried = _with_differences(form, attempt(form, verb, current=pooler), pooler, user)
         if tried.saved:
             messages.success(request, SAVED)
             return redirect("pooler-settings-users", pk)
@@ -69,20 +71,21 @@ def pooler_user_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @staff_only
 def pooler_user_settings_remove(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Take all limits of a user away."""
+    """Remove all limits of a user."""
     pooler = get_object_or_404(Pooler, pk=pk)
     user = request.POST.get("user", "")
     limits = dict.fromkeys(pooler.user_settings.get(user, {}))
     if limits:
         settings_changes.change_user_settings(pooler, user, limits, None, person(request.user))
-        messages.success(request, f"The limits of {user} are taken away. {SAVED}")
+        removed = _("The limits of %(user)s were removed; a worker applies the change and reads it back.")
+        messages.success(request, removed % {"user": user})
     return redirect("pooler-settings-users", pk)
 
 
 @never_cache
 @staff_changes
 def pooler_files(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The files its settings point to; several given at once are judged together, as a certificate and its key."""
+    """Render and accept the files that the settings refer to; files sent together are validated together."""
     pooler = get_object_or_404(Pooler, pk=pk)
     form = FilesForm(request.POST or None, request.FILES or None, pooler=pooler)
     context: dict[str, Any] = {"form": form}
@@ -90,7 +93,7 @@ def pooler_files(request: HttpRequest, pk: UUID) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         contents, version, author = form.values(), form.cleaned_data["version"], person(request.user)
         if not contents:
-            form.add_error(None, "no file was given: choose one or paste its text")
+            form.add_error(None, _("no file was given: choose one or paste its text"))
         else:
             tried = attempt(form, partial(settings_changes.give_files, pooler, contents, author, version), pooler)
             if tried.saved:
@@ -104,29 +107,30 @@ def pooler_files(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @staff_only
 def pooler_file_remove(request: HttpRequest, pk: UUID, setting: str) -> HttpResponse:
-    """Take a given file away, unless something needs it."""
+    """Remove a stored file, unless a setting needs it."""
     pooler = get_object_or_404(Pooler, pk=pk)
     try:
         settings_changes.remove_file(pooler, setting, person(request.user))
     except InvalidSettings as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, f"{setting} is taken away. {SAVED}")
+        removed = _("%(setting)s was removed; a worker applies the change and reads it back.")
+        messages.success(request, removed % {"setting": setting})
     return redirect("pooler-settings-files", pk)
 
 
 @require_safe
 def pooler_settings_state(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Whether the settings are live and what waits for a restart, asked for each second or so while they are not."""
+    """Render whether the settings are live and what needs a restart; the page polls it while an apply is pending."""
     context = {"steps": "steps" in request.GET, **_shared(get_object_or_404(Pooler, pk=pk))}
     return render(request, "pools/includes/settings_state.html", context)
 
 
-def _beside_what_stands(form: ValuesForm, tried: Attempt[Pooler], pooler: Pooler, user: str = "") -> Attempt[Pooler]:
-    """A stale edit shows what was typed beside what stands now."""
+def _with_differences(form: ValuesForm, tried: Attempt[Pooler], pooler: Pooler, user: str = "") -> Attempt[Pooler]:
+    """Add the typed values beside the current ones to a stale edit."""
     if "stale" in tried.context:
-        pool_set = pooler.user_settings.get(user, {}) if user else pooler.settings
-        tried.context["stale"] = form.differences(pool_set)
+        current = pooler.user_settings.get(user, {}) if user else pooler.settings
+        tried.context["stale"] = form.differences(current)
     return tried
 
 

@@ -1,4 +1,4 @@
-"""The pages of poolers."""
+"""Pages of poolers."""
 
 from functools import partial
 from typing import Any
@@ -9,6 +9,7 @@ from django.core.paginator import Paginator
 from django.db.models import Count, Q, Sum
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -33,7 +34,7 @@ REVISIONS_SHOWN = 10
 
 @require_safe
 def pooler_list(request: HttpRequest) -> HttpResponse:
-    """The poolers, found by name or host (`q`) and by state."""
+    """List the poolers, filtered by name or host (`q`) and by state."""
     query, state = request.GET.get("q", "").strip(), request.GET.get("state", "")
     wanted = Q(pools__removal_requested_at=None)
     rows = Pooler.objects.annotate(
@@ -51,7 +52,7 @@ def pooler_list(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def pooler_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """One pooler: its pools, its console's figures, its files and what became of each revision."""
+    """Show one pooler: its pools, its console's figures, its files and its latest revisions."""
     pooler = get_object_or_404(Pooler, pk=pk)
     pools = list(pooler.pools.wanted().select_related("cluster"))
     context = {
@@ -72,7 +73,7 @@ def pooler_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
 @never_cache
 @staff_only
 def pooler_create(request: HttpRequest) -> HttpResponse:
-    """A form for a new pooler; one that can't be reached is saved too, and says why."""
+    """Render and accept the form of a new pooler; an unreachable one is saved too, with the reason."""
     form = PoolerForm(request.POST or None)
     context: dict[str, Any] = {"form": form}
     if request.method == "POST" and form.is_valid():
@@ -86,9 +87,9 @@ def pooler_create(request: HttpRequest) -> HttpResponse:
 @never_cache
 @staff_only
 def pooler_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The same form for a pooler that stands; a stale edit answers 409 with both values."""
+    """Render and accept the form of an existing pooler; a stale edit answers 409 with both values."""
     pooler = get_object_or_404(Pooler, pk=pk)
-    form = PoolerForm(request.POST or None, instance=get_object_or_404(Pooler, pk=pk))  # a form writes into its own
+    form = PoolerForm(request.POST or None, instance=get_object_or_404(Pooler, pk=pk))  # it writes into its instance
     context: dict[str, Any] = {"form": form, "pooler": pooler}
     status = 200
     if request.method == "POST" and form.is_valid():
@@ -103,36 +104,39 @@ def pooler_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 def _saved(request: HttpRequest, pooler: Pooler, reason: str) -> HttpResponse:
     if reason:
-        messages.warning(request, f"Pooler {pooler} is saved, but can't be used yet: {reason}")
+        unusable = _("Pooler %(pooler)s is saved, but can't be used yet: %(reason)s")
+        messages.warning(request, unusable % {"pooler": pooler, "reason": reason})
     else:
-        messages.success(request, f"Pooler {pooler} is saved; its console answered: {pooler.server_version}.")
+        usable = _("Pooler %(pooler)s is saved; its console answered: %(version)s.")
+        messages.success(request, usable % {"pooler": pooler, "version": pooler.server_version})
     return redirect("pooler-detail", pooler.pk)
 
 
 @require_POST
 @staff_only
 def pooler_check(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Look at the console and the folder now, and at what is no longer as it was applied."""
+    """Check the console, the folder and the drift now."""
     pooler = get_object_or_404(Pooler, pk=pk)
     reason = poolers.check(pooler)
     if reason:
-        messages.error(request, f"The check failed: {reason}")
+        messages.error(request, _("The check failed: %(reason)s") % {"reason": reason})
         return redirect("pooler-detail", pk)
     drift.check(pooler)
     if not task_queue.is_ours(pooler):
         task_queue.request_check(pooler.pk)
     pooler.refresh_from_db(fields=["drift"])
     if pooler.drift:
-        messages.warning(request, f"The console answered, but {pooler} is no longer as it was applied.")
+        drifted = _("The console answered, but %(pooler)s has drifted from what was applied.")
+        messages.warning(request, drifted % {"pooler": pooler})
     else:
-        messages.success(request, f"The console answered: {pooler.server_version}.")
+        messages.success(request, _("The console answered: %(version)s.") % {"version": pooler.server_version})
     return redirect("pooler-detail", pk)
 
 
 @require_POST
 @staff_only
 def pooler_apply(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Have a worker bring its pools live again, with `drift=overwrite` over what was changed by hand."""
+    """Queue an apply of the pooler's pools; `drift=overwrite` replaces manual edits too."""
     pooler = get_object_or_404(Pooler, pk=pk)
     deployment.try_again(pooler)
     try:
@@ -143,13 +147,13 @@ def pooler_apply(request: HttpRequest, pk: UUID) -> HttpResponse:
     except (IllegalTransition, QueueDown) as error:
         messages.error(request, str(error))
     else:
-        messages.info(request, f"A worker brings the pools of {pooler} live.")
+        messages.info(request, _("A worker applies the pools of %(pooler)s.") % {"pooler": pooler})
     return redirect("pooler-detail", pk)
 
 
 @staff_only
 def pooler_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Forget a pooler whose name was typed."""
+    """Delete the record of a pooler after its name was typed."""
     pooler = get_object_or_404(Pooler, pk=pk)
     context: dict[str, Any] = {"pooler": pooler, "pools": pooler.pools.all(), "typed": request.POST.get("name")}
     if request.method == "POST" and context["typed"] == pooler.name:
@@ -158,6 +162,7 @@ def pooler_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
         except IllegalTransition as error:
             context["refused"] = str(error)
         else:
-            messages.success(request, f"Pooler {pooler.name} is forgotten; its files and the program stay as they are.")
+            forgotten = _("Pooler %(pooler)s was removed from the panel; its files and the program stay as they are.")
+            messages.success(request, forgotten % {"pooler": pooler.name})
             return redirect("pooler-list")
     return render(request, "pools/pooler_delete.html", context)

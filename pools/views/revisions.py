@@ -1,4 +1,4 @@
-"""The pages of a pooler's revisions: all of them, one with what it changed, and the way back to it."""
+"""Pages of a pooler's revisions: the list, the changes of one, and the rollback to one."""
 
 from typing import Any
 from uuid import UUID
@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from panel.accounts.permissions import person
@@ -17,12 +18,12 @@ from pools.deployment.rollback import CannotRollBack
 from pools.models import Pooler, Revision, RevisionState
 
 PAGE_SIZE = 50
-OTHERS_OFFERED = 100  # in the list of revisions to compare with; any number can be written into the address
+OTHERS_OFFERED = 100  # revisions in the list to compare with; `?against=` accepts any number
 
 
 @require_safe
 def revision_list(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """A pooler's revisions, the latest first."""
+    """List a pooler's revisions, latest first, filtered by `state`."""
     pooler = get_object_or_404(Pooler, pk=pk)
     rows = pooler.revisions.select_related("author")
     state = request.GET.get("state", "")
@@ -41,7 +42,7 @@ def revision_list(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_safe
 def revision_detail(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
-    """One revision: its steps and what it has otherwise than the one before, or than any other (`against`)."""
+    """Show one revision: its steps and its differences from the one before, or from another (`?against=`)."""
     revision = _revision(pk, number)
     against, files = _against(request, revision), diff.masked_files(revision)
     pooler, live = revision.pooler, Revision.objects.live_on(revision.pooler)
@@ -61,7 +62,7 @@ def revision_detail(request: HttpRequest, pk: UUID, number: int) -> HttpResponse
 
 @staff_only
 def pooler_rollback(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
-    """What a rollback to a revision would change, and after that was seen, the rollback."""
+    """Preview what a rollback to a revision would change; on POST, request the rollback."""
     revision = _revision(pk, number)
     pooler, live = revision.pooler, Revision.objects.live_on(revision.pooler)
     context: dict[str, Any] = {"pooler": pooler, "revision": revision, "live": live}
@@ -71,7 +72,8 @@ def pooler_rollback(request: HttpRequest, pk: UUID, number: int) -> HttpResponse
         except CannotRollBack as error:
             context["refused"] = error.errors["revision"]
         else:
-            messages.info(request, f"A worker brings {pooler} back to what it was at {revision}.")
+            requested = _("A worker rolls %(pooler)s back to %(revision)s.")
+            messages.info(request, requested % {"pooler": pooler, "revision": revision})
             return redirect("pooler-revisions", pk)
     context |= {
         "outlook": rollback_preview.of_rollback(pooler, revision) if revision.specs else [],
@@ -85,7 +87,7 @@ def _revision(pk: UUID, number: int) -> Revision:
 
 
 def _against(request: HttpRequest, revision: Revision) -> Revision | None:
-    """The revision asked for by number, else the one before; 404 where there is no such."""
+    """Return the revision given as `?against=`, by default the one before; raise 404 if there is none."""
     asked = request.GET.get("against", "")
     if not asked:
         return diff.before(revision)

@@ -1,4 +1,4 @@
-"""What the pages of a pooler's settings show beside the fields: live values, spans, files, and what waits."""
+"""Context of the pages of a pooler's settings: live values, ranges, files, and what needs a restart."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,18 +19,18 @@ from pools.poolers.settings_schema import Scope, Setting, Type
 
 @dataclass(frozen=True)
 class Row:
-    """One setting with its field (None: only shown), what the pooler has now, and what waits for a restart."""
+    """One setting with its form field (None: read-only), its live value, and whether it needs a restart."""
 
     setting: Setting
     bound: BoundField | None
     live: str | None
     waits: bool
-    empty: BoundField | None = None  # says that there is none on purpose, where that may be
-    since: str = ""  # the release that brought it, where an older one is supported
+    empty: BoundField | None = None  # checkbox that says that the value is empty on purpose
+    since: str = ""  # the first release that has it, if the panel supports older ones
 
     @property
     def now(self) -> str | None:
-        """What the pooler has, as people write it; None where that is not known."""
+        """The live value in readable form; None if it is not known."""
         return (
             None
             if self.live is None
@@ -39,41 +39,41 @@ class Row:
 
     @property
     def default(self) -> str:
-        """What it has by itself, as people write it."""
+
         return settings_schema.spoken(self.setting, self.setting.default)
 
     @property
     def is_changed(self) -> bool:
-        """Whether the panel gives it."""
+        """Whether the panel's records set it."""
         return any(field.initial for field in (self.bound, self.empty) if field)
 
     @property
     def span(self) -> str:
-        """The numbers it takes."""
+
         return settings_schema.span(self.setting)
 
     @property
     def words(self) -> str:
-        """What a search finds it by."""
+        """The text that the page's search matches."""
         return f"{self.setting.name} {self.setting.title} {self.setting.help}".lower()
 
 
 @dataclass(frozen=True)
 class Group:
-    """A card of the page."""
+    """Settings of one group: a card of the page."""
 
     name: str
     rows: list[Row]
 
     @property
     def slug(self) -> str:
-        """Its anchor."""
+
         return slugify(self.name)
 
 
 @dataclass(frozen=True)
 class Given:
-    """A file that was given, as far as it may be shown; `text` only of what holds no secret."""
+    """A stored file, as far as it may be shown; `text` is empty for files that may hold secrets."""
 
     setting: Setting
     file: PoolerFile | None
@@ -84,12 +84,12 @@ class Given:
 
     @property
     def given_at(self) -> datetime | None:
-        """When."""
+
         return self.file.updated_at if self.file else None
 
 
 def groups(pooler: Pooler, form: forms.Form, live: Mapping[str, str]) -> list[Group]:
-    """The cards of the program's settings, in the catalogue's order."""
+    """Return the program's settings in groups, in the catalogue's order, after settings of another release."""
     found = settings_schema.shown(
         KINDS[pooler.kind].catalogue, Scope.PROGRAM, pooler_settings_validation.release_of(pooler)
     )
@@ -105,14 +105,14 @@ def groups(pooler: Pooler, form: forms.Form, live: Mapping[str, str]) -> list[Gr
 
 
 def _since(pooler: Pooler, setting: Setting) -> str:
-    """Empty of what every supported release knows, as nearly all is: there it would tell nobody anything."""
+    """Return the first release that has a setting; empty if every supported release has it."""
     kind = KINDS[pooler.kind]
     first = settings_schema.first_release(kind.catalogue, setting)
     return ".".join(map(str, first)) if first > kind.version_of("") else ""
 
 
 def given_files(pooler: Pooler) -> list[Given]:
-    """Every file its release takes, with what is known of the one that was given; private keys are never in it."""
+    """Return every file that the pooler's release takes, with the facts of the stored one, but no private key."""
     stored = {one.setting: one for one in pooler.given_files.select_related("author")}
     return [
         given(setting, stored.get(name)) for name, setting in pooler_settings_validation.files_offered(pooler).items()
@@ -120,7 +120,7 @@ def given_files(pooler: Pooler) -> list[Given]:
 
 
 def given(setting: Setting, file: PoolerFile | None) -> Given:
-    """What may be shown of a file: of a key its public half's fingerprint, of a certificate whose it is."""
+    """Return what may be shown of a file: a key's public fingerprint, a certificate's facts, or its text."""
     if file is None:
         return Given(setting, None)
     try:
@@ -132,12 +132,14 @@ def given(setting: Setting, file: PoolerFile | None) -> Given:
     if "-----BEGIN CERTIFICATE-----" in content:
         certificate = pem.described(content)
         return Given(setting, file, certificate, certificate.fingerprint)
-    secret = "passwd" in content.lower() or "secret" in content.lower()  # of LDAP or RADIUS, in a rule
+    secret = (
+        "passwd" in content.lower() or "secret" in content.lower()
+    )  # an HBA rule may hold an LDAP password or a RADIUS secret
     return Given(setting, file, text="" if secret else content)
 
 
 def users(pooler: Pooler) -> list[dict[str, Any]]:
-    """The users that have limits: `name` and `limits`, pairs of the setting's record and its value."""
+    """Return the users with limits: `name`, and `limits` as (setting or None, name, value)."""
     known = pooler_settings_validation.offered(pooler, Scope.USER)
     return [
         {"name": user, "limits": [(known.get(name), name, value) for name, value in sorted(limits.items())]}
@@ -146,6 +148,6 @@ def users(pooler: Pooler) -> list[dict[str, Any]]:
 
 
 def pool_rows(pool: Pool) -> list[tuple[Setting | None, str, Any]]:
-    """The further settings that a pool has: the record (None: of another release), name and value."""
+    """Return the further settings of a pool as (setting, name, value); the setting is None if its release has none."""
     known = pooler_settings_validation.offered(pool.pooler, Scope.POOL)
     return [(known.get(name), name, value) for name, value in sorted(pool.settings.items())]

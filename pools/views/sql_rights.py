@@ -1,10 +1,11 @@
-"""Which SQL the person at a form may have run by a setting of a pooler, and the question for their password."""
+"""Submits of forms whose settings may run SQL: unusual SQL needs the user's own password, asked for on demand."""
 
 from collections.abc import Callable
 from typing import Any
 
 from django.db.models import Model
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
 
 from panel.accounts import confirmation
 from pools.forms.records import Typed
@@ -17,9 +18,9 @@ OWN_PASSWORD = "own_password"  # noqa: S105 (the name of a field)
 def attempt_with_sql(
     request: HttpRequest, form: Typed, verb: Callable[[SqlRight], Any], current: Model | None = None
 ) -> Attempt[Any]:
-    """`attempt` with the right that the person has; where their password is needed, the context has `asks_password`.
+    """Call `attempt` with the user's right to set SQL, which depends on a recently confirmed password.
 
-    A wrong one is told in the same words as at any other door, and nothing is saved.
+    If the verb needs that password, nothing is saved and the context has the message `asks_password`.
     """
     given = request.POST.get(OWN_PASSWORD, "")
     confirmed = confirmation.confirm(request, given) if given else confirmation.is_recent(request)
@@ -29,7 +30,9 @@ def attempt_with_sql(
         try:
             return verb(SqlRight.ANY if confirmed else SqlRight.ORDINARY)
         except NotAllowed:
-            asks["asks_password"] = "That is not your password." if given else "You gave it more than 15 minutes ago."
+            asks["asks_password"] = (
+                _("That is not your password.") if given else _("You entered it more than 15 minutes ago.")
+            )
             raise
 
     found = attempt(form, tried, current)

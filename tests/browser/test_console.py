@@ -64,11 +64,11 @@ def test_a_new_client_appears_by_itself_and_is_found_as_one_types(
     expect(table.get_by_role("cell", name="batch", exact=True)).to_have_count(0)
     request.getfixturevalue("batch")
     expect(table.get_by_role("cell", name="batch", exact=True)).to_have_count(1)
-    page.get_by_placeholder("Rows that hold…").press_sequentially("batch")
+    page.get_by_placeholder("Rows that contain…").press_sequentially("batch")
     expect(page.locator("#console-count")).to_contain_text("1 of ")
     expect(table.get_by_role("row")).to_have_count(2)
     page.get_by_role("link", name="Stop refreshing").click()
-    expect(page.get_by_role("link", name="Refresh by itself")).to_be_visible()
+    expect(page.get_by_role("link", name="Refresh automatically")).to_be_visible()
     expect(table).not_to_have_attribute("hx-trigger", "every 2s")
 
 

@@ -42,7 +42,7 @@ def look_at_the_change(page: Page, pool: dict[str, Any]) -> None:
     """Have the panel look now, and read what was changed."""
     page.goto(f"/poolers/{pool['pooler']}/")
     page.get_by_role("button", name="Check now").click()
-    expect(page.get_by_role("status").filter(has_text="is no longer as it was applied")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="has drifted from what was applied")).to_be_visible()
     page.get_by_role("alert").filter(has_text=OTHERWISE).get_by_role("link").click()
     expect(page.locator(".pd-diff-removed")).to_contain_text("pool_size=4")
     expect(page.locator(".pd-diff-added")).to_contain_text("pool_size=9")
@@ -51,7 +51,7 @@ def look_at_the_change(page: Page, pool: dict[str, Any]) -> None:
 
 def expect_no_drift(page: Page, pool: dict[str, Any]) -> None:
     page.goto(f"/poolers/{pool['pooler']}/drift/")
-    expect(page.get_by_text("Everything is as it was applied")).to_be_visible()
+    expect(page.get_by_text("No drift")).to_be_visible()
 
 
 def test_a_change_by_hand_is_adopted(
@@ -69,8 +69,8 @@ def test_a_change_by_hand_is_overwritten(
     page: Page, installation: Installation, pool: dict[str, Any], entries: Path
 ) -> None:
     look_at_the_change(page, pool)
-    page.get_by_role("button", name="Write the panel's over them").click()
-    expect(page.get_by_role("status").first).to_contain_text("writes the panel's files over what was changed")
+    page.get_by_role("button", name="Overwrite with the panel's files").click()
+    expect(page.get_by_role("status").first).to_contain_text("overwrites the manual changes on")
     installation.api.wait(f"poolers/{pool['pooler']}/config/", "state", {"in sync"}, 30)
     assert "pool_size=9" not in entries.read_text()
     assert installation.api.get(f"pools/{pool['id']}/")["size"] == 4

@@ -33,17 +33,17 @@ def test_a_node_is_detached_and_attached_again_when_that_is_confirmed(
     row.get_by_role("link", name="Detach backend 0").click()
     expect(page.get_by_role("heading", name="Detach backend 0?")).to_be_visible()
     expect(page.get_by_text("every client will be refused until one is attached")).to_be_visible()
-    page.get_by_role("link", name="Leave it").click()
+    page.get_by_role("link", name="Cancel").click()
     expect(row).to_contain_text("up")
 
     row.get_by_role("link", name="Detach backend 0").click()
     page.get_by_role("button", name="Detach it").click()
-    expect(page.get_by_role("status").first).to_contain_text("was told to detach backend 0")
-    until_shown(page, nodes, "It lets nobody in to ask for its nodes")
+    expect(page.get_by_role("status").first).to_contain_text("is asked to detach backend 0")
+    until_shown(page, nodes, "The pooler refuses the login that lists its nodes")
 
     page.get_by_role("link", name="Attach backend 0").click()
     page.get_by_role("button", name="Attach it").click()
-    expect(page.get_by_role("status").first).to_contain_text("was told to attach backend 0")
+    expect(page.get_by_role("status").first).to_contain_text("is asked to attach backend 0")
     until_shown(page, nodes, "SHOW POOL_NODES, now")
     expect(row).to_contain_text(re.compile("up|waiting"))
 

@@ -65,9 +65,9 @@ def test_a_change_is_read_as_a_diff_and_taken_back(
 
 def test_revisions_far_apart_are_compared(page: Page, pool: dict[str, Any]) -> None:
     page.goto(f"/poolers/{pool['pooler']}/revisions/1/")
-    latest = page.get_by_label("What it changed against").locator("option").nth(1).get_attribute("value")
+    latest = page.get_by_label("Changes since").locator("option").nth(1).get_attribute("value")
     assert latest
-    page.get_by_label("What it changed against").select_option(latest)
+    page.get_by_label("Changes since").select_option(latest)
     page.get_by_role("button", name="Compare").click()
     expect(page).to_have_url(f"/poolers/{pool['pooler']}/revisions/1/?against={latest}")
     expect(page.locator(".pd-diff-removed", has_text="turned").first).to_be_visible()

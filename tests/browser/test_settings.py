@@ -82,7 +82,7 @@ def test_a_certificate_and_its_key_are_uploaded_together(page: Page, pooler: dic
     page.locator("[name=upload_client_tls_key_file]").set_input_files(tmp_path / "key.pem")
     page.get_by_role("button", name="Save and apply").click()
     expect(page.get_by_text("pooler.example").first).to_be_visible()
-    expect(page.get_by_text("SHA-256 of its public half")).to_be_visible()
+    expect(page.get_by_text("SHA-256 of its public key")).to_be_visible()
     expect(page.locator("#settings-state .alert")).to_have_count(0)
     assert "PRIVATE KEY" not in page.content()
 

@@ -41,7 +41,7 @@ def test_events_are_found_by_state_kind_and_words(staff):
 
 
 def test_no_event_yet_and_none_that_matches_say_so(staff):
-    assert "Nothing happened yet" in page_of(staff.get("/events/"))
+    assert "No events yet" in page_of(staff.get("/events/"))
     an_event(a_pool())
     assert "No event matches" in page_of(staff.get("/events/?q=nobody"))
 

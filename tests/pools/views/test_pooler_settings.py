@@ -38,7 +38,7 @@ def test_only_what_the_release_knows_is_offered(staff, pooler):
     assert "auth_hba_file" not in fields
     page = page_of(answer)
     assert "needs restart" in page
-    assert "All that PgBouncer 1.24.1 takes" in page
+    assert "All settings of PgBouncer 1.24.1" in page
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_a_value_beside_the_word_that_there_is_none_is_refused(staff, pooler, as
     answer = staff.post(
         url_of(pooler), {"version": 1, "server_check_query": "select 2", "empty_server_check_query": "on"}
     )
-    assert "take one of them away" in answer.context["form"].errors["server_check_query"][0]
+    assert "remove one of them" in answer.context["form"].errors["server_check_query"][0]
     pooler.refresh_from_db()
     assert pooler.settings == {}
 
@@ -220,7 +220,7 @@ def test_strangers_and_missing_poolers(client, staff, pooler, page):
 
 def test_limits_of_a_user_are_given_changed_and_taken_away(staff, pooler, asked):
     users = url_of(pooler, "users/")
-    assert "No user has limits" in page_of(staff.get(users))
+    assert "No user has its own limits" in page_of(staff.get(users))
     assert staff.post(users, {"version": 1, "user": "app", "max_user_connections": "5"}).status_code == 302
     page = page_of(staff.get(f"{users}?user=app"))
     assert "Change the limits of app" in page
@@ -252,7 +252,7 @@ def test_files_are_pasted_or_uploaded_and_keys_never_shown_again(staff, pooler, 
     assert "db.example" in page
     assert "PRIVATE KEY" not in page
     assert key.splitlines()[1] not in page
-    assert "SHA-256 of its public half" in page
+    assert "SHA-256 of its public key" in page
     assert pooler.given_files.count() == 2
 
 
@@ -269,7 +269,7 @@ def test_a_bad_file_says_why_and_keeps_what_was_given(staff, pooler):
     assert form["client_tls_cert_file"].value() == certificate
     binary = SimpleUploadedFile("rules.conf", b"\xff\xfe\x00")
     answer = staff.post(files, {"version": 1, "upload_auth_hba_file": binary})
-    assert "no text in UTF-8" in answer.context["form"].errors["auth_hba_file"][0]
+    assert "not a text file in UTF-8" in answer.context["form"].errors["auth_hba_file"][0]
     assert "no file was given" in staff.post(files, {"version": 1}).context["form"].errors["__all__"][0]
     assert not pooler.given_files.exists()
 
@@ -279,7 +279,7 @@ def test_rules_are_shown_and_taken_away(staff, pooler, asked):
     staff.post(files, {"version": 1, "auth_hba_file": "local all all peer\n"})
     assert "local all all peer" in page_of(staff.get(files))
     page = page_of(staff.post(url_of(pooler, "files/auth_hba_file/remove/"), follow=True))
-    assert "auth_hba_file is taken away" in page
+    assert "auth_hba_file was removed" in page
     assert not pooler.given_files.exists()
     page = page_of(staff.post(url_of(pooler, "files/auth_hba_file/remove/"), follow=True))
     assert "no such file was given" in page

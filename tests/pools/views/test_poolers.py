@@ -202,7 +202,7 @@ def test_the_page_says_since_when_nobody_looked_at_its_files_and_whose_worker_is
 def test_the_page_says_who_looks_where_nobody_was_named(staff):
     pooler = silent()
     Pooler.objects.update(files_checked_at=timezone.now())
-    assert "rack-2 applied last and looks for drift" in page_of(staff.get(f"/poolers/{pooler.pk}/"))
+    assert "rack-2 made the last apply and checks for drift" in page_of(staff.get(f"/poolers/{pooler.pk}/"))
 
 
 def test_the_drift_of_files_elsewhere_is_told_without_a_diff_and_can_only_be_overwritten(staff):
@@ -220,7 +220,7 @@ def test_a_pooler_that_is_registered_twice_is_told(staff):
     first, second = a_pooler(port=1), a_pooler(port=1)
     page = page_of(staff.get(f"/poolers/{first.pk}/"))
     assert f'<a href="/poolers/{second.pk}/">{second}</a>' in page
-    assert "reads one folder" in page
+    assert "reads one configuration folder" in page
 
 
 def test_settings_that_are_refused_or_wait_for_a_restart_are_told(staff):

@@ -44,7 +44,7 @@ def test_the_list_says_what_changed_why_and_what_is_live(reader: Client, pooler:
     assert "orders: size 3 → 7" in text
     assert "rollback to 0" in text
     assert "it was refused" in text
-    assert "Live is" in text
+    assert "is live" in text
 
 
 def test_the_list_is_filtered_by_state(reader: Client, pooler: Pooler) -> None:
@@ -84,7 +84,7 @@ def test_a_revision_that_is_not_there_is_not_found(reader: Client, pooler: Poole
 
 def test_the_way_back_shows_the_diff_first(staff: Client, pooler: Pooler) -> None:
     text = page(staff, "pooler-rollback", pooler.pk, 1)
-    assert "From what is live, revision 2, to revision 1" in text
+    assert "From revision 2, which is live, to revision 1" in text
     assert "pool_size=3" in text
     assert pooler.pools.get().state == PoolState.APPLIED
 
@@ -92,7 +92,7 @@ def test_the_way_back_shows_the_diff_first(staff: Client, pooler: Pooler) -> Non
 def test_the_way_back_names_the_pools_above_the_diff(staff: Client, pooler: Pooler) -> None:
     a_pool(pooler=pooler, name="newcomer", state=PoolState.APPLIED)
     text = page(staff, "pooler-rollback", pooler.pk, 1)
-    described = text[text.index("What becomes of it") : text.index("pd-diff")]
+    described = text[text.index("Effects of the rollback") : text.index("pd-diff")]
     assert ("Pools that it removes" in described, "<li>newcomer</li>" in described) == (True, True)
     assert ("Pools that it changes" in described, "<li>orders: size 7 → 3</li>" in described) == (True, True)
     assert "Pools that it brings back" not in described
