@@ -1,13 +1,12 @@
 """Forms of clusters, poolers and pools: they parse the input; the verbs in `pools.inventory` validate it."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
-from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -17,6 +16,9 @@ from pools.inventory import clusters, pooler_settings_validation
 from pools.models import Cluster, Mode, NodeRole, Pool, Pooler
 from pools.poolers import driver, kinds_that
 from pools.poolers.settings_schema import Scope, Setting
+
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise  # in the stubs only
 
 INBOUND = _("Inbound user: each client logs in as itself")
 ENCRYPTED = _("Encrypted at rest and never shown in forms again")
@@ -63,7 +65,7 @@ def _with_remedy(validator: Any) -> Any:
     return validator
 
 
-def password_field(label: str | Promise, help_text: str | Promise) -> forms.CharField:
+def password_field(label: "str | _StrPromise", help_text: "str | _StrPromise") -> forms.CharField:
     """Return an optional password field; it repeats what was typed beside an error, but never a stored password."""
     widget = forms.PasswordInput(render_value=True, attrs={"autocomplete": "new-password"})
     return forms.CharField(label=label, widget=widget, required=False, strip=False, help_text=help_text)
