@@ -255,7 +255,7 @@ class PoolForm(Typed):
             return chosen
         try:
             return Pooler.objects.get(pk=chosen) if chosen else Pooler.objects.first()
-        except (Pooler.DoesNotExist, ValidationError):  # the field says so itself
+        except (Pooler.DoesNotExist, ValidationError):  # the field reports it itself
             return None
 
     @property
@@ -274,7 +274,7 @@ class PoolForm(Typed):
             return chosen
         try:
             return Cluster.objects.select_related("status").filter(pk=chosen).first() if chosen else None
-        except (ValueError, forms.ValidationError):  # not a UUID: the field says so itself
+        except (ValueError, forms.ValidationError):  # not a UUID: the field reports it itself
             return None
 
     def _fill_pickers(self) -> None:
@@ -340,7 +340,7 @@ def _pooler_of(chosen: Any) -> Pooler | None:
         return chosen or None
     try:
         return Pooler.objects.filter(pk=chosen).first()
-    except (ValueError, forms.ValidationError):  # not a UUID: the field says so itself
+    except (ValueError, forms.ValidationError):  # not a UUID: the field reports it itself
         return None
 
 

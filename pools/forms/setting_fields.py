@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from pools.poolers.settings_schema import SWITCHED, Setting, Type
 
-EMPTY = "empty_"  # prefix of the checkboxes that say that a setting is empty on purpose
+EMPTY = "empty_"  # prefix of the checkboxes for settings that are empty on purpose
 ON_OFF = tuple(SWITCHED.items())
 
 

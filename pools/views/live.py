@@ -22,7 +22,7 @@ PAGE_WAITS_S = 3.0  # for consoles; figures that arrive later are shown at the n
 
 
 def pool_rows(pools: Iterable[Pool]) -> list[dict[str, Any]]:
-    """Return each pool with its figures, from one console query per pooler; `error` says why a pooler has none."""
+    """Return each pool with its figures, from one console query per pooler, or with the `error` of its pooler."""
     listed = list(pools)
     snapshots = sampler.snapshots_of((pool.pooler for pool in listed), PAGE_WAITS_S)
     return [

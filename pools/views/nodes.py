@@ -58,7 +58,7 @@ def _added(node: ClusterNode, cluster: Cluster) -> str:
     if node.in_recovery:
         found = _("Logged in to %(node)s: it is a standby of %(cluster)s.")
     else:
-        found = _("Logged in to %(node)s: it is a primary of %(cluster)s.")
+        found = _("Logged in to %(node)s: it is the primary of %(cluster)s.")
     return found % {"node": node, "cluster": cluster}
 
 

@@ -25,7 +25,7 @@ class Row:
     bound: BoundField | None
     live: str | None
     waits: bool
-    empty: BoundField | None = None  # checkbox that says that the value is empty on purpose
+    empty: BoundField | None = None  # checkbox for a value that is empty on purpose
     since: str = ""  # the first release that has it, if the panel supports older ones
 
     @property

@@ -1,4 +1,4 @@
-"""What the tests of the pages of clusters, poolers and pools share."""
+"""Fixtures of the tests of the pages of clusters, poolers and pools."""
 
 import time
 
@@ -11,7 +11,7 @@ from tests import callers
 
 @pytest.fixture
 def staff(db: None, client: Client) -> Client:
-    """A browser in which staff has just logged in."""
+    """A client whose staff user has just logged in."""
     client.force_login(callers.person())
     session = client.session
     session[confirmation.CONFIRMED_AT] = time.time()
@@ -21,7 +21,7 @@ def staff(db: None, client: Client) -> Client:
 
 @pytest.fixture
 def reader(db: None) -> Client:
-    """A browser of somebody who may only look."""
+    """A client whose user may only read."""
     client = Client()
     client.force_login(callers.person(staff=False))
     return client

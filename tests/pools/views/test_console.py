@@ -18,7 +18,7 @@ DATABASES = [
 
 @pytest.fixture
 def console(monkeypatch):
-    """What SHOW answers, by word; a list of the words asked for."""
+    """Replace the results of SHOW, by command; collect the commands that were sent."""
     answers, asked = {"databases": DATABASES}, []
 
     def rows(pooler, word):

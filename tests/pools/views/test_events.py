@@ -18,7 +18,7 @@ def names(answer) -> list[str]:
 
 
 def typed(**changes: str) -> dict[str, str]:
-    """The form of thresholds as it stands, with other values."""
+    """Return the current values of the thresholds form, changed by the arguments."""
     values = {}
     for kind, bound in thresholds.bounds().items():
         values[f"{kind}_enabled"] = "on"

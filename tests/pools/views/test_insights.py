@@ -1,4 +1,4 @@
-"""The page that looks into a server, where none answers (tests/live has those that do)."""
+"""Page of a cluster's activity while no server answers (tests/live covers those that do)."""
 
 import uuid
 
@@ -48,7 +48,7 @@ def cluster() -> Cluster:
 
 @pytest.fixture
 def page(staff: Client, cluster: Cluster, monkeypatch: pytest.MonkeyPatch):
-    """The page of a look with these fields."""
+    """Render the page of an observation with these fields."""
 
     def of(**fields: object) -> str:
         monkeypatch.setattr(activity, "of_place", lambda place: a_look(cluster, **fields))

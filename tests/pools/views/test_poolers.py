@@ -179,7 +179,7 @@ def test_known_weaknesses_of_the_release_are_told_with_what_corrects_them(staff)
 
 
 def silent(**fields):
-    """Applied and last looked at an hour ago, on a machine that is not this one."""
+    """Register a pooler that another host applied and last checked for drift an hour ago."""
     pooler = a_pooler(**fields)
     hour_ago = timezone.now() - timedelta(hours=1)
     Revision.objects.draft(pooler, {"pooldeck.ini": "orders = host=db"})

@@ -97,7 +97,7 @@ def test_clients_are_let_in_again_after_all_nodes_were_detached(
     def is_shut() -> bool:
         """Detach it, again where Pgpool-II was at another failover and forgot the first request."""
         admin_client.post(f"{page}0/detach/")
-        return "The pooler refuses the login" in page_of(admin_client.get(page))
+        return "The pooler did not list its nodes" in page_of(admin_client.get(page))
 
     until(is_shut)
 
