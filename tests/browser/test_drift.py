@@ -59,7 +59,7 @@ def test_a_change_by_hand_is_adopted(
 ) -> None:
     look_at_the_change(page, pool)
     page.get_by_role("button", name="Adopt the changes").click()
-    expect(page.get_by_role("status").first).to_contain_text("is adopted")
+    expect(page.get_by_role("status").first).to_contain_text("are adopted")
     adopted = installation.api.wait(f"pools/{pool['id']}/", "size", {9}, 30)
     assert installation.api.wait(f"pools/{pool['id']}/", "state", {"applied"}, 30)["version"] >= adopted["version"]
     expect_no_drift(page, pool)

@@ -51,7 +51,7 @@ def test_a_change_is_read_as_a_diff_and_taken_back(
     page.get_by_role("link", name="Roll back to this").click()
     expect(page.locator(".pd-diff-added")).to_contain_text("pool_size=4")
     page.get_by_role("button", name=f"Roll back to revision {number - 1}").click()
-    expect(page.get_by_role("status").first).to_contain_text(f"to what it was at revision {number - 1}")
+    expect(page.get_by_role("status").first).to_contain_text(f"back to revision {number - 1}")
     rolled = installation.api.wait(f"pools/{pool['id']}/", "state", {"applied"}, 30)
     assert rolled["size"] == 4
     page.reload()
