@@ -79,7 +79,7 @@ def test_a_pause_counts_down_and_is_resumed_by_a_click(page: Page, pool: dict[st
     page.get_by_role("button", name="Pause", exact=True).click()
     expect(page.get_by_role("status").first).to_contain_text("Pool app is paused until")
     banner = page.locator("#pool-condition").get_by_role("status")
-    expect(banner).to_contain_text("by itself")
+    expect(banner).to_contain_text("resumed automatically")
     expect(banner).to_contain_text(" s left")
     banner.get_by_role("button", name="Resume now").click()
     expect(page.get_by_role("status").first).to_contain_text("Pool app is running.")

@@ -64,7 +64,7 @@ def test_since_stands_only_where_an_older_release_is_supported_that_does_not_kno
 def test_what_belongs_to_the_installation_is_shown_with_the_reason(staff, pooler):
     answer = staff.get(url_of(pooler))
     assert row_of(answer, "listen_port").bound is None
-    assert "Only shown: clients and the panel know it by this port." in page_of(answer)
+    assert "Read-only: clients and the panel know it by this port." in page_of(answer)
 
 
 def test_what_an_upgrade_left_behind_can_be_emptied(staff, pooler, asked):
