@@ -131,4 +131,4 @@ def test_without_javascript_tables_sort_and_a_pool_is_disabled_and_enabled(
     page.wait_for_timeout(1200)  # the look that all watchers share is a second old at the most
     page.reload()
     page.get_by_role("button", name="Enable").click()
-    expect(page.get_by_role("status").first).to_contain_text("Pool app lets new clients in.")
+    expect(page.get_by_role("status").first).to_contain_text("Pool app accepts new clients.")
