@@ -73,7 +73,7 @@ def test_what_an_upgrade_left_behind_can_be_emptied(staff, pooler, asked):
     pooler.save(update_fields=["settings", "user_settings", "server_version"])
     page = staff.get(url_of(pooler))
     assert page.context["groups"][0].name == "Of another release"
-    assert "until it is emptied" in page_of(page)
+    assert "empty it, or nothing is applied" in page_of(page)
     staff.post(url_of(pooler), {"version": 1, "suspend_timeout": "", "verbose": "1"})
     staff.post(url_of(pooler, "users/"), {"version": 2, "user": "app", "odd": ""})
     pooler.refresh_from_db()

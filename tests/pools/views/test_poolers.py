@@ -140,7 +140,7 @@ def test_a_pooler_goes_only_when_its_name_is_typed(staff):
 def test_a_pooler_with_pools_stays(staff):
     pool = a_pool(pooler=a_pooler(name="edge", port=1))
     answer = staff.post(f"/poolers/{pool.pooler_id}/delete/", {"name": "edge"})
-    assert "still has 1 pools" in answer.context["refused"]
+    assert "still has 1 pool" in answer.context["refused"]
 
 
 def test_what_was_refused_is_tried_again_when_asked(staff, asked):
