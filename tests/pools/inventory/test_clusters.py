@@ -57,7 +57,7 @@ def test_an_unreachable_cluster_is_saved_with_the_reason(typed: dict[str, Any]) 
         ({"host": "a,b"}, "host", "'a,b' names several hosts: register each as a cluster of its own"),
         ({"port": 0}, "port", "0 is no port: use 1 to 65535"),
         ({"port": 65536}, "port", "65536 is no port: use 1 to 65535"),
-        ({"admin_user": "a\nb"}, "admin_user", "'a\\nb' holds a line break or a NUL: leave it out"),
+        ({"admin_user": "a\nb"}, "admin_user", "'a\\nb' contains a line break or a NUL: leave it out"),
         (
             {"sslmode": "allow"},
             "sslmode",

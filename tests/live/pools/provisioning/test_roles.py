@@ -73,7 +73,7 @@ def test_any_name_is_created_logs_in_and_is_dropped_as_it_is(
     [
         ({"name": ""}, "name", "a name is needed"),
         ({"name": "é" * 32}, "name", "is 64 bytes long"),
-        ({"name": "a/b"}, "name", "holds a slash"),
+        ({"name": "a/b"}, "name", "contains a slash"),
         ({"name": "pg_mine"}, "name", "keeps for itself"),
         ({"name": "public"}, "name", "keeps for itself"),
         ({"name": "app"}, "name", "already exists on cluster live: choose another name"),
