@@ -87,7 +87,7 @@ class Pool(Versioned):
     def login(self) -> str:
         """The role clients are shown: the fixed user, or the cluster's admin for the inbound user.
 
-        Empty where the panel can't log in for them: a PgBouncer whose cluster has a role to look inbound users up
+        Empty where the panel can't log in for them: a PgBouncer whose cluster has a lookup role for inbound users
         keeps no password of the admin, and that role returns no superuser (`pools.provisioning.auth_query`).
         """
         if not self.user and self.cluster.auth_role and self.pooler.kind == PoolerKind.PGBOUNCER:

@@ -41,7 +41,7 @@ SAMPLE = """
       AND (rolvaliduntil IS NULL OR rolvaliduntil > now())
     ORDER BY rolname LIMIT 1
 """
-WRITABLE = "SET default_transaction_read_only = off"  # a database may be read-only unless one says otherwise
+WRITABLE = "SET default_transaction_read_only = off"  # a database may be read-only by default
 RIGHTS = """
     SELECT rolcanlogin AND NOT (rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication OR rolbypassrls)
        AND NOT EXISTS (SELECT FROM pg_auth_members m WHERE m.member = r.oid)

@@ -133,7 +133,7 @@ def test_readers_see_the_state_without_buttons(reader, console, orders):
 
 def test_a_console_that_says_nothing_is_no_green_light(staff, monkeypatch, orders):
     monkeypatch.setattr(show_cache, "condition", lambda pool: None)
-    assert "The console says nothing of this pool now." in card_of(staff, orders)
+    assert "The console does not list this pool now." in card_of(staff, orders)
 
 
 def test_a_pool_of_a_kind_without_verbs_has_no_card(staff):
