@@ -170,7 +170,7 @@ def test_a_pool_that_leads_there_keeps_the_database(
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("postgres", "where the panel logs in"),
+        ("postgres", "maintenance database on cluster live"),
         ("template1", "is a template"),
         ("template0", "is a template"),
     ],
