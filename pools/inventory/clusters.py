@@ -104,7 +104,8 @@ def change(
 
 def _refuse_unreachable(cluster: Cluster, found: dict[str, Any], must_log_in: bool) -> None:
     if must_log_in and found["state"] == ClusterState.UNREACHABLE:
-        connect.connect(cluster, at=(cluster.host, cluster.port)).close()  # its error has details that must not be stored
+        # its own error has details that must not be stored
+        connect.connect(cluster, at=(cluster.host, cluster.port)).close()
         raise ClusterUnreachable(found["error"])
 
 
