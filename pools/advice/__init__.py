@@ -1,1 +1,1 @@
-"""What to choose and what to change: kinds of poolers, modes, and what a client should do."""
+"""Help to choose a kind of pooler and a pool mode, and advice on what a client should change."""

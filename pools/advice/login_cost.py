@@ -1,4 +1,4 @@
-"""What a login to a pool costs and where it goes, measured by a few logins now, and what would lessen it."""
+"""What a login to a pool costs and where the time goes, measured by a few logins, and what would reduce it."""
 
 import re
 import socket
@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
+from django.utils.translation import gettext as _
+
 from pools.clusters import connect, endpoints
 from pools.clusters.endpoints import Endpoint
 from pools.models import Pool, PoolerKind, Revision
@@ -20,16 +22,14 @@ from pools.poolers.pgbouncer.verifiers import KEEPS_KEYS
 
 LOGINS, HANDSHAKES = 20, 5
 ANSWER_WITHIN_S = 5
-DEAR_MS = 1.0  # of processor time a login: a password was hashed, not only compared
+EXPENSIVE_MS = 1.0  # of processor time a login: a password was hashed, not only compared
 SSL_REQUEST = struct.pack("!ii", 8, 80877103)  # PostgreSQL's manual, "Message Formats"
-
-
 CLEAR = re.compile(r"each login of (\S+) costs PgBouncer .*, which stays in clear: (.+)")  # a step of an apply
 
 
 @dataclass(frozen=True)
 class Login:
-    """One way to log in; milliseconds, medians of `LOGINS`. `cpu` is processor time, the rest is the clock's.
+    """One login route's cost in milliseconds, medians of `LOGINS`; `cpu` is processor time, the rest wall-clock.
 
     `tls_ms` is the handshake by itself (None: no TLS), `pooler_cpu_ms` None where no pooler's process is seen here.
     """
@@ -42,12 +42,12 @@ class Login:
 
     @property
     def rest_ms(self) -> float:
-        """The server's fork and proof, and the network."""
+        """The server's fork and authentication, and the network."""
         return max(0.0, self.total_ms - self.client_cpu_ms - (self.pooler_cpu_ms or 0.0))
 
 
 def client_auth_note(pool: Pool) -> str:
-    """How the pooler proves the pool's clients by the files that are live, in a sentence; empty where unknown."""
+    """Return a sentence on how the pooler authenticates the pool's clients by its live files; empty where unknown."""
     last = Revision.objects.live_on(pool.pooler)
     if last is None:
         return ""
@@ -57,7 +57,7 @@ def client_auth_note(pool: Pool) -> str:
 
 
 def remedies_of(pool: Pool, login: Login) -> list[str]:
-    """What would lessen such a login through the pool."""
+    """Return what would reduce the cost of such a login through the pool."""
     spent = {"Client": login.client_cpu_ms, "Pooler": login.pooler_cpu_ms or 0.0, "TLS": login.tls_ms or 0.0}
     is_pgbouncer = pool.pooler.kind == PoolerKind.PGBOUNCER
     version = releases.version_of(pool.pooler.server_version) if is_pgbouncer else ()
@@ -70,11 +70,11 @@ def measure(pool: Pool) -> list[Login]:
     direct = replace(endpoints.of_cluster(pool.cluster, pool.database), user=through.user, password=through.password)
     program = driver(pool.pooler).one_core_program
     pids = local_process.pids(pool.pooler, program) if program else ()
-    return [_measured("through the pool", through, pids), _measured("directly", direct, ())]
+    return [_measured(_("through the pool"), through, pids), _measured(_("directly"), direct, ())]
 
 
 def _measured(route: str, endpoint: Endpoint, pids: tuple[int, ...]) -> Login:
-    address, has_tls = _log_in(endpoint)  # the pool's first may wait for a server of its own
+    address, has_tls = _log_in(endpoint)  # the pool's first login may wait for a new server connection
     seconds = list(zip(*(_timed(endpoint, pids) for _ in range(LOGINS)), strict=True))
     tls_s = _handshake_s(address, endpoint.port) if has_tls and address else None
     parts = [*map(_median, seconds), tls_s]
@@ -82,10 +82,10 @@ def _measured(route: str, endpoint: Endpoint, pids: tuple[int, ...]) -> Login:
 
 
 def _timed(endpoint: Endpoint, pids: tuple[int, ...]) -> tuple[float, float, float | None]:
-    """Seconds of one login: on the clock, and of processor time of this thread and of the pooler.
+    """Return the seconds of one login: wall-clock, and processor time of this thread and of the pooler.
 
-    All of one login, so that a median of the clock stays above a median of a part: a mean of the parts, which one slow
-    login pulls up, does not.
+    All come from one login, so that a median of the clock stays above a median of a part: a mean of the parts, which
+    one slow login pulls up, does not.
     """
     pooler, clock, cpu = _cpu_s(pids), time.perf_counter(), time.thread_time()
     _log_in(endpoint)
@@ -95,20 +95,20 @@ def _timed(endpoint: Endpoint, pids: tuple[int, ...]) -> tuple[float, float, flo
 
 
 def _median(seconds: Iterable[float | None]) -> float | None:
-    """None where one is unknown."""
+    """Return the median, None where one value is unknown."""
     known = list(seconds)
     return None if None in known else median(one for one in known if one is not None)
 
 
 def _log_in(endpoint: Endpoint) -> tuple[str, bool]:
-    """The server's address (empty: a socket), and whether TLS was spoken."""
+    """Return the server's address (empty for a socket), and whether TLS was used."""
     name = "pooldeck-login-cost"
     with connect.connect_endpoint(endpoint, application_name=name, connect_timeout=ANSWER_WITHIN_S) as connection:
         return ("" if endpoint.is_socket else connection.info.hostaddr), connection.pgconn.ssl_in_use
 
 
 def _cpu_s(pids: tuple[int, ...]) -> float | None:
-    """The processor time of these single-threaded processes so far, finer than a clock tick; None without any."""
+    """Return the processor time (s) of these single-threaded processes so far, finer than a tick; None without any."""
     spent = []
     for pid in pids:
         with suppress(OSError, ValueError):
@@ -117,7 +117,7 @@ def _cpu_s(pids: tuple[int, ...]) -> float | None:
 
 
 def _handshake_s(address: str, port: int) -> float | None:
-    """The median time of a TLS handshake alone; None where it is refused. Nothing is sent over it."""
+    """Return the median time of a TLS handshake alone, None where it is refused; nothing is sent over it."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     took = []
@@ -134,26 +134,27 @@ def _handshake_s(address: str, port: int) -> float | None:
 
 
 def remedies(spent_ms: Mapping[str, float], pooler: str, version: tuple[int, ...]) -> Iterator[str]:
-    """What would lessen it, with the price of each.
+    """Yield what would reduce the cost, a sentence each with its price.
 
     `spent_ms`: of "Client" and "Pooler" in processor time, of "TLS" on the clock; `pooler`: its name, empty where
     there is none; `version`: PgBouncer's, empty for another pooler.
     """
-    yield "Keep connections, by a pool in the application: no login at all. It costs the memory of idle sessions."
+    yield _("Keep connections open in the application's pool: no login at all. It costs the memory of idle sessions.")
     if not pooler:
-        yield "Log in to a pooler: it spares the server the fork, at the cost of a process to look after."
-    if spent_ms.get("Pooler", 0.0) > DEAR_MS and version and version < KEEPS_KEYS:
-        yield (
-            "This PgBouncer hashes the password at every login: apply the pool once more, so that it gets the server's "
-            "verifier, or use 1.25 or later, which keeps what it made. Its revision says why a password stays in clear."
+        yield _("Log in to a pooler: it saves the server the fork, at the cost of another process to run.")
+    if spent_ms.get("Pooler", 0.0) > EXPENSIVE_MS and version and version < KEEPS_KEYS:
+        yield _(
+            "This PgBouncer hashes the password at every login: apply the pool again so that it gets the server's "
+            "verifier, or use 1.25 or later, which caches the result. Its revision explains why a password stays in "
+            "clear text."
         )
-    if spent_ms.get("Client", 0.0) > DEAR_MS:
-        yield (
-            "Lower scram_iterations (PostgreSQL 16 and later) and set the password anew: the client hashes less, and a "
-            "stolen verifier is easier to guess from."
+    if spent_ms.get("Client", 0.0) > EXPENSIVE_MS:
+        yield _(
+            "Lower scram_iterations (PostgreSQL 16 and later) and set the password again: the client hashes less, and "
+            "a stolen verifier is easier to guess from."
         )
-    if spent_ms.get("TLS", 0.0) > DEAR_MS:
-        yield (
-            "Give the pooler a certificate with an ECDSA key in place of RSA: the handshake takes less of its thread. "
-            "Very old clients don't know ECDSA."
+    if spent_ms.get("TLS", 0.0) > EXPENSIVE_MS:
+        yield _(
+            "Give the pooler a certificate with an ECDSA key instead of RSA: the handshake takes less of its thread. "
+            "Very old clients do not support ECDSA."
         )

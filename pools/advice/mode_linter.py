@@ -1,9 +1,11 @@
-"""Looks into a database for what a pool mode would break, before clients find out."""
+"""Checks a database for what a pool mode would break, before clients find out."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import psycopg
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 from psycopg import sql
 
 from pools.advice import session_features
@@ -18,7 +20,7 @@ MOST_STATEMENTS = 5000  # pg_stat_statements.max by default
 TEXT_LENGTH = 2000
 HIDDEN = "<insufficient privilege>"
 STATEMENTS, ACTIVITY = "pg_stat_statements", "pg_stat_activity"
-# of a session outside a transaction only what is the session's own is left; the key as PostgreSQL's manual splits it
+# An idle session holds only session-level locks; the key is split as PostgreSQL's manual describes (pg_locks).
 LOCKS = """
     SELECT 'SELECT pg_advisory_lock(' || CASE WHEN objsubid = 1 THEN (classid::bigint << 32 | objid::bigint)::text
                                               ELSE classid || ', ' || objid END || ')', 0
@@ -30,13 +32,13 @@ TABLES = """
     SELECT 'CREATE TEMPORARY TABLE ' || relname, 0 FROM pg_class JOIN pg_roles owner ON owner.oid = relowner
      WHERE relpersistence = 't' AND relkind IN ('r', 'p') AND (%(user)s = '' OR rolname = %(user)s) LIMIT %(most)s
 """
-HELD_WORDS = "the advisory locks and temporary tables that sessions hold now"
+HELD_WORDS = gettext_lazy("the advisory locks and temporary tables that sessions hold now")
 HELD = {"pg_locks": LOCKS, "pg_class": TABLES}
 
 
 @dataclass(frozen=True)
 class Report:
-    """What was found, what was looked at (`examined`, a sentence each), and what could not be (`limits`)."""
+    """What was found, what was checked (`examined`: phrases), and what could not be (`limits`: sentences)."""
 
     findings: list[Finding] = field(default_factory=list)
     examined: list[str] = field(default_factory=list)
@@ -44,9 +46,9 @@ class Report:
 
 
 def lint(spec: Pool) -> Report:
-    """Judge a pool (it need not be saved) by what runs in its database, as its user where it has one.
+    """Judge a pool (it need not be saved) by the statements in its database, as its user where it has one.
 
-    Session mode keeps everything, so nothing is asked then. An unreachable cluster is a limit, not an error.
+    Session mode keeps everything, so nothing is queried then. An unreachable cluster is a limit, not an error.
     """
     if spec.mode not in session_features.SHARED:
         return Report()
@@ -57,20 +59,28 @@ def lint(spec: Pool) -> Report:
             running = _running(connection, spec.user)
             held = list(_held(connection, spec.user))
     except (ClusterUnreachable, psycopg.Error) as error:
-        return Report(limits=[f"the cluster could not be asked what runs there: {error}", *limits])
+        failed = _("the cluster could not be asked what runs there: %(error)s") % {"error": error}
+        return Report(limits=[failed, *limits])
     statements = [*counted, *running, *held]
     hidden = sum(statement.text == HIDDEN for statement in statements)
     if hidden:
-        why_not.append(f"{hidden} statements of other roles are hidden: grant pg_read_all_stats to see them")
+        why_not.append(
+            ngettext(
+                "%(count)s statement of other roles is hidden: grant pg_read_all_stats to see it",
+                "%(count)s statements of other roles are hidden: grant pg_read_all_stats to see them",
+                hidden,
+            )
+            % {"count": hidden}
+        )
     return Report(
         findings=session_features.find(statements, spec.mode),
-        examined=[*([_counted_words(len(counted))] if counted else []), _running_words(len(running)), HELD_WORDS],
+        examined=[*([_counted_words(len(counted))] if counted else []), _running_words(len(running)), str(HELD_WORDS)],
         limits=[*why_not, *limits],
     )
 
 
 def prepared_limits(pool: Pool) -> tuple[Version, int | None]:
-    """The pooler's release, and its max_prepared_statements as the panel gives it; None where it does not."""
+    """Return the pooler's release, and its max_prepared_statements as the panel sets it, None where it does not."""
     given = pool.pooler.settings.get("max_prepared_statements")
     return KINDS[pool.pooler.kind].version_of(pool.pooler.server_version), None if given is None else int(str(given))
 
@@ -83,15 +93,16 @@ def _of_prepared(spec: Pool) -> str:
 
 
 def _counted(connection: connect.Connection, user: str) -> tuple[list[Statement], list[str]]:
-    """The statements that pg_stat_statements counted in this database, or why there are none."""
+    """Return the statements that pg_stat_statements counted in this database, or why there are none."""
     schema = connection.execute(
         "SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = %s", [STATEMENTS]
     ).fetchone()
     if schema is None:
-        return [], [
-            f"the extension {STATEMENTS} is not installed in this database, so only what runs now was looked at: "
-            f"CREATE EXTENSION {STATEMENTS}, with it in shared_preload_libraries, then look again after a day"
-        ]
+        missing = _(
+            "the extension %(extension)s is not installed in this database, so only current statements were checked: "
+            "CREATE EXTENSION %(extension)s, with it in shared_preload_libraries, then check again after a day"
+        )
+        return [], [missing % {"extension": STATEMENTS}]
     query = sql.SQL(
         "SELECT left(query, {length}), calls FROM {schema}.pg_stat_statements"
         " WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())"
@@ -101,11 +112,12 @@ def _counted(connection: connect.Connection, user: str) -> tuple[list[Statement]
     try:
         return list(_statements(connection.execute(query), STATEMENTS)), []
     except psycopg.Error as error:  # installed, but not preloaded
-        return [], [f"the extension {STATEMENTS} could not be read: {' '.join(str(error).split())}"]
+        unreadable = _("the extension %(extension)s could not be read: %(error)s")
+        return [], [unreadable % {"extension": STATEMENTS, "error": " ".join(str(error).split())}]
 
 
 def _running(connection: connect.Connection, user: str) -> list[Statement]:
-    """The last statement of every client's session in this database, the panel's own left out."""
+    """Return the last statement of every client session in this database, the panel's own excluded."""
     query = (
         "SELECT left(query, %(length)s), 0 FROM pg_stat_activity WHERE datname = current_database()"
         " AND backend_type = 'client backend' AND application_name NOT LIKE 'pooldeck%%'"
@@ -116,7 +128,7 @@ def _running(connection: connect.Connection, user: str) -> list[Statement]:
 
 
 def _held(connection: connect.Connection, user: str) -> Iterator[Statement]:
-    """What sessions hold now by a statement that may not be their last one, as that statement."""
+    """Yield what sessions hold now by a statement that may not be their last one, as that statement."""
     for source, query in HELD.items():
         yield from _statements(connection.execute(query, {"user": user, "most": MOST_STATEMENTS}), source)
 
@@ -127,8 +139,17 @@ def _statements(cursor: "psycopg.Cursor[tuple[object, ...]]", source: str) -> It
 
 
 def _counted_words(count: int) -> str:
-    return f"{count} statements counted by {STATEMENTS}" + (", the most called" if count == MOST_STATEMENTS else "")
+    if count == MOST_STATEMENTS:
+        text = _("the %(count)s most called statements counted by %(view)s")
+    else:
+        text = ngettext("%(count)s statement counted by %(view)s", "%(count)s statements counted by %(view)s", count)
+    return text % {"count": count, "view": STATEMENTS}
 
 
 def _running_words(count: int) -> str:
-    return f"the last statement of {count} session{'s' if count != 1 else ''} in {ACTIVITY}"
+    text = ngettext(
+        "the last statement of %(count)s session in %(view)s",
+        "the last statement of %(count)s sessions in %(view)s",
+        count,
+    )
+    return text % {"count": count, "view": ACTIVITY}

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
 from pools.models import Mode
 
 
@@ -9,35 +12,37 @@ from pools.models import Mode
 class ModeWords:
     """The sentences for the form (`summary`, `keeps`, `breaks`) and for the client (`asks`)."""
 
-    summary: str
-    keeps: str
-    breaks: str
-    asks: str
+    summary: str | Promise
+    keeps: str | Promise
+    breaks: str | Promise
+    asks: str | Promise
 
 
 WORDS = {
     Mode.SESSION: ModeWords(
-        "A client holds a server connection until it disconnects.",
-        "Keeps everything PostgreSQL can do.",
-        "Saves only the cost of connecting: idle clients hold connections too, so the size caps the clients.",
-        "Disconnect when idle: a connected client holds one of the pool's server connections.",
+        _("A client holds a server connection until it disconnects."),
+        _("Keeps everything PostgreSQL can do."),
+        _("Saves only the cost of connecting: idle clients hold connections too, so the size caps the clients."),
+        _("Disconnect when idle: a connected client holds one of the pool's server connections."),
     ),
     Mode.TRANSACTION: ModeWords(
-        "A client holds a server connection for one transaction at a time.",
-        "Keeps transactions, cursors inside them, SET LOCAL; many clients share few connections.",
-        "Breaks what outlives a transaction: SET, LISTEN, advisory session locks, temporary tables, WITH HOLD "
-        "cursors, and prepared statements on PgBouncer before 1.21.",
-        "Keep state inside transactions: no session SET, LISTEN or temporary tables.",
+        _("A client holds a server connection for one transaction at a time."),
+        _("Keeps transactions, cursors inside them, SET LOCAL; many clients share few connections."),
+        _(
+            "Breaks what outlives a transaction: SET, LISTEN, advisory session locks, temporary tables, WITH HOLD "
+            "cursors, and prepared statements on PgBouncer before 1.21."
+        ),
+        _("Keep state inside transactions: no session SET, LISTEN or temporary tables."),
     ),
     Mode.STATEMENT: ModeWords(
-        "A client holds a server connection for one statement at a time.",
-        "Keeps single statements with autocommit, at the highest sharing.",
-        "Breaks transactions of several statements (BEGIN is refused) and all that transaction mode breaks.",
-        "Use autocommit: BEGIN is refused, each statement may run on another server connection.",
+        _("A client holds a server connection for one statement at a time."),
+        _("Keeps single statements with autocommit, at the highest sharing."),
+        _("Breaks transactions of several statements (BEGIN is refused) and everything that transaction mode breaks."),
+        _("Use autocommit: BEGIN is refused, each statement may run on another server connection."),
     ),
 }
 
 
 def of(mode: str) -> ModeWords:
-    """The sentences of a mode."""
+    """Return the sentences of a mode."""
     return WORDS[Mode(mode)]

@@ -1,8 +1,12 @@
-"""What sessions do that a pool mode breaks: found in the text of statements, with the remedy for each."""
+"""Session features that a pool mode breaks, found in the text of statements, with the remedy for each."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from pools.models import Mode
 from pools.poolers.settings_schema import Version
@@ -15,22 +19,23 @@ LITERAL = re.compile(r"'(?:[^']|'')*'")  # may be a secret: pg_stat_statements k
 # what PgBouncer itself restores for each client (its config manual, track_extra_parameters)
 TRACKED = "client_encoding|datestyle|timezone|time\\s+zone|standard_conforming_strings|application_name|names"
 SAMPLE_LENGTH = 200
+Text = str | Promise
 
 
 @dataclass(frozen=True)
 class Habit:
-    """Something that outlives a transaction (or a statement), how to tell it, and what to do instead."""
+    """A feature that outlives a transaction (or a statement), how to recognize it, and what to do instead."""
 
-    name: str
+    name: Text
     pattern: re.Pattern[str]
     breaks_in: frozenset[Mode]
-    happens: str
-    instead: str
+    happens: Text
+    instead: Text
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement as a server's view shows it; `calls` is 0 where that is not counted."""
+    """A statement as a view of the server shows it; `calls` is 0 where the view does not count them."""
 
     text: str
     calls: int = 0
@@ -39,7 +44,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Finding:
-    """A habit that was seen, in how many statements and calls, and one of them (at most 200 characters)."""
+    """A session feature in use: the numbers of statements and calls, and one statement (at most 200 characters)."""
 
     habit: Habit
     statements: int
@@ -48,7 +53,7 @@ class Finding:
     sources: tuple[str, ...]
 
 
-def _habit(name: str, pattern: str, breaks_in: frozenset[Mode], happens: str, instead: str) -> Habit:
+def _habit(name: Text, pattern: str, breaks_in: frozenset[Mode], happens: Text, instead: Text) -> Habit:
     return Habit(name, re.compile(pattern, re.IGNORECASE | re.DOTALL), breaks_in, happens, instead)
 
 
@@ -57,86 +62,89 @@ HABITS = (
         "SET",
         rf"^SET\s+(?:SESSION\s+)?(?!(?:LOCAL|TRANSACTION|CONSTRAINTS|SESSION|AUTHORIZATION|CHARACTERISTICS|ROLE|{TRACKED})\b)",
         SHARED,
-        "the setting stays with a server connection: later transactions of this client miss it, others get it",
-        "use SET LOCAL inside the transaction, or ALTER ROLE … SET for all sessions of the role",
+        _("the setting stays with a server connection: later transactions of this client miss it, others get it"),
+        _("use SET LOCAL inside the transaction, or ALTER ROLE … SET for all sessions of the role"),
     ),
     _habit(
         "SET ROLE",
         r"^SET\s+(?:SESSION\s+)?(?:ROLE\b|AUTHORIZATION\b)|^SET\s+SESSION\s+CHARACTERISTICS\b",
         SHARED,
-        "another client's transaction runs with these rights or characteristics",
-        "use SET LOCAL ROLE inside the transaction, or a pool of that role's own",
+        _("another client's transaction runs with these rights or characteristics"),
+        _("use SET LOCAL ROLE inside the transaction, or a pool of that role's own"),
     ),
     _habit(
         "set_config()",
         r"\bset_config\s*\(",
         SHARED,
-        "with false as its third argument it is a SET for the session, which another client then gets",
-        "give true as the third argument, so that it ends with the transaction",
+        _("with false as its third argument it is a SET for the session, which another client then gets"),
+        _("give true as the third argument, so that it ends with the transaction"),
     ),
     _habit(
         "LISTEN",
         r"^LISTEN\b",
         SHARED,
-        "the server connection goes back to the pool and its notifications reach nobody, or another client",
-        "let the listener log in directly or through a session pool; NOTIFY may stay",
+        _("the server connection goes back to the pool, and its notifications reach no client or another one"),
+        _("let the listener log in directly or through a session pool; NOTIFY may stay"),
     ),
     _habit(
-        "PREPARE in SQL",
+        _("PREPARE in SQL"),
         r"^(?:PREPARE\s+(?!TRANSACTION\b)|EXECUTE\b|DEALLOCATE\s+(?!ALL\b))",
         SHARED,
-        "the statement exists on one server connection only, the next transaction may not find it",
-        "let the driver prepare by the protocol: PgBouncer from 1.21 keeps those (max_prepared_statements)",
+        _("the statement exists on one server connection only, the next transaction may not find it"),
+        _("let the driver prepare by the protocol: PgBouncer from 1.21 keeps those (max_prepared_statements)"),
     ),
     _habit(
-        "session advisory lock",
+        _("session advisory lock"),
         r"\bpg_(?:try_)?advisory_(?:un)?lock(?:_shared|_all)?\s*\(",
         SHARED,
-        "the lock stays with a server connection that others use, and the unlock may run on another one",
-        "use pg_advisory_xact_lock, which ends with the transaction",
+        _("the lock stays with a server connection that others use, and the unlock may run on another one"),
+        _("use pg_advisory_xact_lock, which ends with the transaction"),
     ),
     _habit(
-        "temporary table",
+        _("temporary table"),
         r"^CREATE\s+(?:(?:GLOBAL|LOCAL)\s+)?TEMP(?:ORARY)?\s+(?!.*\bON\s+COMMIT\s+DROP\b)|\bINTO\s+TEMP(?:ORARY)?\s",
         SHARED,
-        "the table stays with one server connection: this client loses it, another one meets it",
-        "create it ON COMMIT DROP and use it in the same transaction",
+        _("the table stays with one server connection: this client loses it, another one finds it"),
+        _("create it ON COMMIT DROP and use it in the same transaction"),
     ),
     _habit(
-        "WITH HOLD cursor",
+        _("WITH HOLD cursor"),
         r"^DECLARE\b.*\bWITH\s+HOLD\b",
         SHARED,
-        "the cursor stays with one server connection after the transaction",
-        "fetch inside the transaction, or page by a key",
+        _("the cursor stays with one server connection after the transaction"),
+        _("fetch inside the transaction, or page by a key"),
     ),
     _habit(
         "LOAD",
         r"^LOAD\b",
         SHARED,
-        "the library is loaded into one server connection",
-        "put it into session_preload_libraries of the role or the database",
+        _("the library is loaded into one server connection"),
+        _("put it into session_preload_libraries of the role or the database"),
     ),
     _habit(
-        "currval() or lastval()",
+        _("currval() or lastval()"),
         r"\b(?:currval|lastval)\s*\(",
         SHARED,
-        "outside the transaction of the INSERT it asks another session, which has no such value or another client's",
-        "use INSERT … RETURNING",
+        _(
+            "outside the transaction of the INSERT it runs in another session, "
+            "which has no such value or another client's"
+        ),
+        _("use INSERT … RETURNING"),
     ),
     _habit(
-        "transaction of several statements",
+        _("transaction of several statements"),
         r"^(?:BEGIN|START\s+TRANSACTION|COMMIT|END|ROLLBACK|SAVEPOINT|DECLARE(?!.*\bWITH\s+HOLD))\b",
         STATEMENT,
-        "PgBouncer refuses it in statement mode",
-        "use transaction mode, or autocommit for every statement",
+        _("PgBouncer refuses it in statement mode"),
+        _("use transaction mode, or autocommit for every statement"),
     ),
 )
 
 
 def find(statements: Iterable[Statement], mode: str) -> list[Finding]:
-    """The habits of these statements that the mode breaks, the most called first; none for session mode."""
+    """Return the session features in these statements that the mode breaks, the most called first."""
     judged = [habit for habit in HABITS if mode in habit.breaks_in]
-    seen: dict[str, list[Statement]] = {}
+    seen: dict[Text, list[Statement]] = {}
     for statement in statements:
         for habit in _habits_of(statement.text, judged):
             seen.setdefault(habit.name, []).append(statement)
@@ -150,7 +158,7 @@ def _habits_of(text: str, judged: Sequence[Habit]) -> set[Habit]:
 
 
 def _still(noise: re.Match[str]) -> str:
-    """A comment counts as a blank, a literal or a quoted name as a word."""
+    """Replace a comment by a blank, and a literal or a quoted name by a word."""
     return " " if noise[0].startswith(("--", "/*")) else " x "
 
 
@@ -166,15 +174,17 @@ def _finding(habit: Habit, statements: Collection[Statement]) -> Finding:
 
 
 def of_prepared_statements(version: Version, max_prepared: int | None) -> str:
-    """What becomes of statements that drivers prepare by the protocol, which no view of the server tells.
+    """Say whether statements that drivers prepare by the protocol survive; no view of the server shows them.
 
-    `version` of the PgBouncer, and its max_prepared_statements where it is known.
+    `version` is PgBouncer's; `max_prepared` its max_prepared_statements, None where it is unknown.
     """
     if version < (1, 21):
-        return (
-            f"prepared statements of the protocol break before PgBouncer 1.21, and this is {version[0]}.{version[1]}: "
+        return gettext(
+            "prepared statements of the protocol break before PgBouncer 1.21, and this is %(release)s: "
             "turn them off in the driver"
-        )
+        ) % {"release": f"{version[0]}.{version[1]}"}
     if max_prepared == 0:
-        return "prepared statements of the protocol break while max_prepared_statements is 0: set it, or turn them off"
-    return "prepared statements of the protocol are kept, as max_prepared_statements says"
+        return gettext(
+            "prepared statements of the protocol break while max_prepared_statements is 0: set it, or turn them off"
+        )
+    return gettext("prepared statements of the protocol are kept, up to max_prepared_statements")

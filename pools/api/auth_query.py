@@ -1,4 +1,4 @@
-"""The REST API of the look-up of inbound users on a cluster."""
+"""The REST API of a cluster's lookup of inbound users."""
 
 from typing import Any
 
@@ -25,32 +25,32 @@ class FindingSerializer(serializers.Serializer[Finding]):
 
 
 class AuthQuerySerializer(serializers.Serializer[Any]):
-    """The role that looks inbound users up (empty: none was set up), and how it fares in each database now."""
+    """The role that looks up inbound users (empty: none was set up), and whether that works in each database now."""
 
     role = serializers.CharField()
     databases = FindingSerializer(many=True)
 
 
 class NewAuthQuerySerializer(KnownFields):
-    """The name of the role to be made; without one the role there is, or the usual one."""
+    """The name of the role to create; the default is the existing role, or the usual name."""
 
     role = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
 
 
 class AuthQueryActions(GenericViewSet[Cluster]):
-    """The actions of a cluster that concern how PgBouncer finds the secrets of inbound users."""
+    """Actions of a cluster on its lookup of inbound users."""
 
     @extend_schema(responses=AuthQuerySerializer, filters=False)
     @action(detail=True, url_path="auth-query")
     def auth_query(self, request: Request, pk: str) -> Response:
-        """Ask every database now whether inbound users can be looked up there; 502 when the cluster can't be asked."""
+        """Check in every database whether inbound users can be looked up; 502 when the cluster does not answer."""
         cluster = self.get_object()
         return _answer(cluster, auth_query.check(cluster))
 
     @extend_schema(request=NewAuthQuerySerializer, responses=AuthQuerySerializer, filters=False)
     @auth_query.mapping.post
     def set_up_auth_query(self, request: Request, pk: str) -> Response:
-        """Make the role and, in each database, its function; repeat it to repair them, or for new databases."""
+        """Create the role and its function in each database; repeat it to repair them, or for new databases."""
         asked = NewAuthQuerySerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         cluster = self.get_object()

@@ -1,7 +1,9 @@
-"""The API's answers on what a pool's mode asks of its clients, and what it would break."""
+"""The REST API of advice on a pool's mode: what clients must change, and what it would break."""
 
 from typing import Any
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
@@ -14,23 +16,23 @@ from pools.advice import client_advice, login_cost, mode_linter
 from pools.advice.session_features import Finding
 from pools.models import Mode, Pool
 
-MODE = OpenApiParameter("as", enum=Mode.values, description="Judge another mode than the pool's own")
+MODE = OpenApiParameter("as", enum=Mode.values, description=_("Judge another mode than the pool's own"))
 
 
 class HabitSerializer(serializers.Serializer[Finding]):
-    """Something sessions do that the mode breaks."""
+    """A session feature that the mode breaks."""
 
     habit = serializers.CharField(source="habit.name")
     happens = serializers.CharField(source="habit.happens")
     instead = serializers.CharField(source="habit.instead")
     statements = serializers.IntegerField()
-    calls = serializers.IntegerField(help_text="0 where they are not counted")
-    sample = serializers.CharField(help_text="One such statement, its literals left out")
+    calls = serializers.IntegerField(help_text=_("0 where they are not counted"))
+    sample = serializers.CharField(help_text=_("One such statement without its literals"))
     sources = serializers.ListField(child=serializers.CharField())
 
 
 class ModeReportSerializer(serializers.Serializer[mode_linter.Report]):
-    """What was found, what was looked at, and what could not be."""
+    """What was found, what was checked, and what could not be checked."""
 
     findings = HabitSerializer(many=True)
     looked = serializers.ListField(source="examined", child=serializers.CharField())
@@ -38,7 +40,7 @@ class ModeReportSerializer(serializers.Serializer[mode_linter.Report]):
 
 
 class AdviceSerializer(serializers.Serializer[client_advice.Advice]):
-    """What one client has to change; `needed` is false where it may stay as it is."""
+    """What one client has to change; `needed` is false if it works unchanged."""
 
     client = serializers.CharField()
     text = serializers.CharField()
@@ -47,28 +49,30 @@ class AdviceSerializer(serializers.Serializer[client_advice.Advice]):
 
 
 class ClientsSerializer(serializers.Serializer[dict[str, Any]]):
-    """What any client has to do, and what each one."""
+    """Advice for any client, and for each known one."""
 
-    keeps_prepared = serializers.BooleanField(help_text="Whether statements prepared by the protocol survive")
+    keeps_prepared = serializers.BooleanField(help_text=_("Whether statements prepared by the protocol survive"))
     general = serializers.ListField(child=serializers.CharField())
     clients = AdviceSerializer(many=True)
 
 
 class LoginSerializer(serializers.Serializer[login_cost.Login]):
-    """One way to log in, in milliseconds."""
+    """The cost of one login route in milliseconds."""
 
     way = serializers.CharField(source="route")
-    total_ms = serializers.FloatField(help_text="The median of some logins, on the clock")
-    client_cpu_ms = serializers.FloatField(help_text="Processor time of the panel's own process")
-    pooler_cpu_ms = serializers.FloatField(allow_null=True, help_text="Null where its process can't be seen here")
-    tls_ms = serializers.FloatField(allow_null=True, help_text="A handshake by itself; null without TLS")
-    rest_ms = serializers.FloatField(help_text="The server and the network")
+    total_ms = serializers.FloatField(help_text=_("The median of some logins, on the clock"))
+    client_cpu_ms = serializers.FloatField(help_text=_("Processor time of the panel's own process"))
+    pooler_cpu_ms = serializers.FloatField(allow_null=True, help_text=_("Null where its process can't be seen here"))
+    tls_ms = serializers.FloatField(allow_null=True, help_text=_("A handshake by itself; null without TLS"))
+    rest_ms = serializers.FloatField(help_text=_("The server and the network"))
 
 
 class LoginsSerializer(serializers.Serializer[dict[str, Any]]):
-    """What a login costs now."""
+    """The measured cost of logins."""
 
-    client_auth = serializers.CharField(allow_blank=True, help_text="How the pooler proves clients, by its live files")
+    client_auth = serializers.CharField(
+        allow_blank=True, help_text=_("How the pooler authenticates clients, by its live files")
+    )
     logins = LoginSerializer(many=True)
     remedies = serializers.ListField(child=serializers.CharField())
 
@@ -79,7 +83,7 @@ class ModeAdvice(GenericViewSet[Pool]):
     @extend_schema(request=None, responses=LoginsSerializer, filters=False)
     @action(detail=True, methods=["post"])
     def logins(self, request: Request, pk: str) -> Response:
-        """Log in some times through the pool and to its cluster, and tell where the time went."""
+        """Log in several times through the pool and to its cluster, and report where the time went."""
         pool = self.get_object()
         found = login_cost.measure(pool)
         described = {
@@ -91,17 +95,18 @@ class ModeAdvice(GenericViewSet[Pool]):
     @extend_schema(parameters=[MODE], responses=ModeReportSerializer, filters=False)
     @action(detail=True, url_path="mode-check")
     def mode_check(self, request: Request, pk: str) -> Response:
-        """What the mode would break in the pool's database, from what runs there; asks for the scope `apply`."""
+        """Report what the mode would break in the pool's database, from its statements; needs the scope `apply`."""
         pool, mode = self.get_object(), request.query_params.get("as")
         if mode is not None and mode not in Mode.values:
-            raise ValidationError({"as": [f"{mode!r} is no mode: choose one of {', '.join(Mode.values)}"]})
+            text = gettext("%(mode)r is no mode: choose one of %(choices)s")
+            raise ValidationError({"as": [text % {"mode": mode, "choices": ", ".join(Mode.values)}]})
         pool.mode = mode or pool.mode
         return Response(ModeReportSerializer(mode_linter.lint(pool)).data)
 
     @extend_schema(responses=ClientsSerializer, filters=False)
     @action(detail=True)
     def clients(self, request: Request, pk: str) -> Response:
-        """What clients have to change for the pool's mode and its pooler's release."""
+        """Report what clients have to change for the pool's mode and its pooler's release."""
         pool = self.get_object()
         now = client_advice.situation(pool.mode, *mode_linter.prepared_limits(pool))
         found = {"general": client_advice.general(now), "clients": client_advice.advise(now)}

@@ -1,4 +1,4 @@
-"""The REST API of clusters, with the databases and roles that they hold right now."""
+"""The REST API of clusters, with their current databases and roles."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
@@ -24,7 +24,7 @@ from pools.models import Cluster
 class ClusterViewSet(
     DatabaseActions, RoleActions, InsightActions, NodeActions, AuthQueryActions, ModelViewSet[Cluster]
 ):
-    """PostgreSQL servers that the panel can log in to; saving one tries to, and `status` says what came of it."""
+    """PostgreSQL servers that the panel can log in to; saving one tries that, and `status` has the result."""
 
     queryset = Cluster.objects.select_related("status").prefetch_related("nodes")
     serializer_class = ClusterSerializer
@@ -38,19 +38,19 @@ class ClusterViewSet(
         serializer.instance, _ = clusters.register(serializer.validated_data, author=person(self.request.user))
 
     def perform_update(self, serializer: BaseSerializer[Cluster]) -> None:
-        """Change a cluster unless somebody else did since `version`; without `admin_password` the stored one stays."""
+        """Change a cluster unless it was edited since `version`; without `admin_password` the stored one stays."""
         values = dict(serializer.validated_data)
         version = expected_version(self.request, values)
         serializer.instance, _ = clusters.change(self.get_object(), values, version, author=person(self.request.user))
 
     def perform_destroy(self, instance: Cluster) -> None:
-        """Forget a cluster; 409 while it has pools."""
+        """Remove a cluster's record; 409 while it has pools."""
         clusters.remove(instance, author=person(self.request.user))
 
     @extend_schema(request=None, responses=ClusterSerializer)
     @action(detail=True, methods=["post"])
     def check(self, request: Request, pk: str) -> Response:
-        """Log in now and record what is found; an unreachable cluster is an answer too, in `status`."""
+        """Log in now and record the result; an unreachable cluster is reported in `status`."""
         cluster = self.get_object()
         health_check.check_cluster(cluster)
         return Response(self.get_serializer(cluster).data)

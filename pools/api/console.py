@@ -1,9 +1,10 @@
-"""The console's verbs on a pool over HTTP, and what each answers."""
+"""The REST API of the console commands on a pool."""
 
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
@@ -19,48 +20,48 @@ from pools.models import Pool
 
 
 class PauseSerializer(KnownFields):
-    """How long to wait for running transactions, and how long to hold the clients back."""
+    """How long to wait for running transactions, and how long the pause lasts."""
 
     deadline_s = serializers.IntegerField(
-        default=DEADLINE_S, min_value=1, max_value=LONGEST_DEADLINE_S, help_text="Seconds to wait; then 409"
+        default=DEADLINE_S, min_value=1, max_value=LONGEST_DEADLINE_S, help_text=_("Seconds to wait; then 409")
     )
     hold_s = serializers.IntegerField(
-        default=HOLD_S, min_value=1, max_value=LONGEST_HOLD_S, help_text="Seconds until it is resumed by itself"
+        default=HOLD_S, min_value=1, max_value=LONGEST_HOLD_S, help_text=_("Seconds until it is resumed automatically")
     )
 
 
 class KillSerializer(KnownFields):
-    """The pool's name, typed, and how long new clients are held back afterwards."""
+    """The pool's name as a confirmation, and how long new clients wait afterwards."""
 
-    confirm = serializers.CharField(trim_whitespace=False, help_text="The pool's name")
+    confirm = serializers.CharField(trim_whitespace=False, help_text=_("The pool's name"))
     hold_s = serializers.IntegerField(
-        default=0, min_value=0, max_value=LONGEST_HOLD_S, help_text="Seconds until it takes clients again"
+        default=0, min_value=0, max_value=LONGEST_HOLD_S, help_text=_("Seconds until it accepts clients again")
     )
 
 
 class OutcomeSerializer(serializers.Serializer[Outcome]):
-    """What the console says of the pool after the verb."""
+    """The pool's condition after the command."""
 
     paused = serializers.BooleanField(source="condition.paused")
     disabled = serializers.BooleanField(source="condition.disabled")
-    paused_until = serializers.DateTimeField(allow_null=True, help_text="When it is resumed by itself")
+    paused_until = serializers.DateTimeField(allow_null=True, help_text=_("When it is resumed automatically"))
     detail = serializers.CharField()
 
 
 class ConsoleVerbs(GenericViewSet[Pool]):
-    """PAUSE and its like as actions of a pool; 409 with the console's words where it refuses."""
+    """Console commands as actions of a pool; 409 with the console's message if it refuses."""
 
     @extend_schema(request=PauseSerializer, responses=OutcomeSerializer)
     @action(detail=True, methods=["post"])
     def pause(self, request: Request, pk: str) -> Response:
-        """Hold its clients back; 409 with the `blockers` when their transactions don't end within `deadline_s`."""
+        """Pause it; 409 with the `blockers` if their transactions do not end within `deadline_s`."""
         asked = _validated(PauseSerializer, request)
         return self._done(partial(commands.pause, **asked))
 
     @extend_schema(request=None, responses=OutcomeSerializer)
     @action(detail=True, methods=["post"])
     def resume(self, request: Request, pk: str) -> Response:
-        """Let its clients go on, whoever paused it."""
+        """Resume it, whoever paused it."""
         return self._done(commands.resume)
 
     @extend_schema(request=KillSerializer, responses=OutcomeSerializer)
@@ -72,23 +73,23 @@ class ConsoleVerbs(GenericViewSet[Pool]):
     @extend_schema(request=None, responses=OutcomeSerializer)
     @action(detail=True, methods=["post"])
     def reconnect(self, request: Request, pk: str) -> Response:
-        """Replace each server connection as soon as its client lets it go."""
+        """Replace each server connection as soon as its client releases it."""
         return self._done(commands.reconnect)
 
     @extend_schema(request=None, responses=OutcomeSerializer)
     @action(detail=True, methods=["post"])
     def disable(self, request: Request, pk: str) -> Response:
-        """Refuse new clients; those connected stay."""
+        """Refuse new clients; connected ones stay."""
         return self._done(commands.disable)
 
     @extend_schema(request=None, responses=OutcomeSerializer)
     @action(detail=True, methods=["post"])
     def enable(self, request: Request, pk: str) -> Response:
-        """Let new clients in again."""
+        """Accept new clients again."""
         return self._done(commands.enable)
 
-    def _done(self, verb: Callable[..., Outcome]) -> Response:
-        outcome = verb(self.get_object(), author=person(self.request.user))
+    def _done(self, command: Callable[..., Outcome]) -> Response:
+        outcome = command(self.get_object(), author=person(self.request.user))
         return Response(OutcomeSerializer(outcome).data)
 
 

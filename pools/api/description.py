@@ -1,13 +1,13 @@
-"""Tells the API's description of the streams of figures, which are no views of REST framework's."""
+"""Adds the streams of figures to the OpenAPI schema, because they are not REST framework views."""
 
 from typing import Any
 
-LIVE = """What it does now as Server-Sent Events: one `figures` a second, as long as somebody listens.
+LIVE = """Stream the current figures as Server-Sent Events: one event `figures` per second.
 
-Its data is `{t, error}` with every figure of `history/`: counts now, rates since the look before, times in ms; null is
-what nobody can tell: a rate at the first look, and what a Pgpool-II does not count, such as the clients that wait. With
-an `error`, which says why the console has nothing to tell, there are no figures. There is no history in it, and no
-id."""
+Its data is `{t, error}` with every figure of `history/`: current counts, rates since the last snapshot, and times in
+ms. A figure is null where it is unknown: a rate in the first snapshot, and what a Pgpool-II does not count, such as
+waiting clients. With an `error`, the reason why the console gave no answer, there are no figures. The stream has no
+history and no event ids."""
 
 
 def describe_live(result: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -18,12 +18,12 @@ def describe_live(result: dict[str, Any], **_: Any) -> dict[str, Any]:
             "get": one
             | {
                 "operationId": f"{noun}_live_retrieve",
-                "summary": "What it does, each second",
+                "summary": "Current figures, once a second",
                 "description": LIVE,
                 "responses": {
                     "200": {
                         "content": {"text/event-stream": {"schema": {"type": "string"}}},
-                        "description": "The figures, until the pooler is forgotten",
+                        "description": "The figures, until the pooler is removed",
                     },
                     "503": {"description": "Too many streams are open: try again after `Retry-After` seconds"},
                 },

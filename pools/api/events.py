@@ -16,7 +16,7 @@ from pools.models import Event, EventKind, Severity, SubjectType
 
 
 class EventSerializer(serializers.ModelSerializer[Event]):
-    """Something that crossed its bound; `closed_at` is null while it holds. `value` is what it opened with."""
+    """A value beyond its threshold; `closed_at` is null while it is open, `value` is from when it opened."""
 
     kind = serializers.ChoiceField(EventKind.choices)
     severity = serializers.ChoiceField(Severity.choices)
@@ -42,7 +42,7 @@ class EventSerializer(serializers.ModelSerializer[Event]):
 
 
 class EventFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filter carries no types
-    """`open=true` are those that hold."""
+    """`open=true` selects open events."""
 
     open = django_filters.BooleanFilter(field_name="closed_at", lookup_expr="isnull")
 
@@ -52,7 +52,7 @@ class EventFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-fil
 
 
 class EventViewSet(ReadOnlyModelViewSet[Event]):
-    """What crossed a bound, the latest first."""
+    """Events, the latest first."""
 
     queryset: QuerySet[Event] = Event.objects.reportable()
     serializer_class = EventSerializer
@@ -65,7 +65,7 @@ class EventViewSet(ReadOnlyModelViewSet[Event]):
     @extend_schema(request=None, responses=EventSerializer)
     @action(detail=True, methods=["post"])
     def acknowledge(self, request: Request, pk: Any) -> Response:
-        """Note that somebody has seen it; the first one stays."""
+        """Record who has seen it; the first one stays."""
         event = self.get_object()
         event.acknowledge(person(request.user))
         event.refresh_from_db()

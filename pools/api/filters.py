@@ -6,7 +6,7 @@ from pools.models import Cluster, ClusterState
 
 
 class ClusterFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filter carries no types
-    """`state` is what the last check said."""
+    """`state` is the result of the last check."""
 
     state = django_filters.ChoiceFilter(field_name="status__state", choices=ClusterState.choices)
 

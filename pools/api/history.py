@@ -1,8 +1,10 @@
-"""The REST API of what pools and poolers did: minutes kept, bundled for an hour, a day or a week."""
+"""The REST API of recorded figures: minutes of pools and poolers, aggregated for an hour, a day or a week."""
 
 from typing import Any
 from uuid import UUID
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
@@ -18,66 +20,67 @@ from pools.monitoring.rates import FIGURES
 
 
 class FigureSerializer(serializers.Serializer[dict[str, Any]]):
-    """A figure over one step; null where nothing ended, or where that kind of pooler does not count it."""
+    """A figure over one step; null where nothing ended, or where the kind of pooler does not count it."""
 
     avg = serializers.FloatField(allow_null=True)
     max = serializers.FloatField(allow_null=True)
 
 
 class PointSerializer(serializers.Serializer[Point]):
-    """One step: when it began, how often the console was asked in it, and every figure."""
+    """One step: its beginning, how often the console was polled, and every figure."""
 
     at = serializers.DateTimeField(source="time")
     looks = serializers.IntegerField(source="snapshots")
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        """Each figure by its name."""
+        """Add each figure by its name."""
         return {**super().get_fields(), **{name: FigureSerializer() for name in FIGURES}}
 
     def to_representation(self, instance: Point) -> dict[str, Any]:
-        """The figures as `{avg, max}`."""
+        """Return the figures as `{avg, max}`."""
         figures = {name: {"avg": instance.average[name], "max": instance.maximum[name]} for name in FIGURES}
         return {"at": instance.time.isoformat(), "looks": instance.snapshots, **figures}
 
 
 class HistorySerializer(serializers.Serializer[History]):
-    """Points in order of time; a step that is missing was not recorded. Times in ms, bytes and counts a second."""
+    """Points in order of time, without unrecorded steps; times in ms, bytes and counts per second."""
 
     range = serializers.CharField(source="range.name")
     step_s = serializers.SerializerMethodField()
     points = PointSerializer(many=True)
 
     def get_step_s(self, found: History) -> int:
-        """How long one step is."""
+        """Return the length of one step."""
         return found.range.step * 60
 
 
-RANGE = OpenApiParameter("range", enum=list(RANGES), default="hour", description="How far back")
+RANGE = OpenApiParameter("range", enum=list(RANGES), default="hour", description=_("How far back"))
 
 
 def range_of(request: Request) -> Range:
-    """What `?range=` names; 400 for anything else."""
+    """Return the range that `?range=` names. Raises `ValidationError` for an unknown one."""
     name = request.query_params.get("range", "hour")
     if name not in RANGES:
-        raise ValidationError({"range": [f"{name!r} is none of {', '.join(RANGES)}"]})
+        text = gettext("%(range)r is not one of %(choices)s")
+        raise ValidationError({"range": [text % {"range": name, "choices": ", ".join(RANGES)}]})
     return RANGES[name]
 
 
 class PoolHistoryView(APIView):
-    """What a pool did."""
+    """The history of a pool."""
 
     @extend_schema(parameters=[RANGE], responses=HistorySerializer)
     def get(self, request: Request, pk: UUID) -> Response:
-        """The averages and maxima of its figures."""
+        """Return the averages and maxima of its figures."""
         pool = get_object_or_404(Pool.objects.wanted().select_related("pooler"), pk=pk)
         return Response(HistorySerializer(history.of_pool(pool, range_of(request))).data)
 
 
 class PoolerHistoryView(APIView):
-    """What all pools of a pooler did together."""
+    """The history of all pools of a pooler together."""
 
     @extend_schema(parameters=[RANGE], responses=HistorySerializer)
     def get(self, request: Request, pk: UUID) -> Response:
-        """The averages and maxima of their sums."""
+        """Return the averages and maxima of their sums."""
         pooler = get_object_or_404(Pooler, pk=pk)
         return Response(HistorySerializer(history.of_pooler(pooler, range_of(request))).data)

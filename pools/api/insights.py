@@ -1,7 +1,8 @@
-"""The REST API of what goes on in a cluster's server now."""
+"""The REST API of the current activity on a cluster's server."""
 
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.decorators import action
@@ -16,38 +17,38 @@ from pools.clusters.activity import Bar, IdleMemory, Insights
 from pools.clusters.memory_budget import MemoryBudget
 from pools.models import Cluster
 
-NODE = OpenApiParameter("node", description="A node's id, or `own`: the cluster's own address; default: the primary")
+NODE = OpenApiParameter("node", description=_("A node's id, or `own`: the cluster's own address; default: the primary"))
 
 
 class StateTotalSerializer(serializers.Serializer[Any]):
     """The connections in one state."""
 
-    state = serializers.CharField(help_text="PostgreSQL's word; `hidden` where the panel's role may not see it")
+    state = serializers.CharField(help_text=_("As PostgreSQL names it; `hidden` where the panel's role may not see it"))
     connections = serializers.IntegerField()
-    longest_s = serializers.FloatField(allow_null=True, help_text="Since when the longest is in it")
+    longest_s = serializers.FloatField(allow_null=True, help_text=_("Seconds since the longest entered it"))
 
 
 class GroupSerializer(serializers.Serializer[Bar]):
-    """The connections of one database, role or application; the last may stand for several `others`."""
+    """The connections of one database, role or application; the last one may sum up several `others`."""
 
     name = serializers.CharField(allow_blank=True)
-    others = serializers.IntegerField(help_text="How many further names it stands for; 0: the one named")
+    others = serializers.IntegerField(help_text=_("How many other names it sums up; 0: only the one named"))
     connections = serializers.IntegerField()
     states = serializers.SerializerMethodField()
 
     def get_states(self, bar: Bar) -> dict[str, int]:
-        """State → connections."""
+        """Map each state to its connections."""
         return {part.state: part.connections for part in bar.parts}
 
 
 class TransactionSerializer(serializers.Serializer[dict[str, Any]]):
-    """An open transaction; the query is cut, and left out where it speaks of a password."""
+    """An open transaction; the query is truncated, and omitted where it mentions a password."""
 
     pid = serializers.IntegerField()
     database = serializers.CharField()
     role = serializers.CharField()
     application = serializers.CharField(allow_blank=True)
-    client = serializers.CharField(allow_null=True, help_text="Null over a Unix socket")
+    client = serializers.CharField(allow_null=True, help_text=_("Null over a Unix socket"))
     state = serializers.CharField()
     transaction_s = serializers.FloatField()
     in_state_s = serializers.FloatField(allow_null=True)
@@ -57,7 +58,7 @@ class TransactionSerializer(serializers.Serializer[dict[str, Any]]):
 
 
 class WaitSerializer(serializers.Serializer[dict[str, Any]]):
-    """What sessions that are not idle wait for; empty: they don't wait."""
+    """What sessions that are not idle wait for; empty: nothing."""
 
     type = serializers.CharField(allow_blank=True)
     event = serializers.CharField(allow_blank=True)
@@ -65,7 +66,7 @@ class WaitSerializer(serializers.Serializer[dict[str, Any]]):
 
 
 class IdleMemorySerializer(serializers.Serializer[IdleMemory]):
-    """What idle connections take; not measured: a range, and `basis` says which."""
+    """The memory of idle connections; if not measured, a range with its `basis`."""
 
     connections = serializers.IntegerField()
     measured = serializers.SerializerMethodField()
@@ -76,7 +77,7 @@ class IdleMemorySerializer(serializers.Serializer[IdleMemory]):
     total_high_bytes = serializers.IntegerField(source="total.high")
 
     def get_measured(self, idle: IdleMemory) -> bool:
-        """Whether the figures are real ones."""
+        """Return whether the figures are measured."""
         return idle.measured is not None
 
 
@@ -89,7 +90,7 @@ class TermSerializer(serializers.Serializer[Any]):
 
 
 class ChangeSerializer(serializers.Serializer[Any]):
-    """A setting that would keep the rule."""
+    """A setting that would satisfy the rule."""
 
     setting = serializers.CharField()
     now = serializers.CharField()
@@ -101,20 +102,20 @@ class ChangeSerializer(serializers.Serializer[Any]):
 class MemorySerializer(serializers.Serializer[MemoryBudget]):
     """max_connections × work_mem + shared_buffers + temp_buffers + maintenance_work_mem + system ≤ memory."""
 
-    memory_bytes = serializers.IntegerField(source="memory", allow_null=True, help_text="Null: state `memory_mb`")
+    memory_bytes = serializers.IntegerField(source="memory", allow_null=True, help_text=_("Null: set `memory_mb`"))
     memory_source = serializers.CharField(source="source", allow_blank=True)
     terms = TermSerializer(many=True)
     total_bytes = serializers.IntegerField(source="total")
-    over_by_bytes = serializers.IntegerField(source="over_by", allow_null=True, help_text="Negative where it fits")
+    over_by_bytes = serializers.IntegerField(source="over_by", allow_null=True, help_text=_("Negative where it fits"))
     fits = serializers.BooleanField(allow_null=True)
     shared_buffers_share = serializers.FloatField(
-        source="shared_share", allow_null=True, help_text="0.25 to 0.4 is usual"
+        source="shared_share", allow_null=True, help_text=_("0.25 to 0.4 is usual")
     )
     changes = ChangeSerializer(many=True)
 
 
 class OwnSettingSerializer(serializers.Serializer[dict[str, Any]]):
-    """A memory setting that a database or a role has of its own."""
+    """A memory setting of a database or a role."""
 
     database = serializers.CharField(allow_null=True)
     role = serializers.CharField(allow_null=True)
@@ -122,12 +123,12 @@ class OwnSettingSerializer(serializers.Serializer[dict[str, Any]]):
 
 
 class InsightsSerializer(serializers.Serializer[Insights]):
-    """One look at a server."""
+    """The activity on a server at one moment."""
 
     server = serializers.SerializerMethodField()
     taken_at = serializers.DateTimeField()
-    sees_all = serializers.BooleanField(help_text="False: grant pg_monitor to see the sessions of others")
-    connections = serializers.IntegerField(help_text="But for the one that looks")
+    sees_all = serializers.BooleanField(help_text=_("False: grant pg_monitor to see the sessions of others"))
+    connections = serializers.IntegerField(help_text=_("Without the panel's own"))
     by_state = StateTotalSerializer(source="states", many=True)
     by_database = GroupSerializer(many=True)
     by_role = GroupSerializer(many=True)
@@ -140,17 +141,17 @@ class InsightsSerializer(serializers.Serializer[Insights]):
 
     @extend_schema_field(AddressSerializer())
     def get_server(self, snapshot: Insights) -> Any:
-        """Where it listens."""
+        """Return its address."""
         host, port = snapshot.place.address
         return {"host": host, "port": port}
 
 
 class InsightActions(GenericViewSet[Cluster]):
-    """The action of a cluster that looks into its server."""
+    """Actions of a cluster on its server's activity."""
 
     @extend_schema(parameters=[NODE], responses=InsightsSerializer, filters=False)
     @action(detail=True)
     def insights(self, request: Request, pk: str) -> Response:
-        """What goes on there now; 502 when it can't be asked."""
+        """Return the current activity; 502 when the server does not answer."""
         place = topology.chosen(self.get_object(), request.query_params.get("node", ""))
         return Response(InsightsSerializer(cluster_activity.of_place(place)).data)

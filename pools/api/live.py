@@ -1,4 +1,4 @@
-"""What a pool or a pooler does now, as a stream (Server-Sent Events): one event a second, all figures in it."""
+"""The current figures of a pool or a pooler as Server-Sent Events: one event per second."""
 
 import json
 from collections.abc import AsyncGenerator, Callable
@@ -27,29 +27,29 @@ HEARTBEAT_S = 15.0
 
 
 class StreamAuthorization(APIView):
-    """Who may follow, by the same rules as the rest of the API."""
+    """Authorizes a stream by the same rules as the rest of the API."""
 
     def perform_content_negotiation(self, request: Request, force: bool = True) -> tuple[BaseRenderer, str]:
-        """JSON for refusals, also to an EventSource, which asks for nothing but an event stream."""
+        """Return refusals as JSON, even to an EventSource, which accepts only an event stream."""
         return super().perform_content_negotiation(request, force=True)
 
 
 class PoolStreamAuthorization(StreamAuthorization):
-    """Of a pool."""
+    """Authorizes the stream of a pool."""
 
     @extend_schema(exclude=True)
     def get(self, request: Request, pk: UUID) -> Response:
-        """The pooler to look at, its kind, and the pool's name there; else 401, 403 or 404."""
+        """Return the pooler, its kind, and the pool's name there; else 401, 403 or 404."""
         pool = get_object_or_404(Pool.objects.select_related("pooler").only("name", "pooler__kind"), pk=pk)
         return Response((pool.pooler_id, pool.pooler.kind, pool.name))
 
 
 class PoolerStreamAuthorization(StreamAuthorization):
-    """Of a pooler."""
+    """Authorizes the stream of a pooler."""
 
     @extend_schema(exclude=True)
     def get(self, request: Request, pk: UUID) -> Response:
-        """The pooler and its kind; else 401, 403 or 404."""
+        """Return the pooler and its kind; else 401, 403 or 404."""
         pooler = get_object_or_404(Pooler.objects.only("kind"), pk=pk)
         return Response((pk, pooler.kind, None))
 
@@ -57,15 +57,15 @@ class PoolerStreamAuthorization(StreamAuthorization):
 _authorizations = {"pool": PoolStreamAuthorization.as_view(), "pooler": PoolerStreamAuthorization.as_view()}
 
 
-@login_not_required  # the door asks for a token or a session, and answers as an API does
+@login_not_required  # the authorization view requires a token or a session, and answers as an API does
 async def pool_figures(request: HttpRequest, pk: UUID) -> HttpResponseBase:
-    """GET: a pool's figures each second, as `event: figures`."""
+    """Stream a pool's figures each second, as `event: figures` (GET)."""
     return await _answer(request, pk, _authorizations["pool"])
 
 
 @login_not_required
 async def pooler_figures(request: HttpRequest, pk: UUID) -> HttpResponseBase:
-    """GET: the figures of all pools of a pooler together each second."""
+    """Stream the figures of all pools of a pooler together each second (GET)."""
     return await _answer(request, pk, _authorizations["pooler"])
 
 
@@ -84,7 +84,7 @@ async def _answer(request: HttpRequest, pk: UUID, authorization: Callable[..., A
 async def _stream(
     pooler_id: UUID, kind: str, name: str | None, may_stay: Callable[[], Any]
 ) -> AsyncGenerator[bytes, None]:
-    """The wire's text, until the pooler is removed or the follower may follow no longer."""
+    """Yield the text of the stream until the pooler is removed or the follower's access ends."""
     await event_streams.give_up_thread()
     yield b"retry: 2000\n\n"
     described = 0
@@ -98,7 +98,7 @@ async def _stream(
 
 
 def payload(snapshot: ConsoleSnapshot, kind: str, name: str | None) -> dict[str, Any]:
-    """`{t, error, …every figure}` of a pool, or of all pools without a name; no figures where there is an error.
+    """Return `{t, error, …every figure}` of a pool, or of all pools without a name; an error replaces the figures.
 
     A figure that the kind of pooler does not count is None.
     """

@@ -1,7 +1,8 @@
-"""The REST API of the further servers of a cluster."""
+"""The REST API of the nodes of a cluster."""
 
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
 from rest_framework.decorators import action
@@ -18,27 +19,27 @@ from pools.models import Cluster, ClusterNode
 
 
 class NewNodeSerializer(KnownFields):
-    """A server to be added; the panel logs in there with the cluster's own login."""
+    """A node to add; the panel logs in there with the cluster's own login."""
 
     host = serializers.CharField(max_length=255)
     port = serializers.IntegerField(default=5432)
-    admin_password = password_field("The cluster's own, again: a stored one goes to no new address unasked")
+    admin_password = password_field(_("The cluster's own, again: a stored one is never sent to a new address"))
 
 
 class NodeActions(GenericViewSet[Cluster]):
-    """The actions of a cluster that concern its further servers."""
+    """Actions of a cluster on its nodes."""
 
     @extend_schema(responses=NodeSerializer(many=True), filters=False)
     @action(detail=True)
     def nodes(self, request: Request, pk: str) -> Response:
-        """The servers beside the cluster's own address, as the last check found them."""
+        """List the servers besides the cluster's own address, as the last check found them."""
         page: Any = self.paginate_queryset(list(self.get_object().nodes.all()))
         return self.get_paginated_response(NodeSerializer(page, many=True).data)
 
     @extend_schema(request=NewNodeSerializer, responses={201: NodeSerializer}, filters=False)
     @nodes.mapping.post
     def add_node(self, request: Request, pk: str) -> Response:
-        """Add a server after logging in there; 502 where it can't be, 400 where it belongs to another system."""
+        """Add a server after logging in there; 502 if that fails, 400 if it belongs to another system."""
         asked = NewNodeSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         node = nodes.add(self.get_object(), asked.validated_data, person(request.user))
@@ -48,20 +49,20 @@ class NodeActions(GenericViewSet[Cluster]):
     @extend_schema(responses=NodeSerializer, filters=False)
     @action(detail=True, url_path="nodes/<int:node>")
     def node(self, request: Request, pk: str, node: int) -> Response:
-        """One server, as the last check found it."""
+        """Return one server, as the last check found it."""
         return Response(NodeSerializer(self._node(node)).data)
 
     @extend_schema(responses={204: None}, filters=False)
     @node.mapping.delete
     def remove_node(self, request: Request, pk: str, node: int) -> Response:
-        """Forget a server; 409 while the cluster's pools need it. Nothing on it changes."""
+        """Remove a server's record; 409 while the cluster's pools need it. Nothing on it changes."""
         nodes.remove(self._node(node), person(request.user))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     @extend_schema(request=None, responses=NodeSerializer, filters=False)
     @action(detail=True, methods=["post"], url_path="nodes/<int:node>/check")
     def check_node(self, request: Request, pk: str, node: int) -> Response:
-        """Ask the server now; that it can't be asked is an answer too, in `state` and `error`."""
+        """Check the server now; an unreachable one is reported in `state` and `error`."""
         return Response(NodeSerializer(nodes.check(self._node(node), person(request.user))).data)
 
     def _node(self, node: int) -> ClusterNode:

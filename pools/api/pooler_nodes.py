@@ -1,7 +1,8 @@
-"""The backends of a Pgpool-II over HTTP, and attaching and detaching one."""
+"""The REST API of the backends of a Pgpool-II: the list, attach and detach."""
 
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
@@ -17,22 +18,22 @@ from pools.poolers.pgpool.node_admin import Node
 
 
 class PoolerNodeSerializer(serializers.Serializer[Node]):
-    """A backend, in the words of SHOW POOL_NODES."""
+    """A backend, as SHOW POOL_NODES shows it."""
 
     number = serializers.IntegerField()
     host = serializers.CharField()
     port = serializers.IntegerField()
-    status = serializers.CharField(help_text="What Pgpool-II does with it: up, waiting, down, unused, quarantine")
-    server_status = serializers.CharField(allow_blank=True, help_text="Whether the server itself answers")
+    status = serializers.CharField(help_text=_("Its status in Pgpool-II: up, waiting, down, unused, quarantine"))
+    server_status = serializers.CharField(allow_blank=True, help_text=_("Whether the server itself answers"))
     role = serializers.CharField()
-    weight = serializers.CharField(help_text="Its share of the reads, such as 50%")
+    weight = serializers.CharField(help_text=_("Its share of the reads, such as 50%"))
     reads = serializers.CharField()
     delay = serializers.CharField(allow_blank=True)
     changed_at = serializers.CharField(allow_blank=True)
 
 
 class AskedNodeSerializer(KnownFields):
-    """Which backend."""
+    """The backend to attach or detach."""
 
     number = serializers.IntegerField(min_value=0, max_value=127)
 
@@ -43,19 +44,19 @@ class NodeActions(GenericViewSet[Pooler]):
     @extend_schema(responses=PoolerNodeSerializer(many=True), filters=False)
     @action(detail=True)
     def nodes(self, request: Request, pk: str) -> Response:
-        """Its backends as it has them now."""
+        """List its backends."""
         return self._listed(node_admin.of_pooler(self.get_object()))
 
     @extend_schema(request=AskedNodeSerializer, responses=PoolerNodeSerializer(many=True), filters=False)
     @action(detail=True, methods=["post"], url_path="attach-node")
     def attach_node(self, request: Request, pk: str) -> Response:
-        """Let queries go to a backend again."""
+        """Attach a backend, so that it gets queries again."""
         return self._changed(request, "attach")
 
     @extend_schema(request=AskedNodeSerializer, responses=PoolerNodeSerializer(many=True), filters=False)
     @action(detail=True, methods=["post"], url_path="detach-node")
     def detach_node(self, request: Request, pk: str) -> Response:
-        """Send no more queries to a backend; Pgpool-II fails over where it is the primary."""
+        """Detach a backend, so that it gets no queries; Pgpool-II fails over if it is the primary."""
         return self._changed(request, "detach")
 
     def _changed(self, request: Request, verb: str) -> Response:

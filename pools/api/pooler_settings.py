@@ -1,10 +1,12 @@
-"""The REST API of a pooler's own settings: the catalogue with what is given and live, and the files given to it."""
+"""The REST API of a pooler's own settings (catalogue, given and live values) and its given files."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers, status
 from rest_framework.decorators import action
@@ -28,12 +30,12 @@ from pools.views import settings_context
 from pools.views.settings_context import Given
 
 DESIRED = ("settings", "user_settings")
-TOO_EARLY = "register it first: what it takes depends on its release"
-NAME = OpenApiParameter("setting", location="path", description="The setting that points to the file")
+TOO_EARLY = _("register it first: its settings depend on its release")
+NAME = OpenApiParameter("setting", location="path", description=_("The setting that points to the file"))
 
 
 class SettingSerializer(serializers.Serializer[Any]):
-    """A setting that this release knows: what it takes, what is given, and what is live (null: not told)."""
+    """A setting of this release: what it accepts, its given value, and its live one (null: unknown)."""
 
     name = serializers.CharField()
     scope = serializers.ChoiceField([scope.value for scope in Scope])
@@ -46,45 +48,47 @@ class SettingSerializer(serializers.Serializer[Any]):
     minimum = serializers.FloatField(allow_null=True)
     maximum = serializers.FloatField(allow_null=True)
     choices = serializers.ListField(child=serializers.CharField())
-    may_be_empty = serializers.BooleanField(help_text="An empty text is a value of its own; else it is as null")
-    restart = serializers.BooleanField(help_text="The program reads it at its start only")
-    only_shown = serializers.CharField(allow_blank=True, help_text="Why the panel does not give it")
-    value = serializers.JSONField(allow_null=True, help_text="What the panel gives; null: nothing, so the default")
+    may_be_empty = serializers.BooleanField(help_text=_("Whether an empty text is a value; else it counts as null"))
+    restart = serializers.BooleanField(help_text=_("The program reads it only at its start"))
+    only_shown = serializers.CharField(allow_blank=True, help_text=_("Why the panel does not set it"))
+    value = serializers.JSONField(allow_null=True, help_text=_("What the panel sets; null: nothing, so the default"))
     live = serializers.CharField(allow_null=True, allow_blank=True)
 
 
 class GivenFileSerializer(serializers.Serializer[Any]):
-    """A file that was given, as far as it may be told; its content is never answered."""
+    """A given file without its content, which is never returned."""
 
     setting = serializers.CharField()
     subject = serializers.CharField(allow_null=True)
     issuer = serializers.CharField(allow_null=True)
     expires_at = serializers.DateTimeField(allow_null=True)
-    fingerprint = serializers.CharField(allow_null=True, help_text="SHA-256; of a private key, that of its public half")
+    fingerprint = serializers.CharField(
+        allow_null=True, help_text=_("SHA-256; of a private key, that of its public half")
+    )
     warning = serializers.CharField(allow_blank=True)
     author = serializers.CharField(allow_null=True)
     updated_at = serializers.DateTimeField()
 
 
 class ContentSerializer(KnownFields):
-    """The text of a file, going in only."""
+    """The text of a file, write-only."""
 
     content = serializers.CharField(trim_whitespace=False, write_only=True)
 
 
 class ContentsSerializer(KnownFields):
-    """Several files at once, by setting, as a certificate and its key."""
+    """Several files at once, by setting, such as a certificate and its key."""
 
     files = serializers.DictField(child=serializers.CharField(trim_whitespace=False), write_only=True)
 
 
 class SettingsActions(GenericViewSet[Pooler]):
-    """What the view of poolers answers about their settings and files."""
+    """Actions of a pooler on its settings and files."""
 
     @extend_schema(responses=SettingSerializer(many=True), filters=False)
     @action(detail=True, url_path="settings")
     def all_settings(self, request: Request, pk: str) -> Response:
-        """All settings that its release knows, of the program, of pools and of users, in the order of its pages."""
+        """List all settings of its release, of the program, of pools and of users, in the order of its pages."""
         pooler = self.get_object()
         live = pooler_settings.live_config(pooler)
         found = [
@@ -99,14 +103,14 @@ class SettingsActions(GenericViewSet[Pooler]):
     @extend_schema(responses=GivenFileSerializer(many=True), filters=False)
     @action(detail=True)
     def files(self, request: Request, pk: str) -> Response:
-        """The files that were given to it, without their contents."""
+        """List the files that were given to it, without their contents."""
         found = [reported(one) for one in settings_context.given_files(self.get_object()) if one.file]
         return self.get_paginated_response(GivenFileSerializer(self.paginate_queryset(found), many=True).data)
 
     @extend_schema(request=ContentsSerializer, responses={200: PoolerSerializer})
     @files.mapping.post
     def give_files(self, request: Request, pk: str) -> Response:
-        """Give it several files at once, as a certificate and its key; brought live by a worker."""
+        """Give it several files at once, such as a certificate and its key; a worker applies them."""
         asked = ContentsSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         pooler = self.get_object()
@@ -116,7 +120,7 @@ class SettingsActions(GenericViewSet[Pooler]):
     @extend_schema(parameters=[NAME], request=ContentSerializer, responses=GivenFileSerializer)
     @action(detail=True, methods=["put"], url_path="files/<slug:setting>")
     def file(self, request: Request, pk: str, setting: str) -> Response:
-        """Give it a file, in the place of the one it had; brought live by a worker."""
+        """Give it a file, which replaces its existing one; a worker applies it."""
         asked = ContentSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         pooler = self.get_object()
@@ -127,16 +131,17 @@ class SettingsActions(GenericViewSet[Pooler]):
     @extend_schema(parameters=[NAME], responses={204: None})
     @file.mapping.delete
     def remove_file(self, request: Request, pk: str, setting: str) -> Response:
-        """Take a given file away; 404 where none was given, 400 while something needs it."""
+        """Remove a given file; 404 if none was given, 400 while something needs it."""
         pooler = self.get_object()
         if not pooler.given_files.filter(setting=setting).exists():
-            raise NotFound(f"{setting} was not given to pooler {pooler}")
+            text = gettext("%(setting)s was not given to pooler %(pooler)s")
+            raise NotFound(text % {"setting": setting, "pooler": pooler})
         pooler_settings.remove_file(pooler, setting, person(request.user))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
 def described(setting: Setting, pooler: Pooler, live: Mapping[str, str]) -> dict[str, Any]:
-    """A setting as `SettingSerializer` shows it; values of pools and users stand with these."""
+    """Return a setting as `SettingSerializer` shows it; those of pools and users have their values there."""
     of_program = setting.scope == Scope.PROGRAM
     return {
         "name": setting.name,
@@ -159,7 +164,7 @@ def described(setting: Setting, pooler: Pooler, live: Mapping[str, str]) -> dict
 
 
 def reported(given: Given) -> dict[str, Any]:
-    """A given file as `GivenFileSerializer` shows it."""
+    """Return a given file as `GivenFileSerializer` shows it."""
     certificate, file = given.certificate, given.file
     return {
         "setting": given.setting.name,
@@ -174,12 +179,12 @@ def reported(given: Given) -> dict[str, Any]:
 
 
 def specs_of(values: dict[str, Any]) -> dict[str, Any]:
-    """`settings` and `user_settings`, taken out of the values of an edit."""
+    """Remove `settings` and `user_settings` from the values of an edit, and return them."""
     return {name: values.pop(name) for name in DESIRED if name in values}
 
 
 def refuse_unsound(pooler: Pooler, specs: Mapping[str, Any]) -> None:
-    """Raise `InvalidValues` for what its release does not take, before anything of an edit is saved."""
+    """Raise `InvalidValues` for what its release does not accept, before anything of an edit is saved."""
     known, given = pooler_settings_validation.offered(pooler, Scope.PROGRAM), specs.get("settings", {})
     sound = {
         name: value
@@ -189,14 +194,14 @@ def refuse_unsound(pooler: Pooler, specs: Mapping[str, Any]) -> None:
     with _blaming("settings"):
         InvalidSettings.refuse(pooler_settings_validation.value_problems(pooler, Scope.PROGRAM, sound))
     for user in specs.get("user_settings", {}):
-        with _blaming("user_settings", f"user {user}: "):
+        with _blaming("user_settings", user):
             InvalidSettings.refuse(pooler_settings_validation.user_problems(pooler, user))
 
 
 def change(pooler: Pooler, specs: Mapping[str, Any], whole: bool, version: int | None, request: Request) -> Pooler:
-    """Make wishes of `settings` and `user_settings`; all of it, or `InvalidValues` or `Stale` and nothing.
+    """Save `settings` and `user_settings` as pending; raises `InvalidValues` or `Stale`, and then saves nothing.
 
-    Names left out stay, unless the whole is given (PUT): then they go. An empty user has no limits any more.
+    Names that are left out stay, unless `whole` (PUT): then they are removed. So are the limits of an empty user.
     """
     author = person(request.user)
     with transaction.atomic():
@@ -209,22 +214,26 @@ def change(pooler: Pooler, specs: Mapping[str, Any], whole: bool, version: int |
         gone = pooler.user_settings.keys() - users.keys() if whole and "user_settings" in specs else ()
         for user, limits in (users | {user: {} for user in gone}).items():
             before = dict.fromkeys(pooler.user_settings.get(user, {})) if whole or not limits else {}
-            with _blaming("user_settings", f"user {user}: "):
+            with _blaming("user_settings", user):
                 pooler_settings.change_user_settings(pooler, user, before | (limits or {}), version, author)
             version = None
     return pooler
 
 
 @contextmanager
-def _blaming(field: str, whose: str = "") -> Iterator[None]:
-    """Put the errors of a verb, which are by setting, under the field that held them."""
+def _blaming(field: str, user: str = "") -> Iterator[None]:
+    """Raise errors by setting as errors of the request's field, with the user's name where one is given."""
     try:
         yield
     except InvalidSettings as error:
-        raise InvalidValues(_under(field, whose, error)) from error
+        raise InvalidValues(_under(field, user, error)) from error
     except NotAllowed as error:
-        raise NotAllowed(_under(field, whose, error)) from error
+        raise NotAllowed(_under(field, user, error)) from error
 
 
-def _under(field: str, whose: str, error: InvalidValues) -> dict[str, list[str]]:
-    return {field: [whose + message for messages in error.errors.values() for message in messages]}
+def _under(field: str, user: str, error: InvalidValues) -> dict[str, list[str]]:
+    found = [message for messages in error.errors.values() for message in messages]
+    if user:
+        text = gettext("user %(user)s: %(message)s")
+        found = [text % {"user": user, "message": message} for message in found]
+    return {field: found}

@@ -1,7 +1,8 @@
-"""The REST API of poolers: their configuration, its revisions, and what their console shows."""
+"""The REST API of poolers: their configuration, its revisions, and their console."""
 
 from typing import Any
 
+from django.utils.translation import gettext
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import status
@@ -41,15 +42,15 @@ class PoolerViewSet(RevisionActions, SettingsActions, NodeActions, ModelViewSet[
     ordering_fields = ["name", "kind", "host", "state", "created_at", "updated_at"]
 
     def perform_create(self, serializer: BaseSerializer[Pooler]) -> None:
-        """Register a pooler; one that can't be reached is saved too, `error` says why."""
+        """Register a pooler; an unreachable one is saved too, with the reason in `error`."""
         values = dict(serializer.validated_data)
         specs = pooler_settings.specs_of(values)
         if any(specs.values()):
-            raise InvalidValues({name: [pooler_settings.TOO_EARLY] for name in specs})
+            raise InvalidValues({name: [str(pooler_settings.TOO_EARLY)] for name in specs})
         serializer.instance, _ = poolers.register(values, person(self.request.user))
 
     def perform_update(self, serializer: BaseSerializer[Pooler]) -> None:
-        """Change a pooler unless somebody else did since `version`; without `admin_password` the stored one stays."""
+        """Change a pooler unless it was edited since `version`; without `admin_password` the stored one stays."""
         values = dict(serializer.validated_data)
         version = expected_version(self.request, values)
         pooler, author = self.get_object(), person(self.request.user)
@@ -63,19 +64,19 @@ class PoolerViewSet(RevisionActions, SettingsActions, NodeActions, ModelViewSet[
         serializer.instance = pooler
 
     def perform_destroy(self, instance: Pooler) -> None:
-        """Forget a pooler; 409 while it has pools."""
+        """Remove a pooler's record; 409 while it has pools."""
         poolers.remove(instance)
 
     @extend_schema(responses=ConfigSerializer)
     @action(detail=True)
     def config(self, request: Request, pk: str) -> Response:
-        """The files that the panel last brought live, secrets masked."""
+        """Return the files of the last apply, secrets masked."""
         return Response(ConfigSerializer(live_files.live_files(self.get_object())).data)
 
     @extend_schema(request=AskedApplySerializer, responses={202: AskedSerializer})
     @action(detail=True, methods=["post"])
     def apply(self, request: Request, pk: str) -> Response:
-        """Have a worker bring the pooler's pools live now; `revisions/` tells what becomes of it."""
+        """Request an apply of the pooler's pools; `revisions/` shows its progress."""
         asked = AskedApplySerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         pooler, drift = self.get_object(), asked.validated_data.get("drift")
@@ -97,12 +98,12 @@ class PoolerViewSet(RevisionActions, SettingsActions, NodeActions, ModelViewSet[
     )
     @action(detail=True, url_path="show/<word>")
     def show(self, request: Request, pk: str, word: str) -> Response:
-        """The rows of `SHOW WORD` in the console right now, columns by its names; each release has its own words."""
+        """Return the current rows of `SHOW WORD`, columns by name; the commands depend on the release."""
         pooler = self.get_object()
         words = KINDS[pooler.kind].words_of(pooler)
         if word not in words:
-            raise NotFound(
-                f"{word!r} is not shown by {pooler.get_kind_display()}: use one of {', '.join(words) or 'none'}"
-            )
+            text = gettext("%(word)r is not shown by %(kind)s: use one of %(choices)s")
+            choices = ", ".join(words) or gettext("none")
+            raise NotFound(text % {"word": word, "kind": pooler.get_kind_display(), "choices": choices})
         rows: Any = KINDS[pooler.kind].show(pooler, word)
         return self.get_paginated_response(self.paginate_queryset(rows))

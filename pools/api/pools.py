@@ -2,6 +2,7 @@
 
 import logging
 
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
@@ -22,13 +23,15 @@ from pools.models import Pool
 
 logger = logging.getLogger(__name__)
 
-FORMAT = OpenApiParameter("as", enum=list(connection_strings.FORMATS), default="uri", description="For which client")
-REVEAL = OpenApiParameter("reveal", enum=["1"], description="Put the password in; asks for the scope `admin`")
-ROLE = OpenApiParameter("role", description="Of a pool of the inbound user: whom the text is for; else YOUR_ROLE")
+FORMAT = OpenApiParameter("as", enum=list(connection_strings.FORMATS), default="uri", description=_("For which client"))
+REVEAL = OpenApiParameter("reveal", enum=["1"], description=_("Include the password; needs the scope `admin`"))
+ROLE = OpenApiParameter(
+    "role", description=_("For a pool of the inbound user: the role of the text; default: YOUR_ROLE")
+)
 
 
 def asked_role(request: Request) -> str:
-    """Whom a text is for; raises `ValidationError` where no role can be called so."""
+    """Return the role of the text. Raises `ValidationError` for an impossible name."""
     field = serializers.CharField(max_length=63, allow_blank=True)
     try:
         role: str = field.run_validation(request.query_params.get("role", ""))
@@ -38,7 +41,7 @@ def asked_role(request: Request) -> str:
 
 
 class PoolViewSet(ConsoleVerbs, ModeAdvice, ModelViewSet[Pool]):
-    """Pools; a write is saved as a wish (`state` pending) and brought live by a worker."""
+    """Pools; a write is saved with the `state` pending and applied by a worker."""
 
     queryset = Pool.objects.wanted().select_related("pooler", "cluster")
     serializer_class = PoolSerializer
@@ -50,26 +53,26 @@ class PoolViewSet(ConsoleVerbs, ModeAdvice, ModelViewSet[Pool]):
     ordering_fields = ["name", "size", "state", "created_at", "updated_at"]
 
     def perform_create(self, serializer: serializers.BaseSerializer[Pool]) -> None:
-        """Make a pool: checked and saved as a wish, then brought live by a worker."""
+        """Create a pool: validated and saved as pending, then applied by a worker."""
         serializer.instance = pools.create(
             serializer.validated_data, person(self.request.user), sql_right(self.request)
         )
 
     def perform_update(self, serializer: serializers.BaseSerializer[Pool]) -> None:
-        """Change a pool in place, unless somebody else did since `version`."""
+        """Change a pool in place, unless it was edited since `version`."""
         values = dict(serializer.validated_data)
         version = expected_version(self.request, values)
         author, right = person(self.request.user), sql_right(self.request)
         serializer.instance = pools.change(self.get_object(), values, version, author, right)
 
     def perform_destroy(self, instance: Pool) -> None:
-        """Remove a pool; it is gone from here at once, from the pooler when the worker has proven it."""
+        """Remove a pool; it disappears here at once, and from the pooler once a worker has verified that."""
         pools.remove(instance, person(self.request.user))
 
     @extend_schema(parameters=[FORMAT, REVEAL, ROLE], responses=ConnectionSerializer, filters=False)
     @action(detail=True)
     def connection(self, request: Request, pk: str) -> Response:
-        """What a client needs to log in, as the text that it takes."""
+        """Return what a client needs to log in, in its syntax."""
         pool, as_ = self.get_object(), request.query_params.get("as", "uri")
         reveal = request.query_params.get("reveal") == "1"
         endpoint = endpoints.of_pool(pool, asked_role(request))

@@ -1,7 +1,9 @@
-"""The REST API of a pooler's revisions: all, one with its files and what it changed, and the way back."""
+"""The REST API of a pooler's revisions: the list, one with its files and changes, and the rollback."""
 
 from typing import Any
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers, status
 from rest_framework.decorators import action
@@ -19,7 +21,7 @@ from pools.models import Pooler, Revision
 
 
 class DiffSerializer(serializers.Serializer[Any]):
-    """A file that differs, as `diff -u` writes it, secrets as dots; `\\ secret changed` follows where one did."""
+    """A file that differs, as `diff -u` writes it, secrets masked; `\\ secret changed` follows a changed one."""
 
     name = serializers.CharField()
     change = serializers.ChoiceField(["added", "removed", "changed"])
@@ -29,7 +31,7 @@ class DiffSerializer(serializers.Serializer[Any]):
 
 
 class RevisionDetailSerializer(RevisionSerializer):
-    """A revision with its files, secrets as dots, and what they have otherwise than those of `against`."""
+    """A revision with its files, secrets masked, and their differences from those of `against`."""
 
     wishes = serializers.JSONField(source="specs", read_only=True)
     against = serializers.IntegerField(allow_null=True, read_only=True)
@@ -42,32 +44,32 @@ class RevisionDetailSerializer(RevisionSerializer):
 
 
 class AskedRollbackSerializer(KnownFields):
-    """The number of the applied revision to go back to."""
+    """The number of the applied revision to return to."""
 
     revision = serializers.IntegerField(min_value=1)
 
 
 class RevisionActions(GenericViewSet[Pooler]):
-    """What the view of poolers answers about their revisions."""
+    """Actions of a pooler on its revisions."""
 
     @extend_schema(responses=RevisionSerializer(many=True), filters=False)
     @action(detail=True)
     def revisions(self, request: Request, pk: str) -> Response:
-        """What was rendered for it, the latest first."""
+        """List its revisions, the latest first."""
         rows: Any = Revision.objects.filter(pooler=self.get_object()).select_related("author")
         return self.get_paginated_response(RevisionSerializer(self.paginate_queryset(rows), many=True).data)
 
     @extend_schema(
         parameters=[
             OpenApiParameter("number", int, location="path"),
-            OpenApiParameter("against", int, description="The number to compare with; else the applied one before"),
+            OpenApiParameter("against", int, description=_("The number to compare with; else the applied one before")),
         ],
         responses=RevisionDetailSerializer,
         filters=False,
     )
     @action(detail=True, url_path="revisions/<int:number>", url_name="revision")
     def revision(self, request: Request, pk: str, number: int) -> Response:
-        """One revision: its steps, its files with secrets masked, and what it changed."""
+        """Return one revision: its steps, its files with secrets masked, and its changes."""
         found = _numbered(self.get_object(), str(number))
         asked = request.query_params.get("against")
         against = _numbered(found.pooler, asked) if asked else revision_diff.before(found)
@@ -82,7 +84,7 @@ class RevisionActions(GenericViewSet[Pooler]):
     @extend_schema(request=AskedRollbackSerializer, responses={202: RevisionSerializer})
     @action(detail=True, methods=["post"])
     def rollback(self, request: Request, pk: str) -> Response:
-        """Have a worker bring the pooler back to an applied revision; `revisions/` tells what becomes of it."""
+        """Request a rollback to an applied revision; `revisions/` shows its progress."""
         asked = AskedRollbackSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         pooler = self.get_object()
@@ -92,8 +94,9 @@ class RevisionActions(GenericViewSet[Pooler]):
 
 
 def _numbered(pooler: Pooler, number: str) -> Revision:
-    """404 where the pooler has no revision of that number."""
+    """Return the revision of that number. Raises `NotFound`."""
     found = pooler.revisions.filter(number=int(number)).first() if number.isdecimal() else None
     if found is None:
-        raise NotFound(f"pooler {pooler} has no revision {number}")
+        text = gettext("pooler %(pooler)s has no revision %(number)s")
+        raise NotFound(text % {"pooler": pooler, "number": number})
     return found

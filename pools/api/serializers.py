@@ -1,9 +1,10 @@
-"""Clusters, poolers, pools and revisions as JSON; passwords go in only. Rules live with the verbs."""
+"""Clusters, poolers, pools and revisions as JSON; passwords are write-only. The rules are in `pools.inventory`."""
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -16,9 +17,12 @@ from pools.models import Cluster, ClusterNode, ClusterState, ClusterStatus, Node
 from pools.poolers import KINDS
 from pools.poolers.advisory import Advisory
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
-def password_field(help_text: str = "") -> serializers.CharField:
-    """A password: taken as typed, never answered."""
+
+def password_field(help_text: "StrOrPromise" = "") -> serializers.CharField:
+    """Return a write-only field for a password, which is not trimmed."""
     return serializers.CharField(
         write_only=True,
         required=False,
@@ -29,12 +33,12 @@ def password_field(help_text: str = "") -> serializers.CharField:
     )
 
 
-OF_PROGRAM = "Of the program; null takes one away, and so does an empty text where it may not be meant (may_be_empty)"
-OF_CHILDREN = "Of a Pgpool-II: its children that were busy at the last apply and have not read its passwords yet"
+OF_PROGRAM = _("Of the program; null removes one, and so does an empty text unless it is a value (may_be_empty)")
+OF_CHILDREN = _("Of a Pgpool-II: its children that were busy at the last apply and have not read its passwords yet")
 
 
 class NodeSerializer(serializers.ModelSerializer[ClusterNode]):
-    """A further server of a cluster, as the last check found it."""
+    """Another server of a cluster, as the last check found it."""
 
     role = serializers.ChoiceField(NodeRole.choices, read_only=True, allow_null=True)
 
@@ -69,19 +73,21 @@ class ClusterStatusSerializer(serializers.Serializer[dict[str, Any]]):
     state = serializers.ChoiceField(ClusterState.choices)
     server_version = serializers.CharField(allow_blank=True)
     max_connections = serializers.IntegerField(allow_null=True)
-    reserved_connections = serializers.IntegerField(allow_null=True, help_text="Both of PostgreSQL's reserves together")
-    available_connections = serializers.IntegerField(allow_null=True, help_text="What pools may take altogether")
-    allocated_connections = serializers.IntegerField(help_text="What pools were given")
+    reserved_connections = serializers.IntegerField(
+        allow_null=True, help_text=_("Both of PostgreSQL's reserves together")
+    )
+    available_connections = serializers.IntegerField(allow_null=True, help_text=_("What all pools together may take"))
+    allocated_connections = serializers.IntegerField(help_text=_("What pools were given"))
     used_connections = serializers.IntegerField(allow_null=True)
-    in_recovery = serializers.BooleanField(allow_null=True, help_text="Of the cluster's own address")
-    primary = AddressSerializer(help_text="Where pools and the panel find the primary: a node after a failover")
+    in_recovery = serializers.BooleanField(allow_null=True, help_text=_("Of the cluster's own address"))
+    primary = AddressSerializer(help_text=_("Where pools and the panel find the primary: a node after a failover"))
     nodes = NodeSerializer(many=True)
     checked_at = serializers.DateTimeField(allow_null=True)
     error = serializers.CharField(allow_blank=True)
 
 
 def status_of(cluster: Cluster, given: budget.Budget) -> dict[str, Any]:
-    """The status of a cluster and its budget, as `ClusterStatusSerializer` shows them."""
+    """Return the status of a cluster and its budget, as `ClusterStatusSerializer` shows them."""
     found = getattr(cluster, "status", None) or ClusterStatus(cluster=cluster)
     reserves = [found.superuser_reserved_connections, found.reserved_connections]
     return {
@@ -101,7 +107,7 @@ def status_of(cluster: Cluster, given: budget.Budget) -> dict[str, Any]:
 
 
 class ClusterSerializer(KnownFields, serializers.ModelSerializer[Cluster]):
-    """A cluster; `version` is what an edit may carry so that nobody's is lost."""
+    """A cluster; an edit may send the `version` that it was made from, so that no other edit is lost."""
 
     version = serializers.IntegerField(required=False, min_value=1)
     admin_password = password_field()
@@ -141,12 +147,12 @@ class ClusterSerializer(KnownFields, serializers.ModelSerializer[Cluster]):
 
     @extend_schema_field(ClusterStatusSerializer())
     def get_status(self, cluster: Cluster) -> Any:
-        """The last check, and the budget."""
+        """Return the last check, and the budget."""
         return ClusterStatusSerializer(status_of(cluster, self.budgets[cluster.pk])).data
 
 
 class WaitingSettingSerializer(serializers.Serializer[dict[str, str]]):
-    """A setting whose file says what the program takes only when it starts."""
+    """A setting whose new value in the file is read only when the program starts."""
 
     name = serializers.CharField()
     live = serializers.CharField(allow_blank=True)
@@ -154,17 +160,17 @@ class WaitingSettingSerializer(serializers.Serializer[dict[str, str]]):
 
 
 class AdvisorySerializer(serializers.Serializer[Advisory]):
-    """A published weakness of a release."""
+    """A published vulnerability of a release."""
 
     cve = serializers.CharField()
     summary = serializers.CharField()
     only_if = serializers.CharField(allow_blank=True)
     fixed_in = serializers.CharField()
-    packages = serializers.ListField(child=serializers.CharField(), help_text="Older ones that have it corrected")
+    packages = serializers.ListField(child=serializers.CharField(), help_text=_("Older packages that have the fix"))
 
 
 class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
-    """A pooler with what its console last said."""
+    """A pooler with the result of its last check."""
 
     version = serializers.IntegerField(required=False, min_value=1)
     admin_password = password_field()
@@ -219,19 +225,19 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
 
     @extend_schema_field(AdvisorySerializer(many=True))
     def get_advisories(self, pooler: Pooler) -> Any:
-        """The published weaknesses of its release; a distribution may have corrected some in its package."""
+        """Return the known vulnerabilities of its release; a distribution may have fixed some in its package."""
         found: Any = KINDS[pooler.kind].advisories(pooler.server_version)
         return AdvisorySerializer(found, many=True).data
 
 
 class AskedApplySerializer(KnownFields):
-    """What is to become of changes that somebody made to the files by hand; without an order they stay."""
+    """What to do with manual edits of the files; without a choice they stay."""
 
     drift = serializers.ChoiceField(["adopt", "overwrite"], required=False)
 
 
 class FileSerializer(serializers.Serializer[dict[str, str]]):
-    """A configuration file, each secret replaced by dots."""
+    """A configuration file with masked secrets."""
 
     name = serializers.CharField()
     content = serializers.CharField(allow_blank=True)
@@ -241,20 +247,22 @@ class ConfigSerializer(serializers.Serializer[dict[str, Any]]):
     """What is live on a pooler: the revision's number and its files."""
 
     state = serializers.CharField(
-        help_text="in sync, drifted, not applied yet, unreadable, not looked at (by the worker that has the files), or "
-        "unverified (while the panel is paused)"
+        help_text=_(
+            "in sync, drifted, not applied yet, unreadable, not looked at (by the worker that has the files), or "
+            "unverified (while the panel is paused)"
+        )
     )
     revision = serializers.IntegerField(allow_null=True)
     files = FileSerializer(many=True)
-    error = serializers.CharField(default="", help_text="Why the files can't be read, or are not looked at")
+    error = serializers.CharField(default="", help_text=_("Why the files can't be read, or are not inspected"))
     generator = serializers.CharField(
-        required=False, help_text="Whose worker has the files, where that is elsewhere: they are shown as applied"
+        required=False, help_text=_("The generator that has the files, if not this one: they are shown as applied")
     )
-    looked_at = serializers.DateTimeField(required=False, help_text="When that worker last saw them")
+    looked_at = serializers.DateTimeField(required=False, help_text=_("When its worker last inspected them"))
 
 
 class StepSerializer(serializers.Serializer[dict[str, str]]):
-    """A step of an apply as it was taken."""
+    """A step of an apply."""
 
     at = serializers.DateTimeField()
     step = serializers.CharField()
@@ -262,7 +270,7 @@ class StepSerializer(serializers.Serializer[dict[str, str]]):
 
 
 class RevisionSerializer(serializers.ModelSerializer[Revision]):
-    """A rendered configuration and what became of it."""
+    """A rendered configuration and its outcome."""
 
     steps = StepSerializer(many=True, read_only=True)
     author = serializers.CharField(source="author.username", default=None, read_only=True, allow_null=True)
@@ -274,7 +282,7 @@ class RevisionSerializer(serializers.ModelSerializer[Revision]):
 
 
 class EndpointSerializer(serializers.Serializer[Endpoint]):
-    """Where clients of a pool log in; the password is not among it."""
+    """Where clients of a pool log in, without the password."""
 
     host = serializers.CharField()
     port = serializers.IntegerField()
@@ -283,18 +291,18 @@ class EndpointSerializer(serializers.Serializer[Endpoint]):
     uri = serializers.SerializerMethodField()
 
     def get_uri(self, endpoint: Endpoint) -> str:
-        """The URI without a password."""
+        """Return the URI without a password."""
         return connection_strings.render(endpoint, "uri", reveal=False)
 
 
 class PoolSerializer(KnownFields, serializers.ModelSerializer[Pool]):
-    """A pool; an empty `user` is the inbound user, `state` says whether what is asked for is live."""
+    """A pool; an empty `user` is the inbound user, `state` is whether the spec is live."""
 
     version = serializers.IntegerField(required=False, min_value=1)
-    user_password = password_field(help_text="Of `user`, where the panel does not know it; verified by a login")
+    user_password = password_field(help_text=_("Of `user`, where the panel does not know it; verified by a login"))
     settings = serializers.DictField(required=False)
     over_budget_confirm = serializers.CharField(
-        write_only=True, required=False, allow_blank=True, help_text="The cluster's name: takes more than it has free"
+        write_only=True, required=False, allow_blank=True, help_text=_("The cluster's name, to exceed its budget")
     )
     connection = serializers.SerializerMethodField()
 
@@ -324,27 +332,29 @@ class PoolSerializer(KnownFields, serializers.ModelSerializer[Pool]):
             "updated_at",
         ]
         read_only_fields = ["over_budget_by", "state", "state_reason", "paused_until"]
-        extra_kwargs: dict[str, Any] = {"size": {"required": False, "help_text": "A Pgpool-II's is its children's"}}
+        extra_kwargs: dict[str, Any] = {
+            "size": {"required": False, "help_text": _("Of a Pgpool-II: the number of its children")}
+        }
         validators: list[Any] = []  # pools.inventory.pools says which names are taken
 
     @extend_schema_field(EndpointSerializer())
     def get_connection(self, pool: Pool) -> Any:
-        """Where its clients log in."""
+        """Return where its clients log in."""
         return EndpointSerializer(endpoints.address_of_pool(pool)).data
 
 
 class ConnectionSerializer(serializers.Serializer[dict[str, str]]):
-    """An endpoint in the words of one client: `{as, text}`."""
+    """An endpoint in the syntax of one client: `{as, text}`."""
 
     text = serializers.CharField()
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        """`as` is a word of Python's, so it can't be declared above."""
+        """Add `as`, which is a keyword of Python and can't be declared above."""
         return {"as": serializers.CharField(), **super().get_fields()}
 
 
 class AskedSerializer(PoolerSerializer):
-    """A pooler that was asked to apply; `detail` says why there was nothing to do."""
+    """A pooler whose apply was requested; `detail` is why there was nothing to do."""
 
     detail = serializers.CharField(read_only=True, allow_blank=True)
 

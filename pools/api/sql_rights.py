@@ -1,4 +1,4 @@
-"""Which SQL the caller of the API may have run by a setting of a pooler."""
+"""Which SQL a caller of the API may set in settings of a pooler."""
 
 from rest_framework.request import Request
 
@@ -9,7 +9,7 @@ from pools.inventory.sql_settings import SqlRight
 
 
 def sql_right(request: Request) -> SqlRight:
-    """None without the scope `admin`; as superusers only in a browser's session whose password was given lately."""
+    """Return the right: none without the scope `admin`, any only in a session with a recently entered password."""
     if not holds(request.user, request.auth, Scope.ADMIN):
         return SqlRight.NONE
     is_person = request.auth is None and confirmation.is_recent(request._request)

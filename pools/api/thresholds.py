@@ -1,8 +1,10 @@
-"""The REST API of the bounds at which events open and close."""
+"""The REST API of the thresholds at which events open and close."""
 
 from typing import Any
 
 from django.http import Http404
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
@@ -17,11 +19,11 @@ from pools.monitoring.hysteresis import Rule
 from pools.monitoring.thresholds import Bound
 
 MOST = 1e12  # beyond any count or time; keeps out what JSON has no number for
-NO_CHOICE = "there is nothing to choose: it holds or it does not; give `enabled` or `for_s`"
+NO_CHOICE = _("this event has no thresholds: change `enabled` or `for_s`")
 
 
 class RuleSerializer(serializers.Serializer[Rule]):
-    """Bounds that nobody changed."""
+    """The default thresholds."""
 
     opens_at = serializers.FloatField()
     closes_at = serializers.FloatField()
@@ -31,31 +33,31 @@ class RuleSerializer(serializers.Serializer[Rule]):
 class BoundSerializer(KnownFields):
     """One kind of event: it opens when `measures` was at least `opens_at` for `for_s`, and closes below `closes_at`."""
 
-    kind = serializers.CharField(source="watch.kind", read_only=True, help_text="As events have it")
+    kind = serializers.CharField(source="watch.kind", read_only=True, help_text=_("As events have it"))
     title = serializers.CharField(source="watch.kind.label", read_only=True)
     severity = serializers.ChoiceField(Severity.choices, source="watch.severity", read_only=True)
     measures = serializers.CharField(source="watch.measures", read_only=True)
     unit = serializers.CharField(source="watch.unit", read_only=True)
     has_bounds = serializers.BooleanField(
-        source="watch.counts", read_only=True, help_text="Whether opens_at and closes_at can be changed"
+        source="watch.counts", read_only=True, help_text=_("Whether opens_at and closes_at can be changed")
     )
-    enabled = serializers.BooleanField(help_text="Whether it is looked after")
+    enabled = serializers.BooleanField(help_text=_("Whether it is watched"))
     opens_at = serializers.FloatField(source="rule.opens_at", max_value=MOST)
     closes_at = serializers.FloatField(source="rule.closes_at", max_value=MOST)
     for_s = serializers.IntegerField(source="rule.for_s", min_value=0, max_value=thresholds.MOST_S)
     usual = RuleSerializer(source="watch.rule", read_only=True)
 
     def validate(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Refuse bounds of what has none."""
+        """Refuse thresholds of an event that has none."""
         bound: Any = self.instance
         chosen = {name for name in given.get("rule", {}) if name != "for_s"}
         if chosen and not bound.watch.counts:
-            raise ValidationError({name: [NO_CHOICE] for name in sorted(chosen)})
+            raise ValidationError({name: [str(NO_CHOICE)] for name in sorted(chosen)})
         return given
 
 
 class ThresholdViewSet(GenericViewSet[Threshold]):
-    """The bounds of every kind of event; those that nobody changed are the panel's usual ones."""
+    """The thresholds of every kind of event; unchanged ones are the panel's defaults."""
 
     serializer_class = BoundSerializer
     lookup_field = "kind"
@@ -63,16 +65,16 @@ class ThresholdViewSet(GenericViewSet[Threshold]):
 
     @extend_schema(responses=BoundSerializer(many=True))
     def list(self, request: Request) -> Response:
-        """Of all kinds."""
+        """List the thresholds of all kinds."""
         page: Any = self.paginate_queryset(list(thresholds.bounds().values()))
         return self.get_paginated_response(BoundSerializer(page, many=True).data)
 
     def retrieve(self, request: Request, kind: str) -> Response:
-        """Of one kind."""
+        """Return the thresholds of one kind."""
         return Response(BoundSerializer(_bound(kind)).data)
 
     def partial_update(self, request: Request, kind: str) -> Response:
-        """Change what is given, from the next look on; 400 where such bounds could never open or close."""
+        """Change the given values, from the next poll on; 400 for thresholds that could never open or close."""
         bound = _bound(kind)
         asked = BoundSerializer(bound, data=request.data, partial=True)
         asked.is_valid(raise_exception=True)
@@ -83,7 +85,8 @@ class ThresholdViewSet(GenericViewSet[Threshold]):
 def _bound(kind: str) -> Bound:
     found = {str(one): bound for one, bound in thresholds.bounds().items()}
     if kind not in found:
-        raise Http404(f"{kind} is none of {', '.join(found)}")
+        text = gettext("%(kind)s is not one of %(choices)s")
+        raise Http404(text % {"kind": kind, "choices": ", ".join(found)})
     return found[kind]
 
 

@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from django.utils.translation import gettext as _
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
 
 def expected_version(request: Request, values: dict[str, Any]) -> int | None:
-    """The `version` taken out of the values, else the one of `If-Match: "3"`; None where neither is given."""
+    """Remove and return the `version` of the values, else that of `If-Match: "3"`, or None."""
     version: int | None = values.pop("version", None)
     header = request.headers.get("If-Match", "*").strip()
     if version is not None or header == "*":
@@ -15,4 +16,5 @@ def expected_version(request: Request, values: dict[str, Any]) -> int | None:
     try:
         return int(header.removeprefix("W/").strip('"'))
     except ValueError as error:
-        raise ValidationError({"version": [f"If-Match is {header!r}: send the version that you read"]}) from error
+        message = _("If-Match is %(header)r: send the version that you read") % {"header": header}
+        raise ValidationError({"version": [message]}) from error

@@ -1,7 +1,11 @@
-"""Connection strings: an endpoint in the words of each client; a format is one file and one line here."""
+"""Connection strings: an endpoint in the syntax of each client; a format is one file and one line here."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from pools.clusters.endpoints import Endpoint
 from pools.connection_strings import (
@@ -30,9 +34,9 @@ FILES, FRAMEWORK = "files", "framework"
 
 @dataclass(frozen=True)
 class Format:
-    """A connection string: its name for people, what writes it, and the group it is chosen from (none: a tab)."""
+    """A connection string: its label, its renderer, and the group it is chosen from (empty: a tab of its own)."""
 
-    label: str
+    label: str | Promise
     render: Callable[[Endpoint], str]
     group: str = ""
 
@@ -40,11 +44,11 @@ class Format:
 # in the order in which the box shows them
 FORMATS: dict[str, Format] = {
     "uri": Format("URI", uri.render),
-    "keywords": Format("Keywords", keywords.render),
+    "keywords": Format(_("Keywords"), keywords.render),
     "psql": Format("psql", psql.render),
-    "env": Format("Environment", env.render),
+    "env": Format(_("Environment"), env.render),
     "pgpass": Format(".pgpass", pgpass.render, FILES),
-    "service": Format("Service file", service.render, FILES),
+    "service": Format(_("Service file"), service.render, FILES),
     "pgbench": Format("pgbench", pgbench.render, FILES),
     "django": Format("Django", django.render, FRAMEWORK),
     "sqlalchemy": Format("SQLAlchemy", sqlalchemy.render, FRAMEWORK),
@@ -60,11 +64,12 @@ FORMATS: dict[str, Format] = {
 
 
 class UnknownFormat(InvalidValues):
-    """No such connection string is known."""
+    """The format of the connection string is unknown."""
 
 
 def render(endpoint: Endpoint, as_: str, reveal: bool) -> str:
-    """The text to copy; without `reveal` it holds no password. Raises `UnknownFormat` (field `as`)."""
+    """Return the text to copy; without `reveal` it holds no password. Raises `UnknownFormat` (field `as`)."""
     if as_ not in FORMATS:
-        raise UnknownFormat({"as": [f"{as_!r} is no format: use one of {', '.join(FORMATS)}"]})
+        message = gettext("%(format)r is no format: use one of %(formats)s")
+        raise UnknownFormat({"as": [message % {"format": as_, "formats": ", ".join(FORMATS)}]})
     return FORMATS[as_].render(endpoint if reveal else endpoint.without_password())

@@ -1,9 +1,12 @@
-"""The box on the pages of clusters and pools that says how to connect, in every format, password masked."""
+"""The box on the pages of clusters and pools that shows how to connect, in every format, password masked."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from pools import connection_strings
 from pools.advice import client_advice, modes
@@ -15,9 +18,13 @@ from pools.inventory import pooler_settings_validation
 from pools.models import Cluster, Mode, NodeRole, Pool
 
 MASK = "••••••••••••"
-READ_ONLY = "A standby takes reads only, and may be a moment behind its primary."
+READ_ONLY = gettext_lazy("A standby accepts reads only, and may be a moment behind its primary.")
 PARAMETERS = "parameters"
-LABELS = {PARAMETERS: "Parameters", FILES: "Files and tools", FRAMEWORK: "Framework"}
+LABELS: dict[str, str | Promise] = {
+    PARAMETERS: gettext_lazy("Parameters"),
+    FILES: gettext_lazy("Files and tools"),
+    FRAMEWORK: gettext_lazy("Framework"),
+}
 LABELS |= {key: one.label for key, one in FORMATS.items()}
 GROUPS = {group: tuple(key for key, one in FORMATS.items() if one.group == group) for group in (FILES, FRAMEWORK)}
 _FIRST, *_OTHERS = (key for key, one in FORMATS.items() if not one.group)
@@ -39,7 +46,7 @@ class Text:
     """One tab: a text, rows of parameters, or `texts` to choose one of."""
 
     key: str
-    label: str
+    label: str | Promise
     text: str = ""
     rows: tuple[Row, ...] = ()
     texts: tuple["Text", ...] = ()
@@ -48,7 +55,7 @@ class Text:
 
 @dataclass(frozen=True)
 class ConnectionTarget:
-    """One endpoint in all its formats; `note` says what it asks of the client."""
+    """One endpoint in all its formats; `note` says what it requires of the client."""
 
     key: str
     label: str
@@ -61,8 +68,8 @@ class ConnectionTarget:
 class Shown:
     """What the viewer chose: the password shown or not, the endpoint, the format per endpoint and its framework.
 
-    `role` is whom a pool of the inbound user is shown for. `asks` for the viewer's own password before another is
-    shown; `error` says why the one they gave did not do.
+    `role` is the role that a pool of the inbound user is shown for. `asks`: the viewer's own password is required
+    before another is shown; `error` is why the given one was refused.
     """
 
     reveal: bool = False
@@ -74,13 +81,12 @@ class Shown:
 
     @classmethod
     def chosen(cls, post: Mapping[str, str]) -> "Shown":
-        """Read from the box's own form."""
         formats = tuple((key[3:], value) for key, value in post.items() if key.startswith("as-"))
         return cls(bool(post.get("reveal")), post.get("endpoint", ""), formats, role=post.get("role", ""))
 
 
 class ConnectionBox:
-    """What includes/connection_box.html draws."""
+    """The context of includes/connection_box.html."""
 
     def __init__(self, url: str, targets: list[ConnectionTarget], shown: Shown, roles: list[str] | None = None) -> None:
         self.url = url
@@ -92,12 +98,11 @@ class ConnectionBox:
 
     @property
     def knows_password(self) -> bool:
-        """Whether there is a password to show."""
         return any(target.endpoint.password for target in self.targets.values())
 
     @property
     def endpoints(self) -> list[dict[str, object]]:
-        """The ways with their tabs, the chosen ones marked."""
+        """The endpoints with their tabs, the chosen ones marked."""
         return [
             {
                 "key": target.key,
@@ -112,7 +117,7 @@ class ConnectionBox:
         ]
 
     def text(self, key: str, as_: str) -> str:
-        """One text to copy, with the password where it is known."""
+        """Return one text to copy, with the password where it is known."""
         target = self.targets.get(key) or next(iter(self.targets.values()))
         return connection_strings.render(target.endpoint, as_, reveal=True)
 
@@ -125,62 +130,65 @@ class ConnectionBox:
         return Text(key, LABELS[key], connection_strings.render(target.endpoint, key, self.revealed))
 
     def _rows(self, endpoint: Endpoint) -> tuple[Row, ...]:
-        password = Row("Password", "not known to the panel", copyable=False)
+        password = Row(_("Password"), _("not known to the panel"), copyable=False)
         if endpoint.password:
-            password = Row("Password", endpoint.password if self.revealed else MASK, copyable=self.revealed)
+            password = Row(_("Password"), endpoint.password if self.revealed else MASK, copyable=self.revealed)
         return (
-            Row("Host", endpoint.host),
-            Row("Port", str(endpoint.port)),
-            Row("Database", endpoint.database),
-            Row("User", endpoint.user),
+            Row(_("Host"), endpoint.host),
+            Row(_("Port"), str(endpoint.port)),
+            Row(_("Database"), endpoint.database),
+            Row(_("User"), endpoint.user),
             password,
-            Row("SSL mode", str(endpoint.sslmode)),
+            Row(_("SSL mode"), str(endpoint.sslmode)),
         )
 
 
 def of_cluster(cluster: Cluster, shown: Shown) -> ConnectionBox:
-    """The cluster's primary and, where it has one, a standby, with the panel's own login."""
+    """Return the box of a cluster's primary and, where it has one, a standby, with the panel's own login."""
     standby = _standby(cluster, cluster.maintenance_database)
-    label = "Primary" if standby else "Direct"
+    label = _("Primary") if standby else _("Direct")
     targets = [ConnectionTarget("direct", label, "", endpoints.of_cluster(cluster), FOR_CLUSTER)]
     if standby:
-        targets.append(ConnectionTarget("standby", "Standby", READ_ONLY, standby, FOR_CLUSTER))
+        targets.append(ConnectionTarget("standby", _("Standby"), str(READ_ONLY), standby, FOR_CLUSTER))
     return ConnectionBox(reverse("cluster-connection", args=[cluster.pk]), targets, shown)
 
 
 def of_pool(pool: Pool, shown: Shown) -> ConnectionBox:
-    """The pool, and the cluster behind it for comparison: its primary and, where it has one, a standby."""
-    asks = " ".join([modes.of(pool.mode).asks, *_of_prepared(pool)])
+    """Return the box of a pool and of the cluster behind it: its primary and, where it has one, a standby."""
     roles = endpoints.roles_shown(pool)
     role = shown.role if shown.role in roles else ""
-    if not pool.user:
-        asks = f"Each role logs in as itself{_but(pool)}: put yours in the place of {role or YOUR_ROLE}. {asks}"
-    pooled = ConnectionTarget("pooled", "Through the pool", asks, endpoints.of_pool(pool, role), TABS)
-    note = f"Straight to cluster {pool.cluster}, past the pool."
-    targets = [
-        pooled,
-        ConnectionTarget(
-            "direct", "Direct", note, _as_in(pooled, endpoints.of_cluster(pool.cluster, pool.database)), TABS
-        ),
-    ]
+    notes = [*_of_inbound_user(pool, role), str(modes.of(pool.mode).asks), *_of_prepared(pool)]
+    through = endpoints.of_pool(pool, role)
+    pooled = ConnectionTarget("pooled", _("Through the pool"), " ".join(notes), through, TABS)
+    note = _("Directly to cluster %(cluster)s, bypassing the pool.") % {"cluster": pool.cluster}
+    straight = _as_in(pooled, endpoints.of_cluster(pool.cluster, pool.database))
+    targets = [pooled, ConnectionTarget("direct", _("Direct"), note, straight, TABS)]
     if standby := _standby(pool.cluster, pool.database):
-        targets.append(ConnectionTarget("standby", "Standby", f"{note} {READ_ONLY}", _as_in(pooled, standby), TABS))
+        read_only = f"{note} {READ_ONLY}"  # two sentences
+        targets.append(ConnectionTarget("standby", _("Standby"), read_only, _as_in(pooled, standby), TABS))
     return ConnectionBox(reverse("pool-connection", args=[pool.pk]), targets, replace(shown, role=role), roles)
 
 
-def _but(pool: Pool) -> str:
-    return "" if pool.login else ", superusers excepted"
+def _of_inbound_user(pool: Pool, role: str) -> Iterator[str]:
+    if pool.user:
+        return
+    if pool.login:
+        text = _("Each role logs in as itself: use yours in place of %(role)s.")
+    else:
+        text = _("Each role except superusers logs in as itself: use yours in place of %(role)s.")
+    yield text % {"role": role or YOUR_ROLE}
 
 
 def _of_prepared(pool: Pool) -> Iterator[str]:
-    """What becomes of statements that a driver prepares, by the release; what is live is on the page of clients."""
+    """Yield whether statements that a driver prepares are kept, by the release; the clients page has live values."""
     if pool.mode == Mode.SESSION:
         return
     major, minor = pooler_settings_validation.release_of(pool.pooler)
     if (major, minor) < client_advice.KEEPS_PREPARED:
-        yield f"Turn prepared statements off in the driver: PgBouncer {major}.{minor} keeps none."
+        text = _("Turn prepared statements off in the driver: PgBouncer %(release)s keeps none.")
+        yield text % {"release": f"{major}.{minor}"}
     else:
-        yield "Statements that a driver prepares are kept while max_prepared_statements is above 0."
+        yield _("Statements that a driver prepares are kept while max_prepared_statements is above 0.")
 
 
 def _as_in(pooled: ConnectionTarget, straight: Endpoint) -> Endpoint:

@@ -6,7 +6,7 @@ from pools.connection_strings.quoting import quoted
 
 
 def render(endpoint: Endpoint) -> str:
-    """`DATABASES = {"default": {…}}` in Python."""
+    """Return `DATABASES = {"default": {…}}` in Python."""
     settings = {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": endpoint.database,

@@ -15,7 +15,7 @@ MODES = {
 
 
 def render(endpoint: Endpoint) -> str:
-    """`Host=…;Port=…;Database=…;Username=…;Password=…`, quoted where a value needs it; `prefer` is its default."""
+    """Return `Host=…;Port=…;Database=…;Username=…;Password=…`, quoted where needed; `prefer` is its default."""
     values = {
         "Host": endpoint.host,
         "Port": str(endpoint.port),
@@ -29,5 +29,5 @@ def render(endpoint: Endpoint) -> str:
 
 
 def value_of(value: str) -> str:
-    """The value, in double quotes with its own doubled unless it is plain."""
+    """Return the value, in double quotes (its own doubled) unless it is plain."""
     return value if re.fullmatch(r"[\w./:@%+-]+", value, re.ASCII) else '"' + value.replace('"', '""') + '"'

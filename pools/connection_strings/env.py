@@ -17,5 +17,5 @@ VARIABLES = {
 
 
 def render(endpoint: Endpoint) -> str:
-    """`export PGHOST=…` and so on, a line each; libpq takes each value as it stands."""
+    """Return a line `export PGHOST=…` for each parameter; libpq takes each value literally."""
     return "\n".join(f"export {VARIABLES[name]}={shlex.quote(value)}" for name, value in parameters(endpoint).items())

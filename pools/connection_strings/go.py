@@ -6,5 +6,5 @@ from pools.connection_strings.quoting import quoted
 
 
 def render(endpoint: Endpoint) -> str:
-    """`pool, err := pgxpool.New(…, "host=…")`; keywords, for pgx to 5.7 cuts slashes off a database's name in a URI."""
+    """Return `pool, err := pgxpool.New(…, "host=…")`; pgx up to 5.7 cuts a database name with slashes in a URI."""
     return f"pool, err := pgxpool.New(context.Background(), {quoted(keywords.render(endpoint))})"

@@ -9,7 +9,7 @@ SOCKET_FACTORY = "org.newsclub.net.unix.AFUNIXSocketFactory$FactoryArg"
 
 
 def render(endpoint: Endpoint) -> str:
-    """`jdbc:postgresql://host:port/database?user=…&password=…`, percent-encoded but for the host, taken as it is."""
+    """Return `jdbc:postgresql://host:port/database?user=…&password=…`, percent-encoded except for the host."""
     login = {"user": endpoint.user, "password": endpoint.password or ""}
     options = login | (socket(endpoint) if endpoint.is_socket else security(endpoint))
     query = "&".join(f"{name}={quote(value, safe='')}" for name, value in options.items() if value)
@@ -18,11 +18,11 @@ def render(endpoint: Endpoint) -> str:
 
 
 def socket(endpoint: Endpoint) -> dict[str, str]:
-    """The way to a Unix socket that pgjdbc documents: junixsocket, a library; never TLS, which servers refuse there."""
+    """Return the parameters for a Unix socket that pgjdbc documents (library junixsocket); servers refuse TLS there."""
     return {"socketFactory": SOCKET_FACTORY, "socketFactoryArg": endpoint.address}
 
 
 def security(endpoint: Endpoint) -> dict[str, str]:
-    """libpq's words for TLS, with what libpq would check said: `require` trusts any certificate here."""
+    """Return libpq's TLS parameters with what libpq would check: `require` trusts any certificate here."""
     asked = tls(endpoint)
     return asked | {"sslmode": checked_sslmode(endpoint)} if "sslmode" in asked else asked

@@ -7,5 +7,5 @@ from pools.connection_strings.parameters import parameters
 
 
 def render(endpoint: Endpoint) -> str:
-    """`host=… port=… dbname=… user=…`, quoted where a value needs it."""
+    """Return `host=… port=… dbname=… user=…`, quoted where a value needs it."""
     return make_conninfo(**parameters(endpoint))

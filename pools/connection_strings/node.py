@@ -9,7 +9,7 @@ READ_FILE = 'import { readFileSync } from "node:fs";'
 
 
 def render(endpoint: Endpoint) -> str:
-    """`new pg.Pool({…})` as an ES module."""
+    """Return `new pg.Pool({…})` as an ES module."""
     security = "" if endpoint.is_socket else ssl(endpoint)
     options = {
         "host": quoted(endpoint.host),
@@ -25,7 +25,7 @@ def render(endpoint: Endpoint) -> str:
 
 
 def ssl(endpoint: Endpoint) -> str:
-    """What to check as `tls.connect` says it; empty for `prefer`, which node-postgres can't: it stays without TLS.
+    """Return the option `ssl` of `tls.connect`; empty for `prefer`, which node-postgres lacks: it stays without TLS.
 
     Without a root certificate Node checks against the authorities that it ships.
     """

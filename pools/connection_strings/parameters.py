@@ -5,7 +5,7 @@ from pools.models import SslMode
 
 
 def parameters(endpoint: Endpoint) -> dict[str, str]:
-    """libpq's keywords with their values, in the order people read them; what is not known is left out."""
+    """Return libpq's keywords with their values, in the usual order; unknown ones are omitted."""
     login = {
         "host": endpoint.host,
         "port": str(endpoint.port),
@@ -17,14 +17,16 @@ def parameters(endpoint: Endpoint) -> dict[str, str]:
 
 
 def tls(endpoint: Endpoint) -> dict[str, str]:
-    """The parameters that ask for TLS; `prefer` is libpq's default and stays unsaid, for node reads it as require."""
+    """Return the TLS parameters; `prefer`, libpq's default, is omitted because node-postgres reads it as require."""
     sslmode = "" if endpoint.sslmode == SslMode.PREFER else str(endpoint.sslmode)
     asked = {"sslmode": sslmode, "sslrootcert": endpoint.sslrootcert}
     return {name: value for name, value in asked.items() if value}
 
 
 def checked_sslmode(endpoint: Endpoint) -> str:
-    """The mode by what libpq checks, for drivers that take words literally: with a root certificate its `require`
-    is `verify-ca` (libpq-ssl, "Protection Provided in Different Modes")."""
+    """Return the mode that libpq checks by: with a root certificate its `require` is `verify-ca`.
+
+    For drivers that take the word literally (libpq-ssl, "Protection Provided in Different Modes").
+    """
     implied = endpoint.sslmode == SslMode.REQUIRE and endpoint.sslrootcert
     return SslMode.VERIFY_CA.value if implied else str(endpoint.sslmode)

@@ -8,6 +8,6 @@ from pools.connection_strings.psql import with_password
 
 
 def render(endpoint: Endpoint) -> str:
-    """`PGPASSWORD=… pgbench … '…'`."""
+    """Return `PGPASSWORD=… pgbench … '…'`."""
     conninfo = shlex.quote(keywords.render(endpoint.without_password()))
     return with_password(endpoint, f"pgbench -n -S -c 10 -T 30 -P 1 {conninfo}")

@@ -8,7 +8,7 @@ from pools.models import SslMode
 
 
 def render(endpoint: Endpoint) -> str:
-    """`DATABASE_URL="postgresql://…"`; everything is percent-encoded, `$` too, which its .env reader would expand."""
+    """Return `DATABASE_URL="postgresql://…"`, percent-encoded; so is `$`, which its .env reader would expand."""
     login = quote(endpoint.user, safe="") + (f":{quote(endpoint.password, safe='')}" if endpoint.password else "")
     place = f"localhost:{endpoint.port}" if endpoint.is_socket else authority(endpoint)
     options = {"host": endpoint.host} if endpoint.is_socket else security(endpoint)
@@ -18,7 +18,7 @@ def render(endpoint: Endpoint) -> str:
 
 
 def security(endpoint: Endpoint) -> dict[str, str]:
-    """Prisma's words for TLS: it checks a certificate with `sslaccept=strict` only, the host name then too."""
+    """Return Prisma's TLS parameters: only `sslaccept=strict` checks a certificate, and then the host name too."""
     if endpoint.sslmode == SslMode.PREFER and not endpoint.sslrootcert:
         return {}
     checks = endpoint.sslmode in (SslMode.VERIFY_CA, SslMode.VERIFY_FULL) or bool(endpoint.sslrootcert)

@@ -1,12 +1,12 @@
-"""Text between double quotes as Python, Go, JavaScript and YAML all read it, shared by the formats in their words."""
+"""Text in double quotes that Python, Go, JavaScript and YAML all read alike."""
 
 import json
 
 
 def quoted(text: str) -> str:
-    """JSON's quotes and escapes, and `\\uXXXX` for what doesn't show.
+    """Return the text with JSON's quotes and escapes, and `\\uXXXX` for unprintable characters.
 
-    YAML takes no unprintable characters as they are, Go no byte order mark; beyond U+FFFF all four take any, but
+    YAML accepts no raw unprintable characters, Go no byte order mark; beyond U+FFFF all four accept any, but
     have no escape in common.
     """
     json_text = json.dumps(text, ensure_ascii=False)

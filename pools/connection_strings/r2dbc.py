@@ -8,7 +8,7 @@ from pools.models import SslMode
 
 
 def render(endpoint: Endpoint) -> str:
-    """`r2dbc:postgresql://user:password@host:port/database?sslMode=…`, percent-encoded; sockets go by `?socket=`."""
+    """Return `r2dbc:postgresql://user:password@host:port/database?sslMode=…`, encoded; sockets use `?socket=`."""
     login = quote(endpoint.user, safe="") + (f":{quote(endpoint.password, safe='')}" if endpoint.password else "")
     place = f"localhost:{endpoint.port}" if endpoint.is_socket else endpoint.address
     options = {"socket": endpoint.address} if endpoint.is_socket else security(endpoint)
@@ -17,7 +17,7 @@ def render(endpoint: Endpoint) -> str:
 
 
 def security(endpoint: Endpoint) -> dict[str, str]:
-    """libpq's words for TLS, said always: this driver's own default is no TLS at all."""
+    """Return libpq's TLS modes, always explicit: this driver's own default is no TLS at all."""
     asked = {"sslMode": checked_sslmode(endpoint), "sslRootCert": endpoint.sslrootcert}
     if endpoint.sslmode == SslMode.DISABLE:
         del asked["sslRootCert"]

@@ -6,7 +6,7 @@ from pools.connection_strings.quoting import quoted
 
 
 def render(endpoint: Endpoint) -> str:
-    """`production:` and its keys, in YAML."""
+    """Return `production:` and its keys in YAML."""
     values = {
         "host": endpoint.host,
         "database": endpoint.database,
@@ -18,5 +18,5 @@ def render(endpoint: Endpoint) -> str:
 
 
 def safe_from_erb(yaml: str) -> str:
-    """The same YAML without `<%`: Rails runs the file through ERB first, and ERB runs what follows as Ruby."""
+    """Return the same YAML without `<%`: Rails runs the file through ERB first, which would run it as Ruby."""
     return yaml.replace("<%", r"\u003c%")

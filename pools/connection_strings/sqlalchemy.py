@@ -8,7 +8,7 @@ from pools.connection_strings.uri import socket
 
 
 def render(endpoint: Endpoint) -> str:
-    """`postgresql+psycopg://user:password@host:port/database?…`, percent-encoded but for the host, taken as it is."""
+    """Return `postgresql+psycopg://user:password@host:port/database?…`, percent-encoded except for the host."""
     login = quote(endpoint.user, safe="") + (f":{quote(endpoint.password, safe='')}" if endpoint.password else "")
     authority = "" if endpoint.is_socket else endpoint.address
     path, named = database(endpoint)
@@ -18,6 +18,6 @@ def render(endpoint: Endpoint) -> str:
 
 
 def database(endpoint: Endpoint) -> tuple[str, dict[str, str]]:
-    """The path, or libpq's parameter for a name that needs encoding: before 2.1 SQLAlchemy never decodes the path."""
+    """Return the path, or `dbname` for a name that needs encoding: before 2.1 SQLAlchemy does not decode the path."""
     plain = quote(endpoint.database, safe="") == endpoint.database
     return (endpoint.database, {}) if plain else ("", {"dbname": endpoint.database})

@@ -7,7 +7,7 @@ from pools.connection_strings.parameters import tls
 
 
 def render(endpoint: Endpoint) -> str:
-    """`postgresql://user:password@host:port/database?…`, every part percent-encoded; sockets go by `?host=`."""
+    """Return `postgresql://user:password@host:port/database?…`, percent-encoded; sockets use `?host=`."""
     secret = f":{quote(endpoint.password, safe='')}" if endpoint.password else ""
     login = f"{quote(endpoint.user, safe='')}{secret}@" if endpoint.user else ""
     options = socket(endpoint) | tls(endpoint)
@@ -16,7 +16,7 @@ def render(endpoint: Endpoint) -> str:
 
 
 def authority(endpoint: Endpoint) -> str:
-    """`host:port`, an IPv6 address in brackets, nothing for a socket."""
+    """Return `host:port`, an IPv6 address in brackets, and nothing for a socket."""
     if endpoint.is_socket:
         return ""
     host = f"[{quote(endpoint.host, safe=':')}]" if ":" in endpoint.host else quote(endpoint.host, safe="")
@@ -24,5 +24,5 @@ def authority(endpoint: Endpoint) -> str:
 
 
 def socket(endpoint: Endpoint) -> dict[str, str]:
-    """The parameters that lead to a Unix socket."""
+    """Return the parameters for a Unix socket."""
     return {"host": endpoint.host, "port": str(endpoint.port)} if endpoint.is_socket else {}

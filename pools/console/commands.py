@@ -1,7 +1,6 @@
-"""The verbs of poolers' consoles on one pool: PAUSE with a deadline, RESUME, RECONNECT, KILL, DISABLE, ENABLE.
+"""Console commands on one pool: PAUSE with a deadline, RESUME, RECONNECT, KILL, DISABLE, ENABLE.
 
-A pause is written down before it is sent, with the time when it ends: whatever becomes of the process that sent it,
-`resume_due` lets the clients go on.
+A pause and its end are saved before PAUSE is sent, so that `resume_due` resumes the pool even if this process dies.
 """
 
 import logging
@@ -15,6 +14,8 @@ from typing import Any
 import psycopg
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from panel.installation import pausing
 from pools.clusters import connect
@@ -30,7 +31,7 @@ HOLD_S, LONGEST_HOLD_S = 60, 3600
 GRACE = timedelta(seconds=10)  # for the logins and read-backs around a PAUSE
 AT_ONCE = 16
 STATEMENT_TIMEOUT_MS = 5_000
-LONGEST_QUERY = 500  # characters shown of a blocker's
+LONGEST_QUERY = 500  # characters of a blocker's query that are shown
 
 ACTIVITY = """
     SELECT pid, coalesce(state, '') AS state, left(query, %s) AS query,
@@ -39,9 +40,17 @@ ACTIVITY = """
 """
 
 
+_UNCHANGED = {  # by field of `Condition` and its value, which is not the expected one
+    ("paused", True): gettext_lazy("the console accepted the command, but pool %(pool)s is still paused: check again"),
+    ("paused", False): gettext_lazy("the console accepted the command, but pool %(pool)s is not paused: check again"),
+    ("disabled", True): gettext_lazy("the console accepted the command, but pool %(pool)s is disabled: check again"),
+    ("disabled", False): gettext_lazy("the console accepted the command, but pool %(pool)s is enabled: check again"),
+}
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """What a verb brought, read back from the console; `detail` is a sentence for people."""
+    """What a command changed, read back from the console; `detail` is a sentence for people."""
 
     condition: Condition
     paused_until: datetime | None
@@ -49,7 +58,7 @@ class Outcome:
 
 
 class NotPaused(PoolsError):
-    """Clients did not let go in time, so that the pause was taken back; `blockers` are what it waited for."""
+    """Transactions did not end in time, so the pool was resumed; `blockers` are the connections still in use."""
 
     status = 409
 
@@ -60,9 +69,10 @@ class NotPaused(PoolsError):
 
 
 def controls_of(pooler: Pooler) -> AbstractContextManager[Controls]:
-    """The verbs over a login to its console.
+    """Log in to the pooler's console and return its commands.
 
-    Raises `ConsoleRefused` for a kind without, `PoolerUnreachable`, `IllegalTransition` while the panel is paused.
+    Raises `ConsoleRefused` for a kind without commands, `PoolerUnreachable`, and `IllegalTransition` while the panel is
+    paused.
     """
     if pausing.is_paused():
         raise IllegalTransition(pausing.PAUSED)
@@ -72,10 +82,10 @@ def controls_of(pooler: Pooler) -> AbstractContextManager[Controls]:
 def pause(
     pool: Pool, deadline_s: int = DEADLINE_S, hold_s: int = HOLD_S, author: models.Model | None = None
 ) -> Outcome:
-    """Hold the pool's clients back between two transactions, for at most `hold_s` seconds.
+    """Pause the pool between two transactions, for at most `hold_s` seconds.
 
-    When the running transactions don't end within `deadline_s` seconds the pool is resumed and `NotPaused` names
-    those who block. Raises `InvalidValues`, `IllegalTransition`, `ConsoleRefused`, `PoolerUnreachable`.
+    If the running transactions do not end within `deadline_s` seconds, the pool is resumed and `NotPaused` names those
+    that block. Raises `InvalidValues`, `IllegalTransition`, `ConsoleRefused`, `PoolerUnreachable`.
     """
     InvalidValues.refuse(
         [
@@ -86,7 +96,7 @@ def pause(
     _refuse_while_applied(pool)
     with controls_of(pool.pooler) as controls:
         if controls.condition(pool.name).paused:
-            raise IllegalTransition(f"pool {pool} is paused already: resume it first")
+            raise IllegalTransition(_("pool %(pool)s is already paused: resume it first") % {"pool": pool})
         _write_down(pool, timezone.now() + timedelta(seconds=deadline_s) + GRACE)
         logger.info("pool %s (%s): PAUSE within %s s, for %s s, by %s", pool.pk, pool, deadline_s, hold_s, author)
         try:
@@ -102,26 +112,28 @@ def pause(
 
 
 def resume(pool: Pool, author: models.Model | None = None) -> Outcome:
-    """Let the pool's clients go on, whoever paused it; one that is not paused is left as it is."""
+    """Resume the pool, whoever paused it; a pool that is not paused is left unchanged."""
     with controls_of(pool.pooler) as controls:
         was_paused = controls.condition(pool.name).paused
         controls.resume(pool.name)
         condition = _proved(controls, pool, paused=False)
-    if was_paused:  # else a pause may just be on its way, which must stay written down
+    if was_paused:  # else a PAUSE may have just been sent, whose record must stay
         _write_down(pool, None)
     logger.info("pool %s (%s): RESUME by %s", pool.pk, pool, author)
-    return Outcome(condition, None, f"Pool {pool} is running." if was_paused else f"Pool {pool} was not paused.")
+    detail = _("Pool %(pool)s is running.") if was_paused else _("Pool %(pool)s was not paused.")
+    return Outcome(condition, None, detail % {"pool": pool})
 
 
 def kill(pool: Pool, confirm: str, hold_s: int = 0, author: models.Model | None = None) -> Outcome:
-    """Drop all clients and server connections of the pool whose name was typed.
+    """Drop all clients and server connections of a pool; `confirm` must be its name.
 
-    PgBouncer leaves a killed pool paused: it is resumed at once, or after `hold_s` seconds. One that was paused
-    before stays so, as long as it should have.
+    PgBouncer leaves a killed pool paused: it is resumed at once, or after `hold_s` seconds. A pool that was already
+    paused stays paused until its own end.
     """
     InvalidValues.refuse(_out_of_range("hold_s", hold_s, 0, LONGEST_HOLD_S))
     if confirm != pool.name:
-        raise InvalidValues({"confirm": [f"{confirm!r} is not the pool's name: type {pool.name!r} to kill it"]})
+        message = _("%(typed)r is not the pool's name: type %(name)r to kill it")
+        raise InvalidValues({"confirm": [message % {"typed": confirm, "name": pool.name}]})
     _refuse_while_applied(pool)
     with controls_of(pool.pooler) as controls:
         before, dropped = controls.condition(pool.name), controls.connections(pool.name)
@@ -130,59 +142,74 @@ def kill(pool: Pool, confirm: str, hold_s: int = 0, author: models.Model | None 
         logger.info("pool %s (%s): KILL, held for %s s, by %s", pool.pk, pool, hold_s, author)
         controls.kill(pool.name)
         after = _after_kill(controls, pool, hold_s, was_paused=before.paused)
-    clients, servers = _counted(dropped.clients, "client"), _counted(dropped.servers, "server connection")
-    return replace(after, detail=f"{clients} and {servers} were dropped. {after.detail}")
+    text = _("Dropped clients: %(clients)s; dropped server connections: %(servers)s. %(now)s")
+    counts = {"clients": dropped.clients, "servers": dropped.servers}
+    return replace(after, detail=text % {**counts, "now": after.detail})
 
 
 def _after_kill(controls: Controls, pool: Pool, hold_s: int, *, was_paused: bool) -> Outcome:
     if hold_s:
         return _hold(controls, pool, hold_s)
     if was_paused:
-        return Outcome(_proved(controls, pool, paused=True), pool.paused_until, f"Pool {pool} is paused as before.")
+        detail = _("Pool %(pool)s is still paused.") % {"pool": pool}
+        return Outcome(_proved(controls, pool, paused=True), pool.paused_until, detail)
     _take_back(controls, pool)
-    return Outcome(_proved(controls, pool, paused=False), None, f"Pool {pool} takes clients again.")
+    detail = _("Pool %(pool)s accepts clients again.") % {"pool": pool}
+    return Outcome(_proved(controls, pool, paused=False), None, detail)
 
 
 def reconnect(pool: Pool, author: models.Model | None = None) -> Outcome:
-    """Have each server connection of the pool replaced as soon as its client lets it go."""
+    """Replace each server connection of the pool as soon as its client releases it."""
     with controls_of(pool.pooler) as controls:
         before = controls.connections(pool.name)
         controls.reconnect(pool.name)
         logger.info("pool %s (%s): RECONNECT by %s", pool.pk, pool, author)
         condition, after = controls.condition(pool.name), controls.connections(pool.name)
-    if not before.servers:
-        detail = f"Pool {pool} had no server connection to replace."
-    elif after.outdated:
-        detail = f"{_counted(after.outdated, 'server connection')} of {before.servers} in use: replaced when let go."
+    return Outcome(condition, pool.paused_until, _reconnected(pool, before.servers, after.outdated))
+
+
+def _reconnected(pool: Pool, servers: int, outdated: int) -> str:
+    if not servers:
+        text = _("Pool %(pool)s had no server connection to replace.")
+    elif outdated:
+        text = ngettext(
+            "%(outdated)s of %(servers)s server connections is in use and is replaced when released.",
+            "%(outdated)s of %(servers)s server connections are in use and are replaced when released.",
+            outdated,
+        )
     else:
-        detail = f"All {_counted(before.servers, 'server connection')} of pool {pool} were closed; new ones follow."
-    return Outcome(condition, pool.paused_until, detail)
+        text = ngettext(
+            "The server connection of pool %(pool)s was closed; a new one follows.",
+            "All %(servers)s server connections of pool %(pool)s were closed; new ones follow.",
+            servers,
+        )
+    return text % {"pool": pool, "servers": servers, "outdated": outdated}
 
 
 def disable(pool: Pool, author: models.Model | None = None) -> Outcome:
-    """Have the pool refuse new clients; those connected stay."""
+    """Make the pool refuse new clients; connected ones stay."""
     return _switch(pool, author, disabled=True)
 
 
 def enable(pool: Pool, author: models.Model | None = None) -> Outcome:
-    """Have the pool let new clients in again."""
+    """Make the pool accept new clients again."""
     return _switch(pool, author, disabled=False)
 
 
 def resume_due() -> None:
-    """Resume the pools whose pause is over; one whose pooler does not answer is tried again at the next beat."""
+    """Resume the pools whose pause has ended; unreachable poolers are retried at the next run of the schedule."""
     due = list(Pool.objects.filter(paused_until__lte=timezone.now()).select_related("pooler"))
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="resume") as threads:
         for pool, reason in zip(due, threads.map(_try_to_resume, due), strict=True):
             if reason:
                 logger.warning("pool %s (%s) is paused longer than it should be: %s", pool.pk, pool, reason)
             else:
-                logger.info("pool %s (%s): resumed by itself", pool.pk, pool)
+                logger.info("pool %s (%s): resumed, its pause has ended", pool.pk, pool)
                 Pool.objects.filter(pk=pool.pk, paused_until=pool.paused_until).update(paused_until=None)
 
 
 def _try_to_resume(pool: Pool) -> str:
-    """Why it can't be resumed, empty when it runs or is no longer there; touches no record, for threads call it."""
+    """Resume a pool; return why that failed, empty when it runs or is gone. Touches no record: threads call it."""
     try:
         with controls_of(pool.pooler) as controls:
             controls.resume(pool.name)
@@ -196,23 +223,27 @@ def _try_to_resume(pool: Pool) -> str:
 
 def _switch(pool: Pool, author: models.Model | None, *, disabled: bool) -> Outcome:
     with controls_of(pool.pooler) as controls:
-        controls.condition(pool.name)  # DISABLE of a name it does not know could register it (`*` entries)
-        verb: Callable[[str], None] = controls.disable if disabled else controls.enable
-        verb(pool.name)
+        controls.condition(pool.name)  # DISABLE of an unknown name could register it (`*` entries)
+        command: Callable[[str], None] = controls.disable if disabled else controls.enable
+        command(pool.name)
         logger.info("pool %s (%s): %s by %s", pool.pk, pool, "DISABLE" if disabled else "ENABLE", author)
         condition = _proved(controls, pool, disabled=disabled)
-    words = "refuses new clients until it is enabled; those connected stay" if disabled else "lets new clients in"
-    return Outcome(condition, pool.paused_until, f"Pool {pool} {words}.")
+    if disabled:
+        text = _("Pool %(pool)s refuses new clients until it is enabled; connected ones stay.")
+    else:
+        text = _("Pool %(pool)s accepts new clients.")
+    return Outcome(condition, pool.paused_until, text % {"pool": pool})
 
 
 def _hold(controls: Controls, pool: Pool, hold_s: int) -> Outcome:
-    """Let a pause stand for that long, if it does."""
+    """Keep the pool paused for `hold_s` seconds. Raises `IllegalTransition` where it was resumed."""
     until = timezone.now() + timedelta(seconds=hold_s)
     if not _prolong(pool, until):
         _take_back(controls, pool)
-        raise IllegalTransition(f"pool {pool} was resumed by somebody else meanwhile")
+        raise IllegalTransition(_("pool %(pool)s was resumed by another user in the meantime") % {"pool": pool})
     condition = _proved(controls, pool, paused=True)
-    return Outcome(condition, until, f"Pool {pool} is paused until {timezone.localtime(until):%H:%M:%S %Z}.")
+    end = f"{timezone.localtime(until):%H:%M:%S %Z}"
+    return Outcome(condition, until, _("Pool %(pool)s is paused until %(end)s.") % {"pool": pool, "end": end})
 
 
 def _write_down(pool: Pool, until: datetime | None) -> None:
@@ -221,41 +252,45 @@ def _write_down(pool: Pool, until: datetime | None) -> None:
 
 
 def _prolong(pool: Pool, until: datetime) -> bool:
-    """Move the end of our own pause; False when somebody has written another since."""
+    """Move the end of this pause; return False when another process has changed it."""
     moved = Pool.objects.filter(pk=pool.pk, paused_until=pool.paused_until).update(paused_until=until)
     pool.paused_until = until
     return bool(moved)
 
 
 def _take_back(controls: Controls, pool: Pool) -> None:
-    """Undo a pause; where the console does not answer, the next beat does it."""
+    """Resume a pool; where the console does not answer, `resume_due` retries it."""
     try:
         controls.resume(pool.name)
         _proved(controls, pool, paused=False)
     except PoolsError as error:
-        logger.warning("pool %s (%s) could not be resumed, the beat tries again: %s", pool.pk, pool, error)
+        logger.warning("pool %s (%s) could not be resumed, the next beat retries: %s", pool.pk, pool, error)
         _write_down(pool, timezone.now())
     else:
         _write_down(pool, None)
 
 
 def _proved(controls: Controls, pool: Pool, **expected: bool) -> Condition:
-    """The condition read back; raises `ConsoleRefused` when it is not what was asked for."""
+    """Return the condition read back. Raises `ConsoleRefused` when it is not the expected one."""
     condition = controls.condition(pool.name)
     for name, wanted in expected.items():
         if getattr(condition, name) is not wanted:
-            now = name if getattr(condition, name) else f"not {name}"
-            raise ConsoleRefused(f"the console took the command, but SHOW says that pool {pool} is {now}: look again")
+            raise ConsoleRefused(_UNCHANGED[name, not wanted] % {"pool": pool})
     return condition
 
 
 def _not_paused(pool: Pool, deadline_s: int, blockers: list[Blocker]) -> NotPaused:
-    message = f"pool {pool} could not be paused in {deadline_s} s and was resumed: {_counted(len(blockers), 'blocker')}"
+    text = ngettext(
+        "pool %(pool)s could not be paused in %(seconds)s s and was resumed: %(count)s blocker",
+        "pool %(pool)s could not be paused in %(seconds)s s and was resumed: %(count)s blockers",
+        len(blockers),
+    )
+    message = text % {"pool": pool, "seconds": deadline_s, "count": len(blockers)}
     return NotPaused(message, _with_activity(pool, blockers))
 
 
 def _with_activity(pool: Pool, blockers: list[Blocker]) -> list[Blocker]:
-    """The blockers with what PostgreSQL says of their server connections, where it can be asked."""
+    """Add to the blockers what pg_stat_activity shows of their server connections, if the cluster answers."""
     pids = [blocker.server_pid for blocker in blockers]
     try:
         with connect.connect(pool.cluster) as connection:
@@ -264,7 +299,7 @@ def _with_activity(pool: Pool, blockers: list[Blocker]) -> list[Blocker]:
                 row[0]: row for row in connection.execute(ACTIVITY, [LONGEST_QUERY, pool.database, pids]).fetchall()
             }
     except (ClusterUnreachable, psycopg.Error) as error:
-        logger.info("pool %s (%s): its cluster could not be asked about blockers: %s", pool.pk, pool, error)
+        logger.info("pool %s (%s): its cluster could not be queried about blockers: %s", pool.pk, pool, error)
         return blockers
     return [_with(blocker, found.get(blocker.server_pid)) for blocker in blockers]
 
@@ -276,16 +311,14 @@ def _with(blocker: Blocker, row: tuple[Any, ...] | None) -> Blocker:
 
 
 def _refuse_while_applied(pool: Pool) -> None:
-    """An apply logs in through the pool to prove it: a pause would make it fail and roll back."""
+    """Raise `IllegalTransition` during an apply: it logs in through the pool, and a pause would roll it back."""
     if Pooler.objects.filter(pk=pool.pooler_id, apply_token__isnull=False, apply_lease_until__gt=timezone.now()):
-        raise IllegalTransition(f"pooler {pool.pooler} is being applied right now: try again in a moment")
+        busy = _("pooler %(pooler)s is being applied right now: try again in a moment")
+        raise IllegalTransition(busy % {"pooler": pool.pooler})
 
 
 def _out_of_range(field: str, seconds: int, least: int, most: int) -> list[tuple[str, str]]:
     if least <= seconds <= most:
         return []
-    return [(field, f"{seconds} s is out of range: use {least} to {most}")]
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    text = _("%(seconds)s s is out of range: use %(least)s to %(most)s")
+    return [(field, text % {"seconds": seconds, "least": least, "most": most})]

@@ -1,4 +1,4 @@
-"""What SHOW says of a pooler, any of its words, asked at most once a second by each process however many watch."""
+"""Caches the SHOW output of poolers: each process polls each command at most once a second for all viewers."""
 
 import time
 from dataclasses import dataclass, field
@@ -18,14 +18,14 @@ Rows = list[dict[str, object]]
 
 @dataclass(frozen=True)
 class Shown:
-    """The rows of a word, columns by name, or why there are none."""
+    """The rows of one SHOW command, columns by name, or why there are none."""
 
     rows: Rows = field(default_factory=list)
     error: str = ""
 
 
 class _Answer:
-    """The last answer to one word, and the right to ask anew."""
+    """The last result of one SHOW command, and the lock to refresh it."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -39,7 +39,7 @@ _answers: dict[tuple[UUID, str], _Answer] = {}
 
 
 def rows(pooler: Pooler, word: str) -> Shown:
-    """The rows of `SHOW word`; those that all watchers share come from `watching`, without the console's own pool."""
+    """Return the rows of `SHOW word`; the shared console snapshot has some, without the console's own pool."""
     if word in KINDS[pooler.kind].words_of(pooler):
         snapshot = sampler.latest(pooler)
         if snapshot.error or word in snapshot.rows:
@@ -54,7 +54,7 @@ def rows(pooler: Pooler, word: str) -> Shown:
 
 
 def condition(pool: Pool) -> Condition | None:
-    """Whether the console holds the pool back, within the last second; None where it does not say."""
+    """Return whether the pool is paused or disabled, at most a second old; None where the console does not say."""
     if pool.pooler.state != PoolerState.ONLINE:
         return None
     snapshot = sampler.latest(pool.pooler)
@@ -72,7 +72,7 @@ def _ask(pooler: Pooler, word: str) -> Shown:
 
 
 def _forget_old() -> None:
-    """Thousands of clients' rows need not stay for those who no longer watch."""
+    """Drop results that nobody has requested for a minute: they may hold thousands of rows."""
     for key, answer in list(_answers.items()):
         if time.monotonic() - answer.asked_at > KEPT_S and not answer.lock.locked():
             _answers.pop(key, None)

@@ -1,4 +1,4 @@
-"""The rows of a console's SHOW as a table for people: found, sorted, with units, and as CSV."""
+"""SHOW rows as a table for people: filtered, sorted, with units, and as CSV."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True)
 class Head:
-    """The head of a column; `sort` is what its link asks for, `direction` is aria-sort's word."""
+    """The head of a column; `sort` is the sort key of its link, `direction` the value of aria-sort."""
 
     name: str
     column: Column
@@ -31,7 +31,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Cell:
-    """A value as people read it, the exact one in `title` where they differ."""
+    """A value as people read it, with the exact one in `title` where they differ."""
 
     text: str
     title: str = ""
@@ -40,7 +40,7 @@ class Cell:
 
 
 def heads(rows: Sequence[Row], columns: Mapping[str, Column], sort: str) -> list[Head]:
-    """One for each column of the rows, in the order of `columns`, what people look for first; unknown ones come last.
+    """Return a head for each column of the rows, in the order of `columns`; unknown ones come last.
 
     A first click sorts numbers from the largest and texts from A.
     """
@@ -50,13 +50,13 @@ def heads(rows: Sequence[Row], columns: Mapping[str, Column], sort: str) -> list
 
 
 def matching(rows: Iterable[Row], query: str) -> list[Row]:
-    """Those with a cell that holds the text, in any case."""
+    """Return the rows with a cell that contains the text, ignoring case."""
     wanted = query.casefold()
     return [row for row in rows if any(wanted in str(value).casefold() for value in row.values() if value is not None)]
 
 
 def ordered(rows: Sequence[Row], sort: str) -> list[Row]:
-    """By the column that `sort` names, `-` before it for the largest first; empty cells last, ties as they came."""
+    """Return the rows sorted by the column that `sort` names, `-` for descending; empty cells last, ties as given."""
     name, backwards = sort.removeprefix("-"), sort.startswith("-")
     if not rows or name not in rows[0]:
         return list(rows)
@@ -66,12 +66,12 @@ def ordered(rows: Sequence[Row], sort: str) -> list[Row]:
 
 
 def cells(row: Row, heads: Sequence[Head]) -> list[Cell]:
-    """The row's values in the order of the heads, those of a column alike."""
+    """Return the row's values in the order of the heads, each column in one format."""
     return [_cell(row.get(head.name), head) for head in heads]
 
 
 def as_csv(rows: Sequence[Row]) -> str:
-    """With a line of names, exact values, and texts that no spreadsheet takes for a formula."""
+    """Return the rows as CSV: a header line, exact values, and texts that no spreadsheet takes for a formula."""
     written = io.StringIO()
     writer = csv.writer(written)
     writer.writerow(rows[0] if rows else ())
@@ -101,7 +101,7 @@ def _cell(value: object, head: Head) -> Cell:
 
 
 def _written(number: int, unit: str) -> tuple[str, str]:
-    """As people read it, and exactly where that differs."""
+    """Return the number as people read it, and the exact one where that differs."""
     if unit == "us":
         return _scaled(number, MICROSECONDS, "µs")
     if unit == "bytes":
@@ -112,7 +112,7 @@ def _written(number: int, unit: str) -> tuple[str, str]:
 
 
 def _scaled(number: int, units: Iterable[tuple[int, str]], smallest: str) -> tuple[str, str]:
-    """`1.23 ms` of 1,230 µs, three digits that matter; the exact number beside it."""
+    """Return three significant digits (`1.23 ms` for 1,230 µs) and the exact number."""
     for size, unit in units:
         if number >= size:
             return f"{_three_digits(number / size)} {unit}", f"{number:,} {smallest}"
@@ -124,12 +124,12 @@ def _three_digits(number: float) -> str:
 
 
 def _is_number(value: object) -> bool:
-    """Also of a text, for Pgpool-II writes all as text."""
+    """Return whether it is a number, or a text of one: Pgpool-II writes all values as text."""
     return isinstance(value, int | Decimal) or (isinstance(value, str) and NUMBER.fullmatch(value) is not None)
 
 
 def _rank(value: Any) -> tuple[int, Any]:
-    """Numbers before texts, so that a column of both can be sorted at all."""
+    """Return a sort key that puts numbers before texts, so that a column of both can be sorted."""
     return (0, Decimal(str(value))) if _is_number(value) else (1, str(value).casefold())
 
 

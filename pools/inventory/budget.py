@@ -1,4 +1,4 @@
-"""The connections a cluster can give to pools, how many are given, and what more than that asks for."""
+"""The connections that a cluster can give to pools, how many are given, and the confirmation for more."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -9,6 +9,8 @@ from django.db import models
 from django.db.models import IntegerField, QuerySet, Sum
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Coalesce
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from pools.models import Cluster, ClusterStatus, NodeRole, Pool, Pooler
 from pools.poolers import KINDS, driver
@@ -16,11 +18,30 @@ from pools.poolers.base import Problems
 
 CONNECTIONS_PER_GB = 25  # the managed providers' rule of thumb: 25 per GB of memory, less 3 for maintenance
 KEPT_FOR_MAINTENANCE = 3
+# of a size, of a size with a reserve, and of a pooler that opens its connections whatever its pools are
+_OVER_CLUSTER = (
+    gettext_lazy("size %(size)s is over the budget of cluster %(cluster)s"),
+    gettext_lazy("size %(size)s with a reserve of %(reserve)s is over the budget of cluster %(cluster)s"),
+    gettext_lazy(
+        "pooler %(pooler)s, which may open %(needed)s connections whatever its pools are, "
+        "is over the budget of cluster %(cluster)s"
+    ),
+)
+_OVER_STANDBY = (
+    gettext_lazy("size %(size)s is over the budget of each standby of cluster %(cluster)s"),
+    gettext_lazy(
+        "size %(size)s with a reserve of %(reserve)s is over the budget of each standby of cluster %(cluster)s"
+    ),
+    gettext_lazy(
+        "pooler %(pooler)s, which may open %(needed)s connections whatever its pools are, "
+        "is over the budget of each standby of cluster %(cluster)s"
+    ),
+)
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Connections; `available` and `free` are None where neither a check nor the memory tells them.
+    """Connections; `available` and `free` are None where neither a check nor the memory is known.
 
     `free` is negative when more is given than there is. `sources` add up to `available` (but never below 0).
     """
@@ -32,12 +53,12 @@ class Budget:
 
     @property
     def over(self) -> int:
-        """How many more are given than there are; 0 where it is not known."""
+        """How many more are given than available; 0 where that is unknown."""
         return max(0, -self.free) if self.free is not None else 0
 
 
 def of_cluster(cluster: Cluster, *, target: str = NodeRole.PRIMARY, without: Pool | None = None) -> Budget:
-    """The budget of a cluster's primary, or of one of its standbys, as if the pool `without` did not exist.
+    """Return the budget of a cluster's primary, or of one of its standbys, as if the pool `without` did not exist.
 
     A standby that serves queries allows at least as many connections as its primary (PostgreSQL's manual,
     "Hot Standby"), so both are judged by the same figures.
@@ -47,7 +68,7 @@ def of_cluster(cluster: Cluster, *, target: str = NodeRole.PRIMARY, without: Poo
 
 
 def of_clusters(clusters: Iterable[Cluster], *, target: str = NodeRole.PRIMARY) -> dict[UUID, Budget]:
-    """The budgets of many clusters' primaries, or of their standbys, by their ids, in four queries for any number."""
+    """Return the budgets of the clusters' primaries, or of their standbys, by cluster id, in four queries."""
     listed = {cluster.pk: cluster for cluster in clusters}
     statuses = ClusterStatus.objects.in_bulk(list(listed))
     allocated = _allocated(listed, target)
@@ -55,7 +76,7 @@ def of_clusters(clusters: Iterable[Cluster], *, target: str = NodeRole.PRIMARY) 
 
 
 def needed_by(pool: Pool) -> int:
-    """The server connections that this pool (it need not be saved) takes beside those of the other pools."""
+    """Return the server connections that this pool (it need not be saved) adds to those of the other pools."""
     if pool.through_id:  # its Pgpool-II opens them
         return 0
     own = KINDS[pool.pooler.kind].connections_of(pool.pooler)
@@ -66,13 +87,13 @@ def needed_by(pool: Pool) -> int:
 
 
 def reserve_of(pool: Pool) -> int:
-    """Its reserve pool; what is no number is refused elsewhere."""
+    """Return its reserve pool; a value that is no number counts as 0 (validation refuses it)."""
     given = str(pool.settings.get("reserve_pool") or 0) if isinstance(pool.settings, dict) else "0"
     return int(given) if given.isdigit() else 0
 
 
 def _allocated(clusters: Collection[UUID], target: str, without: Pool | None = None) -> Counter[UUID]:
-    """What is given of each cluster: sizes and reserves of pools, and once what a pooler takes whatever they are.
+    """Count what is given of each cluster: sizes and reserves of pools, and fixed connections of poolers.
 
     A Pgpool-II opens as many to each server of its cluster, whichever its pools lead to.
     """
@@ -113,21 +134,26 @@ def _sources(cluster: Cluster, status: ClusterStatus | None) -> list[tuple[str, 
         ]
     elif cluster.memory_mb:
         found = [
-            (f"{CONNECTIONS_PER_GB} per GB of {cluster.memory_mb} MB memory", memory_connections(cluster.memory_mb)),
-            ("kept for maintenance", -KEPT_FOR_MAINTENANCE),
+            (_by_memory(cluster.memory_mb), memory_connections(cluster.memory_mb)),
+            (_("kept for maintenance"), -KEPT_FOR_MAINTENANCE),
         ]
     else:
         return []
-    return [*found, ("set aside for direct logins", -cluster.set_aside_connections)]
+    return [*found, (_("set aside for direct logins"), -cluster.set_aside_connections)]
+
+
+def _by_memory(memory_mb: int) -> str:
+    text = _("%(connections)s per GB of %(memory)s MB memory")
+    return text % {"connections": CONNECTIONS_PER_GB, "memory": memory_mb}
 
 
 def memory_connections(memory_mb: int) -> int:
-    """What a server of this memory is supposed to carry, before the 3 kept back."""
+    """Return what a server of this memory should carry, before the 3 kept for maintenance."""
     return CONNECTIONS_PER_GB * memory_mb // 1024
 
 
 def problems(spec: Pool, confirmed: str, pool_set: Pool | None = None) -> Problems:
-    """(field, message) where the pool needs more than is free and `confirmed` is not the cluster's name.
+    """Yield (field, message) where the pool needs more than is free and `confirmed` is not the cluster's name.
 
     A pool may always shrink, or stay as it is, even where the budget shrank below what was given.
     """
@@ -137,27 +163,32 @@ def problems(spec: Pool, confirmed: str, pool_set: Pool | None = None) -> Proble
     if confirmed == spec.cluster.name:
         return
     if confirmed:
-        yield "over_budget_confirm", f"{confirmed!r} is not the cluster's name: type {spec.cluster.name!r} to allow it"
-    whose = "each standby of cluster" if target == NodeRole.STANDBY else "cluster"
-    yield (
-        "size",
-        f"{_words(spec, needed)} over the budget of {whose} {spec.cluster}: {figures.available} available, "
-        f"{figures.allocated} given to {'other ' if pool_set else ''}pools, {figures.free} free",
-    )
+        text = _("%(typed)r is not the cluster's name: type %(name)r to allow it")
+        yield "over_budget_confirm", text % {"typed": confirmed, "name": spec.cluster.name}
+    words = {"over": _over_message(spec, needed, target), "figures": _figures(figures, has_own=pool_set is not None)}
+    yield "size", _("%(over)s: %(figures)s") % words
+
+
+def _figures(budget: Budget, *, has_own: bool) -> str:
+    if has_own:
+        text = _("%(available)s available, %(given)s given to other pools, %(free)s free")
+    else:
+        text = _("%(available)s available, %(given)s given to pools, %(free)s free")
+    return text % {"available": budget.available, "given": budget.allocated, "free": budget.free}
 
 
 def allowed_by(spec: Pool, author: models.Model | None, pool_set: Pool | None = None) -> str:
-    """Who is to be shown as having allowed it: the author, or who allowed it before; empty while it fits."""
-    (_, figures), needed = _tightest(spec, pool_set), needed_by(spec)
+    """Return who allowed it: the author, or whoever did before; an empty text while the pool fits."""
+    (_target, figures), needed = _tightest(spec, pool_set), needed_by(spec)
     if figures.free is None or needed <= figures.free:
         return ""
     if pool_set is not None and not _grows(spec, needed, pool_set):
         return pool_set.over_budget_by
-    return str(author or "the API")
+    return str(author or _("the API"))
 
 
 def _tightest(spec: Pool, pool_set: Pool | None) -> tuple[str, Budget]:
-    """Of the servers that it opens connections to, those with the least free; a Pgpool-II opens them to all."""
+    """Return the fullest of the servers that it opens connections to; a Pgpool-II opens them to all."""
     targets = [spec.target]
     if driver(spec.pooler).leads_to_all_nodes and spec.cluster.nodes.exists():
         targets = [NodeRole.PRIMARY, NodeRole.STANDBY]
@@ -169,9 +200,9 @@ def _grows(spec: Pool, needed: int, pool_set: Pool | None) -> bool:
     return pool_set is None or pool_set.target != spec.target or needed > needed_by(pool_set)
 
 
-def _words(spec: Pool, needed: int) -> str:
-    if needed == spec.size:
-        return f"size {spec.size} is"
-    if reserve := reserve_of(spec):
-        return f"size {spec.size} with a reserve of {reserve} is"
-    return f"pooler {spec.pooler}, which may open {needed} connections whatever its pools are, is"
+def _over_message(spec: Pool, needed: int, target: str) -> str:
+    reserve = reserve_of(spec)
+    size, with_reserve, whatever = _OVER_STANDBY if target == NodeRole.STANDBY else _OVER_CLUSTER
+    text = size if needed == spec.size else with_reserve if reserve else whatever
+    words = {"size": spec.size, "reserve": reserve, "pooler": spec.pooler, "needed": needed, "cluster": spec.cluster}
+    return text % words

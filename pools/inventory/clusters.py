@@ -1,4 +1,4 @@
-"""Registers, changes and removes clusters; each write logs in first and tells what it met."""
+"""Registers, changes and removes clusters; each write logs in first and reports the result."""
 
 import logging
 from collections.abc import Iterator
@@ -9,6 +9,8 @@ from typing import Any
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Model
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from panel.lib import addresses
 from pools import task_queue
@@ -39,7 +41,7 @@ LARGEST = 2_147_483_647  # of the integer column
 
 
 class InvalidCluster(InvalidValues):
-    """What was typed for a cluster can't be taken."""
+    """The values for a cluster are invalid."""
 
 
 def register(
@@ -48,8 +50,8 @@ def register(
     """Save a new cluster (the contract's fields, with `admin_password`) after trying to log in.
 
     An unreachable one is saved too and its status says why, unless the login must succeed: then it raises
-    `ClusterUnreachable` and saves nothing. Raises `InvalidCluster`. Unless the values say otherwise, as many
-    connections are set aside as POOLDECK_CONNECTION_RESERVE says: pools that fill a server keep people and runs out.
+    `ClusterUnreachable` and saves nothing. Raises `InvalidCluster`. The default of the connections set aside is
+    POOLDECK_CONNECTION_RESERVE: pools that fill a server would lock out people and runs.
     """
     given = {name: values[name] for name in FIELDS if name in values}
     cluster = Cluster(**({"set_aside_connections": settings.CONNECTION_RESERVE} | given))
@@ -76,9 +78,9 @@ def change(
     """Write the given fields over the cluster's, then check it.
 
     Without `admin_password` the stored one stays, unless host, port or admin user change: a stored password never
-    goes to another address. Role passwords follow the cluster (pools survive a failover), for who changes the
-    address has given the admin's password again. Raises `InvalidCluster`, and `Stale` when the cluster was edited
-    since `expected_version` (None: whatever stands), and `ClusterUnreachable` when the login must succeed and does not.
+    goes to another address. Role passwords follow the cluster (pools survive a failover), because a new address
+    requires the admin's password again. Raises `InvalidCluster`, `Stale` when the cluster was edited since
+    `expected_version` (None: not checked), and `ClusterUnreachable` when the login must succeed and does not.
     """
     before = Cluster.objects.get(pk=cluster.pk)
     desired = Cluster.objects.get(pk=cluster.pk)
@@ -102,70 +104,83 @@ def change(
 
 def _refuse_unreachable(cluster: Cluster, found: dict[str, Any], must_log_in: bool) -> None:
     if must_log_in and found["state"] == ClusterState.UNREACHABLE:
-        connect.connect(cluster, at=(cluster.host, cluster.port)).close()  # says more than may be recorded
+        # its own error has details that must not be stored
+        connect.connect(cluster, at=(cluster.host, cluster.port)).close()
         raise ClusterUnreachable(found["error"])
 
 
 def remove(cluster: Cluster, *, author: Model | None = None) -> None:
-    """Forget the cluster; nothing on the server changes. Refused while it has pools."""
+    """Delete the cluster's record; nothing on the server changes. Raises `IllegalTransition` while it has pools."""
     with transaction.atomic():
         held = list(Pool.objects.filter(cluster=cluster).order_by("name").values_list("name", flat=True))
         if held:
-            count = f"{len(held)} pool{'s' if len(held) > 1 else ''}"
-            raise IllegalTransition(f"cluster {cluster} still has {count} ({_listed(held)}): remove them first")
+            text = ngettext(
+                "cluster %(cluster)s still has %(count)s pool (%(pools)s): remove it first",
+                "cluster %(cluster)s still has %(count)s pools (%(pools)s): remove them first",
+                len(held),
+            )
+            words = {"cluster": cluster, "count": len(held), "pools": _listed(held)}
+            raise IllegalTransition(text % words)
         cluster.delete()
     logger.info("cluster %s removed by %s", cluster, author)
 
 
 def _listed(held: list[str], most: int = 5) -> str:
-    return ", ".join(held[:most]) + (f" and {len(held) - most} more" if len(held) > most else "")
+    names = ", ".join(held[:most])
+    if len(held) > most:
+        return _("%(names)s and %(count)s more") % {"names": names, "count": len(held) - most}
+    return names
 
 
 def _problems(cluster: Cluster, password: str) -> Iterator[tuple[str, str]]:
-    """(field, message) for every value that can't be taken."""
+    """Yield (field, message) for every invalid value."""
     checks = {
         "name": identifiers.identifier_problem(cluster.name),
         "host": identifiers.host_problem(cluster.host) or addresses.refusal(cluster.host, cluster.port),
         "admin_user": identifiers.identifier_problem(cluster.admin_user),
         "maintenance_database": identifiers.identifier_problem(cluster.maintenance_database),
         "sslrootcert": ca_files.problem(cluster.sslrootcert) if cluster.sslrootcert else "",
-        "admin_password": "the password holds a NUL: PostgreSQL takes none" if "\0" in password else "",
+        "admin_password": _("the password contains a NUL, which PostgreSQL does not accept")
+        if "\0" in password
+        else "",
     }
     yield from ((field, message) for field, message in checks.items() if message)
     yield from _number_problems(cluster)
     if cluster.sslmode not in SslMode.values:
-        yield "sslmode", f"{cluster.sslmode!r} is no sslmode: choose one of {', '.join(SslMode.values)}"
+        text = _("%(sslmode)r is no sslmode: choose one of %(choices)s")
+        yield "sslmode", text % {"sslmode": cluster.sslmode, "choices": ", ".join(SslMode.values)}
     if cluster.sslmode in NEEDS_AUTHORITY and not cluster.sslrootcert:
-        yield (
-            "sslrootcert",
-            f"sslmode {cluster.sslmode} needs the certificate authority: paste its PEM text, or choose require",
-        )
+        text = _("sslmode %(sslmode)s needs the certificate authority: paste its PEM text, or choose require")
+        yield "sslrootcert", text % {"sslmode": cluster.sslmode}
 
 
 def _number_problems(cluster: Cluster) -> Iterator[tuple[str, str]]:
     if not 1 <= cluster.port <= 65535:
-        yield "port", f"{cluster.port} is no port: use 1 to 65535"
+        yield "port", _("%(port)s is no port: use 1 to 65535") % {"port": cluster.port}
     for field in ("memory_mb", "vcpus", "disk_gb", "set_aside_connections"):
         number = getattr(cluster, field)
         if number is not None and not 0 <= number <= LARGEST:
-            yield field, f"{number} is out of range: use 0 to {LARGEST}"
+            text = _("%(number)s is out of range: use 0 to %(largest)s")
+            yield field, text % {"number": number, "largest": LARGEST}
 
 
 def _password_missing(before: Cluster, desired: Cluster, password: str) -> Iterator[tuple[str, str]]:
     moved = any(getattr(before, name) != getattr(desired, name) for name in ADDRESS)
     if moved and before.sealed_admin_password and not password:
         old, new = (f"{cluster.admin_user}@{cluster.host}:{cluster.port}" for cluster in (before, desired))
-        yield "admin_password", f"the stored password belongs to {old}: enter the password of {new}"
+        text = _("the stored password belongs to %(old)s: enter the password of %(new)s")
+        yield "admin_password", text % {"old": old, "new": new}
 
 
 def _name_taken(cluster: Cluster) -> Iterator[tuple[str, str]]:
     if Cluster.objects.filter(name=cluster.name).exclude(pk=cluster.pk).exists():
-        yield "name", f"there is a cluster named {cluster.name!r} already: choose another name"
+        text = _("there is already a cluster named %(name)r: choose another name")
+        yield "name", text % {"name": cluster.name}
 
 
 @contextmanager
 def _one_of_its_name(cluster: Cluster) -> Iterator[None]:
-    """Say it in the same words when the name was taken while the server was asked."""
+    """Raise the same `InvalidCluster` when the name was taken while the server was queried."""
     try:
         yield
     except IntegrityError:

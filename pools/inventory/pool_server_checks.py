@@ -1,9 +1,12 @@
-"""Asks the cluster whether what a pool leads to is there, and whether its user's password opens the door."""
+"""Checks on the live server that the pool's database and role exist and that the password works."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import psycopg
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from pools.clusters import connect
 from pools.clusters.login_errors import Cause
@@ -18,18 +21,45 @@ FIELD_OF_CAUSE = {
     Cause.NO_LOGIN: "user",
 }
 
+# by whether the cluster was asked now (else: at its last check)
+_NO_DATABASE: dict[bool, Promise] = {
+    True: gettext_lazy(
+        "there is no database %(database)r on cluster %(cluster)s now (it has %(existing)s): "
+        "create it or choose another"
+    ),
+    False: gettext_lazy(
+        "there is no database %(database)r on cluster %(cluster)s at the last check (it has %(existing)s): "
+        "create it or choose another"
+    ),
+}
+_NO_ROLE: dict[bool, Promise] = {
+    True: gettext_lazy(
+        "there is no role %(role)r on cluster %(cluster)s now (it has %(existing)s): create it or choose another"
+    ),
+    False: gettext_lazy(
+        "there is no role %(role)r on cluster %(cluster)s at the last check (it has %(existing)s): "
+        "create it or choose another"
+    ),
+}
+_NO_LOGIN: dict[bool, Promise] = {
+    True: gettext_lazy("role %(role)r may not log in on cluster %(cluster)s now: give it LOGIN or choose another"),
+    False: gettext_lazy(
+        "role %(role)r may not log in on cluster %(cluster)s at the last check: give it LOGIN or choose another"
+    ),
+}
+
 
 @dataclass(frozen=True)
 class Known:
-    """The databases and the roles (name → may log in) of a cluster; `source` says since when that is known."""
+    """The databases and the roles (name → may log in) of a cluster, read now (`is_live`) or by the last check."""
 
     databases: list[str]
     roles: dict[str, bool]
-    source: str
+    is_live: bool
 
 
 def known(cluster: Cluster) -> Known | None:
-    """What the cluster says now, else what its last good check said; None when there never was one."""
+    """Return what the cluster reports now, else what its last good check found; None when there was none."""
     try:
         return _ask(cluster)
     except (ClusterUnreachable, psycopg.Error):
@@ -37,10 +67,10 @@ def known(cluster: Cluster) -> Known | None:
 
 
 def problems(spec: Pool, user_password: str) -> Problems:
-    """(field, message) for a database or user that is not there, or a password that is missing or wrong.
+    """Yield (field, message) for a missing database or user, and for a missing or wrong password.
 
-    Where the cluster was never reached, nothing can be said of its databases and roles, and they pass: the pool
-    stays pending until the cluster answers.
+    Where the cluster was never reached, its databases and roles are unknown, and any pass: the pool stays pending
+    until the cluster answers.
     """
     found = known(spec.cluster)
     missing = list(_missing(spec, found)) if found else []
@@ -53,7 +83,7 @@ def _ask(cluster: Cluster) -> Known:
     with connect.connect(cluster) as connection:
         databases = connection.execute("SELECT datname FROM pg_database WHERE NOT datistemplate ORDER BY 1").fetchall()
         roles = connection.execute(r"SELECT rolname, rolcanlogin FROM pg_roles WHERE rolname !~ '^pg_' ORDER BY 1")
-        return Known([name for (name,) in databases], dict(roles.fetchall()), "now")
+        return Known([name for (name,) in databases], dict(roles.fetchall()), is_live=True)
 
 
 def _last_check(cluster: Cluster) -> Known | None:
@@ -63,25 +93,27 @@ def _last_check(cluster: Cluster) -> Known | None:
     return Known(
         [database["name"] for database in status.databases],
         {role["name"]: role["can_login"] for role in status.roles},
-        "at the last check",
+        is_live=False,
     )
 
 
 def _missing(spec: Pool, found: Known) -> Problems:
-    where = f"on cluster {spec.cluster} {found.source}"
+    words = {"cluster": spec.cluster, "database": spec.database, "role": spec.user}
     if spec.database not in found.databases:
-        have = _listed(found.databases)
-        yield "database", f"there is no database {spec.database!r} {where} (it has {have}): create it or choose another"
+        yield "database", _NO_DATABASE[found.is_live] % {**words, "existing": _listed(found.databases)}
     if spec.user and spec.user not in found.roles:
-        have = _listed(name for name, can_login in found.roles.items() if can_login)
-        yield "user", f"there is no role {spec.user!r} {where} (it has {have}): create it or choose another"
+        existing = _listed(name for name, can_login in found.roles.items() if can_login)
+        yield "user", _NO_ROLE[found.is_live] % {**words, "existing": existing}
     elif spec.user and not found.roles[spec.user]:
-        yield "user", f"role {spec.user!r} may not log in {where}: give it LOGIN or choose another"
+        yield "user", _NO_LOGIN[found.is_live] % words
 
 
 def _listed(all_names: Iterable[str], most: int = 8) -> str:
     listed = list(all_names)
-    return ", ".join(listed[:most]) + (f" and {len(listed) - most} more" if len(listed) > most else "") or "none"
+    names = ", ".join(listed[:most])
+    if len(listed) > most:
+        return _("%(names)s and %(count)s more") % {"names": names, "count": len(listed) - most}
+    return names or _("none")
 
 
 def _password_problems(spec: Pool, user_password: str) -> Problems:
@@ -90,9 +122,11 @@ def _password_problems(spec: Pool, user_password: str) -> Problems:
     if message := identifiers.password_problem(user_password or stored or ""):
         yield "user_password", message
     elif not user_password and not stored:
-        yield "user_password", f"the password of role {spec.user!r} on cluster {spec.cluster} is not known: enter it"
+        text = _("the password of role %(role)r on cluster %(cluster)s is not known: enter it")
+        yield "user_password", text % {"role": spec.user, "cluster": spec.cluster}
     elif is_admin and user_password not in ("", stored):
-        yield "user_password", f"{spec.user!r} is the admin login of cluster {spec.cluster}: change its password there"
+        text = _("%(role)r is the admin login of cluster %(cluster)s: change its password there")
+        yield "user_password", text % {"role": spec.user, "cluster": spec.cluster}
     elif user_password and not is_admin:
         yield from _login_problems(spec, user_password)
 
@@ -102,5 +136,7 @@ def _login_problems(spec: Pool, user_password: str) -> Problems:
         connect.connect(spec.cluster, database=spec.database, user=spec.user, password=user_password).close()
     except ClusterUnreachable as error:
         field = FIELD_OF_CAUSE.get(Cause(error.cause), "user_password")
-        tried = "" if error.cause == Cause.PASSWORD else "the password could not be tried: "
-        yield field, f"{tried if field == 'user_password' else ''}{error}"
+        if field == "user_password" and error.cause != Cause.PASSWORD:
+            yield field, _("the password could not be tried: %(error)s") % {"error": error}
+        else:
+            yield field, str(error)

@@ -1,7 +1,7 @@
-"""Changes what a pooler is told beside its pools: settings of the program, limits of users, and files.
+"""Changes a pooler's configuration apart from its pools: settings of the program, limits of users, and files.
 
-All is judged for the pooler's detected release before anything is saved; then it is a wish like a pool: pending
-until a worker has brought it live and read it back.
+All is validated for the pooler's detected release before anything is saved; then it is pending, like a pool, until a
+worker has applied it and read it back.
 """
 
 import logging
@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any
 
 from django.db import models, transaction
+from django.utils.translation import gettext as _
 
 from pools import task_queue
 from pools.errors import InvalidValues, PoolerUnreachable
@@ -24,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 class InvalidSettings(InvalidValues):
-    """What was typed for a pooler's settings can't be taken; `errors` are by setting."""
+    """The values for a pooler's settings are invalid; `errors` are by setting."""
 
 
 def change_settings(
@@ -34,12 +35,12 @@ def change_settings(
     author: models.Model | None = None,
     right: SqlRight = SqlRight.ANY,
 ) -> Pooler:
-    """Set some settings of the program; null takes one away, one not named stays as it is.
+    """Set some settings of the program; null removes one, and settings not named stay as they are.
 
-    So does an empty text where it can't be meant: see `Setting.may_be_empty`.
+    An empty text removes one too, where it can't be a value (`Setting.may_be_empty`).
 
     Raises `InvalidSettings`, `NotAllowed` for SQL beyond the author's `right`, and `Stale` when the pooler was edited
-    since `expected_version` (None: whatever stands).
+    since `expected_version` (None: not checked).
     """
     live = _live_config(pooler) if pooler_settings_validation.asks_for_others(pooler, values) else None
     with transaction.atomic():
@@ -58,7 +59,7 @@ def change_settings(
 def change_user_settings(
     pooler: Pooler, user: str, values: Values, expected_version: int | None = None, author: models.Model | None = None
 ) -> Pooler:
-    """Set some limits of one user over all pools; an empty value takes one away, a user without any is forgotten.
+    """Set some limits of one user over all pools; an empty value removes one, and a user without any is deleted.
 
     Raises `InvalidSettings` (the field `user` for the name) and `Stale`.
     """
@@ -73,7 +74,7 @@ def change_user_settings(
 
 
 def give_file(pooler: Pooler, setting: str, content: str, author: models.Model | None = None) -> PoolerFile:
-    """Give the pooler one file; see `give_files` for a certificate with its key."""
+    """Give the pooler one file; `give_files` takes a certificate with its key."""
     give_files(pooler, {setting: content}, author)
     return pooler.given_files.get(setting=setting)
 
@@ -84,10 +85,10 @@ def give_files(
     author: models.Model | None = None,
     expected_version: int | None = None,
 ) -> Pooler:
-    """Give the pooler files at once, by the setting that points to each; they take the place of those it had.
+    """Give the pooler several files, by the setting that points to each; they replace its existing ones.
 
-    Raises `InvalidSettings` where one can't be read by its release, a key does not belong to its certificate, or a rule
-    names a map that is not there; `Stale`.
+    Raises `InvalidSettings` where its release can't read one, a key does not belong to its certificate, or a rule names
+    a missing map; `Stale`.
     """
     contents = {setting: _with_unix_lines(content) for setting, content in contents.items()}
     InvalidSettings.refuse(pooler_settings_validation.file_problems(pooler, contents))
@@ -110,26 +111,28 @@ def give_files(
 def remove_file(
     pooler: Pooler, setting: str, author: models.Model | None = None, expected_version: int | None = None
 ) -> Pooler:
-    """Take a given file away; refused while a setting or another given file needs it. Raises `Stale`."""
+    """Remove a given file; refused while a setting or another given file needs it. Raises `Stale`."""
     live = _live_config(pooler)
     with transaction.atomic():
         pool_set = _locked(pooler)
         files = _files(pool_set)
         if setting not in files:
-            raise InvalidSettings({setting: [f"{setting}: no such file was given to pooler {pooler}"]})
+            text = _("%(setting)s: no such file was given to pooler %(pooler)s")
+            raise InvalidSettings({setting: [text % {"setting": setting, "pooler": pooler}]})
         del files[setting]
         spec = Spec(pool_set.settings, files)
         unsupported = pooler_settings_validation.unsupported(pool_set, spec, [*spec.settings, *files], live)
         between = pooler_settings_validation.disagreements(pool_set, spec, live)
-        InvalidSettings.refuse((setting, f"it is needed: {message}") for _, message in chain(unsupported, between))
+        needed = [message for _name, message in chain(unsupported, between)]
+        InvalidSettings.refuse((setting, _("it is needed: %(message)s") % {"message": one}) for one in needed)
         pool_set.given_files.filter(setting=setting).delete()
         _spec(pooler, expected_version, author)
-    logger.info("pooler %s: %s taken away by %s", pooler.pk, setting, author)
+    logger.info("pooler %s: %s removed by %s", pooler.pk, setting, author)
     return pooler
 
 
 def live_config(pooler: Pooler) -> dict[str, str]:
-    """The values its console shows now, by setting; none while it does not answer."""
+    """Return the values that its console shows now, by setting; none while it does not answer."""
     return _live_config(pooler) or {}
 
 
@@ -142,7 +145,7 @@ def _files(pooler: Pooler) -> dict[str, str]:
 
 
 def _spec(pooler: Pooler, expected_version: int | None, author: models.Model | None, **written: Any) -> None:
-    """Write it as a wish and ask for the apply. Raises `Stale`."""
+    """Save the spec and request an apply. Raises `Stale`."""
     pooler.edit(expected_version, settings_state=PoolState.PENDING, settings_reason="", **written)
     task_queue.ask([pooler.pk], author)
 
@@ -155,7 +158,7 @@ def _keep(pooler: Pooler, setting: str, content: str, author: models.Model | Non
 
 
 def _merged(pooler: Pooler, scope: Scope, pool_set: Values, values: Values) -> dict[str, Any]:
-    """What stands with the given values over it, typed; raises `InvalidSettings` for those that are no values."""
+    """Return the stored values with the given ones over them, typed. Raises `InvalidSettings` for invalid ones."""
     known = pooler_settings_validation.offered(pooler, scope)
     kept = {
         name: value
@@ -168,13 +171,13 @@ def _merged(pooler: Pooler, scope: Scope, pool_set: Values, values: Values) -> d
 
 
 def _live_config(pooler: Pooler) -> dict[str, str] | None:
-    """None where the console does not answer, so that what the operator has can't be told."""
+    """Return None where the console does not answer, so that the operator's own settings are unknown."""
     if pooler.state != PoolerState.ONLINE:
         return None
     try:
         rows = KINDS[pooler.kind].show(pooler, "config")
     except PoolerUnreachable as error:
-        logger.info("pooler %s was not asked for its settings: %s", pooler.pk, error)
+        logger.info("pooler %s: its settings could not be read: %s", pooler.pk, error)
         return None
     return {str(row.get("key") or row.get("item")): _text(row.get("value")) for row in rows}
 
@@ -184,5 +187,5 @@ def _text(value: object) -> str:
 
 
 def _with_unix_lines(content: str) -> str:
-    """Browsers send CR LF for each line typed; poolers read LF."""
+    """Replace the CR LF that browsers send by the LF that poolers read."""
     return content.replace("\r\n", "\n").strip("\n") + "\n" if content.strip() else ""

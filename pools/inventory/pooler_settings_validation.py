@@ -1,9 +1,12 @@
-"""What the settings, limits and files of a pooler may be, by the catalogue of its kind for its detected release."""
+"""Validates settings, limits and files of a pooler against the catalogue of its kind and its detected release."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from pools.models import Pooler, identifiers
 from pools.poolers import KINDS, pem, settings_schema
@@ -14,47 +17,47 @@ Values = Mapping[str, Any]
 LARGEST_FILE = 256 * 1024  # characters
 GIVEN_PREFIX = "pooldeck_"  # of the files that the panel writes into a pooler's folder
 NO_VALUE = "-"
-OF_ANOTHER_RELEASE = "Of another release"
+OF_ANOTHER_RELEASE = gettext_lazy("Of another release")
 
 
 @dataclass(frozen=True)
 class Spec:
-    """What a pooler would have after a change; `files` are the given ones by setting, in clear."""
+    """The settings and files of a pooler after a change; `files` are the given ones by setting, in clear."""
 
     settings: Values
     files: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def release_of(pooler: Pooler) -> Version:
-    """The release that its settings are for: the detected one, else the oldest supported."""
+    """Return the release that its settings are for: the detected one, else the oldest supported."""
     return KINDS[pooler.kind].version_of(pooler.server_version)
 
 
 def offered(pooler: Pooler, scope: Scope) -> dict[str, Setting]:
-    """What the panel can give to this pooler's release, by name, in the catalogue's order."""
+    """Return the settings that this pooler's release accepts, by name, in the catalogue's order."""
     found = settings_schema.offered(KINDS[pooler.kind].catalogue, scope, release_of(pooler))
     return {setting.name: setting for setting in found}
 
 
 def strays(pooler: Pooler, scope: Scope, values: Values) -> list[Setting]:
-    """A record for each value that was taken before and its release does not know (any more), to be emptied."""
-    known, line = offered(pooler, scope), "this release does not take it, so nothing is applied until it is emptied"
-    return [Setting(name, scope, Type.TEXT, "", line, OF_ANOTHER_RELEASE) for name in values if name not in known]
+    """Return a record for each stored value that the pooler's release does not know, so that it can be emptied."""
+    known, line = offered(pooler, scope), _("this release does not accept it: empty it, or nothing is applied")
+    return [Setting(name, scope, Type.TEXT, "", line, str(OF_ANOTHER_RELEASE)) for name in values if name not in known]
 
 
 def files_offered(pooler: Pooler) -> dict[str, Setting]:
-    """Those of the program whose value is a file that a person gives."""
+    """Return the settings of the program whose value is a file that a person gives."""
     return {name: setting for name, setting in offered(pooler, Scope.PROGRAM).items() if setting.type == Type.FILE}
 
 
 def takes_away(setting: Setting | None, value: Any) -> bool:
-    """Whether a value takes its setting away: null does, and an empty text where it can't be meant."""
+    """Return whether a value removes its setting: null does, and an empty text where it can't be a value."""
     meant = setting is not None and setting.may_be_empty
     return value is None or (isinstance(value, str) and not value.strip() and not meant)
 
 
 def typed(setting: Setting, value: Any) -> Any:
-    """A sound value as it is stored: whole numbers, 0 or 1 for off and on, and text without outer spaces."""
+    """Return a valid value as it is stored: whole numbers, 0 or 1 for off and on, and trimmed text."""
     text = str(int(value)) if isinstance(value, bool) else str(value).strip()
     if setting.type in (Type.NUMBER, Type.BOOLEAN):
         return int(text)
@@ -64,39 +67,44 @@ def typed(setting: Setting, value: Any) -> Any:
 
 
 def value_problems(pooler: Pooler, scope: Scope, values: Values) -> Problems:
-    """(name, message) for every value that its release would refuse or misread, or that is given as a file."""
+    """Yield (name, message) for values that the release would refuse or misread, or that are given as files."""
     catalogued, files = KINDS[pooler.kind].catalogue, files_offered(pooler)
     paths = {name for name in values if scope == Scope.PROGRAM and name in files}
     rest = {name: value for name, value in values.items() if name not in paths}
     yield from settings_schema.problems(catalogued, scope, rest, release_of(pooler))
     for name in paths:
-        yield name, f"{name} is the path of a file: give the file itself, and the panel writes and names it"
+        text = _("%(setting)s is the path of a file: give the file itself, and the panel writes and names it")
+        yield name, text % {"setting": name}
 
 
 def user_problems(pooler: Pooler, user: str) -> Problems:
-    """Why a user can't have limits of its own; the field is `user`."""
+    """Yield why a user can't have limits of its own; the field is `user`."""
     if not offered(pooler, Scope.USER):
-        yield "user", f"{pooler.get_kind_display()} has no limits of users: give them to its pools"
+        text = _("%(kind)s has no limits of users: give them to its pools")
+        yield "user", text % {"kind": pooler.get_kind_display()}
     elif not identifiers.POOL_NAME.fullmatch(user):
-        yield "user", f"{user!r} can't have limits: a name of the letters a-z A-Z, digits, and _ . - is read there"
+        text = _("%(user)r can't have limits: a name there has only the letters a-z A-Z, digits, and _ . -")
+        yield "user", text % {"user": user}
 
 
 def file_problems(pooler: Pooler, contents: Mapping[str, str]) -> Problems:
-    """Why a file can't be given, or its content can't be read by this release."""
+    """Yield why a file can't be given, or this release can't read its content."""
     files, release = files_offered(pooler), release_of(pooler)
     for name, content in contents.items():
         if name not in files:
-            yield name, f"{name} is no file that this pooler takes: use one of {', '.join(files) or 'none'}"
+            text = _("%(setting)s is no file that this pooler accepts: use one of %(choices)s")
+            yield name, text % {"setting": name, "choices": ", ".join(files) or _("none")}
         elif not content.strip():
-            yield name, f"{name} is empty: give its content, or take the file away"
+            yield name, _("%(setting)s is empty: give its content, or remove the file") % {"setting": name}
         elif len(content) > LARGEST_FILE or "\0" in content:
-            yield name, f"{name} is longer than {LARGEST_FILE // 1024} kB or no text: give the right file"
+            text = _("%(setting)s is longer than %(kilobytes)s kB or no text: give the right file")
+            yield name, text % {"setting": name, "kilobytes": LARGEST_FILE // 1024}
         elif (check := files[name].check) and (fault := check(content, release)):
             yield name, fault
 
 
 def pair_problems(pooler: Pooler, spec: Spec) -> Problems:
-    """Private keys that do not belong to the certificate beside them."""
+    """Yield the private keys that do not belong to the certificate beside them."""
     for name, setting in files_offered(pooler).items():
         both = name in spec.files and setting.key in spec.files
         if both and (fault := pem.pair_fault(spec.files[name], spec.files[setting.key])):
@@ -104,7 +112,7 @@ def pair_problems(pooler: Pooler, spec: Spec) -> Problems:
 
 
 def disagreements(pooler: Pooler, spec: Spec, live: Mapping[str, str] | None) -> Problems:
-    """Files that refer to what another file lacks; said nothing where the operator's own may have it."""
+    """Yield files that refer to what another file lacks; none where the operator's own file may have it."""
     for name, setting in files_offered(pooler).items():
         if not setting.agrees or name not in spec.files:
             continue
@@ -115,16 +123,16 @@ def disagreements(pooler: Pooler, spec: Spec, live: Mapping[str, str] | None) ->
 
 
 def asks_for_others(pooler: Pooler, values: Values) -> bool:
-    """Whether some of these values need other settings, so that what the operator has must be known."""
+    """Return whether some of these values need other settings, so that the operator's must be known."""
     known = offered(pooler, Scope.PROGRAM)
     return any(str(value) in dict(known[name].needs) for name, value in values.items() if name in known)
 
 
 def unsupported(pooler: Pooler, spec: Spec, changed: Iterable[str], live: Mapping[str, str] | None) -> Problems:
-    """(name, message) for settings of `changed` without others that they need.
+    """Yield (name, message) for settings of `changed` without others that they need.
 
-    Those may be wished, or the operator's own as SHOW CONFIG says (`live`); None: it can't be asked, so nothing is
-    said, and the rehearsal of the apply finds out.
+    Those may be in the spec, or the operator's own in SHOW CONFIG (`live`). None means unknown: nothing is reported,
+    and the preflight of the apply finds out.
     """
     known = offered(pooler, Scope.PROGRAM)
     for name in changed if live is not None else ():
@@ -132,7 +140,8 @@ def unsupported(pooler: Pooler, spec: Spec, changed: Iterable[str], live: Mappin
         needs = dict(known[name].needs).get(value, ()) if name in known else ()
         absent = [other for other in needs if not _has(spec, other, live or {})]
         if absent:
-            yield name, f"{name}{value and '='}{value} needs {' and '.join(absent)}: give what is missing too"
+            words = {"setting": f"{name}={value}" if value else name, "missing": ", ".join(absent)}
+            yield name, _("%(setting)s needs %(missing)s: give what is missing too") % words
 
 
 def _has(spec: Spec, name: str, live: Mapping[str, str]) -> bool:

@@ -1,4 +1,4 @@
-"""Registering, changing, removing and checking poolers."""
+"""Registers, changes, removes and checks poolers."""
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from panel.lib import addresses
 from pools.config_files import atomic_write, folder_owner
@@ -24,9 +26,9 @@ CHECKS_AT_ONCE = 16
 
 @dataclass(frozen=True)
 class PoolerCheck:
-    """What a look at a console found: its version (empty when unreachable), what is wrong, and `Kind.facts`.
+    """The result of a check: the version (empty when unreachable), the problem, and `Driver.facts`.
 
-    `reason` is None where the console is well and the folder is another generator's to look at.
+    `reason` is None where the console answers and the folder belongs to another generator.
     """
 
     version: str = ""
@@ -35,15 +37,15 @@ class PoolerCheck:
 
 
 class InvalidPooler(InvalidValues):
-    """What was typed for a pooler can't be taken."""
+    """The values for a pooler are invalid."""
 
 
 def register(values: Mapping[str, Any], author: Any = None) -> tuple[Pooler, str]:
-    """A new pooler, and why it can't be reached (empty when it can); raises `InvalidPooler`."""
+    """Save a new pooler and return it with the reason it can't be reached, or an empty text. Raises `InvalidPooler`."""
     fields = _validated(Pooler(), values)
     password = str(values.get("admin_password") or "")
     if not password and KINDS[fields["kind"]].has_console_login:
-        raise InvalidPooler({"admin_password": ["the console's password is needed"]})
+        raise InvalidPooler({"admin_password": [_("the console's password is needed")]})
     pooler = Pooler(**fields)
     pooler.admin_password = password
     with _names_kept_apart(pooler.name):
@@ -55,16 +57,16 @@ def register(values: Mapping[str, Any], author: Any = None) -> tuple[Pooler, str
 def change(
     pooler: Pooler, values: Mapping[str, Any], expected_version: int | None = None, author: Any = None
 ) -> tuple[Pooler, str]:
-    """Change some fields and look whether it can be reached (the second answer, as `register`'s).
+    """Change some fields, then check the pooler; return as `register` does.
 
-    A new address or login needs the password again; behind a new address or folder no pool is proved, so they
-    are applied anew. Raises `InvalidPooler`, `Stale`.
+    A new address or login needs the password again; a new address or folder makes its pools pending, so that they are
+    applied again. Raises `InvalidPooler`, `Stale`.
     """
     fields = _validated(pooler, values)
     password = str(values.get("admin_password") or "")
     moved = Pooler(**{"id": pooler.pk, **{name: getattr(pooler, name) for name in FIELDS}, **fields})
     if not password and pooler.sealed_admin_password and moved.secret_owner != pooler.secret_owner:
-        raise InvalidPooler({"admin_password": ["the address or the login changed: give the password again"]})
+        raise InvalidPooler({"admin_password": [_("the address or the login changed: enter the password again")]})
     if password:
         moved.admin_password = password
         fields["sealed_admin_password"] = moved.sealed_admin_password
@@ -76,29 +78,35 @@ def change(
             pooler.pools.filter(state=PoolState.APPLIED).update(state=PoolState.PENDING)
             folder_owner.forget(pooler)
     if elsewhere or moved.generator != generator:
-        pooler.error = ""  # it may be of the folder that was
+        pooler.error = ""  # it may be about the old folder
     logger.info("pooler %s (%s) changed by %s", pooler.pk, pooler, author)
     return pooler, check(pooler)
 
 
 def remove(pooler: Pooler) -> None:
-    """Forget a pooler; its files stay as they are. Refused while it has pools (409)."""
+    """Delete a pooler's record; its files stay as they are. Raises `IllegalTransition` while it has pools."""
     if count := pooler.pools.count():
-        raise IllegalTransition(f"pooler {pooler} still has {count} pools: delete them first")
+        text = ngettext(
+            "pooler %(pooler)s still has %(count)s pool: delete it first",
+            "pooler %(pooler)s still has %(count)s pools: delete them first",
+            count,
+        )
+        raise IllegalTransition(text % {"pooler": pooler, "count": count})
     if chained := pooler.chained_pools.first():
-        raise IllegalTransition(f"pool {chained} of pooler {chained.pooler} leads through {pooler}: delete it first")
+        text = _("pool %(pool)s of pooler %(pooler)s leads through %(through)s: delete it first")
+        raise IllegalTransition(text % {"pool": chained, "pooler": chained.pooler, "through": pooler})
     pooler.delete()
 
 
 def check(pooler: Pooler) -> str:
-    """Look at the console and the folder and record what was found; the reason it can't be used, or nothing."""
+    """Check the console and the folder and record the result; return why it can't be used, or an empty text."""
     found_by_check = _check(pooler, folder_owner.of(pooler))
     _record(pooler, found_by_check)
     return pooler.error
 
 
 def check_all(poolers: Iterable[Pooler] | None = None) -> None:
-    """Check poolers at once; one that is down delays no other."""
+    """Check poolers in parallel, so that one that is down delays no other."""
     asked = list(poolers if poolers is not None else Pooler.objects.all())
     with ThreadPoolExecutor(CHECKS_AT_ONCE, thread_name_prefix="check") as threads:
         kept = folder_owner.of_all(asked)
@@ -108,13 +116,13 @@ def check_all(poolers: Iterable[Pooler] | None = None) -> None:
 
 
 def pool_figures(pooler: Pooler) -> dict[str, PoolFigures]:
-    """The connections of each pool now, by pool name, summed over users; raises `PoolerUnreachable`."""
+    """Return the connections of each pool now, by pool name, summed over users. Raises `PoolerUnreachable`."""
     return KINDS[pooler.kind].sample(pooler).figures
 
 
 @contextmanager
 def _names_kept_apart(name: str) -> Iterator[None]:
-    """Two registrations at once can both find a name free; the second is told so by the database."""
+    """Raise `InvalidPooler` where two registrations at once take the same name, as the database reports."""
     try:
         with transaction.atomic():
             yield
@@ -123,11 +131,11 @@ def _names_kept_apart(name: str) -> Iterator[None]:
 
 
 def _taken(name: str) -> str:
-    return f"a pooler named {name!r} is registered already: choose another name"
+    return _("a pooler named %(name)r is already registered: choose another name") % {"name": name}
 
 
 def _check(pooler: Pooler, owner: folder_owner.FolderOwner) -> PoolerCheck:
-    """Ask its console and look at its folder; touches no record, so that threads may call it."""
+    """Check its console and its folder; touches no record, so that threads may call it."""
     kind, version, facts = KINDS[pooler.kind], "", {}
     try:
         version = kind.check(pooler)
@@ -144,9 +152,9 @@ def _check(pooler: Pooler, owner: folder_owner.FolderOwner) -> PoolerCheck:
 
 
 def _record(pooler: Pooler, found_by_check: PoolerCheck) -> None:
-    """Write down what was found; a pool whose size is not its own has that of its pooler."""
+    """Save the result; pools whose size is their pooler's get it."""
     reason = found_by_check.reason
-    if reason is None:  # what was found wrong with an online pooler's folder stays its generator's word
+    if reason is None:  # only its generator can tell what is wrong with an online pooler's folder
         reason = pooler.error if pooler.state == PoolerState.ONLINE else ""
     pooler.mark(
         PoolerState.ONLINE if found_by_check.version else PoolerState.UNREACHABLE,
@@ -159,7 +167,7 @@ def _record(pooler: Pooler, found_by_check: PoolerCheck) -> None:
 
 
 def _validated(pooler: Pooler, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields given, trimmed and typed; missing ones keep what the pooler has. Raises `InvalidPooler`."""
+    """Return the given fields, trimmed and typed, and the pooler's others. Raises `InvalidPooler`."""
     given = {name: values[name] for name in FIELDS if name in values}
     trimmed = {name: value.strip() if isinstance(value, str) else value for name, value in given.items()}
     fields = {name: getattr(pooler, name) for name in FIELDS} | trimmed
@@ -169,7 +177,7 @@ def _validated(pooler: Pooler, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _normal(folder: str) -> str:
-    """Without what makes two of one folder: `//`, `/./` and a slash at the end; `..` stays, and is refused."""
+    """Remove `//`, `/./` and a slash at the end, which make two names of one folder; `..` stays and is refused."""
     return "/" * folder.startswith("/") + "/".join(part for part in folder.split("/") if part not in ("", "."))
 
 
@@ -178,14 +186,27 @@ def _problems(pooler: Pooler, fields: Mapping[str, Any]) -> Iterable[tuple[str, 
     others = Pooler.objects.exclude(pk=pooler.pk)
     yield "name", identifiers.identifier_problem(fields["name"])
     yield "name", _taken(fields["name"]) if others.filter(name=fields["name"]).exists() else ""
-    yield "kind", "" if fields["kind"] in PoolerKind.values else f"{fields['kind']!r} is not one of {PoolerKind.values}"
+    yield "kind", _kind_problem(fields["kind"])
     yield "host", identifiers.host_problem(fields["host"]) or _address_problem(fields["host"], port)
-    yield "port", "" if isinstance(port, int) and 1 <= port <= 65535 else f"{port!r} is not a port from 1 to 65535"
+    yield "port", _port_problem(port)
     yield "pcp_port", _pcp_port_problem(fields["pcp_port"], fields["kind"])
     yield "admin_user", identifiers.identifier_problem(fields["admin_user"])
     yield "config_dir", _folder_problem(folder, fields["kind"])
     for other in others.filter(config_dir=folder, generator=fields["generator"]) if folder else ():
-        yield "config_dir", f"{folder} is the folder of pooler {other}: two would overwrite each other's pools"
+        text = _("%(folder)s is the folder of pooler %(pooler)s: two would overwrite each other's pools")
+        yield "config_dir", text % {"folder": folder, "pooler": other}
+
+
+def _kind_problem(kind: str) -> str:
+    if kind in PoolerKind.values:
+        return ""
+    return _("%(kind)r is not one of %(kinds)s") % {"kind": kind, "kinds": ", ".join(PoolerKind.values)}
+
+
+def _port_problem(port: Any) -> str:
+    if isinstance(port, int) and 1 <= port <= 65535:
+        return ""
+    return _("%(port)r is not a port from 1 to 65535") % {"port": port}
 
 
 def _address_problem(host: str, port: Any) -> str:
@@ -196,13 +217,14 @@ def _pcp_port_problem(port: Any, kind: str) -> str:
     if port is None:
         return ""
     if kind in KINDS and not KINDS[kind].control_port:
-        return "only a Pgpool-II has a PCP port: leave it empty"
-    return "" if isinstance(port, int) and 1 <= port <= 65535 else f"{port!r} is not a port from 1 to 65535"
+        return _("only a Pgpool-II has a PCP port: leave it empty")
+    return _port_problem(port)
 
 
 def _folder_problem(folder: str, kind: str) -> str:
     if not folder:
-        return "the folder of its configuration is needed" if kind not in KINDS or KINDS[kind].needs_folder else ""
+        is_needed = kind not in KINDS or KINDS[kind].needs_folder
+        return _("the folder of its configuration is needed") if is_needed else ""
     if not folder.startswith("/") or ".." in folder.split("/"):
-        return f"{folder!r} is not an absolute path: write it from / on, without .."
+        return _("%(folder)r is not an absolute path: write it from / on, without ..") % {"folder": folder}
     return identifiers.line_problem(folder)

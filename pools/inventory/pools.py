@@ -1,4 +1,4 @@
-"""Creates, changes and removes pools: checked as a whole, saved as a wish, brought live by the workers."""
+"""Creates, changes and removes pools: validated as a whole, saved as pending, applied by the workers."""
 
 import logging
 from collections.abc import Iterable, Iterator
@@ -9,6 +9,8 @@ from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from pools import task_queue
 from pools.errors import IllegalTransition, InvalidValues
@@ -23,25 +25,39 @@ Problems = Iterator[tuple[str, str]]
 FIELDS = ("name", "through", "target", "database", "user", "mode", "size", "settings")
 FIXED = ("pooler", "cluster")
 Record = TypeVar("Record", Pooler, Cluster)
+_CHOOSE = {
+    "pooler": gettext_lazy("choose a pooler that is registered"),
+    "cluster": gettext_lazy("choose a cluster that is registered"),
+}
+_STAYS = {
+    "pooler": gettext_lazy("a pool stays on its pooler %(before)s: make a new pool on %(after)s, then remove this one"),
+    "cluster": gettext_lazy(
+        "a pool stays on its cluster %(before)s: make a new pool on %(after)s, then remove this one"
+    ),
+}
+_REMOVED = {
+    "pooler": gettext_lazy("pooler %(name)s was removed in the meantime: choose another"),
+    "cluster": gettext_lazy("cluster %(name)s was removed in the meantime: choose another"),
+}
 
 
 class InvalidPool(InvalidValues):
-    """What was typed for a pool can't be taken."""
+    """The values for a pool are invalid."""
 
 
 def create(values: dict[str, Any], author: models.Model | None = None, right: SqlRight = SqlRight.ANY) -> Pool:
-    """Save a new pool, pending, and ask for its apply.
+    """Save a new pool as pending and request its apply.
 
     `values`: name, pooler, cluster (records or their ids), database, user (empty: the inbound user), mode, size,
     settings, user_password where the panel doesn't know it, and over_budget_confirm (the cluster's name) where
-    the pool may take more than the budget has. `right`: which SQL the author may have run by a setting. Raises
-    `InvalidPool` and `NotAllowed`, with nothing changed.
+    the pool may exceed the budget. `right`: which SQL the author may set. Raises `InvalidPool` and `NotAllowed`, with
+    nothing changed.
     """
     pool, confirmed = _spec(values), values.get("over_budget_confirm") or ""
     password = _typed_password(pool, values)
     InvalidPool.refuse(pool_validation.problems(pool))
     sql_settings.refuse_for_pool(pool, None, right)
-    InvalidPool.refuse(chain(_clashes(pool), budget.problems(pool, confirmed)))  # before any server is asked
+    InvalidPool.refuse(chain(_clashes(pool), budget.problems(pool, confirmed)))  # before any server is queried
     InvalidPool.refuse(pool_server_checks.problems(pool, password))
     with transaction.atomic():
         _lock(pool)
@@ -64,10 +80,10 @@ def change(
     author: models.Model | None = None,
     right: SqlRight = SqlRight.ANY,
 ) -> Pool:
-    """Write the given fields over the pool's in place and ask for its apply.
+    """Overwrite the given fields of the pool and request its apply.
 
     Raises `InvalidPool`, `NotAllowed` (see `create`), `Stale` when the pool was edited since `expected_version` (None:
-    whatever stands), and `IllegalTransition` when it is being removed.
+    not checked), and `IllegalTransition` when it is being removed.
     """
     pool_set = Pool.objects.select_related("pooler", "cluster").get(pk=pool.pk)
     _refuse_if_leaving(pool_set)
@@ -95,7 +111,7 @@ def change(
 
 
 def remove(pool: Pool, author: models.Model | None = None) -> None:
-    """Ask for the pool to be taken off its pooler; its record goes once that is proven."""
+    """Request that the pool be removed from its pooler; its record is deleted once that is verified."""
     with transaction.atomic():
         Pool.objects.wanted().filter(pk=pool.pk).update(
             removal_requested_at=timezone.now(),
@@ -106,15 +122,15 @@ def remove(pool: Pool, author: models.Model | None = None) -> None:
         )
         task_queue.ask([pool.pooler_id], author)
     pool.refresh_from_db()
-    logger.info("pool %s (%s) is to be removed, asked by %s", pool.pk, pool, author)
+    logger.info("pool %s (%s): removal requested by %s", pool.pk, pool, author)
 
 
 def _spec(values: dict[str, Any]) -> Pool:
-    """An unsaved pool of what was typed; raises `InvalidPool` where its pooler or cluster is not there."""
+    """Return an unsaved pool of the given values. Raises `InvalidPool` where its pooler or cluster does not exist."""
     pooler, cluster = _found(Pooler, values.get("pooler")), _found(Cluster, values.get("cluster"))
     if pooler is None or cluster is None:
         absent = [field for field, record in (("pooler", pooler), ("cluster", cluster)) if record is None]
-        raise InvalidPool({field: [f"choose a {field} that is registered"] for field in absent})
+        raise InvalidPool({field: [str(_CHOOSE[field])] for field in absent})
     return Pool(
         pooler=pooler,
         cluster=cluster,
@@ -130,22 +146,22 @@ def _spec(values: dict[str, Any]) -> Pool:
 
 
 def _chosen_through(given: Any) -> Pooler | None:
-    """The Pgpool-II of a chain; raises `InvalidPool` where it is not there."""
+    """Return the Pgpool-II of a chain. Raises `InvalidPool` where it does not exist."""
     if not given:
         return None
     found = _found(Pooler, given)
     if found is None:
-        raise InvalidPool({"through": ["choose a pooler that is registered, or none"]})
+        raise InvalidPool({"through": [_("choose a pooler that is registered, or none")]})
     return found
 
 
 def _typed_password(spec: Pool, values: dict[str, Any]) -> str:
-    """What was typed as the user's password; the inbound user has none to give."""
+    """Return the given password of the user; the inbound user has none."""
     return (values.get("user_password") or "") if spec.user else ""
 
 
 def _found(model: type[Record], given: Any) -> Record | None:
-    """The record given, or the one of that id."""
+    """Return the given record, or the one with that id."""
     if isinstance(given, model):
         return given
     try:
@@ -156,14 +172,14 @@ def _found(model: type[Record], given: Any) -> Record | None:
 
 def _refuse_if_leaving(pool: Pool) -> None:
     if pool.removal_requested_at is not None:
-        raise IllegalTransition(f"pool {pool} is being removed: make a new one of that name instead")
+        raise IllegalTransition(_("pool %(pool)s is being removed: create a new one of that name") % {"pool": pool})
 
 
 def _moved(pool_set: Pool, spec: Pool) -> Problems:
     for field in FIXED:
         before, after = getattr(pool_set, field), getattr(spec, field)
         if before != after:
-            yield field, f"a pool stays on its {field} {before}: make a new pool on {after}, then remove this one"
+            yield field, _STAYS[field] % {"before": before, "after": after}
 
 
 def _lock(spec: Pool) -> None:
@@ -174,37 +190,38 @@ def _lock(spec: Pool) -> None:
     for field, model in (("pooler", Pooler), ("cluster", Cluster)):
         held = model._default_manager.select_for_update().filter(pk=getattr(spec, f"{field}_id")).first()
         if held is None:
-            raise InvalidPool({field: [f"{field} {getattr(spec, field)} was removed meanwhile: choose another"]})
+            raise InvalidPool({field: [_REMOVED[field] % {"name": getattr(spec, field)}]})
 
 
 def _clashes(spec: Pool) -> Problems:
-    """What keeps it from standing beside the other pools of its pooler."""
+    """Yield what conflicts with the other pools of its pooler."""
     yield from KINDS[spec.pooler.kind].clashes(spec)
     if Pool.objects.wanted().filter(pooler=spec.pooler, name=spec.name).exclude(pk=spec.pk).exists():
-        yield "name", f"there is a pool named {spec.name!r} on pooler {spec.pooler} already: choose another name"
+        text = _("there is already a pool named %(name)r on pooler %(pooler)s: choose another name")
+        yield "name", text % {"name": spec.name, "pooler": spec.pooler}
 
 
 def other_passwords(spec: Pool, user_password: str) -> Problems:
-    """(field, message) where the password can't be the login's: a pooler has one list of users for all its clusters."""
+    """Yield (field, message) where the login has another password: a pooler has one user list for all clusters."""
     role = spec.login or spec.cluster.auth_role
     password = user_password or spec.cluster.password_of(role)
     for other in _clusters_beside(spec, role):
         if other.password_of(role) not in (None, password):
-            yield (
-                "user",
-                f"role {role!r} has another password on cluster {other}, which is behind the same pooler, "
-                "and a pooler has one list of users: give both the same password, or use another role or pooler",
+            text = _(
+                "role %(role)r has another password on cluster %(cluster)s, which is behind the same pooler, "
+                "and a pooler has one list of users: give both the same password, or use another role or pooler"
             )
+            yield "user", text % {"role": role, "cluster": other}
     if spec.pooler.admin_user == role and spec.pooler.admin_password != password:
-        yield (
-            "user",
-            f"{role!r} is also the console login of pooler {spec.pooler}, with another password, "
-            "and a pooler has one list of users: use another role",
+        text = _(
+            "%(role)r is also the console login of pooler %(pooler)s, with another password, "
+            "and a pooler has one list of users: use another role"
         )
+        yield "user", text % {"role": role, "pooler": spec.pooler}
 
 
 def _clusters_beside(spec: Pool, role: str) -> Iterable[Cluster]:
-    """The other clusters with a pool that needs this role, on a pooler where this cluster has, or will have, one."""
+    """Return the other clusters with a pool that needs this role, on a pooler that this cluster is or will be on."""
     has_lookup = Q(user="", pooler__kind__in=kinds_that("has_auth_query")) & ~Q(cluster__auth_role="")
     needed = (has_lookup & Q(cluster__auth_role=role)) | (Q(user="", cluster__admin_user=role) & ~has_lookup)
     pools = Pool.objects.wanted().filter(needed | Q(user=role))
@@ -214,7 +231,7 @@ def _clusters_beside(spec: Pool, role: str) -> Iterable[Cluster]:
 
 
 def _keep_password(pool: Pool, user_password: str, author: models.Model | None) -> None:
-    """Store a password that was proven by a login, and render anew the other pools that log in with it."""
+    """Store a password that a login has verified, and apply the other pools that log in with it again."""
     if not user_password or user_password == pool.cluster.password_of(pool.user):
         return
     pool.cluster.keep_password(pool.user, user_password)

@@ -1,4 +1,4 @@
-"""Settings that carry SQL: who sets one runs it as every role whose connections it touches, so the right to is asked.
+"""Settings that carry SQL: it runs as every role whose connections use the setting, so setting one needs a right.
 
 `COPY (SELECT 1) TO PROGRAM …` as the first query of a superuser's pool is a command on the database host.
 """
@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 
 import psycopg
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from pools.clusters import connect
 from pools.errors import ClusterUnreachable, InvalidValues
@@ -39,22 +41,36 @@ _POWERFUL = """
 """
 
 
-class SqlRight(IntEnum):
-    """Which SQL somebody may have run by a pooler, by the setting of it."""
+_SUPERUSERS_TOO = gettext_lazy(
+    "%(setting)s runs SQL as whoever logs in to cluster %(cluster)s, superusers too: "
+    "only a person may set it, in the browser, with their own password"
+)
+_UNKNOWN_ROLE = gettext_lazy(
+    "%(setting)s runs SQL as %(role)s of cluster %(cluster)s, which can't be asked whether that is a superuser: "
+    "only a person may set it, in the browser, with their own password"
+)
+_AS_SUPERUSER = gettext_lazy(
+    "%(setting)s runs SQL as %(role)s, which is as good as a superuser on cluster %(cluster)s: "
+    "only a person may set it, in the browser, with their own password"
+)
 
-    NONE = 0  # but what is known to be harmless
-    ORDINARY = 1  # as roles that are no superusers: the scope admin
-    ANY = 2  # a person who gave their own password lately, or the panel itself
+
+class SqlRight(IntEnum):
+    """Which SQL a user may make a pooler run through a setting."""
+
+    NONE = 0  # except SQL that is known to be harmless
+    ORDINARY = 1  # as roles other than superusers: the scope admin
+    ANY = 2  # a person who entered their own password recently, or the panel itself
 
 
 class NotAllowed(InvalidValues):
-    """The setting asks for a right that whoever sets it lacks."""
+    """The setting needs a right that the user lacks."""
 
     status = 403
 
 
 def refuse_for_pool(spec: Pool, pool_set: Pool | None, right: SqlRight) -> None:
-    """Raise `NotAllowed` where the pool carries SQL that is new, or newly run as somebody else, beyond the right."""
+    """Raise `NotAllowed` where the pool's SQL is beyond the right, and is new or runs as another role than before."""
     before = pool_set.settings if pool_set and _runs_alike(spec, pool_set) else {}
     given = _new_sql(spec.pooler, Scope.POOL, spec.settings, before) if right < SqlRight.ANY else []
     runner = {name: _does_lookup(spec) if name == "auth_query" else spec.user for name in given}
@@ -63,7 +79,7 @@ def refuse_for_pool(spec: Pool, pool_set: Pool | None, right: SqlRight) -> None:
 
 
 def refuse_for_program(pooler: Pooler, merged: Values, right: SqlRight) -> None:
-    """The same for settings of the whole program, which run as every role of its pools; errors are by setting."""
+    """Raise `NotAllowed` for SQL of the whole program, which runs as every role of its pools; errors are by setting."""
     given = _new_sql(pooler, Scope.PROGRAM, merged, pooler.settings) if right < SqlRight.ANY else []
     if not given:
         return
@@ -80,7 +96,7 @@ def _does_lookup(spec: Pool) -> str:
 
 
 def _new_sql(pooler: Pooler, scope: Scope, given: Mapping[str, object], before: Mapping[str, object]) -> list[str]:
-    """The names of the settings whose SQL differs from before and is not known to be harmless."""
+    """Return the names of the settings whose SQL changed and is not known to be harmless."""
     carrying = {one.name for one in KINDS[pooler.kind].catalogue if one.scope == scope and one.carries_sql}
     return [
         name
@@ -90,27 +106,28 @@ def _new_sql(pooler: Pooler, scope: Scope, given: Mapping[str, object], before: 
 
 
 def is_harmless(sql: str) -> bool:
-    """Whether each statement is one of a list that changes nothing but the session it is run in."""
+    """Return whether each statement is on a list of those that only change their own session."""
     statements = (" ".join(statement.split()) for statement in sql.split(";"))
     return all(_HARMLESS_STATEMENT.fullmatch(statement) for statement in statements)
 
 
 def _problems(name: str, runners: Iterable[Runner], right: SqlRight) -> Problems:
     if right == SqlRight.NONE:
-        yield name, f"{name} runs SQL as the pool's role: that asks for the scope admin"
+        yield name, _("%(setting)s runs SQL as the pool's role: that needs the scope admin") % {"setting": name}
         return
-    for reason in filter(None, (_why_powerful(*runner) for runner in runners)):
-        yield name, f"{name} runs SQL as {reason}: only a person may set it, in the browser, with their own password"
+    for message in filter(None, (_powerful_message(name, *runner) for runner in runners)):
+        yield name, message
         return
 
 
-def _why_powerful(cluster: Cluster, role: str) -> str:
-    """Why SQL of that role may reach the server's host; empty where it may not."""
+def _powerful_message(name: str, cluster: Cluster, role: str) -> str:
+    """Return why SQL of that role may reach the server's host, or an empty text where it may not."""
+    words = {"setting": name, "cluster": cluster, "role": role}
     if not role:
-        return f"whoever logs in to cluster {cluster}, superusers too"
+        return _SUPERUSERS_TOO % words
     try:
         with connect.connect(cluster) as connection:
-            powerful = {name for (name,) in connection.execute(_POWERFUL)}
+            powerful = {rolname for (rolname,) in connection.execute(_POWERFUL)}
     except (ClusterUnreachable, psycopg.Error):
-        return f"{role} of cluster {cluster}, which can't be asked whether that is a superuser"
-    return f"{role}, which is as good as a superuser on cluster {cluster}" if role in powerful else ""
+        return _UNKNOWN_ROLE % words
+    return _AS_SUPERUSER % words if role in powerful else ""

@@ -1,4 +1,4 @@
-"""The records of this app, one module a noun."""
+"""The models of this app, one module for each noun."""
 
 from pools.models.clusters import Cluster, ClusterNode, ClusterStatus, RolePassword, SslMode
 from pools.models.events import (

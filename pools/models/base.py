@@ -1,4 +1,4 @@
-"""What registered records share: a UUID, a version against lost updates, times; and the login of a server."""
+"""Base classes of registered records: UUID, version against lost updates and times; and the login of a server."""
 
 import uuid
 from functools import cached_property
@@ -6,13 +6,14 @@ from typing import Any, Self
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from panel.lib import crypto
 from pools.errors import Stale
 
 
 class Versioned(models.Model):
-    """A record that people edit; `version` grows with each edit and a stale one is refused."""
+    """A record that people edit; `version` grows with each edit, and a stale one is refused."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     version = models.PositiveIntegerField(default=1, editable=False)
@@ -24,19 +25,18 @@ class Versioned(models.Model):
 
     @cached_property
     def key(self) -> str:
-        """Its id as text, by which files and revisions know it, and which is compared faster than an UUID."""
+        """Its id as text, which files and revisions use, and which compares faster than a UUID."""
         return str(self.pk)
 
     def edit(self, expected_version: int | None, **values: Any) -> Self:
-        """Write `values` if nobody wrote since `expected_version` (None: whatever stands); raises `Stale`."""
+        """Write `values` unless the record was edited since `expected_version` (None: not checked). Raises `Stale`."""
         rows = type(self)._default_manager.filter(pk=self.pk)
         if expected_version is not None:
             rows = rows.filter(version=expected_version)
         changed = rows.update(version=models.F("version") + 1, updated_at=timezone.now(), **values)
         if not changed:
-            raise Stale(
-                f"{self} was changed by somebody else since version {expected_version}: reload, then edit again"
-            )
+            text = _("%(record)s was changed by another user since version %(version)s: reload, then edit again")
+            raise Stale(text % {"record": self, "version": expected_version})
         self.refresh_from_db()
         return self
 
@@ -59,12 +59,12 @@ class Server(Versioned):
 
     @property
     def secret_owner(self) -> str:
-        """What the stored password is bound to: this login at this address (a changed address asks again)."""
+        """What the stored password is bound to: this login at this address (a new address needs it again)."""
         return f"{self._meta.model_name}:{self.pk}:{self.admin_user}@{self.host}:{self.port}"
 
     @property
     def admin_password(self) -> str:
-        """The password in clear; empty where none was given."""
+        """The password in clear; empty where none is stored."""
         return crypto.unseal(self.sealed_admin_password, self.secret_owner)
 
     @admin_password.setter

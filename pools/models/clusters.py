@@ -1,6 +1,7 @@
-"""Clusters: PostgreSQL servers the panel can log in to, their further nodes, and known role passwords."""
+"""Clusters: PostgreSQL servers that the panel can log in to, their other nodes, and known role passwords."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from panel.lib import crypto
 from pools.models.base import Server
@@ -20,27 +21,27 @@ class SslMode(models.TextChoices):
 class Cluster(Server):
     """A PostgreSQL server with the login the panel uses."""
 
-    host = models.CharField(max_length=255, help_text="A host name, an address, or the directory of a Unix socket")
+    host = models.CharField(max_length=255, help_text=_("A host name, an address, or the directory of a Unix socket"))
     port = models.PositiveIntegerField(default=5432)
     maintenance_database = models.CharField(max_length=63, default="postgres")
     sslmode = models.CharField(max_length=12, choices=SslMode.choices, default=SslMode.PREFER)
-    sslrootcert = models.TextField(default="", blank=True, help_text="PEM text of the certificate authority")
+    sslrootcert = models.TextField(default="", blank=True, help_text=_("PEM text of the certificate authority"))
     memory_mb = models.PositiveIntegerField(null=True, blank=True)
     vcpus = models.PositiveIntegerField(null=True, blank=True)
     disk_gb = models.PositiveIntegerField(null=True, blank=True)
-    set_aside_connections = models.PositiveIntegerField(default=0, help_text="Kept from pools for direct logins")
-    auth_role = models.CharField(max_length=63, default="", blank=True, help_text="Looks up inbound users' secrets")
-    protected = models.BooleanField(default=True, help_text="Benchmarks that write need the name typed")
+    set_aside_connections = models.PositiveIntegerField(default=0, help_text=_("Kept from pools for direct logins"))
+    auth_role = models.CharField(max_length=63, default="", blank=True, help_text=_("Looks up inbound users' secrets"))
+    protected = models.BooleanField(default=True, help_text=_("Benchmarks that write need the name typed"))
 
     def password_of(self, role: str) -> str | None:
-        """The password of a role where the panel knows it, the admin's included."""
+        """Return the password of a role, the admin's included, or None where the panel does not know it."""
         if role == self.admin_user:
             return self.admin_password or None
         known = self.role_passwords.filter(role=role).first()
         return known.password if known else None
 
     def keep_password(self, role: str, password: str) -> None:
-        """Store the password of a role over what was known of it."""
+        """Store the password of a role, replacing a known one."""
         known = RolePassword(cluster=self, role=role)
         known.password = password
         sealed = {"sealed_password": known.sealed_password}
@@ -55,7 +56,7 @@ class ClusterStatus(Found):
     server_version_num = models.PositiveIntegerField(null=True)
     max_connections = models.PositiveIntegerField(null=True)
     superuser_reserved_connections = models.PositiveIntegerField(null=True)
-    reserved_connections = models.PositiveIntegerField(null=True, help_text="PostgreSQL 16 and later; else 0")
+    reserved_connections = models.PositiveIntegerField(null=True, help_text=_("PostgreSQL 16 and later; else 0"))
     used_connections = models.PositiveIntegerField(null=True)
     databases = models.JSONField(default=list)  # [{"name", "owner", "size_bytes" or null}]
     roles = models.JSONField(
@@ -95,7 +96,7 @@ class RolePassword(models.Model):
 
 
 class ClusterNode(Found):
-    """Another server of a cluster, logged in to with the cluster's own login; what it is, a check finds out."""
+    """Another server of a cluster, reached with the cluster's own login; a check finds its role."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="nodes")
     host = models.CharField(max_length=255)

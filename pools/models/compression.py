@@ -1,6 +1,6 @@
-"""Long texts made short, as the files of ten thousand pools that are much alike, and made whole again.
+"""Compresses long, repetitive texts, such as the files of ten thousand pools.
 
-By zstd, which is ten times as quick here as zlib at its quickest, and smaller; what zlib packed earlier is still read.
+It uses zstd, which is ten times as fast here as zlib at its fastest, and smaller; older zlib data is still read.
 """
 
 import sys
@@ -11,15 +11,15 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-FAST = 1  # of its levels
-MAGIC = b"\x28\xb5\x2f\xfd"  # with which each of its frames begins (RFC 8878)
+FAST = 1  # zstd's level
+MAGIC = b"\x28\xb5\x2f\xfd"  # each zstd frame begins with it (RFC 8878)
 
 
 def packed(text: str) -> bytes:
-    """The text in about a tenth of its bytes."""
+    """Return the text in about a tenth of its bytes."""
     return zstd.compress(text.encode(), FAST)
 
 
 def unpacked(data: bytes) -> str:
-    """The reverse, of what zlib packed too."""
+    """Return the text of compressed data, zstd's or zlib's."""
     return (zstd.decompress(data) if data.startswith(MAGIC) else zlib.decompress(data)).decode()

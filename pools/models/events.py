@@ -1,4 +1,4 @@
-"""Events: what crossed a bound, since when, and who was told; and the bounds where people changed them."""
+"""Events (values beyond their threshold), their notices, and the thresholds that people changed."""
 
 import uuid
 from typing import Any
@@ -6,40 +6,41 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 
 class EventKind(models.TextChoices):
-    """What is looked after."""
+    """What is watched."""
 
-    WAITING = "waiting", "clients wait"
-    MAXWAIT = "maxwait", "a client waits long"
-    BUDGET = "budget", "budget given away"
-    POOLER_DOWN = "pooler_down", "pooler down"
-    CLUSTER_DOWN = "cluster_down", "cluster down"
-    NOT_APPLIED = "not_applied", "pools not live"
-    DRIFT = "drift", "configuration drifted"
-    UNSEEN = "unseen", "drift not looked for"
-    LAG = "lag", "standby lags"
-    RESTART = "restart", "restart needed"
+    WAITING = "waiting", _("clients wait")
+    MAXWAIT = "maxwait", _("a client waits long")
+    BUDGET = "budget", _("budget given away")
+    POOLER_DOWN = "pooler_down", _("pooler down")
+    CLUSTER_DOWN = "cluster_down", _("cluster down")
+    NOT_APPLIED = "not_applied", _("pools not live")
+    DRIFT = "drift", _("configuration drifted")
+    UNSEEN = "unseen", _("drift not looked for")
+    LAG = "lag", _("standby lags")
+    RESTART = "restart", _("restart needed")
 
 
 class Severity(models.TextChoices):
-    """How soon somebody should look."""
+    """How urgent an event is."""
 
-    WARNING = "warning", "warning"
-    CRITICAL = "critical", "critical"
+    WARNING = "warning", _("warning")
+    CRITICAL = "critical", _("critical")
 
 
 class SubjectType(models.TextChoices):
     """What an event is about; the URL name of its page begins with it."""
 
-    CLUSTER = "cluster", "cluster"
-    POOLER = "pooler", "pooler"
-    POOL = "pool", "pool"
+    CLUSTER = "cluster", _("cluster")
+    POOLER = "pooler", _("pooler")
+    POOL = "pool", _("pool")
 
 
 class Threshold(models.Model):
-    """The bounds of one kind as people set them; see `pools.monitoring.thresholds` for those nobody changed."""
+    """The changed thresholds of one kind; `pools.monitoring.thresholds` has the defaults."""
 
     kind = models.CharField(max_length=12, choices=EventKind.choices, unique=True)
     enabled = models.BooleanField(default=True)
@@ -55,23 +56,21 @@ class Threshold(models.Model):
 
 
 class EventQuerySet(models.QuerySet["Event"]):
-    """Events by where they are in their life."""
+    """Events by stage."""
 
     def reportable(self) -> "EventQuerySet":
-        """Those that were long enough to be events; the others only brew."""
+        """Exclude those that have not lasted long enough to be events."""
         return self.exclude(opened_at=None)
 
     def ongoing(self) -> "EventQuerySet":
-        """Open ones."""
         return self.reportable().filter(closed_at=None)
 
     def ended(self) -> "EventQuerySet":
-        """Closed ones."""
         return self.reportable().exclude(closed_at=None)
 
 
 class Event(models.Model):
-    """Something that crossed its bound. It brews until `opened_at`; the subject may be gone, its name stays."""
+    """A value beyond its threshold, pending until `opened_at`; its name stays when the subject is deleted."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     kind = models.CharField(max_length=12, choices=EventKind.choices)
@@ -79,7 +78,7 @@ class Event(models.Model):
     subject_type = models.CharField(max_length=7, choices=SubjectType.choices)
     subject_id = models.UUIDField()
     subject_name = models.CharField(max_length=63)
-    pooler_id = models.UUIDField(null=True, help_text="The pooler whose page shows it too")
+    pooler_id = models.UUIDField(null=True, help_text=_("The pooler whose page shows it too"))
     value = models.FloatField()
     message = models.TextField()
     crossed_at = models.DateTimeField()
@@ -108,38 +107,37 @@ class Event(models.Model):
 
     @property
     def is_open(self) -> bool:
-        """Whether it still holds."""
         return self.opened_at is not None and self.closed_at is None
 
     def acknowledge(self, person: Any) -> bool:
-        """Note who has seen it; the first one stays. Whether it was this call."""
+        """Record who has seen it, unless someone has before; return whether this call did."""
         values = {"acknowledged_at": timezone.now(), "acknowledged_by": str(person)}
         return bool(Event.objects.filter(pk=self.pk, acknowledged_at=None).update(**values))
 
 
 class Channel(models.TextChoices):
-    """A way to tell people."""
+    """A notification channel."""
 
-    WEBHOOK = "webhook", "webhook"
-    EMAIL = "email", "e-mail"
+    WEBHOOK = "webhook", _("webhook")
+    EMAIL = "email", _("e-mail")
 
 
 class Moment(models.TextChoices):
-    """What of an event is told."""
+    """The change of an event that is reported."""
 
-    OPENED = "opened", "opened"
-    CLOSED = "closed", "closed"
+    OPENED = "opened", _("opened")
+    CLOSED = "closed", _("closed")
 
 
 class Notice(models.Model):
-    """One telling of one moment over one channel: written with the event's change, sent by a worker after it."""
+    """A notification of one moment over one channel: saved with the event's change, then sent by a worker."""
 
     event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="notices")
     moment = models.CharField(max_length=6, choices=Moment.choices)
     channel = models.CharField(max_length=7, choices=Channel.choices)
     due_at = models.DateTimeField(default=timezone.now)
     attempts = models.PositiveSmallIntegerField(default=0)
-    batch = models.UUIDField(null=True, help_text="The message that carries it")
+    batch = models.UUIDField(null=True, help_text=_("The message that carries it"))
     sent_at = models.DateTimeField(null=True)
     error = models.TextField(default="")
 
@@ -153,6 +151,6 @@ class Notice(models.Model):
 
     @staticmethod
     def of(events: list[Event], moment: Moment, channels: list[str]) -> None:
-        """Have events told over each channel; those written already stay as they are."""
+        """Queue notices of events over each channel; existing ones stay as they are."""
         rows = [Notice(event=event, moment=moment, channel=channel) for event in events for channel in channels]
         Notice.objects.bulk_create(rows, ignore_conflicts=True)

@@ -1,4 +1,4 @@
-"""What pools and poolers did, minute by minute: the average and the maximum of each figure."""
+"""Figures of pools and poolers by minute: the average and the maximum of each."""
 
 from django.db import models
 
@@ -7,9 +7,9 @@ from pools.models.pools import Pool
 
 
 class Minute(models.Model):
-    """A minute, counted from 1970 in UTC so that SQL can bundle it; `snapshots` is how often the console was asked.
+    """A minute, counted from 1970 in UTC so that SQL can aggregate it; `snapshots` is how often the console was polled.
 
-    Times are in ms, averages of them weighted by what ended; rates are None until there were two looks.
+    Times are in ms, their averages weighted by what ended; rates are None until there were two snapshots.
     """
 
     minute = models.PositiveIntegerField()

@@ -1,4 +1,4 @@
-"""The pools of one pooler as an apply finds them: nearly all of ten thousand are settled, and known by their keys."""
+"""Lazy set of one pooler's pools: only pools with pending changes are loaded, unchanged ones are keys."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -16,15 +16,15 @@ from pools.models.states import PoolState
 
 SETTLED = (PoolState.APPLIED, PoolState.DRIFTED)
 OF_SETTLED = ("id", "cluster_id", "name")
-UNREAD = frozenset({"pooler_id", "created_at", "updated_at", "state_reason", "paused_until"})  # nobody renders them
+UNREAD = frozenset({"pooler_id", "created_at", "updated_at", "state_reason", "paused_until"})  # never rendered
 OF_OTHERS = tuple(field.attname for field in Pool._meta.concrete_fields if field.attname not in UNREAD)
-AS_TEXT = frozenset({"id", "cluster_id", "through_id", "settings"})  # what Django takes longest to make values of
+AS_TEXT = frozenset({"id", "cluster_id", "through_id", "settings"})  # slow to convert in Django
 
 
 class PoolSet(Collection[Pool]):
-    """All pools that are wanted, by name. `settled` ones (key → state) are read when somebody looks at them all.
+    """All pools that should exist, by name. `settled` ones (key → state) are loaded when the set is iterated.
 
-    `others` are read already, and so are the `leaving` ones, which are no part of the whole.
+    `others` are loaded, and so are the `leaving` ones, which are not in the set.
     """
 
     def __init__(self, pooler: Pooler, order: Iterable[str], settled: Mapping[str, str], read: Iterable[Pool]) -> None:
@@ -34,7 +34,7 @@ class PoolSet(Collection[Pool]):
 
     @classmethod
     def of(cls, pooler: Pooler, known: Collection[str]) -> "PoolSet":
-        """What stands in the records; of the settled pools those that are not `known` (keys) are read at once."""
+        """Build the set from the database; settled pools that are not `known` (keys) are loaded at once."""
         if not known:
             return cls.whole(pooler)
         order = _states(pooler, known)
@@ -47,12 +47,12 @@ class PoolSet(Collection[Pool]):
 
     @classmethod
     def whole(cls, pooler: Pooler) -> "PoolSet":
-        """All of them read."""
+        """Build the set with every pool loaded."""
         pools = _read(pooler, Pool.objects.filter(pooler=pooler), OF_OTHERS)
         return cls(pooler, [pool.key for pool in pools], {}, pools)
 
     def items(self) -> Iterator[tuple[str, Pool | None]]:
-        """Each key with its pool, by name; None for one that is settled."""
+        """Yield each key with its pool, by name; None for a settled one."""
         read = {pool.key: pool for pool in self.others}
         return ((key, read.get(key)) for key in self._order if key in read or key in self.settled)
 
@@ -69,14 +69,14 @@ class PoolSet(Collection[Pool]):
     def _all(self) -> list[Pool]:
         settled = _read(self.pooler, Pool.objects.filter(pooler=self.pooler), OF_SETTLED) if self.settled else ()
         read = {pool.key: pool for pool in settled if pool.key in self.settled}
-        for key, pool in read.items():  # as it was found then, whatever became of it since
+        for key, pool in read.items():  # the state at loading time, not the current one
             pool.state, pool.removal_requested_at = self.settled[key], None
         read |= {pool.key: pool for pool in self.others}
         return [read[key] for key in self._order if key in read]
 
 
 def _states(pooler: Pooler, known: Collection[str]) -> dict[str, tuple[str, bool]]:
-    """Key → state and whether it is to be removed, by name; an id or a time takes longer to make than its text."""
+    """Map each key to its state and whether it is to be removed, by name; texts are faster than ids and times."""
     keys = {key.replace("-", ""): key for key in known}
     rows = Pool.objects.filter(pooler=pooler)
     texts = rows.annotate(text=Cast("id", TextField()), leaves=Cast("removal_requested_at", TextField()))
@@ -87,10 +87,10 @@ def _states(pooler: Pooler, known: Collection[str]) -> dict[str, tuple[str, bool
 
 
 def _read(pooler: Pooler, rows: PoolQuerySet, names: tuple[str, ...]) -> list[Pool]:
-    """Pools by name, of which other fields than these are read when they are used.
+    """Load pools by name with these fields only; other fields are loaded when they are used.
 
-    Made as Django unpickles a record: of ten thousand, `__init__` would take most of the time; and a join would make a
-    cluster of its own for each.
+    The records are built as Django unpickles them: for ten thousand, `__init__` would take most of the time, and a join
+    would build a separate cluster for each.
     """
     texts = {f"{name}_text": Cast(name, TextField()) for name in names if name in AS_TEXT}
     columns = [f"{name}_text" if name in AS_TEXT else name for name in names]
@@ -111,14 +111,14 @@ def _read(pooler: Pooler, rows: PoolQuerySet, names: tuple[str, ...]) -> list[Po
 
 
 def _clusters(texts: Iterable[str]) -> dict[str, tuple[UUID, Cluster]]:
-    """Those with these ids."""
+    """Map the texts of ids to ids and clusters."""
     ids = {text: UUID(text) for text in texts}
     found = Cluster.objects.in_bulk(ids.values())
     return {text: (pk, found[pk]) for text, pk in ids.items()}
 
 
 def _give_types(fields: dict[str, object], cluster_id: UUID) -> None:
-    """Make of what was read `AS_TEXT` what the fields hold, and the pool's `key`."""
+    """Convert the fields read `AS_TEXT`, and set the pool's `key`."""
     digits = str(fields["id"]).replace("-", "")
     fields["id"] = UUID(int=int(digits, 16))
     fields["key"] = f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from panel.lib import crypto
 from pools.models.base import Server
@@ -25,11 +26,11 @@ class PoolerKind(models.TextChoices):
 
 
 class PoolerState(models.TextChoices):
-    """What the last look at its console said."""
+    """The result of the last check of its console."""
 
-    UNKNOWN = "unknown", "not checked yet"
-    ONLINE = "online", "online"
-    UNREACHABLE = "unreachable", "unreachable"
+    UNKNOWN = "unknown", _("not checked yet")
+    ONLINE = "online", _("online")
+    UNREACHABLE = "unreachable", _("unreachable")
 
 
 class Pooler(Server):
@@ -37,10 +38,12 @@ class Pooler(Server):
 
     kind = models.CharField(max_length=12, choices=PoolerKind.choices, default=PoolerKind.PGBOUNCER)
     port = models.PositiveIntegerField(default=6432)
-    pcp_port = models.PositiveIntegerField(null=True, blank=True, help_text="Pgpool-II's control port")
+    pcp_port = models.PositiveIntegerField(null=True, blank=True, help_text=_("Pgpool-II's control port"))
     admin_user = models.CharField(max_length=63, default="pooldeck")
-    config_dir = models.CharField(max_length=500, help_text="The folder of its configuration, on the generator's host")
-    generator = models.CharField(max_length=63, default="", blank=True, help_text="The worker that can write there")
+    config_dir = models.CharField(
+        max_length=500, help_text=_("The folder of its configuration, on the generator's host")
+    )
+    generator = models.CharField(max_length=63, default="", blank=True, help_text=_("The worker that can write there"))
     settings = models.JSONField(default=dict, blank=True)  # of the whole program, by the catalogue's names
     user_settings = models.JSONField(default=dict, blank=True)  # {user: {setting: value}}
 
@@ -52,11 +55,13 @@ class Pooler(Server):
     spec_cause = models.CharField(max_length=100, default="", editable=False)  # of what waits; see Revision.cause
     children_behind = models.JSONField(default=list, editable=False)  # see `leave_behind`
     drift = models.JSONField(default=list, editable=False)  # [{"where": a file or "live", "what": sentence}]
-    drift_seen_at = models.DateTimeField(null=True, editable=False)  # when the drift that stands was first seen
+    drift_seen_at = models.DateTimeField(null=True, editable=False)  # when the current drift was first seen
     files_checked_at = models.DateTimeField(null=True, editable=False)  # for drift, by a worker that has its folder
     state = models.CharField(max_length=12, choices=PoolerState.choices, default=PoolerState.UNKNOWN, editable=False)
     server_version = models.CharField(max_length=100, default="", editable=False)
-    facts = models.JSONField(default=dict, editable=False)  # {setting: number} that a check found live, see Kind.facts
+    facts = models.JSONField(
+        default=dict, editable=False
+    )  # {setting: number} that a check found live, see Driver.facts
     checked_at = models.DateTimeField(null=True, editable=False)
     error = models.TextField(default="", editable=False)
     apply_token = models.UUIDField(null=True, editable=False)
@@ -64,17 +69,19 @@ class Pooler(Server):
     apply_holder = models.CharField(
         max_length=150, default="", editable=False
     )  # its process, see pools.deployment.lock_owner
-    rests_until = models.DateTimeField(null=True, editable=False)  # what waits for a cluster is not tried before
+    rests_until = models.DateTimeField(
+        null=True, editable=False
+    )  # an apply that waits for a cluster is not retried before
 
     @property
     def edits(self) -> list[str]:
-        """What the operator's own edits, which are not live, would do at the next reload or start."""
+        """What the operator's manual edits, which are not live, would change at the next reload or start."""
         return [one["what"] for one in self.drift if one.get("by")]
 
     def take_apply_lock(self, holder: str = "", dead: str = "") -> bool:
-        """Claim the right to apply for the process `holder`, for `APPLY_LEASE`; False while another holds it.
+        """Take the apply lock for the process `holder` and `APPLY_LEASE`; return False while another one holds it.
 
-        What a `dead` process holds is free.
+        A lock that the `dead` process holds is free.
         """
         now, token = timezone.now(), uuid.uuid4()
         free = Q(apply_token=None) | Q(apply_lease_until__lt=now) | (Q(apply_holder=dead) if dead else Q())
@@ -85,18 +92,18 @@ class Pooler(Server):
         return True
 
     def holds_apply_lock(self) -> bool:
-        """Renew the lock; False when the lease ran out and another took it (then nothing may be written)."""
+        """Renew the lock; return False when the lease expired and another process took it (then write nothing)."""
         mine = Pooler.objects.filter(pk=self.pk, apply_token=self.apply_token)
         return bool(mine.update(apply_lease_until=timezone.now() + APPLY_LEASE))
 
     def release_apply_lock(self) -> None:
-        """Give the right back, if it is still ours."""
+        """Release the lock if this process still holds it."""
         mine = Pooler.objects.filter(pk=self.pk, apply_token=self.apply_token)
         mine.update(apply_token=None, apply_holder="", apply_lease_until=None)
         self.apply_token = None
 
     def leave_behind(self, children: Collection[str]) -> None:
-        """Remember which processes of the program have not read the passwords of the last apply yet."""
+        """Save which processes of the program have not read the passwords of the last apply yet."""
         self.children_behind = sorted(children)
         Pooler.objects.filter(pk=self.pk).update(children_behind=self.children_behind)
 
@@ -108,7 +115,7 @@ class Pooler(Server):
     def mark(
         self, state: PoolerState, server_version: str = "", error: str = "", facts: dict[str, int] | None = None
     ) -> None:
-        """Write what a look at the console said, unless the pooler was edited or removed since it was asked."""
+        """Save the result of a check, unless the pooler was edited or removed in the meantime."""
         self.state, self.error, self.checked_at = state, error, timezone.now()
         found = {"state": state, "error": error, "checked_at": self.checked_at}
         if server_version:

@@ -4,6 +4,7 @@ from uuid import UUID
 
 from django.db import models
 from django.db.models import Q, Sum
+from django.utils.translation import gettext_lazy as _
 
 from pools.models.base import Versioned
 from pools.models.clusters import Cluster
@@ -14,24 +15,24 @@ from pools.models.states import NodeRole, PoolState
 class Mode(models.TextChoices):
     """When a server connection goes back to the pool."""
 
-    SESSION = "session", "Session"
-    TRANSACTION = "transaction", "Transaction"
-    STATEMENT = "statement", "Statement"
+    SESSION = "session", _("Session")
+    TRANSACTION = "transaction", _("Transaction")
+    STATEMENT = "statement", _("Statement")
 
 
 class PoolQuerySet(models.QuerySet["Pool"]):
-    """Pools by what is wanted of them."""
+    """Pools by stage."""
 
     def wanted(self) -> "PoolQuerySet":
-        """Those that should exist (not asked to be removed)."""
+        """Exclude those that are to be removed."""
         return self.filter(removal_requested_at=None)
 
     def unsettled(self) -> "PoolQuerySet":
-        """Those whose wish is not live yet: pending, or to be removed."""
+        """Return those whose spec is not live yet: pending, or to be removed."""
         return self.filter(Q(state=PoolState.PENDING) | Q(removal_requested_at__isnull=False))
 
     def connections(self) -> int:
-        """The server connections they may take together."""
+        """Sum the server connections that they may use."""
         return self.aggregate(total=Sum("size"))["total"] or 0
 
 
@@ -42,18 +43,25 @@ class Pool(Versioned):
     pooler = models.ForeignKey(Pooler, on_delete=models.PROTECT, related_name="pools")
     cluster = models.ForeignKey(Cluster, on_delete=models.PROTECT, related_name="pools")
     through = models.ForeignKey(
-        Pooler, null=True, blank=True, on_delete=models.PROTECT, related_name="chained_pools", help_text="A Pgpool-II"
+        Pooler,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="chained_pools",
+        help_text=_("A Pgpool-II"),
     )
     database = models.CharField(max_length=63)
-    user = models.CharField(max_length=63, default="", blank=True, help_text="Empty: the inbound user")
+    user = models.CharField(max_length=63, default="", blank=True, help_text=_("Empty: the inbound user"))
     mode = models.CharField(max_length=12, choices=Mode.choices, default=Mode.TRANSACTION)
     size = models.PositiveIntegerField()
     target = models.CharField(max_length=8, choices=NodeRole.choices, default=NodeRole.PRIMARY)
     settings = models.JSONField(default=dict, blank=True)
     state = models.CharField(max_length=12, choices=PoolState.choices, default=PoolState.PENDING, editable=False)
     state_reason = models.TextField(default="", editable=False)
-    over_budget_by = models.CharField(max_length=150, default="", editable=False, help_text="Who allowed it, if it is")
-    paused_until = models.DateTimeField(null=True, editable=False, help_text="When a pause ends by itself")
+    over_budget_by = models.CharField(
+        max_length=150, default="", editable=False, help_text=_("Who allowed it, if it is")
+    )
+    paused_until = models.DateTimeField(null=True, editable=False, help_text=_("When a pause ends by itself"))
     removal_requested_at = models.DateTimeField(null=True, editable=False)
 
     objects = PoolQuerySet.as_manager()
@@ -79,8 +87,8 @@ class Pool(Versioned):
     def login(self) -> str:
         """The role clients are shown: the fixed user, or the cluster's admin for the inbound user.
 
-        Empty where the panel can't log in for them: a PgBouncer whose cluster has a role to look inbound users up
-        keeps no password of the admin, and that role tells nothing of a superuser (`pools.provisioning.auth_query`).
+        Empty where the panel can't log in for them: a PgBouncer whose cluster has a lookup role for inbound users
+        keeps no password of the admin, and that role returns no superuser (`pools.provisioning.auth_query`).
         """
         if not self.user and self.cluster.auth_role and self.pooler.kind == PoolerKind.PGBOUNCER:
             return ""

@@ -1,4 +1,4 @@
-"""Revisions: what was rendered for a pooler, and what became of it."""
+"""Revisions: rendered configurations of poolers, and their outcome."""
 
 import json
 import uuid
@@ -11,6 +11,8 @@ from django.conf import settings
 from django.db import models, transaction
 from django.db.models import Max
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from panel.lib import crypto
 from pools.errors import IllegalTransition
@@ -20,36 +22,36 @@ from pools.models.spec import Specs
 
 
 class RevisionState(models.TextChoices):
-    """The life of a revision; all but pending are final."""
+    """The states of a revision; all except pending are final."""
 
-    PENDING = "pending", "pending"
-    APPLIED = "applied", "applied"
-    ROLLED_BACK = "rolled_back", "rolled back"
-    FAILED = "failed", "failed"
+    PENDING = "pending", _("pending")
+    APPLIED = "applied", _("applied")
+    ROLLED_BACK = "rolled_back", _("rolled back")
+    FAILED = "failed", _("failed")
 
 
-PACKED, PACKED_BEFORE = "packed:", "zlib:"  # what was sealed earlier has neither: JSON ("{"), then base 85
+PACKED, PACKED_BEFORE = "packed:", "zlib:"  # older data has neither: JSON ("{"), then base 85
 
 FINAL = {RevisionState.APPLIED, RevisionState.ROLLED_BACK, RevisionState.FAILED}
 
 
 class RevisionQuerySet(models.QuerySet["Revision"]):
-    """Making and finding revisions."""
+    """Creates and finds revisions."""
 
     def applied(self) -> "RevisionQuerySet":
-        """Those that went live, the latest first."""
+        """Return those that went live, the latest first."""
         return self.filter(state=RevisionState.APPLIED).order_by("-number")
 
     def live_on(self, pooler: Pooler) -> "Revision | None":
-        """The revision that a pooler runs on, with its content; None before the first."""
+        """Return the revision that a pooler runs on, with its content; None before the first."""
         return self.filter(pooler=pooler).applied().select_related("content").first()
 
     def cut_short(self) -> "RevisionQuerySet":
-        """Those on their way: where nobody holds the pooler's lock, what a dead worker left behind."""
+        """Return pending ones: while nobody holds the pooler's lock, these are what a dead worker left behind."""
         return self.filter(state=RevisionState.PENDING)
 
     def draft(self, pooler: Pooler, files: dict[str, str], author: Any = None, **described: Any) -> "Revision":
-        """The next revision, its files sealed (they hold secrets); `described`: `specs`, cause, summary, `given`."""
+        """Create the next revision, its files sealed (they hold secrets); `described`: specs, cause, summary, given."""
         number = (self.filter(pooler=pooler).aggregate(last=Max("number"))["last"] or 0) + 1
         specs, given = described.pop("specs", {}), described.pop("given", {})
         revision = Revision(pooler=pooler, number=number, author=author, generator=settings.GENERATOR, **described)
@@ -105,20 +107,21 @@ class Revision(models.Model):
         return self.content.specs
 
     def note(self, step: str, detail: str = "", *, write: bool = True) -> None:
-        """Add a step to the log that the page shows while it happens; unwritten ones go with the next, or the end."""
+        """Add a step to the log that the page shows live; unwritten steps are saved with the next one or at the end."""
         self.steps = [*self.steps, {"at": timezone.now().isoformat(), "step": step, "detail": detail}]
         if write:
             self.save(update_fields=["steps"])
 
     def finish(self, state: RevisionState, reason: str = "") -> None:
-        """End it once; a second end is refused."""
+        """Save the final state. Raises `IllegalTransition` where it is already final."""
         if self.state in FINAL:
-            raise IllegalTransition(f"{self} is {self.state} already")
+            text = gettext("revision %(number)s is already %(state)s")
+            raise IllegalTransition(text % {"number": self.number, "state": self.get_state_display()})
         self.state, self.reason, self.finished_at = state, reason, timezone.now()
         self.save(update_fields=["steps", "state", "reason", "finished_at"])
 
     def replace_its_like(self) -> None:
-        """Take the place of the one before it where that failed for the same reason: some are tried for days."""
+        """Replace the previous revision where it failed for the same reason: some are retried for days."""
         before = self.pooler.revisions.filter(number=self.number - 1).first()
         if before and (before.state, before.reason, before.author_id) == (self.state, self.reason, self.author_id):
             before.delete()
@@ -127,11 +130,11 @@ class Revision(models.Model):
 
 
 class RevisionContent(models.Model):
-    """What of a revision may be megabytes and never changes: beside its row, which each of its steps writes anew."""
+    """The part of a revision that may be megabytes and never changes, apart from the row that each step rewrites."""
 
     revision = models.OneToOneField(Revision, primary_key=True, on_delete=models.CASCADE, related_name="content")
     sealed_files = models.TextField(default="")
-    sealed_given = models.TextField(default="")  # the files given to the pooler then, as they were given
+    sealed_given = models.TextField(default="")  # the given files of the pooler at that time
     packed_specs = models.BinaryField(default=b"")
 
     def __str__(self) -> str:
@@ -141,7 +144,7 @@ class RevisionContent(models.Model):
     def of(
         cls, revision: Revision, files: dict[str, str], given: dict[str, str], specs: Mapping[str, Any]
     ) -> "RevisionContent":
-        """What was rendered, the given files and the wishes it was rendered from."""
+        """Return the content of a revision: rendered and given files, and the specs that it was rendered from."""
         return cls(
             revision=revision,
             sealed_files=crypto.seal(_packed(files), revision.secret_owner),

@@ -1,28 +1,29 @@
-"""The states that several records share: of a server, its role, and whether what is asked for is live."""
+"""States that several records share: of a server, its role, and whether a spec is live."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 
 class ClusterState(models.TextChoices):
-    """What the last check of a server said."""
+    """The result of the last check of a server."""
 
-    UNKNOWN = "unknown", "not checked yet"
-    ONLINE = "online", "online"
-    UNREACHABLE = "unreachable", "unreachable"
+    UNKNOWN = "unknown", _("not checked yet")
+    ONLINE = "online", _("online")
+    UNREACHABLE = "unreachable", _("unreachable")
 
 
 class NodeRole(models.TextChoices):
-    """What a server of a cluster is for, as clients ask for it."""
+    """The role of a cluster's server that clients connect to."""
 
-    PRIMARY = "primary", "primary"
-    STANDBY = "standby", "standby"
+    PRIMARY = "primary", _("primary")
+    STANDBY = "standby", _("standby")
 
 
 class PoolState(models.TextChoices):
-    """Whether what is asked for is live."""
+    """Whether the spec is live."""
 
-    PENDING = "pending", "pending"
-    APPLIED = "applied", "applied"
-    ROLLED_BACK = "rolled_back", "rolled back"
-    FAILED = "failed", "failed"
-    DRIFTED = "drifted", "drifted"
+    PENDING = "pending", _("pending")
+    APPLIED = "applied", _("applied")
+    ROLLED_BACK = "rolled_back", _("rolled back")
+    FAILED = "failed", _("failed")
+    DRIFTED = "drifted", _("drifted")

@@ -1,1 +1,1 @@
-"""What pools do, live and over time: one look at a console for all, minutes kept, events raised, Prometheus served."""
+"""Live and recorded figures of pools: console snapshots, minutes, events, alerts and Prometheus metrics."""

@@ -1,4 +1,4 @@
-"""Opens and closes events: each value against its bounds, whoever else judges at the same time."""
+"""Opens and closes events by comparing each value with its thresholds; safe when several workers do it at once."""
 
 import logging
 from collections.abc import Collection, Iterable, Mapping
@@ -20,12 +20,12 @@ NOUNS = {SubjectType.CLUSTER: Cluster, SubjectType.POOLER: Pooler, SubjectType.P
 
 
 def judge(snapshots: Mapping[UUID, ConsoleSnapshot]) -> None:
-    """Take every value to its bounds; events of what is gone, or no longer looked after, are closed."""
+    """Compare every value with its thresholds; close events of subjects that are gone or no longer watched."""
     judge_values(metric_values.all_values(snapshots), thresholds.bounds())
 
 
 def judge_values(values: Iterable[Value], bounds: Mapping[EventKind, Bound]) -> None:
-    """The same for values given; a subject that nothing is known of now keeps its events as they are."""
+    """Compare these values with their thresholds; the events of a subject without a value stay as they are."""
     now = timezone.now()
     unclosed = {(event.kind, event.subject_id): event for event in Event.objects.filter(closed_at=None)}
     for value in values:
@@ -52,7 +52,7 @@ def _carry_out(step: Move, bound: Bound, value: Value, event: Event | None, now:
 
 
 def _brew(bound: Bound, value: Value, now: datetime) -> None:
-    """Note since when; where another judge noted it first, that stands."""
+    """Save when the threshold was crossed; an event that another worker saved first stays."""
     row = Event(
         kind=value.kind,
         severity=bound.watch.severity,
@@ -68,7 +68,7 @@ def _brew(bound: Bound, value: Value, now: datetime) -> None:
 
 
 def _open(value: Value, now: datetime) -> None:
-    """Open the subject's event and have it told; only one judge gets to do it."""
+    """Open the subject's event and queue its notices; only one worker succeeds."""
     brewing = Event.objects.filter(kind=value.kind, subject_id=value.subject_id, opened_at=None, closed_at=None)
     with transaction.atomic():
         event = brewing.first()
@@ -80,7 +80,7 @@ def _open(value: Value, now: datetime) -> None:
 
 
 def _end(event: Event, now: datetime) -> None:
-    """Close an open event and have it told; one that only brewed goes without a trace."""
+    """Close an open event and queue its notices; one that never opened is deleted."""
     if not event.is_open:
         Event.objects.filter(pk=event.pk, opened_at=None).delete()
         return
@@ -92,12 +92,12 @@ def _end(event: Event, now: datetime) -> None:
 
 
 def _of_what_is_gone(events: Collection[Event]) -> list[Event]:
-    """Those whose subject exists no longer; a query for each type of subject that they have."""
+    """Return the events whose subject no longer exists, with one query for each type of subject."""
     gone = []
     for subject_type, model in NOUNS.items():
-        asked = [event for event in events if event.subject_type == subject_type]
-        there = set(
-            model._default_manager.filter(pk__in={event.subject_id for event in asked}).values_list("pk", flat=True)
+        of_type = [event for event in events if event.subject_type == subject_type]
+        existing = set(
+            model._default_manager.filter(pk__in={event.subject_id for event in of_type}).values_list("pk", flat=True)
         )
-        gone += [event for event in asked if event.subject_id not in there]
+        gone += [event for event in of_type if event.subject_id not in existing]
     return gone

@@ -1,4 +1,4 @@
-"""The ways to tell people of events: a webhook and e-mail, to what the operator configured and nothing else."""
+"""Notification channels for events: a webhook and e-mail, only to the addresses that the operator configured."""
 
 import hashlib
 import hmac
@@ -16,21 +16,22 @@ from uuid import UUID
 
 from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
+from django.utils.translation import gettext as _
 
-from pools.models import Channel
+from pools.models import Channel, Moment, Severity, SubjectType
 
 ANSWER_WITHIN_S = 5
-LISTED_AT_MOST = 50  # events that an e-mail spells out
+LISTED_AT_MOST = 50  # events that an e-mail lists in full
 REQUEST_TYPE = "application/json"
 
 
 class DeliveryFailed(Exception):
-    """A message did not arrive; the text says why, without address and secret."""
+    """A message was not delivered; the text gives the reason, without address and secret."""
 
 
 @dataclass(frozen=True)
 class Letter:
-    """What is told at once: one JSON object an event, newest last; `id` is the same at every attempt."""
+    """One message: a JSON object for each event, newest last; `id` is the same at every attempt."""
 
     id: UUID
     events: list[dict[str, Any]]
@@ -38,38 +39,37 @@ class Letter:
 
     @property
     def subject(self) -> str:
-        """Its first line."""
         if self.is_test:
-            return "Pooldeck: a test message"
+            return _("Pooldeck: a test message")
         if len(self.events) == 1:
-            one = self.events[0]
-            return f"Pooldeck: {one['moment']}: {one['title']} ({one['subject']['type']} {one['subject']['name']})"
+            return _("Pooldeck: %(moment)s: %(title)s (%(type)s %(name)s)") % _words(self.events[0])
         opened = sum(one["moment"] == "opened" for one in self.events)
-        return f"Pooldeck: {opened} events opened, {len(self.events) - opened} closed"
+        counts = {"opened": opened, "closed": len(self.events) - opened}
+        return _("Pooldeck: events opened: %(opened)s, closed: %(closed)s") % counts
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """The operator named one address: no answer may lead the panel to another one inside its network."""
+    """Refuses redirects: the operator configured one address, and no other one may be requested."""
 
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
     ) -> None:
-        """Nowhere; the redirect is then an error like any other status."""
+        """Return None, so that the redirect is an error like any other status."""
 
 
 def configured() -> list[str]:
-    """The channels that have an address."""
+    """Return the channels that have an address."""
     has = {Channel.WEBHOOK: settings.WEBHOOK_URL, Channel.EMAIL: settings.EMAIL_HOST and settings.EMAIL_TO}
     return [channel.value for channel, address in has.items() if address]
 
 
 def send(channel: str, letter: Letter) -> None:
-    """Tell it once; raises `DeliveryFailed`."""
+    """Send a message once. Raises `DeliveryFailed`."""
     SENDERS[Channel(channel)](letter)
 
 
 def signature(secret: str, stamp: str, body: bytes) -> str:
-    """`sha256=HEX`: HMAC-SHA256 over `STAMP.BODY`, so that neither can be changed or sent again later."""
+    """Return `sha256=HEX`, the HMAC-SHA256 of `STAMP.BODY`: neither can be changed or replayed later."""
     return "sha256=" + hmac.new(secret.encode(), stamp.encode() + b"." + body, hashlib.sha256).hexdigest()
 
 
@@ -84,9 +84,10 @@ def _post(letter: Letter) -> None:
             pass
     except urllib.error.HTTPError as error:
         error.close()
-        raise DeliveryFailed(f"the webhook answered {error.code}") from None
+        raise DeliveryFailed(_("the webhook answered %(status)s") % {"status": error.code}) from None
     except (OSError, HTTPException) as error:
-        raise DeliveryFailed(f"the webhook did not answer: {getattr(error, 'reason', error)}") from None
+        reason = {"reason": getattr(error, "reason", error)}
+        raise DeliveryFailed(_("the webhook did not answer: %(reason)s") % reason) from None
 
 
 def _headers(letter: Letter, body: bytes) -> Mapping[str, str]:
@@ -105,10 +106,10 @@ def _headers(letter: Letter, body: bytes) -> Mapping[str, str]:
 def _mail(letter: Letter) -> None:
     lines = [_line(one) for one in letter.events[:LISTED_AT_MOST]]
     if (left := len(letter.events) - LISTED_AT_MOST) > 0:
-        lines.append(f"and {left} more: see the events page")
+        lines.append(_("and %(count)s more: see the events page") % {"count": left})
     message = EmailMessage(
         letter.subject,
-        "\n\n".join(lines) or "This is a test of Pooldeck's e-mail: it works.",
+        "\n\n".join(lines) or _("This is a test of Pooldeck's e-mail: it works."),
         settings.DEFAULT_FROM_EMAIL,
         settings.EMAIL_TO,
         headers={"Message-ID": f"<{letter.id}@pooldeck>"},
@@ -117,13 +118,24 @@ def _mail(letter: Letter) -> None:
     try:
         message.send()
     except (OSError, SMTPException) as error:
-        raise DeliveryFailed(f"the mail server did not take it: {error}") from None
+        raise DeliveryFailed(_("the mail server did not accept it: %(error)s") % {"error": error}) from None
 
 
 def _line(one: dict[str, Any]) -> str:
-    at = one["closed_at"] if one["moment"] == "closed" else one["opened_at"]
-    subject = f"{one['subject']['type']} {one['subject']['name']}"
-    return f"{one['moment']} at {at}, {one['severity']}: {one['title']}: {subject}\n{one['message']}\n{one['url']}"
+    head = _("%(moment)s at %(at)s, %(severity)s: %(title)s: %(type)s %(name)s") % _words(one)
+    return f"{head}\n{one['message']}\n{one['url']}"
+
+
+def _words(one: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the placeholders of an event's sentences, its codes as their labels."""
+    return {
+        "moment": Moment(one["moment"]).label,
+        "at": one["closed_at"] if one["moment"] == Moment.CLOSED else one["opened_at"],
+        "severity": Severity(one["severity"]).label,
+        "title": one["title"],
+        "type": SubjectType(one["subject"]["type"]).label,
+        "name": one["subject"]["name"],
+    }
 
 
 SENDERS: dict[Channel, Callable[[Letter], None]] = {Channel.WEBHOOK: _post, Channel.EMAIL: _mail}

@@ -1,4 +1,4 @@
-"""What a pool or a pooler did over an hour, a day or a week: minutes bundled by the database, gaps left as gaps."""
+"""The figures of a pool or a pooler over an hour, a day or a week: minutes aggregated by the database, with gaps."""
 
 import time
 from collections.abc import Collection, Iterator, Mapping
@@ -31,7 +31,7 @@ RANGES = {one.name: one for one in (Range("hour", 60, 1), Range("day", 24 * 60, 
 
 @dataclass(frozen=True)
 class Point:
-    """The averages and maxima of one step, None for what can't be told; it began at `at` (Unix, in s)."""
+    """The averages and maxima of one step, None where unknown; `at` is its beginning (Unix time, s)."""
 
     at: int
     snapshots: int
@@ -40,13 +40,12 @@ class Point:
 
     @property
     def time(self) -> datetime:
-        """When it began."""
         return datetime.fromtimestamp(self.at, UTC)
 
 
 @dataclass(frozen=True)
 class History:
-    """Points in order of time; steps in which nothing was recorded are missing. `begins`, `ends`: Unix, in s."""
+    """Points in order of time, without steps that have no records; `begins` and `ends` are Unix times in s."""
 
     range: Range
     begins: int
@@ -55,12 +54,12 @@ class History:
 
 
 def of_pool(pool: Pool, range_: Range) -> History:
-    """A pool's own."""
+    """Return the history of one pool."""
     return _history(PoolMinute.objects.filter(pool=pool), range_, KINDS[pool.pooler.kind].uncounted)
 
 
 def of_pooler(pooler: Pooler, range_: Range) -> History:
-    """All pools of a pooler together."""
+    """Return the history of all pools of a pooler together."""
     return _history(PoolerMinute.objects.filter(pooler=pooler), range_, KINDS[pooler.kind].uncounted)
 
 
@@ -68,8 +67,8 @@ def _history(rows: Rows, range_: Range, uncounted: Collection[str]) -> History:
     now = int(time.time() // 60)
     first = (now - range_.minutes) // range_.step * range_.step  # whole steps, so that a point does not move
     found = rows.filter(minute__gte=first).order_by()
-    bundled = found.annotate(begins=F("minute") - F("minute") % range_.step).values("begins")
-    points = [_point(row, uncounted) for row in bundled.annotate(**dict(_aggregates())).order_by("begins")]
+    aggregated = found.annotate(begins=F("minute") - F("minute") % range_.step).values("begins")
+    points = [_point(row, uncounted) for row in aggregated.annotate(**dict(_aggregates())).order_by("begins")]
     return History(range_, first * 60, (now + 1) * 60, points)
 
 

@@ -1,4 +1,4 @@
-"""When an event opens and closes: over its upper bound for a while, and not before it is under its lower one; pure."""
+"""When an event opens (above its upper threshold for a while) and closes (below its lower one); pure."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,19 +15,19 @@ class Rule:
 
 
 class Move(StrEnum):
-    """What becomes of a subject's event."""
+    """What happens to a subject's event."""
 
     NONE = "none"
-    BREW = "brew"  # the bound is crossed, not long enough yet
-    FORGET = "forget"  # it went back before it was long enough
+    BREW = "brew"  # the threshold is crossed, but not long enough yet
+    FORGET = "forget"  # the value went back before that
     OPEN = "open"
     CLOSE = "close"
 
 
 def move(rule: Rule, value: float, now: datetime, crossed_at: datetime | None, is_open: bool) -> Move:
-    """The step for a value; `crossed_at` is since when it has been over the upper bound, None where it was not.
+    """Return the step for a value; `crossed_at` is when it crossed the upper threshold, None where it did not.
 
-    Between the bounds an open event stays open, and one that brews is forgotten.
+    Between the thresholds an open event stays open, and one that has not opened yet is forgotten.
     """
     if is_open:
         return Move.CLOSE if value < rule.closes_at else Move.NONE

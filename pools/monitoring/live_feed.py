@@ -1,4 +1,4 @@
-"""Looks at poolers for those who follow them: one task a pooler in this process, told to all its followers."""
+"""Streams console snapshots: one task for each pooler in this process, shared by all its followers."""
 
 import asyncio
 import time
@@ -19,7 +19,7 @@ _feeds: dict[UUID, "_Feed"] = {}
 
 
 async def follow(pooler_id: UUID) -> AsyncGenerator[ConsoleSnapshot, None]:
-    """Each new look at a pooler, about one a second, until it is removed or the follower leaves."""
+    """Yield each new snapshot of a pooler, about one a second, until it is removed or the follower leaves."""
     feed = _feeds.get(pooler_id)
     if feed is None or feed.task.done():
         feed = _feeds[pooler_id] = _Feed(pooler_id)
@@ -38,7 +38,7 @@ async def follow(pooler_id: UUID) -> AsyncGenerator[ConsoleSnapshot, None]:
 
 
 class _Feed:
-    """The task that looks, and the last that it saw."""
+    """The task that polls a pooler, and its last snapshot."""
 
     def __init__(self, pooler_id: UUID) -> None:
         self.pooler_id = pooler_id
@@ -49,7 +49,7 @@ class _Feed:
         self.task = asyncio.create_task(self._run())
 
     async def after(self, seen: float) -> ConsoleSnapshot | None:
-        """The next look that is not the one seen; None once there will be no more."""
+        """Return the next snapshot after the one seen at `seen`; None once there will be no more."""
         while not self.ended and (self.snapshot is None or self.snapshot.at == seen):
             await self.news.wait()
         return None if self.ended else self.snapshot
@@ -77,7 +77,7 @@ class _Feed:
         self._wake()
 
     def _wake(self) -> None:
-        """Let all who wait look again; those who come later wait for the next."""
+        """Wake all waiting followers; later ones wait for the next snapshot."""
         self.news.set()
         self.news = asyncio.Event()
 
@@ -86,4 +86,4 @@ def _pooler(pk: UUID) -> Pooler | None:
     try:
         return Pooler.objects.filter(pk=pk).first()
     finally:
-        connections.close_all()  # this thread looks at consoles for the next quarter of a minute
+        connections.close_all()  # this thread only polls consoles for the next 15 s

@@ -1,10 +1,12 @@
-"""The value of everything that is looked after: what the consoles say, and what checks and applies left behind."""
+"""The watched values: figures of the consoles, and results of checks and applies."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import Count, Max, Q
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from pools.config_files import folder_owner
 from pools.inventory import budget
@@ -23,7 +25,7 @@ from pools.monitoring.sampler import ConsoleSnapshot
 
 @dataclass(frozen=True)
 class Value:
-    """A measured value of one subject, and the sentence that an event says of it."""
+    """A measured value of one subject, and the sentence for its event."""
 
     kind: EventKind
     subject_type: SubjectType
@@ -35,12 +37,12 @@ class Value:
 
     @property
     def key(self) -> tuple[str, UUID]:
-        """What there is at most one open event of."""
+        """The kind and subject, of which at most one event is open."""
         return (self.kind, self.subject_id)
 
 
 def all_values(snapshots: Mapping[UUID, ConsoleSnapshot]) -> Iterator[Value]:
-    """Everything that can be told now, in a handful of queries; a pool whose console is silent has no value."""
+    """Yield every value that is known now, in a handful of queries; a pool of a silent console has none."""
     poolers = list(Pooler.objects.annotate(refused=Count("pools", filter=Q(pools__state__in=REFUSED))))
     drifted = set(Pooler.objects.filter(pools__state=PoolState.DRIFTED).values_list("pk", flat=True))
     kept = folder_owner.of_all(poolers)
@@ -60,9 +62,14 @@ def _of_pool(pool: Pool, snapshot: ConsoleSnapshot) -> Iterator[Value]:
     figures = snapshot.figures.get(pool.name)
     waiting, wait_s = (figures.cl_waiting, figures.maxwait_ms / 1000) if figures else (0, 0.0)
     subject = (SubjectType.POOL, pool.pk, pool.name)
-    reported = f"{waiting} clients wait for one of the {pool.size} server connections"
+    text = ngettext(
+        "%(waiting)s client waits for one of the %(size)s server connections",
+        "%(waiting)s clients wait for one of the %(size)s server connections",
+        waiting,
+    )
+    reported = text % {"waiting": waiting, "size": pool.size}
     yield Value(EventKind.WAITING, *subject, waiting, reported, pool.pooler_id)
-    reported = f"the first client in the queue has waited for {wait_s:.1f} s"
+    reported = _("the first client in the queue has waited for %(wait)s s") % {"wait": f"{wait_s:.1f}"}
     yield Value(EventKind.MAXWAIT, *subject, wait_s, reported, pool.pooler_id)
 
 
@@ -72,28 +79,52 @@ def _of_pooler(pooler: Pooler, snapshot: ConsoleSnapshot | None, drifted: bool) 
         yield Value(EventKind.POOLER_DOWN, *subject, bool(snapshot.error), snapshot.error, pooler.pk)
     yield _of_refusals(pooler, subject)
     is_adrift = drifted or pooler.settings_state == PoolState.DRIFTED or bool(pooler.drift)
-    first = "".join(f": {one['where']}: {one['what']}" for one in pooler.drift[:1])
-    reported = f"it differs from what the panel applied{first}; see its page"
-    yield Value(EventKind.DRIFT, *subject, is_adrift, reported, pooler.pk)
+    yield Value(EventKind.DRIFT, *subject, is_adrift, _drift_message(pooler), pooler.pk)
     names = ", ".join(str(one.get("name")) for one in pooler.needs_restart)
-    yield Value(EventKind.RESTART, *subject, bool(names), f"it reads {names} at its start only", pooler.pk)
+    reported = _("it reads %(settings)s only at its start") % {"settings": names}
+    yield Value(EventKind.RESTART, *subject, bool(names), reported, pooler.pk)
+
+
+def _drift_message(pooler: Pooler) -> str:
+    if not pooler.drift:
+        return _("it differs from what the panel applied; see its page")
+    first = pooler.drift[0]
+    text = _("it differs from what the panel applied: %(where)s: %(what)s; see its page")
+    return text % {"where": first["where"], "what": first["what"]}
 
 
 def _of_owner(pooler: Pooler, owner: folder_owner.FolderOwner | None) -> Iterator[Value]:
-    """How long nobody can have told of its files, once something was applied."""
+    """Yield how long no worker has inspected the pooler's files, once something was applied."""
     if owner and owner.last_seen_at:
         subject = (SubjectType.POOLER, pooler.pk, pooler.name)
-        reported = f"its files were not looked at for {owner.silence_s:.0f} s: {owner.reason}"
+        text = _("its files were not inspected for %(seconds)s s: %(reason)s")
+        reported = text % {"seconds": f"{owner.silence_s:.0f}", "reason": owner.reason}
         yield Value(EventKind.UNSEEN, *subject, owner.silence_s, reported, pooler.pk)
 
 
 def _of_refusals(pooler: Pooler, subject: tuple[SubjectType, UUID, str]) -> Value:
-    """The settings count as one more than its pools."""
+    """Return the number of refused pools, the pooler's settings counted as one more."""
     pools: int = getattr(pooler, "refused", 0)
     settings = pooler.settings_state in REFUSED
-    whom = [f"{pools} pool{'s' if pools != 1 else ''}"] * bool(pools) + ["its settings"] * settings
-    reported = f"not live: {' and '.join(whom)}; the reason is on their pages"
-    return Value(EventKind.NOT_APPLIED, *subject, pools + settings, reported, pooler.pk)
+    return Value(EventKind.NOT_APPLIED, *subject, pools + settings, _refusal_message(pools, settings), pooler.pk)
+
+
+def _refusal_message(pools: int, settings: bool) -> str:
+    if not pools:
+        return _("not live: its settings; the reason is on their page")
+    if settings:
+        text = ngettext(
+            "not live: %(count)s pool and its settings; the reasons are on their pages",
+            "not live: %(count)s pools and its settings; the reasons are on their pages",
+            pools,
+        )
+    else:
+        text = ngettext(
+            "not live: %(count)s pool; the reason is on its page",
+            "not live: %(count)s pools; the reasons are on their pages",
+            pools,
+        )
+    return text % {"count": pools}
 
 
 def _of_clusters() -> Iterator[Value]:
@@ -111,17 +142,21 @@ def _of_clusters() -> Iterator[Value]:
             yield Value(EventKind.CLUSTER_DOWN, *subject, is_down, status.error)
         yield from _of_budgets(subject, budgets[cluster.pk], of_standbys.get(cluster.pk))
         if (lag_s := getattr(cluster, "lag_s", None)) is not None:
-            yield Value(EventKind.LAG, *subject, lag_s, f"a standby is {lag_s:.0f} s behind")
+            reported = _("a standby is %(lag)s s behind") % {"lag": f"{lag_s:.0f}"}
+            yield Value(EventKind.LAG, *subject, lag_s, reported)
 
 
 def _of_budgets(
     subject: tuple[SubjectType, UUID, str], of_primary: budget.Budget, of_standbys: budget.Budget | None
 ) -> Iterable[Value]:
-    """One value of a cluster, that of the servers of which the most is given; standbys are judged each alone."""
-    judged = [(of_primary, "connections"), (of_standbys, "connections of each standby")]
-    found = [(100 * one.allocated / one.available, one, what) for one, what in judged if one and one.available]
+    """Return one value of a cluster: the share given on its fullest server, each standby judged alone."""
+    judged = [
+        (of_primary, _("%(given)s of %(available)s connections are given to pools (%(percent)s %%)")),
+        (of_standbys, _("%(given)s of %(available)s connections of each standby are given to pools (%(percent)s %%)")),
+    ]
+    found = [(100 * one.allocated / one.available, one, text) for one, text in judged if one and one.available]
     if not found:
         return []
-    percent, one, what = max(found, key=lambda it: it[0])
-    reported = f"{one.allocated} of {one.available} {what} are given to pools ({percent:.0f} %)"
+    percent, one, text = max(found, key=lambda it: it[0])
+    reported = text % {"given": one.allocated, "available": one.available, "percent": f"{percent:.0f}"}
     return [Value(EventKind.BUDGET, *subject, percent, reported)]

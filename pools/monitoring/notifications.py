@@ -1,4 +1,4 @@
-"""Sends what is to be told of events: what is due over a channel in one message, again later where it fails."""
+"""Sends notices of events: all that is due over a channel in one message, retried later if it fails."""
 
 import logging
 import uuid
@@ -18,20 +18,20 @@ from pools.monitoring.channels import DeliveryFailed, Letter
 logger = logging.getLogger(__name__)
 
 AT_MOST = 200  # events of one message
-LEASE = timedelta(seconds=60)  # longer than a channel may take; a worker that died in it leaves the rest to others
+LEASE = timedelta(seconds=60)  # longer than a channel may take; another worker takes over after it
 FIRST_WAIT_S, LONGEST_WAIT_S = 15, 3600
 ATTEMPTS = 20  # about half a day
 
 
 def send_due() -> None:
-    """One message over each channel that has something to say."""
+    """Send one message over each channel that has notices due."""
     for channel in Channel:
         if batch := _claim(channel):
             _send(channel, batch)
 
 
 def test(channel: str) -> str:
-    """Send a message of no event over a channel; why it did not arrive, or nothing."""
+    """Send a test message over a channel; return why it failed, or an empty text."""
     try:
         channels.send(channel, Letter(uuid.uuid4(), [], is_test=True))
     except DeliveryFailed as error:
@@ -40,7 +40,7 @@ def test(channel: str) -> str:
 
 
 def _claim(channel: Channel) -> uuid.UUID | None:
-    """Take what is due, each notice by one worker only; what failed together goes out under its old id."""
+    """Claim the notices that are due; those that failed together are sent again under their old id."""
     now, batch = timezone.now(), uuid.uuid4()
     due = Notice.objects.filter(channel=channel, sent_at=None, due_at__lte=now, attempts__lt=ATTEMPTS)
     with transaction.atomic():
@@ -64,14 +64,14 @@ def _send(channel: Channel, batch: uuid.UUID) -> None:
         attempts = max(notice.attempts for notice in notices)
         wait = timedelta(seconds=min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** (attempts - 1)))
         rows.update(due_at=timezone.now() + wait, error=str(error))
-        logger.warning("%d events not told by %s, attempt %d: %s", len(notices), channel, attempts, error)
+        logger.warning("%d events not sent by %s, attempt %d: %s", len(notices), channel, attempts, error)
     else:
         rows.update(sent_at=timezone.now(), error="")
-        logger.info("%d events told by %s", len(notices), channel)
+        logger.info("%d events sent by %s", len(notices), channel)
 
 
 def as_json(event: Event, moment: Moment) -> dict[str, Any]:
-    """An event as webhooks have it; times in ISO 8601 with zone."""
+    """Return an event as webhooks receive it; times are ISO 8601 with zone."""
     closed_at = event.closed_at if moment == Moment.CLOSED else None
     return {
         "id": str(event.pk),

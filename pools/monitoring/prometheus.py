@@ -1,7 +1,7 @@
-"""What Prometheus reads of pools, under pgbouncer_exporter's names so that its dashboards and alerts keep working.
+"""Prometheus metrics of pools, under pgbouncer_exporter's names so that its dashboards and alerts keep working.
 
-Names, labels and help texts' meaning follow prometheus-community/pgbouncer_exporter, collector.go; added is the
-label `pooler`, since one panel speaks for many.
+Names, labels and help texts' meaning follow prometheus-community/pgbouncer_exporter, collector.go; the label
+`pooler` is added, because one panel serves many.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -71,7 +71,7 @@ DATABASES = (
 
 
 def families(snapshots: Iterable[tuple[Pooler, ConsoleSnapshot]]) -> Iterator[Metric]:
-    """Every metric of every pooler; one that did not answer has `pgbouncer_up 0` and nothing else."""
+    """Yield every metric of every pooler; one that did not answer has `pgbouncer_up 0` and nothing else."""
     listed = list(snapshots)
     up = GaugeMetricFamily("pgbouncer_up", "1 when the console answered", labels=["pooler"])
     version = GaugeMetricFamily("pgbouncer_version_info", "The program's release", labels=["pooler", "version"])
@@ -95,7 +95,7 @@ def _of_word(
     prefix: str,
     make: type[GaugeMetricFamily] | type[CounterMetricFamily],
 ) -> Iterator[Metric]:
-    """One family a column, over all poolers; a column that no release at hand has is left out."""
+    """Yield one family for each column, over all poolers; columns without a value are left out."""
     for column in columns:
         family = make(f"{prefix}_{column.metric}", column.help, labels=["pooler", *labels])
         for pooler, snapshot in snapshots:
@@ -118,7 +118,7 @@ def _label(value: object) -> str:
 def by_pooler(
     poolers: Iterable[Pooler], snapshots: Mapping[UUID, ConsoleSnapshot]
 ) -> list[tuple[Pooler, ConsoleSnapshot]]:
-    """Poolers with their looks, in order of name."""
+    """Return the poolers with their snapshots, in order of name."""
     return [
         (pooler, snapshots[pooler.pk]) for pooler in sorted(poolers, key=lambda one: one.name) if pooler.pk in snapshots
     ]

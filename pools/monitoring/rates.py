@@ -1,4 +1,4 @@
-"""What a pool does each second, from what its counters were and are; pure."""
+"""Rates of a pool, from two readings of its counters; pure."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -15,7 +15,7 @@ FIGURES = (*GAUGES, *RATES, *WEIGHTS)
 
 @dataclass(frozen=True)
 class Rates:
-    """A pool over one interval: counts and bytes a second, and the average times in ms, None where nothing ended.
+    """A pool over one interval: counts and bytes per second, and average times in ms, None where nothing ended.
 
     `wait_ms` is the time that clients waited for a server connection, shared out over the transactions.
     """
@@ -30,7 +30,7 @@ class Rates:
 
 
 def between(before: Counters, after: Counters, elapsed_s: float) -> Rates | None:
-    """The rates of an interval; None without one, or where a counter shrank: the pooler was started anew."""
+    """Return the rates of an interval; None for an empty one, or where a counter shrank (the pooler restarted)."""
     grown = {one.name: getattr(after, one.name) - getattr(before, one.name) for one in fields(Counters)}
     if elapsed_s <= 0 or min(grown.values()) < 0:
         return None
@@ -50,20 +50,20 @@ def _each_ms(total_us: int, count: int) -> float | None:
 
 
 def reading(figures: PoolFigures, rates: Rates | None) -> Reading:
-    """All figures of a pool at one look; rates are None until there were two looks."""
+    """Return all figures of a pool in one snapshot; rates are None until there were two."""
     gauges: Reading = {name: getattr(figures, name) for name in GAUGES}
     return gauges | {name: getattr(rates, name, None) for name in (*RATES, *WEIGHTS)}
 
 
 def counted(reading: Mapping[str, float | None], uncounted: Collection[str]) -> Reading:
-    """The same, None for what the kind of pooler does not count: nobody knows that it is 0."""
+    """Return the reading with None for what the kind of pooler does not count: 0 would be a guess."""
     return {name: None if name in uncounted else value for name, value in reading.items()}
 
 
 def whole(readings: Iterable[Reading]) -> Reading:
-    """A pooler's figures from those of its pools: sums, the longest wait, and times weighted by what ended.
+    """Return a pooler's figures from those of its pools: sums, the longest wait, and times weighted by what ended.
 
-    One whose console answers and names no pool has no connections, which is known; its rates are not.
+    A console that names no pool has no connections, which is known; its rates are not.
     """
     listed = list(readings)
     found: Reading = {name: _sum(one[name] for one in listed) or 0 for name in GAUGES}
@@ -75,7 +75,7 @@ def whole(readings: Iterable[Reading]) -> Reading:
 
 
 def mean(weighted: Iterable[tuple[float | None, float]]) -> float | None:
-    """The mean of (value, weight) pairs; None where no value has a weight."""
+    """Return the mean of (value, weight) pairs; None where no value has a weight."""
     known = [(value, weight) for value, weight in weighted if value is not None]
     total = sum(weight for _, weight in known)
     return sum(value * weight for value, weight in known) / total if total else None

@@ -1,4 +1,4 @@
-"""Records what pools do: a look at every console every ten seconds, folded into minutes, kept for a setting's days."""
+"""Records figures of pools: every console is polled every ten seconds, rolled up into minutes, kept HISTORY_DAYS."""
 
 import logging
 import time
@@ -21,15 +21,15 @@ from pools.poolers.base import Counters, PoolFigures
 logger = logging.getLogger(__name__)
 
 EVERY_S = 10
-WITHIN_S = 8.0  # a console that answers later misses this look
+WITHIN_S = 8.0  # a console that answers later misses this poll
 KEPT_S = 300
-FOLDING_S = 30.0  # a worker that died while folding leaves the minute to the next one
+FOLDING_S = 30.0  # after that another worker may roll the minute up
 PRUNE_EVERY_S = 3600
 EVENTS_KEPT = timedelta(days=365)
 
 
 def record() -> None:
-    """One look at everything, by one worker however many were asked; then the events that follow from it."""
+    """Poll every console once, by one worker however many were asked; then open and close events."""
     now = time.time()
     try:
         if not redis_store.claim(f"look:{int(now // EVERY_S)}", EVERY_S * 2):
@@ -45,7 +45,7 @@ def record() -> None:
 
 
 def fold_minute(minute: int) -> None:
-    """Write a minute that is over: once, whoever folds it as well. Raises `SharingDown`."""
+    """Write a minute that is over, exactly once. Raises `SharingDown`."""
     if not redis_store.claim(f"folded:{minute}", FOLDING_S):
         return
     poolers = list(Pooler.objects.values_list("pk", flat=True))
@@ -68,7 +68,7 @@ def fold_minute(minute: int) -> None:
 
 
 def recent(pooler: UUID) -> list[Snapshot]:
-    """The looks of the last minutes, every ten seconds, that Redis still has; none without Redis."""
+    """Return the snapshots of the last minutes that Redis still has, every ten seconds; none without Redis."""
     now = int(time.time() // 60)
     try:
         kept = redis_store.lists(_key(pooler, minute) for minute in range(now - KEPT_S // 60, now + 1))
@@ -78,12 +78,12 @@ def recent(pooler: UUID) -> list[Snapshot]:
 
 
 def prune() -> None:
-    """Forget minutes older than POOLDECK_HISTORY_DAYS, and events that closed more than a year ago."""
+    """Delete minutes older than POOLDECK_HISTORY_DAYS, and events that closed more than a year ago."""
     oldest = int(time.time() // 60) - settings.HISTORY_DAYS * 24 * 60
     for model in (PoolMinute, PoolerMinute):
         count, _ = model.objects.filter(minute__lt=oldest).delete()
         if count:
-            logger.info("%d minutes older than %d days forgotten", count, settings.HISTORY_DAYS)
+            logger.info("%d minutes older than %d days deleted", count, settings.HISTORY_DAYS)
     Event.objects.filter(closed_at__lt=timezone.now() - EVENTS_KEPT).delete()
 
 
@@ -93,7 +93,7 @@ def _prune_now_and_then() -> None:
 
 
 def _note(snapshots: Mapping[UUID, ConsoleSnapshot]) -> None:
-    """Keep what answered until its minute is over; a look that was kept before has the same time, and counts once."""
+    """Keep the answers until their minute is over; a snapshot kept twice has the same time and counts once."""
     described = {
         pk: snapshot for pk, snapshot in snapshots.items() if not snapshot.error and (snapshot.rows or snapshot.figures)
     }

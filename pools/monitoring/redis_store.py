@@ -1,4 +1,4 @@
-"""What the panel's processes share about poolers: short-lived texts in Redis, and who may make the next one."""
+"""Short-lived values in Redis that the panel's processes share about poolers, and locks for refreshing them."""
 
 import json
 import logging
@@ -24,30 +24,30 @@ _breaker = Breaker()
 
 
 def claim(key: str, for_s: float) -> bool:
-    """Whether this caller is the first within that time. Raises `SharingDown`."""
+    """Return whether this caller is the first within that time. Raises `SharingDown`."""
     answer = _ask(lambda client: client.set(PREFIX + key, "1", nx=True, px=max(1, int(for_s * 1000))))
     return answer is not None
 
 
 def hold(key: str, for_s: float) -> None:
-    """Let nobody claim the key for so long from now. Raises `SharingDown`."""
+    """Block claims of the key for so long from now. Raises `SharingDown`."""
     _ask(lambda client: client.set(PREFIX + key, "1", px=max(1, int(for_s * 1000))))
 
 
 def keep(key: str, value: Any, for_s: int) -> None:
-    """Keep a value that JSON can hold. Raises `SharingDown`."""
+    """Store a value that JSON can represent. Raises `SharingDown`."""
     text = json.dumps(value, default=str)
     _ask(lambda client: client.set(PREFIX + key, text, ex=for_s))
 
 
 def read(key: str) -> Any:
-    """The value kept; None where there is none. Raises `SharingDown`."""
+    """Return the stored value, None where there is none. Raises `SharingDown`."""
     text: Any = _ask(lambda client: client.get(PREFIX + key))
     return json.loads(text) if text else None
 
 
 def append(values: dict[str, Any], for_s: int) -> None:
-    """Add one value to the end of each list named. Raises `SharingDown`."""
+    """Append one value to each list named. Raises `SharingDown`."""
 
     def write(client: "redis.Redis") -> None:
         with client.pipeline(transaction=False) as pipe:
@@ -60,7 +60,7 @@ def append(values: dict[str, Any], for_s: int) -> None:
 
 
 def lists(keys: Iterable[str]) -> list[list[Any]]:
-    """The lists kept under the keys, in that order. Raises `SharingDown`."""
+    """Return the lists stored under the keys, in that order. Raises `SharingDown`."""
 
     def fetch(client: "redis.Redis") -> list[list[bytes]]:
         with client.pipeline(transaction=False) as pipe:
@@ -79,7 +79,7 @@ def _ask(what: Callable[["redis.Redis"], T]) -> T:
         answer = what(redis_client.shared())
     except redis_client.ERRORS as error:
         _breaker.trip()
-        logger.info("monitoring does without Redis: %s", error)
+        logger.info("monitoring continues without Redis: %s", error)
         raise SharingDown(str(error)) from error
     _breaker.reset()
     return answer

@@ -1,4 +1,4 @@
-"""A minute's average and maximum of each figure, from the looks that fell into it; pure."""
+"""A minute's average and maximum of each figure, from the snapshots in it; pure."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from pools.monitoring import rates
 from pools.monitoring.rates import FIGURES, WEIGHTS, Reading
 from pools.poolers.base import Counters, PoolFigures
 
-USUAL_S = 10.0  # what a look stands for that has none before it
+USUAL_S = 10.0  # the interval of a snapshot without a predecessor
 Folded = dict[str, float | None]  # `FIGURE_avg` and `FIGURE_max` of each figure
-Course = Sequence[tuple[float, Reading]]  # (seconds that a look stands for, what it saw)
+Course = Sequence[tuple[float, Reading]]  # (seconds that a reading covers, the reading)
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A pooler's pools at one time (Unix, in s); pools that nobody used yet are not among them.
+    """A pooler's pools at one time (Unix, in s), without those that were never used.
 
     `counters` is None for a kind of pooler that does not count.
     """
@@ -26,9 +26,9 @@ class Snapshot:
 
 
 def fold(snapshots: Iterable[Snapshot], pools: Collection[str], minute: int) -> tuple[dict[str, Folded], Folded, int]:
-    """The pools' figures by name over one minute (since 1970), the pooler's, and how many looks there were.
+    """Return the pools' figures by name over one minute (since 1970), the pooler's, and the number of snapshots.
 
-    Snapshots are in order of time; the last one before the minute only says where its counters began.
+    Snapshots are in order of time; the last one before the minute only gives its initial counters.
     """
     before, within = _parted(snapshots, minute)
     pairs = list(pairwise([before, *within]))
@@ -46,7 +46,7 @@ def fold(snapshots: Iterable[Snapshot], pools: Collection[str], minute: int) -> 
 
 
 def course(snapshots: Iterable[Snapshot], name: str | None) -> list[tuple[float, Reading]]:
-    """(time, figures) of one pool at each look but the first, or of all pools together without a name."""
+    """Return (time, figures) of one pool at each snapshot but the first, or of all pools together without a name."""
     found = []
     for last, now in pairwise(snapshots):
         names = now.figures if name is None else [name]
@@ -56,7 +56,7 @@ def course(snapshots: Iterable[Snapshot], name: str | None) -> list[tuple[float,
 
 
 def summary(course: Course) -> Folded:
-    """The average, weighted by time and for times by what ended, and the maximum of each figure."""
+    """Return the average of each figure, weighted by time (times by what ended), and its maximum."""
     folded: Folded = {}
     for name in FIGURES:
         weight = WEIGHTS.get(name)
@@ -67,7 +67,7 @@ def summary(course: Course) -> Folded:
 
 
 def _parted(snapshots: Iterable[Snapshot], minute: int) -> tuple[Snapshot | None, list[Snapshot]]:
-    """The last snapshot before a minute, and those in it."""
+    """Return the last snapshot before a minute, and those in it."""
     listed = list(snapshots)
     earlier = [one for one in listed if one.at < minute * 60]
     within = [one for one in listed if minute * 60 <= one.at < (minute + 1) * 60]
@@ -75,7 +75,7 @@ def _parted(snapshots: Iterable[Snapshot], minute: int) -> tuple[Snapshot | None
 
 
 def _reading(last: Snapshot | None, now: Snapshot, name: str) -> Reading:
-    """A pool that the console does not list yet is idle; one that appears has done all it did since the last look."""
+    """Return the figures of a pool; unlisted pools are idle, and new ones did everything since the last snapshot."""
     figures = now.figures.get(name, PoolFigures())
     if last is None or last.counters is None or now.counters is None:
         return rates.reading(figures, None)

@@ -1,4 +1,4 @@
-"""What poolers' consoles say now: one question a second for all who watch, in all processes of the panel."""
+"""Polls poolers' consoles: at most once a second for all viewers, in all processes of the panel."""
 
 import time
 from collections.abc import Iterable
@@ -8,6 +8,8 @@ from threading import Lock
 from typing import Any
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from pools.errors import PoolerUnreachable
 from pools.models import Pooler
 from pools.monitoring import rates, redis_store
@@ -16,11 +18,11 @@ from pools.monitoring.redis_store import SharingDown
 from pools.poolers import KINDS
 from pools.poolers.base import ConsoleSample, Counters, PoolFigures
 
-FRESH_S = 0.9  # a little less than the second at which watchers come, so that each of them sees a new one
-ROWS_A_S = 3000  # that a console is asked for at the most: one of thousands of pools is asked less often
-DOWN_S = 5.0  # a console that failed rests so long
-ASKING_S = 20.0  # the longest that one may take to answer or fail (console.CONNECT_TIMEOUT_S + ANSWER_TIMEOUT_S)
-OLD_S = 10.0  # while another process asks, an answer of this age still serves
+FRESH_S = 0.9  # a little less than the viewers' second, so that each of them gets a new one
+ROWS_A_S = 3000  # the most rows requested of a console: one with thousands of pools is polled less often
+DOWN_S = 5.0  # pause after a failure
+ASKING_S = 20.0  # the longest that a poll takes (console.CONNECT_TIMEOUT_S + ANSWER_TIMEOUT_S)
+OLD_S = 10.0  # the oldest answer to use while another process polls
 WAIT_S = 5.0
 KEPT_S = 120
 POLL_S = 0.02
@@ -32,7 +34,7 @@ Rows = list[dict[str, object]]
 class ConsoleSnapshot:
     """A console's answer at a time (Unix, in s): figures, counters and rates by pool name, or why there is none.
 
-    `rows` are its own words by SHOW word; `serves_s` is how long it may be told again.
+    `rows` are those of SHOW by command; `serves_s` is how long the snapshot may be reused.
     """
 
     at: float = 0.0
@@ -45,7 +47,6 @@ class ConsoleSnapshot:
 
     @property
     def age_s(self) -> float:
-        """How long ago it was asked."""
         return time.time() - self.at
 
     @property
@@ -54,16 +55,16 @@ class ConsoleSnapshot:
         return self.rows.get("pools", [])
 
     def reading(self, name: str) -> Reading:
-        """All figures of one pool; one that nobody used yet is idle."""
+        """Return all figures of one pool; one that was never used is idle."""
         return rates.reading(self.figures.get(name, PoolFigures()), self.rates.get(name))
 
     def whole(self) -> Reading:
-        """All figures of all pools together."""
+        """Return all figures of all pools together."""
         return rates.whole(self.reading(name) for name in self.figures)
 
 
 class _CachedSnapshot:
-    """The last look at one pooler in this process, and the right to ask anew."""
+    """The last snapshot of one pooler in this process, and the lock to refresh it."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -74,12 +75,12 @@ class _CachedSnapshot:
         return self.version == pooler.version and 0 <= self.snapshot.age_s < self.snapshot.serves_s
 
 
-_desks: dict[UUID, _CachedSnapshot] = {}
+_cache: dict[UUID, _CachedSnapshot] = {}
 
 
 def latest(pooler: Pooler) -> ConsoleSnapshot:
-    """What the console said within the last second; an edited pooler is asked anew."""
-    cached = _desks.setdefault(pooler.pk, _CachedSnapshot())
+    """Return a snapshot of at most a second ago; an edited pooler is polled again."""
+    cached = _cache.setdefault(pooler.pk, _CachedSnapshot())
     if cached.serves(pooler):
         return cached.snapshot
     if not cached.lock.acquire(timeout=WAIT_S):
@@ -94,7 +95,7 @@ def latest(pooler: Pooler) -> ConsoleSnapshot:
 
 
 def snapshots_of(poolers: Iterable[Pooler], within_s: float = ASKING_S) -> dict[UUID, ConsoleSnapshot]:
-    """Looks at many poolers by their ids, at once so that a dead one delays no other; late ones have an error."""
+    """Return snapshots of poolers by their ids, polled in parallel; those that are late have an error."""
     asked = {pooler.pk: pooler for pooler in poolers}
     if not asked:
         return {}
@@ -107,7 +108,7 @@ def snapshots_of(poolers: Iterable[Pooler], within_s: float = ASKING_S) -> dict[
 
 
 def _shared_snapshot(pooler: Pooler, before: ConsoleSnapshot) -> ConsoleSnapshot:
-    """Ask the console, or take what another process was told; alone where Redis is away."""
+    """Poll the console, or take the answer of another process; without Redis each process polls."""
     key = f"{pooler.pk}:{pooler.version}"
     try:
         if not redis_store.claim(f"asked:{key}", ASKING_S):
@@ -120,12 +121,12 @@ def _shared_snapshot(pooler: Pooler, before: ConsoleSnapshot) -> ConsoleSnapshot
         redis_store.keep(f"look:{key}", asdict(found), KEPT_S)
         redis_store.hold(f"asked:{key}", found.serves_s)
     except SharingDown:
-        pass  # the next process to look finds out by itself, and asks
+        pass  # the next process notices, and polls by itself
     return found
 
 
 def _of_others(pooler: Pooler, key: str) -> ConsoleSnapshot:
-    """What the process that asks now, or asked last, was told. Raises `SharingDown`."""
+    """Return the answer of the process that polls now, or did last. Raises `SharingDown`."""
     deadline = time.monotonic() + WAIT_S
     while True:
         found = _decoded(redis_store.read(f"look:{key}"))
@@ -154,7 +155,7 @@ def _ask(pooler: Pooler, before: ConsoleSnapshot) -> ConsoleSnapshot:
 
 
 def _rates(before: ConsoleSnapshot, sample: ConsoleSample, at: float) -> dict[str, Rates]:
-    """Since the look before; none where that failed or is too long ago to speak of now."""
+    """Return the rates since the last snapshot; none where that failed or is too old."""
     elapsed = at - before.at
     if before.error or elapsed > KEPT_S:
         return {}
@@ -164,7 +165,8 @@ def _rates(before: ConsoleSnapshot, sample: ConsoleSample, at: float) -> dict[st
 
 
 def _unanswered(pooler: Pooler, after_s: float = WAIT_S) -> ConsoleSnapshot:
-    return ConsoleSnapshot(at=time.time(), error=f"the console of pooler {pooler} did not answer within {after_s:g} s")
+    text = _("the console of pooler %(pooler)s did not answer within %(seconds)s s")
+    return ConsoleSnapshot(at=time.time(), error=text % {"pooler": pooler, "seconds": f"{after_s:g}"})
 
 
 def _decoded(kept: Any) -> ConsoleSnapshot | None:

@@ -1,9 +1,12 @@
-"""The bounds at which events open and close: sensible ones from the start, others where people set them."""
+"""The thresholds at which events open and close: defaults, and those that people changed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.db import transaction
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from pools.errors import InvalidValues
 from pools.models import EventKind, Severity, Threshold
@@ -14,46 +17,56 @@ MOST_S = 86_400
 
 @dataclass(frozen=True)
 class Watch:
-    """What is looked after: `measures` names the value, `unit` what it is counted in.
+    """What is watched: `measures` names the value, `unit` its unit.
 
-    `counts` is False where there is nothing to choose but whether to look, such as a pooler that is down or not.
+    `counts` is False where only watching can be switched on and off, such as for a pooler that is down or not.
     """
 
     kind: EventKind
     severity: Severity
     rule: Rule
-    measures: str
-    unit: str
+    measures: str | Promise
+    unit: str | Promise
     counts: bool = True
 
 
 WATCHES = {
     watch.kind: watch
     for watch in (
-        Watch(EventKind.WAITING, Severity.WARNING, Rule(5, 1, 30), "clients of a pool that wait", "clients"),
-        Watch(EventKind.MAXWAIT, Severity.CRITICAL, Rule(5, 1, 10), "the longest wait in a pool's queue", "s"),
+        Watch(EventKind.WAITING, Severity.WARNING, Rule(5, 1, 30), _("clients of a pool that wait"), _("clients")),
+        Watch(EventKind.MAXWAIT, Severity.CRITICAL, Rule(5, 1, 10), _("the longest wait in a pool's queue"), "s"),
         Watch(
             EventKind.BUDGET,
             Severity.WARNING,
             Rule(90, 85, 0),
-            "connections of a cluster's primary or standbys given to pools",
+            _("connections of a cluster's primary or standbys given to pools"),
             "%",
         ),
         Watch(
-            EventKind.POOLER_DOWN, Severity.CRITICAL, Rule(1, 1, 30), "a pooler's console does not answer", "", False
+            EventKind.POOLER_DOWN, Severity.CRITICAL, Rule(1, 1, 30), _("a pooler's console does not answer"), "", False
         ),
-        Watch(EventKind.CLUSTER_DOWN, Severity.CRITICAL, Rule(1, 1, 60), "a cluster does not answer", "", False),
+        Watch(EventKind.CLUSTER_DOWN, Severity.CRITICAL, Rule(1, 1, 60), _("a cluster does not answer"), "", False),
         Watch(
             EventKind.NOT_APPLIED,
             Severity.WARNING,
             Rule(1, 1, 60),
-            "a pooler's pools that failed to apply, its settings counted as one",
-            "pools",
+            _("a pooler's pools that failed to apply, its settings counted as one"),
+            _("pools"),
         ),
-        Watch(EventKind.DRIFT, Severity.WARNING, Rule(1, 1, 0), "a pooler differs from what was applied", "", False),
-        Watch(EventKind.UNSEEN, Severity.WARNING, Rule(120, 120, 60), "how long nobody saw a pooler's files", "s"),
-        Watch(EventKind.LAG, Severity.WARNING, Rule(60, 30, 60), "the age of what a standby replayed last", "s"),
-        Watch(EventKind.RESTART, Severity.WARNING, Rule(1, 1, 0), "a pooler's settings wait for a restart", "", False),
+        Watch(EventKind.DRIFT, Severity.WARNING, Rule(1, 1, 0), _("a pooler differs from what was applied"), "", False),
+        Watch(
+            EventKind.UNSEEN, Severity.WARNING, Rule(120, 120, 60), _("time since a pooler's files were inspected"), "s"
+        ),
+        Watch(
+            EventKind.LAG,
+            Severity.WARNING,
+            Rule(60, 30, 60),
+            _("the age of the last transaction that a standby replayed"),
+            "s",
+        ),
+        Watch(
+            EventKind.RESTART, Severity.WARNING, Rule(1, 1, 0), _("a pooler's settings wait for a restart"), "", False
+        ),
     )
 }
 
@@ -68,7 +81,7 @@ class Bound:
 
 
 def bounds() -> dict[EventKind, Bound]:
-    """All watches with their rules, in one query."""
+    """Return all watches with their current rules, in one query."""
     changed = {row.kind: row for row in Threshold.objects.all()}
     return {kind: _bound(watch, changed.get(kind)) for kind, watch in WATCHES.items()}
 
@@ -80,7 +93,7 @@ def _bound(watch: Watch, row: Threshold | None) -> Bound:
 
 
 def change(rules: Mapping[EventKind, tuple[Rule, bool]]) -> None:
-    """Set bounds, and whether they are looked after; one wrong value keeps all as they are (`InvalidValues`)."""
+    """Set thresholds, and whether each kind is watched; one wrong value changes none (`InvalidValues`)."""
     InvalidValues.refuse((kind, problem) for kind, (rule, _) in rules.items() if (problem := problem_of(rule)))
     with transaction.atomic():
         for kind, (rule, enabled) in rules.items():
@@ -89,11 +102,13 @@ def change(rules: Mapping[EventKind, tuple[Rule, bool]]) -> None:
 
 
 def problem_of(rule: Rule) -> str:
-    """Why a rule can't hold; empty when it can."""
+    """Return why a rule is invalid, or an empty text."""
     if rule.opens_at <= 0:
-        return f"opens at {rule.opens_at:g}: it would always be open; use more than 0"
+        text = gettext("opens at %(opens_at)s: it would always be open; use more than 0")
+        return text % {"opens_at": f"{rule.opens_at:g}"}
     if not 0 < rule.closes_at <= rule.opens_at:
-        return f"closes below {rule.closes_at:g}: use more than 0 and at most {rule.opens_at:g}, where it opens"
+        text = gettext("closes below %(closes_at)s: use more than 0 and at most %(opens_at)s, where it opens")
+        return text % {"closes_at": f"{rule.closes_at:g}", "opens_at": f"{rule.opens_at:g}"}
     if not 0 <= rule.for_s <= MOST_S:
-        return f"for {rule.for_s:g} s: use 0 to {MOST_S} s"
+        return gettext("for %(for_s)s s: use 0 to %(most)s s") % {"for_s": f"{rule.for_s:g}", "most": MOST_S}
     return ""

@@ -1,7 +1,7 @@
-"""The look-up of inbound users: a role and a function on a cluster, by which PgBouncer finds their secrets.
+"""The lookup of inbound users: a role and a function on a cluster, by which PgBouncer reads their secrets.
 
-Without it a pool of the inbound user logs in as the cluster's admin to read pg_authid. With it, that is a role that
-may call one function, which tells the secret of any role that may log in now, but of no superuser.
+Without it a pool of the inbound user logs in as the cluster's admin to read pg_authid. With it, PgBouncer logs in as
+a role that may call one function, which returns the secret of any role that may log in now, except superusers.
 """
 
 import logging
@@ -11,6 +11,7 @@ from itertools import chain, count
 
 from django.db import transaction
 from django.db.models import Model
+from django.utils.translation import gettext as _
 from psycopg import sql
 from psycopg.rows import class_row
 
@@ -40,7 +41,7 @@ SAMPLE = """
       AND (rolvaliduntil IS NULL OR rolvaliduntil > now())
     ORDER BY rolname LIMIT 1
 """
-WRITABLE = "SET default_transaction_read_only = off"  # a database may be read-only unless one says otherwise
+WRITABLE = "SET default_transaction_read_only = off"  # a database may be read-only by default
 RIGHTS = """
     SELECT rolcanlogin AND NOT (rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication OR rolbypassrls)
        AND NOT EXISTS (SELECT FROM pg_auth_members m WHERE m.member = r.oid)
@@ -50,14 +51,13 @@ RIGHTS = """
 
 @dataclass(frozen=True)
 class Finding:
-    """One database: whether the look-up works there, and if not, why."""
+    """The state of the lookup in one database: why it does not work, or an empty text."""
 
     database: str
     fault: str = ""
 
     @property
     def works(self) -> bool:
-        """Whether an inbound user can be looked up there."""
         return not self.fault
 
 
@@ -73,18 +73,18 @@ class Function:
 
 
 def usual_role(cluster: Cluster) -> str:
-    """A name that no other cluster's role has: a pooler before both keeps one password for each name."""
+    """Return a role name that no other cluster uses: a pooler keeps one password for each name."""
     taken = set(Cluster.objects.exclude(pk=cluster.pk).values_list("auth_role", flat=True))
     names_in_turn = (f"{auth_query.USUAL_ROLE}_{number}" for number in count(2))
     return next(name for name in chain([auth_query.USUAL_ROLE], names_in_turn) if name not in taken)
 
 
 def install(cluster: Cluster, role: str = "", author: Model | None = None) -> list[Finding]:
-    """Make the role and, in every database, the function; then let the inbound pools be applied with it.
+    """Create the role and, in every database, the function; then apply the inbound pools with them.
 
-    Safe to repeat: it repairs what was changed, and brings the function into new databases. The role's password is
-    made once and kept like that of any role a pool uses. Raises `InvalidValues` (the role), `IllegalTransition`
-    where the panel's login may not do it, `ClusterUnreachable`.
+    Safe to repeat: it repairs changes, and adds the function to new databases. The role's password is generated once
+    and kept like that of any role a pool uses. Raises `InvalidValues` (the role), `IllegalTransition` where the
+    panel's login may not do it, `ClusterUnreachable`.
     """
     role = role or cluster.auth_role or usual_role(cluster)
     InvalidValues.refuse(_role_problems(cluster, role))
@@ -94,7 +94,7 @@ def install(cluster: Cluster, role: str = "", author: Model | None = None) -> li
         _refuse_all_but_superusers(cluster, connection)
         databases = [str(row[0]) for row in connection.execute(DATABASES)]
         _make_role(connection, role, password, ours=bool(known))
-        _remember(cluster, role, password)  # before anything else can fail: a second try finds the role its own
+        _remember(cluster, role, password)  # first, so that a retry after a failure recognizes the role as its own
         for database in databases:
             grant = sql.SQL("GRANT CONNECT ON DATABASE {} TO {}")
             connection.execute(grant.format(sql.Identifier(database), sql.Identifier(role)))
@@ -104,14 +104,14 @@ def install(cluster: Cluster, role: str = "", author: Model | None = None) -> li
             with connection.transaction():
                 _make_function(connection, role)
     _keep(cluster, role, author)
-    logger.info("cluster %s: look-up by %s set up in %d databases by %s", cluster.pk, role, len(databases), author)
+    logger.info("cluster %s: lookup by %s set up in %d databases by %s", cluster.pk, role, len(databases), author)
     return check(cluster)
 
 
 def check(cluster: Cluster) -> list[Finding]:
-    """Each database of the cluster, asked as the admin what is there and as the role whether it works.
+    """Check each database of the cluster: the function as the admin, and a lookup as the role.
 
-    None where no look-up was set up. Raises `ClusterUnreachable`.
+    Return an empty list where no lookup was set up. Raises `ClusterUnreachable`.
     """
     if not cluster.auth_role:
         return []
@@ -119,9 +119,11 @@ def check(cluster: Cluster) -> list[Finding]:
         databases = [str(row[0]) for row in connection.execute(DATABASES)]
         rights = connection.execute(RIGHTS, [cluster.auth_role]).fetchone()
     if rights is None:
-        return [Finding(database, f"the role {cluster.auth_role} is gone: set it up again") for database in databases]
+        fault = _("the role %(role)s is gone: set it up again") % {"role": cluster.auth_role}
+        return [Finding(database, fault) for database in databases]
     if not rights[0]:
-        fault = f"{cluster.auth_role} has more rights than to log in: take them away, or set it up again"
+        text = _("%(role)s has more rights than to log in: revoke them, or set it up again")
+        fault = text % {"role": cluster.auth_role}
         return [Finding(database, fault) for database in databases]
     return [Finding(database, _fault(cluster, database)) for database in databases]
 
@@ -130,12 +132,13 @@ def uninstall(cluster: Cluster, author: Model | None = None) -> None:
     """Drop the function everywhere and the role; refused while pools of the inbound user lead to the cluster."""
     role = cluster.auth_role
     if not role:
-        raise IllegalTransition(f"cluster {cluster} has no look-up of inbound users that could be taken away")
+        raise IllegalTransition(
+            _("cluster %(cluster)s has no lookup of inbound users to remove") % {"cluster": cluster}
+        )
     asking = list(cluster.pools.filter(user="").order_by("name").values_list("name", flat=True)[:6])
     if asking:
-        raise IllegalTransition(
-            f"inbound users of {', '.join(asking)} are looked up by it: remove these pools, or give each a fixed user"
-        )
+        text = _("inbound users of %(pools)s are looked up by it: remove these pools, or give each a fixed user")
+        raise IllegalTransition(text % {"pools": ", ".join(asking)})
     with changing(cluster) as connection:
         databases = [str(row[0]) for row in connection.execute(DATABASES)]
     for database in databases:
@@ -148,43 +151,50 @@ def uninstall(cluster: Cluster, author: Model | None = None) -> None:
     with transaction.atomic():
         cluster.role_passwords.filter(role=role).delete()
         cluster.edit(None, auth_role="")
-    logger.info("cluster %s: look-up by %s taken away by %s", cluster.pk, role, author)
+    logger.info("cluster %s: lookup by %s removed by %s", cluster.pk, role, author)
 
 
 def _role_problems(cluster: Cluster, role: str) -> Iterator[tuple[str, str]]:
     if message := identifiers.identifier_problem(role):
         yield "role", message
     elif role == cluster.admin_user:
-        yield "role", f"{role} is the panel's own login, which may do everything: give another name"
+        text = _("%(role)s is the panel's own login, which may do everything: choose another name")
+        yield "role", text % {"role": role}
     elif role.startswith("pg_"):
-        yield "role", f"{role}: PostgreSQL keeps names that begin with pg_ for itself, give another"
+        text = _("%(role)s: PostgreSQL reserves names that begin with pg_, choose another")
+        yield "role", text % {"role": role}
     if cluster.auth_role and role != cluster.auth_role:
-        yield "role", f"{cluster.auth_role} looks inbound users up already: take that away first"
+        text = _("%(role)s already looks up inbound users: remove that first")
+        yield "role", text % {"role": cluster.auth_role}
 
 
 def _refuse_all_but_superusers(cluster: Cluster, connection: connect.Connection) -> None:
     row = connection.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone()
     if not (row and row[0]):
-        raise IllegalTransition(
-            f"{cluster.admin_user!r} on {cluster} is no superuser, and only one can read the secrets in pg_authid: "
+        text = _(
+            "%(role)r on %(cluster)s is no superuser, and only one can read the secrets in pg_authid: "
             "let the cluster's login be one, or give each pool a fixed user"
         )
+        raise IllegalTransition(text % {"role": cluster.admin_user, "cluster": cluster})
 
 
 def _make_role(connection: connect.Connection, role: str, password: str, *, ours: bool) -> None:
-    """A role that may log in and nothing more; one that is there already must be the panel's own."""
+    """Create or repair a role that may log in and nothing more; an existing one must be the panel's own."""
     found = connection.execute(RIGHTS, [role]).fetchone()
     rights = "LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT NOREPLICATION NOBYPASSRLS VALID UNTIL 'infinity'"
     if found is not None and not (ours and found[0]):
-        why = "which has more rights than to log in" if ours else "whose password this panel doesn't know"
-        raise InvalidValues({"role": [f"there is a role {role} already, {why}: give another name"]})
+        if ours:
+            text = _("there is already a role %(role)s, which has more rights than to log in: choose another name")
+        else:
+            text = _("there is already a role %(role)s, whose password this panel doesn't know: choose another name")
+        raise InvalidValues({"role": [text % {"role": role}]})
     verb = sql.SQL("ALTER ROLE" if found else "CREATE ROLE")
     secret = sql.Literal(passwords.hashed(connection, role, password))
     connection.execute(sql.SQL("{} {} {} PASSWORD {}").format(verb, sql.Identifier(role), sql.SQL(rights), secret))
 
 
 def _make_function(connection: connect.Connection, role: str) -> None:
-    """The schema and the function in this database, owned by the panel's login, callable by the role alone."""
+    """Create the schema and the function in this database, owned by the panel's login, callable by the role alone."""
     who, schema = sql.Identifier(role), sql.Identifier(auth_query.SCHEMA)
     made = [
         sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema),
@@ -205,7 +215,7 @@ def _make_function(connection: connect.Connection, role: str) -> None:
 
 
 def _drop_function(connection: connect.Connection, role: str) -> None:
-    """Everything of ours in this database; a schema that somebody keeps other things in stays."""
+    """Drop the function and the role's privileges in this database, and the schema if it is empty."""
     schema = sql.Identifier(auth_query.SCHEMA)
     connection.execute(sql.SQL("DROP FUNCTION IF EXISTS {}").format(SIGNATURE))
     if connection.execute("SELECT FROM pg_roles WHERE rolname = %s", [role]).fetchall():
@@ -231,7 +241,7 @@ def _remember(cluster: Cluster, role: str, password: str) -> None:
 
 
 def _keep(cluster: Cluster, role: str, author: Model | None) -> None:
-    """Let the role look inbound users up, and have their pools applied: they log in with a new password."""
+    """Record the role, and apply the inbound pools again: they log in with a new password."""
     with transaction.atomic():
         if cluster.auth_role != role:
             cluster.edit(None, auth_role=role)
@@ -239,18 +249,19 @@ def _keep(cluster: Cluster, role: str, author: Model | None) -> None:
 
 
 def _fault(cluster: Cluster, database: str) -> str:
-    """Why inbound users can't be looked up in this database; empty when they can."""
+    """Return why inbound users can't be looked up in this database, or an empty text."""
     try:
         with changing(cluster, database) as connection:
             found, sample = _function(connection), connection.execute(SAMPLE, [cluster.auth_role]).fetchall()
         if fault := _fault_of(found, cluster.auth_role):
-            return f"{fault}: set it up again"
+            return _("%(fault)s: set it up again") % {"fault": fault}
         with connect.connect(cluster, database=database, user=cluster.auth_role) as connection:
             if not auth_query.may_ask(connection):
-                return f"{cluster.auth_role} may not call the function: set it up again"
+                return _("%(role)s may not call the function: set it up again") % {"role": cluster.auth_role}
             for name, secret in sample:
                 if connection.execute(auth_query.QUERY.replace("$1", "%s"), [name]).fetchall() != [(name, secret)]:
-                    return f"the function does not tell the secret of {name}: set it up again"
+                    text = _("the function does not return the secret of %(role)s: set it up again")
+                    return text % {"role": name}
     except PoolsError as error:
         return str(error)
     return ""
@@ -263,11 +274,11 @@ def _function(connection: connect.Connection) -> Function | None:
 
 def _fault_of(found: Function | None, role: str) -> str:
     if found is None:
-        return "the function is not there"
+        return _("the function is not there")
     if found.body != _body(role):
-        return "the function was changed"
+        return _("the function was changed")
     if not found.as_owner or not found.owner_is_superuser:
-        return "the function does not run as a superuser"
+        return _("the function does not run as a superuser")
     if found.settings != [f"search_path={auth_query.SEARCH_PATH}"]:
-        return "the function's search_path is not the fixed one"
-    return "everybody may call the function" if found.public_may_call else ""
+        return _("the function's search_path is not the fixed one")
+    return _("everybody may call the function") if found.public_may_call else ""

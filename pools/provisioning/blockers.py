@@ -1,10 +1,13 @@
-"""What stands in the way of dropping a database or a role: who is logged in, and which pools lead there."""
+"""What blocks dropping a database or a role: sessions that are logged in, and pools that lead there."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Self
 
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from psycopg import sql
 
 from pools.clusters import connect
@@ -13,7 +16,7 @@ from pools.models import Cluster, Pool, Pooler
 from pools.poolers import KINDS, driver
 
 AT_ONCE = 16
-# Autovacuum and parallel workers give way by themselves (dropdb's own rule; the latter end with their leader).
+# Autovacuum and parallel workers end by themselves (dropdb's own rule; the latter end with their leader).
 SESSIONS = sql.SQL("""
     SELECT pid, usename, datname, coalesce(application_name, ''), coalesce(host(client_addr), '')
       FROM pg_stat_activity
@@ -25,7 +28,7 @@ SESSIONS = sql.SQL("""
 
 @dataclass(frozen=True)
 class Obstacle:
-    """One thing that stands in the way, what to do about it, and the pool where it is one."""
+    """One thing that blocks a drop, its remedy, and the pool where it is one."""
 
     text: str
     remedy: str
@@ -36,18 +39,35 @@ class Obstacle:
 
 
 class DropBlocked(PoolsError):
-    """It can't be dropped while this stands in the way; the message names it all."""
+    """The database or role can't be dropped; the message lists everything that blocks it."""
 
     status = 409
 
-    def __init__(self, what: str, obstacles: Sequence[Obstacle]) -> None:
-        super().__init__(f"{what} can't be dropped: " + "; ".join(str(obstacle) for obstacle in obstacles))
+    def __init__(self, message: str, obstacles: Sequence[Obstacle]) -> None:
+        super().__init__(message)
         self.obstacles = obstacles
+
+    @classmethod
+    def database(cls, name: str, obstacles: Sequence[Obstacle]) -> Self:
+        """Return the error for a database."""
+        text = _("database %(name)r can't be dropped: %(blockers)s")
+        return cls(text % {"name": name, "blockers": joined(obstacles)}, obstacles)
+
+    @classmethod
+    def role(cls, name: str, obstacles: Sequence[Obstacle]) -> Self:
+        """Return the error for a role."""
+        text = _("role %(name)r can't be dropped: %(blockers)s")
+        return cls(text % {"name": name, "blockers": joined(obstacles)}, obstacles)
+
+
+def joined(obstacles: Iterable[Obstacle]) -> str:
+    """Return all of them on one line."""
+    return "; ".join(str(obstacle) for obstacle in obstacles)
 
 
 @dataclass(frozen=True)
 class Session:
-    """A login as others see it, and which of the panel's own poolers holds it."""
+    """A session as pg_stat_activity shows it, and the panel's pooler that holds it."""
 
     user: str
     database: str
@@ -56,25 +76,28 @@ class Session:
     pooler: Pooler | None = None
 
 
-def of_pools(pools: Iterable[Pool], does: str) -> list[Obstacle]:
-    """Pools and what each `does`, such as "leads there"; one that waits for its removal still does."""
-    return [
-        Obstacle(
-            f"pool {pool} on pooler {pool.pooler} {does}",
-            "it is being removed: wait for that" if pool.removal_requested_at else "remove it first",
-            pool,
-        )
-        for pool in pools
-    ]
+def of_leading_pools(pools: Iterable[Pool]) -> list[Obstacle]:
+    """Return the pools that lead to a database, including those whose removal is not done yet."""
+    return [_of_pool(pool, _("pool %(pool)s on pooler %(pooler)s leads there")) for pool in pools]
+
+
+def of_pools_of_role(pools: Iterable[Pool]) -> list[Obstacle]:
+    """Return the pools that log in with a role, including those whose removal is not done yet."""
+    return [_of_pool(pool, _("pool %(pool)s on pooler %(pooler)s logs in with it")) for pool in pools]
+
+
+def _of_pool(pool: Pool, text: str) -> Obstacle:
+    remedy = _("it is being removed: wait for that") if pool.removal_requested_at else _("remove it first")
+    return Obstacle(text % {"pool": pool, "pooler": pool.pooler}, remedy, pool)
 
 
 def in_database(cluster: Cluster, connection: connect.Connection, database: str) -> list[Obstacle]:
-    """Who is logged in to a database, counted by role, application and address."""
+    """Return the sessions in a database, counted by role, application and address."""
     return _of_sessions(_sessions(cluster, connection, "datname", database))
 
 
 def of_role(cluster: Cluster, connection: connect.Connection, role: str) -> list[Obstacle]:
-    """Where a role is logged in, counted by database, application and address."""
+    """Return the sessions of a role, counted by database, application and address."""
     return _of_sessions(_sessions(cluster, connection, "usename", role))
 
 
@@ -93,24 +116,49 @@ def _of_sessions(sessions: Iterable[Session]) -> list[Obstacle]:
 
 
 def _obstacle(session: Session, count: int) -> Obstacle:
-    plural = "s" if count > 1 else ""
+    words = {**vars(session), "count": count}
     if session.pooler:
-        held = f"{count} server connection{plural} that pooler {session.pooler} keeps"
+        text = ngettext(
+            "%(count)s server connection that pooler %(pooler)s keeps as %(user)r to %(database)r",
+            "%(count)s server connections that pooler %(pooler)s keeps as %(user)r to %(database)r",
+            count,
+        )
         shown = driver(session.pooler).servers
-        remedy = shown.remedy if shown else ""
-        return Obstacle(f"{held} as {session.user!r} to {session.database!r}", remedy)
-    where = f"from {session.address}" if session.address else "by the local socket"
-    program = f"application {session.application!r}" if session.application else "an application without a name"
-    return Obstacle(
-        f"{count} session{plural} of {session.user!r} in {session.database!r} with {program} {where}",
-        "end it there first" if count == 1 else "end them there first",
+        return Obstacle(text % words, str(shown.remedy) if shown else "")
+    remedy = ngettext("end it there first", "end them there first", count)
+    return Obstacle(_session_text(session, count) % words, remedy)
+
+
+def _session_text(session: Session, count: int) -> str:
+    if session.application and session.address:
+        return ngettext(
+            "%(count)s session of %(user)r in %(database)r with application %(application)r from %(address)s",
+            "%(count)s sessions of %(user)r in %(database)r with application %(application)r from %(address)s",
+            count,
+        )
+    if session.application:
+        return ngettext(
+            "%(count)s session of %(user)r in %(database)r with application %(application)r by the local socket",
+            "%(count)s sessions of %(user)r in %(database)r with application %(application)r by the local socket",
+            count,
+        )
+    if session.address:
+        return ngettext(
+            "%(count)s session of %(user)r in %(database)r with an application without a name from %(address)s",
+            "%(count)s sessions of %(user)r in %(database)r with an application without a name from %(address)s",
+            count,
+        )
+    return ngettext(
+        "%(count)s session of %(user)r in %(database)r with an application without a name by the local socket",
+        "%(count)s sessions of %(user)r in %(database)r with an application without a name by the local socket",
+        count,
     )
 
 
 def _holders(cluster: Cluster) -> dict[tuple[int, str], Pooler]:
-    """(backend pid, role) → the pooler that holds it, of those with pools of this cluster.
+    """Map (backend pid, role) to the pooler that holds it, of those with pools of this cluster.
 
-    A pooler that does not answer claims nothing; its sessions are then told by application and address.
+    A pooler that does not answer holds none; its sessions are then listed by application and address.
     """
     poolers = Pooler.objects.filter(pools__cluster=cluster).distinct()
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="servers") as threads:

@@ -1,4 +1,4 @@
-"""The databases of a cluster: listed, created, changed and dropped on the live server."""
+"""Lists, creates, changes and drops databases on the live server of a cluster."""
 
 import logging
 from collections import defaultdict
@@ -7,6 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db.models import Model
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from psycopg import errors, sql
 from psycopg.rows import class_row
 
@@ -44,14 +47,17 @@ DATABASES = sql.SQL("""
 NOT_TEMPLATES, BY_NAME = sql.SQL("NOT d.datistemplate"), sql.SQL("d.datname = {}")
 USUAL_ENCODING = "SELECT pg_encoding_to_char(encoding) FROM pg_database WHERE datname = 'template0'"
 
+_UNCHANGEABLE: Promise = gettext_lazy("%(reason)s: it can't be changed here")
+_UNDROPPABLE: Promise = gettext_lazy("%(reason)s: it can't be dropped here")
+
 
 class InvalidDatabase(InvalidValues):
-    """What was typed for a database can't be taken."""
+    """The values for a database are invalid."""
 
 
 @dataclass(frozen=True)
 class Database:
-    """A database as its cluster has it now; `connections` without the panel's own, `connection_limit` -1 for none."""
+    """A database as it is now; `connections` excludes the panel's own, `connection_limit` is -1 for none."""
 
     name: str
     owner: str
@@ -72,7 +78,7 @@ class Database:
 
 @dataclass(frozen=True)
 class Choices:
-    """What a cluster holds, by name: the databases without the templates, the roles without PostgreSQL's own."""
+    """Names on a cluster: databases without templates, templates, and roles without PostgreSQL's own."""
 
     databases: list[str] = field(default_factory=list)
     templates: list[str] = field(default_factory=list)
@@ -80,7 +86,7 @@ class Choices:
 
 
 def listed(cluster: Cluster) -> list[Database]:
-    """All but the templates, by name, with the pools that lead to each. Raises `ClusterUnreachable`."""
+    """Return all databases except templates, by name, with the pools that lead to each. Raises `ClusterUnreachable`."""
     leading = _pools_by_database(cluster)
     with changing(cluster) as connection:
         found = _found(connection, NOT_TEMPLATES)
@@ -88,13 +94,13 @@ def listed(cluster: Cluster) -> list[Database]:
 
 
 def find(cluster: Cluster, name: str) -> Database:
-    """One database, a template too, with the pools that lead to it. Raises `NotThere`, `ClusterUnreachable`."""
+    """Return one database, even a template, with the pools that lead to it. Raises `NotThere`, `ClusterUnreachable`."""
     with changing(cluster) as connection:
         return _find(cluster, connection, name)
 
 
 def choices(cluster: Cluster) -> Choices:
-    """The names that forms offer. Raises `ClusterUnreachable`."""
+    """Return the names that forms offer. Raises `ClusterUnreachable`."""
     with changing(cluster) as connection:
         rows = connection.execute("SELECT datname, datistemplate FROM pg_database ORDER BY 1").fetchall()
         roles = connection.execute(r"SELECT rolname FROM pg_roles WHERE rolname !~ '^pg_' ORDER BY 1").fetchall()
@@ -105,8 +111,8 @@ def choices(cluster: Cluster) -> Choices:
 def create(cluster: Cluster, values: dict[str, Any], author: Model | None = None) -> Database:
     """Create a database: `name`, and optionally `owner`, `encoding`, `template`, `connection_limit`.
 
-    Raises `InvalidDatabase` or what `statements.changing` raises; an encoding without a template takes
-    template0, and the locale C where it is not the server's usual one.
+    Raises `InvalidDatabase` or what `ddl.changing` raises; an encoding without a template uses template0,
+    and the locale C where it is not the server's usual one.
     """
     InvalidDatabase.refuse(_problems(values))
     with changing(cluster) as connection:
@@ -120,7 +126,8 @@ def create(cluster: Cluster, values: dict[str, Any], author: Model | None = None
             raise IllegalTransition(_template_in_use(values, held)) from None
         except (errors.InvalidParameterValue, errors.WrongObjectType) as error:
             field = "encoding" if values.get("encoding") else "name"
-            raise InvalidDatabase({field: [f"cluster {cluster} refuses: {ddl.message_of(error)}"]}) from None
+            words = {"cluster": cluster, "reason": ddl.message_of(error)}
+            raise InvalidDatabase({field: [_("cluster %(cluster)s refuses: %(reason)s") % words]}) from None
         made = _find(cluster, connection, values["name"])
     _report(cluster, made.name, "created", author)
     return made
@@ -131,7 +138,7 @@ def change(cluster: Cluster, name: str, values: dict[str, Any], author: Model | 
     InvalidDatabase.refuse(limit_problems(values))
     with changing(cluster, field="owner") as connection:
         pool_set = _find(cluster, connection, name)
-        _refuse_guarded(cluster, pool_set, "changed")
+        _refuse_guarded(cluster, pool_set, _UNCHANGEABLE)
         InvalidDatabase.refuse(_missing(cluster, connection, values))
         with connection.transaction():
             if values.get("owner"):
@@ -144,45 +151,47 @@ def change(cluster: Cluster, name: str, values: dict[str, Any], author: Model | 
 
 
 def blocking(cluster: Cluster, name: str) -> list[Obstacle]:
-    """What a drop would be refused for: the pools that lead there, then who is logged in."""
+    """Return what blocks a drop: the pools that lead there, then the sessions."""
     pools = duplicates.pools_of(cluster).filter(database=name)
     with changing(cluster) as connection:
-        return [*blockers.of_pools(pools, "leads there"), *blockers.in_database(cluster, connection, name)]
+        return [*blockers.of_leading_pools(pools), *blockers.in_database(cluster, connection, name)]
 
 
 def drop(cluster: Cluster, name: str, author: Model | None = None) -> None:
     """Drop a database for good.
 
-    Raises `NotThere`, `DropBlocked` (saying by whom), and `IllegalTransition` for a template or maintenance database.
+    Raises `NotThere`, `DropBlocked` (with the blockers), `IllegalTransition` for a template or maintenance database.
     """
     with changing(cluster) as connection:
-        _refuse_guarded(cluster, _find(cluster, connection, name), "dropped")
+        _refuse_guarded(cluster, _find(cluster, connection, name), _UNDROPPABLE)
         _refuse_held(cluster, name)
         try:
             connection.execute(sql.SQL("DROP DATABASE {}").format(sql.Identifier(name)))
-        except errors.ObjectInUse:  # somebody came in meanwhile, or holds it without a session; PostgreSQL waits 5 s
+        except errors.ObjectInUse:  # a new session, or a holder without one; PostgreSQL waits 5 s
             _refuse_held(cluster, name)
             raise
     _report(cluster, name, "dropped", author)
 
 
 def guarded(cluster: Cluster, database: Database) -> str:
-    """Why the panel leaves this database alone; empty where it does not."""
+    """Return why the panel does not change this database, or an empty text."""
     if database.name == cluster.maintenance_database:
-        return f"database {database.name!r} is where the panel logs in to look around at cluster {cluster}"
+        text = _("database %(database)r is the panel's maintenance database on cluster %(cluster)s")
+        return text % {"database": database.name, "cluster": cluster}
     if database.is_template:
-        return f"database {database.name!r} is a template, which new databases are made of"
+        text = _("database %(database)r is a template that new databases are copied from")
+        return text % {"database": database.name}
     return ""
 
 
-def _refuse_guarded(cluster: Cluster, database: Database, verb: str) -> None:
-    if (reason := guarded(cluster, database)) and (verb == "dropped" or database.is_template):
-        raise IllegalTransition(f"{reason}: it can't be {verb} here")
+def _refuse_guarded(cluster: Cluster, database: Database, refusal: Promise) -> None:
+    if (reason := guarded(cluster, database)) and (refusal is _UNDROPPABLE or database.is_template):
+        raise IllegalTransition(refusal % {"reason": reason})
 
 
 def _refuse_held(cluster: Cluster, name: str) -> None:
     if held := blocking(cluster, name):
-        raise DropBlocked(f"database {name!r}", held)
+        raise DropBlocked.database(name, held)
 
 
 def _found(connection: connect.Connection, wanted: sql.Composable) -> list[Database]:
@@ -196,7 +205,8 @@ def _found(connection: connect.Connection, wanted: sql.Composable) -> list[Datab
 
 def _find(cluster: Cluster, connection: connect.Connection, name: str) -> Database:
     if "\0" in name or not (found := _found(connection, BY_NAME.format(sql.Literal(name)))):
-        raise NotThere(f"there is no database {name!r} on cluster {cluster}")
+        text = _("there is no database %(database)r on cluster %(cluster)s")
+        raise NotThere(text % {"database": name, "cluster": cluster})
     return replace(found[0], pools=tuple(cluster.pools.wanted().filter(database=name)))
 
 
@@ -208,31 +218,35 @@ def _pools_by_database(cluster: Cluster) -> dict[str, list[Pool]]:
 
 
 def _problems(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """(field, message) for what can be told without asking the server."""
+    """Yield (field, message) for what is invalid without asking the server."""
     if message := identifiers.new_name_problem(values.get("name") or ""):
         yield "name", message
     encoding, template = values.get("encoding") or "", values.get("template") or ""
     if encoding and encoding not in ENCODINGS:
-        yield "encoding", f"{encoding!r} is not offered: choose one of {', '.join(ENCODINGS)}"
+        text = _("%(encoding)r is not offered: choose one of %(choices)s")
+        yield "encoding", text % {"encoding": encoding, "choices": ", ".join(ENCODINGS)}
     if message := identifiers.identifier_problem(template) if template else "":
         yield "template", message
     yield from limit_problems(values)
 
 
 def limit_problems(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """(field, message) for a connection limit that can't be."""
+    """Yield (field, message) for an invalid connection limit."""
     limit = values.get("connection_limit")
     if limit is not None and not NO_LIMIT <= limit <= LARGEST:
-        yield "connection_limit", f"{limit} is no limit: use 0 to {LARGEST}, or {NO_LIMIT} for none"
+        text = _("%(limit)s is no limit: use 0 to %(largest)s, or %(no_limit)s for none")
+        yield "connection_limit", text % {"limit": limit, "largest": LARGEST, "no_limit": NO_LIMIT}
 
 
 def _missing(cluster: Cluster, connection: connect.Connection, values: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """An owner or a template that is not there."""
+    """Yield (field, message) for an owner or a template that does not exist."""
     owner, template = values.get("owner") or "", values.get("template") or ""
     if owner and not _exists(connection, "SELECT FROM pg_roles WHERE rolname = {}", owner):
-        yield "owner", f"there is no role {owner!r} on cluster {cluster}: create it or choose another"
+        text = _("there is no role %(role)r on cluster %(cluster)s: create it or choose another")
+        yield "owner", text % {"role": owner, "cluster": cluster}
     if template and not _exists(connection, "SELECT FROM pg_database WHERE datname = {}", template):
-        yield "template", f"there is no database {template!r} on cluster {cluster}: choose another template"
+        text = _("there is no database %(database)r on cluster %(cluster)s: choose another template")
+        yield "template", text % {"database": template, "cluster": cluster}
 
 
 def _exists(connection: connect.Connection, query: Any, name: str) -> bool:
@@ -240,7 +254,7 @@ def _exists(connection: connect.Connection, query: Any, name: str) -> bool:
 
 
 def _usual_encoding(connection: connect.Connection) -> str:
-    """The one that needs no other locale than the server's own."""
+    """Return the encoding that needs no other locale than the server's own."""
     (encoding,) = connection.execute(USUAL_ENCODING).fetchall()[0]
     return str(encoding)
 
@@ -270,11 +284,13 @@ def _changes(pool_set: Database, values: dict[str, Any]) -> Iterator[sql.Compose
 
 
 def _template_in_use(values: dict[str, Any], held: list[Obstacle]) -> str:
-    who = "; ".join(str(obstacle) for obstacle in held) or "it was left a moment ago: try again"
-    return f"template {values.get('template') or 'template1'!r} is in use, so it can't be copied: {who}"
+    words = {"template": values.get("template") or "template1", "blockers": blockers.joined(held)}
+    if held:
+        return _("template %(template)r is in use, so it can't be copied: %(blockers)s") % words
+    return _("template %(template)r was in use, so it could not be copied: try again") % words
 
 
 def _report(cluster: Cluster, name: str, done: str, author: Model | None) -> None:
-    """Log it, and let the pickers of forms know at once."""
+    """Log the change, and check the cluster so that forms offer it at once."""
     logger.info("database %r of cluster %s (%s) %s by %s", name, cluster.pk, cluster, done, author)
     health_check.check_cluster(cluster)

@@ -1,9 +1,10 @@
-"""Runs what changes a cluster, and says in people's words why the server refused it."""
+"""Runs statements that change a cluster, and turns the server's refusals into errors of this app."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
+from django.utils.translation import gettext as _
 from psycopg import errors, sql
 
 from pools.clusters import connect
@@ -22,9 +23,9 @@ TOO_SLOW = (errors.LockNotAvailable, errors.QueryCanceled)
 
 @contextmanager
 def changing(cluster: Cluster, database: str | None = None, *, field: str = "name") -> Iterator[connect.Connection]:
-    """An autocommit session of the panel's login that gives up on locks after 5 s and on a statement after 120 s.
+    """Open an autocommit session of the panel's login, with a lock timeout of 5 s and a statement timeout of 120 s.
 
-    What the server refuses is raised as `InvalidValues` of that field (the name is taken, or a value it can't take),
+    A refusal of the server is raised as `InvalidValues` of that field (the name is taken, or a value is invalid),
     `NotThere`, or `IllegalTransition` (in use, no privilege, a standby). Raises `ClusterUnreachable`.
     """
     try:
@@ -33,39 +34,48 @@ def changing(cluster: Cluster, database: str | None = None, *, field: str = "nam
             yield connection
     except UnicodeEncodeError as error:
         letters = error.object[error.start : error.end]
-        raise InvalidValues({field: [f"{letters!r} does not exist in the encoding of cluster {cluster}"]}) from None
+        text = _("%(letters)r does not exist in the encoding of cluster %(cluster)s")
+        raise InvalidValues({field: [text % {"letters": letters, "cluster": cluster}]}) from None
     except psycopg.Error as error:
-        # `from None`: the error carries the statement, and a password's hash may stand in it
+        # `from None`: the error carries the statement, which may hold a password's hash
         raise refusal(error, cluster, field) from None
 
 
 def refusal(error: psycopg.Error, cluster: Cluster, field: str = "name") -> PoolsError:
-    """The server's refusal as one of ours; it holds the server's words, never the statement."""
-    words = message_of(error)
+    """Return the server's refusal as an error of this app; it holds the server's message, never the statement."""
+    words = {"reason": message_of(error), "cluster": cluster, "login": cluster.admin_user}
     if isinstance(error, TAKEN):
-        return InvalidValues({field: [f"{words} on cluster {cluster}: choose another name"]})
+        return InvalidValues({field: [_("%(reason)s on cluster %(cluster)s: choose another name") % words]})
     if isinstance(error, GONE):
-        return NotThere(f"{words} on cluster {cluster}: it was dropped meanwhile, look at the list again")
+        text = _("%(reason)s on cluster %(cluster)s: it was dropped in the meantime, reload the list")
+        return NotThere(text % words)
+    if (illegal := _illegal(error)) is not None:
+        return IllegalTransition(illegal % words)
+    if error.sqlstate is None:
+        text = _("the connection to cluster %(cluster)s was lost: check whether the change was made")
+        return ClusterUnreachable(text % words)
+    return InvalidValues({field: [_("cluster %(cluster)s refuses: %(reason)s") % words]})
+
+
+def _illegal(error: psycopg.Error) -> str | None:
     if isinstance(error, errors.InsufficientPrivilege):
-        return IllegalTransition(
-            f"the panel's login {cluster.admin_user!r} may not do that on cluster {cluster}: {words}; "
+        return _(
+            "the panel's login %(login)r may not do that on cluster %(cluster)s: %(reason)s; "
             "grant it the right, or let the cluster's login be a role that has it"
         )
     if isinstance(error, errors.ReadOnlySqlTransaction):
-        return IllegalTransition(f"cluster {cluster} takes no changes ({words}): do it on its primary")
+        return _("cluster %(cluster)s accepts no changes (%(reason)s): do it on its primary")
     if isinstance(error, TOO_SLOW):
-        return IllegalTransition(f"cluster {cluster} gave up: {words}; try again when it is less busy")
+        return _("cluster %(cluster)s gave up: %(reason)s; try again when it is less busy")
     if isinstance(error, BUSY):
-        return IllegalTransition(f"cluster {cluster} refuses: {words}")
-    if error.sqlstate is None:
-        return ClusterUnreachable(f"the connection to cluster {cluster} was lost: look whether the change was made")
-    return InvalidValues({field: [f"cluster {cluster} refuses: {words}"]})
+        return _("cluster %(cluster)s refuses: %(reason)s")
+    return None
 
 
 def message_of(error: psycopg.Error) -> str:
-    """The server's message and detail on one line; not `str(error)`, which quotes the statement."""
+    """Return the server's message and detail on one line; `str(error)` would quote the statement."""
     parts = (error.diag.message_primary, error.diag.message_detail)
-    return ": ".join(" ".join(part.split()) for part in parts if part) or "no reason was given"
+    return ": ".join(" ".join(part.split()) for part in parts if part) or _("no reason was given")
 
 
 def _set_timeouts(connection: connect.Connection) -> None:

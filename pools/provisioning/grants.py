@@ -1,18 +1,19 @@
-"""What a role may do in a database: the statements that let it, and those that take it back."""
+"""A role's access to a database: the statements that grant it, and those that revoke it."""
 
 from collections.abc import Iterable, Iterator
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 from psycopg import sql
 
 
 class Access(models.TextChoices):
-    """How far a role may go in one database; each holds what stands before it, but `own` makes it the owner."""
+    """A role's access to one database; each level includes the one before, and `own` makes it the owner."""
 
-    CONNECT = "connect", "connect only"
-    READ = "read", "read everything"
-    WRITE = "write", "read and write everything"
-    OWN = "own", "own the database"
+    CONNECT = "connect", _("connect only")
+    READ = "read", _("read everything")
+    WRITE = "write", _("read and write everything")
+    OWN = "own", _("own the database")
 
 
 ON_DATABASE = {
@@ -33,7 +34,7 @@ IN_SCHEMA = {
         sql.SQL("GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA {schema} TO {role}"),
     ),
 }
-# For tables that come later; a role's defaults reach what that role makes (the manual on ALTER DEFAULT PRIVILEGES).
+# For later tables; a role's default privileges apply to what it creates (the manual on ALTER DEFAULT PRIVILEGES).
 LATER = {
     Access.READ: (
         sql.SQL("ALTER DEFAULT PRIVILEGES FOR ROLE {maker} GRANT SELECT ON TABLES TO {role}"),
@@ -55,8 +56,8 @@ TAKEN_BACK_LATER = (
 )
 
 SCHEMAS = r"SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' ORDER BY 1"
-# Who makes tables here: the database's owner, and those who own tables already. The panel's login sets the
-# defaults of those whose member it is; a superuser is everybody's.
+# Who creates tables here: the database's owner, and owners of existing tables. The panel's login can set the
+# defaults of roles that it is a member of; a superuser counts as a member of all.
 MAKERS = r"""
     SELECT pg_get_userbyid(owner) FROM (
         SELECT datdba AS owner FROM pg_database WHERE datname = current_database()
@@ -73,7 +74,7 @@ GRANTED_MAKERS = """
 def given(
     database: str, role: str, access: Access, schemas: Iterable[str], makers: Iterable[str]
 ) -> Iterator[sql.Composed]:
-    """The statements that give the access; to be run in that database."""
+    """Yield the statements that grant the access; they are to be run in that database."""
     names = {"database": sql.Identifier(database), "role": sql.Identifier(role)}
     yield ON_DATABASE[access].format(**names)
     for schema in schemas:
@@ -85,7 +86,7 @@ def given(
 
 
 def taken_back(database: str, role: str, schemas: Iterable[str], makers: Iterable[str]) -> Iterator[sql.Composed]:
-    """The statements that revoke whatever `given` can have given; they never drop anything."""
+    """Yield the statements that revoke whatever `given` can have granted; they never drop anything."""
     names = {"database": sql.Identifier(database), "role": sql.Identifier(role)}
     for schema in schemas:
         for statement in TAKEN_BACK_IN_SCHEMA:

@@ -1,10 +1,12 @@
-"""What roles own, in all the databases of a cluster, and where they were given privileges."""
+"""What roles own in all databases of a cluster, and where they have privileges."""
 
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import psycopg
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from psycopg import sql
 
 from pools.clusters import connect
@@ -15,7 +17,7 @@ from pools.provisioning.blockers import Obstacle
 EXAMPLES = 5
 DATABASES_SEARCHED = 10
 
-# pg_shdepend is shared: it knows from anywhere what roles own in every database; dbid 0: what is in none.
+# pg_shdepend is shared: any database shows what roles own in every other one; dbid 0: shared objects.
 KIND = """
     CASE WHEN s.dbid <> 0 THEN 'object'
          ELSE CASE s.classid WHEN 'pg_database'::regclass THEN 'database'
@@ -58,12 +60,20 @@ class Owned:
     count: int
 
     def __str__(self) -> str:
-        where = f" in {self.database}" if self.database else ""
-        return f"{self.count} {self.kind}{'s' if self.count > 1 else ''}{where}"
+        return self._text() % {"count": self.count, "database": self.database}
+
+    def _text(self) -> str:
+        if self.database:
+            return ngettext("%(count)s object in %(database)s", "%(count)s objects in %(database)s", self.count)
+        if self.kind == "database":
+            return ngettext("%(count)s database", "%(count)s databases", self.count)
+        if self.kind == "tablespace":
+            return ngettext("%(count)s tablespace", "%(count)s tablespaces", self.count)
+        return ngettext("%(count)s shared object", "%(count)s shared objects", self.count)
 
 
 def counted(connection: connect.Connection) -> dict[str, tuple[Owned, ...]]:
-    """Role → what it owns, by database."""
+    """Map each role to what it owns, by database."""
     owned: dict[str, list[Owned]] = defaultdict(list)
     for role, *found in connection.execute(COUNTED).fetchall():
         owned[role].append(Owned(*found))
@@ -71,16 +81,16 @@ def counted(connection: connect.Connection) -> dict[str, tuple[Owned, ...]]:
 
 
 def privileged_in(connection: connect.Connection, role: str) -> list[str]:
-    """The databases in which, or on which, a role was given privileges."""
+    """Return the databases in which, or on which, a role has privileges."""
     rows = connection.execute(PRIVILEGED.format(sql.Literal(role))).fetchall()
     return [database for (database,) in rows]
 
 
 def join(connection: connect.Connection, role: str) -> None:
-    """Let the panel's login give things to a role: one that is no superuser must be able to act as the new owner.
+    """Make the panel's login a member of a role, so that it can make that role an owner even without superuser.
 
-    It stays a member, or it could neither change nor drop later what it gave. Raises what psycopg raises where the
-    login may not grant the role to itself (the manual on ALTER DATABASE, "you must be able to SET ROLE").
+    It stays a member, or it could neither change nor drop the object later. Raises what psycopg raises where the login
+    may not grant the role to itself (the manual on ALTER DATABASE, "you must be able to SET ROLE").
     """
     privilege = "SET" if connection.info.server_version >= SET_SINCE else "MEMBER"
     asked = MAY_GIVE.format(role=sql.Literal(role), privilege=sql.Literal(privilege))
@@ -89,24 +99,32 @@ def join(connection: connect.Connection, role: str) -> None:
 
 
 def obstacles(cluster: Cluster, role: str, owned: Iterable[Owned]) -> list[Obstacle]:
-    """What a role owns, with the first few by name, and how to give it away."""
+    """Return what a role owns, with the first few objects by name, and how to reassign it."""
     found = []
     for number, one in enumerate(owned):
         examples = _examples(cluster, role, one) if number < DATABASES_SEARCHED else []
-        listed = f" ({', '.join(examples)}{', …' if one.count > len(examples) else ''})" if examples else ""
-        found.append(Obstacle(f"it owns {one}{listed}", _remedy(role, one.database)))
+        found.append(Obstacle(_owns(one, examples), _remedy(role, one.database)))
     return found
+
+
+def _owns(owned: Owned, examples: list[str]) -> str:
+    words = {"objects": owned, "examples": ", ".join(examples)}
+    if not examples:
+        return _("it owns %(objects)s") % words
+    if owned.count > len(examples):
+        return _("it owns %(objects)s (%(examples)s, …)") % words
+    return _("it owns %(objects)s (%(examples)s)") % words
 
 
 def _remedy(role: str, database: str) -> str:
     if not database:
-        return "give each another owner first"
+        return _("give each another owner first")
     quoted = sql.Identifier(role).as_string(None)
-    return f"run there first: REASSIGN OWNED BY {quoted} TO another_role"
+    return _("run there first: %(sql)s") % {"sql": f"REASSIGN OWNED BY {quoted} TO another_role"}
 
 
 def _examples(cluster: Cluster, role: str, owned: Owned) -> list[str]:
-    """The first objects by name; none where the database can't be looked into."""
+    """Return the first objects by name; none where the database can't be queried."""
     values = {"role": role, "shared": not owned.database, "kind": owned.kind, "most": EXAMPLES}
     query = DESCRIBED.format(**{name: sql.Literal(value) for name, value in values.items()})
     try:

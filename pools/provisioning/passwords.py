@@ -1,25 +1,25 @@
-"""Passwords that the panel makes for roles, and their hashes."""
+"""Generates passwords for roles, and their SCRAM verifiers."""
 
 import secrets
 import string
 
 from pools.clusters import connect
 
-# Nothing that a URI, a shell, an ini file or .pgpass would want escaped, and nothing a double click stops at.
+# Needs no escaping in a URI, a shell, an ini file or .pgpass, and a double click selects all of it.
 ALPHABET = string.ascii_letters + string.digits
 LENGTH = 32  # 190 bits
 
 
 def generate() -> str:
-    """A password nobody guesses."""
+    """Return a random password."""
     return "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))
 
 
 def hashed(connection: connect.Connection, role: str, password: str) -> str:
-    """The SCRAM verifier that stands in for the password in CREATE and ALTER ROLE.
+    """Return the SCRAM verifier that replaces the password in CREATE and ALTER ROLE.
 
-    Made on this side, so that the password itself never reaches the server, nor its log (the manual on
-    PQencryptPasswordConn). Any server since PostgreSQL 10 takes it, whatever its password_encryption says.
+    It is computed here, so that the password never reaches the server or its log (the manual on
+    PQencryptPasswordConn). Any server since PostgreSQL 10 accepts it, whatever its password_encryption.
     """
     encoding = connection.info.encoding
     verifier = connection.pgconn.encrypt_password(password.encode(), role.encode(encoding), b"scram-sha-256")

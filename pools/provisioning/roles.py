@@ -1,4 +1,4 @@
-"""The roles of a cluster: listed, created, changed, given new passwords and dropped on the live server."""
+"""Lists, creates, changes and drops roles on the live server of a cluster, and resets their passwords."""
 
 import logging
 from collections import defaultdict
@@ -11,6 +11,9 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Model, Q, QuerySet
 from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from psycopg import sql
 from psycopg.rows import class_row
 
@@ -31,7 +34,7 @@ logger = logging.getLogger(__name__)
 NO_LIMIT, LARGEST = databases.NO_LIMIT, databases.LARGEST
 RESERVED = ("public", "none", "current_role", "current_user", "session_user", "user")  # CREATE ROLE refuses most
 
-# A time that Python can't hold (infinity, or past the year 9999) is none; `has_expired` knows the past ones of them.
+# A time that Python can't represent (infinity, or after 9999) is NULL; `has_expired` is right for those too.
 ROLES = sql.SQL(r"""
     SELECT r.rolname AS name, r.rolcanlogin AS can_login, r.rolsuper AS superuser, r.rolcreatedb AS createdb,
            r.rolcreaterole AS createrole, r.rolreplication AS replication, r.rolconnlimit AS connection_limit,
@@ -48,14 +51,17 @@ ROLES = sql.SQL(r"""
 """)
 ALL, BY_NAME = sql.SQL("true"), sql.SQL("r.rolname = {}")
 
+_UNCHANGEABLE: Promise = gettext_lazy("%(reason)s: it can't be changed here, use psql")
+_UNDROPPABLE: Promise = gettext_lazy("%(reason)s: it can't be dropped here, use psql")
+
 
 class InvalidRole(InvalidValues):
-    """What was typed for a role can't be taken."""
+    """The values for a role are invalid."""
 
 
 @dataclass(frozen=True)
 class Role:
-    """A role as its cluster has it now; `connection_limit` is -1 for none, `valid_until` concerns its password."""
+    """A role as it is now; `connection_limit` is -1 for none, `valid_until` is of its password."""
 
     name: str
     can_login: bool
@@ -73,18 +79,18 @@ class Role:
 
     @property
     def rights(self) -> list[str]:
-        """Its attributes in words, `can log in` apart."""
+        """Its attributes in words, except for `can_login`."""
         held = {
-            "superuser": self.superuser,
-            "creates databases": self.createdb,
-            "creates roles": self.createrole,
-            "replicates": self.replication,
+            _("superuser"): self.superuser,
+            _("creates databases"): self.createdb,
+            _("creates roles"): self.createrole,
+            _("replicates"): self.replication,
         }
         return [word for word, holds in held.items() if holds]
 
 
 def listed(cluster: Cluster) -> list[Role]:
-    """All but PostgreSQL's own, with what each owns and the pools that log in with it. Raises `ClusterUnreachable`."""
+    """Return all roles except PostgreSQL's own, with what each owns and its pools. Raises `ClusterUnreachable`."""
     using = _pools_by_user(cluster)
     with changing(cluster) as connection:
         found, owned = _found(connection, ALL), ownership.counted(connection)
@@ -92,17 +98,17 @@ def listed(cluster: Cluster) -> list[Role]:
 
 
 def find(cluster: Cluster, name: str) -> Role:
-    """One role, with what it owns and the pools that log in with it. Raises `NotThere`, `ClusterUnreachable`."""
+    """Return one role, with what it owns and the pools that log in with it. Raises `NotThere`, `ClusterUnreachable`."""
     with changing(cluster) as connection:
         return _find(cluster, connection, name)
 
 
 def create(cluster: Cluster, values: dict[str, Any], author: Model | None = None) -> tuple[Role, str]:
-    """Create a role; the second answer is its new password, empty where it can't log in.
+    """Create a role and return it with its new password, which is empty where it can't log in.
 
     `values`: name, can_login (default true), connection_limit (-1: none), valid_until, and with a `database` the
     `access` to it (default connect). All of it or nothing. The panel keeps the password, so that pools can log in
-    with it. Raises `InvalidRole` or what `statements.changing` raises.
+    with it. Raises `InvalidRole` or what `ddl.changing` raises.
     """
     InvalidRole.refuse(_problems(values))
     name, can_login = values["name"], values.get("can_login", True)
@@ -126,11 +132,11 @@ def create(cluster: Cluster, values: dict[str, Any], author: Model | None = None
 def change(cluster: Cluster, name: str, values: dict[str, Any], author: Model | None = None) -> Role:
     """Write `can_login`, `connection_limit` and `valid_until` (None: no end), where given.
 
-    Raises `InvalidRole`, `NotThere`, and `IllegalTransition` for a role the panel leaves alone.
+    Raises `InvalidRole`, `NotThere`, and `IllegalTransition` for a guarded role.
     """
     InvalidRole.refuse(chain(_limit_problems(values), _lockouts(cluster, name, values)))
     with changing(cluster) as connection:
-        refuse_guarded(cluster, _find(cluster, connection, name), "changed")
+        refuse_guarded(cluster, _find(cluster, connection, name), _UNCHANGEABLE)
         if options := list(_options(values)):
             alter = sql.SQL("ALTER ROLE {} {}").format(sql.Identifier(name), sql.SQL(" ").join(options))
             connection.execute(alter)
@@ -140,19 +146,20 @@ def change(cluster: Cluster, name: str, values: dict[str, Any], author: Model | 
 
 
 def reset_password(cluster: Cluster, name: str, author: Model | None = None) -> str:
-    """Give a role a new password and answer it; the pools that log in with the role are applied anew.
+    """Set a new password of a role and return it; the pools that log in with the role are applied again.
 
-    Connected clients keep their sessions. Raises `NotThere`, and `IllegalTransition` for a role that the panel leaves
-    alone, that can't log in, or whose password is shared with another cluster behind the same pooler.
+    Connected clients keep their sessions. Raises `NotThere`, and `IllegalTransition` for a role that is guarded, that
+    can't log in, or whose password is shared with another cluster behind the same pooler.
     """
     password = passwords.generate()
     with changing(cluster) as connection:
         role = _find(cluster, connection, name)
         if reason := password_guarded(cluster, role):
-            raise IllegalTransition(f"{reason}: it can't be given a new password here, use psql")
+            text = _("%(reason)s: its password can't be reset here, use psql")
+            raise IllegalTransition(text % {"reason": reason})
         _refuse_reset(cluster, role, password)
         verifier = passwords.hashed(connection, name, password)
-        with transaction.atomic():  # the panel must never forget what the server already asks for
+        with transaction.atomic():  # the panel must never lose a password that the server already requires
             rendered = list(_rendered_with(cluster, name))
             cluster.keep_password(name, password)
             task_queue.ask_again(rendered, author)
@@ -162,23 +169,23 @@ def reset_password(cluster: Cluster, name: str, author: Model | None = None) -> 
 
 
 def blocking(cluster: Cluster, name: str) -> list[Obstacle]:
-    """What a drop would be refused for: pools, sessions, and what the role owns, by database."""
+    """Return what blocks a drop: pools, sessions, and what the role owns, by database."""
     pools = duplicates.pools_of(cluster).filter(user=name)
     with changing(cluster) as connection:
         held = blockers.of_role(cluster, connection, name)
         owned = ownership.counted(connection).get(name, ())
-    return [*blockers.of_pools(pools, "logs in with it"), *held, *ownership.obstacles(cluster, name, owned)]
+    return [*blockers.of_pools_of_role(pools), *held, *ownership.obstacles(cluster, name, owned)]
 
 
 def drop(cluster: Cluster, name: str, author: Model | None = None) -> None:
-    """Drop a role and the privileges that were given to it; nothing else goes with it.
+    """Drop a role and the privileges that it has; nothing else is dropped.
 
-    Raises `NotThere`, `DropBlocked` (saying by whom or what), `IllegalTransition` for a role the panel leaves alone.
+    Raises `NotThere`, `DropBlocked` (with the blockers), `IllegalTransition` for a guarded role.
     """
     with changing(cluster) as connection:
-        refuse_guarded(cluster, _find(cluster, connection, name), "dropped")
+        refuse_guarded(cluster, _find(cluster, connection, name), _UNDROPPABLE)
         if held := blocking(cluster, name):
-            raise DropBlocked(f"role {name!r}", held)
+            raise DropBlocked.role(name, held)
         places = ownership.privileged_in(connection, name)
     for place in places:
         with changing(cluster, place) as connection, connection.transaction():
@@ -190,37 +197,39 @@ def drop(cluster: Cluster, name: str, author: Model | None = None) -> None:
 
 
 def guarded(cluster: Cluster, role: Role) -> str:
-    """Why the panel leaves this role alone; empty where it does not."""
+    """Return why the panel does not change this role, or an empty text."""
+    words = {"role": role.name, "cluster": cluster}
     if role.name == cluster.admin_user:
-        return f"role {role.name!r} is the panel's own login to cluster {cluster}"
+        return _("role %(role)r is the panel's own login to cluster %(cluster)s") % words
     if role.superuser:
-        return f"role {role.name!r} is a superuser, and the panel leaves those alone"
+        return _("role %(role)r is a superuser, and the panel does not change superusers") % words
     if role.name == cluster.auth_role:
-        return f"role {role.name!r} looks up the secrets of inbound users for the poolers of cluster {cluster}"
+        text = _("role %(role)r looks up the secrets of inbound users for the poolers of cluster %(cluster)s")
+        return text % words
     return ""
 
 
 def password_guarded(cluster: Cluster, role: Role) -> str:
-    """Why the panel gives this role no new password; the role that looks inbound users up may have one."""
+    """Return why the panel does not reset this role's password; that of the lookup role it does."""
     return "" if role.name == cluster.auth_role else guarded(cluster, role)
 
 
-def refuse_guarded(cluster: Cluster, role: Role, verb: str) -> None:
-    """Raise `IllegalTransition` for a role the panel leaves alone."""
+def refuse_guarded(cluster: Cluster, role: Role, refusal: Promise) -> None:
+    """Raise `IllegalTransition` for a guarded role."""
     if reason := guarded(cluster, role):
-        raise IllegalTransition(f"{reason}: it can't be {verb} here, use psql")
+        raise IllegalTransition(refusal % {"reason": reason})
 
 
 def pools_of(cluster: Cluster, role: str) -> QuerySet[Pool]:
-    """The pools of the cluster that log in as this role."""
+    """Return the pools of the cluster that log in as this role."""
     return Pool.objects.wanted().filter(cluster=cluster, user=role).select_related("pooler", "cluster")
 
 
 def _rendered_with(cluster: Cluster, role: str) -> QuerySet[Pool]:
-    """The pools whose poolers' files hold the role's password; asked for before a new one is kept.
+    """Return the pools whose poolers' files hold the role's password; call it before a new one is kept.
 
-    One that was known may be with any pool of the inbound user: its role looks the others up, or was a fixed user
-    once and stays in the list (see `pools.poolers.pgbouncer.users.remembered`).
+    A known password may be with any pool of the inbound user: its role is the lookup role, or was a fixed user before
+    and stays in the list (see `pools.poolers.pgbouncer.users.remembered`).
     """
     owners = kinds_that("keeps_every_password")
     was_known = cluster.password_of(role) is not None
@@ -243,24 +252,26 @@ def _found(connection: connect.Connection, wanted: sql.Composable) -> list[Role]
 
 def _find(cluster: Cluster, connection: connect.Connection, name: str) -> Role:
     if "\0" in name or not (found := _found(connection, BY_NAME.format(sql.Literal(name)))):
-        raise NotThere(f"there is no role {name!r} on cluster {cluster}")
+        text = _("there is no role %(role)r on cluster %(cluster)s")
+        raise NotThere(text % {"role": name, "cluster": cluster})
     owned = ownership.counted(connection).get(name, ())
     return replace(found[0], owns=owned, pools=tuple(pools_of(cluster, name)))
 
 
 def _problems(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """(field, message) for what can be told without asking the server."""
+    """Yield (field, message) for what is invalid without asking the server."""
     name, database, access = values.get("name") or "", values.get("database") or "", values.get("access") or ""
     if message := identifiers.new_name_problem(name):
         yield "name", message
     elif name.startswith("pg_") or name in RESERVED:
-        yield "name", f"{name!r} is a name that PostgreSQL keeps for itself: choose another"
+        yield "name", _("%(name)r is a name that PostgreSQL reserves: choose another") % {"name": name}
     if message := identifiers.identifier_problem(database) if database else "":
         yield "database", message
     if access and not database:
-        yield "database", "say in which database the role has that access, or leave the access out"
+        yield "database", _("name the database of that access, or leave the access out")
     if access and access not in Access.values:
-        yield "access", f"{access!r} is no access: choose one of {', '.join(Access.values)}"
+        text = _("%(access)r is no access: choose one of %(choices)s")
+        yield "access", text % {"access": access, "choices": ", ".join(Access.values)}
     yield from _limit_problems(values)
 
 
@@ -268,22 +279,23 @@ def _limit_problems(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield from databases.limit_problems(values)
     until = values.get("valid_until")
     if until is not None and until <= timezone.now():
-        yield "valid_until", f"{until.isoformat()} is past: choose a time to come, or none"
+        text = _("%(time)s is past: choose a future time, or none")
+        yield "valid_until", text % {"time": until.isoformat()}
 
 
 def _missing_database(cluster: Cluster, values: dict[str, Any]) -> Iterator[tuple[str, str]]:
     database = values.get("database") or ""
     if database and database not in (there := databases.choices(cluster).databases):
-        have = ", ".join(there)
-        yield "database", f"there is no database {database!r} on cluster {cluster} (it has {have}): create it first"
+        text = _("there is no database %(database)r on cluster %(cluster)s (it has %(existing)s): create it first")
+        yield "database", text % {"database": database, "cluster": cluster, "existing": ", ".join(there)}
 
 
 def _lockouts(cluster: Cluster, name: str, values: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """A pool whose role may not log in would fail at its next connection."""
+    """Yield a problem where a role of pools is to lose its login: they would fail at the next connection."""
     using = list(pools_of(cluster, name)) if values.get("can_login") is False else []
     if using:
-        listed = ", ".join(pool.name for pool in using)
-        yield "can_login", f"role {name!r} must be able to log in, since pools do with it ({listed}): remove them first"
+        text = _("role %(role)r must be able to log in, because pools use it (%(pools)s): remove them first")
+        yield "can_login", text % {"role": name, "pools": ", ".join(pool.name for pool in using)}
 
 
 def _create(values: dict[str, Any], verifier: str) -> sql.Composed:
@@ -309,10 +321,12 @@ def _set_password(name: str, verifier: str) -> sql.Composed:
 
 def _refuse_reset(cluster: Cluster, role: Role, password: str) -> None:
     if not role.can_login:
-        raise IllegalTransition(f"role {role.name!r} can't log in, so it needs no password: let it log in first")
+        text = _("role %(role)r can't log in, so it needs no password: let it log in first")
+        raise IllegalTransition(text % {"role": role.name})
     for pool in pools_of(cluster, role.name):
-        for _, message in pool_changes.other_passwords(pool, password):
-            raise IllegalTransition(f"a new password for role {role.name!r} would lock pool {pool} out: {message}")
+        for _field, message in pool_changes.other_passwords(pool, password):
+            text = _("a new password for role %(role)r would lock pool %(pool)s out: %(message)s")
+            raise IllegalTransition(text % {"role": role.name, "pool": pool, "message": message})
 
 
 def _grant(connection: connect.Connection, database: str, role: str, access: Access) -> None:
@@ -329,7 +343,7 @@ def _take_back(connection: connect.Connection, database: str, role: str) -> None
 
 
 def _schemas_and(connection: connect.Connection, makers: sql.SQL | sql.Composed) -> tuple[list[str], list[str]]:
-    """The schemas of a session's database, and the roles whose defaults count."""
+    """Return the schemas of a session's database, and the roles whose default privileges count."""
     return _first_column(connection, sql.SQL(grants.SCHEMAS)), _first_column(connection, makers)
 
 
@@ -338,6 +352,6 @@ def _first_column(connection: connect.Connection, query: sql.SQL | sql.Composed)
 
 
 def _report(cluster: Cluster, name: str, done: str, author: Model | None) -> None:
-    """Log it, and let the pickers of forms know at once."""
+    """Log the change, and check the cluster so that forms offer it at once."""
     logger.info("role %r of cluster %s (%s) %s by %s", name, cluster.pk, cluster, done, author)
     health_check.check_cluster(cluster)

@@ -79,7 +79,7 @@ def test_a_pause_counts_down_and_is_resumed_by_a_click(page: Page, pool: dict[st
     page.get_by_role("button", name="Pause", exact=True).click()
     expect(page.get_by_role("status").first).to_contain_text("Pool app is paused until")
     banner = page.locator("#pool-condition").get_by_role("status")
-    expect(banner).to_contain_text("by itself")
+    expect(banner).to_contain_text("resumed automatically")
     expect(banner).to_contain_text(" s left")
     banner.get_by_role("button", name="Resume now").click()
     expect(page.get_by_role("status").first).to_contain_text("Pool app is running.")
@@ -131,4 +131,4 @@ def test_without_javascript_tables_sort_and_a_pool_is_disabled_and_enabled(
     page.wait_for_timeout(1200)  # the look that all watchers share is a second old at the most
     page.reload()
     page.get_by_role("button", name="Enable").click()
-    expect(page.get_by_role("status").first).to_contain_text("Pool app lets new clients in.")
+    expect(page.get_by_role("status").first).to_contain_text("Pool app accepts new clients.")

@@ -96,7 +96,7 @@ def test_a_role_and_a_database_live_and_go(page: Page, installation: Installatio
     for noun, name in (("database", "shop"), ("role", "shopper")):
         page.goto(f"/clusters/{cluster}/{noun}s/")
         page.get_by_role("link", name=f"Drop {name}").click()
-        refusal = page.get_by_role("alert").filter(has_text="It can’t be dropped while this stands in the way")
+        refusal = page.get_by_role("alert").filter(has_text="It can’t be dropped until these blockers are gone")
         expect(refusal.get_by_role("link", name="shop").first).to_be_visible()
         expect(page.get_by_role("button", name="Drop it")).to_have_count(0)
     remove_pool(installation, "shop")

@@ -68,7 +68,7 @@ def test_a_console_that_hangs_does_not_make_the_scrape_slow(monkeypatch):
     assert samples(text)["pgbouncer_up", "hangs"] == 0
     answers.set()
     assert answered.wait(30)  # the thread that hangs ends before the test does
-    sampler._desks.clear()
+    sampler._cache.clear()
 
 
 def test_it_costs_the_same_with_one_and_three_poolers():

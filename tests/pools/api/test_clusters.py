@@ -101,7 +101,7 @@ def test_a_stale_edit_is_refused(admin, cluster, by_header):
     else:
         late = admin.patch(url_of(cluster), {"name": "second", "version": 1})
     assert late.status_code == 409
-    assert "changed by somebody else" in late.json()["detail"]
+    assert "changed by another user" in late.json()["detail"]
     cluster.refresh_from_db()
     assert cluster.name == "first"
 

@@ -41,7 +41,7 @@ def test_history_of_a_pgpool_has_null_for_what_nobody_counts(admin, pool):
 
 def test_an_unknown_range_is_refused_by_name(admin, pool):
     answer = admin.get(f"/api/v1/pools/{pool.pk}/history/?range=year")
-    assert (answer.status_code, answer.json()) == (400, {"range": ["'year' is none of hour, day, week"]})
+    assert (answer.status_code, answer.json()) == (400, {"range": ["'year' is not one of hour, day, week"]})
 
 
 @pytest.mark.parametrize("noun", ["pools", "poolers"])

@@ -50,7 +50,7 @@ def test_one_without_bounds_is_switched_off_and_delayed(admin):
         ("waiting", {"opens_at": "inf"}, "opens_at", "A valid number is required"),
         ("waiting", {"for_s": -1}, "for_s", "greater than or equal to 0"),
         ("waiting", {"opens": 5}, "opens", "use enabled, opens_at, closes_at, for_s"),
-        ("drift", {"opens_at": 2}, "opens_at", "there is nothing to choose"),
+        ("drift", {"opens_at": 2}, "opens_at", "this event has no thresholds"),
     ],
 )
 def test_what_can_not_hold_is_refused_by_name(admin, kind, asked, field, described):

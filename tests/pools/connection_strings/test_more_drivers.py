@@ -51,7 +51,9 @@ def test_libpq_reads_the_service_back(endpoint: Endpoint, service_file: Path, mo
 
 def test_a_blank_at_the_end_is_said_to_be_lost() -> None:
     text = render(replace(PLAIN, password="secret "), "service", reveal=True)
-    assert text.splitlines()[-1] == "# password ends with a blank, which a service file can't hold: give it another way"
+    assert (
+        text.splitlines()[-1] == "# password ends with a blank, which a service file can't hold: set it in another way"
+    )
 
 
 @given(endpoint=endpoints)

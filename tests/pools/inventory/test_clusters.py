@@ -57,7 +57,7 @@ def test_an_unreachable_cluster_is_saved_with_the_reason(typed: dict[str, Any]) 
         ({"host": "a,b"}, "host", "'a,b' names several hosts: register each as a cluster of its own"),
         ({"port": 0}, "port", "0 is no port: use 1 to 65535"),
         ({"port": 65536}, "port", "65536 is no port: use 1 to 65535"),
-        ({"admin_user": "a\nb"}, "admin_user", "'a\\nb' holds a line break or a NUL: leave it out"),
+        ({"admin_user": "a\nb"}, "admin_user", "'a\\nb' contains a line break or a NUL: leave it out"),
         (
             {"sslmode": "allow"},
             "sslmode",
@@ -75,7 +75,7 @@ def test_an_unreachable_cluster_is_saved_with_the_reason(typed: dict[str, Any]) 
             "to -----END CERTIFICATE-----",
         ),
         ({"memory_mb": -1}, "memory_mb", "-1 is out of range: use 0 to 2147483647"),
-        ({"admin_password": "a\0b"}, "admin_password", "the password holds a NUL: PostgreSQL takes none"),
+        ({"admin_password": "a\0b"}, "admin_password", "the password contains a NUL, which PostgreSQL does not accept"),
     ],
 )
 def test_bad_values_are_refused_beside_their_field(
@@ -95,7 +95,7 @@ def test_a_new_cluster_keeps_a_few_connections_for_people_and_runs(typed: dict[s
 
 def test_a_name_is_taken_once(typed: dict[str, Any]) -> None:
     a_cluster(name="demo")
-    assert errors(typed) == {"name": ["there is a cluster named 'demo' already: choose another name"]}
+    assert errors(typed) == {"name": ["there is already a cluster named 'demo': choose another name"]}
 
 
 def test_a_name_that_is_taken_while_the_server_is_asked(typed: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +104,7 @@ def test_a_name_that_is_taken_while_the_server_is_asked(typed: dict[str, Any], m
         return {"state": ClusterState.ONLINE}
 
     monkeypatch.setattr(health_check, "inspect", inspect_slowly)
-    assert errors(typed) == {"name": ["there is a cluster named 'demo' already: choose another name"]}
+    assert errors(typed) == {"name": ["there is already a cluster named 'demo': choose another name"]}
 
 
 def test_a_certificate_authority_is_taken(typed: dict[str, Any]) -> None:

@@ -92,7 +92,7 @@ def test_a_value_that_needs_others_says_which(online, asked):
     errors = refused(pooler_settings.change_settings, pooler, {"client_tls_sslmode": "require", "auth_type": "hba"})
     assert errors == {
         "client_tls_sslmode": [
-            "client_tls_sslmode=require needs client_tls_key_file and client_tls_cert_file: give what is missing too"
+            "client_tls_sslmode=require needs client_tls_key_file, client_tls_cert_file: give what is missing too"
         ],
         "auth_type": ["auth_type=hba needs auth_hba_file: give what is missing too"],
     }
@@ -172,7 +172,7 @@ def test_a_key_of_another_certificate_is_refused_and_not_told(pooler, asked):
         ("auth_hba_file", "host all all 10.0.0.0/8 telepathy", "line 1: 'telepathy' is no method"),
         ("auth_hba_file", " \n", "is empty"),
         ("auth_hba_file", "x" * 300_000, "longer than 256 kB"),
-        ("auth_file", '"a" "b"', "is no file that this pooler takes"),
+        ("auth_file", '"a" "b"', "is no file that this pooler accepts"),
     ],
 )
 def test_a_file_that_can_not_be_read_is_refused(pooler, setting, content, why):

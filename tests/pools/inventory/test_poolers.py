@@ -42,8 +42,8 @@ def test_an_unreachable_pooler_is_saved_and_the_reason_told() -> None:
     ("field", "value", "message"),
     [
         ("name", "", "a name is needed"),
-        ("name", "taken", "a pooler named 'taken' is registered already: choose another name"),
-        ("kind", "odyssey", "'odyssey' is not one of ['pgbouncer', 'pgpool', 'haproxy']"),
+        ("name", "taken", "a pooler named 'taken' is already registered: choose another name"),
+        ("kind", "odyssey", "'odyssey' is not one of pgbouncer, pgpool, haproxy"),
         ("host", "", "a host name, an address or a socket directory is needed"),
         ("port", 0, "0 is not a port from 1 to 65535"),
         ("port", 65536, "65536 is not a port from 1 to 65535"),
@@ -83,7 +83,7 @@ def test_a_change_keeps_what_is_not_given(pooler: Pooler) -> None:
 def test_a_new_address_asks_for_the_password_again(pooler: Pooler) -> None:
     with pytest.raises(poolers.InvalidPooler) as refused:
         poolers.change(pooler, {"port": 2})
-    assert refused.value.errors == {"admin_password": ["the address or the login changed: give the password again"]}
+    assert refused.value.errors == {"admin_password": ["the address or the login changed: enter the password again"]}
     poolers.change(pooler, {"port": 2, "admin_password": "another"})
     assert Pooler.objects.get().admin_password == "another"
 
@@ -107,7 +107,7 @@ def test_a_stale_change_is_refused(pooler: Pooler) -> None:
 
 def test_a_pooler_with_pools_stays(pooler: Pooler) -> None:
     pool = a_pool(pooler=pooler)
-    with pytest.raises(IllegalTransition, match="pooler edge still has 1 pools: delete them first"):
+    with pytest.raises(IllegalTransition, match="pooler edge still has 1 pool: delete it first"):
         poolers.remove(pooler)
     pool.delete()
     poolers.remove(pooler)

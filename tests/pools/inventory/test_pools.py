@@ -82,7 +82,7 @@ def test_the_queue_may_be_down(
 def test_a_name_is_taken_once_per_pooler(typed: dict[str, Any]) -> None:
     a_pool(name="orders", pooler=typed["pooler"])
     assert errors(typed) == {
-        "name": ["there is a pool named 'orders' on pooler edge already: choose another name"],
+        "name": ["there is already a pool named 'orders' on pooler edge: choose another name"],
     }
     assert pools.create(typed | {"pooler": a_pooler()}).name == "orders"
 
@@ -241,7 +241,7 @@ def test_a_pool_may_be_renamed_but_not_onto_another(typed: dict[str, Any]) -> No
     pool = a_pool(**typed)
     a_pool(name="taken", pooler=typed["pooler"])
     a_pool(name="leaving", pooler=typed["pooler"], removal_requested_at=timezone.now())
-    with pytest.raises(InvalidPool, match="there is a pool named 'taken'"):
+    with pytest.raises(InvalidPool, match="there is already a pool named 'taken'"):
         pools.change(pool, {"name": "taken"}, 1)
     assert pools.change(pool, {"name": "leaving"}, 1).name == "leaving"
     assert sorted(Pool.objects.values_list("name", flat=True)) == ["leaving", "taken"]
@@ -255,5 +255,5 @@ def test_removing_is_a_wish_that_can_be_repeated(typed: dict[str, Any], asked: A
     assert (pool.removal_requested_at, pool.state, pool.version) == (first, PoolState.PENDING, 2)
     assert first is not None
     assert set(asked()) == {str(pool.pooler_id)}
-    with pytest.raises(IllegalTransition, match="pool orders is being removed: make a new one of that name instead"):
+    with pytest.raises(IllegalTransition, match="pool orders is being removed: create a new one of that name"):
         pools.change(pool, {"size": 1}, None)

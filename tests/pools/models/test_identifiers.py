@@ -24,7 +24,7 @@ def test_the_consoles_name_is_taken(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["a\nb", "a\rb", "a\0b"])
 def test_identifiers_hold_no_line_breaks(name: str) -> None:
-    assert identifiers.identifier_problem(name) == f"{name!r} holds a line break or a NUL: leave it out"
+    assert identifiers.identifier_problem(name) == f"{name!r} contains a line break or a NUL: leave it out"
 
 
 def test_identifiers_are_measured_in_bytes() -> None:
@@ -54,8 +54,8 @@ def test_hosts(host: str) -> None:
             "'postgresql://db' is more than a host: "
             "give the host alone, the port and the user have fields of their own",
         ),
-        ("a b", "'a b' holds a space: a host name or an address has none"),
-        ("/run\n/x", "'/run\\n/x' holds a line break or a NUL: leave it out"),
+        ("a b", "'a b' contains a space: a host name or an address has none"),
+        ("/run\n/x", "'/run\\n/x' contains a line break or a NUL: leave it out"),
     ],
 )
 def test_hosts_that_are_none(host: str, problem: str) -> None:

@@ -150,7 +150,7 @@ def test_files_that_nobody_looks_at_open_an_event_that_names_whose_worker_is_mis
     pooler.revisions.create(number=1, state="applied", finished_at=timezone.now() - timedelta(seconds=600))
     found = of_kind(EventKind.UNSEEN)
     assert found.message == (
-        "its files were not looked at for 600 s: no worker of generator rack-2 takes the look that is asked for twice "
+        "its files were not inspected for 600 s: no worker of generator rack-2 takes the look that is asked for twice "
         "a minute: see whether it runs"
     )
     alerting.judge_values([found], thresholds.bounds())
@@ -166,11 +166,11 @@ def test_files_that_nobody_looks_at_open_an_event_that_names_whose_worker_is_mis
 def test_settings_that_were_rolled_back_count_with_the_pools_that_were():
     pooler = a_pooler(settings_state=PoolState.ROLLED_BACK)
     found = of_kind(EventKind.NOT_APPLIED)
-    assert (found.value, found.message) == (1, "not live: its settings; the reason is on their pages")
+    assert (found.value, found.message) == (1, "not live: its settings; the reason is on their page")
     for _ in range(2):
         a_pool(pooler=pooler, state=PoolState.FAILED)
     found = of_kind(EventKind.NOT_APPLIED)
-    assert (found.value, found.message) == (3, "not live: 2 pools and its settings; the reason is on their pages")
+    assert (found.value, found.message) == (3, "not live: 2 pools and its settings; the reasons are on their pages")
 
 
 def test_a_silent_console_is_down_and_says_nothing_of_its_pools():

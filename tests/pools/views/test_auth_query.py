@@ -50,7 +50,7 @@ def test_what_is_refused_keeps_the_name_that_was_typed(staff, db):
     answer = staff.post(reverse("cluster-auth-query", args=[cluster.pk]), {"role": "postgres"})
     page = page_of(answer)
     assert answer.status_code == 400
-    assert "postgres is the panel&#x27;s own login, which may do everything: give another name" in page
+    assert "postgres is the panel&#x27;s own login, which may do everything: choose another name" in page
     assert 'value="postgres"' in page
 
 

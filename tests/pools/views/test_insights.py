@@ -82,7 +82,7 @@ def test_an_estimate_is_never_shown_as_measured(page) -> None:
 
 def test_the_memory_is_asked_for_where_it_is_not_known(page, cluster: Cluster) -> None:
     shown = page(memory=MemoryBudget(Settings(100, 64 * MB, GB, 8 * MB, 64 * MB), None))
-    assert "How much memory has this server?" in shown
+    assert "How much memory does this server have?" in shown
     assert reverse("cluster-edit", args=[cluster.pk]) in shown
     assert "What to change" not in shown
 

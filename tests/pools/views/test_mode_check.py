@@ -1,10 +1,12 @@
 """The mode check on its page and in the pool form, without a server; with one in tests/live/pools."""
 
 import pytest
+from django.template.loader import render_to_string
 from django.urls import reverse
 
+from pools.advice.mode_linter import Report
 from pools.models import Mode
-from tests.pages import page_of
+from tests.pages import Page, flat, page_of
 from tests.pools.records import a_pool, a_pooler, checked
 
 pytestmark = pytest.mark.django_db
@@ -36,6 +38,13 @@ def test_the_form_asks_once_it_knows_where_the_pool_leads(staff, pool):
     assert staff.post(url, spec).content.strip() == b""
     assert "could not be asked" in page_of(staff.post(url, spec | {"database": "shop"}))
     assert staff.post(url, spec | {"database": "shop", "mode": "session"}).content.strip() == b""
+
+
+def test_the_report_names_what_was_checked():
+    report = Report(examined=["3 statements counted", "the last statement of 2 sessions"])
+    found = Page(flat(render_to_string("pools/includes/mode_report.html", {"report": report, "mode": "transaction"})))
+    assert "Nothing found that transaction mode breaks" in found
+    assert "Sources checked: 3 statements counted, the last statement of 2 sessions." in found
 
 
 def test_without_javascript_the_form_is_shown_again_with_the_answer(staff, pool):

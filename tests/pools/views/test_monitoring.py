@@ -66,7 +66,7 @@ def test_of_a_pgpool_only_what_it_counts_is_shown(staff):
         assert re.findall(r'data-chart="(\w+)"', page) == ["sessions"]
         assert re.findall(r'data-figure="(\w+)"', page) == ["cl_active", "sv_active", "sv_idle"]
         assert "SHOW POOLS" not in page
-        assert "nobody counts who waits" in page
+        assert "no waiting clients" in page
 
 
 def test_events_stand_on_the_page_of_their_pool_and_its_pooler(staff):

@@ -101,9 +101,9 @@ def test_a_session_pool_is_warned_of_what_a_pause_waits_for(staff, console):
 @pytest.mark.parametrize(
     ("until_s", "words"),
     [
-        (48, "by itself</strong>"),
+        (48, "then resumed automatically</strong>"),
         (-2, "Being resumed."),
-        (None, "Paused by somebody at the console."),
+        (None, "Paused at the console."),
     ],
 )
 def test_the_card_says_until_when_a_pool_is_paused(staff, console, orders, until_s, words):
@@ -127,13 +127,13 @@ def test_readers_see_the_state_without_buttons(reader, console, orders):
     assert "Neither paused nor disabled." in card_of(reader, orders)
     console.paused = True
     card = card_of(reader, orders)
-    assert "Paused by somebody at the console." in card
+    assert "Paused at the console." in card
     assert "<button" not in card
 
 
 def test_a_console_that_says_nothing_is_no_green_light(staff, monkeypatch, orders):
     monkeypatch.setattr(show_cache, "condition", lambda pool: None)
-    assert "The console says nothing of this pool now." in card_of(staff, orders)
+    assert "The console does not list this pool now." in card_of(staff, orders)
 
 
 def test_a_pool_of_a_kind_without_verbs_has_no_card(staff):

@@ -64,7 +64,7 @@ def test_since_stands_only_where_an_older_release_is_supported_that_does_not_kno
 def test_what_belongs_to_the_installation_is_shown_with_the_reason(staff, pooler):
     answer = staff.get(url_of(pooler))
     assert row_of(answer, "listen_port").bound is None
-    assert "Only shown: clients and the panel know it by this port." in page_of(answer)
+    assert "Read-only: clients and the panel know it by this port." in page_of(answer)
 
 
 def test_what_an_upgrade_left_behind_can_be_emptied(staff, pooler, asked):
@@ -73,7 +73,7 @@ def test_what_an_upgrade_left_behind_can_be_emptied(staff, pooler, asked):
     pooler.save(update_fields=["settings", "user_settings", "server_version"])
     page = staff.get(url_of(pooler))
     assert page.context["groups"][0].name == "Of another release"
-    assert "until it is emptied" in page_of(page)
+    assert "empty it, or nothing is applied" in page_of(page)
     staff.post(url_of(pooler), {"version": 1, "suspend_timeout": "", "verbose": "1"})
     staff.post(url_of(pooler, "users/"), {"version": 2, "user": "app", "odd": ""})
     pooler.refresh_from_db()

@@ -112,7 +112,7 @@ def test_a_pool_is_made_and_its_page_shows_it_pending(staff, place, asked):
     assert answer.url == f"/pools/{pool.pk}/"
     assert (pool.name, pool.size, pool.state) == ("web", 10, PoolState.PENDING)
     assert asked() == [place["pooler"]]
-    assert "being brought live on edge" in page_of(staff.get(answer.url))
+    assert "being applied to edge" in page_of(staff.get(answer.url))
 
 
 def test_a_size_over_the_budget_is_refused_with_the_figures_and_all_typed_stays(staff, place):
@@ -276,7 +276,7 @@ def test_a_pool_whose_pooler_is_down_waits_and_says_why(staff):
     down = a_pooler(name="edge", port=1, state=PoolerState.UNREACHABLE, error="pooler edge can't be reached")
     pool = a_pool(pooler=down, state_reason="pooler edge can't be reached")
     page = page_of(staff.get(f"/pools/{pool.pk}/"))
-    assert "Saved, and applied as soon as it can be." in page
+    assert "Saved, and applied as soon as possible." in page
     assert "pooler edge can&#x27;t be reached" in page
 
 

@@ -40,7 +40,7 @@ def pgbouncer(
 @pytest.fixture
 def pooler(pooler: Pooler) -> Pooler:
     """`pgbouncer`, as a check found it."""
-    sampler._desks.clear(), show_cache._answers.clear()
+    sampler._cache.clear(), show_cache._answers.clear()
     pooler.mark(PoolerState.ONLINE, str(console.show(pooler, "version")[0]["version"]))
     return pooler
 

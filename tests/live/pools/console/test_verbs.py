@@ -154,7 +154,7 @@ def with_own_connection(verb: Callable[..., object], *values: object) -> object:
 def test_what_is_paused_already_is_not_paused_twice_and_resume_says_what_it_found(pool: MakePool) -> None:
     orders = pool()
     commands.pause(orders)
-    with pytest.raises(IllegalTransition, match="pool orders is paused already: resume it first"):
+    with pytest.raises(IllegalTransition, match="pool orders is already paused: resume it first"):
         commands.pause(orders)
     assert commands.resume(orders).detail == "Pool orders is running."
     assert (condition(orders), paused_until(orders)) == (RUNNING, None)
@@ -167,7 +167,7 @@ def test_kill_drops_clients_and_the_pool_takes_new_ones(pool: MakePool, client: 
     with pytest.raises(InvalidValues, match="'order' is not the pool's name: type 'orders' to kill it"):
         commands.kill(orders, "order")
     outcome = commands.kill(orders, "orders")
-    assert outcome.detail == "1 client and 1 server connection were dropped. Pool orders takes clients again."
+    assert outcome.detail == "Dropped clients: 1; dropped server connections: 1. Pool orders accepts clients again."
     assert (outcome.condition, paused_until(orders)) == (RUNNING, None)
     with pytest.raises(psycopg.OperationalError):
         shop.execute("SELECT 1")
@@ -180,7 +180,7 @@ def test_kill_can_keep_clients_out_and_leaves_a_pause_as_it_was(pool: MakePool) 
     assert (held.condition, held.paused_until) == (PAUSED, paused_until(orders))
     again = commands.kill(orders, "orders")
     assert (again.condition, again.paused_until) == (PAUSED, held.paused_until)
-    assert again.detail.endswith("Pool orders is paused as before.")
+    assert again.detail.endswith("Pool orders is still paused.")
 
 
 def test_reconnect_replaces_servers_as_clients_let_them_go(pool: MakePool, client: Client) -> None:
@@ -189,7 +189,7 @@ def test_reconnect_replaces_servers_as_clients_let_them_go(pool: MakePool, clien
     shop = client(autocommit=False)
     before = shop.execute("SELECT pg_backend_pid()").fetchone()
     outcome = commands.reconnect(orders)
-    assert outcome.detail == "1 server connection of 1 in use: replaced when let go."
+    assert outcome.detail == "1 of 1 server connections is in use and is replaced when released."
     assert shop.execute("SELECT pg_backend_pid()").fetchone() == before
     shop.commit()
     assert shop.execute("SELECT pg_backend_pid()").fetchone() != before

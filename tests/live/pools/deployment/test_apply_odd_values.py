@@ -107,7 +107,7 @@ def test_any_database_name_is_reached(database: str, make_pool: MakePool, pooler
     [
         ("md5" + "0" * 32, "looks like a stored hash"),
         ("SCRAM-SHA-256$4096:c2FsdA==$a:b", "looks like a stored hash"),
-        ('x"\n"evil" "pw', "holds a line break"),
+        ('x"\n"evil" "pw', "contains a line break"),
         ("\ufeffx", "a byte order mark"),
         ("p" * 1025, "longer than the 1024 bytes"),
     ],

@@ -22,7 +22,7 @@ def shared_redis(redis_server: RedisServer, settings: Settings) -> Iterator[Redi
     settings.REDIS_URL = redis_server.url
     redis_client.forget_shared()
     redis_store._breaker.reset()
-    sampler._desks.clear()
+    sampler._cache.clear()
     redis_client.shared().flushall()
     yield redis_server
     redis_client.shared().close()

@@ -195,7 +195,7 @@ def test_the_same_is_told_by_mail(mail_server: Any) -> None:
     opened(2)
     notifications.send_due()
     text = mail_server.text.decode()
-    assert "Subject: Pooldeck: 2 events opened, 0 closed" in text
+    assert "Subject: Pooldeck: events opened: 2, closed: 0" in text
     assert "To: dba@example.org" in text
     assert "clients wait: pool pool-of-1" in text
     assert text.count("7 clients wait for one of the 10 server connections") == 2
@@ -205,4 +205,4 @@ def test_a_mail_server_that_refuses_is_tried_again(mail_server: Any, monkeypatch
     monkeypatch.setattr(MailHandler, "handle", lambda self: self.report("421 go away"))
     opened(1)
     notifications.send_due()
-    assert Notice.objects.get().error.startswith("the mail server did not take it: ")
+    assert Notice.objects.get().error.startswith("the mail server did not accept it: ")

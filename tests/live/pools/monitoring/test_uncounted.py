@@ -22,7 +22,7 @@ def test_a_client_is_counted_and_a_queue_that_nobody_counts_is_null(
     address = {"host": own_pgpool.host, "port": own_pgpool.port, "connect_timeout": 5}
     with psycopg.connect(dbname="app", user="app", password="app-password", autocommit=True, **address) as session:
         session.execute("SELECT 1")
-        sampler._desks.clear()
+        sampler._cache.clear()
         described = live.payload(sampler.latest(pgpool_pooler), pgpool_pooler.kind, pool.name)
     known = {name for name in FIGURES if described[name] is not None}
     assert (described["error"], described["cl_active"], known) == ("", 1, {"cl_active", "sv_active", "sv_idle"})

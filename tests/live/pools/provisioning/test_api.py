@@ -151,7 +151,7 @@ def test_what_the_panel_leaves_alone_and_what_pools_use_is_a_conflict(
 ) -> None:
     pool = Pool.objects.create(name="till", pooler=pooler, cluster=cluster, database="app", user="app", size=1)
     refused = {
-        "databases/postgres/": "where the panel logs in",
+        "databases/postgres/": "maintenance database on cluster live",
         "databases/template1/": "is a template",
         "databases/app/": "pool till on pooler live-pgbouncer leads there",
         "users/postgres/": "the panel's own login",

@@ -159,7 +159,7 @@ def test_what_stands_in_the_way_is_shown_with_its_link_instead_of_the_form(
 @pytest.mark.parametrize(
     ("page", "words"),
     [
-        ("databases/drop/?name=postgres", "is where the panel logs in"),
+        ("databases/drop/?name=postgres", "maintenance database on cluster live"),
         ("databases/drop/?name=template1", "is a template"),
         ("roles/drop/?name=postgres", "is the panel's own login"),
         ("roles/edit/?name=postgres", "is the panel's own login"),

@@ -73,14 +73,14 @@ def test_any_name_is_created_logs_in_and_is_dropped_as_it_is(
     [
         ({"name": ""}, "name", "a name is needed"),
         ({"name": "é" * 32}, "name", "is 64 bytes long"),
-        ({"name": "a/b"}, "name", "holds a slash"),
-        ({"name": "pg_mine"}, "name", "keeps for itself"),
-        ({"name": "public"}, "name", "keeps for itself"),
+        ({"name": "a/b"}, "name", "contains a slash"),
+        ({"name": "pg_mine"}, "name", "that PostgreSQL reserves"),
+        ({"name": "public"}, "name", "that PostgreSQL reserves"),
         ({"name": "app"}, "name", "already exists on cluster live: choose another name"),
         ({"name": "x", "connection_limit": -5}, "connection_limit", "-5 is no limit"),
         ({"name": "x", "valid_until": datetime(2020, 1, 1, tzinfo=UTC)}, "valid_until", "is past"),
         ({"name": "x", "database": "nope"}, "database", "there is no database 'nope' on cluster live (it has"),
-        ({"name": "x", "access": "read"}, "database", "say in which database"),
+        ({"name": "x", "access": "read"}, "database", "name the database"),
         ({"name": "x", "database": "app", "access": "all"}, "access", "'all' is no access"),
     ],
 )

@@ -143,7 +143,7 @@ def test_an_inbound_pool_becomes_an_entry_of_the_admin(pool: Pool) -> None:
     [
         ({"name": "a b"}, "pool name 'a b' can't name a pool"),
         ({"name": "pgbouncer"}, "pool name 'pgbouncer' is the name of PgBouncer's own console"),
-        ({"database": "x\n%include /etc/passwd"}, "database of pool orders: .* holds a line break"),
+        ({"database": "x\n%include /etc/passwd"}, "database of pool orders: .* contains a line break"),
         ({"user": "nobody"}, "the panel doesn't know the password of nobody on main: give it with the pool"),
         ({"settings": {"pool_mode": "session"}}, "pool_mode is no setting of a pool, but of a program or of a user"),
         ({"settings": {"server_lifetime": 3}}, r"server_lifetime came with 1\.23, and this is 1\.18"),

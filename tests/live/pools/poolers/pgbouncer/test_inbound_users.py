@@ -125,7 +125,7 @@ def test_the_check_tells_what_was_changed_and_a_second_set_up_repairs_it(
 
 
 def test_a_role_of_somebody_else_is_left_alone(roles: None, cluster: Cluster) -> None:
-    with pytest.raises(InvalidValues, match="there is a role ann already, whose password this panel doesn't know"):
+    with pytest.raises(InvalidValues, match="there is already a role ann, whose password this panel doesn't know"):
         auth_query.install(cluster, "ann")
     with pytest.raises(InvalidValues, match="is the panel's own login"):
         auth_query.install(cluster, cluster.admin_user)
