@@ -41,6 +41,7 @@ def _shown(request: HttpRequest, runs: list[Run]) -> dict[str, Any]:
     asked.pop("baseline", None)
     return {
         "runs": runs,
+        "numbers": ", ".join(str(run.number) for run in runs),
         "going_on": [run for run in runs if not run.is_final],
         "compared": found,
         "arms": [_arm_shown(found, at, by_id) for at in range(len(found.arms))],

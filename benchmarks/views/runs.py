@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from benchmarks.analysis import sparklines
@@ -66,10 +67,10 @@ def run_list(request: HttpRequest) -> HttpResponse:
         "query": query,
         "filtered": any(value for name, value in request.GET.items() if name != "page"),
         "selects": [
-            ("status", "State", Status.choices, request.GET.get("status")),
-            ("purpose", "Purpose", Purpose.choices, request.GET.get("purpose")),
-            ("validity", "Validity", Validity.choices, request.GET.get("validity")),
-            ("gate", "Thresholds", Gate.choices, request.GET.get("gate")),
+            ("status", _("State"), _("Any state"), Status.choices, request.GET.get("status")),
+            ("purpose", _("Purpose"), _("Any purpose"), Purpose.choices, request.GET.get("purpose")),
+            ("validity", _("Validity"), _("Any validity"), Validity.choices, request.GET.get("validity")),
+            ("gate", _("Thresholds"), _("Any thresholds"), Gate.choices, request.GET.get("gate")),
         ],
         "target": _target_named(request.GET.get("target", "")),
         "tag": request.GET.get("tag", ""),

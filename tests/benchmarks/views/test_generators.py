@@ -32,7 +32,7 @@ def test_the_list_shows_what_each_has_and_does(staff, seen):
     seen("far", ago_s=60)
     text = page_of(staff.get(LIST))
     parts = ("near.example", "8 cores", "pgbench", "15.18", "jmeter", "demo", "0.25", "alive", "gone", "Forget")
-    for part in (*parts, "2 plans of JMeter", "it holds a listener"):
+    for part in (*parts, "2 JMeter plans", "it holds a listener"):
         assert part in text
     assert f'href="/runs/{run.pk}/"' in text
     assert 'href="/runs/?status=queued">1<' in text
