@@ -4,8 +4,10 @@ from decimal import Decimal
 from typing import Any
 
 from django import template
+from django.utils.translation import gettext as _
 
 from benchmarks.analysis import sparklines
+from benchmarks.analysis.arms import Figure
 from benchmarks.engines.pgbench import scripts
 from benchmarks.models import Run
 
@@ -33,6 +35,24 @@ def workload(run: Run) -> str:
     """Name what a run executes: the labels of its pgbench scripts, else its script or workload, else its engine."""
     labels = ", ".join(one.label for one in scripts.weighed(run.options))
     return labels or run.options.get("script") or run.options.get("workload") or run.engine
+
+
+@register.filter
+def percentile(name: str) -> str:
+    """Write the key of a percentile as people do: `p99_9` becomes `p99.9`."""
+    return name.replace("_", ".")
+
+
+@register.filter
+def exact(found: Figure, unit: str) -> str:
+    """Describe an arm's figure in full for a tooltip: its median with `unit`, and what a verdict still lacks."""
+    if found.median is None:
+        median = _("not printed")
+    else:
+        median = f"{found.median} {unit}" if unit else f"{found.median}"
+    if found.missing:
+        return _("%(median)s; a verdict needs %(missing)s") % {"median": median, "missing": found.missing}
+    return median
 
 
 @register.filter

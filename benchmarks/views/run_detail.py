@@ -7,6 +7,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.analysis import chart_series, comparison
@@ -73,7 +74,9 @@ def _parts(run: Run) -> dict[str, Any]:
         "run": run,
         "tiles": _tiles(run, summary),
         "waiting": queue_status.waits_for(run),
-        "pair": _pair(run),
+                "pair": (pair := _pair(run)),
+        "pair_query": urlencode([("run", one.pk) for one in pair]),
+        "there": urlencode({"cluster": run.cluster_id or "", "database": run.database}),
         "parts": list(run.parts.order_by("number")),
         "figures": _figures(summary, spread),
         "at_work": comparison.idle_clients(run.options, summary) if run.is_final else None,

@@ -42,7 +42,7 @@ def test_a_cluster_out_of_reach_says_why(staff, seen):
     cluster = a_cluster(name="demo")
     seen("near", engines={})
     Generator.objects.update(round_trips={str(cluster.pk): {"error": "connection refused"}})
-    assert 'title="connection refused">out of reach<' in page_of(staff.get(LIST))
+    assert 'title="connection refused">unreachable<' in page_of(staff.get(LIST))
 
 
 def test_the_list_takes_the_same_queries_for_one_and_three(staff, seen):
