@@ -64,7 +64,7 @@ def test_without_redis_the_page_says_that_nobody_knows_who_lives(staff, settings
 def test_one_that_is_gone_is_forgotten(staff, seen):
     seen("far", ago_s=60, engines={})
     answer = staff.post(forget("far"), follow=True)
-    assert "Generator far is forgotten." in page_of(answer)
+    assert "Generator far was removed." in page_of(answer)
     assert Generator.objects.count() == 0
 
 
