@@ -46,13 +46,17 @@ def percentile(name: str) -> str:
 @register.filter
 def exact(found: Figure, unit: str) -> str:
     """Describe an arm's figure in full for a tooltip: its median with `unit`, and what a verdict still lacks."""
-    if found.median is None:
-        median = _("not printed")
-    else:
-        median = f"{found.median} {unit}" if unit else f"{found.median}"
+    median = _("not printed") if found.median is None else f"{found.median} {unit}".strip()
     if found.missing:
         return _("%(median)s; a verdict needs %(missing)s") % {"median": median, "missing": found.missing}
     return median
+
+
+@register.filter
+def endpoint_label(run: Run) -> str:
+    """Name the kind of endpoint that a run loaded."""
+    labels = {"direct": _("direct"), "pooled": _("pooled"), "imported": _("imported")}
+    return labels.get(run.endpoint_kind, run.endpoint_kind)
 
 
 @register.filter
