@@ -44,7 +44,7 @@ def run_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
         # reserves the space of the charts, so that the page does not shift when they are drawn
         "charts_shown": not run.is_final or bool(course["samples"]["rows"]),
         "waiting_charts": not run.is_final,
-        "look_tables": run_charts.tables_of(course),
+        "observation_tables": run_charts.tables_of(course),
         "table": chart_series.few(course["samples"], ROWS_WITHOUT_SCRIPT, "tps"),
         "log": _log(run),
     }
