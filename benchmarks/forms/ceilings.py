@@ -18,7 +18,7 @@ class CeilingForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptab
     class Meta:
         model = Ceiling
         fields = ["cluster", "holder", *LIMITS]
-        labels = {"cluster": _("Cluster"), "holder": _("Holds for"), "duration": _("Duration, s")}
+        labels = {"cluster": _("Cluster"), "holder": _("Applies to"), "duration": _("Duration, s")}
         help_texts = {
             "clients": _("Also limits idle connections and the concurrency of HTTP loads"),
             "threads": _("Of the load program"),

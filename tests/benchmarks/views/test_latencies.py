@@ -65,9 +65,9 @@ def test_repeats_are_counted_together_where_runs_are_compared(staff: Client):
     group = uuid.uuid4()
     first, second = (logged(a_finished_run(group=group), [us] * 6_000) for us in (1_000, 3_000))
     page = page_of(staff, first, second)
-    assert "Repeats, counted together" in page
+    assert "Merged repeats" in page
     assert "12,000" in page
-    assert "Repeats, counted together" not in page_of(staff, a_finished_run(), a_finished_run())
+    assert "Merged repeats" not in page_of(staff, a_finished_run(), a_finished_run())
 
 
 def test_statements_stand_side_by_side_with_their_differences(staff: Client):
