@@ -1,1 +1,1 @@
-"""The REST API of runs."""
+"""The REST API of benchmarks."""

@@ -1,5 +1,6 @@
-"""What people say of a run, over the API: its name, note, tags, and whether others are measured by it."""
+"""The REST API of a run's annotations: name, note, tags, and whether it is the baseline of its target."""
 
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
@@ -13,11 +14,15 @@ from panel.lib.known_fields import KnownFields
 
 
 class AnnotationSerializer(KnownFields):
-    """Any of them; what is left out stays."""
+    """The fields to change; omitted ones stay."""
 
     name = serializers.CharField(required=False, allow_blank=True, max_length=200)
     note = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
-    tags = serializers.ListField(child=serializers.CharField(), required=False, help_text="All of them, in any order")
+    tags = serializers.ListField(
+        child=serializers.CharField(),
+        required=False,
+        help_text=_("All tags of the run, in any order; others are removed"),
+    )
 
 
 class AnnotationsOfRun(GenericViewSet[Run]):
@@ -25,7 +30,7 @@ class AnnotationsOfRun(GenericViewSet[Run]):
 
     @extend_schema(request=AnnotationSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
-        """Say something of the run; its figures can't be changed."""
+        """Change the name, note or tags of a run; its figures can't be changed."""
         reported = AnnotationSerializer(data=request.data)
         reported.is_valid(raise_exception=True)
         run = self.get_object()
@@ -35,7 +40,7 @@ class AnnotationsOfRun(GenericViewSet[Run]):
     @extend_schema(request=None)
     @action(detail=True, methods=["post", "delete"])
     def baseline(self, request: Request, pk: str) -> Response:
-        """POST: measure the other runs on its target by it, and no longer by another; DELETE: measure none by it."""
+        """POST: make the run the baseline of its target, in place of another. DELETE: remove it as the baseline."""
         run = self.get_object()
         if request.method == "DELETE":
             annotations.unpin(run)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
@@ -14,26 +15,24 @@ from panel.lib.known_fields import KnownFields
 
 
 class SuperuserSets(BasePermission):
-    """Everybody may read; staff, for whom ceilings hold, may not set them."""
+    """Everybody may read; only superusers may write, since ceilings limit staff."""
 
-    message = "only superusers may set ceilings: they hold for staff"
+    message = _("only superusers may set ceilings: they hold for staff")
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        """Whether the caller only reads, or is a superuser."""
         return request.method in SAFE_METHODS or bool(request.user and request.user.is_superuser)
 
 
 class CeilingSerializer(KnownFields, serializers.ModelSerializer[Ceiling]):
-    """The most of each option; null: no limit but the program's. Without a cluster it holds for every one."""
+    """The limits of options; null: only the program's own limit. Without a cluster it applies to all clusters."""
 
     class Meta:
         model = Ceiling
         fields = ["id", "cluster", "holder", *LIMITS]
         extra_kwargs = {name: {"min_value": 1} for name in LIMITS}
-        validators: list[Any] = []  # the rule of one for each cluster and holder is told by faults
+        validators: list[Any] = []  # `faults` checks that cluster and holder are unique
 
     def validate(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Some limit is set, and each cluster and holder have one ceiling."""
         itself = self.instance if isinstance(self.instance, Ceiling) else Ceiling()
         current = {name: getattr(itself, name) for name in ("cluster", "holder", *LIMITS)}
         if wrong := [message for _, message in faults(current | given, itself)]:
@@ -42,7 +41,7 @@ class CeilingSerializer(KnownFields, serializers.ModelSerializer[Ceiling]):
 
 
 class CeilingViewSet(ModelViewSet[Ceiling]):
-    """The most that runs may ask for, by who starts them and what they are aimed at; the lowest that holds counts."""
+    """Limits for runs, by who starts them and by cluster; if several apply, the lowest wins."""
 
     queryset = Ceiling.objects.all()
     serializer_class = CeilingSerializer

@@ -1,9 +1,11 @@
-"""The REST API of comparisons: repeats as arms, each with its verdict beside the baseline's."""
+"""The REST API of comparisons: repeats as arms, each judged against the baseline."""
 
 from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -27,7 +29,7 @@ class ComparedRunSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     number = serializers.IntegerField()
     outcome = serializers.ChoiceField(OUTCOMES)
-    outcome_words = serializers.CharField(help_text="The outcome with its reasons")
+    outcome_words = serializers.CharField(help_text=_("The outcome with its reasons"))
     value = serializers.FloatField(allow_null=True)
 
 
@@ -35,52 +37,54 @@ class ArmSerializer(serializers.Serializer[Any]):
     """The runs of one configuration: same target, program and options but the seed."""
 
     key = serializers.CharField()
-    label = serializers.CharField()  # type: ignore[assignment]  # a field of the answer, not the label of this one
+    label = serializers.CharField()  # type: ignore[assignment]  # a field of the response, not this serializer's label
     runs = ComparedRunSerializer(many=True)
-    n_valid = serializers.IntegerField(help_text="How many of the runs count; a verdict needs 3 of each arm")
+    n_valid = serializers.IntegerField(help_text=_("Number of valid runs; a verdict needs 3 of each arm"))
     outcome = serializers.ChoiceField(OUTCOMES)
     outcome_words = serializers.CharField()
     median = serializers.FloatField(allow_null=True)
     low = serializers.FloatField(allow_null=True)
     high = serializers.FloatField(allow_null=True)
-    ratio = serializers.FloatField(allow_null=True, help_text="To the baseline: a mean over pairs where runs are pairs")
+    ratio = serializers.FloatField(
+        allow_null=True, help_text=_("Ratio to the baseline; the mean over pairs if runs were started in pairs")
+    )
     interval = serializers.ListField(
-        child=serializers.FloatField(), allow_null=True, help_text="Low and high end of the ratio's 95 % interval"
+        child=serializers.FloatField(), allow_null=True, help_text=_("Low and high end of the ratio's 95 % interval")
     )
     verdict = serializers.ChoiceField(
-        VERDICTS, allow_null=True, help_text="Null of the baseline, and beside a baseline that was refused"
+        VERDICTS, allow_null=True, help_text=_("Null for the baseline, and if the baseline was refused")
     )
     clients_at_work = serializers.FloatField(
-        allow_null=True, help_text="tps × latency, where it differs from `clients_asked` by a tenth or more"
+        allow_null=True, help_text=_("tps × latency, if it differs from `clients_asked` by a tenth or more")
     )
     clients_asked = serializers.FloatField(allow_null=True)
 
 
 class DifferenceSerializer(serializers.Serializer[Any]):
-    """A setting in which the arms are not alike."""
+    """A setting in which the arms differ."""
 
     name = serializers.CharField()
     values = serializers.ListField(child=serializers.CharField())
 
 
 class ComparisonSerializer(serializers.Serializer[Any]):
-    """What may be said of runs side by side."""
+    """The result of comparing runs."""
 
     metric = serializers.ChoiceField(metrics.JUDGED)
     baseline = serializers.CharField()
     arms = ArmSerializer(many=True)
     conclusion = serializers.CharField()
     differs_in = DifferenceSerializer(many=True)
-    noise = serializers.FloatField(allow_null=True, help_text="The standard deviation of repeats, as a share")
+    noise = serializers.FloatField(allow_null=True, help_text=_("The standard deviation of repeats, as a share"))
 
 
 @extend_schema(
     parameters=[
-        OpenApiParameter("runs", str, description="Ids, with commas between them; or name a group"),
-        OpenApiParameter("group", OpenApiTypes.UUID, description="The group of runs that were started together"),
-        OpenApiParameter("baseline", str, description="The key of the arm to measure by; the first run's if left out"),
-        OpenApiParameter("metric", str, enum=list(metrics.JUDGED), description="`tps` if left out"),
-        OpenApiParameter("as", str, enum=list(KINDS), description="`json` if left out"),
+        OpenApiParameter("runs", str, description=_("Ids of runs, separated by commas; or use `group`")),
+        OpenApiParameter("group", OpenApiTypes.UUID, description=_("The group of runs that were started together")),
+        OpenApiParameter("baseline", str, description=_("Key of the baseline arm; default: the first run's arm")),
+        OpenApiParameter("metric", str, enum=list(metrics.JUDGED), description=_("Default: `tps`")),
+        OpenApiParameter("as", str, enum=list(KINDS), description=_("Default: `json`")),
     ],
     responses={
         (200, "application/json"): ComparisonSerializer,
@@ -90,14 +94,15 @@ class ComparisonSerializer(serializers.Serializer[Any]):
 )
 @api_view(["GET"])
 def comparisons(request: Request) -> HttpResponse | Response:
-    """Compare runs: repeats of one configuration are one arm, and verdicts rest on arms with 3 valid runs or more."""
+    """Compare runs: repeats of one configuration form an arm, and a verdict needs 3 valid runs per arm."""
     asked = request.query_params
     kind = _one_of(asked.get("as", "json"), KINDS, "as")
     metric = _one_of(asked.get("metric", "tps"), metrics.JUDGED, "metric")
     try:
         found = run_comparisons.compare(_runs(asked), baseline=asked.get("baseline", ""), metric=metric)
     except KeyError as error:
-        raise ValidationError({"baseline": [f"{error.args[0]!r} is no arm of these runs"]}) from None
+        text = gettext("%(key)r is no arm of these runs") % {"key": error.args[0]}
+        raise ValidationError({"baseline": [text]}) from None
     return _answer(found, kind)
 
 
@@ -113,14 +118,17 @@ def _answer(found: Comparison, kind: str) -> HttpResponse | Response:
 def _runs(asked: Any) -> list[Run]:
     ids, group = [text for text in asked.get("runs", "").split(",") if text], asked.get("group", "")
     if bool(ids) == bool(group):
-        raise ValidationError({"runs": ["name either the ids of runs, with commas between them, or their group"]})
+        raise ValidationError({"runs": [gettext("name either the ids of runs, separated by commas, or their group")]})
     if len(ids) > run_comparisons.AT_MOST:
-        raise ValidationError({"runs": [f"{len(ids)} runs are too many: name at most {run_comparisons.AT_MOST}"]})
+        text = gettext("%(count)s runs are too many: name at most %(most)s")
+        raise ValidationError({"runs": [text % {"count": len(ids), "most": run_comparisons.AT_MOST}]})
     keys = [_key(text, "runs") for text in ids]
     runs = run_comparisons.chosen(keys) if keys else run_comparisons.of_group(_key(group, "group"))
     missing = set(keys) - {run.pk for run in runs}
-    if missing or not runs:
-        raise NotFound(f"no run {', '.join(map(str, missing))}" if missing else f"no runs of group {group}")
+    if missing:
+        raise NotFound(gettext("no run %(ids)s") % {"ids": ", ".join(map(str, missing))})
+    if not runs:
+        raise NotFound(gettext("no runs of group %(group)s") % {"group": group})
     return runs
 
 
@@ -128,10 +136,11 @@ def _key(text: str, name: str) -> UUID:
     try:
         return UUID(text.strip())
     except ValueError:
-        raise ValidationError({name: [f"{text[:40]!r} is no id"]}) from None
+        raise ValidationError({name: [gettext("%(text)r is no id") % {"text": text[:40]}]}) from None
 
 
 def _one_of(value: str, words: Any, name: str) -> str:
     if value not in words:
-        raise ValidationError({name: [f"{value[:40]!r} is none here: use one of {', '.join(words)}"]})
+        text = gettext("%(value)r is not allowed here: use one of %(choices)s")
+        raise ValidationError({name: [text % {"value": value[:40], "choices": ", ".join(words)}]})
     return value

@@ -1,29 +1,29 @@
-"""Tells the API's description of the event stream, which is no view of REST framework's."""
+"""Adds the event stream to the OpenAPI description, since it is no view of REST framework."""
 
 from typing import Any
 
-EVENTS = """What happens in the run as Server-Sent Events: the history first, then live, until its end.
+EVENTS = """Events of a run as Server-Sent Events: first the history, then live events until the run ends.
 
-Each event has an id `ATTEMPT-SEQ` and JSON as data. `Last-Event-ID` or `after` resumes behind that event; 204 when the
-end was seen. All `t` are seconds since the load began; a figure that was not to be had is null or left out.
+Each event has an id `ATTEMPT-SEQ` and JSON as data. `Last-Event-ID` or `after` resumes behind that event; 204 after
+the last event. All `t` are seconds since the load began; a figure that could not be measured is null or left out.
 
 - `sample`: one progress interval, as `samples/` lists them.
-- `pool`: the pool's `cl_active cl_waiting sv_active sv_idle maxwait_ms` (SHOW POOLS), where the run goes through one.
-  What a Pgpool-II does not count (`cl_waiting maxwait_ms wait_ms service_ms`) is null.
+- `pool`: the pool's `cl_active cl_waiting sv_active sv_idle maxwait_ms` (SHOW POOLS), if the run goes through one.
+  What Pgpool-II does not count (`cl_waiting maxwait_ms wait_ms service_ms`) is null.
 - `pooler`, `waits`, `host`, `generator`: observations about once a second, as `observations/` lists them by kind.
   - `pooler`: `wait_ms` (clients' wait for a server connection) and `service_ms` (their time with one) of a
     transaction of the pool, `transactions_per_s` (SHOW STATS); `all_cl_active all_cl_waiting all_sv_active
-    all_maxwait_ms` of the whole pooler where other pools are in use too.
+    all_maxwait_ms` of the whole pooler if other pools are in use too.
   - `waits` (kind `server`): `waits` and `states`, the sessions of the whole server by what they wait for
     (`type:event`, or `CPU`) and by state (pg_stat_activity); `commits rollbacks blocks_read blocks_hit temp_files
     temp_bytes`, each `_per_s`, of the loaded database (pg_stat_database); `wal_bytes_per_s`, `read_bytes_per_s` and
     `written_bytes_per_s` (pg_stat_io, since 16), and how many `checkpoints_timed` and `checkpoints_requested` began.
-  - `host`, where the server runs on the generator's own host: `cpu_percent waiting_percent` (100: all cores),
+  - `host`, if the server runs on the generator's own host: `cpu_percent waiting_percent` (100: all cores),
     `memory_free_bytes memory_available_bytes page_cache_bytes`, `read_bytes_per_s written_bytes_per_s` of its disks.
   - `generator`: `cpu_percent` of the load's processes (100: one core), `busy_percent` of what their `threads` can use,
     `pooler_cpu_percent` of a PgBouncer on the same host, `service_cpu_percent` of the products service of an HTTP run,
     `host_cpu_percent` (100: all cores).
-- `state`, `log`, `end`: where the run is, what its program says, and how it ended."""
+- `state`, `log`, `end`: the run's state, lines that its program printed, and how it ended."""
 
 
 def describe_events(result: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -33,13 +33,13 @@ def describe_events(result: dict[str, Any], **_: Any) -> dict[str, Any]:
         "get": run
         | {
             "operationId": "runs_events_retrieve",
-            "summary": "What happens in the run, as it happens",
+            "summary": "Events of the run, live",
             "description": EVENTS,
             "parameters": [*run["parameters"], _text("Last-Event-ID", "header"), _text("after", "query")],
             "responses": {
                 "200": {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "The events"},
                 "503": {"description": "Too many streams are open: try again after `Retry-After` seconds"},
-                "204": {"description": "There is nothing after that event any more"},
+                "204": {"description": "No event follows that one"},
             },
         }
     }

@@ -1,7 +1,8 @@
-"""The REST API of engines: the load programs, who has each of them, and why one can't be chosen."""
+"""The REST API of engines: the load programs, the generators that have them, and why one is unavailable."""
 
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -13,13 +14,13 @@ from benchmarks.models import Generator
 
 
 class EngineSerializer(serializers.Serializer[Any]):
-    """An engine; a run can have it where `missing` is empty."""
+    """An engine; runs can use it if `missing` is empty."""
 
     name = serializers.CharField()
     generators = serializers.DictField(
-        child=serializers.CharField(), help_text="Of those that live: name → version of the program there"
+        child=serializers.CharField(), help_text=_("Live generators that have it: name → version of the program there")
     )
-    missing = serializers.CharField(allow_blank=True, help_text="Why it can't be chosen; empty: it can")
+    missing = serializers.CharField(allow_blank=True, help_text=_("Why it is unavailable; empty: it is available"))
 
 
 class EngineViewSet(GenericViewSet[Generator]):
@@ -31,6 +32,6 @@ class EngineViewSet(GenericViewSet[Generator]):
 
     @extend_schema(responses=EngineSerializer(many=True))
     def list(self, request: Request) -> Response:
-        """All of them, each with the generators that have it."""
+        """List the engines, each with the generators that have it."""
         page = self.paginate_queryset(selection.offers())
         return self.get_paginated_response(self.get_serializer(page, many=True).data)

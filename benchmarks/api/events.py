@@ -24,36 +24,36 @@ HEARTBEAT_S = 15.0
 
 
 class StreamAuthorization(APIView):
-    """Who may watch a run, by the same rules as the rest of the API."""
+    """Decides who may follow a run's events, by the same rules as the rest of the API."""
 
     @extend_schema(exclude=True)
     def get(self, request: Request, pk: UUID) -> Response:
-        """200 where they may; else 401, 403 or 404 with its reason."""
+        """Return 200 if the caller may; else 401, 403 or 404 with the reason."""
         get_object_or_404(Run.objects.only("pk"), pk=pk)
         return Response()
 
     def perform_content_negotiation(self, request: Request, force: bool = True) -> tuple[BaseRenderer, str]:
-        """JSON for refusals, also to an EventSource, which asks for nothing but an event stream."""
+        """Answer refusals as JSON, also to an EventSource, which accepts only an event stream."""
         return super().perform_content_negotiation(request, force=True)
 
 
 _authorization = StreamAuthorization.as_view()
 
 
-@login_not_required  # the door asks for a token or a session, and answers as an API does
+@login_not_required  # StreamAuthorization checks the token or session, and answers as the API does
 async def run_events(request: HttpRequest, pk: UUID) -> HttpResponseBase:
-    """GET: the events after `Last-Event-ID` or `?after=`, each with its id; a watcher costs no thread."""
+    """Stream the events after `Last-Event-ID` or `?after=`, each with its id; a client occupies no thread."""
     answer = await event_streams.authorize(_authorization, request, pk=pk)
     if answer.status_code != 200:
         return answer
     after = request.headers.get("Last-Event-ID") or request.GET.get("after") or live_events.BEGINNING
     if live_events.position(after)[1] == live_events.END_SEQ:
-        return HttpResponse(status=204)  # the whole run was seen: tells an EventSource not to come back
+        return HttpResponse(status=204)  # the client has the last event: 204 tells an EventSource not to reconnect
     return event_streams.serve(answer, _stream(request, pk, after), instead="samples/")
 
 
 async def _stream(request: HttpRequest, pk: UUID, after: str) -> AsyncGenerator[bytes, None]:
-    """The wire's text; ends with the run, or when the watcher may not watch any longer."""
+    """Yield the stream's bytes until the run ends or the client loses its permission."""
     await event_streams.give_up_thread()
     published_state = b""
     yield b"retry: 1000\n\n"
@@ -65,7 +65,7 @@ async def _stream(request: HttpRequest, pk: UUID, after: str) -> AsyncGenerator[
             if event is None:
                 if (await event_streams.authorize(_authorization, request, pk=pk)).status_code != 200:
                     return
-                yield b": still here\n\n" + published_state  # browsers' scripts see events only, no comments
+                yield b": still here\n\n" + published_state  # scripts in browsers get events only, no comments
                 continue
             if event.name == "state":
                 published_state = _wire(event)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.serializers import BaseSerializer
@@ -13,24 +15,37 @@ from benchmarks.targets import external
 from panel.lib.known_fields import KnownFields
 from pools.models import Cluster
 
-DATABASE_OF_CLUSTER = "What the database is called there; empty: as in the URI"
+DATABASE_OF_CLUSTER = _("Name of the database there; empty: as in the URI")
 
 
 class ExternalEndpointSerializer(KnownFields, serializers.ModelSerializer[ExternalEndpoint]):
-    """Where a load logs in, by its URI; passwords are taken and never answered."""
+    """An endpoint that a load logs in to, by its URI; passwords are write-only."""
 
     name = serializers.CharField(max_length=100)
-    uri = serializers.CharField(help_text=f"`{external.EXAMPLE}`; answered without the password")
-    pooled_by = serializers.CharField(
-        max_length=60, default="", allow_blank=True, help_text="RDS Proxy, Odyssey, pgcat, PgBouncer; empty: nothing"
+    uri = serializers.CharField(
+        help_text=format_lazy(_("`{example}`; answered without the password"), example=external.EXAMPLE)
     )
-    sslrootcert = serializers.CharField(default="", allow_blank=True, help_text="PEM text, for verify-ca, verify-full")
+    pooled_by = serializers.CharField(
+        max_length=60,
+        default="",
+        allow_blank=True,
+        help_text=_("RDS Proxy, Odyssey, pgcat, PgBouncer; empty: no pooler"),
+    )
+    sslrootcert = serializers.CharField(
+        default="", allow_blank=True, help_text=_("PEM text, for verify-ca, verify-full")
+    )
     cluster: Any = serializers.PrimaryKeyRelatedField(
-        queryset=Cluster.objects.all(), default=None, allow_null=True, help_text="The registered one that it leads to"
+        queryset=Cluster.objects.all(),
+        default=None,
+        allow_null=True,
+        help_text=_("The registered cluster that it leads to"),
     )
     cluster_database = serializers.CharField(max_length=63, default="", allow_blank=True, help_text=DATABASE_OF_CLUSTER)
     console_user = serializers.CharField(
-        max_length=63, default="", allow_blank=True, help_text="A login of its console, where that is PgBouncer's"
+        max_length=63,
+        default="",
+        allow_blank=True,
+        help_text=_("A login of its console, if it is compatible with PgBouncer's"),
     )
     console_password = serializers.CharField(write_only=True, default="", allow_blank=True)
 
@@ -51,13 +66,12 @@ class ExternalEndpointSerializer(KnownFields, serializers.ModelSerializer[Extern
         read_only_fields = ["id", "created_at"]
 
     def to_representation(self, instance: ExternalEndpoint) -> dict[str, Any]:
-        """With the URI, less its password."""
         instance.uri = external.uri_of(instance)  # type: ignore[attr-defined]
         return super().to_representation(instance)
 
 
 class ExternalEndpointViewSet(ModelViewSet[ExternalEndpoint]):
-    """Poolers and servers of others, which runs may load; they count in no budget and are never configured."""
+    """Poolers and servers outside the panel that runs may load; never configured, and in no budget."""
 
     queryset = ExternalEndpoint.objects.select_related("cluster")
     serializer_class = ExternalEndpointSerializer
@@ -67,11 +81,11 @@ class ExternalEndpointViewSet(ModelViewSet[ExternalEndpoint]):
     ordering_fields = ["name", "created_at"]
 
     def perform_create(self, serializer: BaseSerializer[ExternalEndpoint]) -> None:
-        """A new one, logged in to first."""
+        """Create an endpoint after a successful login."""
         serializer.instance = _saved(ExternalEndpoint(), serializer.validated_data)
 
     def perform_update(self, serializer: BaseSerializer[ExternalEndpoint]) -> None:
-        """Another URI, or what is said of it; without a password in it that of the same login stays."""
+        """Change an endpoint; a URI without a password keeps that of the same login."""
         current = self.get_object()
         kept = {name: getattr(current, name) for name in KEPT} | {"uri": external.uri_of(current)}
         serializer.instance = _saved(current, kept | serializer.validated_data)

@@ -4,6 +4,7 @@ from uuid import UUID
 
 import django_filters
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from benchmarks.engines import ENGINES
 from benchmarks.models import Run, Status
@@ -15,21 +16,21 @@ class RunFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filte
 
     status = django_filters.MultipleChoiceFilter(choices=Status.choices)
     engine = django_filters.ChoiceFilter(choices=[(name, name) for name in ENGINES])
-    target = django_filters.UUIDFilter(method="aimed_at", label="A pool's or a cluster's id")
-    experiment = django_filters.UUIDFilter(method="of_experiment", label="An experiment's id")
+    target = django_filters.UUIDFilter(method="aimed_at", label=_("A pool's or a cluster's id"))
+    experiment = django_filters.UUIDFilter(method="of_experiment", label=_("An experiment's id"))
 
-    parent = django_filters.UUIDFilter(label="The id of a run over several generators, for its parts")
+    parent = django_filters.UUIDFilter(label=_("The id of a run over several generators, for its parts"))
 
-    tag = django_filters.CharFilter(field_name="tags__name", label="A tag, whole")
+    tag = django_filters.CharFilter(field_name="tags__name", label=_("A whole tag"))
 
     class Meta:
         model = Run
         fields = ["status", "target", "engine", "experiment", "purpose", "group", "validity", "gate", "is_baseline"]
 
     def aimed_at(self, runs: RunQuerySet, name: str, target: UUID) -> RunQuerySet:
-        """Runs against the cluster directly or through one of its pools, or through the pool."""
+        """Filter by target: runs against the cluster, directly or through one of its pools, or through the pool."""
         return runs.filter(Q(pool=target) | Q(cluster=target))
 
     def of_experiment(self, runs: RunQuerySet, name: str, experiment: UUID) -> RunQuerySet:
-        """No run belongs to an experiment yet."""
+        """Return no runs: experiments are not implemented yet."""
         return runs.none()

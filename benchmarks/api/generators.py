@@ -1,6 +1,7 @@
-"""The REST API of generators: the workers that were seen, what they have, and what they do."""
+"""The REST API of generators: the known workers, their engines, and the runs that they execute."""
 
 from django.http import Http404
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import status
 from rest_framework.request import Request
@@ -11,11 +12,11 @@ from benchmarks.api.serializers import GeneratorSerializer
 from benchmarks.generators import registry
 from benchmarks.models import Generator
 
-NAME = OpenApiParameter("name", str, OpenApiParameter.PATH, description="The generator's name")
+NAME = OpenApiParameter("name", str, OpenApiParameter.PATH, description=_("The generator's name"))
 
 
 class GeneratorViewSet(GenericViewSet[Generator]):
-    """The generators by name. 503 while Redis can't be asked who lives."""
+    """Generators by name; 503 while Redis is unreachable and their state unknown."""
 
     serializer_class = GeneratorSerializer
     filter_backends = []
@@ -25,13 +26,13 @@ class GeneratorViewSet(GenericViewSet[Generator]):
 
     @extend_schema(responses=GeneratorSerializer(many=True))
     def list(self, request: Request) -> Response:
-        """Each with its last heartbeat, its host, cores and engines, its way to each cluster, and what it carries."""
+        """List generators with heartbeat, host, cores, engines, round trips to clusters, and current runs."""
         page = self.paginate_queryset(registry.known())
         return self.get_paginated_response(self.get_serializer(page, many=True).data)
 
     @extend_schema(parameters=[NAME])
     def retrieve(self, request: Request, pk: str) -> Response:
-        """One generator by its name."""
+        """Return one generator by its name."""
         found = next((one for one in registry.known() if one.name == pk), None)
         if found is None:
             raise Http404
@@ -39,7 +40,7 @@ class GeneratorViewSet(GenericViewSet[Generator]):
 
     @extend_schema(parameters=[NAME], responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
-        """Forget a generator that is gone; 409 while it lives."""
+        """Remove a generator that is gone; 409 while it is alive."""
         if not registry.forget(pk):
             raise Http404
         return Response(status=status.HTTP_204_NO_CONTENT)

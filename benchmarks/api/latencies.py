@@ -1,7 +1,9 @@
-"""The REST API of how a run's latencies are spread: percentiles and histogram, of one or of its repeats."""
+"""The REST API of latency distributions: percentiles and histogram of a run or of its repeats together."""
 
 from typing import Any
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -20,12 +22,14 @@ OF = OpenApiParameter(
     "of",
     OpenApiTypes.STR,
     enum=[RUN, REPEATS],
-    description="repeats: the valid runs of its group that did the same on the same target, merged into one histogram",
+    description=_(
+        "repeats: the valid runs of its group with the same configuration and target, merged into one histogram"
+    ),
 )
 
 
 class BarSerializer(serializers.Serializer[Any]):
-    """How many of the logged transactions took more than `from_ms` and up to `to_ms`."""
+    """The number of logged transactions that took more than `from_ms` and up to `to_ms`."""
 
     from_ms = serializers.FloatField()
     to_ms = serializers.FloatField()
@@ -33,7 +37,7 @@ class BarSerializer(serializers.Serializer[Any]):
 
 
 class PercentilesSerializer(serializers.Serializer[Any]):
-    """In milliseconds; null where nothing was logged."""
+    """Percentiles in milliseconds; null if nothing was logged."""
 
     p50 = serializers.FloatField(allow_null=True)
     p90 = serializers.FloatField(allow_null=True)
@@ -43,27 +47,28 @@ class PercentilesSerializer(serializers.Serializer[Any]):
 
 
 class SpreadSerializer(serializers.Serializer[Any]):
-    """The latencies of the transactions that were logged and did not fail; under a rate counted from the schedule."""
+    """Latencies of logged transactions that did not fail; with a rate, counted from their scheduled start."""
 
-    runs = serializers.IntegerField(help_text="How many runs are in it")
-    count = serializers.IntegerField(help_text="Transactions that were logged")
-    sampling_rate = serializers.FloatField(help_text="The share of all transactions that was logged")
-    is_firm = serializers.BooleanField(help_text="Whether the p99 rests on 10,000 transactions or more")
-    note = serializers.CharField(help_text="What the figures rest on")
+    runs = serializers.IntegerField(help_text=_("Number of runs included"))
+    count = serializers.IntegerField(help_text=_("Transactions that were logged"))
+    sampling_rate = serializers.FloatField(help_text=_("The share of all transactions that was logged"))
+    is_firm = serializers.BooleanField(help_text=_("Whether the p99 is based on 10,000 transactions or more"))
+    note = serializers.CharField(help_text=_("What the figures are based on"))
     percentiles_ms = PercentilesSerializer()
-    bars = BarSerializer(many=True, help_text="The histogram in steps of equal ratio")
+    bars = BarSerializer(many=True, help_text=_("The histogram in steps of equal ratio"))
 
 
 class LatenciesOfRun(GenericViewSet[Run]):
-    """The part of the runs' viewset that tells latencies."""
+    """`runs/{id}/latencies/`."""
 
     @extend_schema(parameters=[OF], responses=SpreadSerializer, filters=False)
     @action(detail=True)
     def latencies(self, request: Request, pk: str) -> Response:
-        """How the run's latencies are spread; counts of 0 where none were logged."""
+        """Return the run's latency distribution; counts of 0 if no latencies were logged."""
         run, of = self.get_object(), request.query_params.get("of", RUN)
         if of not in (RUN, REPEATS):
-            raise ValidationError({"of": [f"{of!r} is neither: use {RUN} or {REPEATS}"]})
+            text = gettext("%(value)r is not allowed here: use one of %(choices)s")
+            raise ValidationError({"of": [text % {"value": of, "choices": f"{RUN}, {REPEATS}"}]})
         found = report.of_runs(report.repeats_of(run)) if of == REPEATS and run.group else report.of_run(run)
         spread = found or report.Spread(0, 0, 1.0, {}, [])
         percentiles = dict.fromkeys(PERCENTILES) | spread.percentiles_ms

@@ -1,7 +1,9 @@
-"""The REST API of what happened around a run's load: looks at pooler, server, host and generator."""
+"""The REST API of a run's observations of pooler, server, host and generator."""
 
 from typing import Any
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -17,17 +19,19 @@ KIND = OpenApiParameter(
     "kind",
     OpenApiTypes.STR,
     enum=ObservationKind.values,
-    description="Only observations of this kind; otherwise all of them",
+    description=_("Only observations of this kind; otherwise all of them"),
 )
 
 
 class ObservationSerializer(serializers.ModelSerializer[Observation]):
-    """One look; `t` in seconds since the load began, `figures` each with its unit in its name."""
+    """One observation; `t` in seconds since the load began, `figures` with units in their names."""
 
     figures = serializers.DictField(
         read_only=True,
-        help_text="Of the server `waits` and `states` hold sessions by name; a figure that was not to be had is null "
-        "or left out",
+        help_text=_(
+            "For the server, `waits` and `states` count sessions by name; a figure that could not be measured is "
+            "null or left out"
+        ),
     )
 
     class Meta:
@@ -36,7 +40,7 @@ class ObservationSerializer(serializers.ModelSerializer[Observation]):
 
 
 class ObservationsOfRun(GenericViewSet[Run]):
-    """The part of the runs' viewset that lists observations."""
+    """`runs/{id}/observations/`."""
 
     @extend_schema(parameters=[KIND], responses=ObservationSerializer(many=True), filters=False, deprecated=True)
     @action(detail=True)
@@ -47,15 +51,14 @@ class ObservationsOfRun(GenericViewSet[Run]):
     @extend_schema(parameters=[KIND], responses=ObservationSerializer(many=True), filters=False)
     @action(detail=True)
     def observations(self, request: Request, pk: str) -> Response:
-        """What pooler, server, host and generator did so far, in order."""
+        """List the observations so far, in order."""
         return self._listed(request)
 
     def _listed(self, request: Request) -> Response:
         rows: Any = Observation.objects.filter(run=self.get_object())
         if kind := request.query_params.get("kind"):
             if kind not in ObservationKind.values:
-                raise ValidationError(
-                    {"kind": [f"{kind!r} is no kind of observation: use {', '.join(ObservationKind.values)}"]}
-                )
+                text = gettext("%(kind)r is no kind of observation: use one of %(choices)s")
+                raise ValidationError({"kind": [text % {"kind": kind, "choices": ", ".join(ObservationKind.values)}]})
             rows = rows.filter(kind=kind)
         return self.get_paginated_response(ObservationSerializer(self.paginate_queryset(rows), many=True).data)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -33,25 +34,25 @@ class ProfileSerializer(KnownFields, serializers.ModelSerializer[SettingsProfile
 
 
 class SettingFindingSerializer(serializers.Serializer[Any]):
-    """One setting before a server; `problem` says why it would not take it, `warning` what is dangerous in it."""
+    """The check of one setting against a server; `problem`: why it would be refused, `warning`: its risk."""
 
     name = serializers.CharField()
     value = serializers.CharField()
     now = serializers.CharField()
     needs_restart = serializers.BooleanField()
-    changes = serializers.BooleanField(help_text="Whether the server has another value now")
+    changes = serializers.BooleanField(help_text=_("Whether the server has another value now"))
     problem = serializers.CharField()
     warning = serializers.CharField()
 
 
 class ProfileVerdictSerializer(serializers.Serializer[Any]):
-    """A profile before a server."""
+    """The check of a profile against a server."""
 
-    refusal = serializers.CharField(help_text="Why the panel's role could put none in force; empty: it could")
+    refusal = serializers.CharField(help_text=_("Why the panel's role may not change settings; empty: it may"))
     findings = SettingFindingSerializer(many=True)
-    warnings = serializers.ListField(child=serializers.CharField(), help_text="The memory budget's among them")
-    to_restart = serializers.ListField(child=serializers.CharField(), help_text="What takes a restart")
-    may_restart = serializers.BooleanField(help_text="Whether the panel may restart this cluster")
+    warnings = serializers.ListField(child=serializers.CharField(), help_text=_("Includes those of the memory budget"))
+    to_restart = serializers.ListField(child=serializers.CharField(), help_text=_("Settings that need a restart"))
+    may_restart = serializers.BooleanField(help_text=_("Whether the panel may restart this cluster"))
 
 
 class ProfileViewSet(ModelViewSet[SettingsProfile]):
@@ -65,13 +66,13 @@ class ProfileViewSet(ModelViewSet[SettingsProfile]):
     ordering_fields = ["name", "created_at"]
 
     def perform_create(self, serializer: BaseSerializer[SettingsProfile]) -> None:
-        """A new profile; what can't be a setting is refused by name, more than tuning asks for the scope `admin`."""
+        """Create a profile; invalid settings are refused by name, settings beyond tuning need the scope `admin`."""
         serializer.instance = store.create(
             **serializer.validated_data, author=person(self.request.user), is_admin=self._is_admin()
         )
 
     def perform_update(self, serializer: BaseSerializer[SettingsProfile]) -> None:
-        """Another name, description or set of values, for runs to come."""
+        """Change the name, description or values; this affects later runs only."""
         profile = self.get_object()
         current = {"name": profile.name, "values": profile.values, "description": profile.description}
         serializer.instance = store.change(profile, **(current | serializer.validated_data), is_admin=self._is_admin())
@@ -80,7 +81,7 @@ class ProfileViewSet(ModelViewSet[SettingsProfile]):
         return holds(self.request.user, self.request.auth, Scope.ADMIN)
 
     def perform_destroy(self, instance: SettingsProfile) -> None:
-        """Forget it; 409 while a run has it in force."""
+        """Delete a profile; 409 while a run has it in force."""
         store.remove(instance)
 
     @extend_schema(
@@ -90,7 +91,7 @@ class ProfileViewSet(ModelViewSet[SettingsProfile]):
     )
     @action(detail=True)
     def check(self, request: Request, pk: str) -> Response:
-        """What a cluster's server would say to each setting, asked now."""
+        """Check each setting against a cluster's server now."""
         asked = serializers.UUIDField().run_validation(request.query_params.get("cluster"))
         cluster = get_object_or_404(Cluster, pk=asked)
         verdict = validation.check(cluster, self.get_object().values)

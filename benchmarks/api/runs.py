@@ -1,4 +1,4 @@
-"""The REST API of runs: start, watch, cancel, import."""
+"""The REST API of runs: start, follow, cancel, import."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,6 +8,8 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db.models import Prefetch
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import mixins, status
 from rest_framework.decorators import action
@@ -41,21 +43,24 @@ from panel.accounts.permissions import person
 
 REPEATED = {"Idempotent-Replayed": "true"}
 REPLAYED = OpenApiResponse(
-    RunSerializer, "The run that an earlier request with this key started, as it is now; `Idempotent-Replayed: true`"
+    RunSerializer,
+    _("The run that an earlier request with this key started, in its current state; `Idempotent-Replayed: true`"),
 )
 KEY = OpenApiParameter(
     idempotency.HEADER,
     location=OpenApiParameter.HEADER,
     pattern=r"^[ -~]{1,200}$",
-    description="1 to 200 printable ASCII characters of your choice, yours alone and kept for 24 hours. The same body "
-    "again: 200 and the run that it started; another body: 422; while the first request is at work: 409. What is "
-    "refused starts nothing and leaves its key free",
+    description=_(
+        "1 to 200 printable ASCII characters of your choice, private to your account and kept for 24 hours. The same "
+        "body again: 200 and the run that it started; another body: 422; while the first request is being processed: "
+        "409. A refused request starts nothing and releases its key"
+    ),
 )
 
 
 @contextmanager
 def field_errors() -> Iterator[None]:
-    """What is wrong with the target, the options or the text stands under that field of the body."""
+    """Report errors of target, options or text under that field of the request body."""
     try:
         yield
     except InvalidTarget as error:
@@ -69,7 +74,7 @@ def field_errors() -> Iterator[None]:
 
 
 def submit(asked: dict[str, Any], author: User, run_id: UUID | None = None) -> Run:
-    """Queue what was asked for; the first run of it, under that id where one is given."""
+    """Queue the requested runs; return the first, which gets `run_id` if one is given."""
     same = ("target", "options", "engine", "purpose", "name", "confirm", "thresholds", "tags", "repeat", "pair")
     request = RunRequest(
         **{name: asked[name] for name in same},
@@ -96,15 +101,15 @@ class RunViewSet(
     ordering_fields = ["number", "name", "status", "created_at", "started_at", "finished_at"]
 
     def get_queryset(self) -> RunQuerySet:
-        """A list leaves parts out unless it is asked for those of one run: nobody started them by themselves."""
+        """Leave the parts of distributed runs out of lists, except with `parent`."""
         runs: Any = super().get_queryset()
         found: RunQuerySet = runs
         return found.wholes() if self.action == "list" and not self.request.query_params.get("parent") else found
 
     @extend_schema(request=AskedRunSerializer, parameters=[KEY], responses={201: RunSerializer, 200: REPLAYED})
     def create(self, request: Request) -> Response:
-        """Queue a run. With `pair` or `repeat` several are queued, done one after the other; the first is answered,
-        `runs/?group=` lists them all. With an `Idempotency-Key` a request that is sent again starts nothing more."""
+        """Queue a run. With `pair` or `repeat`, queue several that run one after the other; the first one is returned,
+        `runs/?group=` lists them all. With an `Idempotency-Key`, a repeated request starts nothing more."""
         asked = AskedRunSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         body, author, key = asked.validated_data, person(request.user), request.headers.get(idempotency.HEADER)
@@ -115,7 +120,7 @@ class RunViewSet(
     @extend_schema(request=ImportSerializer, responses={201: RunSerializer})
     @action(detail=False, methods=["post"], url_path="import")
     def import_(self, request: Request) -> Response:
-        """Make a finished run of what a pgbench or sysbench printed anywhere."""
+        """Make a finished run from the output of any pgbench or sysbench."""
         asked = ImportSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         with field_errors():
@@ -124,31 +129,32 @@ class RunViewSet(
     @extend_schema(request=None, responses=RunSerializer)
     @action(detail=True, methods=["post"])
     def cancel(self, request: Request, pk: str) -> Response:
-        """End the run: a queued one now, an active one as soon as its worker sees it; 409 when it has ended."""
+        """Cancel the run: a queued one at once, an active one at its worker's next check; 409 if it has ended."""
         run = self.get_object()
         cancellation.cancel(run)
         if run.is_final and run.status != Status.CANCELLED:
-            raise IllegalTransition(f"{run} has {run.get_status_display()} already: there is nothing left to cancel")
+            text = gettext("%(run)s is already %(status)s: there is nothing to cancel")
+            raise IllegalTransition(text % {"run": run, "status": run.get_status_display()})
         return Response(self.get_serializer(run).data)
 
     @extend_schema(responses=WaitingSerializer)
     @action(detail=True)
     def waiting(self, request: Request, pk: str) -> Response:
-        """Why a queued run has not started yet; no sentence once nothing stands before it."""
+        """Return why a queued run has not started yet; no sentences if it will start at the next poll."""
         found = queue.waits_for(self.get_object()) or queue.Waiting(None, 0, None)
         return Response(WaitingSerializer(found).data)
 
     @extend_schema(responses=SampleSerializer(many=True), filters=False)
     @action(detail=True)
     def samples(self, request: Request, pk: str) -> Response:
-        """The progress intervals so far, in order."""
+        """List the progress intervals so far, in order."""
         rows: Any = Sample.objects.filter(run=self.get_object())
         return self.get_paginated_response(SampleSerializer(self.paginate_queryset(rows), many=True).data)
 
     @extend_schema(responses=LogSerializer)
     @action(detail=True)
     def log(self, request: Request, pk: str) -> Response:
-        """What the program printed so far."""
+        """Return the program's output so far."""
         run = self.get_object()
         output: Any = RunOutput.objects.filter(run=run).first() or RunOutput(run=run)
         return Response(LogSerializer(output).data)

@@ -1,9 +1,10 @@
-"""The REST API of the library of scripts: keep them, read any version, try one."""
+"""The REST API of the script library: store scripts, read their versions, try one in a dry run."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
@@ -24,7 +25,7 @@ from panel.lib.known_fields import KnownFields
 
 
 class ScriptSerializer(KnownFields, serializers.ModelSerializer[Script]):
-    """A script as its newest version has it; `version` is that one's number."""
+    """A script with the text and number (`version`) of its newest version."""
 
     text = serializers.CharField(trim_whitespace=False)
     version = serializers.IntegerField(source="number", read_only=True)
@@ -34,12 +35,12 @@ class ScriptSerializer(KnownFields, serializers.ModelSerializer[Script]):
         model = Script
         fields = ["id", "name", "description", "text", "version", "created_at", "changed_at"]
         read_only_fields = ["id", "created_at"]
-        # the library says whether a name is free, with its own words
+        # the library checks whether a name is free
         extra_kwargs: ClassVar[dict[str, Any]] = {"name": {"validators": []}, "description": {"validators": []}}
 
 
 class VersionSerializer(serializers.ModelSerializer[ScriptVersion]):
-    """What a script said from then on; `id` is what a run's `script_version` names."""
+    """One version of a script; a run's `script_version` names its `id`."""
 
     author = serializers.CharField(source="author.username", default="")
 
@@ -50,7 +51,7 @@ class VersionSerializer(serializers.ModelSerializer[ScriptVersion]):
 
 
 class DryRunSerializer(KnownFields):
-    """Where to try a script; the newest version where none is named."""
+    """The target and version of a dry run; default: the newest version."""
 
     target = AskedTargetField()
     version = serializers.IntegerField(required=False, min_value=1)
@@ -61,7 +62,7 @@ class DryRunSerializer(KnownFields):
 
 @contextmanager
 def script_errors() -> Iterator[None]:
-    """What is wrong with a script stands under its field."""
+    """Report errors of a script under its field."""
     try:
         yield
     except InvalidScript as error:
@@ -76,7 +77,7 @@ class ScriptViewSet(
     mixins.DestroyModelMixin,
     GenericViewSet[Script],
 ):
-    """pgbench scripts by name, every version kept."""
+    """pgbench scripts by name, with all their versions."""
 
     queryset = library.with_newest(Script.objects.all())
     serializer_class = ScriptSerializer
@@ -86,32 +87,32 @@ class ScriptViewSet(
     ordering_fields = ["name", "created_at", "changed_at"]
 
     def perform_create(self, serializer: Any) -> None:
-        """Keep a new script; a text that pgbench must not be given is refused, naming its line."""
+        """Store a new script; a text that pgbench must not execute is refused with its line."""
         with script_errors():
             made = library.create(**serializer.validated_data, author=person(self.request.user))
         serializer.instance = self.get_queryset().get(pk=made.pk)
 
     def perform_update(self, serializer: Any) -> None:
-        """Change a script; another text becomes its next version."""
+        """Change a script; a changed text becomes its next version."""
         with script_errors():
             library.change(serializer.instance, **serializer.validated_data, author=person(self.request.user))
         serializer.instance = self.get_queryset().get(pk=serializer.instance.pk)
 
     def perform_destroy(self, instance: Script) -> None:
-        """Delete a script with its versions; runs of it keep what they ran."""
+        """Delete a script with its versions; its runs keep the text that they executed."""
         library.remove(instance, author=person(self.request.user))
 
     @extend_schema(responses=VersionSerializer(many=True), filters=False)
     @action(detail=True)
     def versions(self, request: Request, pk: str) -> Response:
-        """Every version, the newest first."""
+        """List all versions, newest first."""
         rows: Any = self.get_object().versions.select_related("author").order_by("-number")
         return self.get_paginated_response(VersionSerializer(self.paginate_queryset(rows), many=True).data)
 
     @extend_schema(request=DryRunSerializer, responses={201: RunSerializer})
     @action(detail=True, methods=["post"], url_path="dry-run")
     def dry_run(self, request: Request, pk: str) -> Response:
-        """Queue one transaction of it by one client; its run's log shows what came of it."""
+        """Queue a run of one transaction by one client; the run's log shows the result."""
         script, asked = self.get_object(), DryRunSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         terms = dict(asked.validated_data)
@@ -124,5 +125,5 @@ class ScriptViewSet(
         versions = script.versions.select_related("script").order_by("-number")
         found = versions.first() if number is None else versions.filter(number=number).first()
         if found is None:
-            raise NotFound(f"script {script} has no version {number}")
+            raise NotFound(_("script %(script)s has no version %(number)s") % {"script": script, "number": number})
         return found

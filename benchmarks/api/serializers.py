@@ -1,8 +1,9 @@
-"""Runs and what belongs to them as JSON. Rules live with the verbs."""
+"""Serializers of runs, samples and generators; submission checks the rules."""
 
 from typing import Any
 from uuid import UUID
 
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -16,19 +17,21 @@ from panel.lib.known_fields import KnownFields
 
 
 class TargetSerializer(serializers.Serializer[Run]):
-    """What a run is aimed at: a database of a cluster, or a pool; `label` outlives both, `removed` says which one."""
+    """The target of a run: a database of a cluster, or a pool; `removed` names a deleted one, `label` always stays."""
 
     cluster = serializers.UUIDField(source="cluster_id", allow_null=True)
     database = serializers.CharField(allow_blank=True)
     pool = serializers.UUIDField(source="pool_id", allow_null=True)
     external = serializers.UUIDField(source="external_id", allow_null=True)
-    pooled_by = serializers.CharField(allow_blank=True, help_text="What pools an external endpoint, as was said of it")
-    label = serializers.CharField(source="target_label")  # type: ignore[assignment]  # DRF takes fields out of the class
+    pooled_by = serializers.CharField(
+        allow_blank=True, help_text=_("The pooler of an external endpoint, as registered")
+    )
+    label = serializers.CharField(source="target_label")  # type: ignore[assignment]  # DRF removes fields from the class
     removed = serializers.CharField(allow_blank=True)
 
 
 class SummarySerializer(serializers.Serializer[dict[str, Any]]):
-    """The figures of the whole run: these always (null where the program printed none), then all else it printed."""
+    """The figures of the whole run: these always (null if the program printed none), then all others it printed."""
 
     tps = serializers.FloatField(allow_null=True)
     tps_including_connections = serializers.FloatField(allow_null=True)
@@ -40,7 +43,7 @@ class SummarySerializer(serializers.Serializer[dict[str, Any]]):
     latency_p99_ms = serializers.FloatField(allow_null=True)
     latency_p99_9_ms = serializers.FloatField(required=False)
     latency_samples = serializers.IntegerField(
-        required=False, help_text="Transactions behind the percentiles; fewer than 10,000 make a p99 rough"
+        required=False, help_text=_("Transactions behind the percentiles; fewer than 10,000 make a p99 rough")
     )
     transactions = serializers.IntegerField(allow_null=True)
     failed = serializers.IntegerField(allow_null=True)
@@ -50,12 +53,11 @@ class SummarySerializer(serializers.Serializer[dict[str, Any]]):
     effective_clients = serializers.FloatField(allow_null=True)
 
     def to_representation(self, summary: dict[str, Any]) -> dict[str, Any]:
-        """The contract's figures and whatever more was printed."""
         return {**super().to_representation(summary), **summary}
 
 
 class ThresholdSerializer(serializers.Serializer[Any]):
-    """What a figure must reach: at least or at most so much; `value` and `passed` once the run has ended."""
+    """A limit for a figure, `at_least` or `at_most`; `value` and `passed` follow once the run has ended."""
 
     metric = serializers.ChoiceField(list(metrics.THRESHOLDS))
     at_least = serializers.FloatField(required=False)
@@ -69,7 +71,6 @@ class ThresholdsField(serializers.ListField):
     """Thresholds as they were sent; benchmarks.models.thresholds checks them."""
 
     def to_internal_value(self, raw: Any) -> Any:
-        """The thresholds, every fault named by its place."""
         try:
             return run_thresholds.read(super().to_internal_value(raw))
         except run_thresholds.InvalidThresholds as error:
@@ -77,7 +78,7 @@ class ThresholdsField(serializers.ListField):
 
 
 class RunSerializer(serializers.ModelSerializer[Run]):
-    """A run; `validity` is empty until it ended, `group` is shared by runs that were started together."""
+    """A run; `validity` is empty until it has ended, runs that were started together share `group`."""
 
     target = serializers.SerializerMethodField()
     summary = SummarySerializer(read_only=True)
@@ -86,15 +87,19 @@ class RunSerializer(serializers.ModelSerializer[Run]):
     command = serializers.ListField(child=serializers.CharField(), read_only=True)
     statements = serializers.ListField(child=serializers.DictField(), read_only=True)
     conditions = serializers.DictField(
-        read_only=True, help_text="What was done and measured before and around the load: `ping`, `meanwhile` and more"
+        read_only=True,
+        help_text=_("Actions and measurements before and around the load: `ping`, `meanwhile` and others"),
     )
     generators = serializers.ListField(
-        source="wanted_generators", child=serializers.CharField(), read_only=True, help_text="As asked for; none: any"
+        source="wanted_generators",
+        child=serializers.CharField(),
+        read_only=True,
+        help_text=_("As requested; empty: any"),
     )
     thresholds = serializers.SerializerMethodField()
     tags: Any = serializers.SlugRelatedField(many=True, read_only=True, slug_field="name")
     parts: Any = serializers.PrimaryKeyRelatedField(
-        many=True, read_only=True, help_text="One a generator, where it is spread over several"
+        many=True, read_only=True, help_text=_("One per generator, if the run is distributed")
     )
 
     class Meta:
@@ -139,7 +144,7 @@ class RunSerializer(serializers.ModelSerializer[Run]):
 
     @extend_schema_field(ThresholdSerializer(many=True))
     def get_thresholds(self, run: Run) -> Any:
-        """Each with what was measured and whether that is enough; `passed` is null until the run has ended."""
+        """Return the thresholds with the measured value; `passed` is null until the run has ended."""
         judged = run_thresholds.judge(run.thresholds, run.summary)
         return [
             {"metric": one.metric, one.bound: one.limit, "value": one.value, "passed": one.passed}
@@ -149,7 +154,6 @@ class RunSerializer(serializers.ModelSerializer[Run]):
 
     @extend_schema_field(TargetSerializer())
     def get_target(self, run: Run) -> Any:
-        """What it was aimed at."""
         return TargetSerializer(run).data
 
 
@@ -159,89 +163,101 @@ class AskedTargetSerializer(serializers.Serializer[Any]):
     cluster = serializers.UUIDField(required=False)
     database = serializers.CharField(required=False)
     user = serializers.CharField(
-        required=False, help_text="A role that the panel knows; else the pool's, or the cluster's admin"
+        required=False, help_text=_("A role that the panel knows; default: the pool's user, or the cluster's admin")
     )
     pool = serializers.UUIDField(required=False)
-    external = serializers.UUIDField(required=False, help_text="An endpoint of `external-endpoints/`, which says all")
+    external = serializers.UUIDField(
+        required=False, help_text=_("An endpoint of `external-endpoints/`; needs no other field")
+    )
 
 
 @extend_schema_field(AskedTargetSerializer())
 class AskedTargetField(serializers.DictField):
-    """The target as it was sent, so that an unknown key in it is told and not dropped."""
+    """The target as it was sent, so that an unknown key is reported instead of dropped."""
 
 
 class AskedRunSerializer(KnownFields):
-    """What to run: the options are named after the program's own, and checked by its engine."""
+    """A request for a run; the options are named after the program's own and validated by its engine."""
 
     target = AskedTargetField()
     engine = serializers.ChoiceField(list(ENGINES), default=DEFAULT_ENGINE)
     options = serializers.DictField(
         default=dict,
-        help_text="Named after the program's own options. Of pgbench, `builtin` is NAME or NAME@WEIGHT or a list of "
-        "them, `scripts` a list of `{text}`, `{script}` (id or name, with a `version` or the newest) or "
-        "`{script_version}`, each with its `weight`; `variables` maps names to numbers or text",
+        help_text=_(
+            "Named after the program's own options. For pgbench, `builtin` is NAME or NAME@WEIGHT or a list of "
+            "them, `scripts` a list of `{text}`, `{script}` (id or name, with a `version` or the newest) or "
+            "`{script_version}`, each with its `weight`; `variables` maps names to numbers or text"
+        ),
     )
     purpose = serializers.ChoiceField(
-        [(Purpose.LOAD.value, "load"), (Purpose.PREPARE.value, "prepare a dataset (options: scale)")],
+        [(Purpose.LOAD.value, _("load")), (Purpose.PREPARE.value, _("prepare a dataset (options: scale)"))],
         default=Purpose.LOAD.value,
     )
     name = serializers.CharField(default="", allow_blank=True, max_length=200)
-    tags = serializers.ListField(child=serializers.CharField(), default=list, help_text="Words to find the runs by")
+    tags = serializers.ListField(child=serializers.CharField(), default=list, help_text=_("Labels for finding runs"))
     confirm = serializers.CharField(
-        default="", allow_blank=True, help_text="The cluster's or database's name, where a run that writes asks for it"
+        default="",
+        allow_blank=True,
+        help_text=_("The name of the cluster or database, if a run that writes requires it"),
     )
     pair = serializers.BooleanField(
         default=False,
-        help_text="For a pool, or an external endpoint with a cluster: the same load on the cluster first, then "
-        "pooled, in one group; with `repeat` so many pairs, each second one turned round (direct, pooled, pooled, "
-        "direct)",
+        help_text=_(
+            "For a pool, or an external endpoint with a cluster: the same load on the cluster first, then "
+            "pooled, in one group; with `repeat` so many pairs, each second one turned round (direct, pooled, pooled, "
+            "direct)"
+        ),
     )
     repeat = serializers.IntegerField(
         default=1,
         min_value=1,
         max_value=MOST_REPEATS,
-        help_text="How many such runs or pairs, one after the other in a group",
+        help_text=_("Number of such runs or pairs, one after the other in a group"),
     )
     generators = serializers.ListField(
         child=serializers.CharField(),
         default=list,
-        help_text="Names of those that carry it out; none, or `any`: whichever is free. With several each gets a part "
-        "of the load and all start on one mark: `clients` and `rate` are those of the whole and are shared out (where "
-        "they don't divide, the first named get one client more), every other option holds for each generator",
+        help_text=_(
+            "Names of the generators that execute it; empty, or `any`: any free one. With several, each executes a "
+            "part of the load and all start at the same moment: `clients` and `rate` are totals and are split (a "
+            "remainder goes to the first named, one client each), every other option holds for each generator"
+        ),
     )
     alongside = serializers.BooleanField(
-        default=False, help_text="Start although another run is on the target or the generator: they disturb each other"
+        default=False,
+        help_text=_("Start even if another run uses the target or the generator: they distort each other's figures"),
     )
 
     thresholds = ThresholdsField(
         child=serializers.JSONField(),
         default=list,
-        help_text="What the figures must reach for the run's `gate` to be `passed`; a run that is not valid fails",
+        help_text=_(
+            "Limits that the figures must meet for the run's `gate` to be `passed`; a run that is not valid fails"
+        ),
     )
 
     def validate_tags(self, tags: list[str]) -> list[str]:
-        """Each tag once."""
+        """Return each tag once."""
         try:
             return annotations.check_tags(tags)
         except annotations.InvalidNote as error:
             raise serializers.ValidationError(error.errors["tags"]) from None
 
     def validate(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """A pair is of the load."""
         if asked["pair"] and asked["purpose"] != Purpose.LOAD:
-            raise serializers.ValidationError({"pair": ["a pair is a load each: leave out purpose"]})
+            raise serializers.ValidationError({"pair": [_("only loads can be paired: leave out purpose")]})
         return asked
 
 
 class ImportSerializer(KnownFields):
-    """What a pgbench or sysbench printed anywhere, standard output and error together or apart."""
+    """Output of any pgbench or sysbench, standard output and error together or separate."""
 
     text = serializers.CharField(trim_whitespace=False)
     name = serializers.CharField(default="", allow_blank=True, max_length=200)
 
 
 class SampleSerializer(serializers.ModelSerializer[Sample]):
-    """One progress interval; `t` in seconds since the load began, null where the program did not tell."""
+    """One progress interval; `t` in seconds since the load began, null if the program did not print it."""
 
     class Meta:
         model = Sample
@@ -249,16 +265,16 @@ class SampleSerializer(serializers.ModelSerializer[Sample]):
 
 
 class WaitingSerializer(serializers.Serializer[Any]):
-    """Why a queued run has not started yet: the run before it and the seconds left of that, and all in sentences."""
+    """Why a queued run has not started yet: the run before it with its seconds left, and the reasons as sentences."""
 
     run = serializers.UUIDField(source="run.pk", default=None, allow_null=True)
     left_s = serializers.FloatField(allow_null=True)
-    ahead = serializers.IntegerField(help_text="Queued runs that come before this one")
+    ahead = serializers.IntegerField(help_text=_("Number of queued runs before this one"))
     sentences = serializers.ListField(child=serializers.CharField())
 
 
 class LogSerializer(serializers.ModelSerializer[RunOutput]):
-    """What the program printed; `truncated` when it printed more than is kept."""
+    """The program's output; `truncated` if it exceeded the size limit."""
 
     class Meta:
         model = RunOutput
@@ -266,7 +282,7 @@ class LogSerializer(serializers.ModelSerializer[RunOutput]):
 
 
 class RoundTripSerializer(serializers.Serializer[Any]):
-    """How long `SELECT 1` takes from a generator to a cluster and back, or why that is not known."""
+    """Round trip of `SELECT 1` from a generator to a cluster, or the error."""
 
     min_ms = serializers.FloatField(required=False)
     avg_ms = serializers.FloatField(required=False)
@@ -276,32 +292,34 @@ class RoundTripSerializer(serializers.Serializer[Any]):
 
 
 class GeneratorSerializer(serializers.Serializer[Any]):
-    """A worker that can run engines, with what it has and what it carries now.
+    """A worker that executes runs, with its engines and current runs.
 
-    `cores` and `engines` are null until it has described itself: when it starts, and every few minutes.
+    `cores` and `engines` are null until its first report, which it sends at start and every few minutes.
     """
 
     name = serializers.CharField()
     last_seen_at = serializers.DateTimeField()
-    alive = serializers.BooleanField(help_text="Whether its last heartbeat is younger than 15 seconds")
+    alive = serializers.BooleanField(help_text=_("Whether its last heartbeat is less than 15 seconds old"))
     started_at = serializers.DateTimeField(allow_null=True)
     host = serializers.CharField(allow_blank=True)
     cores = serializers.IntegerField(allow_null=True)
     engines = serializers.DictField(
-        child=serializers.CharField(), allow_null=True, help_text="Engine → version of the program found there"
+        child=serializers.CharField(), allow_null=True, help_text=_("Engine → version of the program found there")
     )
     files = serializers.DictField(
         child=serializers.DictField(child=serializers.CharField(allow_blank=True)),
         allow_null=True,
-        help_text="Engine → file of that host that runs may name (a plan of JMeter, tpcc's script) → why it can't be "
-        "used (empty: it can); null where it has not told",
+        help_text=_(
+            "Engine → file of that host that runs may name (a JMeter plan, tpcc's script) → why it can't be used "
+            "(empty: it can); null until it has reported"
+        ),
     )
-    round_trips = serializers.DictField(child=RoundTripSerializer(), help_text="By a cluster's id")
-    queue = serializers.CharField(help_text="The Celery queue that it alone listens on")
+    round_trips = serializers.DictField(child=RoundTripSerializer(), help_text=_("By a cluster's id"))
+    queue = serializers.CharField(help_text=_("The Celery queue of this generator alone"))
     run = serializers.UUIDField(source="run.pk", default=None, allow_null=True)
-    runs = serializers.SerializerMethodField(help_text="All that it carries now: with `alongside` there may be many")
-    queued = serializers.IntegerField(help_text="Runs that wait for this generator by name")
+    runs = serializers.SerializerMethodField(help_text=_("Runs that it executes now; several only with `alongside`"))
+    queued = serializers.IntegerField(help_text=_("Runs that wait for this generator by name"))
 
     def get_runs(self, generator: Any) -> list[UUID]:
-        """The ids, the earliest first."""
+        """Return the ids, earliest run first."""
         return [run.pk for run in generator.runs]

@@ -1,4 +1,4 @@
-"""Addresses of the API of runs."""
+"""URLs of the benchmark API."""
 
 from django.urls import URLPattern, URLResolver, path
 from rest_framework.routers import SimpleRouter

@@ -1,1 +1,1 @@
-"""The forms of runs and of what stands around them; a part of a run's form is a class of fields that it takes up."""
+"""The forms of runs and of everything around them; each section of a run's form is a class of its own."""

@@ -3,6 +3,8 @@
 from typing import Any
 
 from django import forms
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from benchmarks.models import ExternalEndpoint
 from benchmarks.targets import external
@@ -13,56 +15,59 @@ POOLERS = ("RDS Proxy", "Odyssey", "pgcat", "PgBouncer", "Pgpool-II", "Supavisor
 
 
 class ExternalEndpointForm(Typed):
-    """Where a load logs in, and what is known of it."""
+    """The address of an external endpoint, and what the panel may assume about it."""
 
     use_required_attribute = False
 
-    name = forms.CharField(label="Name", max_length=100)
+    name = forms.CharField(label=_("Name"), max_length=100)
     uri = forms.CharField(
-        label="URI",
+        label=_("URI"),
         max_length=2000,
-        help_text=f"{external.EXAMPLE}. Without a password, that of the same login at the same address is kept",
+        help_text=format_lazy(
+            _("{example}. Without a password, the known one of the same login at the same address is kept"),
+            example=external.EXAMPLE,
+        ),
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "class": "pd-mono"}),
     )
     pooled_by = forms.CharField(
-        label="Pooled by",
+        label=_("Pooled by"),
         max_length=60,
         required=False,
-        help_text="Empty: nothing stands between the load and the server",
+        help_text=_("Empty: the load connects to the server directly"),
         widget=forms.TextInput(attrs={"list": "poolers", "autocomplete": "off"}),
     )
     sslrootcert = forms.CharField(
-        label="Certificate authority",
+        label=_("Certificate authority"),
         required=False,
-        help_text="PEM text; needed by verify-ca and verify-full",
+        help_text=_("PEM text; needed by verify-ca and verify-full"),
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "class": "pd-mono"}),
     )
     cluster = forms.ModelChoiceField(
         Cluster.objects.all(),
-        label="Leads to cluster",
+        label=_("Leads to cluster"),
         required=False,
-        empty_label="One that is not registered",
-        help_text="Then runs are compared with the cluster itself, and its server is watched",
+        empty_label=_("One that is not registered"),
+        help_text=_("Lets runs be compared with the cluster itself, and its server be monitored"),
     )
     cluster_database = forms.CharField(
-        label="Database there", max_length=63, required=False, help_text="Empty: as in the URI"
+        label=_("Database there"), max_length=63, required=False, help_text=_("Empty: as in the URI")
     )
     console_user = forms.CharField(
-        label="Console user",
+        label=_("Console user"),
         max_length=63,
         required=False,
-        help_text="Of a console that speaks as PgBouncer's: SHOW POOLS is then read during runs",
+        help_text=_("For a console compatible with PgBouncer's: the panel then polls SHOW POOLS during runs"),
     )
     console_password = forms.CharField(
-        label="Console password",
+        label=_("Console password"),
         required=False,
-        help_text="Empty: the one that is known",
+        help_text=_("Empty: the password on record"),
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
     )
     poolers = POOLERS
 
     @staticmethod
     def initial_of(endpoint: ExternalEndpoint) -> dict[str, Any]:
-        """The values that stand, passwords left out."""
+        """Return the form's values of an endpoint, without passwords."""
         names = ("name", "pooled_by", "sslrootcert", "cluster", "cluster_database", "console_user")
         return {name: getattr(endpoint, name) for name in names} | {"uri": external.uri_of(endpoint)}

@@ -1,8 +1,9 @@
-"""The forms of the library of scripts: a script's editor, and where to try it."""
+"""The forms of the script library: a script's editor, and the target of its dry run."""
 
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from benchmarks.engines.pgbench.option_catalog import PROTOCOLS
 from benchmarks.engines.pgbench.scripts import NAME_CHARACTERS
@@ -14,45 +15,45 @@ from pools.models import Cluster, Pool, PoolState
 
 
 class ScriptForm(Typed):
-    """A script's name, description and text; whether it may be kept is the library's word."""
+    """A script's name, description and text; the library checks them when it saves."""
 
     name = forms.CharField(
-        label="Name",
+        label=_("Name"),
         max_length=NAME_CHARACTERS,
-        help_text="How the forms of runs call it",
+        help_text=_("Shown in the forms of runs"),
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
-    description = forms.CharField(label="Description", max_length=DESCRIPTION_CHARACTERS, required=False)
+    description = forms.CharField(label=_("Description"), max_length=DESCRIPTION_CHARACTERS, required=False)
     text = script_text_field(
-        "Script",
-        "SQL, and \\set \\sleep \\if \\gset and their like of pgbench; a backslash anywhere else is refused",
+        _("Script"),
+        _("SQL, and pgbench's commands such as \\set, \\sleep, \\if and \\gset; a backslash anywhere else is refused"),
     )
 
 
 class DryRunForm(Typed):
-    """A pool, or a database of a cluster, with a role and the variables that the script reads."""
+    """The target of a dry run: a pool, or a database of a cluster; with a role and the script's variables."""
 
-    pool = forms.ModelChoiceField(Pool.objects.none(), label="Pool", required=False)
-    cluster = forms.ModelChoiceField(Cluster.objects.none(), label="or a cluster", required=False)
-    database = forms.CharField(label="and its database", max_length=63, required=False)
+    pool = forms.ModelChoiceField(Pool.objects.none(), label=_("Pool"), required=False)
+    cluster = forms.ModelChoiceField(Cluster.objects.none(), label=_("or a cluster"), required=False)
+    database = forms.CharField(label=_("and its database"), max_length=63, required=False)
     user = forms.CharField(
-        label="Role",
+        label=_("Role"),
         max_length=63,
         required=False,
-        help_text="One without superuser's rights; empty: the pool's user",
+        help_text=_("Must not be a superuser; empty: the pool's user"),
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
-    variables = lines_field("Variables", "A line each: rows = 10, or city = 'Oslo'")
+    variables = lines_field(_("Variables"), _("One per line: rows = 10, or city = 'Oslo'"))
     protocol = forms.ChoiceField(
-        label="Protocol",
+        label=_("Protocol"),
         choices=[(name, name) for name in PROTOCOLS],
         required=False,
-        help_text="Text of more than one plain word needs extended or prepared",
+        help_text=_("Text values of more than one plain word need extended or prepared"),
     )
     confirm = forms.CharField(
-        label="Type the database's name to allow this",
+        label=_("Type the database's name to allow this"),
         required=False,
-        help_text="On a protected cluster, since a script may write",
+        help_text=_("Required on a protected cluster, since a script may write"),
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
@@ -64,14 +65,13 @@ class DryRunForm(Typed):
         offer(self, "cluster", Cluster.objects.all(), str)
 
     def clean_variables(self) -> dict[str, Any]:
-        """Names with numbers or text."""
         try:
             return read(self.cleaned_data["variables"])
         except ValueError as error:
             raise forms.ValidationError(str(error)) from error
 
     def target(self) -> dict[str, Any]:
-        """What the verb takes as its target."""
+        """Return the target as `submit` takes it."""
         chosen = self.cleaned_data
         if chosen["pool"]:
             return {"pool": str(chosen["pool"].pk), "user": chosen["user"]}

@@ -1,8 +1,11 @@
-"""The forms of settings profiles."""
+"""The forms of settings profiles: the editor, the wizard, and the choice of one for a run."""
 
 from typing import Any
 
 from django import forms
+from django.utils.text import format_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from benchmarks.library.settings_profiles.parsing import WrongLines, parse, written
 from benchmarks.library.settings_profiles.suggestion import DISKS
@@ -14,52 +17,56 @@ CONNECTIONS = 100  # PostgreSQL's own default
 
 
 class ProfileForm(Typed):
-    """A profile; its settings are typed one a line, and `cleaned_data["values"]` holds them by name."""
+    """A profile; its settings are typed one per line, `cleaned_data["values"]` maps name to value."""
 
-    name = forms.CharField(label="Name", max_length=100)
-    description = forms.CharField(label="What it is for", max_length=500, required=False)
+    name = forms.CharField(label=_("Name"), max_length=100)
+    description = forms.CharField(label=_("What it is for"), max_length=500, required=False)
     values = forms.CharField(
-        label="Settings",
+        label=_("Settings"),
         strip=False,
-        help_text="One a line, as in postgresql.conf: work_mem = 16MB",
+        help_text=_("One per line, as in postgresql.conf: work_mem = 16MB"),
         widget=forms.Textarea(attrs={"rows": 16, "spellcheck": "false", "class": "run-paste", "wrap": "off"}),
     )
 
     def clean_values(self) -> dict[str, str]:
-        """The settings by name, every wrong line told."""
         try:
             return parse(self.cleaned_data["values"])
         except WrongLines as error:
-            raise forms.ValidationError([f"line {number}: {fault}" for number, fault in error.faults.items()]) from None
+            text = gettext("line %(number)s: %(fault)s")
+            faults = [text % {"number": number, "fault": fault} for number, fault in error.faults.items()]
+            raise forms.ValidationError(faults) from None
 
 
 class ProposalForm(Typed):
-    """The machine for which a profile is proposed; a cluster that was chosen fills in what the panel knows of it."""
+    """The machine that a profile is proposed for; a chosen cluster fills in what the panel knows of its machine."""
 
     cluster = forms.ModelChoiceField(
         Cluster.objects.all(),
-        label="Cluster",
+        label=_("Cluster"),
         required=False,
-        empty_label="any machine",
-        help_text="Fills in what the panel knows of its machine where you leave a field empty",
+        empty_label=_("any machine"),
+        help_text=_("Fills the fields that you leave empty with what the panel knows of its machine"),
     )
-    memory_mb = forms.IntegerField(label="Memory", min_value=128, max_value=64 * 1024 * 1024)
-    cpus = forms.IntegerField(label="CPUs", min_value=1, max_value=4096)
-    disk = forms.ChoiceField(label="Disk", choices=list(DISKS.items()))
+    memory_mb = forms.IntegerField(label=_("Memory"), min_value=128, max_value=64 * 1024 * 1024)
+    cpus = forms.IntegerField(label=_("CPUs"), min_value=1, max_value=4096)
+    disk = forms.ChoiceField(label=_("Disk"), choices=list(DISKS.items()))
     max_connections = forms.IntegerField(
-        label="Connections", min_value=1, max_value=262_143, help_text=f"Left empty: the cluster's, or {CONNECTIONS}"
+        label=_("Connections"),
+        min_value=1,
+        max_value=262_143,
+        help_text=format_lazy(_("Empty: that of the cluster, or {default}"), default=CONNECTIONS),
     )
 
 
 def initial_of(profile: SettingsProfile) -> dict[str, Any]:
-    """The form's values of a profile as it stands."""
+    """Return the form's values of an existing profile."""
     return {"name": profile.name, "description": profile.description, "values": written(profile.values)}
 
 
 def offer_profiles(form: forms.Form) -> None:
-    """Let the option of a run be chosen from the profiles there are; one that is gone stays shown as it was typed."""
+    """Offer the existing profiles for the run option `settings_profile`; a chosen one that was deleted stays listed."""
     typed = str(form["settings_profile"].value() or "")
     names = list(SettingsProfile.objects.values_list("name", flat=True))
     shown = [*names, typed] if typed and typed not in names else names
-    choices = [("", "none: the server as it is"), *((name, name) for name in shown)]
+    choices = [("", _("none: the server as it is")), *((name, name) for name in shown)]
     form.fields["settings_profile"].widget = forms.Select(choices=choices)

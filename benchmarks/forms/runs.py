@@ -1,4 +1,4 @@
-"""The forms of runs and datasets: what is typed stays typed; what may be done is the word of the verbs behind them."""
+"""The forms of runs and datasets; submission validates targets and options, the forms only parse them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,9 @@ from uuid import uuid4
 from django import forms
 from django.db.models import TextChoices
 from django.forms import BoundField
-from django.utils.functional import cached_property
+from django.utils.functional import Promise, cached_property
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from benchmarks.analysis.confidence_intervals import ENOUGH_REPEATS
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
@@ -27,37 +29,35 @@ from benchmarks.runs.submission import idempotency, options, program_versions, s
 from pools.forms.records import Typed
 from pools.models import Cluster, Pool
 
-CHOICES_SHOWN = 500  # of pools and clusters in one list; others are reached by "Run" on their own page
+CHOICES_SHOWN = 500  # pools or clusters per list; others have a "Run" button on their own page
 BASIC_GROUP = "Load"
 
 
 class Route(TextChoices):
-    """The way that the load takes."""
+    """The route of the load."""
 
-    POOLED = "pooled", "Through a pool"
-    DIRECT = "direct", "Straight to a cluster"
-    BOTH = "both", "Direct and pooled"
-    EXTERNAL = "external", "An external endpoint"
+    POOLED = "pooled", _("Through a pool")
+    DIRECT = "direct", _("Straight to a cluster")
+    BOTH = "both", _("Direct and pooled")
+    EXTERNAL = "external", _("An external endpoint")
 
 
 ROUTE_NOTES = {
-    Route.POOLED: "as your clients do",
-    Route.DIRECT: "past every pooler",
-    Route.BOTH: "one after the other, then compared: is the pool worth it?",
-    Route.EXTERNAL: "a pooler of somebody else, by its URI",
+    Route.POOLED: _("as your clients do"),
+    Route.DIRECT: _("bypasses every pooler"),
+    Route.BOTH: _("one after the other, then compared: is the pool worth it?"),
+    Route.EXTERNAL: _("a pooler outside the panel, by its URI"),
 }
-
-
 NEEDED = {Route.DIRECT: ("cluster", "database"), Route.EXTERNAL: ("external",)}
 
 
 def _database_field() -> forms.CharField:
-    picker = {"list": "databases", "autocomplete": "off", "spellcheck": "false"}  # the list comes with the facts
-    return forms.CharField(label="Database", max_length=63, widget=forms.TextInput(attrs=picker))
+    picker = {"list": "databases", "autocomplete": "off", "spellcheck": "false"}  # the datalist arrives with the facts
+    return forms.CharField(label=_("Database"), max_length=63, widget=forms.TextInput(attrs=picker))
 
 
 class OptionsForm(Typed):
-    """A form that carries an engine's options of one purpose; `cleaned_data["options"]` holds them typed."""
+    """A form with an engine's options for one purpose; `cleaned_data["options"]` holds the validated ones."""
 
     purpose = Purpose.LOAD
     engine = forms.ChoiceField(required=False, initial=DEFAULT_ENGINE, widget=forms.HiddenInput)
@@ -72,33 +72,30 @@ class OptionsForm(Typed):
             self.fields[option.name] = _field_of(option)
 
     def _reported(self) -> list[str]:
-        """The names of what was typed, or set in the run that is cloned."""
+        """Return the names of the fields that were filled in, or set in the cloned run."""
         given = self.data if self.is_bound else self.initial
         return [name for name in given if given.get(name) not in (None, "", False)]
 
     @property
     def why_lacked(self) -> str:
-        """Which options are left out, and since when the program has them."""
+        """The options that are left out, with the versions that introduced them."""
         return unsupported_options.why(self.engine_name, self.version, self.lacked)
 
     @property
     def engine_name(self) -> str:
-        """The engine whose options these are; the usual one for a name that is none."""
+        """The engine whose options the form shows; the default for an unknown name."""
         name = str(self["engine"].value())
         return name if name in ENGINES else DEFAULT_ENGINE
 
     @cached_property
     def engine_offers(self) -> list[Offer]:
-        """The engines for this purpose, each with the generators that have it or why it can't be chosen."""
         return selection.offers_for(self.purpose)
 
     @property
     def chosen_offer(self) -> Offer | None:
-        """That of the engine whose options these are."""
         return next((one for one in self.engine_offers if one.name == self.engine_name), None)
 
     def clean(self) -> dict[str, Any]:
-        """Let the engine judge the options as they were typed."""
         typed = self.typed_options()
         try:
             self.cleaned_data["options"] = options.validate(self.engine_name, typed, purpose=self.purpose)
@@ -107,79 +104,83 @@ class OptionsForm(Typed):
         return self.cleaned_data
 
     def typed_options(self) -> dict[str, Any]:
-        """The options as they were typed, by name."""
+        """Return the raw options by name."""
         return {option.name: self.cleaned_data.get(option.name) for option in self.option_fields}
 
     def bound_options(self, *, basic: bool) -> list[tuple[Field, BoundField]]:
-        """The options of the first group, or all others, with their fields."""
+        """Return the options of the first group (`basic`) or all others, with their fields."""
         shown = (one for one in self.option_fields if one.kind not in SHOWN_APART)
         return [(one, self[one.name]) for one in shown if (one.group == BASIC_GROUP) == basic]
 
     @property
     def databases(self) -> list[str]:
-        """The databases that the last check found on the chosen cluster."""
+        """The databases that the last check of the chosen cluster found."""
         cluster = getattr(self, "cleaned_data", {}).get("cluster")
         status = getattr(cluster, "status", None)
         return [database["name"] for database in status.databases] if status else []
 
     @property
     def basic(self) -> list[tuple[Field, BoundField]]:
-        """What most runs set."""
         return self.bound_options(basic=True)
 
     @property
     def advanced(self) -> list[tuple[Field, BoundField]]:
-        """What few runs set; folded away."""
+        """The options that few runs set; folded."""
         return self.bound_options(basic=False)
 
     @property
     def advanced_groups(self) -> str:
-        """What the folded options are about, in words."""
+        """The group names of the folded options."""
         return ", ".join(dict.fromkeys(one.group.lower() for one, _ in self.advanced))
 
     @property
     def advanced_is_open(self) -> bool:
-        """Whether something was set, or is wrong, among the folded options."""
+        """Whether a folded option is set or invalid, so that they are unfolded."""
         return any(field.errors or field.value() not in (one.default, None, "") for one, field in self.advanced)
 
 
 class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, OptionsForm):
-    """A run against a pool, a cluster, or both in turn; only the target of the chosen route is required."""
+    """A run against a pool, a cluster, an external endpoint, or two in turn; only the chosen target is required."""
 
     use_required_attribute = False
 
-    route = forms.ChoiceField(label="What to load", choices=Route.choices, widget=forms.RadioSelect)
-    pool = forms.ModelChoiceField(Pool.objects.none(), label="Pool")
-    cluster = forms.ModelChoiceField(Cluster.objects.none(), label="Cluster")
+    route = forms.ChoiceField(label=_("What to load"), choices=Route.choices, widget=forms.RadioSelect)
+    pool = forms.ModelChoiceField(Pool.objects.none(), label=_("Pool"))
+    cluster = forms.ModelChoiceField(Cluster.objects.none(), label=_("Cluster"))
     database = _database_field()
-    external = forms.ModelChoiceField(ExternalEndpoint.objects.none(), label="External endpoint")
+    external = forms.ModelChoiceField(ExternalEndpoint.objects.none(), label=_("External endpoint"))
     and_direct = forms.BooleanField(
-        label="And its cluster directly, in turn",
+        label=_("And its cluster directly, in turn"),
         required=False,
-        help_text="As the same role, then compared; needs the cluster that it leads to",
+        help_text=_("With the same role, then compared; needs an endpoint whose cluster is registered"),
     )
     user = forms.CharField(
-        label="Role",
+        label=_("Role"),
         max_length=63,
         required=False,
-        help_text="Who the load logs in as; empty: the pool's user, or the cluster's admin",
+        help_text=_("Login of the load; empty: the pool's user, or the cluster's admin"),
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
     repeat = forms.IntegerField(
-        label="Repeats",
+        label=_("Repeats"),
         min_value=1,
         max_value=submit.MOST_REPEATS,
         initial=1,
         required=False,
-        help_text=f"One after the other, direct and pooled in turn; a verdict needs {ENOUGH_REPEATS} or more of each",
+        help_text=format_lazy(
+            _("One after the other, direct and pooled in turn; a verdict needs {count} or more of each"),
+            count=ENOUGH_REPEATS,
+        ),
     )
-    name = forms.CharField(label="Name", max_length=200, required=False, help_text="To find it by; the number stays")
-    tags = forms.CharField(label="Tags", required=False, help_text="Words to find it by, with commas between them")
+    name = forms.CharField(
+        label=_("Name"), max_length=200, required=False, help_text=_("For searching; the run keeps its number")
+    )
+    tags = forms.CharField(label=_("Tags"), required=False, help_text=_("For searching; separated by commas"))
     page = forms.CharField(required=False, max_length=64, initial=lambda: uuid4().hex, widget=forms.HiddenInput)
     confirm = forms.CharField(
-        label="Type the database's name to allow this",
+        label=_("Type the database's name to allow this"),
         required=False,
-        help_text="Needed where a script that writes meets a protected cluster or tables that the panel did not make",
+        help_text=_("Required if a script writes to a protected cluster or to tables that the panel did not make"),
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
@@ -195,11 +196,9 @@ class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, Options
         offer_profiles(self)
 
     def clean_repeat(self) -> int:
-        """Once where nothing was typed."""
         return self.cleaned_data["repeat"] or 1
 
     def clean_tags(self) -> list[str]:
-        """Each tag once."""
         try:
             return annotations.check_tags(annotations.split(self.cleaned_data["tags"]))
         except annotations.InvalidNote as error:
@@ -207,43 +206,41 @@ class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, Options
 
     @property
     def key(self) -> str | None:
-        """Names this very form as it was filled in: sent twice, as by a double click, it is meant once."""
+        """The idempotency key: identifies this filled-in form, so that a double click starts one run."""
         page = self.cleaned_data["page"]
         return f"form {page} {idempotency.digest(dict(self.data))}" if page else None
 
     def typed_options(self) -> dict[str, Any]:
-        """With the scripts of the rows and of the library."""
         return super().typed_options() | self.typed_scripts()
 
     @property
     def wrong_options(self) -> list[BoundField]:
-        """The options that the engine would refuse."""
         return [self[one.name] for one in self.option_fields if one.name in self.errors]
 
     @property
     def unfilled(self) -> list[BoundField]:
-        """Those of them that only wait to be filled in."""
+        """The invalid options that are still empty."""
         return [field for field in self.wrong_options if field.value() in (None, "")]
 
     @property
     def mistyped(self) -> list[BoundField]:
-        """Those of them that hold what can't be."""
+        """The invalid options that have a value."""
         return [field for field in self.wrong_options if field.value() not in (None, "")]
 
     @property
-    def routes(self) -> Iterator[tuple[Any, str]]:
-        """Each way as its radio button with a word on what it is for."""
+    def routes(self) -> Iterator[tuple[Any, str | Promise]]:
+        """The radio button and the note of each route."""
         return zip(self["route"].subwidgets, ROUTE_NOTES.values(), strict=True)
 
     @property
     def is_pair(self) -> bool:
-        """Whether the cluster is loaded directly too."""
+        """Whether the cluster is also loaded directly."""
         chosen = self.cleaned_data
         return chosen["route"] == Route.BOTH or bool(chosen["route"] == Route.EXTERNAL and chosen["and_direct"])
 
     @property
     def choice(self) -> tuple[Cluster | None, str] | None:
-        """The cluster (None: not registered) and database that are chosen by now, whether the rest is right or not."""
+        """The chosen cluster (None: not registered) and database, even if other fields are invalid."""
         chosen = getattr(self, "cleaned_data", {})
         if chosen.get("route") == Route.DIRECT:
             return (chosen["cluster"], chosen["database"]) if chosen.get("cluster") and chosen.get("database") else None
@@ -253,7 +250,7 @@ class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, Options
         return (chosen["pool"].cluster, chosen["pool"].database) if chosen.get("pool") else None
 
     def target(self) -> dict[str, str]:
-        """What the verb takes as its target."""
+        """Return the target as `submit` takes it."""
         chosen = self.cleaned_data
         if chosen["route"] == Route.DIRECT:
             return {"cluster": str(chosen["cluster"].pk), "database": chosen["database"], "user": chosen["user"]}
@@ -263,15 +260,15 @@ class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, Options
 
 
 class DatasetForm(OptionsForm):
-    """Where the tables of an engine are to be made, and how large."""
+    """The database and the size of an engine's tables."""
 
     purpose = Purpose.PREPARE
-    cluster = forms.ModelChoiceField(Cluster.objects.none(), label="Cluster")
+    cluster = forms.ModelChoiceField(Cluster.objects.none(), label=_("Cluster"))
     database = _database_field()
     confirm = forms.CharField(
-        label="Type the database's name to allow this",
+        label=_("Type the database's name to allow this"),
         required=False,
-        help_text="Preparing drops the tables of these names that are there",
+        help_text=_("Preparing drops existing tables of these names"),
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
@@ -281,22 +278,20 @@ class DatasetForm(OptionsForm):
 
     @property
     def choice(self) -> tuple[Cluster, str] | None:
-        """The cluster and database that are chosen by now, whether the rest is right or not."""
+        """The chosen cluster and database, even if other fields are invalid."""
         chosen = getattr(self, "cleaned_data", {})
         return (chosen["cluster"], chosen["database"]) if chosen.get("cluster") and chosen.get("database") else None
 
     def target(self) -> dict[str, str]:
-        """What the verb takes as its target."""
+        """Return the target as `submit` takes it."""
         return {"cluster": str(self.cleaned_data["cluster"].pk), "database": self.cleaned_data["database"]}
 
     @property
     def basic(self) -> list[tuple[Field, BoundField]]:
-        """What is to be made, and how large."""
         return [(one, self[one.name]) for one in self.option_fields if self._is_basic(one)]
 
     @property
     def advanced(self) -> list[tuple[Field, BoundField]]:
-        """How the tables are made."""
         return [(one, self[one.name]) for one in self.option_fields if not self._is_basic(one)]
 
     def _is_basic(self, option: Field) -> bool:
@@ -304,21 +299,26 @@ class DatasetForm(OptionsForm):
 
 
 class ImportForm(Typed):
-    """What a pgbench or a sysbench printed somewhere else."""
+    """Output of pgbench or sysbench from another machine."""
 
     name = forms.CharField(
-        label="Name", max_length=200, required=False, help_text="Where it comes from: db7, PostgreSQL 16, before tuning"
+        label=_("Name"),
+        max_length=200,
+        required=False,
+        help_text=_("For example its origin: db7, PostgreSQL 16, before tuning"),
     )
     text = forms.CharField(
-        label="Output",
+        label=_("Output"),
         strip=False,
-        help_text="All that pgbench (9.5 to 19) or sysbench (1.0) printed, its progress lines and summary in any order",
+        help_text=_(
+            "Complete output of pgbench (9.5 to 19) or sysbench (1.0), progress lines and summary in any order"
+        ),
         widget=forms.Textarea(attrs={"rows": 16, "spellcheck": "false", "class": "run-paste", "wrap": "off"}),
     )
 
 
 def initial_of(run: Run) -> dict[str, Any]:
-    """The form's values that would start this run again."""
+    """Return the form's values that start this run again."""
     route = Route.EXTERNAL if run.is_external else Route.POOLED if run.went_through_pool else Route.DIRECT
     target = {
         "route": route,
@@ -343,16 +343,16 @@ def _field_of(option: Field) -> forms.Field:
     if option.kind == "bool":
         return forms.BooleanField(**common)
     if option.kind == "choice":
-        unsaid = [] if option.default else [("", "as usual")]
+        unsaid = [] if option.default else [("", _("default"))]
         return forms.ChoiceField(**common, choices=[*unsaid, *((word, word) for word in option.choices)])
     if option.kind not in ("int", "float"):
         return forms.CharField(**common, widget=forms.TextInput(attrs={"spellcheck": "false"}))
     attrs = {"min": option.minimum, "max": option.maximum, "step": "1" if option.kind == "int" else "any"}
-    return forms.CharField(**common, widget=forms.NumberInput(attrs=attrs))  # text, so that the engine judges it
+    return forms.CharField(**common, widget=forms.NumberInput(attrs=attrs))  # text: the engine validates it
 
 
 def offer(form: forms.Form, name: str, queryset: Any, label: Any) -> None:
-    """Let a field take any of the records, and list the first of them together with the one chosen already."""
+    """Let a field accept any record of `queryset`, but list only the first ones and the one that is already chosen."""
     field: Any = form.fields[name]
     field.queryset = queryset
     field.label_from_instance = label
@@ -361,7 +361,7 @@ def offer(form: forms.Form, name: str, queryset: Any, label: Any) -> None:
     if chosen and str(chosen) not in listed:
         one = field.to_python(chosen) if _is_known(field, chosen) else None
         listed |= {str(one.pk): label(one)} if one else {}
-    field.widget.choices = [("", "Choose…"), *listed.items()]
+    field.widget.choices = [("", _("Choose…")), *listed.items()]
 
 
 def _is_known(field: Any, value: Any) -> bool:

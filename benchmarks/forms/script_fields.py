@@ -1,11 +1,12 @@
-"""The part of a run's form that chooses its scripts: one of pgbench's own or of the library, or several by weight."""
+"""The part of a run's form that chooses its scripts: a built-in or library script, or a weighted mix of several."""
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.forms import BoundField
+from django.utils.translation import gettext as _
 
 from benchmarks.engines.base import Field
 from benchmarks.engines.pgbench import script_gate
@@ -13,7 +14,10 @@ from benchmarks.library.scripts import library
 from benchmarks.models import ScriptVersion
 from pools.forms.records import Typed
 
-SHOWN_APART = frozenset({"scripts", "variables"})  # kinds of options that this part shows
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+SHOWN_APART = frozenset({"scripts", "variables"})  # kinds of options that this section shows itself
 ROWS = 4
 SPARE_ROWS = 2
 SCRIPTS_SHOWN = 500
@@ -21,7 +25,7 @@ _ASSIGNED = re.compile(r"\s*(?P<name>[^=\s]+)\s*=\s*(?:'(?P<text>.*)'|(?P<number
 
 
 class WithScripts(Typed):
-    """A form whose field `builtin` takes a script of the library too, with rows for a mix and lines of variables."""
+    """A form whose field `builtin` also takes library scripts, with rows for a mix and a field of variables."""
 
     option_fields: tuple[Field, ...]
 
@@ -39,11 +43,11 @@ class WithScripts(Typed):
         self.fields["mix_rows"] = forms.CharField(required=False, initial=self.rows, widget=forms.HiddenInput)
         for row in range(self.rows):
             self._add_row(row, choices)
-        self.fields["variables"] = lines_field("Variables", str(self.fields["variables"].help_text))
+        self.fields["variables"] = lines_field(_("Variables"), str(self.fields["variables"].help_text))
         self._fill(chosen)
 
     def _chosen_before(self) -> list[dict[str, Any]]:
-        """The scripts of the run that is cloned, as `{value, weight, text}`; empty where none is."""
+        """Return the scripts of the cloned run as `{value or text, weight}`; empty if no run is cloned."""
         builtins = self.initial.get("builtin") or []
         parted = (one.partition("@") for one in (builtins if isinstance(builtins, list) else [builtins]))
         chosen = [{"value": name, "weight": weight or "1"} for name, _, weight in parted]
@@ -65,18 +69,29 @@ class WithScripts(Typed):
         values = [one.get("value", "") for one in chosen] + [str(value) for value in self.data.values()]
         more = {value.removeprefix("version:") for value in values if re.fullmatch(r"version:[0-9]{1,18}", value)}
         further = ScriptVersion.objects.select_related("script").filter(pk__in=more - {str(one.pk) for one in newest})
-        kept = [(f"version:{one.pk}", f"{one.script.name}, version {one.number}") for one in [*newest, *further]]
-        return [("", "none"), ("pgbench's own", [(name, name) for name in names]), ("The library's", kept)]
+        label = _("%(script)s, version %(number)s")
+        kept = [
+            (f"version:{one.pk}", label % {"script": one.script.name, "number": one.number})
+            for one in [*newest, *further]
+        ]
+        return [
+            ("", _("none")),
+            (_("pgbench's built-in scripts"), [(name, name) for name in names]),
+            (_("Library"), kept),
+        ]
 
     def _add_row(self, row: int, choices: list[Any]) -> None:
-        label = f"script {row + 1}"
-        self.fields[f"mix_{row}_value"] = _choice(label.capitalize(), choices)
+        self.fields[f"mix_{row}_value"] = _choice(_("Script %(number)s") % {"number": row + 1}, choices)
         numbers = forms.NumberInput(attrs={"min": 1, "max": 1_000_000})
-        self.fields[f"mix_{row}_weight"] = forms.CharField(label="Weight", required=False, initial="1", widget=numbers)
-        self.fields[f"mix_{row}_text"] = lines_field(f"Text of {label}", "For this run alone; the library keeps others")
+        self.fields[f"mix_{row}_weight"] = forms.CharField(
+            label=_("Weight"), required=False, initial="1", widget=numbers
+        )
+        self.fields[f"mix_{row}_text"] = lines_field(
+            _("Text of script %(number)s") % {"number": row + 1}, _("For this run only; it is not added to the library")
+        )
 
     def _fill(self, chosen: list[dict[str, Any]]) -> None:
-        """Show the scripts of the cloned run: one that stands alone above the rows, several in them."""
+        """Show the cloned run's scripts: a single one in `builtin`, several in the rows."""
         one = chosen[0] if len(chosen) == 1 else {}
         if one.get("value") and one["weight"] == "1":
             self.initial["builtin"] = one["value"]
@@ -90,14 +105,14 @@ class WithScripts(Typed):
 
     @property
     def mix(self) -> list[tuple[BoundField, BoundField, BoundField]]:
-        """Script, weight and text of each row."""
+        """The script, weight and text field of each row."""
         return [
             (self[f"mix_{row}_value"], self[f"mix_{row}_weight"], self[f"mix_{row}_text"]) for row in range(self.rows)
         ]
 
     @property
     def mix_is_open(self) -> bool:
-        """Whether something was chosen, or is wrong, among the rows and variables."""
+        """Whether a row or variable is set or invalid, so that the section is unfolded."""
         reported = (
             self[name].value() for name in self.fields if name.startswith("mix_") and not name.endswith("weight")
         )
@@ -109,7 +124,7 @@ class WithScripts(Typed):
         )
 
     def typed_scripts(self) -> dict[str, Any]:
-        """The options `builtin`, `scripts` and `variables` as they were typed; rows take the place of `builtin`."""
+        """Return the raw options `builtin`, `scripts` and `variables`; filled rows replace `builtin`."""
         if not self.rows:
             return {}
         rows = list(self._rows_typed())
@@ -136,7 +151,7 @@ class WithScripts(Typed):
         except script_gate.ScriptRefused as error:
             self.add_error(f"mix_{row}_text", str(error))
         if value:
-            self.add_error(f"mix_{row}_text", "a script is chosen in this row too: leave one of them empty")
+            self.add_error(f"mix_{row}_text", _("this row has a chosen script and a text: leave one of them empty"))
 
     def _variables_typed(self) -> dict[str, Any] | None:
         try:
@@ -146,28 +161,28 @@ class WithScripts(Typed):
             return None
 
     def take(self, errors: dict[str, list[str]]) -> None:
-        """A refused text is told beside its row, not above the form once more."""
+        """Add the errors; leave out that of `scripts` if a row already shows it."""
         described = any(name.startswith("mix_") for name in self.errors)
         super().take({name: messages for name, messages in errors.items() if name != "scripts" or not described})
 
 
 class _LinesField(forms.CharField):
-    """Text of many lines, as it was typed: browsers send each line's end as CR LF."""
+    """Multi-line text with LF line ends: browsers send CR LF."""
 
     def to_python(self, value: Any) -> str:
         return str(super().to_python(value) or "").replace("\r\n", "\n")
 
 
-def lines_field(label: str, help_text: str) -> forms.CharField:
-    """Text of several lines, kept as it was typed."""
+def lines_field(label: "StrOrPromise", help_text: "StrOrPromise") -> forms.CharField:
+    """Return an optional field of multi-line text whose white space is kept."""
     attrs = {"rows": 3, "spellcheck": "false", "autocomplete": "off", "class": "pd-mono"}
     return _LinesField(
         label=label, help_text=help_text, required=False, strip=False, widget=forms.Textarea(attrs=attrs)
     )
 
 
-def script_text_field(label: str, help_text: str) -> forms.CharField:
-    """The text of a script, needed."""
+def script_text_field(label: "StrOrPromise", help_text: "StrOrPromise") -> forms.CharField:
+    """Return the required field of a script's text."""
     attrs = {"rows": 18, "spellcheck": "false", "autocomplete": "off", "class": "pd-mono script-text", "wrap": "off"}
     return _LinesField(label=label, help_text=help_text, strip=False, widget=forms.Textarea(attrs=attrs))
 
@@ -187,13 +202,14 @@ def _script(row: dict[str, str]) -> dict[str, Any]:
 
 
 def read(lines: str) -> dict[str, Any]:
-    """Variables typed as lines: `rows = 10`, `city = 'Oslo'`; raises ValueError naming the line."""
+    """Parse variables from lines such as `rows = 10` or `city = 'Oslo'`; raise ValueError naming an invalid line."""
     found: dict[str, Any] = {}
     for number, line in enumerate(lines.split("\n"), start=1):
         if not line.strip():
             continue
         if not (reported := _ASSIGNED.fullmatch(line)):
-            raise ValueError(f"line {number} is {line.strip()!r}: write a name, =, and a number or text in quotes")
+            text = _("line %(number)s is %(line)r: write a name, =, and a number or text in quotes")
+            raise ValueError(text % {"number": number, "line": line.strip()})
         found[reported["name"]] = (
             reported["text"] if reported["number"] is None else _number(number, reported["number"])
         )
@@ -204,11 +220,12 @@ def _number(line: int, typed: str) -> int | float:
     try:
         return int(typed) if re.fullmatch(r"[+-]?[0-9]{1,20}", typed) else float(typed)
     except ValueError:
-        raise ValueError(f"line {line}: {typed!r} is no number: put text in single quotes") from None
+        text = _("line %(number)s: %(typed)r is no number: put text in single quotes")
+        raise ValueError(text % {"number": line, "typed": typed}) from None
 
 
 def written(variables: dict[str, Any]) -> str:
-    """The lines that `read` reads."""
+    """Format variables as the lines that `read` parses."""
     return "\n".join(f"{name} = {_quoted(value)}" for name, value in variables.items())
 
 

@@ -1,21 +1,23 @@
-"""The thresholds of a run in its form: a field for each figure that usually is one, and for what a clone has more."""
+"""The part of a run's form with its thresholds: the usual ones, and all that a cloned run has."""
 
 from typing import Any
 
 from django import forms
 from django.forms import BoundField
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from benchmarks.models.metrics import AT_LEAST, AT_MOST, THRESHOLDS
 
 OFFERED = ("tps", "latency_p95_ms", "failed_percent", "lag_avg_ms")
 PREFIX = "threshold_"
-WORDS = {AT_LEAST: "at least", AT_MOST: "at most"}
+LABELS = {AT_LEAST: _("{figure} at least"), AT_MOST: _("{figure} at most")}
 
 
 def _field(metric: str, bound: str = "") -> forms.FloatField:
     judged = THRESHOLDS[metric]
     widget = forms.NumberInput(attrs={"step": "any", "min": "0"})
-    label = f"{judged.label} {WORDS[bound or judged.threshold]}"
+    label = format_lazy(LABELS[bound or judged.threshold], figure=judged.label)
     return forms.FloatField(label=label, required=False, min_value=0, max_value=1e14, widget=widget)
 
 
@@ -24,11 +26,11 @@ def _name(metric: str, bound: str) -> str:
     return PREFIX + metric if usual else f"{PREFIX}{metric}_{bound}"
 
 
-BY_NAME = {_name(metric, bound): (metric, bound) for metric in (*OFFERED, *THRESHOLDS) for bound in WORDS}
+BY_NAME = {_name(metric, bound): (metric, bound) for metric in (*OFFERED, *THRESHOLDS) for bound in LABELS}
 
 
 class WithThresholds(forms.Form):
-    """A form that takes thresholds; `thresholds` holds them once it is valid."""
+    """A form with thresholds; `thresholds` returns them once it is valid."""
 
     threshold_tps = _field("tps")
     threshold_latency_p95_ms = _field("latency_p95_ms")
@@ -44,26 +46,24 @@ class WithThresholds(forms.Form):
 
     @property
     def thresholds(self) -> list[dict[str, Any]]:
-        """Those that were filled in."""
         given = ((BY_NAME[name], self.cleaned_data.get(name)) for name in BY_NAME if name in self.fields)
         return [{"metric": metric, bound: limit} for (metric, bound), limit in given if limit is not None]
 
     @property
     def threshold_fields(self) -> list[tuple[BoundField, str]]:
-        """Each field with its unit."""
         return [(self[name], THRESHOLDS[metric].unit) for name, (metric, _) in BY_NAME.items() if name in self.fields]
 
     @property
     def thresholds_are_open(self) -> bool:
-        """Whether one is filled in, or wrong."""
+        """Whether a threshold is set or invalid, so that the section is unfolded."""
         return any(field.value() not in (None, "") or field.errors for field, _ in self.threshold_fields)
 
 
 def initial_of(thresholds: list[dict[str, Any]]) -> dict[str, Any]:
-    """The form's values of the thresholds that a run had."""
+    """Return the form's values of a run's thresholds."""
     return {
         _name(one["metric"], bound): one[bound]
         for one in thresholds
-        for bound in WORDS
+        for bound in LABELS
         if bound in one and one["metric"] in THRESHOLDS
     }

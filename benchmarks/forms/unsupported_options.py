@@ -1,24 +1,30 @@
-"""Which options a form leaves out since the program that would carry the run is too old for them."""
+"""The options that a form leaves out because the program that would execute the run is too old for them."""
 
 from collections.abc import Iterable
 
+from django.utils.translation import gettext as _
+
 from benchmarks.engines.base import Field
 
-FIRST = 9  # the `since` of an option that every version knows
+FIRST = 9  # options with this `since` exist in every version
 
 
 def parted(
     fields: Iterable[Field], version: tuple[int, int] | None, reported: Iterable[str] = ()
 ) -> tuple[tuple[Field, ...], tuple[Field, ...]]:
-    """(offered, lacked); one that was set already (`reported`) is offered all the same, so that it is refused aloud."""
+    """Split the options into (offered, left out) by the program's version.
+
+    An option that is already set (`reported`) is offered anyway, so that validation refuses it visibly.
+    """
     listed, kept = tuple(fields), set(reported)
     lacked = tuple(one for one in listed if version and one.name not in kept and one.since > max(version[0], FIRST))
     return tuple(one for one in listed if one not in lacked), lacked
 
 
 def why(engine: str, version: tuple[int, int] | None, lacked: Iterable[Field]) -> str:
-    """What is left out, in a sentence; empty where nothing is."""
+    """Name the options that are left out, in a sentence; empty if there are none."""
     named = [f"{one.flag} ({one.since})" for one in sorted(lacked, key=lambda one: one.since)]
     if not named or version is None:
         return ""
-    return f"Not in {engine} {version[0]}.{version[1]}, which would carry the run: {', '.join(named)}."
+    text = _("Not available in %(engine)s %(version)s, which would execute the run: %(options)s.")
+    return text % {"engine": engine, "version": f"{version[0]}.{version[1]}", "options": ", ".join(named)}

@@ -1,1 +1,1 @@
-"""Runs once they are over: annotated, exported, imported, removed."""
+"""Finished runs: annotations, comparison, export, import, retention."""

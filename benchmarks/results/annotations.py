@@ -1,8 +1,9 @@
-"""What people say of a run: a note, tags, and which one the others of its target are measured by."""
+"""Annotations of a run: its note, its tags, and the baseline of its target."""
 
 from collections.abc import Iterable
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from benchmarks.errors import IllegalTransition, InvalidFields
 from benchmarks.models import Run, Validity
@@ -13,23 +14,23 @@ TAG_CHARACTERS, MOST_TAGS = 40, 20
 
 
 class InvalidNote(InvalidFields):
-    """What was said can't be kept."""
+    """A note or tag that can't be saved; `errors` holds the reasons by field."""
 
 
 def split(text: str) -> list[str]:
-    """The tags of a line of words with commas between them."""
+    """Split a comma-separated line into tags."""
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def check_tags(tags: Iterable[str]) -> list[str]:
-    """The tags without blanks and each once; raises `InvalidNote` where they can't be kept."""
+    """Return the tags stripped and without duplicates; raise `InvalidNote` if they can't be saved."""
     wanted = list(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
     _check(None, wanted)
     return wanted
 
 
 def annotate(run: Run, *, note: str | None = None, tags: Iterable[str] | None = None, name: str | None = None) -> None:
-    """Write what is given and leave the rest; raises `InvalidNote` with nothing written."""
+    """Save the given values and keep the others; raise `InvalidNote` without saving anything."""
     wanted = None if tags is None else list(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
     _check(note, wanted)
     with transaction.atomic():
@@ -43,9 +44,9 @@ def annotate(run: Run, *, note: str | None = None, tags: Iterable[str] | None = 
 
 
 def pin(run: Run) -> None:
-    """Let the other runs on its target be measured by this one, and no longer by another."""
+    """Make the run the baseline of its target, in place of another; raise `IllegalTransition` if it is not valid."""
     if run.validity != Validity.VALID:
-        raise IllegalTransition(f"{run} is not valid: its figures are nothing to measure others by")
+        raise IllegalTransition(_("%(run)s is not valid: only a valid run can be a baseline") % {"run": run})
     with transaction.atomic():
         _same_target(run).filter(is_baseline=True).update(is_baseline=False)
         run.is_baseline = True
@@ -53,18 +54,18 @@ def pin(run: Run) -> None:
 
 
 def unpin(run: Run) -> None:
-    """Measure nothing by it any more."""
+    """Remove the run as the baseline of its target."""
     run.is_baseline = False
     run.save(update_fields=["is_baseline"])
 
 
 def baseline_of(run: Run) -> Run | None:
-    """The run that this one is measured by; None where none is pinned, and for the pinned one itself."""
+    """Return the baseline of the run's target; None if there is none, or if it is this run."""
     return _same_target(run).filter(is_baseline=True).exclude(pk=run.pk).first()
 
 
 def _same_target(run: Run) -> RunQuerySet:
-    """The runs on what it was aimed at; once that is removed, on what was called so: nothing else tells it apart."""
+    """Return the runs on the same target; if that was removed, those with the same target label."""
     there = {"cluster": run.cluster_id, "pool": run.pool_id, "pooled": run.pooled, "database": run.database}
     there |= {"external": run.external_id, "is_external": run.is_external}
     called = {"target_label": run.target_label} if run.removed else {}
@@ -74,10 +75,14 @@ def _same_target(run: Run) -> RunQuerySet:
 def _check(note: str | None, tags: list[str] | None) -> None:
     errors: dict[str, list[str]] = {}
     if note is not None and len(note) > NOTE_CHARACTERS:
-        errors["note"] = [f"{len(note):,} characters are too many: use at most {NOTE_CHARACTERS:,}"]
+        text = _("%(count)s characters are too many: use at most %(most)s")
+        errors["note"] = [text % {"count": f"{len(note):,}", "most": f"{NOTE_CHARACTERS:,}"}]
     if tags is not None and len(tags) > MOST_TAGS:
-        errors["tags"] = [f"{len(tags)} tags are too many: use at most {MOST_TAGS}"]
+        errors["tags"] = [
+            _("%(count)s tags are too many: use at most %(most)s") % {"count": len(tags), "most": MOST_TAGS}
+        ]
     elif long := [tag for tag in tags or [] if len(tag) > TAG_CHARACTERS]:
-        errors["tags"] = [f"{long[0][:60]!r} is too long: a tag has at most {TAG_CHARACTERS} characters"]
+        text = _("%(tag)r is too long: a tag has at most %(most)s characters")
+        errors["tags"] = [text % {"tag": long[0][:60], "most": TAG_CHARACTERS}]
     if errors:
         raise InvalidNote(errors)

@@ -1,34 +1,35 @@
-"""The runs that somebody wants compared, as a comparison sees them."""
+"""Loads the runs of a comparison and hands them to `benchmarks.analysis.arms`."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
 from django.db.models.functions import Substr
+from django.utils.translation import gettext as _
 
 from benchmarks.analysis import arms, chart_series, connection_refusals
 from benchmarks.analysis.arms import Comparison, Outcome, Subject
 from benchmarks.models import Purpose, Run, RunOutput, Status, Validity
 
-AT_MOST = 60  # runs of one comparison
-EXAMINED_AT_MOST = 100_000  # characters of what a refused load printed
+AT_MOST = 60  # runs per comparison
+EXAMINED_AT_MOST = 100_000  # characters of a failed load's output
 
 
 def chosen(ids: Sequence[UUID]) -> list[Run]:
-    """The runs there are, in the order asked for, each once, and no more than can be compared."""
+    """Return the existing runs in the given order without duplicates, at most `AT_MOST`."""
     wanted = list(dict.fromkeys(ids))[:AT_MOST]
     found = Run.objects.select_related("cluster", "pool").in_bulk(wanted)
     return [found[key] for key in wanted if key in found]
 
 
 def of_group(group: UUID) -> list[Run]:
-    """The loads that were started together, in order."""
+    """Return the loads of a group by number, at most `AT_MOST`."""
     found = Run.objects.wholes().filter(group=group).exclude(purpose=Purpose.PREPARE)
     return list(found.select_related("cluster", "pool").order_by("number")[:AT_MOST])
 
 
 def compare(runs: Sequence[Run], *, baseline: str = "", metric: str = "tps") -> Comparison:
-    """As `benchmarks.analysis.arms.compare`, for runs of the database."""
+    """Compare runs of the database; see `benchmarks.analysis.arms.compare`."""
     printed = _printed(run for run in runs if run.is_final and run.validity != Validity.VALID)
     return arms.compare([_subject(run, printed.get(run.pk, "")) for run in runs], baseline=baseline, metric=metric)
 
@@ -47,7 +48,7 @@ def _subject(run: Run, printed: str) -> Subject:
         id=str(run.pk),
         number=run.number,
         endpoint_kind=run.endpoint_kind,
-        called=f"pooled by {run.pooled_by}" if run.pooled_by else "",
+        called=_("pooled by %(pooler)s") % {"pooler": run.pooled_by} if run.pooled_by else "",
         target=run.target_label,
         engine=run.engine,
         options=run.options,

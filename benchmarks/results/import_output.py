@@ -1,4 +1,4 @@
-"""Makes a finished run out of the output of a load program that somebody pasted."""
+"""Makes a finished run from pasted output of a load program."""
 
 from datetime import UTC, datetime
 
@@ -6,6 +6,8 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.utils import timezone
+from django.utils.text import get_text_list
+from django.utils.translation import gettext as _
 
 from benchmarks.analysis import validity
 from benchmarks.analysis.latency import store
@@ -19,15 +21,15 @@ NAME_CHARACTERS = 200
 
 
 class NotImportable(BenchmarksError):
-    """The text is not one output of a load program; the message says what to paste instead."""
+    """The text is not the output of one execution of a load program; the message says what to paste instead."""
 
 
 def import_output(text: str, name: str = "", author: AbstractBaseUser | None = None) -> Run:
-    """A finished run with the samples, figures and versions that the text holds, and the text itself.
+    """Create a finished run with the samples, figures and versions in the text, and the text itself.
 
-    Its status is what the text says: succeeded with a whole summary or a finished dataset, else failed with the
-    first error. Raises `NotImportable` for a text that is too long, holds nothing of a load program
-    known here, or several executions.
+    It succeeded if the text has a complete summary or a finished dataset; else it failed with the first error in the
+    text. Raise `NotImportable` for a text that is too long, holds no output of a known load program, or holds
+    several executions.
     """
     text, name = _storable(text), _storable(name).strip()[:NAME_CHARACTERS]
     engine_name, output = _read(text)
@@ -39,7 +41,7 @@ def import_output(text: str, name: str = "", author: AbstractBaseUser | None = N
             name=name,
             purpose=Purpose.IMPORT,
             engine=engine_name,
-            target_label="imported output",
+            target_label=_("imported output"),
             options=engine(engine_name).options_from_summary(output.summary),
             author=author,
             status=Status.FAILED if fault else Status.SUCCEEDED,
@@ -65,29 +67,32 @@ def import_output(text: str, name: str = "", author: AbstractBaseUser | None = N
 
 
 def _storable(text: str) -> str:
-    """What every database takes: no NUL, no half of a surrogate pair (JSON can carry both)."""
+    """Replace what databases refuse: NUL and lone surrogates, which JSON can contain."""
     return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
 
 
 def _read(text: str) -> tuple[str, Output]:
-    """The engine that knows most of its lines, and what it reads in them."""
+    """Return the engine that recognises most lines of the text, and its parsed output."""
     size = len(text.encode())
     if size > settings.OUTPUT_CAP_BYTES:
-        raise NotImportable(
-            f"the text has {size:,} bytes, more than the {settings.OUTPUT_CAP_BYTES:,} allowed: "
+        message = _(
+            "the text has %(size)s bytes, more than the %(most)s allowed: "
             "leave out --debug lines, or raise POOLDECK_OUTPUT_CAP_BYTES"
         )
+        raise NotImportable(message % {"size": f"{size:,}", "most": f"{settings.OUTPUT_CAP_BYTES:,}"})
     readers = {name: one for name, one in ENGINES.items() if one.imports_output}
     outputs = {name: one.read_output(text) for name, one in readers.items()}
     best = max(outputs, key=lambda name: outputs[name].recognised)
     output: Output = outputs[best]
     if not output.recognised:
-        raise NotImportable(
-            f"nothing of {' or '.join(outputs)} is in this text: paste what it printed, its summary (stdout) and "
-            "its progress lines (stderr)"
+        message = _(
+            "this text holds no output of %(programs)s: paste what it printed, its summary (stdout) and its progress "
+            "lines (stderr)"
         )
+        raise NotImportable(message % {"programs": get_text_list(list(outputs), _("or"))})
     if output.executions > 1:
-        raise NotImportable(f"the text holds {output.executions} executions of {best}: import each by itself")
+        message = _("the text holds %(count)s executions of %(program)s: import each one separately")
+        raise NotImportable(message % {"count": output.executions, "program": best})
     return best, output
 
 
@@ -96,7 +101,7 @@ def _purpose_judged(output: Output) -> str:
 
 
 def _fault(output: Output, reasons: list[str]) -> str:
-    """Why it did not succeed, in the program's own words where it gave any; empty when it did."""
+    """Return the program's first error, else the first reason, if it did not succeed; empty if it did."""
     finished = output.prepared if output.is_preparation else output.has_summary
     if finished and not output.aborted:
         return ""

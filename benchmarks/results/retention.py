@@ -1,4 +1,4 @@
-"""Forgets runs that are older than they are to be kept; a baseline and what it is measured by stay."""
+"""Deletes runs that are older than the retention period; baselines stay."""
 
 import logging
 from datetime import timedelta
@@ -12,13 +12,13 @@ from benchmarks.models import FINAL, Observation, PoolSample, Run, Sample
 
 log = logging.getLogger(__name__)
 
-AT_ONCE, ROWS_AT_ONCE = 10, 5_000  # a run of a day has 500,000 rows, and other writers wait for SQLite meanwhile
+AT_ONCE, ROWS_AT_ONCE = 10, 5_000  # a day-long run has 500,000 rows, and a delete blocks other SQLite writers
 
 
 def forget_old() -> int:
-    """Remove runs that ended more than POOLDECK_RUN_DAYS ago, with all their rows; how many were removed.
+    """Delete runs that ended more than POOLDECK_RUN_DAYS days ago, with all their rows; return their number.
 
-    0 days keeps all. A run over several generators goes with its parts, never without them.
+    0 days keeps all runs. A distributed run is deleted together with its parts.
     """
     if not settings.RUN_DAYS:
         return 0
@@ -38,7 +38,7 @@ def forget_old() -> int:
 
 
 def _remove_most_rows(run_id: UUID) -> None:
-    """Remove what happened in it, in steps that are committed one by one; the last few rows go with the run."""
+    """Delete most samples and observations in separately committed steps; the last rows go with the run."""
     for rows in (Sample, PoolSample, Observation):
         its = rows.objects.filter(run=run_id).order_by("pk")
         while (rest := its.values_list("pk", flat=True)[ROWS_AT_ONCE : ROWS_AT_ONCE + 1].first()) is not None:

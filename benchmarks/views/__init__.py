@@ -1,1 +1,1 @@
-"""The pages of runs and datasets."""
+"""The pages of runs, datasets, scripts, settings profiles, ceilings, external endpoints and generators."""

@@ -1,4 +1,4 @@
-"""What a run's page lets people say of it, and take away of it."""
+"""Notes, tags and baseline of a run, and its export as a file."""
 
 from uuid import UUID
 
@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.errors import BenchmarksError
@@ -18,30 +19,31 @@ from panel.lib.access import staff_only
 @require_POST
 @staff_only
 def run_annotate(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Keep the note and the tags as they were typed."""
+    """Save the note and the tags."""
     run = get_object_or_404(Run, pk=pk)
     try:
         annotations.annotate(
             run, note=request.POST.get("note", ""), tags=annotations.split(request.POST.get("tags", ""))
         )
-        messages.success(request, f"The note and the tags of run {run.number} were saved.")
+        messages.success(request, _("The note and the tags of run %(number)s were saved.") % {"number": run.number})
     except BenchmarksError as error:
-        messages.error(request, f"Nothing was saved: {error}")
+        messages.error(request, _("Nothing was saved: %(error)s") % {"error": error})
     return redirect("run-detail", pk=pk)
 
 
 @require_POST
 @staff_only
 def run_baseline(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Pin the run, or take the pin away where `unpin` is sent."""
+    """Pin the run as the baseline of its target, or unpin it if `unpin` is sent."""
     run = get_object_or_404(Run, pk=pk)
     try:
         if "unpin" in request.POST:
             annotations.unpin(run)
-            messages.info(request, f"No run is measured by run {run.number} any more.")
+            messages.info(request, _("Run %(number)s is no longer the baseline.") % {"number": run.number})
         else:
             annotations.pin(run)
-            messages.success(request, f"Other runs on {run.target_label} are measured by run {run.number} now.")
+            text = _("Other runs on %(target)s are now compared with run %(number)s.")
+            messages.success(request, text % {"target": run.target_label, "number": run.number})
     except BenchmarksError as error:
         messages.error(request, str(error))
     return redirect("run-detail", pk=pk)
@@ -49,7 +51,7 @@ def run_baseline(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_safe
 def run_export(request: HttpRequest, pk: UUID, kind: str) -> HttpResponseBase:
-    """The run as a file; 404 for a kind that there is not."""
+    """Return the run as a file; 404 for an unknown kind."""
     if kind not in formats.MAKERS:
-        raise Http404(f"{kind!r} is no kind of file here")
+        raise Http404(f"unknown export format {kind!r}")
     return formats.answer(get_object_or_404(Run, pk=pk), kind, request)

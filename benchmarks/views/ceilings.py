@@ -1,4 +1,4 @@
-"""The pages of ceilings: what runs are held to; superusers set it."""
+"""The pages of ceilings, the limits of runs; only superusers may set them."""
 
 from functools import wraps
 from typing import Any
@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.forms.ceilings import CeilingForm
@@ -15,12 +16,12 @@ from panel.lib.access import View
 
 
 def superusers_only(view: View) -> View:
-    """Answer 403 to all others: staff are who the ceilings hold for."""
+    """Answer 403 to everybody else: ceilings limit staff, so staff may not set them."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if not request.user.is_superuser:
-            raise PermissionDenied("only superusers may set ceilings: they hold for staff")
+            raise PermissionDenied(_("only superusers may set ceilings: they hold for staff"))
         return view(request, *args, **kwargs)
 
     return guarded
@@ -28,30 +29,30 @@ def superusers_only(view: View) -> View:
 
 @require_safe
 def ceiling_list(request: HttpRequest) -> HttpResponse:
-    """Every ceiling there is; they are few."""
+    """List all ceilings, on one page since they are few."""
     ceilings = Ceiling.objects.select_related("cluster")
     return render(request, "benchmarks/ceiling_list.html", {"ceilings": ceilings})
 
 
 @superusers_only
 def ceiling_create(request: HttpRequest) -> HttpResponse:
-    """The form of a new one."""
+    """Show and save the form of a new ceiling."""
     return _form(request, None)
 
 
 @superusers_only
 def ceiling_edit(request: HttpRequest, pk: int) -> HttpResponse:
-    """The form of one that there is."""
+    """Show and save the form of an existing ceiling."""
     return _form(request, get_object_or_404(Ceiling, pk=pk))
 
 
 @require_POST
 @superusers_only
 def ceiling_delete(request: HttpRequest, pk: int) -> HttpResponse:
-    """Let runs go without it from now on."""
+    """Delete a ceiling: it no longer limits new runs."""
     ceiling = get_object_or_404(Ceiling, pk=pk)
     ceiling.delete()
-    messages.success(request, f"The ceiling for {ceiling} was removed.")
+    messages.success(request, _("The ceiling for %(ceiling)s was removed.") % {"ceiling": ceiling})
     return redirect("ceiling-list")
 
 

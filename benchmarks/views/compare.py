@@ -1,9 +1,10 @@
-"""Runs side by side: repeats as arms, one clock for their charts, and what may be said of them."""
+"""The comparison of runs: repeats as arms, charts on one time axis, and the conclusions."""
 
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from benchmarks.analysis import arms, chart_series, statements
@@ -13,14 +14,14 @@ from benchmarks.models import Purpose, Run, Validity
 from benchmarks.results import comparisons
 from panel.lib.query_params import id_of
 
-COLOURS = 8  # the first arms have one each
+COLOURS = 8  # further arms reuse them
 
 
 @require_safe
 def run_compare(request: HttpRequest) -> HttpResponse:
-    """The runs named by `run`, or those of a `group`; the arm of the first is what the others are measured by.
+    """Compare the runs named by `run`, or those of a `group`.
 
-    With `oldest=first` it is that of the oldest, with `baseline` that of this key.
+    The baseline is the arm of the first run; with `oldest=first` that of the oldest; with `baseline` the arm so keyed.
     """
     group = id_of(request.GET.get("group", ""))
     named = [key for text in request.GET.getlist("run") if (key := id_of(text))]
@@ -41,6 +42,7 @@ def _shown(request: HttpRequest, runs: list[Run]) -> dict[str, Any]:
     asked.pop("baseline", None)
     return {
         "runs": runs,
+        "numbers": ", ".join(str(run.number) for run in runs),
         "going_on": [run for run in runs if not run.is_final],
         "compared": found,
         "arms": [_arm_shown(found, at, by_id) for at in range(len(found.arms))],
@@ -55,7 +57,7 @@ def _shown(request: HttpRequest, runs: list[Run]) -> dict[str, Any]:
 
 
 def _compared(runs: list[Run], baseline: str) -> Comparison:
-    """With a baseline that is none here, as though none were named: it came from an address."""
+    """Compare the runs; ignore a baseline that is not among them, since it comes from a URL."""
     try:
         return comparisons.compare(runs, baseline=baseline)
     except KeyError:
@@ -75,8 +77,8 @@ def _arm_shown(found: Comparison, at: int, by_id: dict[str, Run]) -> dict[str, A
 
 
 def _course(run: Run, at: int, arm: Arm) -> dict[str, Any]:
-    """A run's line: in the colour of its arm, with the means of the whole run for the legend."""
+    """Return a run's line for the charts: the colour of its arm, its samples, and its means for the legend."""
     valid = run.validity == Validity.VALID or not run.is_final
     means = {"tps": run.summary.get("tps"), "latency_ms": run.summary.get("latency_avg_ms")}
-    label = f"{arm.label}, run {run.number}"
+    label = _("%(arm)s, run %(number)s") % {"arm": arm.label, "number": run.number}
     return {"label": label, "valid": valid, "colour": at % COLOURS + 1, "means": means, **chart_series.progress(run)}

@@ -1,6 +1,8 @@
-"""What the chosen database holds of the tables of an engine, asked live for the forms of runs and datasets."""
+"""Checks the chosen database for an engine's tables, for the forms of runs and datasets."""
 
 from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
 
 from benchmarks.engines import engine
 from benchmarks.engines.base import Tables
@@ -15,7 +17,10 @@ from pools.models import Cluster
 
 @dataclass(frozen=True)
 class ShownFacts:
-    """What the form says of its target: the facts or why there are none, and whether the name must be typed."""
+    """Facts on the chosen database, or the error that prevented them; sizes in bytes.
+
+    `must_confirm`: the database's name has to be typed. `fits` is None if no size is asked for or known.
+    """
 
     cluster: Cluster | None
     database: str
@@ -27,17 +32,21 @@ class ShownFacts:
 
     @property
     def contended(self) -> str:
-        """That the clients would wait for each other, so that this is measured; empty where they would not."""
+        """Warning that the clients would wait for each other's row locks; empty if the dataset is large enough."""
         found = self.found
         if found is None or not found.complete or not found.scale or found.scale >= found.wanted.contended_below:
             return ""
         needed = found.wanted.contended_below
-        waiting = f"{needed:,} clients would wait for each other's rows at {found.sized}"
-        return f"{waiting}: use at most {found.scale:,}, or prepare {found.wanted.of_size(needed)}."
+        text = _(
+            "%(clients)s clients would wait for each other's rows at %(size)s: "
+            "use at most %(most)s, or prepare %(larger)s."
+        )
+        numbers = {"clients": f"{needed:,}", "most": f"{found.scale:,}"}
+        return text % {**numbers, "size": found.sized, "larger": found.wanted.of_size(needed)}
 
 
 def facts_of(form: RunForm | DatasetForm) -> ShownFacts | None:
-    """Facts on what the form has chosen by now; None while nothing is chosen."""
+    """Check the database that the form has chosen; None while nothing is chosen."""
     if form.choice is None:
         return None
     cluster, database = form.choice

@@ -1,4 +1,4 @@
-"""The pages of datasets: those that the panel made, and the form that prepares one."""
+"""The pages of datasets: the list of those that the panel made, and the form that prepares or drops one."""
 
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -22,7 +22,7 @@ PAGE_SIZE = 50
 
 
 class NextSteps(NamedTuple):
-    """What fills the forms that load, remake and drop a dataset; `drop` is empty where its engine can't."""
+    """Query strings of the forms that load, remake and drop a dataset; `drop` is empty if its engine can't drop."""
 
     run: str
     again: str
@@ -31,7 +31,7 @@ class NextSteps(NamedTuple):
 
 @require_safe
 def dataset_list(request: HttpRequest) -> HttpResponse:
-    """All datasets by cluster and database."""
+    """List all datasets by cluster and database."""
     page = Paginator(Dataset.objects.select_related("cluster", "run"), PAGE_SIZE).get_page(request.GET.get("page"))
     tables = [(dataset, _tables_of(dataset)) for dataset in page]
     rows = [(dataset, made, made.of_size(dataset.scale), _next_steps(dataset)) for dataset, made in tables]
@@ -39,7 +39,7 @@ def dataset_list(request: HttpRequest) -> HttpResponse:
 
 
 def _made_by(dataset: Dataset) -> dict[str, Any]:
-    """The options that it was made with, while its run is kept."""
+    """Return the options that a dataset was made with; only its scale once its run is removed."""
     return dataset.run.options if dataset.run else {"scale": dataset.scale}
 
 
@@ -67,7 +67,7 @@ def _is_dropping(form: DatasetForm) -> bool:
 
 @staff_only
 def dataset_create(request: HttpRequest) -> HttpResponse:
-    """The form that prepares a dataset; its run's page shows the progress."""
+    """Show the form of a dataset and start its preparation as a run."""
     initial = {name: value for name, value in request.GET.items() if value and name != "confirm"}
     form, status = DatasetForm(request.POST or None, initial=initial), 200
     if request.method == "POST" and form.is_valid():
@@ -81,7 +81,7 @@ def dataset_create(request: HttpRequest) -> HttpResponse:
 @require_safe
 @staff_only
 def dataset_facts(request: HttpRequest) -> HttpResponse:
-    """What the database chosen so far holds, and what the scale typed so far takes."""
+    """Render what the chosen database holds, and the disk space that the chosen size needs."""
     form = DatasetForm(request.GET)
     form.is_valid()
     return render(request, "benchmarks/includes/facts.html", {"form": form, "facts": facts_of(form)})

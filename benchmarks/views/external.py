@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from benchmarks.errors import InvalidTarget
@@ -19,7 +20,7 @@ ENDPOINTS_A_PAGE = 50
 
 @require_safe
 def external_list(request: HttpRequest) -> HttpResponse:
-    """All that may be loaded without being configured here."""
+    """List the external endpoints that runs may load."""
     endpoints = Paginator(ExternalEndpoint.objects.select_related("cluster"), ENDPOINTS_A_PAGE)
     return render(request, "benchmarks/external_list.html", {"page": endpoints.get_page(request.GET.get("page"))})
 
@@ -27,14 +28,14 @@ def external_list(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @staff_only
 def external_create(request: HttpRequest) -> HttpResponse:
-    """The form of a new one."""
+    """Show and save the form of a new endpoint."""
     return _form(request, ExternalEndpoint(), {})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @staff_only
 def external_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The form of one that there is."""
+    """Show and save the form of an existing endpoint."""
     endpoint = get_object_or_404(ExternalEndpoint, pk=pk)
     return _form(request, endpoint, ExternalEndpointForm.initial_of(endpoint))
 
@@ -42,12 +43,13 @@ def external_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @staff_only
 def external_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Ask, then forget it; its runs stay."""
+    """Delete an endpoint after a confirmation; its runs stay."""
     endpoint = get_object_or_404(ExternalEndpoint, pk=pk)
     if request.method != "POST":
         return render(request, "benchmarks/external_delete.html", {"endpoint": endpoint, "runs": endpoint.runs.count()})
     endpoint.delete()
-    messages.success(request, f"The external endpoint {endpoint} is forgotten; its runs stay.")
+    text = _("The external endpoint %(endpoint)s was removed; its runs stay.")
+    messages.success(request, text % {"endpoint": endpoint})
     return redirect("external-list")
 
 
@@ -59,7 +61,8 @@ def _form(request: HttpRequest, endpoint: ExternalEndpoint, initial: dict[str, o
         except InvalidTarget as error:
             form.take(error.errors)
         else:
-            messages.success(request, f"{saved} answered to a login as {saved.user}.")
+            text = _("%(endpoint)s accepted a login as %(user)s.")
+            messages.success(request, text % {"endpoint": saved, "user": saved.user})
             return redirect("external-list")
     context = {"form": form, "endpoint": None if endpoint._state.adding else endpoint}
     return render(request, "benchmarks/external_form.html", context, status=422 if form.errors else 200)

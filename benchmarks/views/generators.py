@@ -1,4 +1,4 @@
-"""The page of generators: who can carry runs out, from where, and what each does now."""
+"""The page of generators: the workers that can execute runs, and what each executes now."""
 
 from typing import Any
 from uuid import UUID
@@ -6,6 +6,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.errors import BenchmarksError
@@ -19,7 +20,7 @@ TRIPS_SHOWN = 3
 
 @require_safe
 def generator_list(request: HttpRequest) -> HttpResponse:
-    """All generators; without Redis those that described themselves, and that nobody knows who lives."""
+    """List all generators; while Redis is unreachable, those on record with an unknown state."""
     known, unknown = registry.known_or_remembered()
     clusters = Cluster.objects.in_bulk({UUID(key) for one in known for key in one.round_trips})
     rows = [(one, _trips(one, clusters)) for one in known]
@@ -27,7 +28,7 @@ def generator_list(request: HttpRequest) -> HttpResponse:
 
 
 def _trips(generator: Known, clusters: dict[UUID, Cluster]) -> dict[str, Any]:
-    """The nearest clusters first, those out of reach last; and how many more there are."""
+    """Return the round trips, nearest cluster first and unreachable ones last, split into `shown` and `more`."""
     found = [(clusters[UUID(key)], trip) for key, trip in generator.round_trips.items() if UUID(key) in clusters]
     found.sort(key=lambda one: one[1].get("avg_ms", float("inf")))
     return {"shown": found[:TRIPS_SHOWN], "more": found[TRIPS_SHOWN:]}
@@ -36,12 +37,12 @@ def _trips(generator: Known, clusters: dict[UUID, Cluster]) -> dict[str, Any]:
 @require_POST
 @staff_only
 def generator_forget(request: HttpRequest, name: str) -> HttpResponse:
-    """Drop a generator that is gone; one that lives stays, with the reason."""
+    """Remove a generator that is gone; refuse it for a live one."""
     try:
         if not registry.forget(name):
             raise Http404
     except BenchmarksError as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, f"Generator {name} is forgotten.")
+        messages.success(request, _("Generator %(name)s was removed.") % {"name": name})
     return redirect("generator-list")

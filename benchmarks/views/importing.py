@@ -1,4 +1,4 @@
-"""The paste box: a finished run out of what any pgbench printed."""
+"""The import page: makes a finished run from pasted pgbench or sysbench output."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -12,7 +12,7 @@ from panel.lib.access import staff_only
 
 @staff_only
 def run_import(request: HttpRequest) -> HttpResponse:
-    """Take the text; what can't be read stays in the box with the reason."""
+    """Import the pasted text; show the form again with the reason if it can't be read."""
     form = ImportForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:

@@ -1,4 +1,4 @@
-"""The pages of settings profiles: those there are, what a cluster says to one, and the wizard that proposes one."""
+"""The pages of settings profiles: the list, a check of one against a cluster, and the wizard that proposes one."""
 
 from typing import Any
 from uuid import UUID
@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from benchmarks.errors import IllegalTransition
@@ -26,7 +27,7 @@ PAGE_SIZE = 50
 
 @require_safe
 def profile_list(request: HttpRequest) -> HttpResponse:
-    """All profiles by name, and what is in force somewhere just now."""
+    """List all profiles by name, and those that are in force on a cluster now."""
     page = Paginator(SettingsProfile.objects.all(), PAGE_SIZE).get_page(request.GET.get("page"))
     current = AppliedProfile.objects.filter(restored_at=None).select_related("run", "cluster")
     return render(request, "benchmarks/profile_list.html", {"page": page, "in_force": current})
@@ -34,7 +35,7 @@ def profile_list(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def profile_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Its settings, and with `cluster` what that one's server says to each."""
+    """Show a profile's settings; with `cluster`, each one checked against that server."""
     profile = get_object_or_404(SettingsProfile, pk=pk)
     context: dict[str, Any] = {"profile": profile, "clusters": Cluster.objects.all()[:200]}
     cluster = _cluster_asked(request)
@@ -58,7 +59,7 @@ def _judged(cluster: Cluster, profile: SettingsProfile) -> dict[str, Any]:
 
 @staff_only
 def profile_create(request: HttpRequest) -> HttpResponse:
-    """The form of a new one; a proposal fills it beforehand."""
+    """Show and save the form of a new profile; a proposal prefills it."""
     form = ProfileForm(request.POST or None, initial=_proposed(request))
     if request.method == "POST" and form.is_valid() and (made := _saved(form, None, request.user)):
         return redirect("profile-detail", made.pk)
@@ -67,7 +68,7 @@ def profile_create(request: HttpRequest) -> HttpResponse:
 
 @staff_only
 def profile_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The form of one that there is."""
+    """Show and save the form of an existing profile."""
     profile = get_object_or_404(SettingsProfile, pk=pk)
     form = ProfileForm(request.POST or None, initial=initial_of(profile))
     if request.method == "POST" and form.is_valid() and _saved(form, profile, request.user):
@@ -77,7 +78,7 @@ def profile_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @staff_only
 def profile_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Forget it after a confirmation; runs that used it keep what they noted."""
+    """Delete a profile after a confirmation; runs that used it keep their values."""
     profile = get_object_or_404(SettingsProfile, pk=pk)
     if request.method != "POST":
         return render(request, "benchmarks/profile_delete.html", {"profile": profile})
@@ -86,14 +87,14 @@ def profile_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     except IllegalTransition as error:
         messages.error(request, str(error))
         return redirect("profile-detail", pk)
-    messages.success(request, f"The settings profile {profile.name} was deleted.")
+    messages.success(request, _("The settings profile %(name)s was deleted.") % {"name": profile.name})
     return redirect("profile-list")
 
 
 @require_safe
 @staff_only
 def profile_propose(request: HttpRequest) -> HttpResponse:
-    """The wizard: a machine in, a profile with its memory budget out."""
+    """Propose a profile with its memory budget for a described machine."""
     cluster = _cluster_asked(request)
     asked = "memory_mb" in request.GET
     form = ProposalForm(_filled(request, cluster) if asked else None, initial=_machine_of(cluster))
@@ -106,13 +107,13 @@ def profile_propose(request: HttpRequest) -> HttpResponse:
 
 
 def _filled(request: HttpRequest, cluster: Cluster | None) -> dict[str, Any]:
-    """What was typed, and of a cluster that was chosen what the panel knows where nothing was."""
+    """Fill empty fields with what the panel knows of the chosen cluster."""
     typed = {name: value for name, value in request.GET.items() if str(value).strip()}
     return {"max_connections": CONNECTIONS} | _machine_of(cluster) | typed
 
 
 def _machine_of(cluster: Cluster | None) -> dict[str, Any]:
-    """What the panel knows of a cluster's machine."""
+    """Return what the panel knows of a cluster's machine, by form field."""
     if cluster is None:
         return {}
     status = getattr(cluster, "status", None)
@@ -126,7 +127,7 @@ def _proposed(request: HttpRequest) -> dict[str, Any]:
 
 
 def _saved(form: ProfileForm, profile: SettingsProfile | None, author: Any) -> SettingsProfile | None:
-    """The profile, or None with the errors beside the fields."""
+    """Save the profile; return None and add the errors to the form if it is invalid."""
     given = {name: form.cleaned_data[name] for name in ("name", "values", "description")}
     try:
         return store.change(profile, **given) if profile else store.create(**given, author=author)

@@ -1,4 +1,4 @@
-"""A run's page: its head, charts and log while it goes on, its result afterwards, and the way to stop it."""
+"""The page of a run: head, charts and log while it is running, result afterwards; and its cancellation."""
 
 import shlex
 from typing import Any
@@ -7,6 +7,8 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.analysis import chart_series, comparison
@@ -29,7 +31,7 @@ ROWS_WITHOUT_SCRIPT = 120  # of samples, in the table for browsers without JavaS
 
 @require_safe
 def run_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The whole page; htmx asks for the parts that change with the run's state only."""
+    """Render the page of a run; for htmx only the parts that change with its state."""
     run = get_object_or_404(Run.objects.select_related("cluster", "pool", "author", "parent"), pk=pk)
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "benchmarks/run_detail.html#parts", _parts(run))
@@ -39,10 +41,10 @@ def run_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
         "tag_line": ", ".join(tag.name for tag in run.tags.all()),
         "course": course | _live_terms(run),
         "charts": run_charts.charts_of(run, course),
-        # the room of what the script will draw, so that nothing jumps
+        # reserves the space of the charts, so that the page does not shift when they are drawn
         "charts_shown": not run.is_final or bool(course["samples"]["rows"]),
         "waiting_charts": not run.is_final,
-        "look_tables": run_charts.tables_of(course),
+        "observation_tables": run_charts.tables_of(course),
         "table": chart_series.few(course["samples"], ROWS_WITHOUT_SCRIPT, "tps"),
         "log": _log(run),
     }
@@ -51,7 +53,7 @@ def run_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_safe
 def run_output(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """All that the program printed, as plain text: its progress and messages, then its summary."""
+    """Return the program's complete output as plain text: progress and messages, then its summary."""
     printed = "".join(_printed(get_object_or_404(Run, pk=pk)))
     return HttpResponse(printed, content_type="text/plain; charset=utf-8")
 
@@ -59,10 +61,11 @@ def run_output(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @staff_only
 def run_cancel(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Ask for the run's end; a run that ended by itself meanwhile stays as it is."""
+    """Cancel the run; one that has ended in the meantime stays unchanged."""
     run = get_object_or_404(Run, pk=pk)
     cancel.cancel(run)
-    messages.info(request, f"Run {run.number} {'is stopped' if run.is_final else 'is being stopped'}.")
+    text = _("Run %(number)s is stopped.") if run.is_final else _("Run %(number)s is being stopped.")
+    messages.info(request, text % {"number": run.number})
     return redirect("run-detail", pk=pk)
 
 
@@ -73,7 +76,9 @@ def _parts(run: Run) -> dict[str, Any]:
         "run": run,
         "tiles": _tiles(run, summary),
         "waiting": queue_status.waits_for(run),
-        "pair": _pair(run),
+        "pair": (pair := _pair(run)),
+        "pair_query": urlencode([("run", str(one.pk)) for one in pair]),
+        "there": urlencode({"cluster": str(run.cluster_id or ""), "database": run.database}),
         "parts": list(run.parts.order_by("number")),
         "figures": _figures(summary, spread),
         "at_work": comparison.idle_clients(run.options, summary) if run.is_final else None,
@@ -91,7 +96,7 @@ def _parts(run: Run) -> dict[str, Any]:
 
 
 def _login_cost(run: Run) -> login_cost.LoginCost | None:
-    """What each login of a run under -C cost; its host's cores as its generator wrote them down."""
+    """Return what each login of a run under `-C` cost; the number of cores is the one that its generator reported."""
     cores = Generator.objects.filter(name=run.generator).values_list("cores", flat=True).first() or 0
     pooler = run.pool.pooler if run.pool else None
     version = KINDS[pooler.kind].version_of(pooler.server_version) if pooler else ()
@@ -101,7 +106,7 @@ def _login_cost(run: Run) -> login_cost.LoginCost | None:
 
 
 def _made(run: Run) -> dict[str, Any]:
-    """What a preparation makes, and how large, in words."""
+    """Return the tables that a preparation makes and their size in words; `{}` for other runs."""
     if run.purpose != Purpose.PREPARE:
         return {}
     made = datasets.tables_made(run)
@@ -109,14 +114,14 @@ def _made(run: Run) -> dict[str, Any]:
 
 
 def _figures(summary: dict[str, Any], spread: report.Spread | None) -> list[tuple[metrics.Metric, Any]]:
-    """What the result lists; the percentiles stand with the histogram where there is one."""
+    """Return the figures of the result; without the percentiles if a histogram shows them."""
     elsewhere = report.FIGURES if spread else frozenset()
     listed = (metric for metric in metrics.METRICS if metric.key not in elsewhere)
     return [(metric, summary[metric.key]) for metric in listed if summary.get(metric.key) is not None]
 
 
 def _tiles(run: Run, summary: dict[str, Any]) -> dict[str, Any]:
-    """The figures of the head: the summary's once the run has ended, the latest sample's before."""
+    """Return the figures of the page's head: of the summary once the run has ended, else of the latest sample."""
     if run.is_final:
         began, ended = run.started_at, run.finished_at
         time_s = (ended - began).total_seconds() if began and ended else None
@@ -128,7 +133,7 @@ def _tiles(run: Run, summary: dict[str, Any]) -> dict[str, Any]:
 
 
 def _pair(run: Run) -> list[Run]:
-    """The runs started together with this one, itself included, in order; empty for a run of its own."""
+    """Return the runs of this run's group, itself included, by number; empty if it has no group."""
     return list(Run.objects.filter(group=run.group).order_by("number")) if run.group else []
 
 
@@ -143,7 +148,7 @@ def _live_terms(run: Run) -> dict[str, Any]:
 
 
 def _printed(run: Run) -> tuple[str, str]:
-    """The program's messages and its summary; both empty before anything is stored."""
+    """Return stderr and stdout of the program; both empty before anything is stored."""
     output = RunOutput.objects.filter(run=run).first()
     return (output.stderr, output.stdout) if output else ("", "")
 

@@ -1,4 +1,4 @@
-"""The list of runs, the form that starts them, and what the form shows while one types."""
+"""The list of runs, the form that starts them, and the previews that the form loads while it is edited."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from benchmarks.analysis import sparklines
@@ -35,11 +36,11 @@ from pools.errors import PoolsError
 from pools.models import Cluster, Pool, PoolState
 
 PAGE_SIZE = 25
-SENT_TWICE_S = 60  # within which the same filled-in form is taken for one press of its button
-AGAIN_S = 3
+SENT_TWICE_S = 60  # an identical form within this time counts as a double submission
+AGAIN_S = 3  # the same for "Run again"
 WORTH_S = 10  # for each run of "Is my pool worth it?"
-# By the address of the form: the target, and how much of a dataset is loaded.
-FILLED = (
+# Query parameters that prefill the form: the target, and the size of the loaded dataset.
+PREFILLED = (
     "engine",
     "pool",
     "cluster",
@@ -55,7 +56,7 @@ FILLED = (
 
 @require_safe
 def run_list(request: HttpRequest) -> HttpResponse:
-    """Runs by status, purpose, validity, target and text (`q`), the newest first."""
+    """List runs, newest first, filtered by `RunFilter` and by text (`q`): number, name, target or database."""
     query = request.GET.get("q", "").strip()
     found = RunFilter(request.GET, queryset=_found(query)).qs
     runs = found.select_related("cluster", "pool", "pool__pooler").prefetch_related("tags")
@@ -66,10 +67,10 @@ def run_list(request: HttpRequest) -> HttpResponse:
         "query": query,
         "filtered": any(value for name, value in request.GET.items() if name != "page"),
         "selects": [
-            ("status", "State", Status.choices, request.GET.get("status")),
-            ("purpose", "Purpose", Purpose.choices, request.GET.get("purpose")),
-            ("validity", "Validity", Validity.choices, request.GET.get("validity")),
-            ("gate", "Thresholds", Gate.choices, request.GET.get("gate")),
+            ("status", _("State"), _("Any state"), Status.choices, request.GET.get("status")),
+            ("purpose", _("Purpose"), _("Any purpose"), Purpose.choices, request.GET.get("purpose")),
+            ("validity", _("Validity"), _("Any validity"), Validity.choices, request.GET.get("validity")),
+            ("gate", _("Thresholds"), _("Any thresholds"), Gate.choices, request.GET.get("gate")),
         ],
         "target": _target_named(request.GET.get("target", "")),
         "tag": request.GET.get("tag", ""),
@@ -92,7 +93,7 @@ def _target_named(target: str) -> Pool | Cluster | None:
 
 @staff_only
 def run_create(request: HttpRequest) -> HttpResponse:
-    """The form of a run; a chosen pool, cluster, run to clone or preset fills it beforehand."""
+    """Show the form of a run and start what it asks for; the query prefills it (target, `clone`, `preset`)."""
     form = RunForm(request.POST or None, initial=None if request.POST else _initial(request))
     status = 200
     if request.method == "POST" and form.is_valid():
@@ -109,7 +110,10 @@ def run_create(request: HttpRequest) -> HttpResponse:
 
 
 def _start(form: RunForm, request: HttpRequest) -> tuple[Run | None, int]:
-    """Start what the form asks for: the run to show (the first of a pair), or None with the answer's status."""
+    """Start what the form asks for.
+
+    Return the run to show (the first of a pair) or None, and the HTTP status of the form if there is none.
+    """
     chosen = form.cleaned_data
     named = {
         "engine": form.engine_name,
@@ -131,15 +135,16 @@ def _start(form: RunForm, request: HttpRequest) -> tuple[Run | None, int]:
 
 
 def _once(request: HttpRequest, key: str | None, begin: idempotency.Begin, within_s: int) -> Run:
-    """The run that `begin` starts, or that the same request started so many seconds ago at the most."""
+    """Return the run that `begin` starts, or the run of an identical request in the last `within_s` seconds."""
     run, replayed = idempotency.start(key, request.user, None, begin, within_s)
     if replayed:
-        messages.info(request, f"Duplicate submission ignored: run {run.number} had already been started.")
+        text = _("Duplicate submission ignored: run %(number)s had already been started.")
+        messages.info(request, text % {"number": run.number})
     return run
 
 
 def _submitted(form: RunForm, author: Any, named: dict[str, Any], run_id: UUID | None = None) -> Run:
-    """The run that was asked for, or the first of several."""
+    """Submit the form's run; return it, or the first of several."""
     chosen = form.cleaned_data
     request = RunRequest(
         target=form.target(),
@@ -154,20 +159,23 @@ def _submitted(form: RunForm, author: Any, named: dict[str, Any], run_id: UUID |
 
 
 def _initial(request: HttpRequest) -> dict[str, Any]:
-    """What the address says of the run to be: clone, pool, cluster and database, or a preset."""
+    """Return the form's initial values from the query: a run to clone, a target, or a preset."""
     asked = request.GET
     if asked.get("clone"):
         run = get_object_or_404(Run, pk=id_of(asked["clone"]))
         if run.removed:
-            messages.warning(request, f"{_gone(run)}: choose what to load in its place.")
+            text = _(
+                "Run %(number)s can't be started again: %(target)s was removed since: choose what to load in its place."
+            )
+            messages.warning(request, text % {"number": run.number, "target": run.removed})
         return initial_of(run)
-    given: dict[str, Any] = {name: asked[name] for name in FILLED if asked.get(name)}
+    given: dict[str, Any] = {name: asked[name] for name in PREFILLED if asked.get(name)}
     if asked.get("script"):
         given |= _scripted(asked["script"], asked.get("version", ""), given.get("engine", DEFAULT_ENGINE))
     if asked.get("preset") == "worth":
         pool = given.get("pool") or _first_live_pool()
         worth = {"route": Route.BOTH, "pool": pool, "connect": True, "repeat": ENOUGH_REPEATS, "duration": WORTH_S}
-        return given | worth | {"name": "Is my pool worth it?"}
+        return given | worth | {"name": _("Is my pool worth it?")}
     if "external" in given:
         return {"route": Route.EXTERNAL} | given
     if "cluster" in given:
@@ -176,12 +184,12 @@ def _initial(request: HttpRequest) -> dict[str, Any]:
 
 
 def _scripted(script: str, version: str, engine_name: str) -> dict[str, Any]:
-    """A script of the library for pgbench, one of its own for another program."""
+    """Return the option that selects a script: a library version for pgbench, a built-in one for other engines."""
     return {"builtin": _script_named(script, version)} if engine_name == DEFAULT_ENGINE else {"script": script}
 
 
 def _script_named(script: str, number: str) -> str | None:
-    """What the form calls a version of a script of the library, the newest where none is named."""
+    """Return the form's value of a version of a library script; of the newest if `number` is no number."""
     versions = ScriptVersion.objects.filter(script=id_of(script)).order_by("-number")
     wanted = versions.filter(number=int(number)) if number.isdecimal() and len(number) < 10 else versions
     found = wanted.first()
@@ -195,9 +203,9 @@ def _first_live_pool() -> UUID | None:
 @require_http_methods(["GET", "HEAD", "POST"])
 @staff_only
 def run_preview(request: HttpRequest) -> HttpResponse:
-    """The command line that the values typed so far make, and what the chosen database holds.
+    """Render the command line of the form as it is filled in, or with `part=facts` what the chosen database holds.
 
-    Nothing is changed; the texts of scripts are too long for an address, so the form is posted.
+    The form is posted because scripts are too long for a URL; nothing is changed.
     """
     form = RunForm(request.POST or request.GET)
     form.is_valid()
@@ -207,7 +215,7 @@ def run_preview(request: HttpRequest) -> HttpResponse:
 
 
 def _commands(form: RunForm) -> list[tuple[str, str]]:
-    """(what for, command line) for each run that the form would start; empty while options are wrong."""
+    """Return (endpoint kind, command line) of each run that the form would start; empty while options are invalid."""
     chosen = form.cleaned_data
     if "options" not in chosen or form.choice is None:
         return []
@@ -218,49 +226,45 @@ def _commands(form: RunForm) -> list[tuple[str, str]]:
 
 
 def _targets(form: RunForm, cluster: Cluster | None, database: str) -> Iterator[tuple[str, Endpoint, Pool | None]]:
-    """Each way to the database that the form would load, the direct one of a pair as the same role as the other."""
+    """Yield each endpoint that the form would load; the direct one of a pair logs in as the same role as the other."""
     chosen, route = form.cleaned_data, form.cleaned_data["route"]
     external = chosen["external"] if route == Route.EXTERNAL else None
     if cluster is not None and (route == Route.DIRECT or form.is_pair):
         role = external.user if external else chosen["user"] or (chosen["pool"].login if route == Route.BOTH else "")
         endpoint = endpoints.of_cluster(cluster, database)
-        yield "direct", replace(endpoint, user=role or endpoint.user), None
+        yield _("direct"), replace(endpoint, user=role or endpoint.user), None
     if external:
-        yield external.pooled_by or "external", external.endpoint, None
+        yield external.pooled_by or _("external"), external.endpoint, None
     elif route != Route.DIRECT:
         endpoint = endpoints.for_panel(chosen["pool"])
-        yield "pooled", replace(endpoint, user=chosen["user"] or endpoint.user), chosen["pool"]
+        yield _("pooled"), replace(endpoint, user=chosen["user"] or endpoint.user), chosen["pool"]
 
 
 def _command(form: RunForm, endpoint: Endpoint, pool: Pool | None) -> str:
-    """The command with all that the worker would add to what was typed."""
+    """Return the command line with all options that the worker would add."""
     cluster, database = form.choice or (None, "")
     options = form.cleaned_data["options"]
     run = Run(engine=form.engine_name, cluster=cluster, database=database, pool=pool, options=options)
     return str(engine(form.engine_name).preview(sampling.options_of(run), endpoint))
 
 
-def _gone(run: Run) -> str:
-    return f"Run {run.number} can't be started again: {run.removed} was removed since"
-
-
 @require_POST
 @staff_only
 def run_again(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Start the same run once more; where that is refused, the form says why."""
+    """Start the same run once more; if it is refused, redirect to the form with the reason."""
     old = get_object_or_404(Run, pk=pk)
     if old.removed:
         return redirect(f"{reverse('run-create')}?{urlencode({'clone': str(pk)})}")
     try:
         run = _once(request, f"again {pk}", partial(_again, old, request.user), AGAIN_S)
     except (BenchmarksError, PoolsError) as error:
-        messages.error(request, f"Run {old.number} was not started again: {error}")
+        text = _("Run %(number)s was not started again: %(error)s")
+        messages.error(request, text % {"number": old.number, "error": error})
         return redirect(f"{reverse('run-create')}?{urlencode({'clone': str(pk)})}")
     return redirect("run-detail", run.pk)
 
 
 def _again(old: Run, author: Any, run_id: UUID | None) -> Run:
-    """The run that does what the old one did."""
     direct = {"cluster": str(old.cluster_id), "database": old.database, "user": old.role}
     target = {"pool": str(old.pool_id), "user": old.role} if old.pool_id else direct
     target = {"external": str(old.external_id)} if old.external_id else target

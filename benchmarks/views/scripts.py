@@ -1,4 +1,4 @@
-"""The pages of the library of scripts: all of them, one with its versions, its editor, and a dry run of it."""
+"""The pages of the script library: the list, a script with its versions, its editor, and its dry run."""
 
 from typing import Any
 from uuid import UUID
@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.errors import BenchmarksError, InvalidOptions, InvalidTarget, QueueDown
@@ -29,7 +30,7 @@ VERSIONS_SHOWN = 50
 
 @require_safe
 def script_list(request: HttpRequest) -> HttpResponse:
-    """Scripts by name, those whose name, description or newest text holds the words looked for (`q`)."""
+    """List scripts by name; `q` filters by name, description and newest text."""
     query = request.GET.get("q", "").strip().replace("\0", "")
     scripts = library.with_newest(Script.objects.all())
     if query:
@@ -40,7 +41,7 @@ def script_list(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def script_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """A script's text in any of its versions (`version`), and what that changed against another (`against`)."""
+    """Show a script in one of its versions (`version`), with a diff against another (`against`)."""
     script = get_object_or_404(Script, pk=pk)
     version = _version(script, request.GET.get("version"))
     return render(request, "benchmarks/script_detail.html", _shown(request, script, version, DryRunForm()))
@@ -84,7 +85,7 @@ def _tried(run: Run | None) -> dict[str, Any]:
 
 @staff_only
 def script_create(request: HttpRequest) -> HttpResponse:
-    """The editor of a new script."""
+    """Show and save the editor of a new script."""
     form = ScriptForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
@@ -98,7 +99,7 @@ def script_create(request: HttpRequest) -> HttpResponse:
 
 @staff_only
 def script_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The editor of a script: another text becomes its next version."""
+    """Show and save the editor of a script; a changed text becomes its next version."""
     script = get_object_or_404(Script, pk=pk)
     last = library.newest(script)
     initial = {"name": script.name, "description": script.description, "text": last.text}
@@ -115,12 +116,12 @@ def script_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @staff_only
 def script_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Delete a script whose name was typed; runs keep what they ran."""
+    """Delete a script once its name is typed; runs keep the text that they executed."""
     script = get_object_or_404(Script, pk=pk)
     typed = request.POST.get("name")
     if request.method == "POST" and typed == script.name:
         library.remove(script, author=person(request.user))
-        messages.success(request, f"Script {typed} is deleted; runs of it keep their text.")
+        messages.success(request, _("Script %(script)s was deleted; its runs keep their text.") % {"script": typed})
         return redirect("script-list")
     return render(request, "benchmarks/script_delete.html", {"script": script, "typed": typed})
 
@@ -128,7 +129,7 @@ def script_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @staff_only
 def script_try(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
-    """Start a dry run of a version; its page shows what comes of it."""
+    """Start a dry run of a version; the script's page then shows its result."""
     script = get_object_or_404(Script, pk=pk)
     version = get_object_or_404(script.versions.select_related("script"), number=number)
     form, status = DryRunForm(request.POST), 200
@@ -156,5 +157,5 @@ def _start(form: DryRunForm, version: ScriptVersion, author: Any) -> tuple[Run |
 
 @require_safe
 def script_tried(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """What a dry run came to so far; asked again until it ended."""
+    """Render the state of a dry run; the page polls it until the run has ended."""
     return render(request, "benchmarks/includes/dry_run.html", _tried(get_object_or_404(Run, pk=pk)))

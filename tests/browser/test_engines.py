@@ -23,7 +23,7 @@ def prepare(page: Page, engine: str, size: str, wanted: str) -> None:
     page.get_by_label("Database", exact=True).fill("app")
     page.locator(f"[name={size}]").fill(wanted)
     page.get_by_role("button", name="Prepare").click()
-    expect(page.locator("#run-result")).to_contain_text("stands in app", timeout=TAKES_MS)
+    expect(page.locator("#run-result")).to_contain_text("is in app", timeout=TAKES_MS)
 
 
 def start(page: Page, engine: str, **values: str) -> None:
@@ -68,4 +68,4 @@ def test_what_can_not_be_run_says_why(page: Page) -> None:
     expect(missing).to_contain_text("jmeter")
     why = missing.get_attribute("title") or ""  # what comes first of what a JMeter needs
     assert "POOLDECK_JMETER" in why or "java" in why
-    expect(page.get_by_text(f"jmeter can't be chosen: {why}")).to_be_visible()
+    expect(page.get_by_text(f"jmeter is not available: {why}")).to_be_visible()

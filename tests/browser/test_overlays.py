@@ -134,5 +134,5 @@ def test_without_javascript_the_looks_are_tables(
     log_in(page, installation)
     page.goto(f"/runs/{run}/")
     for heading in ("the pooler", "the server", "the server's host", "the generator"):
-        expect(page.get_by_role("heading", name=f"Meanwhile: {heading}", exact=True)).to_be_visible()
-    expect(page.get_by_role("region", name="Meanwhile: the server", exact=True)).to_contain_text("Client:ClientRead")
+        expect(page.get_by_role("heading", name=f"Observations: {heading}", exact=True)).to_be_visible()
+    expect(page.get_by_role("region", name="Observations: the server", exact=True)).to_contain_text("Client:ClientRead")

@@ -64,7 +64,7 @@ def test_a_script_is_kept_changed_compared_and_deleted(page: Page) -> None:
     page.get_by_role("link", name="Delete").click()
     page.get_by_label(re.compile("Type by hand")).fill("by hand")
     page.get_by_role("button", name="Delete it").click()
-    expect(page.get_by_text("Script by hand is deleted")).to_be_visible()
+    expect(page.get_by_text("Script by hand was deleted")).to_be_visible()
 
 
 def test_a_dry_run_shows_its_output_and_no_password(

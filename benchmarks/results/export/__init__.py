@@ -1,1 +1,1 @@
-"""A run as a file: its samples as CSV, its document as JSON, its page as one HTML file."""
+"""Export of a run and of a comparison: CSV, JSON, HTML."""

@@ -1,4 +1,4 @@
-"""A comparison to take away: the answer of the API, its rows as CSV, and the same as one HTML page; pure."""
+"""Export of a comparison: the API's JSON, a CSV table, and one HTML page; pure."""
 
 import csv
 import io
@@ -13,7 +13,7 @@ COLUMNS = ("key", "label", "n_valid", "outcome", "median", "low", "high", "ratio
 
 
 def as_json(found: Comparison) -> dict[str, Any]:
-    """`metric`, `baseline`, `arms`, `conclusion`, `differs_in`, and how repeats vary."""
+    """Return the API's answer: `metric`, `baseline`, `arms`, `conclusion`, `differs_in`, `noise` (a share)."""
     return {
         "metric": found.metric.key,
         "baseline": found.baseline.key,
@@ -25,7 +25,7 @@ def as_json(found: Comparison) -> dict[str, Any]:
 
 
 def as_csv(found: Comparison) -> str:
-    """An arm a line."""
+    """Format the comparison as CSV, one arm per line."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow([*COLUMNS, "verdict", "runs"])
@@ -38,7 +38,7 @@ def as_csv(found: Comparison) -> str:
 
 
 def as_html(found: Comparison) -> str:
-    """A page of its own that loads nothing."""
+    """Render the comparison as a self-contained HTML page."""
     return render_to_string("benchmarks/comparison_export.html", {"compared": found, "answer": as_json(found)})
 
 

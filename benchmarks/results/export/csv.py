@@ -1,4 +1,4 @@
-"""A run's samples as CSV, safe to open in a spreadsheet; read in blocks, so that a day of it is never held whole."""
+"""Export of samples as CSV, safe for spreadsheets; reads in blocks, so that memory stays bounded."""
 
 import csv
 import io
@@ -14,14 +14,14 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def samples(run: Run) -> Iterator[str]:
-    """The header, then one line a progress interval, a block of them at a time; what was not printed is left empty."""
+    """Yield the header, then one line per progress interval, in blocks; missing values are empty."""
     yield line(events.SAMPLE_FIELDS)
     for block in in_blocks(run.samples.all()):
         yield "".join(line(getattr(row, name) for name in events.SAMPLE_FIELDS) for row in block)
 
 
 def line(cells: Any) -> str:
-    """One line of CSV; texts that a spreadsheet would take for a formula begin with an apostrophe (numbers stay)."""
+    """Format one line of CSV; prefix texts that a spreadsheet would read as a formula with an apostrophe."""
     out = io.StringIO()
     csv.writer(out, lineterminator="\r\n").writerow([_cell(cell) for cell in cells])
     return out.getvalue()
@@ -38,7 +38,7 @@ BLOCK = 1_000
 
 
 def in_blocks(rows: QuerySet[Row]) -> Iterator[list[Row]]:
-    """The rows of one run by attempt and seq, each block by a query of its own: a slow reader holds no cursor open."""
+    """Yield the rows of one run by attempt and seq; one query per block, so a slow reader holds no cursor open."""
     for attempt in rows.order_by("attempt").values_list("attempt", flat=True).distinct():
         seq = -1
         while block := list(rows.filter(attempt=attempt, seq__gt=seq).order_by("seq")[:BLOCK]):

@@ -1,4 +1,4 @@
-"""A run as a file of some kind, ready to be sent to a browser."""
+"""The export formats of a run as HTTP responses."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from benchmarks.results.export import csv, html, run_document
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of file: its media type, the end of its name, and what makes its text."""
+    """An export format: its media type, its file extension, and the function that makes its text."""
 
     media_type: str
     ending: str
@@ -27,7 +27,7 @@ def _html(run: Run) -> Iterable[str]:
 
 
 def _log(run: Run) -> Iterable[str]:
-    """What was printed; of a run over several generators that of each part too, below its name."""
+    """Yield the program's output; for a distributed run also that of each part under a heading."""
     yield from _printed(run)
     for part in run.parts.order_by("number"):
         yield f"\n--- generator {part.generator}, {part}\n"
@@ -48,14 +48,14 @@ MAKERS = {
 
 
 def answer(run: Run, kind: str, request: HttpRequest) -> HttpResponseBase:
-    """The file, to be saved under a name of ours: nothing typed gets into the header."""
+    """Return the run as a download; the file name holds no user input, since it is part of a header."""
     response = stream(run, kind, request)
     response["Content-Disposition"] = f'attachment; filename="pooldeck-run-{run.number}.{MAKERS[kind].ending}"'
     return response
 
 
 def stream(run: Run, kind: str, request: HttpRequest) -> StreamingHttpResponse:
-    """The text as it is made: under ASGI Django would gather all of a synchronous iterator before it sends any."""
+    """Stream the text while it is made; under ASGI from an async iterator: Django would buffer a synchronous one."""
     made = MAKERS[kind]
     text = iter(made.make(run))
     pieces = _one_by_one(text) if isinstance(request, ASGIRequest) else text
@@ -63,6 +63,6 @@ def stream(run: Run, kind: str, request: HttpRequest) -> StreamingHttpResponse:
 
 
 async def _one_by_one(text: Iterator[str]) -> AsyncIterator[str]:
-    """Each piece made in the thread that this request's database connection belongs to."""
+    """Yield each piece, made in the thread that owns the request's database connection."""
     while (piece := await sync_to_async(partial(next, text, None))()) is not None:
         yield piece

@@ -1,12 +1,16 @@
-"""A run's page as one file: everything inside it, nothing loaded, no script."""
+"""Export of a run as one self-contained HTML file without scripts."""
 
 import shlex
+from collections.abc import Mapping
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from benchmarks.analysis.chart_series import planned_seconds
 from benchmarks.analysis.downsampling import thinned
@@ -23,7 +27,7 @@ Rows = list[tuple[Any, ...]]
 
 
 def of(run: Run) -> str:
-    """The HTML text."""
+    """Render the run as an HTML page."""
     summary = run.summary
     output = RunOutput.objects.filter(run=run).first()
     spread = report.of_run(run)
@@ -49,13 +53,16 @@ def of(run: Run) -> str:
 
 
 def _commands(run: Run) -> list[tuple[str, str]]:
-    """What was started, by where it was where there are several."""
-    parts = [(f"Command on {part.generator}", shlex.join(part.command)) for part in run.parts.order_by("number")]
-    return parts or [("Command", shlex.join(run.command))]
+    """Return (label, command line) of the run, or of each part of a distributed run."""
+    parts = [
+        (_("Command on %(generator)s") % {"generator": part.generator}, shlex.join(part.command))
+        for part in run.parts.order_by("number")
+    ]
+    return parts or [(_("Command"), shlex.join(run.command))]
 
 
 def _style() -> str:
-    """The style sheet of the file, out of the panel's own folder of them."""
+    """Return the text of the export's style sheet."""
     found = finders.find("css/run_export.css")
     return Path(str(found)).read_text(encoding="utf-8") if found else ""
 
@@ -66,26 +73,34 @@ def _drawings(run: Run) -> list[Any]:
     last = max([t for t, *_ in samples[-1:]] + [t for t, *_ in pool[-1:]] + [0.0])
     span = max(float(planned_seconds(run) or 0.0), last)
     charts = (
-        ("Throughput", "transactions per second", _lines({"tps": "tps"}, samples, _SAMPLED)),
-        ("Latency", "ms", _lines(_LATENCIES, samples, _SAMPLED)),
-        ("The pool", "connections", _lines(_POOL, pool, _POOLED)),
+        (_("Throughput"), _("transactions per second"), _lines({"tps": "tps"}, samples, _SAMPLED)),
+        (_("Latency"), _("ms"), _lines(_LATENCIES, samples, _SAMPLED)),
+        (_("The pool"), _("connections"), _lines(_POOL, pool, _POOLED)),
     )
     drawn = [one for title, unit, lines in charts if (one := draw(title, unit, lines, span))]
     return [*drawn, *observation_charts.drawings(run, span)]
 
 
-_LATENCIES = {"average": "latency_ms", "p95": "latency_p95_ms", "p99": "latency_p99_ms"}
-_POOL = {"clients waiting": "cl_waiting", "clients active": "cl_active", "servers active": "sv_active"}
+_LATENCIES: dict[str | Promise, str] = {
+    gettext_lazy("average"): "latency_ms",
+    "p95": "latency_p95_ms",
+    "p99": "latency_p99_ms",
+}
+_POOL: dict[str | Promise, str] = {
+    gettext_lazy("clients waiting"): "cl_waiting",
+    gettext_lazy("clients active"): "cl_active",
+    gettext_lazy("servers active"): "sv_active",
+}
 _SAMPLED = ("tps", *_LATENCIES.values())
 _POOLED = tuple(_POOL.values())
 
 
-def _lines(names: dict[str, str], rows: Rows, columns: tuple[str, ...]) -> list[Line]:
-    """A line for each name by its label; `rows` are (t, one value a column)."""
+def _lines(names: Mapping[str | Promise, str], rows: Rows, columns: tuple[str, ...]) -> list[Line]:
+    """Return a line for each label → column; `rows` are (t, one value per column)."""
     return [_line(label, rows, 1 + columns.index(name)) for label, name in names.items()]
 
 
-def _line(label: str, rows: Rows, place: int) -> Line:
+def _line(label: str | Promise, rows: Rows, place: int) -> Line:
     points = [(row[0], row[place]) for row in rows]
     kept = thinned(points, DRAWN_AT_MOST, t=itemgetter(0), value=itemgetter(1))
     return Line(label, [(t, value) for t, value in kept])

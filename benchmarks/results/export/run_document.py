@@ -1,4 +1,4 @@
-"""All that is known of a run in one document, by which somebody else can judge its figures or repeat it."""
+"""The full record of a run as one JSON document, complete enough to judge its figures or repeat it."""
 
 import json
 from collections.abc import Iterator
@@ -12,10 +12,10 @@ FORMAT = "pooldeck run 1"
 
 
 def of(run: Run) -> Iterator[str]:
-    """Command, options, versions, settings, pooler revision, hardware, conditions, figures, samples and looks.
+    """Yield the text of one JSON document in pieces, one row per line, since a day-long run has a hundred megabytes.
 
-    The text of one JSON document in pieces, a row a line: that of a day has a hundred megabytes. No password is in
-    it: the command holds none, and secrets among the settings are told to be set only.
+    It holds command, options, versions, settings, pooler revision, hardware, conditions, figures, samples and
+    observations, but no password: the command has none, and of secret settings it says only that they are set.
     """
     yield "{\n"
     yield from _members(

@@ -1,8 +1,10 @@
-"""Lines over time as SVG, for pages that have no script; pure."""
+"""Line charts over time as SVG paths, for pages without scripts; pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from django.utils.functional import Promise
 
 WIDTH, HEIGHT = 860, 190
 LEFT, RIGHT, TOP, BOTTOM = 58, 12, 10, 26
@@ -14,17 +16,17 @@ Point = tuple[float, float | None]
 class Line:
     """One line of a chart; `points` are (seconds, value), a value of None breaks the line."""
 
-    label: str
+    label: str | Promise
     points: Sequence[Point]
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """What the template writes: the lines' paths and where the ticks of both axes stand."""
+    """A chart as the template writes it: the paths of its lines, and position and label of each tick."""
 
-    title: str
-    unit: str
-    paths: tuple[tuple[str, str], ...]
+    title: str | Promise
+    unit: str | Promise
+    paths: tuple[tuple[str | Promise, str], ...]
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
     width: int = WIDTH
@@ -34,8 +36,8 @@ class Drawing:
     bottom: int = HEIGHT - BOTTOM
 
 
-def draw(title: str, unit: str, lines: Sequence[Line], span: float) -> Drawing | None:
-    """The chart from zero to the highest value; None where no line has two points."""
+def draw(title: str | Promise, unit: str | Promise, lines: Sequence[Line], span: float) -> Drawing | None:
+    """Draw a chart from zero to the highest value over `span` seconds; None if no line has two points."""
     drawn = [line for line in lines if sum(value is not None for _, value in line.points) > 1]
     if not drawn or span <= 0:
         return None
@@ -68,7 +70,7 @@ def _y(value: float, top: float) -> float:
 
 
 def _round_up(value: float) -> float:
-    """The next of 1, 2, 2.5, 5 times a power of ten."""
+    """Round up to 1, 2, 2.5 or 5 times a power of ten."""
     if value <= 0:
         return 1.0
     power: Any = 10.0 ** int(f"{value:e}".split("e")[1])

@@ -47,7 +47,9 @@ def test_a_run_that_logged_nothing_has_none(runner):
 
 def test_what_can_not_be_asked_is_refused(runner):
     run = a_run()
-    assert runner.get(address(run), {"of": "all"}).json() == {"of": ["'all' is neither: use run or repeats"]}
+    assert runner.get(address(run), {"of": "all"}).json() == {
+        "of": ["'all' is not allowed here: use one of run, repeats"]
+    }
     assert runner.post(address(run)).status_code == 405
     assert runner.get(f"/api/v1/runs/{uuid.uuid4()}/latencies/").status_code == 404
     assert anonymous().get(address(run)).status_code == 401

@@ -49,7 +49,7 @@ def test_where_no_generator_has_any_the_form_says_what_to_do(seen, staff: Client
     seen("east", engines=ENGINES, files={"jmeter": {}})
     page = staff.get(CREATE, {"engine": "jmeter"})
     assert choices(page.context["form"]) == ["Choose…"]
-    assert "None is there yet: put one into the folder of a generator" in page_of(page)
+    assert "No file found yet: put one into the folder of a generator" in page_of(page)
 
 
 def test_what_the_ticked_generator_can_not_use_stands_beside_the_plan(two: None, staff: Client) -> None:
@@ -66,7 +66,7 @@ def test_a_plan_that_was_not_chosen_yet_is_no_error_before_the_form_is_sent(two:
     page = page_of(staff.get(CREATE, {"engine": "jmeter"}))
     assert "choose a plan" not in page
     preview = page_of(staff.post(PREVIEW, typed()))
-    assert "Not filled in yet: plan." in preview
+    assert "Not filled in yet: Plan<" in preview
     assert "errorlist" not in preview
     assert "choose a plan" in page_of(staff.post(CREATE, typed()))
 
@@ -74,5 +74,5 @@ def test_a_plan_that_was_not_chosen_yet_is_no_error_before_the_form_is_sent(two:
 def test_the_preview_still_names_what_was_typed_wrong(two: None, staff: Client) -> None:
     preview = page_of(staff.post(PREVIEW, typed(memory_mb="1")))
     assert "Memory of Java: 1 is out of range" in preview
-    assert "Not filled in yet: plan." in preview
+    assert "Not filled in yet: Plan<" in preview
     assert "jmeter -n -t plan.jmx" in page_of(staff.post(PREVIEW, typed(plan="both.jmx")))

@@ -68,7 +68,7 @@ def test_a_refused_text_stands_beside_its_row_and_stays():
 
 def test_a_row_with_a_script_and_a_text_is_refused():
     form = chosen(mix_0_value="select-only", mix_0_text="SELECT 1;")
-    assert form.errors["mix_0_text"] == ["a script is chosen in this row too: leave one of them empty"]
+    assert form.errors["mix_0_text"] == ["this row has a chosen script and a text: leave one of them empty"]
 
 
 def test_variables_are_lines():

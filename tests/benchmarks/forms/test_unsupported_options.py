@@ -30,7 +30,8 @@ def test_nothing_is_lacked_by_a_program_that_is_not_known_nor_of_what_was_said()
 
 def test_the_reason_names_options_and_releases():
     lacked = parted(fields_for("load"), (16, 2))[1]
-    expected = "Not in pgbench 16.2, which would carry the run: --exit-on-abort (17), --continue-on-error (19)."
+    options = "--exit-on-abort (17), --continue-on-error (19)"
+    expected = f"Not available in pgbench 16.2, which would execute the run: {options}."
     assert why("pgbench", (16, 2), lacked) == expected
     assert why("pgbench", (19, 0), ()) == ""
 
@@ -49,7 +50,7 @@ def test_the_form_leaves_it_out_and_says_why(client: Client, page: str, name: st
     client.force_login(person())
     shown = page_of(client.get(page))
     assert f'name="{name}"' not in shown
-    assert "Not in pgbench 12.22, which would carry the run: " in shown
+    assert "Not available in pgbench 12.22, which would execute the run: " in shown
     assert flag in shown
 
 

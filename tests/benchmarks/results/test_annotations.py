@@ -63,7 +63,7 @@ def test_one_baseline_of_a_target(cluster):
 
 
 def test_doubtful_figures_are_no_baseline(cluster):
-    with pytest.raises(IllegalTransition, match="is not valid: its figures are nothing to measure others by"):
+    with pytest.raises(IllegalTransition, match="is not valid: only a valid run can be a baseline"):
         annotations.pin(a_run(cluster, validity="suspect"))
 
 

@@ -149,13 +149,13 @@ def test_a_finished_dataset_is_a_succeeded_run() -> None:
 
 @pytest.mark.parametrize("text", ["", "   \n", "hello\nERROR:  no pgbench here\n", '{"tps": 12}', "hello\ndone.\n"])
 def test_a_text_without_pgbench_is_refused(text: str) -> None:
-    with pytest.raises(NotImportable, match="nothing of pgbench or sysbench is in this text"):
+    with pytest.raises(NotImportable, match="this text holds no output of pgbench or sysbench"):
         import_output(text)
     assert not Run.objects.exists()
 
 
 def test_several_executions_in_one_text_are_refused() -> None:
-    with pytest.raises(NotImportable, match="2 executions of pgbench: import each by itself"):
+    with pytest.raises(NotImportable, match="2 executions of pgbench: import each one separately"):
         import_output(SUMMARY * 2)
 
 

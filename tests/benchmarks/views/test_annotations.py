@@ -56,7 +56,7 @@ def test_the_files_are_there(staff, run, kind):
 
 def test_readers_look_and_change_nothing(reader, run):
     text = page_of(reader.get(url(run)))
-    assert "Nobody said anything of it yet." in text
+    assert "No note or tags yet." in text
     assert "Pin as" not in text
     assert reader.get(url(run, "export", "csv")).status_code == 200
     assert [reader.post(url(run, rest)).status_code for rest in ("note", "baseline")] == [403, 403]

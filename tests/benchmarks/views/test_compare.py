@@ -149,4 +149,4 @@ def test_many_differences_are_folded_under_their_count(staff):
     options = {"clients": 9, "threads": 3, "duration": 9, "progress": 3, "protocol": "extended", "rate": 7}
     one, other = a_finished_run(), a_finished_run(options=options)
     text = page_of(staff.get(COMPARE, {"run": [one.pk, other.pk]}))
-    assert re.search(r"<summary[^>]*>Not the same in all: \d+ options", text)
+    assert re.search(r"<summary[^>]*>Runs differ in \d+ options", text)

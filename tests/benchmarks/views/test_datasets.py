@@ -32,7 +32,7 @@ def test_the_list_says_what_a_preparation_left_unfinished_and_offers_to_replace_
     cluster = a_cluster()
     Dataset.objects.create(cluster=cluster, database="shop", scale=10, run=broken)
     text = page_of(staff.get(LIST))
-    assert f'unfinished: <a href="/runs/{broken.pk}/">run {broken.number}</a> broke off' in text
+    assert f'unfinished: <a href="/runs/{broken.pk}/">run {broken.number}</a> was interrupted' in text
     at = f"{CREATE}?engine=pgbench&amp;cluster={cluster.pk}&amp;database=shop"
     assert f'href="{at}&amp;scale=10"' in text
     assert f'href="{at}&amp;initialize_steps=d"' in text

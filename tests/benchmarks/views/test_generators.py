@@ -32,7 +32,7 @@ def test_the_list_shows_what_each_has_and_does(staff, seen):
     seen("far", ago_s=60)
     text = page_of(staff.get(LIST))
     parts = ("near.example", "8 cores", "pgbench", "15.18", "jmeter", "demo", "0.25", "alive", "gone", "Forget")
-    for part in (*parts, "2 plans of JMeter", "it holds a listener"):
+    for part in (*parts, "2 JMeter plans", "it holds a listener"):
         assert part in text
     assert f'href="/runs/{run.pk}/"' in text
     assert 'href="/runs/?status=queued">1<' in text
@@ -42,7 +42,7 @@ def test_a_cluster_out_of_reach_says_why(staff, seen):
     cluster = a_cluster(name="demo")
     seen("near", engines={})
     Generator.objects.update(round_trips={str(cluster.pk): {"error": "connection refused"}})
-    assert 'title="connection refused">out of reach<' in page_of(staff.get(LIST))
+    assert 'title="connection refused">unreachable<' in page_of(staff.get(LIST))
 
 
 def test_the_list_takes_the_same_queries_for_one_and_three(staff, seen):
@@ -64,7 +64,7 @@ def test_without_redis_the_page_says_that_nobody_knows_who_lives(staff, settings
 def test_one_that_is_gone_is_forgotten(staff, seen):
     seen("far", ago_s=60, engines={})
     answer = staff.post(forget("far"), follow=True)
-    assert "Generator far is forgotten." in page_of(answer)
+    assert "Generator far was removed." in page_of(answer)
     assert Generator.objects.count() == 0
 
 

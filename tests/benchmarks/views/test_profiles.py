@@ -90,10 +90,10 @@ def test_the_wizard_knows_a_clusters_machine_and_proposes(staff):
     assert (form["memory_mb"].value(), form["cpus"].value()) == (8192, 4)
     machine = {"memory_mb": "8192", "cpus": "4", "disk": "ssd", "max_connections": "100"}
     text = page_of(staff.get(PROPOSE, machine))
-    for part in ("shared_buffers = 2GB", "fits the memory", "Name and keep it"):
+    for part in ("shared_buffers = 2GB", "fits in memory", "Name and save it"):
         assert part in text
     text = page_of(staff.get(PROPOSE, machine | {"memory_mb": "512", "max_connections": "9000"}))
-    assert "over the memory by" in text
+    assert "exceeds the memory by" in text
 
 
 def test_the_wizard_takes_what_was_left_empty_from_the_cluster_that_was_chosen(staff):

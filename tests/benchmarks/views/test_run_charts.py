@@ -40,8 +40,8 @@ def test_the_chart_of_a_pool_says_what_its_pooler_does_not_count():
     run = a_run(status=Status.RUNNING, attempt=1, pool=a_pool(pooler=a_pooler(kind="pgpool")), pooled=True)
     sources = {chart.key: chart.source for chart in charts_of(run, chart_series.course(run))}
     assert sources["pool"] == (
-        "SHOW POOL_POOLS, the panel's own left out, read while the load was on; "
-        "who waits, and for how long, is not counted by Pgpool-II"
+        "SHOW POOL_POOLS, the panel's own left out, polled during the load; "
+        "not counted by Pgpool-II: who waits, and for how long"
     )
     look_at_pool(run, seq=20, t=1.0, cl_waiting=None, maxwait_ms=None)
     Run.objects.filter(pk=run.pk).update(pool=None, conditions={"meanwhile": {"uncounted_by": "Pgpool-II"}})
@@ -53,7 +53,7 @@ def test_every_chart_says_where_its_numbers_come_from():
     run = a_run(status=Status.RUNNING, attempt=1)
     charts = charts_of(run, chart_series.course(run))
     assert all(chart.heading and chart.unit and chart.source for chart in charts)
-    assert charts[0].source == "pgbench's progress lines"
+    assert charts[0].source == "interval reports of pgbench"
 
 
 def test_looks_are_tables_of_what_people_can_read():

@@ -105,7 +105,7 @@ def test_a_dataset_is_prepared_from_its_form(staff: Client, cluster: Cluster, em
 
 def test_a_scale_that_does_not_fit_is_told_as_one_types(staff: Client, cluster: Cluster, empty: str) -> None:
     chosen = {"cluster": str(cluster.pk), "database": empty, "scale": "99999"}
-    assert "That does not fit" in page_of(staff.get(f"{PREPARE}facts/", chosen))
+    assert "The dataset does not fit" in page_of(staff.get(f"{PREPARE}facts/", chosen))
     assert "are free on the disk" in staff.post(PREPARE, chosen).context["form"].non_field_errors()[0]
 
 
