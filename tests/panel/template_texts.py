@@ -9,6 +9,7 @@ from django.template.base import Lexer, Token, TokenType
 HOLE = "\ue000"  # stands for what a template tag or variable puts there
 ATTRIBUTES = {"title", "aria-label", "aria-description", "placeholder", "alt", "label", "data-label", "hx-confirm"}
 ARGUMENTS = {"text", "heading", "label", "what", "note", "reason", "action_label", "title", "nothing", "word"}
+SHOWN = {"when"}  # tags of ours that may show a literal; firstof's is often a key, so it takes a text as _("…")
 NOT_TEXT = {"code", "pre", "kbd", "samp", "script", "style"}
 # Names of programs, units and formats are the same in every language.
 PROGRAMS = "Pooldeck PostgreSQL PgBouncer Pgpool II HAProxy pgbench sysbench JMeter Redis"
@@ -18,7 +19,7 @@ SAME_EVERYWHERE = {*PROGRAMS.split(), *FORMATS.split(), *UNITS.split()}
 _WORD = re.compile(r"[^\W\d_]+")
 _FIGURE = re.compile(r"\bp\d+(\.\d+)?\b")  # percentiles
 _FILTER = re.compile(r"\|(?:default|default_if_none|yesno|add):(\"[^\"]*\"|'[^']*')")
-_LITERAL = re.compile(r"(\w+)=(\"[^\"]*\"|'[^']*')")
+_LITERAL = re.compile(r"(?:(\w+)=)?(\"[^\"]*\"|'[^']*')")
 
 
 @dataclass(frozen=True)
@@ -76,16 +77,17 @@ def _words_in(token: Token) -> str:
 
 
 def _arguments(tokens: list[Token]) -> list[Untranslated]:
-    """The literal texts that `{% include %}` and `{% with %}` hand on."""
-    return [
-        Untranslated(token.lineno or 0, f"{name}={literal}")
-        for token in tokens
-        if token.token_type == TokenType.BLOCK and token.contents.split()[0] in ("include", "with")
-        for bit in token.split_contents()
-        if (match := _LITERAL.fullmatch(bit))
-        for name, literal in [match.groups()]
-        if has_words(literal) and name not in ("class", "id") and (name in ARGUMENTS or " " in literal)
-    ]
+    """The literal texts that `{% include %}` and `{% with %}` hand on, and those that `{% when %}` may show."""
+    found = []
+    for token in tokens:
+        tag, *bits = token.split_contents() if token.token_type == TokenType.BLOCK and token.contents else [""]
+        for name, literal in (match.groups() for bit in bits if (match := _LITERAL.fullmatch(bit))):
+            is_text = tag in SHOWN or (
+                tag in ("include", "with") and (name in ARGUMENTS or (" " in literal and name not in ("class", "id")))
+            )
+            if is_text and has_words(literal):
+                found.append(Untranslated(token.lineno or 0, f"{name}={literal}" if name else literal))
+    return found
 
 
 @dataclass
