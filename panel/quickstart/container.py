@@ -1,4 +1,4 @@
-"""What docker/compose.yaml runs beside web, worker and beat: both poolers, and the one-time setup."""
+"""The containers of docker/compose.yaml beside web, worker and beat: both poolers, and the one-time set-up."""
 
 import os
 import sys
@@ -18,7 +18,7 @@ PORTS = {"demo-postgres": 5432, "pgbouncer": 6432, "pgpool": 9999, "pcp": 9898}
 
 
 def describe(home: Path) -> Backing:
-    """The servers of compose.yaml, by the names of their services."""
+    """Return the servers of compose.yaml, by the host names of their services."""
     password = env.text("POOLDECK_COMPOSE_PASSWORD")
     postgres = PostgresServer(home / "postgres", PORTS["demo-postgres"], password=password, bindir=Path("/"))
     pgbouncer = PgBouncerServer(home / "pgbouncer", PORTS["pgbouncer"], CONSOLE_USER, password)
@@ -29,14 +29,14 @@ def describe(home: Path) -> Backing:
 
 
 def become(server: Server) -> None:
-    """Prepare the server to listen for the other containers, and become it."""
+    """Prepare the server to listen for the other containers, and replace this process with it."""
     server.host = ANYWHERE
     server.prepare()
     os.execv(server.argv[0], server.argv)  # noqa: S606 (our own words)
 
 
 def set_up(servers: Backing) -> None:
-    """Keys, migrations, pages' files, the admin, the demo (its dataset is left to the worker); safe to repeat."""
+    """Set up keys, database, static files, the admin and the demo, and queue its dataset; idempotent."""
     home = Home(env.home())
     home.open()
     home.make_keys()

@@ -1,4 +1,4 @@
-"""The demo experiment through the REST API: direct against pooled, with kept connections and with new ones."""
+"""The demo experiment through the REST API: direct and pooled runs, with kept and with new connections."""
 
 import json
 import time
@@ -28,11 +28,11 @@ class Api:
         self.url, self.token = url, token
 
     def get(self, path: str) -> Any:
-        """The parsed answer of a GET."""
+        """Send a GET and return the parsed JSON."""
         return self._answer(Request(f"{self.url}/api/v1/{path}"))  # noqa: S310 (our own address)
 
     def post(self, path: str, body: dict[str, Any]) -> Any:
-        """The parsed answer of a POST."""
+        """Send a POST and return the parsed JSON."""
         request = Request(f"{self.url}/api/v1/{path}", data=json.dumps(body).encode())  # noqa: S310 (our own address)
         request.add_header("Content-Type", "application/json")
         return self._answer(request)
@@ -58,13 +58,13 @@ class Story:
 
     @property
     def is_valid(self) -> bool:
-        """Whether both arms have enough runs that count: where the host was others' for a moment, the rest may do."""
+        """Tell whether both arms have enough valid runs; a few may be lost to other processes on the host."""
         arms = self.tps["arms"]
         return len(arms) == 2 and all(arm["n_valid"] >= ENOUGH_REPEATS for arm in arms)
 
 
 def experiment(api: Api, pooled: dict[str, str], supervisor: Supervisor, steps: Steps) -> list[Story]:
-    """Run both stories, one after the other: pairs of direct and pooled runs that take turns."""
+    """Run both stories, one after the other: alternating pairs of direct and pooled runs."""
     stories = []
     for label, connect in STORIES:
         steps.report(f"running {PAIRS} pairs of {DURATION_S} s, direct and pooled in turn: {label}")
@@ -75,7 +75,7 @@ def experiment(api: Api, pooled: dict[str, str], supervisor: Supervisor, steps: 
 
 
 def _carried_out(api: Api, pooled: dict[str, str], connect: bool, supervisor: Supervisor) -> str:
-    """The group of the runs, once all have ended."""
+    """Run the pairs and wait until all have ended; return their group."""
     asked = {"target": pooled, "engine": "pgbench", "options": {**OPTIONS, "connect": connect}}
     group = str(api.post("runs/", asked | {"pair": True, "repeat": PAIRS})["group"])
     deadline = time.monotonic() + STORY_WITHIN_S
@@ -93,7 +93,7 @@ def _going_on(api: Api, group: str) -> list[str]:
 
 
 def table(stories: list[Story]) -> str:
-    """The experiment's table, then what may be concluded, then what became of runs that do not count."""
+    """Format the table, then the conclusions, then the runs that do not count, with reasons."""
     load = f"pgbench select-only, {OPTIONS['clients']} clients, {PAIRS} pairs of {DURATION_S} s"
     rows: list[tuple[str, ...]] = [(load, *HEADINGS)]
     for story in stories:
@@ -114,7 +114,7 @@ def _rows(story: Story) -> list[tuple[str, ...]]:
 
 
 def _times(story: Story, key: str) -> list[str]:
-    """The medians of latency and of the time to connect, where the arm has them."""
+    """Return the medians of latency and of connection time; a dash where the arm has none."""
     found = ({arm["key"]: arm["median"] for arm in by["arms"]}.get(key) for by in (story.latency, story.connecting))
     return [f"{median:.3f}" if median else "-" for median in found]
 

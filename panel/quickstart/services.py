@@ -1,4 +1,4 @@
-"""The private servers behind an installation, started side by side."""
+"""The private servers of an installation, started in parallel."""
 
 import os
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ DEMO_ROLE = "app"
 
 @dataclass(frozen=True)
 class Backing:
-    """The servers that the demo's records lead to, and the password of the demo's role."""
+    """The servers of the demo, and the password of its role."""
 
     postgres: PostgresServer
     pgbouncer: PgBouncerServer
@@ -29,10 +29,10 @@ class Backing:
 
 
 def start(home: Home, supervisor: Supervisor, steps: Steps) -> Backing:
-    """Spawn all of them, without waiting; REDIS_URL is set for the panel unless it was set by the person."""
+    """Spawn all servers without waiting for them; set REDIS_URL unless it is set."""
     start_redis(home, supervisor, steps)
     if not (home.path / "postgres").exists():
-        steps.report("making the demo PostgreSQL")
+        steps.report("creating the demo PostgreSQL")
     backing = describe(home)
     servers = (backing.postgres, backing.pgbouncer, backing.pgpool)
     steps.report("starting " + ", ".join(f"{server} on port {server.port}" for server in servers))
@@ -42,7 +42,7 @@ def start(home: Home, supervisor: Supervisor, steps: Steps) -> Backing:
 
 
 def start_redis(home: Home, supervisor: Supervisor, steps: Steps) -> None:
-    """The panel's own Redis, where REDIS_URL names no other."""
+    """Start the panel's own Redis, unless REDIS_URL names another."""
     if env.text("REDIS_URL"):
         return
     redis = RedisServer(home.path / "redis", home.port("redis"), home.password("redis"))
@@ -52,13 +52,13 @@ def start_redis(home: Home, supervisor: Supervisor, steps: Steps) -> None:
 
 
 def describe(home: Home) -> Backing:
-    """The servers with the ports and passwords that the home keeps for them."""
+    """Return the servers with the ports and passwords that the home remembers."""
     postgres = PostgresServer(home.path / "postgres", home.port("postgres"), password=home.password("postgres"))
     role_password = home.password(DEMO_ROLE)
     pgbouncer = PgBouncerServer(
         home.path / "pgbouncer", home.port("pgbouncer"), CONSOLE_USER, home.password("pgbouncer")
     )
-    pgbouncer.own_settings = {"server_login_retry": 3}  # else 15 s pass until a server that was away is tried again
+    pgbouncer.own_settings = {"server_login_retry": 3}  # the default of 15 s delays the return of a restarted server
     logins = {postgres.superuser: postgres.password, DEMO_ROLE: role_password}
     pgpool = PgpoolServer(home.path / "pgpool", home.port("pgpool"), home.port("pcp"), postgres, logins)
     return Backing(postgres, pgbouncer, pgpool, role_password)
