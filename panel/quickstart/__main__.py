@@ -19,7 +19,7 @@ from panel.quickstart.panel_programs import Generator, Web, Worker, print_addres
 from panel.quickstart.ports import NoFreePort
 from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.progress import Steps
-from panel.quickstart.supervise import Asked, Supervisor, catch_signals
+from panel.quickstart.supervise import StopRequested, Supervisor, catch_signals
 from pools.errors import PoolsError
 
 OPEN_FILES = 65536
@@ -107,8 +107,8 @@ def main() -> int:
         with Home(env.home()).held() as home, Supervisor(home) as supervisor:
             code = start(home, supervisor, steps, options)
             steps.report("stopping everything")
-    except Asked as asked:
-        steps.report(f"stopped by {asked}; nothing is left running")
+    except StopRequested as request:
+        steps.report(f"stopped by {request}; nothing is left running")
         return 0
     except FAILURES as error:
         print(f"\nfailed while {steps.current}: {error}" if steps.current else f"\n{error}", file=sys.stderr)

@@ -14,7 +14,7 @@ from benchmarks.runs.submission import submit
 from panel.quickstart.home import Home
 from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.servers import Server
-from panel.quickstart.services import DEMO_ROLE, Backing
+from panel.quickstart.services import DEMO_ROLE, DemoServers
 from panel.quickstart.supervise import Supervisor
 from pools.inventory import clusters, poolers, pools
 from pools.models import Cluster, Mode, Pool, Pooler, PoolerKind, PoolState
@@ -30,7 +30,7 @@ Record = TypeVar("Record", Cluster, Pooler, Pool)
 class Demo:
     """The demo in the panel; the home remembers what earlier starts created."""
 
-    def __init__(self, home: Home, servers: Backing, author: User) -> None:
+    def __init__(self, home: Home, servers: DemoServers, author: User) -> None:
         self.home, self.servers, self.author = home, servers, author
 
     def register(self) -> None:

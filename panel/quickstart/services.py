@@ -14,7 +14,7 @@ DEMO_ROLE = "app"
 
 
 @dataclass(frozen=True)
-class Backing:
+class DemoServers:
     """The servers of the demo, and the password of its role."""
 
     postgres: PostgresServer
@@ -28,17 +28,17 @@ class Backing:
             server.wait_until_ready()
 
 
-def start(home: Home, supervisor: Supervisor, steps: Steps) -> Backing:
+def start(home: Home, supervisor: Supervisor, steps: Steps) -> DemoServers:
     """Spawn all servers without waiting for them; set REDIS_URL unless it is set."""
     start_redis(home, supervisor, steps)
     if not (home.path / "postgres").exists():
         steps.report("creating the demo PostgreSQL")
-    backing = describe(home)
-    servers = (backing.postgres, backing.pgbouncer, backing.pgpool)
+    demo = describe(home)
+    servers = (demo.postgres, demo.pgbouncer, demo.pgpool)
     steps.report("starting " + ", ".join(f"{server} on port {server.port}" for server in servers))
     for server in servers:
         supervisor.start(server)
-    return backing
+    return demo
 
 
 def start_redis(home: Home, supervisor: Supervisor, steps: Steps) -> None:
@@ -51,7 +51,7 @@ def start_redis(home: Home, supervisor: Supervisor, steps: Steps) -> None:
     os.environ["REDIS_URL"] = redis.url
 
 
-def describe(home: Home) -> Backing:
+def describe(home: Home) -> DemoServers:
     """Return the servers with the ports and passwords that the home remembers."""
     postgres = PostgresServer(home.path / "postgres", home.port("postgres"), password=home.password("postgres"))
     role_password = home.password(DEMO_ROLE)
@@ -61,4 +61,4 @@ def describe(home: Home) -> Backing:
     pgbouncer.own_settings = {"server_login_retry": 3}  # the default of 15 s delays the return of a restarted server
     logins = {postgres.superuser: postgres.password, DEMO_ROLE: role_password}
     pgpool = PgpoolServer(home.path / "pgpool", home.port("pgpool"), home.port("pcp"), postgres, logins)
-    return Backing(postgres, pgbouncer, pgpool, role_password)
+    return DemoServers(postgres, pgbouncer, pgpool, role_password)

@@ -11,7 +11,7 @@ from panel.quickstart.home import Home
 from panel.quickstart.panel_programs import Beat, Web
 from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.progress import Steps
-from panel.quickstart.services import Backing
+from panel.quickstart.services import DemoServers
 from panel.quickstart.supervise import Supervisor
 
 WAITS_S = 60
@@ -33,7 +33,7 @@ class Serving:
         self.web = web
         self.token = ""
 
-    def bring_up(self, backing: Backing) -> Demo:
+    def bring_up(self, servers: DemoServers) -> Demo:
         """Run every step up to the ready line; raises `ProgramFailed` with the reason of the step that failed."""
         self.steps.report("migrating the metadata database")
         migrate()
@@ -42,8 +42,8 @@ class Serving:
         self.supervisor.start(Beat(self.home.path))
         user, logins = admin.ensure(self.home)
         self.token = logins["token"]
-        demo = Demo(self.home, backing, user)
-        backing.wait_until_ready()
+        demo = Demo(self.home, servers, user)
+        servers.wait_until_ready()
         dispatch.ask_generators()  # a worker that was ready before the migrations could not register
         self._show_demo(demo)
         self._wait_for_web()
@@ -78,6 +78,6 @@ class Serving:
         if pausing.is_paused():
             raise ProgramFailed(str(pausing.PAUSED))
         api = demo_experiment.Api(self.web.url, self.token)
-        stories = demo_experiment.experiment(api, demo.target(), self.supervisor, self.steps)
-        print(f"\n{demo_experiment.table(stories)}\n", flush=True)
-        return 0 if all(story.is_valid for story in stories) else 1
+        scenarios = demo_experiment.experiment(api, demo.target(), self.supervisor, self.steps)
+        print(f"\n{demo_experiment.table(scenarios)}\n", flush=True)
+        return 0 if all(scenario.is_valid for scenario in scenarios) else 1

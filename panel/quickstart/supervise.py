@@ -11,31 +11,31 @@ from panel.quickstart.programs import Program, ProgramFailed
 from panel.quickstart.restarts import START_LIMIT_BURST, START_LIMIT_INTERVAL_S, Restarts
 
 POLL_EVERY_S = 0.2
-ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 P = TypeVar("P", bound=Program)
 
 
-class Asked(BaseException):
+class StopRequested(BaseException):
     """A signal requested the end; not an `Exception`, so that no handler takes it for a failure."""
 
 
-def raise_asked(number: int, _: FrameType | None) -> None:
-    """Raise `Asked` for the first signal, and ignore later ones."""
+def request_stop(number: int, _: FrameType | None) -> None:
+    """Raise `StopRequested` for the first signal, and ignore later ones."""
     ignore_signals()
-    raise Asked(signal.Signals(number).name)
+    raise StopRequested(signal.Signals(number).name)
 
 
 def ignore_signals() -> None:
     """Ignore further signals, so that the shutdown completes."""
-    for asking in ASKING:
-        signal.signal(asking, signal.SIG_IGN)
+    for stop_signal in STOP_SIGNALS:
+        signal.signal(stop_signal, signal.SIG_IGN)
 
 
 def catch_signals() -> None:
-    """Raise `Asked` on Ctrl-C, SIGTERM and a closed terminal (unless started with nohup)."""
-    for asking in ASKING:
-        if asking != signal.SIGHUP or signal.getsignal(asking) != signal.SIG_IGN:
-            signal.signal(asking, raise_asked)
+    """Raise `StopRequested` on Ctrl-C, SIGTERM and a closed terminal (unless started with nohup)."""
+    for stop_signal in STOP_SIGNALS:
+        if stop_signal != signal.SIGHUP or signal.getsignal(stop_signal) != signal.SIG_IGN:
+            signal.signal(stop_signal, request_stop)
 
 
 def how_ended(program: Program) -> str:
@@ -88,7 +88,7 @@ class Supervisor:
             time.sleep(POLL_EVERY_S / 2)
 
     def watch(self, report: Callable[[str], None]) -> None:
-        """Restart programs that end, passing a sentence to `report`; never returns, ends by `Asked`."""
+        """Restart programs that end, passing a sentence to `report`; never returns, ends by `StopRequested`."""
         while True:
             for program in self.programs:
                 self._keep_running(program, report)
