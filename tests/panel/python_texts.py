@@ -15,14 +15,17 @@ _LETTER = re.compile(r"[^\W\d_]{2}")
 _SENTENCE = re.compile(r"[^\W\d_]\S* \S*[^\W\d_]")
 
 
-def untranslated(source: str) -> list[tuple[int, str]]:
-    """Line and text of every text that passes no gettext, or reaches it as an f-string."""
+def untranslated(source: str, *, is_api: bool = False) -> list[tuple[int, str]]:
+    """Line and text of every text that passes no gettext, or reaches it as an f-string.
+
+    Labels and help texts of an API's serializers are its description, which is English as docstrings are.
+    """
     tree = ast.parse(source)
-    errors = ERRORS | set(_domain_errors(tree))
+    errors, keywords = ERRORS | set(_domain_errors(tree)), set() if is_api else KEYWORDS
     found = [
         (text.lineno, ast.unparse(text))
         for node in ast.walk(tree)
-        for text, least in _texts(node, errors)
+        for text, least in _texts(node, errors, keywords)
         for text in _literals(text)
         if least.search(_letters(text))
     ]
@@ -36,20 +39,20 @@ def _domain_errors(tree: ast.AST) -> Iterator[str]:
             yield from (name.asname or name.name for name in node.names if name.name[:1].isupper())
 
 
-def _texts(node: ast.AST, errors: set[str]) -> Iterator[tuple[ast.expr, re.Pattern[str]]]:
+def _texts(node: ast.AST, errors: set[str], keywords: set[str]) -> Iterator[tuple[ast.expr, re.Pattern[str]]]:
     """The expressions of a node that people read, each with what makes it a text."""
     match node:
         case ast.ClassDef(bases=bases, body=body) if any(_name(base) in CHOICES for base in bases):
             for statement in body:
                 match statement:
-                    case ast.Assign(value=ast.Tuple(elts=[_, *_, label])):
-                        yield label, _LETTER
-        case ast.Call(func=func, args=args, keywords=keywords):
+                    case ast.Assign(value=ast.Tuple(elts=[value, *_, label])) if ast.dump(value) != ast.dump(label):
+                        yield label, _LETTER  # one that equals its value is a word of the program's own: verify-full
+        case ast.Call(func=func, args=args, keywords=named):
             name = _name(func)
             if name in GETTEXT:
                 yield from ((arg, _LETTER) for arg in args if isinstance(arg, ast.JoinedStr))
                 return
-            yield from ((one.value, _LETTER) for one in keywords if one.arg in KEYWORDS)
+            yield from ((one.value, _LETTER) for one in named if one.arg in keywords)
             yield from ((arg, _SENTENCE) for arg in _arguments(func, name, args, errors))
 
 

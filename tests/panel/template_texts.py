@@ -85,7 +85,7 @@ def _arguments(tokens: list[Token]) -> list[Untranslated]:
             is_text = tag in SHOWN or (
                 tag in ("include", "with") and (name in ARGUMENTS or (" " in literal and name not in ("class", "id")))
             )
-            if is_text and has_words(literal):
+            if is_text and has_words(literal) and not literal.isupper():  # SHOW POOLS
                 found.append(Untranslated(token.lineno or 0, f"{name}={literal}" if name else literal))
     return found
 
