@@ -10,6 +10,8 @@ DATA = [
     r"\bzq[\w.-]*",  # names of the test's records
     r"\S*[\d_/.:@=]+\S*",  # numbers, identifiers, file names, addresses
     r"--?[a-z][\w-]*",  # options of command lines
+    r"Go pgx|\.NET Npgsql",  # drivers of connection strings
+    r"No such file or directory",  # errno(3)
     r"connection to server at .*? failed: .*?accepting TCP/IP connections\?",  # libpq
 ]
 _DATA = re.compile("|".join(reversed(DATA)))
@@ -18,8 +20,9 @@ SKIPPED = NOT_TEXT | {"time", "textarea"}
 
 
 def plain_words(text: str) -> list[str]:
-    """Return the ASCII words of a text, without data, units and names of programs."""
-    return [word for word in _WORD.findall(_DATA.sub(" ", text)) if word not in SAME_EVERYWHERE]
+    """Return the ASCII words of a text, without data, units, names of programs, and words such as SHOW and UTC."""
+    words = _WORD.findall(_DATA.sub(" ", text))
+    return [word for word in words if word not in SAME_EVERYWHERE and not word.isupper()]
 
 
 def untranslated(page: str, most_words: int = 1) -> list[str]:
@@ -42,7 +45,7 @@ class _Reader(HTMLParser):
         if self._skipped[:1] == [tag] or (not self._skipped and begins):
             self._skipped.append(tag)
         if not self._skipped:
-            self.found += [(name, given[name] or "") for name in sorted(ATTRIBUTES & set(given))]
+            self.found += [(name, " ".join((given[name] or "").split())) for name in sorted(ATTRIBUTES & set(given))]
 
     def handle_endtag(self, tag: str) -> None:
         if self._skipped[:1] == [tag]:
