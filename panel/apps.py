@@ -9,5 +9,5 @@ class PanelConfig(AppConfig):
     name = "panel"
 
     def ready(self) -> None:
-        """Register the checks; they need the settings, which are there only now."""
+        """Register the system checks, which need the settings."""
         from panel import checks  # noqa: F401

@@ -1,4 +1,4 @@
-"""The Celery application; a worker is a generator, the hand that applies configurations, or both."""
+"""The Celery application; a worker is a generator for runs, a worker for other tasks, or both."""
 
 import ctypes
 import logging
@@ -32,19 +32,19 @@ files = file_changes.Watch()
 @worker_process_init.connect
 @beat_init.connect
 def collect_only_what_comes(**_: Any) -> None:
-    """Keep long collections out of the time of a load; all tasks are imported by now."""
+    """Exclude imported modules from garbage collection, so that none stalls a load; all tasks are imported by now."""
     gc_tuning.leave_out_what_there_is()
 
 
 @worker_process_init.connect
 def die_with_the_worker(**_: Any) -> None:
-    """End a pool child at once when its worker dies, so that the load it started dies too (prctl(2))."""
+    """Kill a pool child when its worker dies, so that the load it started dies too (PR_SET_PDEATHSIG, prctl(2))."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 @beat_init.connect
 def recognize_a_copy(**_: Any) -> None:
-    """Before beat sends anything, pause a panel that is a copy; while its database is away nothing is sent either."""
+    """Pause a panel that is a copy before beat sends a task; beat waits while the metadata database is down."""
     from panel.installation import copies  # a model, which needs Django set up
 
     home = env.home()
@@ -62,7 +62,7 @@ def recognize_a_copy(**_: Any) -> None:
 
 @heartbeat_sent.connect
 def send_heartbeat(**_: Any) -> None:
-    """Leave this worker's heartbeat, every 2 s; without Redis it has no work either, so a miss is only noted."""
+    """Write this worker's heartbeat, every 2 s; without Redis it has no work either, so a failure is only logged."""
     try:
         heartbeats.beat(settings.GENERATOR, settings.WORKER)
     except QueueDown as error:
@@ -71,7 +71,7 @@ def send_heartbeat(**_: Any) -> None:
 
 @heartbeat_sent.connect
 def register_changed_files(**_: Any) -> None:
-    """Let a child of this worker describe it anew as soon as a plan came or went, so that runs can name it."""
+    """Queue a new description of this worker when its files change, so that runs can use a new JMeter plan."""
     if settings.WORKER.takes_runs and files.found_change():
         queue = queues.of_generator(settings.GENERATOR)
         app.send_task("benchmarks.tasks.describe_generator", queue=queue, expires=60, retry=False)
@@ -79,9 +79,9 @@ def register_changed_files(**_: Any) -> None:
 
 @worker_ready.connect
 def ask_for_its_description(**_: Any) -> None:
-    """Let a child of this worker write down what it has; a worker may be ready before its first heartbeat."""
+    """Queue the registration of this worker; it may be ready before its first heartbeat."""
     send_heartbeat()
     if settings.WORKER.takes_runs:
-        files.found_change()  # what changes from here on is told anew
+        files.found_change()  # later changes are registered by the heartbeat
         queue = queues.of_generator(settings.GENERATOR)
         app.send_task("benchmarks.tasks.register_generator", queue=queue, expires=60)

@@ -1,4 +1,4 @@
-"""System checks: combinations of settings that are unsafe, or that can't work, said at every start."""
+"""System checks: settings that are unsafe or can't work together, reported at every start."""
 
 from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
@@ -16,7 +16,7 @@ from pools.models import Cluster, Pooler, PoolerFile, RolePassword
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches the panel under that entry of ALLOWED_HOSTS."""
+    """Tell whether an entry of ALLOWED_HOSTS is reachable from this machine only."""
     name = host.strip("[]")
     if name == "localhost" or name.endswith(".localhost"):
         return True
@@ -27,13 +27,13 @@ def is_loopback(host: str) -> bool:
 
 
 def open_hosts() -> list[str]:
-    """The entries of ALLOWED_HOSTS that others may reach."""
+    """Return the entries of ALLOWED_HOSTS that other machines may reach."""
     return [host for host in settings.ALLOWED_HOSTS if not is_loopback(host)]
 
 
 @register(Tags.security)
 def debug_is_for_this_machine(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
-    """Debug pages show settings and local variables to whoever provokes an error."""
+    """Report debug mode on a reachable host: its error pages show settings and local variables."""
     if not settings.DEBUG or not open_hosts():
         return []
     hint = "Unset POOLDECK_DEBUG, or leave POOLDECK_ALLOWED_HOSTS at its default."
@@ -42,26 +42,26 @@ def debug_is_for_this_machine(app_configs: Sequence[Any] | None, **_: Any) -> li
 
 @register(Tags.security)
 def strangers_come_by_https(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
-    """Without Secure cookies a session can be read on the way."""
+    """Warn of cookies that are sent without HTTPS, from which a session can be stolen."""
     if settings.SESSION_COOKIE_SECURE or not open_hosts():
         return []
-    hint = "Serve it behind a proxy that speaks HTTPS and set POOLDECK_HTTPS=true."
+    hint = "Put it behind a proxy that terminates HTTPS, and set POOLDECK_HTTPS=true."
     reported = f"{', '.join(open_hosts())} may reach the panel, but POOLDECK_HTTPS is off"
     return [Warning(reported, hint=hint, id="pooldeck.W001")]
 
 
 @register(Tags.security)
 def hosts_are_named(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
-    """`*` lets any page on the web name the panel (host header attacks)."""
+    """Warn of `*` in ALLOWED_HOSTS, which allows host header attacks."""
     if "*" not in settings.ALLOWED_HOSTS:
         return []
-    hint = "Name the hosts that people type into their browser."
-    return [Warning("POOLDECK_ALLOWED_HOSTS holds *", hint=hint, id="pooldeck.W002")]
+    hint = "List the host names that people enter in their browser."
+    return [Warning("POOLDECK_ALLOWED_HOSTS contains *", hint=hint, id="pooldeck.W002")]
 
 
 @register(Tags.security)
 def keys_can_seal(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
-    """A key that Fernet refuses would be noticed only when the first password is to be stored."""
+    """Report invalid keys; without this check the first password to be stored would fail."""
     faults = []
     for number, key in enumerate(settings.POOLDECK_KEYS, start=1):
         try:
@@ -74,28 +74,28 @@ def keys_can_seal(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMess
 
 @register(Tags.staticfiles, deploy=True)
 def page_files_are_collected(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
-    """Without the list that collectstatic writes, no page can name its style."""
+    """Warn where collectstatic has not run: pages find their styles in the manifest that it writes."""
     if (settings.STATIC_ROOT / "staticfiles.json").exists() or settings.DEBUG:
         return []
-    hint = "Run: python manage.py collectstatic --noinput (script/up does it by itself), then start web again."
-    reported = f"the files of the pages are not collected in {settings.STATIC_ROOT}"
+    hint = "Run: python manage.py collectstatic --noinput (script/up runs it itself), then restart the web process."
+    reported = f"static files are not collected in {settings.STATIC_ROOT}"
     return [Warning(reported, hint=hint, id="pooldeck.W005")]
 
 
 @register(Tags.compatibility)
 def pgbench_is_there(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
-    """A worker needs it; a machine with only the web process does not."""
+    """Warn where pgbench is missing: workers need it, a machine with only the web process does not."""
     try:
         binary.find()
     except BenchmarksError as error:
-        hint = "Needed where a worker takes runs; elsewhere this can be ignored."
+        hint = "Only workers that take runs need it; elsewhere ignore this warning."
         return [Warning(str(error), hint=hint, id="pooldeck.W003")]
     return []
 
 
 @register(Tags.database)
 def generators_share_a_database(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
-    """A worker with a name of its own is one of several, and SQLite can't be shared by machines."""
+    """Warn of a named generator with SQLite, which several machines can't share."""
     if settings.GENERATOR == "local" or "sqlite" not in settings.DATABASES["default"]["ENGINE"]:
         return []
     reported = f"POOLDECK_GENERATOR is {settings.GENERATOR}, but the metadata database is SQLite"
@@ -105,19 +105,19 @@ def generators_share_a_database(app_configs: Sequence[Any] | None, **_: Any) -> 
 
 @register(Tags.security)
 def webhooks_are_signed(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
-    """Without a signature anybody can tell the receiver that a pooler is down."""
+    """Warn of an unsigned webhook, to which anybody could send forged events."""
     if not settings.WEBHOOK_URL or settings.WEBHOOK_SECRET:
         return []
     hint = "Set POOLDECK_WEBHOOK_SECRET, and let the receiver check X-Pooldeck-Signature."
-    return [Warning("POOLDECK_WEBHOOK_URL is told of events without a signature", hint=hint, id="pooldeck.W006")]
+    return [Warning("events are sent to POOLDECK_WEBHOOK_URL without a signature", hint=hint, id="pooldeck.W006")]
 
 
 @register(Tags.compatibility)
 def mail_has_receivers(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
-    """A mail server without receivers is no channel, which is easily overlooked until something happens."""
+    """Warn where either the mail server or the recipients are missing, so that no mail is sent."""
     if bool(settings.EMAIL_TO) == (settings.EMAIL_HOST != ""):
         return []
-    reported = "events go by e-mail only where both POOLDECK_EMAIL_HOST and POOLDECK_EMAIL_TO are set"
+    reported = "events are mailed only if both POOLDECK_EMAIL_HOST and POOLDECK_EMAIL_TO are set"
     return [Warning(reported, hint="Set the other one as well, or neither.", id="pooldeck.W007")]
 
 
@@ -125,7 +125,7 @@ def mail_has_receivers(app_configs: Sequence[Any] | None, **_: Any) -> list[Chec
 def stored_secrets_open(
     app_configs: Sequence[Any] | None, databases: Sequence[str] | None = None, **_: Any
 ) -> list[CheckMessage]:
-    """A home opened with other keys than its own can log in nowhere; said by `check --database default`."""
+    """Warn of stored secrets that no key decrypts; runs with `check --database default` only."""
     if not databases:
         return []
     try:
@@ -135,13 +135,13 @@ def stored_secrets_open(
     if not closed:
         return []
     count = len(settings.POOLDECK_KEYS)
-    reported = f"{len(closed)} stored secrets open with none of the {count} keys at hand: {', '.join(closed[:5])}"
-    hint = "Put the key that sealed them behind the others in POOLDECK_KEYS, or give these passwords again."
+    reported = f"none of the {count} keys decrypts {len(closed)} stored secrets: {', '.join(closed[:5])}"
+    hint = "Append the key that encrypted them to POOLDECK_KEYS, or enter these passwords again."
     return [Warning(reported, hint=hint, id="pooldeck.W006")]
 
 
 def _sealed() -> Iterator[tuple[str, str, str]]:
-    """What a person calls it, the sealed text and whose it is."""
+    """Yield each stored secret as its name for people, its ciphertext and its owner."""
     for server in (*Cluster.objects.all(), *Pooler.objects.all()):
         kind = server._meta.model_name
         yield f"the password of {kind} {server}", server.sealed_admin_password, server.secret_owner

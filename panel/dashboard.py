@@ -1,4 +1,4 @@
-"""The dashboard: what do I have, is it well, what did I measure last."""
+"""The dashboard: clusters, poolers and pools with their problems, and the latest runs."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -8,6 +8,9 @@ from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from benchmarks.analysis import sparklines
@@ -21,12 +24,17 @@ POOLS_SHOWN = 8
 RUNS_SHOWN = 7
 TROUBLES_SHOWN = 5
 STATE_HAS_ITS_OWN = [EventKind.CLUSTER_DOWN, EventKind.POOLER_DOWN, EventKind.NOT_APPLIED, EventKind.DRIFT]
+SUBJECTS: dict[str, str | Promise] = {
+    "cluster": gettext_lazy("cluster %(name)s"),
+    "pooler": gettext_lazy("pooler %(name)s"),
+    "pool": gettext_lazy("pool %(name)s"),
+}
 UNWELL = [PoolState.FAILED, PoolState.ROLLED_BACK, PoolState.DRIFTED]
 
 
 @dataclass(frozen=True)
 class Trouble:
-    """Something that is not well: what, why, and where to look."""
+    """A problem: its state, what has it, why, and the page about it."""
 
     state: str
     subject: str
@@ -36,7 +44,7 @@ class Trouble:
 
 @require_safe
 def dashboard(request: HttpRequest) -> HttpResponse:
-    """The page that people land on; the consoles are asked after it is drawn."""
+    """Show the dashboard. It loads at once: `dashboard_live` polls the consoles afterwards."""
     context = {
         "totals": _totals(),
         "troubles": _troubles(),
@@ -50,14 +58,14 @@ def dashboard(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def dashboard_live(request: HttpRequest) -> HttpResponse:
-    """The moving part: the pools' figures from their consoles."""
+    """Answer the part that is polled: the pools' figures from their consoles."""
     rows = pool_rows(_pools())
     waiting = sum(row["figures"].cl_waiting for row in rows)
     return render(request, "panel/includes/dashboard_live.html", {"rows": rows, "waiting": waiting})
 
 
 def _totals() -> dict[str, dict[str, int]]:
-    """How many there are of each, and how many of them are well."""
+    """Count the records of each kind (`all`), and those that are fine (`well`)."""
     clusters = _counts(Cluster.objects.all(), "status__state")
     poolers = _counts(Pooler.objects.all(), "state")
     pools = _counts(Pool.objects.wanted(), "state")
@@ -89,14 +97,14 @@ def _pools() -> QuerySet[Pool]:
 
 
 def _runs() -> list[dict[str, Any]]:
-    """The latest runs with the course of their throughput."""
+    """Return the latest runs with sparklines of their throughput."""
     found = list(_measurements().select_related("pool", "cluster")[:RUNS_SHOWN])
     courses = sparklines.of_runs(found)
     return [{"run": run, **_course(courses.get(run.pk, []))} for run in found]
 
 
 def _measurements() -> QuerySet[Run]:
-    """Without the preparations of datasets, which measure nothing."""
+    """Return all runs but preparations of datasets, which measure nothing."""
     return Run.objects.wholes().exclude(purpose=Purpose.PREPARE)
 
 
@@ -105,7 +113,7 @@ def _course(points: list[float]) -> dict[str, Any]:
 
 
 def _troubles() -> dict[str, Any]:
-    """What is not well, at most a handful of it, and how many more there are: `shown`, `more`."""
+    """Return the first problems as `shown`, and the number of further ones as `more`."""
     clusters = Cluster.objects.filter(status__state=ClusterState.UNREACHABLE).select_related("status")
     poolers = Pooler.objects.exclude(error="")
     changed = Pooler.objects.exclude(drift=[])
@@ -125,23 +133,27 @@ def _troubles() -> dict[str, Any]:
 
 
 def _trouble(state: str, noun: str, record: Cluster | Pooler | Pool, reason: str) -> Trouble:
-    return Trouble(state, f"{noun} {record}", reason, reverse(f"{noun}-detail", args=[record.pk]))
+    return Trouble(state, _subject(noun, record), reason, reverse(f"{noun}-detail", args=[record.pk]))
+
+
+def _subject(noun: str, name: object) -> str:
+    return str(SUBJECTS[noun]) % {"name": name}
 
 
 def _drift_trouble(pooler: Pooler) -> Trouble:
-    """Changed files alone leave every pool as it is, so that no state of a pool tells of them."""
+    """Describe drift of a pooler's files, which changes no pool's state."""
     found = "; ".join(f"{one['where']}: {one['what']}" for one in pooler.drift)
-    return Trouble(PoolState.DRIFTED, f"pooler {pooler}", found, reverse("pooler-drift", args=[pooler.pk]))
+    return Trouble(PoolState.DRIFTED, _subject("pooler", pooler), found, reverse("pooler-drift", args=[pooler.pk]))
 
 
 def _settings_trouble(pooler: Pooler) -> Trouble:
-    subject = f"settings of pooler {pooler}"
+    subject = _("settings of pooler %(name)s") % {"name": pooler}
     return Trouble(pooler.settings_state, subject, pooler.settings_reason, reverse("pooler-settings", args=[pooler.pk]))
 
 
 def _event_trouble(event: Event) -> Trouble:
     address = reverse(f"{event.subject_type}-detail", args=[event.subject_id])
-    return Trouble(event.severity, f"{event.subject_type} {event.subject_name}", event.message, address)
+    return Trouble(event.severity, _subject(event.subject_type, event.subject_name), event.message, address)
 
 
 urlpatterns: list[URLPattern] = [

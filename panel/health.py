@@ -1,4 +1,4 @@
-"""Health endpoints: whether this process lives, and whether everything the panel needs answers."""
+"""Health endpoints: liveness of this process, and readiness of everything the panel needs."""
 
 import logging
 from collections.abc import Callable
@@ -21,11 +21,11 @@ ANSWER_WITHIN_S = 2
 
 
 class Down(Exception):
-    """A part that the panel needs does not work; the message tells strangers no address and no name."""
+    """A part that the panel needs is down. The message is public: it holds no address and no name."""
 
 
 def database() -> None:
-    """One query against the metadata database."""
+    """Raise `Down` unless the metadata database answers a query."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
@@ -34,7 +34,7 @@ def database() -> None:
 
 
 def migrations() -> None:
-    """Nothing waits to be migrated."""
+    """Raise `Down` while migrations are not applied."""
     try:
         executor = MigrationExecutor(connection)
         waiting = executor.migration_plan(executor.loader.graph.leaf_nodes())
@@ -45,7 +45,7 @@ def migrations() -> None:
 
 
 def redis_server() -> None:
-    """One PING, with a deadline."""
+    """Raise `Down` unless Redis answers PING within `ANSWER_WITHIN_S`."""
     try:
         with redis_client.opened(ANSWER_WITHIN_S) as client:
             client.ping()
@@ -54,14 +54,14 @@ def redis_server() -> None:
 
 
 def worker() -> None:
-    """A heartbeat for tasks and one for runs, neither older than `heartbeats.ALIVE_WITHIN`."""
+    """Raise `Down` unless workers for tasks and for runs sent a heartbeat within `heartbeats.ALIVE_WITHIN`."""
     try:
         missing = heartbeats.missing()
     except QueueDown as error:
         raise Down("unknown while redis does not answer") from error
     if missing:
         how = " and ".join(f"POOLDECK_WORKER={kind} celery -A panel worker" for kind in missing)
-        raise Down(f"no worker for {' or '.join(missing)} was seen lately: start {how}")
+        raise Down(f"no worker for {' or '.join(missing)} sent a heartbeat lately: start {how}")
 
 
 PARTS: dict[str, Callable[[], None]] = {
@@ -73,7 +73,7 @@ PARTS: dict[str, Callable[[], None]] = {
 
 
 def probe(name: str) -> str:
-    """`ok`, or what is wrong with the part; the cause goes to the log."""
+    """Return `ok`, or what is wrong with the part; the cause goes to the log."""
     try:
         PARTS[name]()
     except Down as down:
@@ -86,7 +86,7 @@ def probe(name: str) -> str:
 @never_cache
 @require_safe
 def live(request: HttpRequest) -> HttpResponse:
-    """200 while this process can answer at all."""
+    """Answer 200 while this process runs."""
     return JsonResponse({"status": "live"})
 
 
@@ -94,7 +94,7 @@ def live(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def ready(request: HttpRequest) -> HttpResponse:
-    """200 `{status, parts, down: []}` when every part answers, else 503 with the names of those that are down."""
+    """Answer 200 `{status, parts, down: []}` when every part works, else 503 with the names of those that are down."""
     parts = {name: probe(name) for name in PARTS}
     down = [name for name, found in parts.items() if found != "ok"]
     answer = {"status": "down" if down else "ready", "down": down, "parts": parts}
@@ -104,7 +104,7 @@ def ready(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def workers(request: HttpRequest) -> HttpResponse:
-    """The banner of every page: what no worker takes now; nothing where all is taken, or Redis can't say."""
+    """Answer the banner that every page polls: queues without a worker; empty where none is, or Redis is down."""
     try:
         missing = heartbeats.missing()
     except QueueDown:

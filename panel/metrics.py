@@ -1,4 +1,4 @@
-"""`/metrics` for Prometheus: the pools of every pooler, and what the panel itself has to tell."""
+"""`/metrics` for Prometheus: the pools of every pooler, and the panel's own counts."""
 
 from collections.abc import Iterator
 from ipaddress import ip_address
@@ -28,14 +28,14 @@ WITHIN_S = 3.0  # a console that answers later counts as down: Prometheus gives 
 
 
 class StreamAuthorization(APIView):
-    """Who may read the metrics, by the rules of the API."""
+    """Authorizes a scrape by the rules of the API."""
 
     def get(self, request: Request) -> Response:
-        """200 for whoever may; else 401 or 403."""
+        """Answer 200 where the caller holds the scope `read`, else 401 or 403."""
         return Response()
 
     def perform_content_negotiation(self, request: Request, force: bool = True) -> tuple[BaseRenderer, str]:
-        """JSON for refusals, also to Prometheus, which asks for its own format."""
+        """Answer refusals as JSON, also to Prometheus, which accepts its own format only."""
         return super().perform_content_negotiation(request, force=True)
 
 
@@ -46,12 +46,12 @@ class PanelCollector(Collector):
     """All metrics of one scrape."""
 
     def collect(self) -> Iterator[Metric]:
-        """The poolers' first; they are asked at once, within a deadline."""
+        """Yield the metrics of poolers, polled in parallel within `WITHIN_S`, then the panel's own."""
         poolers = list(Pooler.objects.filter(kind__in=kinds_that("exports_metrics")))
         snapshots = sampler.snapshots_of(poolers, WITHIN_S)
         yield from prometheus.families(prometheus.by_pooler(poolers, snapshots))
         yield _counted("pooldeck_runs", "Runs by status", "status", Run.objects.wholes().order_by())
-        yield _counted("pooldeck_applies", "Revisions by what became of them", "state", Revision.objects.order_by())
+        yield _counted("pooldeck_applies", "Revisions by state", "state", Revision.objects.order_by())
         yield _counted("pooldeck_pools", "Pools by state", "state", Pool.objects.wanted().order_by())
         yield _counted("pooldeck_events_open", "Open events by kind", "kind", Event.objects.ongoing().order_by())
 
@@ -69,7 +69,7 @@ def _counted(
 @never_cache
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponseBase:
-    """Everything in Prometheus's text format; a pooler that is down costs no more than `WITHIN_S`."""
+    """Answer all metrics in Prometheus's text format; poolers that are down delay it by `WITHIN_S` at most."""
     if not _is_allowed(request.META.get("REMOTE_ADDR", "")):
         answer = _authorization(request)
         if answer.status_code != 200:
@@ -81,7 +81,7 @@ def metrics(request: HttpRequest) -> HttpResponseBase:
 
 
 def _is_allowed(address: str) -> bool:
-    """Whether the panel's neighbour on the network may read without a token; of a proxy, it is the proxy's address."""
+    """Tell whether this client address (behind a proxy that is not trusted: the proxy's) needs no token."""
     try:
         return any(ip_address(address) in network for network in settings.METRICS_ALLOW)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Whose word counts on where a request comes from: only that of the proxies that POOLDECK_TRUSTED_PROXIES names."""
+"""The client's address: `X-Forwarded-For` counts only if a proxy in POOLDECK_TRUSTED_PROXIES sent it."""
 
 import logging
 from ipaddress import ip_address
@@ -14,11 +14,11 @@ FORWARDED_FOR = b"x-forwarded-for"
 
 
 class TrustedProxies:
-    """ASGI middleware: the client's address, which login limits and POOLDECK_METRICS_ALLOW judge by.
+    """ASGI middleware that sets the client's address, which login limits and POOLDECK_METRICS_ALLOW use.
 
-    A trusted proxy's `X-Forwarded-For` and `X-Forwarded-Proto` are believed. Where loopback is not trusted, an address
-    that stands in the header of the very request was put there by the web server (uvicorn believes loopback unless
-    started with --no-proxy-headers), so whoever sent it chose it: such a request has no address.
+    `X-Forwarded-For` and `X-Forwarded-Proto` of a trusted proxy are applied. Unless started with --no-proxy-headers,
+    uvicorn applies those of loopback itself. So if loopback is not trusted and the client's address equals one in the
+    request's own header, the sender chose it: such a request has no address.
     """
 
     def __init__(self, app: Any, trusted: Networks) -> None:
@@ -27,7 +27,7 @@ class TrustedProxies:
         self._trusts_loopback = any(ip_address(here) in network for here in LOOPBACK for network in trusted)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Pass the request on with the address that may be believed."""
+        """Pass the request on with a verified client address."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)  # type: ignore[no-any-return]
         if not self._trusts_loopback and _was_claimed(scope):
@@ -40,7 +40,7 @@ class TrustedProxies:
 
 
 def _was_claimed(scope: Any) -> bool:
-    """Whether the client's address is one that its own header gives."""
+    """Tell whether the client's address is one that the request's own header names."""
     claims = b",".join(value for name, value in scope["headers"] if name == FORWARDED_FOR).decode("latin-1")
     host = (scope.get("client") or ("",))[0]
     return bool(host) and host in [claim.strip().strip("[]") for claim in claims.split(",")]

@@ -1,4 +1,4 @@
-"""Deadlines for requests that never arrive in full: a client that sends a byte now and then holds nothing for ever."""
+"""Deadlines for request headers and bodies, so that a client which sends slowly holds no connection for ever."""
 
 import asyncio
 from typing import Any
@@ -7,24 +7,24 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEADERS_WITHIN_S = 20.0
 BODY_WITHIN_S = 60.0
-TOO_SLOW = b"the request did not arrive within its time: send it again\n"
+TOO_SLOW = b"the request body did not arrive within 60 s: send it again\n"
 
 
 class HeaderDeadline(H11Protocol):
-    """uvicorn's HTTP protocol, which also closes a connection whose request's headers don't end in time.
+    """uvicorn's HTTP protocol, which also closes a connection whose headers are not complete in time.
 
-    uvicorn itself waits for them without end; its keep-alive timeout runs only between two requests.
+    uvicorn itself waits for them without limit; its keep-alive timeout only runs between two requests.
     """
 
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Give the first request its time."""
+        """Start the deadline of the first request."""
         super().connection_made(transport)
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """End the time with the headers, and start it with the first byte of a further request."""
+        """Stop the deadline at the end of the headers; start it at the first byte of a further request."""
         requests = self.cycle
         super().data_received(data)
         if self.cycle is not requests:
@@ -33,12 +33,12 @@ class HeaderDeadline(H11Protocol):
             self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the time."""
+        """Stop the deadline."""
         self._unwatch()
         super().connection_lost(exc)
 
     def _watch(self) -> None:
-        """Start the time of the request that is coming in, unless it runs already."""
+        """Start the deadline of the incoming request, unless it runs already."""
         if self._deadline is None:
             self._deadline = self.loop.call_later(HEADERS_WITHIN_S, self.transport.close)
 
@@ -55,7 +55,7 @@ class BodyDeadline:
         self._app = app
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Pass the request on; a body that is late reads as a client that left."""
+        """Pass the request on; to the application, a late body looks like a client that disconnected."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)  # type: ignore[no-any-return]
         body = _Body(receive)
@@ -67,7 +67,7 @@ class BodyDeadline:
 
 
 class _Body:
-    """The messages of one request; once the body is whole, the wait for the client to leave has no end."""
+    """The ASGI messages of one request; the deadline holds for its body only, not for the wait for a disconnect."""
 
     def __init__(self, receive: Any) -> None:
         self._receive = receive
@@ -75,7 +75,7 @@ class _Body:
         self._ends = asyncio.get_running_loop().time() + BODY_WITHIN_S
 
     async def receive(self) -> Any:
-        """Wait for the next message; one that says that the client left, where the body is late."""
+        """Wait for the next message; return a disconnect where the body is late."""
         if self._is_whole:
             return await self._receive()
         try:

@@ -1,4 +1,4 @@
-"""Headers that every answer of the panel carries."""
+"""Headers of every response."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ from django.http.response import HttpResponseBase
 from django.utils.cache import patch_vary_headers
 from django.utils.decorators import sync_and_async_middleware
 
-# No page uses any of these: neither does a script that got into one.
+# No page uses any of these, so an injected script can't either.
 UNUSED_FEATURES = (
     "accelerometer camera display-capture geolocation gyroscope magnetometer microphone midi payment usb "
     "screen-wake-lock serial bluetooth hid"
@@ -20,7 +20,7 @@ PERMISSIONS_POLICY = ", ".join(f"{feature}=()" for feature in UNUSED_FEATURES.sp
 
 @sync_and_async_middleware
 def response_headers(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
-    """Middleware of both kinds, so that event streams need no thread for it."""
+    """Add the headers; sync and async middleware, so that event streams need no thread for it."""
     if iscoroutinefunction(get_response):
 
         async def answer_async(request: HttpRequest) -> HttpResponseBase:
@@ -31,9 +31,9 @@ def response_headers(get_response: Callable[[HttpRequest], Any]) -> Callable[[Ht
 
 
 def with_headers(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-    """The answer, which no cache keeps where the API gave it or a form was sent: a password may stand in it.
+    """Add the headers; responses of the API and to forms are not cached, since they may hold a password.
 
-    Nor is a part of a page kept, which the browser's Back would show in the place of the whole.
+    Parts of pages are not cached either: the browser's Back would show the part in place of the page.
     """
     response.setdefault("Permissions-Policy", PERMISSIONS_POLICY)
     is_part = "HX-Request" in request.headers

@@ -1,4 +1,4 @@
-"""The page and the API call that let a paused panel go on, once a person has looked where it would write."""
+"""The page and the API call that resume a paused panel, after a person has checked where it would write."""
 
 import logging
 
@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import URLPattern, path
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 from drf_spectacular.utils import extend_schema
 from kombu.exceptions import OperationalError
@@ -24,19 +25,19 @@ logger = logging.getLogger(__name__)
 
 
 def resume(user: object) -> None:
-    """Let tasks go on, and have everything looked at first."""
+    """Resume the tasks, and queue a check of every server and of drift. `user` goes to the log."""
     pausing.resume()
     logger.warning("resumed by %s", user)
     try:
         tasks.check_everything.delay()
         tasks.check_drift.delay()
     except OperationalError as error:
-        logger.warning("servers are looked at when the queue is back: %s", error)
+        logger.warning("servers are checked when the queue is back: %s", error)
 
 
 @require_safe
 def installation(request: HttpRequest) -> HttpResponse:
-    """Why the panel is paused, and what it would write to."""
+    """Show why the panel is paused, and what it would write to."""
     context = {
         "installation": Installation.objects.first(),
         "poolers": Pooler.objects.order_by("name"),
@@ -48,17 +49,17 @@ def installation(request: HttpRequest) -> HttpResponse:
 @staff_only
 @require_http_methods(["POST"])
 def resume_page(request: HttpRequest) -> HttpResponse:
-    """Resume, by the button of the page."""
+    """Resume the panel by the button of the page; the box must be checked."""
     if request.POST.get("checked") != "on":
-        messages.error(request, "Nothing was resumed: say first that you checked where this panel would write.")
+        messages.error(request, _("Not resumed: first confirm that you checked where this panel would write."))
         return redirect("installation")
     resume(request.user)
-    messages.success(request, "The panel goes on: every server is looked at now, and then what waits is applied.")
+    messages.success(request, _("The panel is resumed: it checks every server now, then applies pending changes."))
     return redirect("pooler-list")
 
 
 class InstallationSerializer(serializers.ModelSerializer[Installation]):
-    """An installation."""
+    """The installation as JSON."""
 
     class Meta:
         model = Installation
@@ -70,18 +71,18 @@ class InstallationView(APIView):
 
     @extend_schema(responses=InstallationSerializer, operation_id="installation_retrieve")
     def get(self, request: Request) -> Response:
-        """Whether the panel is paused (`paused_at`), because it was found to be a copy or restored from a backup."""
+        """Return whether the panel is paused (`paused_at`), because it is a copy or was restored from a backup."""
         return Response(_as_json())
 
 
 class ResumeView(APIView):
-    """Lets a paused panel go on."""
+    """Resumes a paused panel."""
 
     write_scope = "admin"
 
     @extend_schema(request=None, responses=InstallationSerializer, operation_id="installation_resume")
     def post(self, request: Request) -> Response:
-        """Let the panel apply, check and run again; what is not paused stays as it is."""
+        """Resume the panel, so that it applies, checks and runs again; no-op where it is not paused."""
         resume(request.user)
         return Response(_as_json())
 

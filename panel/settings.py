@@ -114,7 +114,10 @@ AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
 AXES_LOCKOUT_TEMPLATE = "accounts/locked.html"
 
-LANGUAGE_CODE = "en-us"
+USE_I18N = True
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English")]  # another language: its code here, its catalogue in locale/
+LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = env.text("POOLDECK_TIME_ZONE", "UTC")
 USE_TZ = True
 

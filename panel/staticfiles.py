@@ -1,7 +1,6 @@
-"""The files that pages load: those that are used, each named after its content.
+"""Static files: only those that pages use are collected, and each has a hash of its content in its name.
 
-A name with a hash in it never changes its content: browsers keep it for good, and after an upgrade no page meets an
-old style or script.
+Browsers may cache a hashed name for ever, and after an upgrade no page loads an old style or script.
 """
 
 import logging
@@ -13,7 +12,7 @@ from django.contrib.staticfiles.storage import ManifestStaticFilesStorage
 from django.core.files.storage import Storage
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
-# Ours, and of the libraries (40 MB) what base.html, the pages with charts and the API's documentation name.
+# The panel's own, and of the libraries (40 MB) what base.html, pages with charts and the API documentation load.
 USED = (
     "css/*",
     "js/*",
@@ -31,7 +30,7 @@ Found = Iterable[tuple[str, Storage]]
 
 
 def used(found: Found) -> Found:
-    """Those of a finder's pairs (path, storage) that pages load."""
+    """Yield those of a finder's pairs (path, storage) that pages load."""
     for path, storage in found:
         prefix = getattr(storage, "prefix", None)
         name = f"{prefix}/{path}" if prefix else path
@@ -40,34 +39,32 @@ def used(found: Found) -> Found:
 
 
 class Folders(finders.FileSystemFinder):
-    """What is used of STATICFILES_DIRS."""
+    """Finds the used files of STATICFILES_DIRS."""
 
     def list(self, ignore_patterns: Iterable[str] | None) -> Found:
-        """As collectstatic asks for it."""
         return used(super().list(ignore_patterns))
 
 
 class Apps(finders.AppDirectoriesFinder):
-    """What is used of the files that installed apps bring."""
+    """Finds the used files of installed apps."""
 
     def list(self, ignore_patterns: Iterable[str] | None) -> Found:
-        """As collectstatic asks for it."""
         return used(super().list(ignore_patterns))
 
 
 class HashedStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
-    """STATIC_ROOT with hashed names and compressed copies, also where a stylesheet or a module names another file.
+    """STATIC_ROOT with hashed names, also inside stylesheets and JavaScript modules, and compressed copies.
 
-    Source maps stay out: nobody debugs the libraries here.
+    References to source maps are not resolved, since the maps are not collected.
     """
 
     support_js_module_import_aggregation = True
     patterns = (("*.css", ManifestStaticFilesStorage.patterns[0][1][:2]),)  # url() and @import
 
     def stored_name(self, name: str) -> str:
-        """The hashed name; its own where it is not collected, so that the page comes without it and no error instead.
+        """Return the hashed name; the plain name of a file that is not collected, so that the page still renders.
 
-        That happens when templates are upgraded under a running process, which knows the files of its start.
+        That happens where templates are upgraded under a running process, which knows only the files at its start.
         """
         try:
             return str(super().stored_name(name))

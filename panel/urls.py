@@ -1,4 +1,4 @@
-"""Every address of the panel."""
+"""The root URL configuration."""
 
 from django.urls import URLPattern, URLResolver, include, path
 

@@ -1,7 +1,7 @@
 """The web process: `python -m panel.web_server --host 0.0.0.0 --port 8000`.
 
-It is uvicorn with two differences that its own command has no option for: half-open requests are closed, and no proxy
-is believed but those of POOLDECK_TRUSTED_PROXIES.
+It is uvicorn with two additions that its own command has no options for: requests that do not arrive in full are
+closed, and only proxies in POOLDECK_TRUSTED_PROXIES are trusted.
 """
 
 import argparse
@@ -11,7 +11,7 @@ import uvicorn
 
 from panel.request_deadlines import HeaderDeadline
 
-STREAMS_END_WITHIN_S = 2  # open event streams are cut at the end; browsers come back by themselves
+STREAMS_END_WITHIN_S = 2  # open event streams are cut at shutdown; browsers reconnect
 
 
 def options(words: Sequence[str] | None = None) -> argparse.Namespace:

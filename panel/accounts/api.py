@@ -16,7 +16,7 @@ from panel.accounts.serializers import NewTokenSerializer, TokenSerializer
 class TokenViewSet(
     mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.DestroyModelMixin, GenericViewSet[ApiToken]
 ):
-    """Everybody's tokens, for those with the scope `admin`."""
+    """The tokens of all users; listing them needs the scope `admin`."""
 
     queryset = ApiToken.objects.select_related("user")
     serializer_class = TokenSerializer
@@ -28,7 +28,7 @@ class TokenViewSet(
 
     @extend_schema(request=TokenSerializer, responses={201: NewTokenSerializer})
     def create(self, request: Request) -> Response:
-        """Make a token for yourself; `token` in the answer is shown this once."""
+        """Create a token for yourself; `token` is in this response only."""
         asked = self.get_serializer(data=request.data)
         asked.is_valid(raise_exception=True)
         values = asked.validated_data
@@ -38,7 +38,7 @@ class TokenViewSet(
         return Response(answer.data, status=status.HTTP_201_CREATED)
 
     def perform_destroy(self, instance: ApiToken) -> None:
-        """Revoke the token; the row stays, so that its past use can be told."""
+        """Revoke the token; its row is kept as a record of its past use."""
         instance.revoke()
 
 

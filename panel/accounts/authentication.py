@@ -1,6 +1,7 @@
 """Bearer tokens for the API."""
 
 from django.contrib.auth.models import AbstractBaseUser
+from django.utils.translation import gettext as _
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed, Throttled
 from rest_framework.request import Request
@@ -10,28 +11,28 @@ from panel.accounts.models import ApiToken, digest
 
 
 class TokenAuthentication(BaseAuthentication):
-    """`Authorization: Bearer TOKEN`; without that header the next authentication is asked."""
+    """`Authorization: Bearer TOKEN`; without that header DRF tries the next authentication."""
 
     keyword = "Bearer"
 
     def authenticate(self, request: Request) -> tuple[AbstractBaseUser, ApiToken] | None:
-        """The token's user and the token; 401 where it is unknown, expired, revoked or its user inactive.
+        """Return the token's user and the token; 401 where it is unknown, expired, revoked or its user inactive.
 
-        429 where too many such tokens came from one address.
+        429 where one address sent more than `WRONG_TOKENS` such tokens within a minute.
         """
         words = get_authorization_header(request).decode("latin-1").split()
         if not words or words[0].lower() != self.keyword.lower():
             return None
         if len(words) != 2:
-            raise AuthenticationFailed("the header must read: Authorization: Bearer TOKEN")
+            raise AuthenticationFailed(_("the header must read: Authorization: Bearer TOKEN"))
         token = ApiToken.objects.usable().select_related("user").filter(digest=digest(words[1])).first()
         if token is None or not token.user.is_active:
             if wait_s := lockout.wrong_token_wait_s(request):
-                raise Throttled(wait_s, "too many wrong tokens came from your address")
-            raise AuthenticationFailed("the token is unknown, expired or revoked")
+                raise Throttled(wait_s, _("too many wrong tokens came from your address"))
+            raise AuthenticationFailed(_("the token is unknown, expired or revoked"))
         token.mark_used()
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:
-        """What makes a missing login a 401 rather than a 403."""
+        """Return the `WWW-Authenticate` challenge, with which DRF answers 401 instead of 403."""
         return self.keyword

@@ -1,4 +1,4 @@
-"""What a long answer was opened with, a token or a session, and which of many still hold."""
+"""Credentials of event streams: the token or session that opened each, and which of them have ended."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from panel.accounts.permissions import person
 
 @dataclass(frozen=True)
 class Credential:
-    """A user's token, or their session in a browser."""
+    """A user's token or browser session."""
 
     user_id: int
     token_id: UUID | None = None
@@ -24,7 +24,7 @@ class Credential:
 
     @classmethod
     def of(cls, request: Request) -> "Credential":
-        """Read what an accepted request of the API came with."""
+        """Return the credential of an authenticated API request."""
         user_id = person(request.user).pk
         if isinstance(request.auth, ApiToken):
             return cls(user_id, token_id=request.auth.pk)
@@ -32,7 +32,7 @@ class Credential:
 
 
 def ended(credentials: Collection[Credential]) -> set[Credential]:
-    """Those that hold no longer: revoked, expired, logged out, or of a user who was made inactive. Three queries."""
+    """Return those that are no longer valid (revoked, expired, logged out, user inactive), in three queries."""
     users = _present(User.objects.filter(is_active=True, pk__in={one.user_id for one in credentials}), "pk")
     ids = {one.token_id for one in credentials if one.token_id}
     tokens = _present(ApiToken.objects.usable().filter(pk__in=ids), "pk")

@@ -1,4 +1,4 @@
-"""Server-Sent Events: who may come in and stay, how many fit into this web process, and the answer around them."""
+"""Server-Sent Events: authorization, the limit of streams per web process, and the HTTP response."""
 
 import asyncio
 import logging
@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import Error, close_old_connections, connections
 from django.http import HttpRequest, JsonResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
 from rest_framework.response import Response
 
 from panel.accounts import credentials
@@ -22,22 +23,22 @@ T = TypeVar("T")
 COME_BACK_S = 5
 REVIEW_EVERY_S = 0.9
 
-_open: dict[object, Credential] = {}  # a key for each stream → what it was opened with
-_ended: set[Credential] = set()  # of these, what holds no longer
-_reviews: set[asyncio.Task[None]] = set()  # the one review of the credentials, while streams are open
+_open: dict[object, Credential] = {}  # key of a stream → the credential that opened it
+_ended: set[Credential] = set()  # those of _open that are no longer valid
+_reviews: set[asyncio.Task[None]] = set()  # the task that reviews credentials while streams are open
 
 
 def have_room(user_id: int) -> bool:
-    """Whether one more stream fits; one person gets at most half of them, so that a script leaves room for others."""
+    """Tell whether one more stream fits; one user gets half of them at most, so that a script does not take all."""
     users = [one.user_id for one in list(_open.values())]
     return len(users) < settings.STREAMS and users.count(user_id) < max(1, settings.STREAMS // 2)
 
 
 class Stream:
-    """A stream's text, which holds its place until Django closes it; one that was never begun, until it is forgotten.
+    """The body of a stream. It counts as open until Django closes it or, if never started, until it is collected.
 
-    It ends when its credential does. Closing is a thread's work in Django, counting the event loop's: each is one step
-    on a dictionary.
+    It ends when its credential does. Django closes it in a thread while the event loop counts open streams; each of
+    both is one atomic operation on a dictionary.
     """
 
     def __init__(self, credential: Credential, text: AsyncGenerator[bytes, None]) -> None:
@@ -56,7 +57,7 @@ class Stream:
                     yield chunk
 
     def close(self) -> None:
-        """Give the place back; a second call is fine."""
+        """Count the stream as closed; idempotent."""
         self._leave()
 
 
@@ -68,21 +69,21 @@ def _begin_review() -> None:
 
 
 async def _review() -> None:
-    """Find out which credentials ended, of all streams at once, until none is open."""
+    """Look up which credentials have ended, for all streams at once, until none is open."""
     while _open:
         await asyncio.sleep(REVIEW_EVERY_S)
         held = set(_open.values())
         try:
             found = await sync_to_async(_in_own_connection, thread_sensitive=False)(credentials.ended, held)
         except Error as error:
-            logger.warning("who may still follow event streams is not known now: %s", error)
+            logger.warning("can't check the credentials of event streams: %s", error)
             continue
         _ended.intersection_update(held)
         _ended.update(found)
 
 
 def _in_own_connection(ask: Callable[..., T], *words: Any, **named: Any) -> T:
-    """Ask the database from a thread that is not a request's."""
+    """Query the database from a thread that serves no request."""
     close_old_connections()
     try:
         return ask(*words, **named)
@@ -91,7 +92,7 @@ def _in_own_connection(ask: Callable[..., T], *words: Any, **named: Any) -> T:
 
 
 async def authorize(authorization: Callable[..., Any], request: HttpRequest, **words: Any) -> Response:
-    """What a view of the API answers to this request: 200 where they may come in."""
+    """Return the response of an API view to this request: 200 where the caller may open the stream."""
 
     def ask() -> Response:
         answer: Response = authorization(request, **words).render()
@@ -101,10 +102,16 @@ async def authorize(authorization: Callable[..., Any], request: HttpRequest, **w
 
 
 def serve(answer: Response, text: AsyncGenerator[bytes, None], instead: str) -> HttpResponseBase:
-    """The stream of a text to whom the door's `answer` let in, or 503 where no more fits, saying what else to ask."""
+    """Return the stream of `text` for an authorized request (`answer`), or 503 with `Retry-After` where no more fits.
+
+    `instead` is the path that the 503 recommends for polling.
+    """
     credential = Credential.of(answer.renderer_context["request"])  # type: ignore[attr-defined]
     if not have_room(credential.user_id):
-        detail = f"too many event streams are open: try again in {COME_BACK_S} s, or ask for {instead} meanwhile"
+        detail = _("too many event streams are open: try again in %(seconds)d s, or poll %(instead)s") % {
+            "seconds": COME_BACK_S,
+            "instead": instead,
+        }
         return JsonResponse({"detail": detail}, status=503, headers={"Retry-After": str(COME_BACK_S)})
     response = StreamingHttpResponse(Stream(credential, text), content_type="text/event-stream; charset=utf-8")
     response["Cache-Control"] = "no-store"
@@ -113,7 +120,7 @@ def serve(answer: Response, text: AsyncGenerator[bytes, None], instead: str) -> 
 
 
 async def with_pauses(events: AsyncGenerator[T, None], pause_s: float) -> AsyncGenerator[T | None, None]:
-    """The events, and None after each `pause_s` without one."""
+    """Yield the events, and None after each `pause_s` seconds without one."""
     coming = asyncio.ensure_future(anext(events, None))
     try:
         while True:
@@ -129,10 +136,9 @@ async def with_pauses(events: AsyncGenerator[T, None], pause_s: float) -> AsyncG
 
 
 async def give_up_thread() -> None:
-    """End the thread that Django keeps for this request's synchronous middleware: it would idle as long as we stream.
+    """End the thread that Django keeps for this request's synchronous middleware; it would idle during the stream.
 
-    Each ASGI request has a thread-sensitive context, whose executor is made when it is first used; should anything
-    need one again, it is made again (asgiref.sync).
+    asgiref.sync creates the executor of a request's thread-sensitive context on first use, and again if needed later.
     """
     context = SyncToAsync.thread_sensitive_context.get(None)
     if context is None or context not in SyncToAsync.context_to_thread_executor:

@@ -6,24 +6,34 @@ from typing import Any
 from django import forms
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from panel.accounts.models import ApiToken
 from panel.accounts.permissions import grantable
 
-LIFETIMES = [(7, "in 7 days"), (30, "in 30 days"), (90, "in 90 days"), (365, "in a year"), (0, "never")]
+LIFETIMES = [
+    (7, _("in 7 days")),
+    (30, _("in 30 days")),
+    (90, _("in 90 days")),
+    (365, _("in a year")),
+    (0, _("never")),
+]
 
 
 class TokenForm(forms.Form):
     """A name, the scopes out of those that the user holds, and a lifetime."""
 
     name = forms.CharField(
-        max_length=ApiToken._meta.get_field("name").max_length, help_text="What will use it, say: nightly benchmark"
+        label=_("Name"),
+        max_length=ApiToken._meta.get_field("name").max_length,
+        help_text=_("What uses the token, for example: nightly benchmark"),
     )
     scopes = forms.MultipleChoiceField(
+        label=_("Scopes"),
         widget=forms.CheckboxSelectMultiple({"class": "form-check-input"}),
-        error_messages={"required": "choose at least one scope"},
+        error_messages={"required": _("choose at least one scope")},
     )
-    lifetime_days = forms.TypedChoiceField(choices=LIFETIMES, coerce=int, initial=90, label="Expires")
+    lifetime_days = forms.TypedChoiceField(choices=LIFETIMES, coerce=int, initial=90, label=_("Expires"))
 
     def __init__(self, user: AbstractBaseUser | AnonymousUser, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -32,6 +42,6 @@ class TokenForm(forms.Form):
             scopes.choices = [(scope.value, scope.label) for scope in grantable(user)]
 
     def expires_at(self) -> datetime | None:
-        """When the token ends, counted from now; None for never."""
+        """Return when the token ends, counted from now; None for never."""
         days: int = self.cleaned_data["lifetime_days"]
         return timezone.now() + timedelta(days=days) if days else None

@@ -1,4 +1,4 @@
-"""How failed logins and wrong tokens are limited: by name and address together, by address, and by name."""
+"""Limits for failed logins (by name and address together, by address, by name) and for wrong tokens."""
 
 from typing import Any
 
@@ -11,18 +11,18 @@ from django.core.cache import cache
 from django.db.models import Sum
 from django.http import HttpRequest
 
-UNKNOWN = "unknown"  # of a request without an address, as through a Unix socket
+UNKNOWN = "unknown"  # a request through a Unix socket has no address
 
 
 class LoginLimits(AxesDatabaseHandler):  # type: ignore[misc]  # axes carries no types
-    """Axes' limit for a name from an address, and two wider ones that changing the other of both does not evade.
+    """Axes' limit by name and address, and two wider limits: by address over all names, by name over all addresses.
 
-    A locked name still logs in from addresses that it has logged in from before: nobody can lock the owner out by
-    failing on purpose.
+    A locked name can still log in from addresses that it has logged in from before, so that nobody can lock its owner
+    out by failing on purpose.
     """
 
     def get_failures(self, request: Any, credentials: Any = None) -> int:
-        """The failures that count against this login; at least the limit where a wider one is reached."""
+        """Return the failures that count against this login; at least the limit where a wider limit is reached."""
         own: int = super().get_failures(request, credentials)
         limit: int = get_failure_limit(request, credentials)
         return max(own, limit) if self._is_locked_widely(request, get_client_username(request, credentials)) else own
@@ -43,10 +43,10 @@ def _failures(attempts: Any) -> int:
 
 
 def wrong_token_wait_s(request: HttpRequest) -> int | None:
-    """Count a wrong token of this address: None while it may try again, else the seconds for which it is refused.
+    """Count a wrong token of this address; return None while it may try again, else the seconds it has to wait.
 
-    Right tokens are never refused by this: 256 random bits can't be guessed, so the limit spares the database and
-    the log, and an address that many share goes on working.
+    Valid tokens are never refused. Nobody can guess 256 random bits, so the limit only protects the database and the
+    log, and an address that many users share keeps working.
     """
     key = f"wrong-tokens:{request.META.get('REMOTE_ADDR') or UNKNOWN}"
     cache.add(key, 0, settings.WRONG_TOKENS_WINDOW_S)

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 PREFIX = "pd_"
 SECOND_USE_AFTER = timedelta(minutes=1)
@@ -17,26 +18,26 @@ SECOND_USE_AFTER = timedelta(minutes=1)
 class Scope(models.TextChoices):
     """What a token may do; `admin` includes the others."""
 
-    READ = "read", "read everything but passwords"
-    RUN = "run", "start and cancel runs (to follow them: read too)"
-    APPLY = "apply", "change and apply pools"
-    ADMIN = "admin", "everything, passwords and tokens included"
+    READ = "read", _("read everything but passwords")
+    RUN = "run", _("start and cancel runs (to follow them, add read)")
+    APPLY = "apply", _("change and apply pools")
+    ADMIN = "admin", _("everything, including passwords and tokens")
 
 
 def digest(token: str) -> str:
-    """What is stored of a token: SHA-256 in hex, enough for 256 random bits."""
+    """Return what is stored of a token: its SHA-256 in hex, enough for 256 random bits."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
-    """Finding tokens that still open the door."""
+    """Finds usable tokens and issues new ones."""
 
     def usable(self) -> "ApiTokenQuerySet":
-        """Neither revoked nor expired."""
+        """Exclude revoked and expired tokens."""
         return self.filter(revoked_at=None).exclude(expires_at__lte=timezone.now())
 
     def issue(self, user: User, name: str, scopes: list[str], expires_at: datetime | None = None) -> str:
-        """Make a token and answer its text, which is never shown again."""
+        """Create a token and return its text, which is not stored: only its digest is."""
         token = PREFIX + secrets.token_urlsafe(32)
         self.create(user=user, name=name, scopes=scopes, expires_at=expires_at, prefix=token[:9], digest=digest(token))
         return token
@@ -66,27 +67,25 @@ class ApiToken(models.Model):
 
     @property
     def has_expired(self) -> bool:
-        """Whether its end has passed."""
         return self.expires_at is not None and self.expires_at <= timezone.now()
 
     @property
     def is_usable(self) -> bool:
-        """Whether it still opens the door."""
         return self.revoked_at is None and not self.has_expired
 
     def allows(self, scope: str) -> bool:
-        """Whether the token carries the scope, or `admin`."""
+        """Tell whether the token has the scope, or `admin`."""
         return scope in self.scopes or Scope.ADMIN in self.scopes
 
     def mark_used(self) -> None:
-        """Note the time of use, at most once a minute so that reading stays cheap."""
+        """Record the time of use, at most once a minute, so that reads stay cheap."""
         now = timezone.now()
         if self.last_used_at is None or now - self.last_used_at > SECOND_USE_AFTER:
             self.last_used_at = now
             self.save(update_fields=["last_used_at"])
 
     def revoke(self) -> None:
-        """End the token now; a second call changes nothing."""
+        """End the token now; no-op where it is revoked already."""
         if self.revoked_at is None:
             self.revoked_at = timezone.now()
             self.save(update_fields=["revoked_at"])

@@ -1,8 +1,9 @@
-"""Scopes: what the bearer of a token, or a user of the panel, may do."""
+"""Scopes: what a token, or a user of the panel, may do."""
 
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import User
+from django.utils.translation import gettext as _
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
@@ -14,51 +15,56 @@ if TYPE_CHECKING:  # rest_framework.views imports this module, by DEFAULT_PERMIS
 
 
 def person(user: Any) -> User:
-    """The user behind a request that needed a login; a stranger here is a mistake of ours."""
+    """Narrow the user of an authenticated request; raises `TypeError` for an anonymous one, which is a bug."""
     if not isinstance(user, User):
-        raise TypeError(f"{user!r} is nobody's login")
+        raise TypeError(f"{user!r} is not a logged-in user")
     return user
 
 
 def user_holds(user: Any, scope: str) -> bool:
-    """Staff hold every scope, other users who are logged in hold `read`."""
+    """Tell whether the user holds the scope: staff hold every scope, other logged-in users hold `read`."""
     return bool(user and user.is_authenticated and (scope == Scope.READ or user.is_staff))
 
 
 def holds(user: Any, token: Any, scope: str) -> bool:
-    """Whether the user holds the scope and, where a token is borne, the token carries it too."""
+    """Tell whether the user holds the scope and, if the request has a token, the token has it too."""
     return user_holds(user, scope) and (not isinstance(token, ApiToken) or token.allows(scope))
 
 
 def grantable(user: Any, token: Any = None) -> list[Scope]:
-    """The scopes that one may put on a new token: those that one holds."""
+    """Return the scopes that the caller may grant to a new token: those that the caller holds."""
     return [scope for scope in Scope if holds(user, token, scope)]
 
 
 class HasScope(BasePermission):
     """`read` for safe methods; for others the view's `write_scope` (default `admin`) or its `action_scopes[action]`.
 
-    `reveal=1`, which puts a password into an answer, asks for `admin` everywhere, and in a browser's session for a
-    password given lately.
+    `reveal=1`, which puts a password into the response, needs `admin` everywhere; a browser's session also needs a
+    recent password confirmation.
     """
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
-        """Whether the caller is logged in and holds the scope of the action."""
+        """Tell whether the caller is logged in and holds the scope of the action; `message` explains a refusal."""
         if not request.user or not request.user.is_authenticated:
             return False
         scope = self.scope_of(request, view)
         if not user_holds(request.user, scope):
-            self.message = f"this asks for the scope {scope}, which {request.user} does not hold: ask an admin"
+            self.message = _("this needs the scope %(scope)s, which %(user)s does not hold: ask an admin") % {
+                "scope": scope,
+                "user": request.user,
+            }
         else:
-            self.message = f"this asks for the scope {scope}, which the token lacks: make one with it at /tokens/"
+            self.message = _(
+                "this needs the scope %(scope)s, which the token lacks: create one with it at /tokens/"
+            ) % {"scope": scope}
         if not holds(request.user, request.auth, scope):
             return False
-        self.message = "you gave your password more than 15 minutes ago: log in again, or use a token"
+        self.message = _("you entered your password more than 15 minutes ago: log in again, or use a token")
         return not _reveals(request) or request.auth is not None or confirmation.is_recent(request._request)
 
     @staticmethod
     def scope_of(request: Request, view: "APIView") -> str:
-        """The scope asked for by this method of this view."""
+        """Return the scope that this method of this view needs."""
         if _reveals(request):
             return Scope.ADMIN
         per_action: dict[str, str] = getattr(view, "action_scopes", {})

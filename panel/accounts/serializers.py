@@ -1,9 +1,10 @@
-"""API tokens as JSON; the token itself is in the answer to its creation only."""
+"""API tokens as JSON; the token itself is in the response to its creation only."""
 
 from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -24,22 +25,27 @@ class TokenSerializer(KnownFields, serializers.ModelSerializer[ApiToken]):
         read_only_fields = ["prefix", "last_used_at", "revoked_at", "created_at"]
 
     def validate_scopes(self, scopes: list[str]) -> list[str]:
-        """Nobody grants what they don't hold."""
+        """Refuse scopes that the caller does not hold; sort the rest."""
         request = self.context["request"]
         beyond = sorted(set(scopes) - set(grantable(request.user, request.auth)))
         if beyond:
-            raise serializers.ValidationError(f"you do not hold {', '.join(beyond)}, so you can't grant it")
+            scopes_in_words = ", ".join(beyond)
+            raise serializers.ValidationError(
+                _("you can't grant scopes that you do not hold: %(scopes)s") % {"scopes": scopes_in_words}
+            )
         return sorted(set(scopes))
 
     def validate_expires_at(self, moment: datetime | None) -> datetime | None:
-        """An end in the past makes no token."""
+        """Refuse an end in the past."""
         if moment is not None and moment <= timezone.now():
-            raise serializers.ValidationError(f"{moment.isoformat()} is past: give a later time, or null for never")
+            raise serializers.ValidationError(
+                _("%(moment)s is past: give a later time, or null for never") % {"moment": moment.isoformat()}
+            )
         return moment
 
 
 class NewTokenSerializer(TokenSerializer):
-    """A token just made, with its text, which is never shown again."""
+    """A new token with its text, which is never shown again."""
 
     token = serializers.SerializerMethodField()
 
@@ -48,5 +54,5 @@ class NewTokenSerializer(TokenSerializer):
 
     @extend_schema_field(serializers.CharField())
     def get_token(self, token: ApiToken) -> Any:
-        """The text to put after `Authorization: Bearer`."""
+        """Return the text that follows `Authorization: Bearer`."""
         return self.context["text"]

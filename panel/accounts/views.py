@@ -8,6 +8,7 @@ from django.contrib.auth.views import LoginView
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -20,20 +21,19 @@ TOKENS_A_PAGE = 50
 
 
 class Login(LoginView):
-    """The login, which notes in the session when the password was given."""
+    """The login, which records in the session when the password was entered."""
 
     template_name = "accounts/login.html"
     redirect_authenticated_user = True
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
-        """Log in."""
         answer = super().form_valid(form)
         confirmation.note(self.request)
         return answer
 
 
 def page_of_tokens(request: HttpRequest, form: TokenForm, made: str = "", status: int = 200) -> HttpResponse:
-    """The page: the user's tokens, the form, and once the text of a token just made."""
+    """Render the user's tokens and the form; `made` is the text of a new token, shown once."""
     tokens = Paginator(ApiToken.objects.filter(user=person(request.user)), TOKENS_A_PAGE)
     context = {"form": form, "made": made, "page": tokens.get_page(request.GET.get("page"))}
     return render(request, "accounts/tokens.html", context, status=status)
@@ -42,7 +42,7 @@ def page_of_tokens(request: HttpRequest, form: TokenForm, made: str = "", status
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def token_list(request: HttpRequest) -> HttpResponse:
-    """The user's tokens; POST makes one and shows it in the answer, never again."""
+    """List the user's tokens; POST creates one and shows its text in the response, never again."""
     user = person(request.user)
     if request.method != "POST":
         return page_of_tokens(request, TokenForm(user))
@@ -55,10 +55,13 @@ def token_list(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def token_revoke(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    """Ask, then end one of the user's own tokens."""
+    """Confirm, then revoke one of the user's own tokens."""
     token = get_object_or_404(ApiToken, pk=pk, user=person(request.user))
     if request.method != "POST":
         return render(request, "accounts/token_revoke.html", {"token": token})
     token.revoke()
-    messages.success(request, f"The token {token} is revoked: requests that carry it are refused from now on.")
+    messages.success(
+        request,
+        _("The token %(token)s is revoked: requests that carry it are refused from now on.") % {"token": token},
+    )
     return redirect("token-list")

@@ -1,1 +1,1 @@
-"""Which home the metadata database belongs to: a copied or restored panel does nothing until a person resumes it."""
+"""Ties the metadata database to its home. A copied or restored panel is paused until a person resumes it."""

@@ -1,7 +1,7 @@
-"""Recognizes at a start that the home, or the metadata database, is a copy or came from a backup.
+"""Detects at start-up that the home or the metadata database is a copy, or was restored from a backup.
 
-Home and database hold the same random id, a new one for each start, and the database holds the home's path and inode.
-A copy of both has another path or inode; one of the two that is older than the other has another id.
+Each start writes a new random id to both, and the home's path and inode to the database. A copy of both has another
+path or inode; where one of them is older than the other, their ids differ.
 """
 
 import json
@@ -10,6 +10,7 @@ import uuid
 from pathlib import Path
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from panel.installation.models import Installation
 from panel.lib import private_files
@@ -20,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 def recognize(home: Path) -> Installation:
-    """The installation, paused where this start finds a copy; the first start of a database ties it to the home."""
+    """Record this start and return the installation, paused where it is a copy; a database's first start never is."""
     inode, start = home.stat().st_ino, uuid.uuid4()
     found = Installation.objects.filter(pk=1).first()
     reason = _why_copied(found, home, inode) if found else ""
@@ -28,23 +29,23 @@ def recognize(home: Path) -> Installation:
     if reason:
         logger.warning("paused: %s", reason)
         now |= {"paused_at": timezone.now(), "paused_because": reason}
-    # both ids, until the database has the new one: a start that is killed in between is no copy
+    # both ids until the database has the new one, so that a start killed in between does not look like a copy
     _write_starts(home, [start, *([found.last_start] if found else [])])
-    installation, _ = Installation.objects.update_or_create(pk=1, defaults=now)
+    installation, _created = Installation.objects.update_or_create(pk=1, defaults=now)
     _write_starts(home, [start])
     return installation
 
 
 def _why_copied(found: Installation, home: Path, inode: int) -> str:
     if found.home != str(home):
-        return f"its home was {found.home} and is now {home}"
+        return _("its home was %(old)s and is now %(new)s") % {"old": found.home, "new": home}
     if found.home_inode != inode:
-        return f"its home {home} is not the folder that it was: it was copied, or restored from a backup"
+        return _("its home %(home)s was copied or restored from a backup: it is another folder now") % {"home": home}
     if str(found.last_start) not in _read_starts(home):
-        return (
-            f"its metadata database and its home {home} are not from the same start: one of them was copied, or "
+        return _(
+            "its metadata database and its home %(home)s are not from the same start: one of them was copied or "
             "restored from a backup"
-        )
+        ) % {"home": home}
     return ""
 
 

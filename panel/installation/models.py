@@ -4,7 +4,7 @@ from django.db import models
 
 
 class Installation(models.Model):
-    """The home at the last start, and since when the panel is paused (None: it is not)."""
+    """The home at the last start; `paused_at` is None while the panel is not paused."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
     home = models.TextField()

@@ -1,4 +1,4 @@
-"""Who may change things in the browser: staff; everybody else who is logged in may look."""
+"""Access in the browser: staff may change things, other logged-in users may only view them."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 
 View = Callable[..., HttpResponse]
 
@@ -16,19 +17,19 @@ def staff_only(view: View) -> View:
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if not request.user.is_staff:
-            raise PermissionDenied("only staff may change things here")
+            raise PermissionDenied(_("only staff may change things here"))
         return view(request, *args, **kwargs)
 
     return guarded
 
 
 def staff_changes(view: View) -> View:
-    """Let everybody who is logged in look, and answer 403 to a POST of users who are not staff."""
+    """Let all logged-in users view the page, and answer 403 to a POST of those who are not staff."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if request.method == "POST" and not request.user.is_staff:
-            raise PermissionDenied("only staff may change things here")
+            raise PermissionDenied(_("only staff may change things here"))
         return view(request, *args, **kwargs)
 
     return guarded

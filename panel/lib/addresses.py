@@ -1,6 +1,6 @@
-"""Addresses that nothing of a person's choice may lead the panel to: metadata services, no hosts, and its own Redis.
+"""Addresses that the panel refuses to connect to (SSRF): metadata services, non-host addresses and its own services.
 
-A name is judged by what it resolves to, so that decimal, hexadecimal and mapped spellings are judged too.
+A name is judged by the addresses it resolves to, which covers decimal, hexadecimal and IPv4-mapped spellings.
 """
 
 import ipaddress
@@ -9,16 +9,25 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
-# of clouds' metadata services, where they are not link-local: AWS on IPv6, Alibaba, Oracle, Azure
+# metadata services of clouds that are not link-local: AWS on IPv6, Alibaba, Oracle, Azure
 METADATA = frozenset({"fd00:ec2::254", "100.100.100.200", "192.0.0.192", "168.63.129.16"})
 PORTS = {"http": 80, "https": 443, "redis": 6379, "rediss": 6379, "postgresql": 5432, "postgres": 5432}
+
+IS_METADATA = _("%(host)s is the address of a cloud's metadata service: choose another host")
+LEADS_TO_METADATA = _("%(host)s resolves to %(address)s, a cloud's metadata service: choose another host")
+IS_NO_HOST = _("%(host)s is not the address of a host: choose another host")
+LEADS_TO_NO_HOST = _("%(host)s resolves to %(address)s, which is not the address of a host: choose another host")
+IS_THE_PANEL = _("%(host)s is an address where the panel's own services listen: choose another host")
+LEADS_TO_THE_PANEL = _("%(host)s resolves to %(address)s, where the panel's own services listen: choose another host")
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def resolve(host: str, port: int) -> list[str]:
-    """The addresses of a host in the order to try them; raises `OSError` where it has none."""
+    """Return the addresses of a host in the order to try them; raises `OSError` where it has none."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except UnicodeError as error:  # no name that DNS could carry
@@ -26,28 +35,8 @@ def resolve(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(one[4][0]) for one in found))
 
 
-def why_not(address: str, port: int, *, database: bool = False) -> str:
-    """Why nothing may be led to this address and port; empty where it may.
-
-    `database`: the server of the metadata database is forbidden too, which may well be a cluster of the panel's.
-    """
-    given = ipaddress.ip_address(address.partition("%")[0])
-    plain = getattr(given, "ipv4_mapped", None) or given
-    if str(plain) in METADATA or plain.is_link_local:
-        return "where clouds keep their secrets"
-    if plain.is_multicast or plain.is_unspecified or (plain.is_reserved and not plain.is_loopback):
-        return "which is no host"
-    is_own = any(_same(plain, own) for own, own_port in _own_services(database) if own_port == port)
-    return "where the panel's own service listens" if is_own else ""
-
-
-def _same(one: Address, other: Address) -> bool:
-    """Any loopback address may reach what listens on another."""
-    return one == other or (one.is_loopback and other.is_loopback)
-
-
 def refusal(host: str, port: int) -> str:
-    """Why a server may not be at this host, in a sentence; empty where it may, or where the name is not found."""
+    """Return why a server may not be at this host, as a sentence; empty where it may, or where the name is unknown."""
     if host.startswith(("/", "@")):
         return ""  # a socket
     try:
@@ -56,17 +45,37 @@ def refusal(host: str, port: int) -> str:
         return ""
 
 
-def refusal_of(host: str, port: int, found: list[str]) -> str:
-    """The same of a host whose addresses are known."""
+def refusal_of(host: str, port: int, found: list[str], *, database: bool = False) -> str:
+    """Return why nothing may connect to this host, whose addresses are `found`; empty where all are allowed.
+
+    `database` forbids the server of the metadata database too, which may well be a cluster of the panel's.
+    """
     for address in found:
-        if reason := why_not(address, port):
-            is_what = "an address" if host == address else f"{address},"
-            return f"{host} is {is_what} {reason}: choose another host"
+        if sentence := _refusal_sentence(address, port, is_host=host == address, database=database):
+            return str(sentence) % {"host": host, "address": address}
     return ""
 
 
+def _refusal_sentence(address: str, port: int, *, is_host: bool, database: bool) -> Promise | None:
+    """Return the sentence for a forbidden address, to be filled in with host and address."""
+    given = ipaddress.ip_address(address.partition("%")[0])
+    plain = getattr(given, "ipv4_mapped", None) or given
+    if str(plain) in METADATA or plain.is_link_local:
+        return IS_METADATA if is_host else LEADS_TO_METADATA
+    if plain.is_multicast or plain.is_unspecified or (plain.is_reserved and not plain.is_loopback):
+        return IS_NO_HOST if is_host else LEADS_TO_NO_HOST
+    if any(_same(plain, own) for own, own_port in _own_services(database) if own_port == port):
+        return IS_THE_PANEL if is_host else LEADS_TO_THE_PANEL
+    return None
+
+
+def _same(one: Address, other: Address) -> bool:
+    """Tell whether both are one address; any loopback address may reach what listens on another."""
+    return one == other or (one.is_loopback and other.is_loopback)
+
+
 def _own_services(database: bool) -> Iterator[tuple[Address, int]]:
-    """Addresses and ports of Redis and of the panel itself, and of the metadata database where it is asked for."""
+    """Yield address and port of Redis and of the panel itself; with `database`, of the metadata database too."""
     listed = []
     if database:
         own = settings.DATABASES["default"]

@@ -1,14 +1,15 @@
-"""Secrets at rest: sealed with MultiFernet under the panel's own key and bound to the record they belong to."""
+"""Secrets at rest: encrypted with MultiFernet under the panel's keys and bound to the record they belong to."""
 
 import json
 from functools import cache
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 
 class SealBroken(Exception):
-    """A stored secret can't be opened with the keys at hand, or belongs to another record."""
+    """A stored secret can't be decrypted with the configured keys, or belongs to another record."""
 
 
 @cache
@@ -17,18 +18,18 @@ def _fernet(keys: tuple[str, ...]) -> MultiFernet:
 
 
 def seal(secret: str, owner: str) -> str:
-    """The secret encrypted with the first key; `owner` (say, `cluster:UUID`) is part of the plaintext."""
+    """Encrypt the secret with the first key; `owner` (such as `cluster:UUID`) becomes part of the plaintext."""
     return _fernet(tuple(settings.POOLDECK_KEYS)).encrypt(json.dumps([owner, secret]).encode()).decode()
 
 
 def unseal(sealed: str, owner: str) -> str:
-    """The secret; raises `SealBroken` when no key opens it or it was sealed for another record."""
+    """Decrypt the secret; raises `SealBroken` where no key does or where it was sealed for another record."""
     if not sealed:
         return ""
     try:
         found, secret = json.loads(_fernet(tuple(settings.POOLDECK_KEYS)).decrypt(sealed.encode()))
     except InvalidToken as error:
-        raise SealBroken(f"no key of POOLDECK_KEYS opens the secret of {owner}") from error
+        raise SealBroken(_("no key of POOLDECK_KEYS decrypts the secret of %(owner)s") % {"owner": owner}) from error
     if found != owner:
-        raise SealBroken(f"a secret stored for {found} was found at {owner}")
+        raise SealBroken(_("the secret stored at %(owner)s belongs to %(found)s") % {"owner": owner, "found": found})
     return str(secret)

@@ -11,7 +11,7 @@ SQLITE_OPTIONS = {
 
 
 def from_url(url: str) -> dict[str, Any]:
-    """Django's settings of `sqlite:///PATH` or `postgres(ql)://user:password@host:port/name?option=value`."""
+    """Return Django's settings for `sqlite:///PATH` or `postgres(ql)://user:password@host:port/name?option=value`."""
     parts = urlsplit(url)
     if parts.scheme == "sqlite":
         return {

@@ -1,4 +1,4 @@
-"""The one place that reads environment variables; a bad value stops the start and names its variable."""
+"""The one place that reads environment variables; an invalid value stops the start and names its variable."""
 
 import os
 import re
@@ -19,7 +19,7 @@ BASE_DIR = Path(__file__).resolve().parents[2]
 
 
 def read(name: str, default: T, parse: Callable[[str], T]) -> T:
-    """The variable parsed, or the default where it is unset or empty."""
+    """Parse the variable; return the default where it is unset or empty."""
     raw = os.environ.get(name, "")
     if not raw:
         return default
@@ -30,12 +30,12 @@ def read(name: str, default: T, parse: Callable[[str], T]) -> T:
 
 
 def text(name: str, default: str = "") -> str:
-    """A variable as it stands."""
+    """Read a variable as text."""
     return read(name, default, str)
 
 
 def number(name: str, default: int, least: int = 0) -> int:
-    """A whole number, not below `least`."""
+    """Read a whole number, not below `least`."""
 
     def parse(raw: str) -> int:
         value = int(raw)
@@ -47,21 +47,21 @@ def number(name: str, default: int, least: int = 0) -> int:
 
 
 def generator_name(raw: str) -> str:
-    """A worker's name, which is a part of its queue's."""
+    """Check a worker's name, which becomes part of the name of its queue."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", raw) or raw == "any":
         raise ValueError("use 1 to 63 letters, digits, dots, hyphens and underscores, but not the word any")
     return raw
 
 
 def worker_kind(raw: str) -> WorkerKind:
-    """What a worker takes."""
+    """Parse which queues a worker takes from."""
     if raw not in list(WorkerKind):
         raise ValueError(f"use {', '.join(WorkerKind)}")
     return WorkerKind(raw)
 
 
 def flag(name: str, default: bool = False) -> bool:
-    """A yes or no."""
+    """Read a boolean: true, yes, on, 1 or their opposites."""
     words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
     def parse(raw: str) -> bool:
@@ -73,12 +73,12 @@ def flag(name: str, default: bool = False) -> bool:
 
 
 def words(name: str, default: list[str]) -> list[str]:
-    """A list separated by commas."""
+    """Read a list separated by commas."""
     return read(name, default, lambda raw: [word.strip() for word in raw.split(",") if word.strip()])
 
 
 def web_address(raw: str) -> str:
-    """An http or https URL with a host; a slash at its end is left out."""
+    """Check an http or https URL with a host, and strip the slash at its end."""
     parts = urlsplit(raw)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("use http:// or https:// and a host")
@@ -86,43 +86,43 @@ def web_address(raw: str) -> str:
 
 
 def networks(raw: str) -> Networks:
-    """Addresses and networks in CIDR notation, separated by commas."""
+    """Parse addresses and networks in CIDR notation, separated by commas."""
     return [ip_network(word.strip()) for word in raw.split(",") if word.strip()]
 
 
 def mail_security(raw: str) -> str:
-    """How a mail server is spoken to."""
+    """Check how the connection to the mail server is encrypted."""
     if raw not in ("starttls", "tls", "none"):
         raise ValueError("use starttls, tls or none")
     return raw
 
 
 def forget_libpq() -> None:
-    """Drop libpq's own variables (PGSERVICE, PGHOSTADDR, PGOPTIONS, …), which would bend every login of the panel.
+    """Remove libpq's own variables (PGSERVICE, PGHOSTADDR, PGOPTIONS, …) from the environment.
 
-    They reach what a connection leaves open, and no parameter can unsay PGSERVICE: where an address is meant for one
-    server, the others' logins go wrong. The panel's own database is said by DATABASE_URL alone.
+    libpq applies them to every parameter that a connection leaves out, and no parameter overrides PGSERVICE: a variable
+    meant for one server would break logins to the others. Only DATABASE_URL names the panel's own database.
     """
     for name in [name for name in os.environ if re.fullmatch("PG[A-Z]+", name)]:
         del os.environ[name]
 
 
 def home() -> Path:
-    """Where all state lies: POOLDECK_HOME, by default var/ in the checkout."""
+    """Return the folder of all state: POOLDECK_HOME, by default var/ in the checkout."""
     return Path(text("POOLDECK_HOME", str(BASE_DIR / "var"))).resolve()
 
 
 def database_url() -> str:
-    """The metadata database's address: DATABASE_URL, by default SQLite under the home."""
+    """Return the metadata database's URL: DATABASE_URL, by default SQLite under the home."""
     return text("DATABASE_URL", f"sqlite:///{home() / 'pooldeck.sqlite3'}")
 
 
 def redis_url() -> str:
-    """The address of Redis: REDIS_URL."""
+    """Return the URL of Redis: REDIS_URL."""
     return text("REDIS_URL", "redis://127.0.0.1:6379/0")
 
 
 def secret(name: str, file_name: str) -> str:
-    """A secret from its variable, else from a file under the home; empty when neither is there."""
+    """Read a secret from its variable, else from a file under the home; empty where neither exists."""
     path = home() / file_name
     return text(name) or (path.read_text().strip() if path.is_file() else "")

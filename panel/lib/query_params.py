@@ -1,10 +1,10 @@
-"""Ids in addresses, where anybody may type anything."""
+"""Ids in query strings, which may hold anything."""
 
 from uuid import UUID
 
 
 def id_of(text: str) -> UUID | None:
-    """The id that a text holds, or None."""
+    """Parse a UUID; None where the text is none."""
     try:
         return UUID(text)
     except ValueError:

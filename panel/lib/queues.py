@@ -1,13 +1,13 @@
-"""The queues of work, and which of them a worker listens on: runs may take a day, and nothing else waits for them."""
+"""Celery queues, and which of them a worker consumes. Runs have their own: one may take a day."""
 
 from enum import StrEnum
 
-RUNS = "runs"  # those that any generator may carry
-TASKS = "celery"  # Celery's own default: applies, looks and what beat sends
+RUNS = "runs"  # runs for any generator
+TASKS = "celery"  # Celery's own default: applies, checks and the periodic tasks of beat
 
 
 class WorkerKind(StrEnum):
-    """What a worker takes (POOLDECK_WORKER)."""
+    """Which queues a worker takes from (POOLDECK_WORKER)."""
 
     ALL = "all"
     RUNS = "runs"
@@ -15,27 +15,25 @@ class WorkerKind(StrEnum):
 
     @property
     def takes_runs(self) -> bool:
-        """Whether it is a generator."""
         return self is not WorkerKind.TASKS
 
     @property
     def takes_tasks(self) -> bool:
-        """Whether it applies configurations and looks after what there is."""
         return self is not WorkerKind.RUNS
 
 
 def of_generator(generator: str) -> str:
-    """The queue of the runs that this generator alone may carry."""
+    """Return the queue of runs that only this generator takes."""
     return f"generator.{generator}"
 
 
 def of_poolers(generator: str) -> str:
-    """The queue of the tasks for the poolers whose folders are on this generator's host."""
+    """Return the queue of tasks for poolers whose folders are on this generator's host."""
     return f"poolers.{generator}"
 
 
 def listened_on(kind: WorkerKind, generator: str) -> list[str]:
-    """The queues of a worker of this kind and name."""
+    """Return the queues that a worker of this kind and name consumes."""
     runs = [RUNS, of_generator(generator)] if kind.takes_runs else []
     tasks = [TASKS, of_poolers(generator)] if kind.takes_tasks else []
     return tasks + runs

@@ -1,4 +1,4 @@
-"""Clients of the panel's Redis: a deadline on every answer, no retries, and a rest after a failure."""
+"""Clients of the panel's Redis: a timeout on every answer, no retries, and a circuit breaker."""
 
 import time
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ ERRORS = (redis.RedisError, OSError)
 
 
 def shared(timeout_s: float = TIMEOUT_S) -> "redis.Redis":
-    """This process's client, which keeps its connections; its answers are bytes."""
+    """Return this process's client, which keeps its connections; its answers are bytes."""
     return _shared(settings.REDIS_URL, timeout_s)
 
 
@@ -29,13 +29,13 @@ def _shared(url: str, timeout_s: float) -> "redis.Redis":
 
 
 def forget_shared() -> None:
-    """Make the next caller of `shared` connect anew."""
+    """Make the next call of `shared` return a new client."""
     _shared.cache_clear()
 
 
 @contextmanager
 def opened(timeout_s: float = TIMEOUT_S) -> Iterator["redis.Redis"]:
-    """A client for a question or two, closed afterwards; its answers are text."""
+    """Yield a client for a few commands, which is closed afterwards; its answers are text."""
     client = redis.Redis.from_url(
         settings.REDIS_URL, **_timeouts(timeout_s), retry=Retry(NoBackoff(), 0), decode_responses=True
     )
@@ -46,7 +46,7 @@ def opened(timeout_s: float = TIMEOUT_S) -> Iterator["redis.Redis"]:
 
 
 def asynchronous(read_timeout_s: float) -> "redis.asyncio.Redis":
-    """A client of an event loop, which its caller closes; it waits `read_timeout_s` for an answer."""
+    """Return an asyncio client, which the caller closes; it waits `read_timeout_s` seconds for an answer."""
     timeouts = _timeouts(TIMEOUT_S) | {"socket_timeout": read_timeout_s}
     return redis.asyncio.Redis.from_url(settings.REDIS_URL, **timeouts, retry=AsyncRetry(NoBackoff(), 0))
 
@@ -56,7 +56,7 @@ def _timeouts(timeout_s: float) -> dict[str, Any]:
 
 
 class Breaker:
-    """A circuit breaker: open for `REST_S` after a failure, so that callers do without Redis at once meanwhile."""
+    """A circuit breaker: open for `REST_S` after a failure, in which callers do without Redis and lose no time."""
 
     def __init__(self) -> None:
         self._open_until = 0.0
@@ -64,15 +64,14 @@ class Breaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether Redis failed a moment ago."""
         return time.monotonic() < self._open_until
 
     def trip(self) -> bool:
-        """Note a failure; whether it is the first since Redis answered."""
+        """Record a failure; return whether it is the first since Redis answered."""
         is_first, self._is_failing = not self._is_failing, True
         self._open_until = time.monotonic() + REST_S
         return is_first
 
     def reset(self) -> None:
-        """Note an answer."""
+        """Record an answer."""
         self._open_until, self._is_failing = 0.0, False

@@ -1,1 +1,1 @@
-"""The quickstart: private servers under POOLDECK_HOME and the panel in front of them."""
+"""The quickstart: private servers under POOLDECK_HOME, the panel and its demo."""

@@ -1,4 +1,4 @@
-"""`python -m panel.quickstart`: what script/up runs once everything is installed."""
+"""`python -m panel.quickstart`, which script/up runs after everything is installed."""
 
 import argparse
 import logging
@@ -19,11 +19,11 @@ from panel.quickstart.panel_programs import Generator, Web, Worker, print_addres
 from panel.quickstart.ports import NoFreePort
 from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.progress import Steps
-from panel.quickstart.supervise import Asked, Supervisor, catch_signals
+from panel.quickstart.supervise import StopRequested, Supervisor, catch_signals
 from pools.errors import PoolsError
 
 OPEN_FILES = 65536
-# what a person can do something about; the message says what, and any other error shows where it happened
+# errors whose message tells the person what to do; any other error shows its traceback
 FAILURES = (
     AccountMissing,
     AlreadyRunning,
@@ -37,7 +37,7 @@ FAILURES = (
 
 
 def port_number(word: str) -> int:
-    """A TCP port."""
+    """Parse a TCP port."""
     number = int(word)
     if not 0 < number < 65536:
         raise argparse.ArgumentTypeError(f"{number} is no port: use 1 to 65535")
@@ -45,7 +45,7 @@ def port_number(word: str) -> int:
 
 
 def arguments(words: list[str]) -> argparse.Namespace:
-    """`--port N`, `--once`, and the hidden `--since TIME` that script/up adds."""
+    """Parse `--port N`, `--once`, and the hidden `--since TIME` that script/up adds."""
     parser = argparse.ArgumentParser(
         prog="script/up",
         description="Start the panel with private demo servers; Ctrl-C stops all of it.",
@@ -60,7 +60,7 @@ def arguments(words: list[str]) -> argparse.Namespace:
 
 
 def start(home: Home, supervisor: Supervisor, steps: Steps, options: argparse.Namespace) -> int:
-    """The exit code of a start that ended by itself."""
+    """Start everything; return the exit code where no signal ended it."""
     listener = take_port(options.port, steps)
     port: int = listener.getsockname()[1]
     home.write_holder(f"http://127.0.0.1:{port}")
@@ -68,7 +68,7 @@ def start(home: Home, supervisor: Supervisor, steps: Steps, options: argparse.Na
     home.make_keys()
     servers = services.start(home, supervisor, steps)
     page_files.collect(home, steps)
-    # all take seconds to import, and none is asked anything before the migrations below are done
+    # importing takes each of them seconds; none is used before the migrations below are done
     steps.report("starting web, worker and generator")
     web = supervisor.start(Web(home.path, port, listener))
     for program in (Worker(home.path), Generator(home.path)):
@@ -83,21 +83,21 @@ def start(home: Home, supervisor: Supervisor, steps: Steps, options: argparse.Na
 
 
 def set_up_django(home: Home) -> None:
-    """Make models usable in this process, which tells people its steps and logs the rest to a file."""
+    """Make models usable in this process, and send its log to quickstart.log."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "panel.settings")
     django.setup()
     logging.basicConfig(filename=home.log_folder / "quickstart.log", level=logging.INFO, force=True)
 
 
 def allow_many_files() -> None:
-    """Raise the soft limit of open files: the usual 1024 is less than a PgBouncer's 1000 clients and their servers."""
+    """Raise the soft limit of open files: the usual 1024 is too low for a PgBouncer with 1000 clients."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
 
 
 def main() -> int:
-    """The exit code: 0 when a person asked for the end (or every arm of --once was valid), else 1."""
+    """Run script/up; return 0 if a signal ended it (or every arm of --once was valid), else 1."""
     options = arguments(sys.argv[1:])
     steps = Steps(options.since)
     os.umask(0o077)
@@ -107,8 +107,8 @@ def main() -> int:
         with Home(env.home()).held() as home, Supervisor(home) as supervisor:
             code = start(home, supervisor, steps, options)
             steps.report("stopping everything")
-    except Asked as asked:
-        steps.report(f"stopped by {asked}; nothing is left running")
+    except StopRequested as request:
+        steps.report(f"stopped by {request}; nothing is left running")
         return 0
     except FAILURES as error:
         print(f"\nfailed while {steps.current}: {error}" if steps.current else f"\n{error}", file=sys.stderr)

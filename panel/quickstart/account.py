@@ -12,12 +12,12 @@ from pathlib import Path
 from panel.lib import private_files
 
 CANDIDATES = ("postgres", "nobody")
-# Linux's numbers (capabilities(7)): either of the first two lets the account into a folder below a closed one
+# numbers of capabilities(7); either of the first two lets the account pass a folder that is closed to it
 READ_SEARCH, OVERRIDE, SETPCAP = 2, 1, 8
 
 
 class AccountMissing(Exception):
-    """There is no way to run a server as an ordinary account on this machine."""
+    """No server can run as an unprivileged account on this machine."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Account:
 
 @cache
 def unprivileged() -> Account | None:
-    """The account to drop to; None when the panel itself is not root, and nothing has to be dropped."""
+    """Return the account to drop to; None where the panel does not run as root."""
     if os.geteuid() != 0:
         return None
     for name in CANDIDATES:
@@ -44,27 +44,27 @@ def unprivileged() -> Account | None:
 
 
 def make_folder(path: Path) -> None:
-    """A 0700 folder that belongs to the account of the servers."""
+    """Create a 0700 folder that belongs to the servers' account."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     if account := unprivileged():
         os.chown(path, account.uid, account.gid, follow_symlinks=False)
 
 
 def write_private(path: Path, text: str) -> None:
-    """A 0600 file of the account's, replaced whole: a reader sees the old bytes or the new ones."""
+    """Replace a 0600 file of the servers' account atomically."""
     account = unprivileged()
     private_files.replace(path, text, owner=(account.uid, account.gid) if account else None)
 
 
 def dying_with_us(argv: list[str], with_signal: signal.Signals) -> list[str]:
-    """The command, sent `with_signal` by the kernel when its parent dies (PR_SET_PDEATHSIG, prctl(2))."""
+    """Wrap a command so that the kernel sends it `with_signal` when its parent dies (PR_SET_PDEATHSIG, prctl(2))."""
     return [_setpriv(), "--pdeathsig", with_signal.name.removeprefix("SIG"), *argv]
 
 
 def dropped(argv: list[str], with_signal: signal.Signals, folder: Path) -> list[str]:
-    """The command as the account, able to reach `folder` and its program, dying with its parent.
+    """Wrap a command to run as the account, able to reach `folder` and its program, and to die with its parent.
 
-    No change of account unless root.
+    The account only changes where the panel runs as root.
     """
     account = unprivileged()
     if account is None:
@@ -84,9 +84,9 @@ def _as(account: Account) -> list[str]:
 
 
 def _path_to(paths: list[str], account: Account) -> list[str]:
-    """Nothing where the account can reach all of them, else the one capability that opens the way (say, under /root).
+    """Return the options for the capability that the account needs to reach the paths (such as under /root), if any.
 
-    access(2) forgets the capabilities of everybody but root, and initdb asks it; `no_setuid_fixup` makes it remember.
+    initdb calls access(2), which drops the capabilities of all users but root; `no_setuid_fixup` prevents that.
     """
     if all(_is_open(path, account) for path in paths):
         return []

@@ -1,4 +1,4 @@
-"""The `admin` user and its API token, as quickstart.json tells them."""
+"""The `admin` user and its API token, which quickstart.json holds."""
 
 import secrets
 
@@ -11,10 +11,10 @@ USERNAME = "admin"
 
 
 def ensure(home: Home, first_password: str = "") -> tuple[User, dict[str, str]]:
-    """The user and its logins, `{username, password, token}`; `first_password` instead of one made up.
+    """Return the user and its logins, `{username, password, token}`; `first_password` replaces a random one.
 
-    What quickstart.json says is kept while it works. A password that was changed in the panel stays the user's and
-    is told as an empty word; where the file is gone, so is the old password, and a new one is made.
+    The logins in quickstart.json are kept while they work. After a change of the password in the panel, `password` is
+    empty. If the file is missing, a new password is set.
     """
     described = home.read_quickstart()
     user = User.objects.filter(username=USERNAME).first() or User(username=USERNAME, is_staff=True, is_superuser=True)

@@ -1,4 +1,4 @@
-"""What docker/compose.yaml runs beside web, worker and beat: both poolers, and the one-time setup."""
+"""The containers of docker/compose.yaml beside web, worker and beat: both poolers, and the one-time set-up."""
 
 import os
 import sys
@@ -11,32 +11,32 @@ from django.core.management import call_command
 from panel.lib import env
 from panel.quickstart.home import Home
 from panel.quickstart.servers import PgBouncerServer, PgpoolServer, PostgresServer, Server
-from panel.quickstart.services import CONSOLE_USER, DEMO_ROLE, Backing
+from panel.quickstart.services import CONSOLE_USER, DEMO_ROLE, DemoServers
 
 ANYWHERE = "0.0.0.0"  # noqa: S104 (inside its container; compose.yaml publishes no port of theirs)
 PORTS = {"demo-postgres": 5432, "pgbouncer": 6432, "pgpool": 9999, "pcp": 9898}
 
 
-def describe(home: Path) -> Backing:
-    """The servers of compose.yaml, by the names of their services."""
+def describe(home: Path) -> DemoServers:
+    """Return the servers of compose.yaml, by the host names of their services."""
     password = env.text("POOLDECK_COMPOSE_PASSWORD")
     postgres = PostgresServer(home / "postgres", PORTS["demo-postgres"], password=password, bindir=Path("/"))
     pgbouncer = PgBouncerServer(home / "pgbouncer", PORTS["pgbouncer"], CONSOLE_USER, password)
     logins = {postgres.superuser: password, DEMO_ROLE: password}
     pgpool = PgpoolServer(home / "pgpool", PORTS["pgpool"], PORTS["pcp"], postgres, logins)
     postgres.host, pgbouncer.host, pgpool.host = "demo-postgres", "pgbouncer", "pgpool"
-    return Backing(postgres, pgbouncer, pgpool, password)
+    return DemoServers(postgres, pgbouncer, pgpool, password)
 
 
 def become(server: Server) -> None:
-    """Prepare the server to listen for the other containers, and become it."""
+    """Prepare the server to listen for the other containers, and replace this process with it."""
     server.host = ANYWHERE
     server.prepare()
     os.execv(server.argv[0], server.argv)  # noqa: S606 (our own words)
 
 
-def set_up(servers: Backing) -> None:
-    """Keys, migrations, pages' files, the admin, the demo (its dataset is left to the worker); safe to repeat."""
+def set_up(servers: DemoServers) -> None:
+    """Set up keys, database, static files, the admin and the demo, and queue its dataset; idempotent."""
     home = Home(env.home())
     home.open()
     home.make_keys()
@@ -56,7 +56,7 @@ def set_up(servers: Backing) -> None:
         demo.dataset_is_asked_for()
 
 
-ROLES: dict[str, Callable[[Backing], None]] = {
+ROLES: dict[str, Callable[[DemoServers], None]] = {
     "pgbouncer": lambda servers: become(servers.pgbouncer),
     "pgpool": lambda servers: become(servers.pgpool),
     "setup": set_up,

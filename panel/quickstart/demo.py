@@ -1,6 +1,6 @@
-"""The demo as people would register it: a cluster, both poolers, a pool and a dataset, by the same verbs.
+"""The demo: a cluster, both poolers, a pool and a dataset, created by the same functions that pages call.
 
-Each part is made once and remembered by its id, so that a part that somebody deleted does not come back.
+Each part is created once and remembered by its id, so that a part that a person deleted does not come back.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from benchmarks.runs.submission import submit
 from panel.quickstart.home import Home
 from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.servers import Server
-from panel.quickstart.services import DEMO_ROLE, Backing
+from panel.quickstart.services import DEMO_ROLE, DemoServers
 from panel.quickstart.supervise import Supervisor
 from pools.inventory import clusters, poolers, pools
 from pools.models import Cluster, Mode, Pool, Pooler, PoolerKind, PoolState
@@ -28,13 +28,13 @@ Record = TypeVar("Record", Cluster, Pooler, Pool)
 
 
 class Demo:
-    """The demo in the panel; the home tells what was made at an earlier start."""
+    """The demo in the panel; the home remembers what earlier starts created."""
 
-    def __init__(self, home: Home, servers: Backing, author: User) -> None:
+    def __init__(self, home: Home, servers: DemoServers, author: User) -> None:
         self.home, self.servers, self.author = home, servers, author
 
     def register(self) -> None:
-        """Cluster, poolers and pool; those that stand follow their server to its port of today."""
+        """Create cluster, poolers and pool; update existing ones to the current port of their server."""
         cluster = self._once(Cluster, CLUSTER, self._register_cluster)
         self._follow(clusters.change, cluster, self.servers.postgres, self.servers.postgres.password)
         pgbouncer = self._pooler(PoolerKind.PGBOUNCER, self.servers.pgbouncer, self._pgbouncer_login())
@@ -44,11 +44,11 @@ class Demo:
             self._once(Pool, POOL, lambda: self._make_pool(cluster, pgbouncer))
 
     def _once(self, model: type[Record], name: str, make: Callable[[], Record]) -> Record | None:
-        """The record of an earlier start (None when somebody deleted it since), else a new one."""
+        """Return the record of an earlier start (None if a person has deleted it), else a new one."""
         kept = self.home.kept("demo", f"{model.__name__.lower()} {name}")
         if kept:
             return model._default_manager.filter(pk=kept).first()
-        # found without being remembered: made by a start that was killed before it could write that down
+        # found by name only if an earlier start was killed before it remembered the id
         record = model._default_manager.filter(name=name).first() or make()
         self.home.keep("demo", f"{model.__name__.lower()} {name}", str(record.pk))
         return record
@@ -78,7 +78,7 @@ class Demo:
         return pooler
 
     def _follow_folder(self, pooler: Pooler | None, now: str) -> None:
-        """Lead the record to its server's folder of today, so that a copied home never writes into the original's."""
+        """Update the record to the current folder, so that a copied home never writes into its original's."""
         if pooler is None:
             return
         was = self.home.kept("demo", f"folder of {pooler.pk}")
@@ -89,9 +89,9 @@ class Demo:
     def _follow(
         self, change: Callable[..., Any], record: Cluster | Pooler | None, server: Server, password: str
     ) -> None:
-        """Lead the record to its server's port of today, unless a person has led it elsewhere since.
+        """Update the record to the server's current port, unless a person has changed its address.
 
-        A password is bound to its address, so it is given again.
+        A password is bound to its address, so it is stored again.
         """
         was = self.home.kept("demo", f"port of {server}")
         if record and server.port != was and (record.host, record.port) == (server.host, was):
@@ -99,7 +99,7 @@ class Demo:
         self.home.keep("demo", f"port of {server}", server.port)
 
     def _follow_control_port(self, pgpool: Pooler | None) -> None:
-        """The same for the PCP port, which a home of an earlier release has not registered at all."""
+        """Update the PCP port, which homes of earlier releases have not registered."""
         now, was = self.servers.pgpool.pcp_port, self.home.kept("demo", "port of pcp")
         if pgpool and pgpool.pcp_port != now and pgpool.pcp_port in (None, was):
             poolers.change(pgpool, {"pcp_port": now}, None, author=self.author)
@@ -111,12 +111,12 @@ class Demo:
         return pools.create(values, author=self.author)
 
     def wait_for_pool(self, supervisor: Supervisor) -> str:
-        """Wait until the pool is live; the answer says why a pool that people changed since is not."""
+        """Wait until the pool is live; return why a pool that a person has changed is not."""
         pool = self._existing(Pool, POOL)
         if pool is None:
             return ""
         supervisor.wait_for(f"the pool {pool} is applied", APPLIED_WITHIN_S, lambda: settled(pool))
-        if not fresh(pool):  # its removal was asked for before the last end
+        if not fresh(pool):  # a person had requested its removal before the last stop
             return ""
         if pool.state == PoolState.APPLIED:
             self.home.keep("demo", "pool was live", True)
@@ -130,11 +130,11 @@ class Demo:
         return model._default_manager.filter(pk=kept).first()
 
     def needs_dataset(self) -> bool:
-        """Whether no start has prepared it yet."""
+        """Tell whether the dataset has yet to be prepared."""
         return not self.home.kept("demo", "dataset was prepared")
 
     def ask_for_dataset(self) -> Run | None:
-        """Queue the run that makes pgbench's tables; None where they are there, or the cluster was deleted."""
+        """Queue the run that creates pgbench's tables; None where they exist, or the cluster was deleted."""
         cluster = self._existing(Cluster, CLUSTER)
         if cluster is None or Dataset.objects.filter(cluster=cluster, database=DATABASE).exists():
             return None
@@ -148,7 +148,7 @@ class Demo:
         return submit.submit(request)[0]
 
     def prepare_dataset(self, supervisor: Supervisor) -> None:
-        """Have the worker make pgbench's tables in the demo database; raises `ProgramFailed`."""
+        """Have the worker create pgbench's tables in the demo database; raises `ProgramFailed`."""
         if run := self.ask_for_dataset():
             supervisor.wait_for("the dataset is prepared", PREPARED_WITHIN_S, lambda: ended(run))
             if run.status != Status.SUCCEEDED:
@@ -156,11 +156,11 @@ class Demo:
         self.dataset_is_asked_for()
 
     def dataset_is_asked_for(self) -> None:
-        """Remember it, so that a dataset somebody drops does not come back."""
+        """Remember the dataset, so that it does not come back after a person drops it."""
         self.home.keep("demo", "dataset was prepared", True)
 
     def target(self) -> dict[str, str]:
-        """The experiment's pool; raises `ProgramFailed` where it, or its cluster, was deleted."""
+        """Return the target of the experiment; raises `ProgramFailed` where the pool or its cluster was deleted."""
         cluster, pool = self._existing(Cluster, CLUSTER), self._existing(Pool, POOL)
         if cluster is None or pool is None:
             raise ProgramFailed("the demo cluster or pool was deleted: use --once with a fresh POOLDECK_HOME")
@@ -168,17 +168,17 @@ class Demo:
 
 
 def settled(pool: Pool) -> bool:
-    """Whether an apply has decided on the pool, as the database has it now."""
+    """Tell whether an apply has finished with the pool, or the pool is gone; reads the database."""
     return not fresh(pool) or pool.state != PoolState.PENDING
 
 
 def ended(run: Run) -> bool:
-    """Whether the run has its final state, as the database has it now."""
+    """Tell whether the run has its final state, or is gone; reads the database."""
     return not fresh(run) or run.is_final
 
 
 def fresh(record: models.Model) -> bool:
-    """Read the record again; False when it is gone."""
+    """Read the record again; return False where it is gone."""
     try:
         record.refresh_from_db()
     except type(record).DoesNotExist:  # type: ignore[attr-defined]

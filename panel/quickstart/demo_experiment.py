@@ -1,4 +1,4 @@
-"""The demo experiment through the REST API: direct against pooled, with kept connections and with new ones."""
+"""The demo experiment through the REST API: direct and pooled runs, with kept and with new connections."""
 
 import json
 import time
@@ -14,9 +14,9 @@ from panel.quickstart.supervise import Supervisor
 
 DURATION_S, PAIRS = 6, 4
 OPTIONS = {"builtin": "select-only", "clients": 10, "threads": 2, "duration": DURATION_S, "progress": 1}
-STORIES = (("connections kept", False), ("a new one each transaction (-C)", True))
+SCENARIOS = (("connections kept", False), ("a new one each transaction (-C)", True))
 FINAL = {"succeeded", "failed", "cancelled", "timed_out", "lost"}
-STORY_WITHIN_S = 2 * PAIRS * (DURATION_S + 20) + 60
+SCENARIO_WITHIN_S = 2 * PAIRS * (DURATION_S + 20) + 60
 HEADINGS = ("tps, median", "low to high", "latency ms", "connect ms", "to direct", "95 % interval", "valid", "verdict")
 METRICS = ("tps", "latency_avg_ms", "average_connection_ms")
 
@@ -28,11 +28,11 @@ class Api:
         self.url, self.token = url, token
 
     def get(self, path: str) -> Any:
-        """The parsed answer of a GET."""
+        """Send a GET and return the parsed JSON."""
         return self._answer(Request(f"{self.url}/api/v1/{path}"))  # noqa: S310 (our own address)
 
     def post(self, path: str, body: dict[str, Any]) -> Any:
-        """The parsed answer of a POST."""
+        """Send a POST and return the parsed JSON."""
         request = Request(f"{self.url}/api/v1/{path}", data=json.dumps(body).encode())  # noqa: S310 (our own address)
         request.add_header("Content-Type", "application/json")
         return self._answer(request)
@@ -48,7 +48,7 @@ class Api:
 
 
 @dataclass(frozen=True)
-class Story:
+class Scenario:
     """Pairs of direct and pooled runs, as the API compares them by throughput, latency and the time to connect."""
 
     label: str
@@ -58,30 +58,30 @@ class Story:
 
     @property
     def is_valid(self) -> bool:
-        """Whether both arms have enough runs that count: where the host was others' for a moment, the rest may do."""
+        """Tell whether both arms have enough valid runs; a few may be lost to other processes on the host."""
         arms = self.tps["arms"]
         return len(arms) == 2 and all(arm["n_valid"] >= ENOUGH_REPEATS for arm in arms)
 
 
-def experiment(api: Api, pooled: dict[str, str], supervisor: Supervisor, steps: Steps) -> list[Story]:
-    """Run both stories, one after the other: pairs of direct and pooled runs that take turns."""
-    stories = []
-    for label, connect in STORIES:
+def experiment(api: Api, pooled: dict[str, str], supervisor: Supervisor, steps: Steps) -> list[Scenario]:
+    """Run both scenarios, one after the other: alternating pairs of direct and pooled runs."""
+    scenarios = []
+    for label, connect in SCENARIOS:
         steps.report(f"running {PAIRS} pairs of {DURATION_S} s, direct and pooled in turn: {label}")
         group = _carried_out(api, pooled, connect, supervisor)
         found = [api.get(f"comparisons/?group={group}&metric={metric}") for metric in METRICS]
-        stories.append(Story(label, *found))
-    return stories
+        scenarios.append(Scenario(label, *found))
+    return scenarios
 
 
 def _carried_out(api: Api, pooled: dict[str, str], connect: bool, supervisor: Supervisor) -> str:
-    """The group of the runs, once all have ended."""
+    """Run the pairs and wait until all have ended; return their group."""
     asked = {"target": pooled, "engine": "pgbench", "options": {**OPTIONS, "connect": connect}}
     group = str(api.post("runs/", asked | {"pair": True, "repeat": PAIRS})["group"])
-    deadline = time.monotonic() + STORY_WITHIN_S
+    deadline = time.monotonic() + SCENARIO_WITHIN_S
     while going_on := _going_on(api, group):
         if time.monotonic() > deadline:
-            raise ProgramFailed(f"{', '.join(going_on)} after {STORY_WITHIN_S} s")
+            raise ProgramFailed(f"{', '.join(going_on)} after {SCENARIO_WITHIN_S} s")
         supervisor.poll()
         time.sleep(0.3)
     return group
@@ -92,16 +92,16 @@ def _going_on(api: Api, group: str) -> list[str]:
     return [f"run {run['number']} is still {run['status']}" for run in runs if run["status"] not in FINAL]
 
 
-def table(stories: list[Story]) -> str:
-    """The experiment's table, then what may be concluded, then what became of runs that do not count."""
+def table(scenarios: list[Scenario]) -> str:
+    """Format the table, then the conclusions, then the runs that do not count, with reasons."""
     load = f"pgbench select-only, {OPTIONS['clients']} clients, {PAIRS} pairs of {DURATION_S} s"
     rows: list[tuple[str, ...]] = [(load, *HEADINGS)]
-    for story in stories:
-        rows += _rows(story)
+    for scenario in scenarios:
+        rows += _rows(scenario)
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["  ".join(_cells(row, widths)).rstrip() for row in rows]
     lines.insert(1, "-" * max(len(line) for line in lines))
-    return "\n".join([*lines, "", *_sentences(stories)])
+    return "\n".join([*lines, "", *_sentences(scenarios)])
 
 
 def _cells(row: tuple[str, ...], widths: list[int]) -> list[str]:
@@ -109,13 +109,17 @@ def _cells(row: tuple[str, ...], widths: list[int]) -> list[str]:
     return [cell.ljust(widths[at]) if at in (0, last) else cell.rjust(widths[at]) for at, cell in enumerate(row)]
 
 
-def _rows(story: Story) -> list[tuple[str, ...]]:
-    return [_row(f"{story.label}, {arm['label']}", arm, *_times(story, arm["key"])) for arm in story.tps["arms"]]
+def _rows(scenario: Scenario) -> list[tuple[str, ...]]:
+    return [
+        _row(f"{scenario.label}, {arm['label']}", arm, *_times(scenario, arm["key"])) for arm in scenario.tps["arms"]
+    ]
 
 
-def _times(story: Story, key: str) -> list[str]:
-    """The medians of latency and of the time to connect, where the arm has them."""
-    found = ({arm["key"]: arm["median"] for arm in by["arms"]}.get(key) for by in (story.latency, story.connecting))
+def _times(scenario: Scenario, key: str) -> list[str]:
+    """Return the medians of latency and of connection time; a dash where the arm has none."""
+    found = (
+        {arm["key"]: arm["median"] for arm in by["arms"]}.get(key) for by in (scenario.latency, scenario.connecting)
+    )
     return [f"{median:.3f}" if median else "-" for median in found]
 
 
@@ -134,10 +138,12 @@ def _row(label: str, arm: dict[str, Any], latency: str, connecting: str) -> tupl
     )
 
 
-def _sentences(stories: list[Story]) -> list[str]:
-    described = [f"{story.label[0].upper()}{story.label[1:]}: {story.tps['conclusion']}" for story in stories]
-    for story in stories:
-        for arm in story.tps["arms"]:
+def _sentences(scenarios: list[Scenario]) -> list[str]:
+    described = [
+        f"{scenario.label[0].upper()}{scenario.label[1:]}: {scenario.tps['conclusion']}" for scenario in scenarios
+    ]
+    for scenario in scenarios:
+        for arm in scenario.tps["arms"]:
             lost = [run for run in arm["runs"] if run["outcome"] != "succeeded"]
             described += [
                 f"Run {run['number']} ({arm['label']}) does not count: {run['outcome_words']}" for run in lost

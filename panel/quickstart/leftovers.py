@@ -1,9 +1,9 @@
-"""What a PostgreSQL that was killed leaves in its data directory and in memory, and how the next start gets rid of it.
+"""Cleans up after a PostgreSQL that was killed: its lock file, and backends that still run.
 
-The postmaster refuses to start while the pid in postmaster.pid belongs to any process of its account (a pid may be
-given out anew after a power cut), or while a backend of the old one still holds the shared memory; such a backend
-ends by itself when it next looks for its postmaster, which may be after a long statement (PostgreSQL's manual,
-"Server Shutdown": crash recovery makes good what SIGKILL did).
+The postmaster refuses to start while the pid in postmaster.pid belongs to any process of its account (after a power
+cut, a pid may be reused), or while a backend of the old postmaster uses its shared memory. Such a backend ends when it
+next checks for its postmaster, which may be after a long statement. Killing it is safe: crash recovery repairs the
+data (PostgreSQL's manual, "Server Shutdown").
 """
 
 import os
@@ -17,9 +17,9 @@ ENDS_WITHIN_S = 15.0
 
 
 def clear(data_directory: Path) -> None:
-    """End the backends without a postmaster, wait for a postmaster that is ending, and remove the lock file it left.
+    """Kill backends without a postmaster, wait for a postmaster that is shutting down, and remove the lock file.
 
-    Raises `ProgramFailed` where a postmaster runs on: two of them would destroy the data.
+    Raises `ProgramFailed` where the postmaster keeps running: two of them would destroy the data.
     """
     lock = data_directory / "postmaster.pid"
     deadline = time.monotonic() + ENDS_WITHIN_S
@@ -33,7 +33,7 @@ def clear(data_directory: Path) -> None:
 
 
 def postmaster_of(lock: Path) -> int | None:
-    """The pid that the lock file names; None without one, or where a crash of the machine left it empty."""
+    """Return the pid in the lock file; None where it is missing, or empty after a crash of the machine."""
     try:
         return abs(int(lock.read_text().partition("\n")[0]))
     except (FileNotFoundError, ValueError):
@@ -41,13 +41,13 @@ def postmaster_of(lock: Path) -> int | None:
 
 
 def working_in(folder: Path) -> set[int]:
-    """The processes of a PostgreSQL with this data directory: each has it as its working directory."""
+    """Return the pids of a PostgreSQL with this data directory, which is the working directory of each."""
     wanted, found = folder.resolve(), set()
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if (process / "cwd").readlink() == wanted and (process / "exe").readlink().name.startswith("postgres"):
                 found.add(int(process.name))
-        except OSError:  # it ended meanwhile, or is another account's
+        except OSError:  # it has ended, or belongs to another account
             continue
     return found
 

@@ -1,4 +1,4 @@
-"""What pages load, collected into the home when the sources are no longer those of the last start."""
+"""Static files, collected into the home if their sources have changed since the last start."""
 
 import hashlib
 import subprocess
@@ -18,11 +18,11 @@ COMMAND = [sys.executable, "manage.py", "collectstatic", "--noinput", "--clear",
 
 
 def collect(home: Home, steps: Steps) -> None:
-    """Bring STATIC_ROOT to this version, before web reads what is in it; raises `ProgramFailed`."""
+    """Update STATIC_ROOT before the web process reads its manifest; raises `ProgramFailed`."""
     sources = stamp()
     if home.kept("pages", "sources") == sources and (home.path / "static" / "staticfiles.json").exists():
         return
-    steps.report("collecting the files of the pages")
+    steps.report("collecting static files")
     run = subprocess.run(COMMAND, cwd=BASE_DIR, capture_output=True, text=True, check=False)
     if run.returncode:
         raise ProgramFailed(f"{' '.join(COMMAND[1:])} ended with exit code {run.returncode}:\n{run.stderr}")
@@ -30,7 +30,7 @@ def collect(home: Home, steps: Steps) -> None:
 
 
 def stamp() -> str:
-    """A hash of our files' names and bytes, of what is collected, and of the libraries' versions."""
+    """Return a hash of our files, of the list of what is collected, and of the libraries' versions."""
     found = hashlib.sha256()
     for path in _sources():
         found.update(f"{path.name}\n".encode() + path.read_bytes())

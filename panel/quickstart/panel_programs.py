@@ -18,9 +18,9 @@ DEFAULT_PORT = 8000
 
 
 def take_port(asked: int | None, steps: Steps) -> socket.socket:
-    """A listener on the port asked for, else 8000, else a free one, so that nobody takes it before the panel serves.
+    """Listen on the requested port, else on 8000, else on a free one, so that no other program takes it.
 
-    Raises `ProgramFailed` where the one asked for is taken.
+    Raises `ProgramFailed` where the requested port is taken.
     """
     try:
         return listen(DEFAULT_PORT if asked is None else asked)
@@ -29,12 +29,12 @@ def take_port(asked: int | None, steps: Steps) -> socket.socket:
             reason = f"port {asked} of {LOOPBACK} is taken, or not yours to listen on: choose another --port"
             raise ProgramFailed(reason) from error
     port = free_port()
-    steps.report(f"port {DEFAULT_PORT} is taken, so the panel goes to {port}")
+    steps.report(f"port {DEFAULT_PORT} is taken: using port {port}")
     return listen(port)
 
 
 def print_address(port: int) -> None:
-    """Let the panel's programs know where people reach it, unless somebody said so."""
+    """Set POOLDECK_PUBLIC_URL for the panel's programs, unless it is set."""
     if not os.environ.get("POOLDECK_PUBLIC_URL"):
         os.environ["POOLDECK_PUBLIC_URL"] = f"http://{LOOPBACK}:{port}"
 
@@ -52,7 +52,7 @@ class PanelProgram(Program):
 
 
 class Web(PanelProgram):
-    """The web server on the loopback address, by a listener that is open already where one is handed over."""
+    """The web server on the loopback address; it inherits `listener` if given."""
 
     name = "web"
 
@@ -62,13 +62,13 @@ class Web(PanelProgram):
         self.last_answer = ""
 
     def spawn(self) -> None:
-        """Start it. The listener stays open here too, so that whoever calls while it is started again waits for it."""
+        """Start it. This process keeps the listener open, so that clients wait during a restart."""
         if self.listener is not None:
             self.handed_over = (self.listener.fileno(),)
         super().spawn()
 
     def given_up(self) -> None:
-        """Refuse whoever calls, rather than let them wait for nobody."""
+        """Close the listener, so that clients are refused instead of waiting."""
         if self.listener is not None:
             self.listener.close()
 
@@ -85,7 +85,7 @@ class Web(PanelProgram):
         return [sys.executable, "-m", "panel.web_server", *where]
 
     def is_ready(self) -> bool:
-        """Whether /healthz/ready says 200: database, Redis and a worker answer too."""
+        """Tell whether /healthz/ready answers 200, which includes database, Redis and workers."""
         try:
             urlopen(f"{self.url}/healthz/ready", timeout=5).close()  # noqa: S310 (our own address)
         except HTTPError as error:
@@ -98,10 +98,10 @@ class Web(PanelProgram):
 
 
 class Worker(PanelProgram):
-    """Applies configurations and looks after what there is; its children never carry a run."""
+    """Applies configurations and runs periodic tasks; it takes no runs."""
 
     name = "worker"
-    stop_signal = signal.SIGQUIT  # "cold": what is in progress is not waited for
+    stop_signal = signal.SIGQUIT  # cold shutdown: it does not wait for tasks in progress
     takes = WorkerKind.TASKS
     children = 2
 
@@ -119,7 +119,7 @@ class Worker(PanelProgram):
 
 
 class Generator(Worker):
-    """Carries runs: one child each, and one more for a run that is spread over several generators."""
+    """Executes runs: one child process each, and a second one for a distributed run."""
 
     name = "generator"
     takes = WorkerKind.RUNS
@@ -127,7 +127,7 @@ class Generator(Worker):
 
 
 class Beat(PanelProgram):
-    """The clock of the regular tasks."""
+    """The scheduler of periodic tasks."""
 
     name = "beat"
 

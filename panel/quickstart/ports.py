@@ -5,7 +5,7 @@ import socket
 import time
 
 LOOPBACK = "127.0.0.1"
-# Below the range that Linux takes outgoing connections from (ip_local_port_range), so that a kept port stays free.
+# below Linux's range of ephemeral ports (ip_local_port_range), so that a remembered port stays free
 LOWEST, HIGHEST = 15000, 32000
 FREE_WITHIN_S = 5
 BACKLOG = 2048  # uvicorn's own
@@ -16,7 +16,7 @@ class NoFreePort(Exception):
 
 
 def is_free(port: int, host: str = LOOPBACK) -> bool:
-    """Whether a server could listen there now."""
+    """Tell whether a server could listen on the port now."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -27,14 +27,14 @@ def is_free(port: int, host: str = LOOPBACK) -> bool:
 
 
 def listen(port: int, host: str = LOOPBACK) -> socket.socket:
-    """A listener there, whose connections send at once what they are given; raises OSError where it can't be."""
+    """Open a listener with TCP_NODELAY; raises OSError where the port is taken or forbidden."""
     listener = socket.create_server((host, port), backlog=BACKLOG)
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """Return a random free port."""
     for _ in range(200):
         if is_free(port := random.randrange(LOWEST, HIGHEST)):  # noqa: S311 (no secret)
             return port
@@ -42,7 +42,7 @@ def free_port() -> int:
 
 
 def kept_or_free(port: int | None) -> int:
-    """The port if it is, or soon becomes, free (an ended start may still be letting go of it), else another one."""
+    """Return the port if it is free within `FREE_WITHIN_S` (an earlier start may still be ending), else another."""
     deadline = time.monotonic() + FREE_WITHIN_S
     while port and time.monotonic() < deadline:
         if is_free(port):

@@ -1,4 +1,4 @@
-"""One program in the foreground: started with its log in a file, waited for, stopped."""
+"""Runs one program in the foreground: start it with a log file, wait until it is ready, stop it."""
 
 import os
 import signal
@@ -18,9 +18,9 @@ class ProgramFailed(Exception):
 
 
 class Program:
-    """A command that runs as root's own, or as the unprivileged account where `drops` is set.
+    """A command that runs as this process's user, or as the unprivileged account if `drops` is set.
 
-    `stop_signal` asks it to end; the kernel sends `orphan_signal` when the process that started it dies.
+    `stop_signal` ends it; the kernel sends `orphan_signal` when the process that started it dies.
     """
 
     name = "program"
@@ -29,7 +29,7 @@ class Program:
     stop_within_s = 10.0
     ready_within_s = 30.0
     drops = False
-    handed_over: tuple[int, ...] = ()  # open files that it gets, by their numbers
+    handed_over: tuple[int, ...] = ()  # file descriptors that it inherits
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -41,19 +41,18 @@ class Program:
 
     @property
     def argv(self) -> list[str]:
-        """The command in the foreground, without any secret in it."""
+        """The command that runs in the foreground, without secrets."""
         raise NotImplementedError
 
     @property
     def environment(self) -> dict[str, str]:
-        """All that it inherits."""
         return dict(PLAIN_ENVIRONMENT)
 
     def prepare(self) -> None:
-        """Write what it needs before it starts; a second call changes nothing that is in use."""
+        """Write the files that it needs; idempotent."""
 
     def probe(self) -> None:
-        """Return when it serves; raise one of `not_ready` when it does not yet."""
+        """Return if it serves; raise one of `not_ready` if it does not yet."""
 
     not_ready: tuple[type[Exception], ...] = (OSError,)
 
@@ -78,11 +77,10 @@ class Program:
 
     @property
     def working_folder(self) -> Path:
-        """Where it runs."""
         return self.home
 
     def wait_until_ready(self) -> None:
-        """Ask until it serves; raises `ProgramFailed` when it ended or the deadline passed."""
+        """Probe until it serves; raises `ProgramFailed` where it ended or missed the deadline."""
         deadline = time.monotonic() + self.ready_within_s
         while True:
             try:
@@ -100,7 +98,7 @@ class Program:
             ) from error
 
     def start(self) -> Self:
-        """Prepare, start, wait until it serves; stopped again when it does not."""
+        """Prepare it, start it and wait until it serves; stop it if it does not."""
         self.prepare()
         self.spawn()
         try:
@@ -112,19 +110,18 @@ class Program:
 
     @property
     def is_running(self) -> bool:
-        """Whether the process is there."""
         return self.process is not None and self.process.poll() is None
 
     @property
     def has_ended(self) -> bool:
-        """Whether it was started and ended by itself."""
+        """Whether it was started and has ended without being stopped."""
         return self.process is not None and self.process.poll() is not None
 
     def given_up(self) -> None:
-        """Let go of what was kept for the next start: there is none."""
+        """Release what was kept for a restart, as there will be none."""
 
     def kill(self, with_signal: signal.Signals = signal.SIGKILL) -> None:
-        """Send a signal to the process, if it is there."""
+        """Send a signal to the process if it runs."""
         if self.process is not None and self.is_running:
             self.process.send_signal(with_signal)
 
@@ -133,14 +130,14 @@ class Program:
         self.kill(self.stop_signal)
 
     def stop(self) -> None:
-        """Ask it to end, and end what is left of its process group at the deadline."""
+        """Stop it; kill its process group at the deadline."""
         if self.process is None:
             return
         self.ask_to_stop()
         self.wait_until_stopped()
 
     def wait_until_stopped(self) -> None:
-        """Wait for the end that was asked for; kill what is left at the deadline."""
+        """Wait until it has stopped; kill its process group at the deadline."""
         if self.process is None:
             return
         try:
@@ -165,7 +162,6 @@ class Program:
 
     @property
     def log_tail(self) -> str:
-        """The last lines it printed."""
         return "\n".join(self.log.splitlines()[-LOG_TAIL:])
 
     def __enter__(self) -> Self:

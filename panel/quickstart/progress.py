@@ -1,4 +1,4 @@
-"""What the quickstart tells the person who waits: one line a step, with the seconds since the start."""
+"""Progress on the terminal: one line per step, with the seconds since the start."""
 
 import time
 
@@ -12,10 +12,9 @@ class Steps:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since the start."""
         return time.time() - self.since
 
     def report(self, text: str) -> None:
-        """One step, as script/lib.sh prints its own."""
+        """Print one step in the format of script/lib.sh."""
         self.current = text
         print(f"[{self.elapsed_s:4.0f} s] {text}", flush=True)

@@ -1,4 +1,4 @@
-"""When a program that ended is started again: soon at first, ever later, and not after five ends in a minute."""
+"""Restart policy: exponential back-off, and none after five ends within a minute."""
 
 from dataclasses import dataclass, field
 
@@ -10,14 +10,14 @@ FIRST_BACK_OFF_S = 0.5
 
 @dataclass
 class Restarts:
-    """The ends of one program within the last minute, in seconds of one clock, and what they lead to."""
+    """The ends of one program within the last minute (monotonic seconds), and the next restart."""
 
     ends: list[float] = field(default_factory=list)
     due: float | None = None
     gave_up: bool = False
 
     def ended(self, now: float) -> float | None:
-        """Note an end; the seconds until the next start, twice as many each time, or None where it is given up."""
+        """Record an end; return the seconds until the restart, doubled each time, or None if there is none."""
         self.ends = [*(end for end in self.ends if now - end < START_LIMIT_INTERVAL_S), now]
         if len(self.ends) >= START_LIMIT_BURST:
             self.gave_up = True
@@ -27,7 +27,7 @@ class Restarts:
         return back_off
 
     def is_due(self, now: float) -> bool:
-        """Whether it is to be started now; true once for each end."""
+        """Tell whether to start it now; true once per end."""
         if self.due is None or now < self.due:
             return False
         self.due = None

@@ -1,4 +1,4 @@
-"""Private real servers: PostgreSQL, Redis, PgBouncer, Pgpool-II, HAProxy; with passwords and SCRAM as in real life."""
+"""Private servers: PostgreSQL, Redis, PgBouncer, Pgpool-II and HAProxy, with passwords and SCRAM."""
 
 import os
 import re
@@ -21,12 +21,12 @@ from panel.quickstart.programs import PLAIN_ENVIRONMENT, Program, ProgramFailed
 
 __all__ = ["HAProxyServer", "PgBouncerServer", "PgpoolServer", "PostgresServer", "RedisServer", "Server", "free_port"]
 
-PANEL_MARK = "# ---- Pooldeck "  # how the line begins above which a file is the operator's (pools.poolers.pgpool)
-SOCKET_PATH_LIMIT = 100  # sun_path holds 107 bytes (unix(7)); the file name takes its share
+PANEL_MARK = "# ---- Pooldeck "  # begins the line between the operator's part and the panel's (pools.poolers.pgpool)
+SOCKET_PATH_LIMIT = 100  # sun_path holds 107 bytes, including the file name (unix(7))
 
 
 def newest_postgresql() -> Path:
-    """The folder of the newest PostgreSQL's programs, where Debian keeps them or on the PATH."""
+    """Return the folder of the newest PostgreSQL's programs: Debian's, else the one on the PATH."""
     found = [path.parent for path in Path("/usr/lib/postgresql").glob("*/bin/postgres")]
     if found:
         return max(found, key=lambda folder: float(folder.parent.name))
@@ -38,7 +38,7 @@ def newest_postgresql() -> Path:
 
 @cache
 def binary(name: str) -> str:
-    """The full path of a program, /usr/sbin included for people who don't have it on their PATH."""
+    """Return the full path of a program on the PATH or in /usr/sbin; raises `ProgramFailed`."""
     found = shutil.which(name) or shutil.which(name, path=PLAIN_ENVIRONMENT["PATH"])
     if not found:
         raise ProgramFailed(f"{name} is not installed: run script/up, or see docker/packages.txt")
@@ -47,7 +47,7 @@ def binary(name: str) -> str:
 
 @cache
 def version_of(program: str) -> tuple[int, int]:
-    """Major and minor version as `PROGRAM --version` prints them."""
+    """Return major and minor version as `PROGRAM --version` prints them."""
     printed = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
     numbers = re.search(r"(\d+)\.(\d+)", printed.stdout + printed.stderr)
     if not numbers:
@@ -73,15 +73,15 @@ class Server(Program):
         return Path("/tmp") / f"pooldeck-{sha256(os.fsencode(self.home)).hexdigest()[:12]}"  # noqa: S108 (0700, ours)
 
     def prepare(self) -> None:
-        """Make the home."""
+        """Create the home."""
         account.make_folder(self.home)
 
 
 class PostgresServer(Server):
-    """A PostgreSQL that asks everybody for a SCRAM password; TCP only, so that no socket path can be too long."""
+    """A PostgreSQL with SCRAM passwords for all users; TCP only, because a socket path could be too long."""
 
     name = "postgres"
-    stop_signal = orphan_signal = signal.SIGINT  # "fast": sessions are ended, nothing is lost
+    stop_signal = orphan_signal = signal.SIGINT  # fast shutdown
     not_ready = (psycopg.OperationalError,)
 
     def __init__(
@@ -111,8 +111,7 @@ class PostgresServer(Server):
         return [str(self.bindir / "postgres"), "-D", str(self.cluster_folder), *words]
 
     def prepare(self) -> None:
-        """initdb once, made beside and renamed, so that a broken one is never taken for whole; later clear what a
-        server that was killed left, which would keep the next one from starting."""
+        """Run initdb once, in a folder that is renamed when complete; later, clean up after a killed server."""
         super().prepare()
         if self.cluster_folder.exists():
             return leftovers.clear(self.cluster_folder)
@@ -127,7 +126,7 @@ class PostgresServer(Server):
 
     def _initdb(self, folder: Path, password_file: Path) -> None:
         words = [f"--pgdata={folder}", f"--username={self.superuser}", f"--pwfile={password_file}"]
-        # --no-sync: what a crash of the machine in these seconds could cost is a folder that was never used
+        # --no-sync: a crash of the machine could only damage a folder that was never used
         words += ["--auth=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"]
         argv = account.dropped([str(self.bindir / "initdb"), *words], signal.SIGKILL, self.home)
         done = subprocess.run(argv, env=self.environment, cwd=self.home, capture_output=True, text=True, check=False)
@@ -135,7 +134,7 @@ class PostgresServer(Server):
             raise ProgramFailed(f"initdb failed with exit code {done.returncode}:\n{done.stdout}{done.stderr}")
 
     def connect(self, database: str = "postgres") -> "psycopg.Connection[Any]":
-        """The superuser's session, in autocommit."""
+        """Open a superuser session in autocommit mode."""
         return psycopg.connect(
             host=self.host,
             port=self.port,
@@ -152,7 +151,7 @@ class PostgresServer(Server):
         self.connect().close()
 
     def create_owner_and_database(self, role: str, password: str, database: str) -> None:
-        """A role that can log in and its database; what is there already is left as it is."""
+        """Create a login role and its database, unless they exist."""
         with self.connect() as session:
             if not session.execute("SELECT FROM pg_roles WHERE rolname = %s", [role]).fetchall():
                 make = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(sql.Identifier(role), sql.Literal(password))
@@ -163,7 +162,7 @@ class PostgresServer(Server):
 
 
 class RedisServer(Server):
-    """A Redis with a password and nothing on disk: all that has to last is in the metadata database."""
+    """A Redis with a password and without persistence: permanent data is in the metadata database."""
 
     name = "redis"
     not_ready = (redis.RedisError,)
@@ -195,18 +194,18 @@ class RedisServer(Server):
 
 
 class PgBouncerServer(Server):
-    """A PgBouncer whose configuration folder, `config_dir`, the panel may write."""
+    """A PgBouncer whose configuration folder, `config_dir`, the panel can write to."""
 
     name = "pgbouncer"
     not_ready = (psycopg.OperationalError,)
-    orphan_signal = signal.SIGKILL  # what asks for an immediate end differs between its versions
+    orphan_signal = signal.SIGKILL  # the signal for an immediate shutdown differs between releases
 
     def __init__(
         self, home: Path, port: int, admin_user: str, admin_password: str, binary_path: str | None = None
     ) -> None:
         super().__init__(home, port)
         self.admin_user, self.admin_password = admin_user, admin_password
-        self.own_settings: dict[str, object] = {}  # of its first configuration, beside what the panel needs
+        self.own_settings: dict[str, object] = {}  # added to its first configuration
         self.binary = binary_path or binary("pgbouncer")
         self.config_dir = home / "config"
         # since 1.23 SIGTERM waits for the clients to leave (PgBouncer's NEWS)
@@ -218,7 +217,7 @@ class PgBouncerServer(Server):
         return [self.binary, str(self.config_dir / "pgbouncer.ini")]
 
     def prepare(self) -> None:
-        """Write a configuration without databases once; from then on it is the panel's."""
+        """Write the first configuration, without databases; later only the panel changes it."""
         super().prepare()
         account.make_folder(self.config_dir)
         account.make_folder(self.socket_folder)
@@ -232,7 +231,7 @@ class PgBouncerServer(Server):
         self._set_listen_address(ini)
 
     def _follow_a_copied_home(self, ini: Path) -> None:
-        """Name this home's folders where those of the home that it was copied from stand."""
+        """Replace the folders of the home that this one was copied from."""
         kept = ini.read_text()
         named = re.search(r"(?m)^pidfile\s*=\s*(/.*)/pgbouncer\.pid$", kept)
         if named and named[1] != str(self.home):
@@ -259,7 +258,7 @@ class PgBouncerServer(Server):
         return "\n".join(["[databases]", "", "[pgbouncer]", *lines]) + "\n"
 
     def _set_listen_address(self, ini: Path) -> None:
-        """A kept configuration may name a port that was taken meanwhile."""
+        """Set the current address and port, which may have changed since the last start."""
         kept = wanted = ini.read_text()
         for name, value in (("listen_addr", self.host), ("listen_port", self.port)):
             wanted = re.sub(rf"(?m)^{name}\s*=.*$", f"{name} = {value}", wanted)
@@ -267,7 +266,7 @@ class PgBouncerServer(Server):
             account.write_private(ini, wanted)
 
     def connect(self) -> "psycopg.Connection[Any]":
-        """A session of its console (simple protocol only: no parameters)."""
+        """Open a session on its console (simple protocol only: no parameters)."""
         return psycopg.connect(
             host=self.host,
             port=self.port,
@@ -287,7 +286,7 @@ class PgpoolServer(Server):
     """A Pgpool-II in raw mode: session pooling in front of one PostgreSQL, SCRAM on both sides."""
 
     name = "pgpool"
-    stop_signal = orphan_signal = signal.SIGINT  # "fast"; a killed parent would leave children serving
+    stop_signal = orphan_signal = signal.SIGINT  # fast shutdown; a killed parent would leave its children running
     not_ready = (psycopg.OperationalError,)
 
     def __init__(
@@ -316,13 +315,13 @@ class PgpoolServer(Server):
         ]
 
     def prepare(self) -> None:
-        """Write its four files; they follow the port and the backend at each start, the panel's part is kept."""
+        """Write its four files with the current port and backend; the panel's part is kept."""
         super().prepare()
         account.make_folder(self.config_dir)
         account.make_folder(self.socket_folder)
         (self.home / "pgpool.pid").unlink(missing_ok=True)
         for path in self.socket_folder.glob(".s.PGSQL.*"):
-            path.unlink()  # a killed parent leaves them, and the next start refuses
+            path.unlink()  # left by a killed parent; Pgpool-II would refuse to start
         logins = "".join(f"{user}:TEXT{password}\n" for user, password in self.passwords.items())
         self._write_above("pool_passwd", logins)
         rules = "".join(f'host all "{user}" 0.0.0.0/0 scram-sha-256\n' for user in self.passwords)
@@ -331,7 +330,7 @@ class PgpoolServer(Server):
         self._write_above("pgpool.conf", self._conf())
 
     def _write_above(self, name: str, text: str) -> None:
-        """Write the operator's part; in the panel's below it, a backend follows the demo's server to its port."""
+        """Write the operator's part; in the panel's part below it, update the backend's port."""
         path = self.config_dir / name
         _, mark, below = (path.read_text() if path.exists() else "").partition(PANEL_MARK)
         below = re.sub(r"(?m)^backend_port0 = \d+$", f"backend_port0 = {self.backend.port}", below)

@@ -1,4 +1,4 @@
-"""The private servers behind an installation, started side by side."""
+"""The private servers of an installation, started in parallel."""
 
 import os
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ DEMO_ROLE = "app"
 
 
 @dataclass(frozen=True)
-class Backing:
-    """The servers that the demo's records lead to, and the password of the demo's role."""
+class DemoServers:
+    """The servers of the demo, and the password of its role."""
 
     postgres: PostgresServer
     pgbouncer: PgBouncerServer
@@ -28,21 +28,21 @@ class Backing:
             server.wait_until_ready()
 
 
-def start(home: Home, supervisor: Supervisor, steps: Steps) -> Backing:
-    """Spawn all of them, without waiting; REDIS_URL is set for the panel unless it was set by the person."""
+def start(home: Home, supervisor: Supervisor, steps: Steps) -> DemoServers:
+    """Spawn all servers without waiting for them; set REDIS_URL unless it is set."""
     start_redis(home, supervisor, steps)
     if not (home.path / "postgres").exists():
-        steps.report("making the demo PostgreSQL")
-    backing = describe(home)
-    servers = (backing.postgres, backing.pgbouncer, backing.pgpool)
+        steps.report("creating the demo PostgreSQL")
+    demo = describe(home)
+    servers = (demo.postgres, demo.pgbouncer, demo.pgpool)
     steps.report("starting " + ", ".join(f"{server} on port {server.port}" for server in servers))
     for server in servers:
         supervisor.start(server)
-    return backing
+    return demo
 
 
 def start_redis(home: Home, supervisor: Supervisor, steps: Steps) -> None:
-    """The panel's own Redis, where REDIS_URL names no other."""
+    """Start the panel's own Redis, unless REDIS_URL names another."""
     if env.text("REDIS_URL"):
         return
     redis = RedisServer(home.path / "redis", home.port("redis"), home.password("redis"))
@@ -51,14 +51,14 @@ def start_redis(home: Home, supervisor: Supervisor, steps: Steps) -> None:
     os.environ["REDIS_URL"] = redis.url
 
 
-def describe(home: Home) -> Backing:
-    """The servers with the ports and passwords that the home keeps for them."""
+def describe(home: Home) -> DemoServers:
+    """Return the servers with the ports and passwords that the home remembers."""
     postgres = PostgresServer(home.path / "postgres", home.port("postgres"), password=home.password("postgres"))
     role_password = home.password(DEMO_ROLE)
     pgbouncer = PgBouncerServer(
         home.path / "pgbouncer", home.port("pgbouncer"), CONSOLE_USER, home.password("pgbouncer")
     )
-    pgbouncer.own_settings = {"server_login_retry": 3}  # else 15 s pass until a server that was away is tried again
+    pgbouncer.own_settings = {"server_login_retry": 3}  # the default of 15 s delays the return of a restarted server
     logins = {postgres.superuser: postgres.password, DEMO_ROLE: role_password}
     pgpool = PgpoolServer(home.path / "pgpool", home.port("pgpool"), home.port("pcp"), postgres, logins)
-    return Backing(postgres, pgbouncer, pgpool, role_password)
+    return DemoServers(postgres, pgbouncer, pgpool, role_password)

@@ -1,4 +1,4 @@
-"""From running servers to the ready line: migrations, the panel, its admin, the demo; then serving, or --once."""
+"""From running servers to the ready line: migrations, web, admin, demo; then serving, or --once."""
 
 from django.core.management import call_command
 from django.db import DatabaseError
@@ -11,14 +11,14 @@ from panel.quickstart.home import Home
 from panel.quickstart.panel_programs import Beat, Web
 from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.progress import Steps
-from panel.quickstart.services import Backing
+from panel.quickstart.services import DemoServers
 from panel.quickstart.supervise import Supervisor
 
 WAITS_S = 60
 
 
 def migrate() -> None:
-    """Bring the metadata database to this version; raises `ProgramFailed`."""
+    """Migrate the metadata database; raises `ProgramFailed`."""
     try:
         call_command("migrate", verbosity=0, interactive=False)
     except DatabaseError as error:
@@ -33,8 +33,8 @@ class Serving:
         self.web = web
         self.token = ""
 
-    def bring_up(self, backing: Backing) -> Demo:
-        """Everything up to the ready line; raises `ProgramFailed` with the reason of the step that failed."""
+    def bring_up(self, servers: DemoServers) -> Demo:
+        """Run every step up to the ready line; raises `ProgramFailed` with the reason of the step that failed."""
         self.steps.report("migrating the metadata database")
         migrate()
         if (installation := copies.recognize(self.home.path)).paused_at:
@@ -42,9 +42,9 @@ class Serving:
         self.supervisor.start(Beat(self.home.path))
         user, logins = admin.ensure(self.home)
         self.token = logins["token"]
-        demo = Demo(self.home, backing, user)
-        backing.wait_until_ready()
-        dispatch.ask_generators()  # a worker that was ready before the migrations could not write itself down
+        demo = Demo(self.home, servers, user)
+        servers.wait_until_ready()
+        dispatch.ask_generators()  # a worker that was ready before the migrations could not register
         self._show_demo(demo)
         self._wait_for_web()
         self.home.write_quickstart({"url": self.web.url, **logins})
@@ -68,16 +68,16 @@ class Serving:
         self.supervisor.wait_for(what, WAITS_S, self.web.is_ready, lambda: self.web.last_answer)
 
     def serve(self) -> int:
-        """Until a signal asks for the end; programs that die meanwhile are started again."""
+        """Serve until a signal ends it, restarting programs that die."""
         self.steps.report(f"serving until Ctrl-C; the logs are in {self.home.log_folder}")
         self.supervisor.watch(self.steps.report)
         return 0
 
     def experiment(self, demo: Demo) -> int:
-        """The demo experiment with its table on stdout; 0 only when every arm is valid."""
+        """Run the demo experiment and print its table; return 0 only if every arm is valid."""
         if pausing.is_paused():
-            raise ProgramFailed(pausing.PAUSED)
+            raise ProgramFailed(str(pausing.PAUSED))
         api = demo_experiment.Api(self.web.url, self.token)
-        stories = demo_experiment.experiment(api, demo.target(), self.supervisor, self.steps)
-        print(f"\n{demo_experiment.table(stories)}\n", flush=True)
-        return 0 if all(story.is_valid for story in stories) else 1
+        scenarios = demo_experiment.experiment(api, demo.target(), self.supervisor, self.steps)
+        print(f"\n{demo_experiment.table(scenarios)}\n", flush=True)
+        return 0 if all(scenario.is_valid for scenario in scenarios) else 1

@@ -1,4 +1,4 @@
-"""Keeps programs together: one that dies is started again, and when the person asks all end without a trace."""
+"""Supervises programs: restarts those that die, and stops all of them on a signal."""
 
 import signal
 import time
@@ -11,46 +11,46 @@ from panel.quickstart.programs import Program, ProgramFailed
 from panel.quickstart.restarts import START_LIMIT_BURST, START_LIMIT_INTERVAL_S, Restarts
 
 POLL_EVERY_S = 0.2
-ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 P = TypeVar("P", bound=Program)
 
 
-class Asked(BaseException):
-    """A signal asked for the end; not an `Exception`, so that nothing on the way takes it for a failure."""
+class StopRequested(BaseException):
+    """A signal requested the end; not an `Exception`, so that no handler takes it for a failure."""
 
 
-def raise_asked(number: int, _: FrameType | None) -> None:
-    """Turn the first signal into `Asked`; later ones don't disturb the ending."""
+def request_stop(number: int, _: FrameType | None) -> None:
+    """Raise `StopRequested` for the first signal, and ignore later ones."""
     ignore_signals()
-    raise Asked(signal.Signals(number).name)
+    raise StopRequested(signal.Signals(number).name)
 
 
 def ignore_signals() -> None:
-    """From here on, go through with the ending."""
-    for asking in ASKING:
-        signal.signal(asking, signal.SIG_IGN)
+    """Ignore further signals, so that the shutdown completes."""
+    for stop_signal in STOP_SIGNALS:
+        signal.signal(stop_signal, signal.SIG_IGN)
 
 
 def catch_signals() -> None:
-    """End on Ctrl-C, SIGTERM and a closed terminal (unless started with nohup)."""
-    for asking in ASKING:
-        if asking != signal.SIGHUP or signal.getsignal(asking) != signal.SIG_IGN:
-            signal.signal(asking, raise_asked)
+    """Raise `StopRequested` on Ctrl-C, SIGTERM and a closed terminal (unless started with nohup)."""
+    for stop_signal in STOP_SIGNALS:
+        if stop_signal != signal.SIGHUP or signal.getsignal(stop_signal) != signal.SIG_IGN:
+            signal.signal(stop_signal, request_stop)
 
 
 def how_ended(program: Program) -> str:
-    """In words: `worker ended with exit code -9`."""
+    """Describe the end: `worker ended with exit code -9`."""
     code = program.process.returncode if program.process else None
     return f"{program} ended with exit code {code}"
 
 
 def end_of_log(program: Program) -> str:
-    """The last lines it printed, and where the others are."""
+    """Return the last lines that it printed, and the path of its log."""
     return f"the end of {program.log_path}:\n{program.log_tail}"
 
 
 class Supervisor:
-    """A context in which programs run; the last started is the first to end."""
+    """A context in which programs run; they stop in reverse order."""
 
     def __init__(self, home: Home) -> None:
         self.home = home
@@ -58,7 +58,7 @@ class Supervisor:
         self.restarts: dict[str, Restarts] = {}
 
     def start(self, program: P) -> P:
-        """Prepare and start a program, its log anew under the home."""
+        """Prepare and start a program with a new log under the home."""
         program.log_path = self.home.log_folder / f"{program.name}.log"
         if program.log_path.exists():
             program.log_path.replace(program.log_path.with_suffix(".log.1"))
@@ -68,7 +68,7 @@ class Supervisor:
         return program
 
     def poll(self) -> None:
-        """Raise `ProgramFailed` when one of them has ended."""
+        """Raise `ProgramFailed` if a program has ended."""
         for program in self.programs:
             if program.has_ended:
                 raise ProgramFailed(f"{how_ended(program)}; {end_of_log(program)}")
@@ -76,7 +76,7 @@ class Supervisor:
     def wait_for(
         self, what: str, seconds: float, is_so: Callable[[], object], why_not: Callable[[], str] = str
     ) -> None:
-        """Ask until it is so, while all programs run; raises `ProgramFailed` at the deadline, with `why_not()`."""
+        """Wait until `is_so()`, while all programs run; raises `ProgramFailed` with `why_not()` at the deadline."""
         deadline = time.monotonic() + seconds
         while not is_so():
             self.poll()
@@ -88,7 +88,7 @@ class Supervisor:
             time.sleep(POLL_EVERY_S / 2)
 
     def watch(self, report: Callable[[str], None]) -> None:
-        """Return never: ends by `Asked`. A program that ends is started again, and `report` is given a sentence."""
+        """Restart programs that end, passing a sentence to `report`; never returns, ends by `StopRequested`."""
         while True:
             for program in self.programs:
                 self._keep_running(program, report)
@@ -98,7 +98,7 @@ class Supervisor:
         restarts = self.restarts.setdefault(program.name, Restarts())
         if program.has_ended:
             how = how_ended(program)
-            program.wait_until_stopped()  # what it left of its own goes too
+            program.wait_until_stopped()  # kills its process group too
             self._start_later(program, restarts, how, report)
         elif restarts.is_due(time.monotonic()):
             try:
@@ -121,7 +121,7 @@ class Supervisor:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End what serves people first, then what those need."""
+        """Stop the panel's programs first, then the servers that they need."""
         ignore_signals()
         for wave in (False, True):
             programs = [program for program in reversed(self.programs) if program.drops is wave]

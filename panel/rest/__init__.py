@@ -1,1 +1,1 @@
-"""What the REST API's views share: pages, errors, filters, parsers, schema."""
+"""Shared parts of the REST API: pagination, errors, filters, parsers, schema."""

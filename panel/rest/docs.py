@@ -1,4 +1,4 @@
-"""The addresses of the API's description and of the pages that show it."""
+"""Views of the OpenAPI description and of the page that shows it."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from panel.accounts.permissions import HasScope
 
 
 class SchemaView(SpectacularAPIView):
-    """The OpenAPI description, for whoever may read."""
+    """The OpenAPI description; needs the scope `read`."""
 
     permission_classes = [HasScope]
 
 
 class DocsView(SpectacularSwaggerSplitView):
-    """Swagger UI from this server's own files; its script is a second request, so the panel's CSP holds."""
+    """Swagger UI from this server's own files. Its script is a second request, as the panel's CSP demands."""
 
     permission_classes = [HasScope]
     http_method_names = ["get", "head"]  # a page has no answer in JSON for OPTIONS
@@ -24,7 +24,7 @@ class DocsView(SpectacularSwaggerSplitView):
     url_name = "api-schema"
 
     def handle_exception(self, exc: Exception) -> Any:
-        """Lead whoever is not logged in to the login page: people come here, not scripts."""
+        """Redirect anonymous visitors to the login, because people open this page, not scripts."""
         if isinstance(exc, NotAuthenticated):
             return redirect_to_login(self.request.get_full_path())
         return super().handle_exception(exc)

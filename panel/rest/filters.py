@@ -1,8 +1,9 @@
-"""How API lists are filtered and searched; one record is found by its id, whatever else its address says."""
+"""Filters and search of API lists. They do not apply where a single record is read by its id."""
 
 from typing import Any
 
 from django.db.models import Model, QuerySet
+from django.utils.translation import gettext as _
 from django_filters.rest_framework import DjangoFilterBackend
 from rest_framework.exceptions import ValidationError
 from rest_framework.filters import SearchFilter
@@ -17,7 +18,6 @@ class ListFilter(DjangoFilterBackend):  # type: ignore[misc]  # django-filter ca
     """The filters that a view declares."""
 
     def filter_queryset(self, request: Request, queryset: QuerySet[Model], view: APIView) -> Any:
-        """The rows of a list that were asked for; all of them where one is looked up."""
         return queryset if getattr(view, "detail", False) else super().filter_queryset(request, queryset, view)
 
 
@@ -25,15 +25,21 @@ class ListSearch(SearchFilter):
     """`search`, in the fields that a view declares."""
 
     def filter_queryset(self, request: Request, queryset: QuerySet[Any], view: APIView) -> Any:
-        """The rows of a list that hold the words; all of them where one is looked up."""
         return queryset if getattr(view, "detail", False) else super().filter_queryset(request, queryset, view)
 
     def get_search_terms(self, request: Request) -> list[str]:
-        """The words asked for; 400 for more than a query can carry: each is compared with each field."""
+        """Return the search terms; 400 for too many, since each is compared with every field."""
         asked = request.query_params.get(self.search_param, "")
         terms: list[str] = super().get_search_terms(request)
         if len(terms) > SEARCH_WORDS or len(asked) > SEARCH_CHARACTERS:
-            limits = f"at most {SEARCH_WORDS} words and {SEARCH_CHARACTERS} characters"
-            detail = f"{len(terms)} words in {len(asked)} characters were given: search takes {limits}"
+            detail = _(
+                "search takes at most %(most_words)d words and %(most_characters)d characters: "
+                "%(words)d words with %(characters)d characters were given"
+            ) % {
+                "most_words": SEARCH_WORDS,
+                "most_characters": SEARCH_CHARACTERS,
+                "words": len(terms),
+                "characters": len(asked),
+            }
             raise ValidationError({self.search_param: [detail]})
         return terms

@@ -1,4 +1,4 @@
-"""How the rows of API lists are ordered."""
+"""Ordering of API lists."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,9 +10,8 @@ from rest_framework.views import APIView
 
 
 class StableOrdering(OrderingFilter):
-    """`ordering`, else the model's own; the key decides between equals, so that no row stands on two pages."""
+    """Orders by `ordering`, else as the model does; the primary key breaks ties, so that no row is on two pages."""
 
     def get_ordering(self, request: Request, queryset: QuerySet[Model], view: APIView) -> Sequence[Any]:
-        """What to order by."""
         asked: Sequence[Any] | None = super().get_ordering(request, queryset, view)
         return [*(asked or queryset.model._meta.ordering or ()), "pk"]

@@ -1,4 +1,4 @@
-"""What both apps' APIs share: paging, and domain errors as HTTP answers."""
+"""Pagination of the API, and errors as HTTP responses."""
 
 import logging
 import sys
@@ -7,6 +7,8 @@ from typing import Any
 from django.db import InterfaceError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views import defaults
 from rest_framework.pagination import PageNumberPagination
 from rest_framework.request import Request
@@ -21,7 +23,7 @@ from pools.errors import ClusterUnreachable, PoolsError
 
 DATABASE_AWAY = (OperationalError, InterfaceError)
 RETRY_AFTER_S = 5
-OUTAGE = {"detail": "the panel's metadata database does not answer: try again in a moment"}
+OUTAGE = gettext_lazy("the panel's metadata database does not answer: try again in a moment")
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +37,7 @@ class Pages(PageNumberPagination):
 
 
 def answer_of(error: PoolsError | BenchmarksError, *, to_admin: bool = False) -> dict[str, Any]:
-    """The body of a domain error: its field errors where it has them, else `{detail}`."""
+    """Return the body of a domain error: its errors by field where it has them, else `{detail}`."""
     errors: dict[str, Any] = getattr(error, "errors", {})
     if isinstance(error, ClusterUnreachable):
         return {"detail": error.detail_for(to_admin=to_admin)}
@@ -43,16 +45,16 @@ def answer_of(error: PoolsError | BenchmarksError, *, to_admin: bool = False) ->
 
 
 def handle_exception(error: Exception, context: dict[str, Any]) -> Response | None:
-    """Domain errors answer with their own status and message; the rest as DRF does."""
+    """Answer domain errors with their own status and message, outages with 503, others as DRF does."""
     if isinstance(error, PoolsError | BenchmarksError):
         return Response(answer_of(error, to_admin=_is_admin(context.get("request"))), status=error.status)
     if isinstance(error, SealBroken):
-        logger.error("a stored secret can't be opened: %s", error)
+        logger.error("a stored secret can't be decrypted: %s", error)
         return Response({"detail": str(error)}, status=503)
     if isinstance(error, DATABASE_AWAY):
         logger.error("the metadata database does not answer: %s", error)
         connection.close_if_unusable_or_obsolete()
-        return Response(OUTAGE, status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
+        return Response({"detail": OUTAGE}, status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
     return exception_handler(error, context)
 
 
@@ -61,7 +63,7 @@ def _is_admin(request: Request | None) -> bool:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """503 while the metadata database is away or a key is missing, else 500: as JSON under the API, else as a page."""
+    """Answer 503 while the database is down or a key is missing, else 500; as JSON under /api/, else as a page."""
     error = sys.exc_info()[1]
     if request.path.startswith("/api/"):
         return _error_as_json(error)
@@ -75,15 +77,15 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def _error_as_json(error: BaseException | None) -> JsonResponse:
     if isinstance(error, DATABASE_AWAY):
-        return JsonResponse(OUTAGE, status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
+        return JsonResponse({"detail": OUTAGE}, status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
     if isinstance(error, SealBroken):
         return JsonResponse({"detail": str(error)}, status=503)
-    return JsonResponse({"detail": "something broke in the panel: its log says what"}, status=500)
+    return JsonResponse({"detail": _("internal error: see the log of the panel's web process")}, status=500)
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """404: as JSON under the API, as a page elsewhere."""
+    """Answer 404, as JSON under /api/, else as a page."""
     if request.path.startswith("/api/"):
-        detail = f"there is nothing at {request.path}: see /api/docs/ (addresses end with a slash)"
+        detail = _("there is nothing at %(path)s: see /api/docs/ (paths end with a slash)") % {"path": request.path}
         return JsonResponse({"detail": detail}, status=404)
     return defaults.page_not_found(request, exception)

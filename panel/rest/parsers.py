@@ -1,37 +1,43 @@
-"""How the bodies of API requests are read."""
+"""Parsers of API request bodies."""
 
 import json
 from typing import Any
 
+from django.utils.translation import gettext as _
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser
 
 MOST_LEVELS = 32
-TOO_DEEP = f"the body is nested deeper than {MOST_LEVELS} levels: nothing here needs that"
 
 
 class StorableJSONParser(JSONParser):
-    """JSON that can be kept and repeated in an answer: without half a surrogate pair, and of at most `MOST_LEVELS`."""
+    """JSON that can be stored: without lone surrogates, and nested at most `MOST_LEVELS` deep."""
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
-        """The body; 400 where it is no JSON, holds such a half or is nested deeper."""
+        """Parse the body; 400 where it is not JSON, holds a lone surrogate or is nested too deep."""
         try:
             parsed = super().parse(stream, media_type, parser_context)
         except RecursionError as error:
-            raise ParseError(TOO_DEEP) from error
+            raise _too_deep() from error
         if depth_exceeds(parsed, MOST_LEVELS):
-            raise ParseError(TOO_DEEP)
+            raise _too_deep()
         try:
             json.dumps(parsed, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
-            raise ParseError("the body holds half a surrogate pair (\\ud800 to \\udfff): no text has that") from error
+            raise ParseError(
+                _("the body holds half a surrogate pair (\\ud800 to \\udfff), which is no text")
+            ) from error
         return parsed
 
 
+def _too_deep() -> ParseError:
+    return ParseError(_("the body is nested deeper than %(levels)d levels: flatten it") % {"levels": MOST_LEVELS})
+
+
 def depth_exceeds(parsed: Any, levels: int) -> bool:
-    """Whether lists and objects stand in each other deeper than that; walks level by level, without recursion."""
+    """Tell whether lists and objects are nested deeper than `levels`; walks level by level, without recursion."""
     level = [parsed]
-    for _ in range(levels + 1):
+    for _level in range(levels + 1):
         level = [
             value
             for one in level

@@ -1,4 +1,4 @@
-"""How drf-spectacular describes the API: operations in the words of their docstrings, tokens, errors."""
+"""The OpenAPI description: operations by their docstrings, bearer tokens, errors."""
 
 import inspect
 import re
@@ -15,34 +15,33 @@ ERROR = {"schema": {"type": "object", "properties": {"detail": {"type": "string"
 
 
 class Schema(AutoSchema):
-    """Takes what an operation does from the docstring of the method that does it, its summary from the first words."""
+    """Describes an operation by its method's docstring, whose first clause becomes the summary."""
 
     WRITES = {"update": "perform_update", "partial_update": "perform_update", "destroy": "perform_destroy"}
 
     def get_description(self) -> str:  # type: ignore[override]  # its base says None
-        """The method's docstring, else the class's."""
+        """Return the method's docstring, else the class's."""
         action = getattr(self.view, "action", "")
         written = getattr(type(self.view), self.WRITES.get(action, f"perform_{action}"), None)
         return (inspect.getdoc(written) if written else None) or str(super().get_description())
 
     def get_summary(self) -> str | None:
-        """Up to the first stop of the description."""
+        """Return the description up to its first full stop, semicolon or colon."""
         return re.split(r"[.;:]", self.get_description(), maxsplit=1)[0] or None
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # its __init_subclass__
-    """How the description names bearer tokens."""
+    """Describes bearer tokens as an OpenAPI security scheme."""
 
     target_class = "panel.accounts.authentication.TokenAuthentication"
     name = "token"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, Any]:
-        """The OpenAPI security scheme."""
-        return {"type": "http", "scheme": "bearer", "description": "A token made at /tokens/"}
+        return {"type": "http", "scheme": "bearer", "description": "A token created at /tokens/"}
 
 
 def document_errors(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Tell of every operation what its errors look like; a hook of drf-spectacular."""
+    """Add the common error response to every operation; a postprocessing hook of drf-spectacular."""
     for operations in result["paths"].values():
         for operation in operations.values():
             operation["responses"]["default"] = {"$ref": "#/components/responses/Error"}

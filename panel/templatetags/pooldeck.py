@@ -5,12 +5,14 @@ from typing import Any, Literal, TypeGuard
 
 from django import template
 from django.forms import BoundField, CheckboxInput, RadioSelect, Select
-from django.template.defaultfilters import pluralize
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from panel.state_labels import PROOFS, STATES, UNKNOWN_STATE, StateWords
 from pools.inventory.budget import Budget
@@ -18,27 +20,28 @@ from pools.inventory.budget import Budget
 register = template.Library()
 Number = float | Literal[""] | None
 
+MINUTE_S = 60
 SIZE_UNITS = ["bytes", "kB", "MB", "GB", "TB"]
 NAVIGATION = [
-    # label, URL name, icon, prefix of the URL names it stands for
-    ("Dashboard", "dashboard", "dashboard", "dashboard"),
-    ("Clusters", "cluster-list", "cluster", "cluster-"),
-    ("Poolers", "pooler-list", "pooler", "pooler-"),
-    ("Pools", "pool-list", "pool", "pool-"),
-    ("Events", "event-list", "warning", "event-"),
-    ("Runs", "run-list", "run", "run-"),
-    ("Generators", "generator-list", "plug", "generator-"),
-    ("Datasets", "dataset-list", "dataset", "dataset-"),
-    ("Scripts", "script-list", "file", "script-"),
-    ("Settings profiles", "profile-list", "scale", "profile-"),
-    ("API tokens", "token-list", "key", "token-"),
-    ("API docs", "api-docs", "code", "api-docs"),
+    # label, URL name, icon, prefix of the URL names of its section
+    (gettext_lazy("Dashboard"), "dashboard", "dashboard", "dashboard"),
+    (gettext_lazy("Clusters"), "cluster-list", "cluster", "cluster-"),
+    (gettext_lazy("Poolers"), "pooler-list", "pooler", "pooler-"),
+    (gettext_lazy("Pools"), "pool-list", "pool", "pool-"),
+    (gettext_lazy("Events"), "event-list", "warning", "event-"),
+    (gettext_lazy("Runs"), "run-list", "run", "run-"),
+    (gettext_lazy("Generators"), "generator-list", "plug", "generator-"),
+    (gettext_lazy("Datasets"), "dataset-list", "dataset", "dataset-"),
+    (gettext_lazy("Scripts"), "script-list", "file", "script-"),
+    (gettext_lazy("Settings profiles"), "profile-list", "scale", "profile-"),
+    (gettext_lazy("API tokens"), "token-list", "key", "token-"),
+    (gettext_lazy("API docs"), "api-docs", "code", "api-docs"),
 ]
 
 
 @register.simple_tag
 def icon(name: str, extra: str = "") -> SafeString:
-    """A drawing of static/img/icons.svg; it says nothing to screen readers, so text stands beside it."""
+    """Render an icon of static/img/icons.svg. Screen readers skip it: put text beside it or label its button."""
     address = f"{static('img/icons.svg')}#{name}"
     return format_html(
         '<svg class="pd-icon {}" aria-hidden="true" focusable="false"><use href="{}"/></svg>', extra, address
@@ -47,7 +50,7 @@ def icon(name: str, extra: str = "") -> SafeString:
 
 @register.inclusion_tag("includes/navigation.html", takes_context=True)
 def navigation(context: dict[str, Any]) -> dict[str, Any]:
-    """The links of the side, the one of this page marked."""
+    """List the links of the sidebar; `active` marks the section of this page."""
     match = getattr(context.get("request"), "resolver_match", None)
     here = (match.url_name or "") if match else ""
     items = [
@@ -59,19 +62,19 @@ def navigation(context: dict[str, Any]) -> dict[str, Any]:
 
 @register.filter
 def state_words(state: str) -> StateWords:
-    """How a state looks and what it means; a word nobody knows stays grey."""
+    """Return colour, label and meaning of a state; an unknown state is grey and has neither label nor meaning."""
     return STATES.get(str(state), UNKNOWN_STATE)
 
 
 @register.filter
-def state_label(state: str) -> str:
-    """The state as people write it: `rolled back`."""
-    return str(state).replace("_", " ")
+def state_label(state: str) -> str | Promise:
+    """Return the label of a state, such as `rolled back`; the state itself where it is unknown."""
+    return state_words(state).label or str(state)
 
 
 @register.filter
 def control(field: BoundField) -> SafeString:
-    """The field's widget with the classes of the design library."""
+    """Render the field's widget with the classes of the design library."""
     widget = field.field.widget
     if isinstance(widget, CheckboxInput):
         style = "form-check-input"
@@ -86,18 +89,18 @@ def control(field: BoundField) -> SafeString:
 
 @register.filter
 def is_checkbox(field: BoundField) -> bool:
-    """Whether the label belongs behind the control."""
+    """Tell whether the label follows the control."""
     return isinstance(field.field.widget, CheckboxInput)
 
 
 def _known(number: Number) -> TypeGuard[float]:
-    """Templates give an empty text for a key that is not there."""
+    # templates give an empty text for a key that is not there
     return number is not None and number != ""
 
 
 @register.filter
 def size(number: Number) -> str:
-    """Bytes as PostgreSQL's pg_size_pretty writes them, powers of 1024: `7.6 MB`; a dash when unknown."""
+    """Format bytes as PostgreSQL's pg_size_pretty does, in powers of 1024: `7.6 MB`; a dash when unknown."""
     if not _known(number):
         return "–"
     for unit in SIZE_UNITS:
@@ -109,7 +112,7 @@ def size(number: Number) -> str:
 
 @register.filter
 def duration(seconds: Number) -> str:
-    """Seconds as people say them: `45 s`, `2 min 5 s`, `3 h 10 min`; a dash when unknown."""
+    """Format seconds: `45 s`, `2 min 5 s`, `3 h 10 min`; a dash when unknown."""
     if not _known(seconds):
         return "–"
     if seconds < 10 and seconds != int(seconds):
@@ -122,7 +125,7 @@ def duration(seconds: Number) -> str:
 
 @register.filter
 def figure(number: Number) -> str:
-    """A measured number with three or so digits that matter: `12,346`, `812.4`, `0.167`; a dash when unknown."""
+    """Format a number with at least three significant digits: `12,346`, `812.4`, `0.167`; a dash when unknown."""
     if not _known(number):
         return "–"
     whole = abs(number) >= 1000 or number == int(number)
@@ -132,7 +135,7 @@ def figure(number: Number) -> str:
 
 @register.filter
 def allocated_percent(budget: Budget) -> float:
-    """How much of a budget is given away, 0 to 100, for the length of a bar."""
+    """Return the allocated share of a budget in percent, 0 to 100."""
     if not budget.available:
         return 100.0 if budget.allocated else 0.0
     return round(min(100.0, 100 * budget.allocated / budget.available), 1)
@@ -140,21 +143,21 @@ def allocated_percent(budget: Budget) -> float:
 
 @register.filter
 def proves(step: str) -> bool:
-    """Whether a step of an apply read something back or logged in, rather than only did something."""
+    """Tell whether a step of an apply verified something, rather than only changed something."""
     return step in PROOFS
 
 
 @register.filter
 def clock(moment: str) -> str:
-    """The time of day of an ISO time, in the panel's zone."""
+    """Return the time of day of an ISO 8601 time, in the panel's time zone."""
     return timezone.localtime(datetime.fromisoformat(moment)).strftime("%H:%M:%S")
 
 
 @register.simple_tag
-def when(moment: datetime | Literal[""] | None, never: str = "never") -> SafeString | str:
-    """A time as its distance from now, with date, time and zone in the tooltip."""
+def when(moment: datetime | Literal[""] | None, never: str | None = None) -> SafeString | str:
+    """Render a time as its distance from now, with date, time and zone in the tooltip; `never` where it is unset."""
     if not moment:  # templates give an empty text for a status that is not there
-        return never
+        return _("never") if never is None else never
     local = timezone.localtime(moment)
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
@@ -165,11 +168,14 @@ def when(moment: datetime | Literal[""] | None, never: str = "never") -> SafeStr
 
 
 def distance(seconds: float) -> str:
-    """How long ago, roughly: `just now`, `5 minutes ago`, `3 days ago`."""
+    """Describe roughly how long ago something was: `just now`, `5 minutes ago`, `3 days ago`."""
     if seconds < 5:
-        return "just now"
-    for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
-        if seconds >= length:
-            count = int(seconds // length)
-            return f"{count} {unit}{pluralize(count)} ago"
-    return f"{int(seconds)} seconds ago"
+        return _("just now")
+    if seconds < MINUTE_S:
+        return _("%(count)d seconds ago") % {"count": seconds}
+    if (minutes := int(seconds // MINUTE_S)) < 60:
+        return ngettext("%(count)d minute ago", "%(count)d minutes ago", minutes) % {"count": minutes}
+    if (hours := minutes // 60) < 24:
+        return ngettext("%(count)d hour ago", "%(count)d hours ago", hours) % {"count": hours}
+    days = hours // 24
+    return ngettext("%(count)d day ago", "%(count)d days ago", days) % {"count": days}

@@ -99,7 +99,7 @@ def waiting_poolers() -> list[Pooler]:
 def why_nothing(pooler: Pooler) -> str:
     """Why an apply would change nothing, in a sentence; empty where it has something to do."""
     if pausing.is_paused():
-        return pausing.PAUSED
+        return str(pausing.PAUSED)
     if pooler.settings_state == PoolState.PENDING or pooler.pools.unsettled().exists():
         return ""
     last = pooler.revisions.applied().first()

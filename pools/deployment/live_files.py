@@ -32,7 +32,7 @@ def live_files(pooler: Pooler) -> dict[str, object]:
     last, owner = Revision.objects.live_on(pooler), folder_owner.of(pooler)
     if pausing.is_paused():
         shown = _masked(pooler, last.files) if last else []
-        return {"state": "unverified", "error": pausing.PAUSED, "revision": last and last.number, "files": shown}
+        return {"state": "unverified", "error": str(pausing.PAUSED), "revision": last and last.number, "files": shown}
     if not owner.is_here:
         return _as_found_there(pooler, last, owner)
     try:

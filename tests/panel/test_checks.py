@@ -113,7 +113,7 @@ def test_secrets_that_no_key_opens_are_named(settings: Any) -> None:
     (found,) = checks.stored_secrets_open(None, databases=["default"])
     assert found.id == "pooldeck.W006"
     assert found.msg == (
-        "2 stored secrets open with none of the 1 keys at hand: the password of cluster orders, "
+        "none of the 1 keys decrypts 2 stored secrets: the password of cluster orders, "
         "the password of role app of orders"
     )
     assert checks.stored_secrets_open(None) == []
@@ -128,4 +128,4 @@ def test_a_page_that_needs_a_key_that_is_lost_says_so(settings: Any) -> None:
     browser.force_login(callers.person())
     answer = browser.get(f"/pools/{pool.pk}/")
     assert answer.status_code == 503
-    assert f"no key of POOLDECK_KEYS opens the secret of role:{pool.cluster_id}:app" in page_of(answer)
+    assert f"no key of POOLDECK_KEYS decrypts the secret of role:{pool.cluster_id}:app" in page_of(answer)

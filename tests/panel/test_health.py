@@ -59,7 +59,7 @@ def test_only_reading_is_allowed(path):
     [
         ([], ""),
         (["tasks"], "No worker takes applies and checks"),
-        (["runs"], "No generator lives"),
+        (["runs"], "No generator is alive"),
         (["tasks", "runs"], "No worker takes applies and checks"),
     ],
 )

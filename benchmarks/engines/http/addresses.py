@@ -38,9 +38,8 @@ def resolved(url: str) -> str:
         address = addresses.resolve(host, port)[0]
     except OSError as error:
         raise Refused(f"host {host} can't be resolved ({error}): correct the address") from None
-    if reason := addresses.why_not(address, port, database=True):
-        is_what = "an address" if host == address else f"{address},"
-        raise Refused(f"{host} is {is_what} {reason}: choose another host")
+    if refusal := addresses.refusal_of(host, port, [address], database=True):
+        raise Refused(refusal)
     return address
 
 

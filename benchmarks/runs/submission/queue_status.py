@@ -45,7 +45,7 @@ def waits_for(run: Run) -> Waiting | None:
     known, unknown = registry.known_or_remembered()
     first, place = next(_before(run, known), (None, ""))
     if pausing.is_paused():
-        return Waiting(None, 0, None, missing=(pausing.PAUSED,))
+        return Waiting(None, 0, None, missing=(str(pausing.PAUSED),))
     first = first or (None if run.alongside else earlier.order_by("number").first())
     missing = () if unknown else tuple(_missing(run, known))
     if first is None and not missing:

@@ -95,9 +95,9 @@ def test_the_number_of_queries_does_not_grow_with_the_tokens():
 def test_a_refusal_names_the_scope_that_is_missing_and_who_lacks_it():
     runs = "/api/v1/runs/"
     asked = bearer("run").get(runs)
-    lacks = "this asks for the scope read, which the token lacks: make one with it at /tokens/"
+    lacks = "this needs the scope read, which the token lacks: create one with it at /tokens/"
     assert (asked.status_code, asked.json()) == (403, {"detail": lacks})
     reader = person("ada", staff=False)
     asked = bearer("read", "run", user=reader).post(runs, {})
-    lacks = "this asks for the scope run, which ada does not hold: ask an admin"
+    lacks = "this needs the scope run, which ada does not hold: ask an admin"
     assert (asked.status_code, asked.json()) == (403, {"detail": lacks})

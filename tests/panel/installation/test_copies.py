@@ -58,7 +58,7 @@ def test_a_home_put_back_at_its_path_was_restored(home: Path, tmp_path: Path) ->
     shutil.copytree(home, tmp_path / "backup")
     home.rename(tmp_path / "old")
     shutil.copytree(tmp_path / "backup", home)
-    assert "copied, or restored from a backup" in copies.recognize(home).paused_because
+    assert "copied or restored from a backup" in copies.recognize(home).paused_because
 
 
 def test_a_database_older_than_its_home_was_restored(home: Path) -> None:

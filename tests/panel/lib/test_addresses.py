@@ -14,17 +14,17 @@ from pools.poolers import KINDS
 from tests.pools.records import a_cluster, a_pooler
 
 FORBIDDEN = [
-    ("169.254.169.254", "169.254.169.254", "where clouds keep their secrets"),
-    ("2852039166", "169.254.169.254", "where clouds keep their secrets"),
-    ("0xa9fea9fe", "169.254.169.254", "where clouds keep their secrets"),
-    ("::ffff:169.254.169.254", "::ffff:169.254.169.254", "where clouds keep their secrets"),
-    ("fe80::1", "fe80::1", "where clouds keep their secrets"),
-    ("rebound.example", "100.100.100.200", "where clouds keep their secrets"),
-    ("0", "0.0.0.0", "which is no host"),
-    ("localhost", "127.0.0.1", "where the panel's own service listens"),
-    ("2130706433", "127.0.0.1", "where the panel's own service listens"),
-    ("::ffff:127.0.0.1", "::ffff:127.0.0.1", "where the panel's own service listens"),
-    ("127.1.2.3", "127.1.2.3", "where the panel's own service listens"),
+    ("169.254.169.254", "169.254.169.254", "cloud's metadata service"),
+    ("2852039166", "169.254.169.254", "cloud's metadata service"),
+    ("0xa9fea9fe", "169.254.169.254", "cloud's metadata service"),
+    ("::ffff:169.254.169.254", "::ffff:169.254.169.254", "cloud's metadata service"),
+    ("fe80::1", "fe80::1", "cloud's metadata service"),
+    ("rebound.example", "100.100.100.200", "cloud's metadata service"),
+    ("0", "0.0.0.0", "not the address of a host"),
+    ("localhost", "127.0.0.1", "where the panel's own services listen"),
+    ("2130706433", "127.0.0.1", "where the panel's own services listen"),
+    ("::ffff:127.0.0.1", "::ffff:127.0.0.1", "where the panel's own services listen"),
+    ("127.1.2.3", "127.1.2.3", "where the panel's own services listen"),
 ]
 
 

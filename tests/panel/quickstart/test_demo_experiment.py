@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from panel.quickstart.demo_experiment import Story, table
+from panel.quickstart.demo_experiment import Scenario, table
 
 
 def arm(label: str, figures: tuple[float, float, float] | None, **more: Any) -> dict[str, Any]:
@@ -12,16 +12,16 @@ def arm(label: str, figures: tuple[float, float, float] | None, **more: Any) -> 
     return {"key": label, "label": label, "median": median, "low": low, "high": high} | fields | more
 
 
-def story(label: str, direct: dict[str, Any], pooled: dict[str, Any], conclusion: str = "") -> Story:
+def scenario(label: str, direct: dict[str, Any], pooled: dict[str, Any], conclusion: str = "") -> Scenario:
     latency = {"arms": [{"key": "direct", "median": 0.5}, {"key": "pooled", "median": 1.0}]}
     connecting = {"arms": [{"key": "direct", "median": None}, {"key": "pooled", "median": 9.5}]}
-    return Story(label, {"arms": [direct, pooled], "conclusion": conclusion}, latency, connecting)
+    return Scenario(label, {"arms": [direct, pooled], "conclusion": conclusion}, latency, connecting)
 
 
-def kept(**more: Any) -> Story:
+def kept(**more: Any) -> Scenario:
     judged = {"ratio": 0.5, "interval": [0.46, 0.54], "verdict": "slower"} | more
     pooled = arm("pooled", (9700.0, 10000.0, 10300.0), **judged)
-    return story("kept", arm("direct", (19000.0, 20000.0, 21000.0)), pooled, "Pooled is slower than direct.")
+    return scenario("kept", arm("direct", (19000.0, 20000.0, 21000.0)), pooled, "Pooled is slower than direct.")
 
 
 def test_each_arm_is_told_with_its_spread_its_ratio_and_the_interval() -> None:
@@ -53,7 +53,7 @@ def test_a_story_is_valid_when_enough_runs_of_both_arms_count() -> None:
 
 
 def test_an_arm_without_figures_has_dashes() -> None:
-    refused = story("burst", arm("direct", None, n_valid=0, verdict="refused"), arm("pooled", (1.0, 2.0, 3.0)))
+    refused = scenario("burst", arm("direct", None, n_valid=0, verdict="refused"), arm("pooled", (1.0, 2.0, 3.0)))
     assert table([refused]).splitlines()[2].split() == [
         "burst,",
         "direct",

@@ -11,7 +11,7 @@ from panel.quickstart.home import Home
 from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.progress import Steps
 
-SAID = "collecting the files of the pages"
+SAID = "collecting static files"
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ def test_a_taken_default_port_is_replaced_and_that_is_said(
     with take_port(None, Steps()) as listener:
         port = listener.getsockname()[1]
     assert port != usual
-    assert f"port {usual} is taken, so the panel goes to {port}" in capsys.readouterr().out
+    assert f"port {usual} is taken: using port {port}" in capsys.readouterr().out
 
 
 def test_nobody_gets_a_port_that_was_taken_for_the_panel() -> None:

@@ -14,7 +14,7 @@ from panel.quickstart import restarts
 from panel.quickstart.home import Home
 from panel.quickstart.programs import Program, ProgramFailed
 from panel.quickstart.restarts import Restarts
-from panel.quickstart.supervise import Asked, Supervisor, catch_signals, raise_asked
+from panel.quickstart.supervise import StopRequested, Supervisor, catch_signals, request_stop
 
 
 class Shell(Program):
@@ -38,8 +38,8 @@ def home(tmp_path: Path) -> Home:
 
 @pytest.fixture(autouse=True)
 def restored_signals() -> object:
-    asking = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.getsignal(number) for number in asking}
+    stop_signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in stop_signals}
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
@@ -94,9 +94,9 @@ def watched(supervisor: Supervisor, until: Callable[[list[str]], object]) -> lis
     def report(sentence: str) -> None:
         described.append(sentence)
         if until(described):
-            raise Asked
+            raise StopRequested
 
-    with pytest.raises(Asked):
+    with pytest.raises(StopRequested):
         supervisor.watch(report)
     return described
 
@@ -113,11 +113,11 @@ def test_a_program_that_dies_is_started_again_with_its_children_gone_and_its_log
 
         def spawned() -> None:
             spawn()
-            raise Asked
+            raise StopRequested
 
         monkeypatch.setattr(program, "spawn", spawned)
         described: list[str] = []
-        with pytest.raises(Asked):
+        with pytest.raises(StopRequested):
             supervisor.watch(described.append)
         supervisor.wait_for("it prints again", 5, lambda: len(program.log.split()) == 2)
         first, second = (int(word) for word in program.log.split())
@@ -184,7 +184,7 @@ def test_the_log_of_the_last_start_is_kept(home: Home) -> None:
 def test_a_signal_asks_for_the_end_and_a_second_one_is_ignored(number: signal.Signals) -> None:
     signal.signal(number, signal.SIG_DFL)  # a test run under nohup ignores SIGHUP
     catch_signals()
-    with pytest.raises(Asked, match=number.name):
+    with pytest.raises(StopRequested, match=number.name):
         os.kill(os.getpid(), number)
     assert signal.getsignal(number) == signal.SIG_IGN
 
@@ -193,7 +193,7 @@ def test_a_start_with_nohup_outlives_its_terminal() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     catch_signals()
     assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
-    assert signal.getsignal(signal.SIGTERM) == raise_asked
+    assert signal.getsignal(signal.SIGTERM) == request_stop
 
 
 def test_programs_die_with_a_supervisor_that_is_killed(tmp_path: Path) -> None:

@@ -58,13 +58,13 @@ def test_without_a_list_every_address_is_refused(settings: Settings) -> None:
 @pytest.mark.parametrize(
     ("address", "reason"),
     [
-        ("169.254.169.254", "where clouds keep their secrets"),
-        ("fe80::1%eth0", "where clouds keep their secrets"),
-        ("::ffff:169.254.169.254", "where clouds keep their secrets"),
-        ("fd00:ec2::254", "where clouds keep their secrets"),
-        ("100.100.100.200", "where clouds keep their secrets"),
-        ("0.0.0.0", "which is no host"),
-        ("224.0.0.1", "which is no host"),
+        ("169.254.169.254", "cloud's metadata service"),
+        ("fe80::1%eth0", "cloud's metadata service"),
+        ("::ffff:169.254.169.254", "cloud's metadata service"),
+        ("fd00:ec2::254", "cloud's metadata service"),
+        ("100.100.100.200", "cloud's metadata service"),
+        ("0.0.0.0", "not the address of a host"),
+        ("224.0.0.1", "not the address of a host"),
     ],
 )
 def test_a_listed_name_must_not_lead_to_what_is_never_loaded(
@@ -79,7 +79,7 @@ def test_the_panels_own_services_are_never_loaded(settings: Settings) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:7777/0"
     settings.PUBLIC_URL = "http://127.0.0.1:7778"
     for port in (7777, 7778):
-        with pytest.raises(Refused, match=r"127\.0\.0\.1 is an address where the panel's own service listens"):
+        with pytest.raises(Refused, match=r"127\.0\.0\.1 is an address where the panel's own services listen"):
             addresses.resolved(f"http://127.0.0.1:{port}/")
     assert addresses.resolved("http://127.0.0.1:7779/") == "127.0.0.1"
 

@@ -289,4 +289,4 @@ def test_an_address_that_is_the_panels_own_fails_before_anything_is_sent(start: 
     port = settings.REDIS_URL.rsplit(":", 1)[1].partition("/")[0]
     run = start(url=f"http://127.0.0.1:{port}/", concurrency=1, duration=1)
     assert run.status == Status.FAILED
-    assert "where the panel's own service listens" in run.error
+    assert "where the panel's own services listen" in run.error

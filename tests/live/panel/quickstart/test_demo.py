@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from panel.quickstart.demo import Demo
 from panel.quickstart.home import Home
 from panel.quickstart.servers import PgBouncerServer, PgpoolServer, PostgresServer
-from panel.quickstart.services import Backing
+from panel.quickstart.services import DemoServers
 from pools.models import Cluster, Pool, Pooler, PoolerState
 from tests.live.conftest import APP_PASSWORD
 
@@ -24,8 +24,8 @@ def home(tmp_path: Path) -> Home:
 
 @pytest.fixture
 def demo(home: Home, postgres: PostgresServer, pgbouncer: PgBouncerServer, pgpool: PgpoolServer) -> Demo:
-    backing = Backing(postgres, pgbouncer, pgpool, APP_PASSWORD)
-    return Demo(home, backing, User.objects.create_user("admin", is_staff=True))
+    servers = DemoServers(postgres, pgbouncer, pgpool, APP_PASSWORD)
+    return Demo(home, servers, User.objects.create_user("admin", is_staff=True))
 
 
 def test_the_demo_is_what_a_newcomer_finds(demo: Demo) -> None:
