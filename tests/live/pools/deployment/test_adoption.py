@@ -66,7 +66,7 @@ def test_changed_sizes_settings_and_limits_are_adopted(
     assert (pooler.user_settings, pooler.settings_state) == ({"app": {"pool_mode": "transaction"}}, "applied")
     assert (live(), log_in("orders")) == ({"orders": ("app", "app", 5, "transaction", 5)}, "app")
     revision = Revision.objects.live_on(pooler)
-    assert revision.cause == "changes made by hand adopted"
+    assert revision.cause == "manual edits adopted"
     assert "orders: size 3 → 5" in revision.summary
 
 
@@ -159,12 +159,12 @@ def test_nothing_is_applied_over_a_change_until_it_is_overwritten(
     assert deployment.apply_pooler(pooler) is None
     fresh.refresh_from_db()
     assert (fresh.state, path.read_text()) == (PoolState.PENDING, found)
-    assert f"are not as they were applied ({name}: " in fresh.state_reason
+    assert f"differ from what was applied ({name}: " in fresh.state_reason
     drift.check(pooler)
     pooler.refresh_from_db()
     assert name in [one["where"] for one in pooler.drift]
     revision = deployment.apply_pooler(pooler, overwrite=True)
-    assert (revision.state, revision.cause) == (RevisionState.APPLIED, "changes made by hand overwritten")
+    assert (revision.state, revision.cause) == (RevisionState.APPLIED, "manual edits overwritten")
     assert list(live()) == ["fresh", "orders"]
     drift.check(pooler)
     pooler.refresh_from_db()

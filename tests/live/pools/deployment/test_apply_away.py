@@ -49,7 +49,7 @@ def registered(name: str, port: int, like: Cluster) -> Cluster:
 def reason_at(server: PostgresServer) -> str:
     return (
         f"cluster other does not answer: connection refused: nothing listens at {server.host}:{server.port}: start "
-        "the server, or correct the host or the port; tried again each 60 s"
+        "the server, or correct the host or the port; retried every 60 s"
     )
 
 

@@ -103,7 +103,7 @@ def test_a_dead_workers_revision_says_at_which_step_it_died(
     dead = pooler.revisions.last()
     assert (dead.state, dead.reason) == (
         RevisionState.FAILED,
-        "the worker died after the step 'writing'; started over",
+        "the worker died after the step 'writing'; the apply started over",
     )
 
 

@@ -152,7 +152,7 @@ def test_without_a_pooler_to_rehearse_on_the_failed_reload_is_seen_and_said(
     deployment.apply_pooler(pooler)
     state, reason = state_of(fresh)
     assert (state, state_of(orders)) == (PoolState.FAILED, (PoolState.APPLIED, ""))
-    assert "the old configuration could not be proved live" in reason
+    assert "the old configuration could not be verified" in reason
     (pgbouncer.config_dir / "pgbouncer.ini").write_text(sound)
     pgbouncer.kill(signal.SIGHUP)
     pgbouncer.wait_until_ready()
@@ -297,7 +297,7 @@ def test_a_fault_of_the_panels_own_is_rolled_back_and_not_tried_for_ever(
     monkeypatch.setattr(owner, name, broken)
     fresh = make_pool("fresh")
     deployment.apply_pooler(pooler)
-    reason = "the apply broke with ZeroDivisionError: see the worker's log"
+    reason = "the apply failed with ZeroDivisionError: see the worker's log"
     assert state_of(fresh) == (PoolState.ROLLED_BACK, reason)
     assert (list(live()), log_in("orders")) == (["orders"], "app")
     assert deployment.waiting_poolers() == []

@@ -66,7 +66,7 @@ def test_changed_settings_become_the_panels(
     found = live(pgpool_pooler)
     assert (found["client_idle_limit"], found["log_connections"]) == ("7min", "on")
     assert (drifted(pgpool_pooler), log_in(own_pgpool)) == ([], "app")
-    assert Revision.objects.live_on(pgpool_pooler).cause == "changes made by hand adopted"
+    assert Revision.objects.live_on(pgpool_pooler).cause == "manual edits adopted"
 
 
 def test_a_setting_taken_out_is_taken_away(pool: Pool, pgpool_pooler: Pooler, by_hand: ByHand, worker: None) -> None:
