@@ -135,7 +135,7 @@ def _attempt(asked: Wanted, session: Session, author: Any, *, overwrite: bool, t
     attempt.step("rendered", _("for %(version)s: %(changes)s") % {"version": session.version_text, "changes": asked})
     try:
         with _breakage_reported(pooler):
-            session.rehearse(draft, attempt)
+            session.preflight(draft, attempt)
     except ApplyFailed as fault:
         refuse(revision, fault, asked)
         return revision
