@@ -1,17 +1,19 @@
-"""What can go wrong with clusters, poolers and pools; `status` is the HTTP answer."""
+"""Errors of clusters, poolers and pools; `status` is the HTTP status of the response."""
 
 from collections import defaultdict
 from collections.abc import Iterable
 
+from django.utils.translation import gettext as _
+
 
 class PoolsError(Exception):
-    """A verb of this app can't be done; the message carries the value and the remedy."""
+    """An operation of this app failed; the message names the value and the remedy."""
 
     status = 400
 
 
 class Stale(PoolsError):
-    """Somebody else changed the record since it was read."""
+    """Another request changed the record since it was read."""
 
     status = 409
 
@@ -23,7 +25,7 @@ class IllegalTransition(PoolsError):
 
 
 class ClusterUnreachable(PoolsError):
-    """The cluster can't be logged in to; the message says precisely why, `cause` in one word of login_failures.
+    """The login to the cluster failed; the message names the reason, `cause` is a value of `login_errors.Cause`.
 
     `words` are those of the server and of libpq, without the password.
     """
@@ -35,18 +37,20 @@ class ClusterUnreachable(PoolsError):
         self.cause, self.words = cause, words
 
     def detail_for(self, *, to_admin: bool) -> str:
-        """The message, for an admin with what was answered where no better reason is known."""
-        return f"{self} (it said: {self.words})" if to_admin and self.cause == "other" and self.words else str(self)
+        """Return the message; for an admin with the server's own words where the cause is unknown."""
+        if to_admin and self.cause == "other" and self.words:
+            return _("%(error)s (server message: %(words)s)") % {"error": self, "words": self.words}
+        return str(self)
 
 
 class NoStandby(PoolsError):
-    """A standby is asked for, and the cluster has none that the panel knows."""
+    """A standby is required, and the panel knows none of the cluster."""
 
     status = 409
 
 
 class InvalidValues(PoolsError):
-    """What was typed can't be taken; `errors` are the messages by field, for forms and the API."""
+    """The given values are not valid; `errors` are the messages by field, for forms and the API."""
 
     def __init__(self, errors: dict[str, list[str]]) -> None:
         super().__init__("; ".join(message for messages in errors.values() for message in messages))
@@ -54,7 +58,7 @@ class InvalidValues(PoolsError):
 
     @classmethod
     def refuse(cls, problems: Iterable[tuple[str, str]]) -> None:
-        """Raise it where there are problems: (field, message) pairs."""
+        """Raise the error if there are any problems, (field, message) pairs."""
         errors: dict[str, list[str]] = defaultdict(list)
         for field, message in problems:
             errors[field].append(message)
@@ -63,7 +67,7 @@ class InvalidValues(PoolsError):
 
 
 class PoolerUnreachable(PoolsError):
-    """The pooler's console can't be logged in to."""
+    """The login to the pooler's console failed."""
 
     status = 502
 
@@ -73,22 +77,22 @@ class ApplyFailed(PoolsError):
 
 
 class QueueDown(PoolsError):
-    """Redis can't be reached, so no worker was told."""
+    """Redis can't be reached, so no task was queued."""
 
     status = 503
 
 
 class NotThere(PoolsError):
-    """What was named does not exist on the cluster (any more)."""
+    """The named object does not exist on the cluster (any more)."""
 
     status = 404
 
 
 class ConsoleRefused(PoolsError):
-    """The pooler's console said no, or has no such command; the message carries its words."""
+    """The pooler's console refused a command or does not have it; the message quotes it."""
 
     status = 409
 
 
 class NotLive(ConsoleRefused):
-    """The console knows no such pool: it was never applied, or is gone."""
+    """The console has no such pool: it was never applied, or was removed."""

@@ -1,6 +1,6 @@
-"""Sends the tasks of pools to their queues: an apply or a look for drift to the worker that has the pooler's folder.
+"""Sends the tasks of pools to their queues: an apply or a drift check goes to the pooler's folder owner.
 
-Tasks are sent by name: they stand on all else here.
+Tasks are sent by name, since `pools.tasks` imports all other modules here.
 """
 
 import logging
@@ -13,6 +13,7 @@ from celery import current_app
 from django.conf import settings
 from django.db import models, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from kombu.exceptions import OperationalError
 
 from panel.installation import pausing
@@ -28,16 +29,16 @@ OF_FOLDERS = frozenset({APPLY, OVERWRITE, CHECK})
 
 
 def ask(pooler_ids: Iterable[UUID], author: models.Model | None = None) -> None:
-    """Have these poolers applied after the commit, in the author's name; where the queue is down, beat does it later.
+    """Queue an apply of these poolers after the commit, in the author's name; if the queue is down, beat does it later.
 
-    Nothing remembers the author until then: what beat applies has none.
+    The author is not stored: an apply by beat has none.
     """
     for pooler_id in set(pooler_ids):
         transaction.on_commit(partial(_send, str(pooler_id), _id_of(author)))
 
 
 def ask_again(pools: Iterable[Pool], author: models.Model | None = None) -> None:
-    """Have pools rendered anew whose cluster's address or password changed under them."""
+    """Mark pools as pending and queue an apply, after their cluster's address or password changed."""
     pools = list(pools)
     Pool.objects.filter(pk__in=[pool.pk for pool in pools]).update(
         state=PoolState.PENDING, state_reason="", updated_at=timezone.now()
@@ -46,38 +47,39 @@ def ask_again(pools: Iterable[Pool], author: models.Model | None = None) -> None
 
 
 def ask_to_overwrite(pooler_id: UUID, author: models.Model | None = None) -> None:
-    """Have a pooler applied over changes made by hand; nothing remembers the order, so `QueueDown` says it is lost.
+    """Queue an apply of a pooler that overwrites manual edits.
 
-    Raises `IllegalTransition` while the panel is paused, for the same reason.
+    The request is stored nowhere else, so it raises `QueueDown` if it is lost, and `IllegalTransition` while the panel
+    is paused.
     """
     if pausing.is_paused():
         raise IllegalTransition(pausing.PAUSED)
     try:
         send(OVERWRITE, str(pooler_id), _id_of(author))
     except OperationalError as error:
-        raise QueueDown("redis can't be reached, so no worker can be told to overwrite: try again") from error
+        raise QueueDown(_("redis can't be reached, so the overwrite could not be queued: try again")) from error
 
 
 def request_check(pooler_id: UUID) -> None:
-    """Have a pooler's files looked at where they are; where the queue is down, beat asks for it later."""
+    """Queue a drift check of a pooler by its folder owner; if the queue is down, beat does it later."""
     try:
         send(CHECK, str(pooler_id))
     except OperationalError as error:
-        logger.warning("pooler %s will be looked at when the queue is back: %s", pooler_id, error)
+        logger.warning("pooler %s will be checked when the queue is back: %s", pooler_id, error)
 
 
 def send(name: str, *args: object) -> None:
-    """Queue a task; raises `OperationalError` where the queue is down."""
+    """Queue a task by name; raises `OperationalError` where the queue is down."""
     current_app.send_task(name, args=args)
 
 
 def is_ours(pooler: Pooler) -> bool:
-    """Whether this process is where the pooler's folder is."""
+    """Return whether this process has access to the pooler's folder."""
     return folder_owner.of(pooler).worker in ("", settings.GENERATOR)
 
 
 def route(name: str, args: Sequence[Any], *_: Any, **__: Any) -> dict[str, str] | None:
-    """Celery's router (its manual, "Routing Tasks"): the queue of the folder's generator; None: that of all tasks."""
+    """Route a task for Celery (its manual, "Routing Tasks"): to the folder owner's queue; None: the default queue."""
     if name not in OF_FOLDERS or not args:
         return None
     pooler = Pooler.objects.filter(pk=args[0]).only("pk").first()

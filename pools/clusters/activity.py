@@ -1,6 +1,6 @@
-"""What goes on in a server now: its connections, transactions and waits, and what they take of its memory.
+"""Current activity of a server: its connections, transactions and waits, and the memory that they take.
 
-All is counted by the server: a row per connection never leaves it.
+The server aggregates: it returns counts, never one row per connection.
 """
 
 from collections.abc import Iterable
@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import psycopg
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from psycopg.rows import dict_row
 
 from pools.clusters import connect, memory_budget, process_memory, topology
@@ -31,11 +33,13 @@ STATEMENT_TIMEOUT_MS = 5_000
 # view of information_schema, 35.5 MB where those were compiled just in time. A published run had 4.8 MB.
 IDLE_LOW, IDLE_HIGH = 1 * MB, 18 * MB
 REASONS = {
-    Why.ELSEWHERE: "The server does not run on the panel's host, or its processes are hidden from it.",
-    Why.FORBIDDEN: "The server runs on the panel's host, whose account may not read the memory of its processes "
-    "(it takes the server's own account, or CAP_SYS_PTRACE).",
-    Why.NONE_IDLE: "No session is idle now.",
-    Why.HIDDEN: "Which sessions are idle is hidden from the panel's role: grant pg_monitor.",
+    Why.ELSEWHERE: gettext_lazy("The server does not run on the panel's host, or its processes are hidden from it."),
+    Why.FORBIDDEN: gettext_lazy(
+        "The server runs on the panel's host, but the panel's account may not read the memory of its processes: "
+        "run the panel as the server's account, or give it CAP_SYS_PTRACE."
+    ),
+    Why.NONE_IDLE: gettext_lazy("No session is idle now."),
+    Why.HIDDEN: gettext_lazy("The panel's role can't see which sessions are idle: grant it pg_monitor."),
     None: "",
 }
 STATES = (
@@ -131,7 +135,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Bar:
-    """The connections of one database, role or application; `others`: how many names it stands for together."""
+    """The connections of one database, role or application; `others`: how many further names it sums up."""
 
     name: str
     connections: int
@@ -141,7 +145,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class StateTotal:
-    """The connections in one state, and since how many seconds the longest is in it (None: hidden)."""
+    """The connections in one state, and for how many seconds the longest has been in it (None: hidden)."""
 
     state: str
     connections: int
@@ -157,7 +161,7 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True)
 class IdleMemory:
-    """What the idle connections take, in bytes each: measured, or else a range that is only an estimate."""
+    """Memory of the idle connections, in bytes each: measured, or else an estimated range."""
 
     connections: int
     measured: Measured | None
@@ -166,29 +170,47 @@ class IdleMemory:
     @property
     def basis(self) -> str:
         """Where the figures come from, in a sentence."""
-        if self.measured:
-            counted = f"{self.measured.processes} of {self.connections} idle sessions"
-            what = "memory (with a share of the shared buffers)" if self.measured.counts_shared else "own memory"
-            return f"Measured: the mean {what} of {counted} (/proc/PID/smaps_rollup on this host)."
+        if self.measured is None:
+            return self._estimated
+        counted = {"processes": self.measured.processes, "connections": self.connections}
+        if self.measured.counts_shared:
+            return (
+                _(
+                    "Measured: the mean memory (with a share of the shared buffers) of %(processes)s of "
+                    "%(connections)s idle sessions (/proc/PID/smaps_rollup on this host)."
+                )
+                % counted
+            )
         return (
-            f"{REASONS[self.why_not]} Estimated, not measured: on PostgreSQL 15 one took 1 MB after its first query, "
-            "18 MB after looking through the whole catalogue; just-in-time compilation adds about 20 MB."
+            _(
+                "Measured: the mean own memory of %(processes)s of %(connections)s idle sessions "
+                "(/proc/PID/smaps_rollup on this host)."
+            )
+            % counted
         )
 
     @property
+    def _estimated(self) -> str:
+        estimated = _(
+            "Estimated, not measured: on PostgreSQL 15 a session took 1 MB after its first query and 18 MB after a "
+            "query of every catalog view; just-in-time compilation adds about 20 MB."
+        )
+        return f"{REASONS[self.why_not]} {estimated}".lstrip()
+
+    @property
     def each(self) -> Range:
-        """What one takes."""
+        """The memory of one connection."""
         return Range(self.measured.own, self.measured.own) if self.measured else Range(IDLE_LOW, IDLE_HIGH)
 
     @property
     def total(self) -> Range:
-        """The same of all."""
+        """The memory of all of them."""
         return Range(*(size * self.connections for size in self.each))
 
 
 @dataclass(frozen=True)
 class Insights:
-    """A look at one server; `own_settings` are memory settings that a database or role has of its own."""
+    """The activity of one server at one moment; `own_settings` are memory settings of single databases and roles."""
 
     place: Place
     taken_at: datetime
@@ -205,17 +227,17 @@ class Insights:
 
     @property
     def connections(self) -> int:
-        """All of them but the panel's own."""
+        """All client connections but the panel's own."""
         return sum(total.connections for total in self.states)
 
 
 def of_cluster(cluster: Cluster) -> Insights:
-    """A look at the cluster's primary. Raises `ClusterUnreachable`."""
+    """Query the activity of the cluster's primary. Raises `ClusterUnreachable`."""
     return of_place(topology.primary(cluster))
 
 
 def of_place(place: Place) -> Insights:
-    """A look at one server of a cluster. Raises `ClusterUnreachable`."""
+    """Query the activity of one server of a cluster. Raises `ClusterUnreachable`."""
     try:
         with connect.connect(place.cluster, at=place.address) as connection:
             connection.execute(f"SET statement_timeout = {STATEMENT_TIMEOUT_MS}")
@@ -223,11 +245,11 @@ def of_place(place: Place) -> Insights:
                 return _query(place, cursor)
     except psycopg.Error as error:
         words = " ".join(str(error).split())
-        raise ClusterUnreachable(f"logged in, but the server could not be asked: {words}") from error
+        raise ClusterUnreachable(_("logged in, but the query failed: %(words)s") % {"words": words}) from error
 
 
 def own_session(cursor: Cursor) -> tuple[Session, bool]:
-    """The cursor's session as the server tells it, and whether its role may see what others' sessions do."""
+    """Return the cursor's session, and whether its role may see the activity of other sessions."""
     own = cursor.execute(SELF).fetchone() or {}
     sees_all = bool(own.pop("sees_all"))
     return Session(**own), sees_all
@@ -258,7 +280,7 @@ def _states(rows: Iterable[dict[str, Any]]) -> tuple[StateTotal, ...]:
 
 
 def _bars(rows: list[dict[str, Any]]) -> dict[str, tuple[Bar, ...]]:
-    """The bars of each dimension, all scaled by its longest."""
+    """Build the bars of each dimension, scaled by its longest."""
     bars = {}
     for dimension, of_it in groupby(rows, key=lambda row: str(row["dimension"])):
         grouped = [list(of_name) for _, of_name in groupby(of_it, key=lambda row: row["place"])]
@@ -293,7 +315,7 @@ def _idle(cursor: Cursor, session: Session, states: Iterable[StateTotal]) -> Idl
 def _memory(cursor: Cursor, cluster: Cluster, session: Session) -> MemoryBudget:
     settings = memory_budget.Settings(**{row["name"]: row["value"] for row in cursor.execute(SETTINGS).fetchall()})
     if cluster.memory_mb:
-        return MemoryBudget(settings, cluster.memory_mb * KB * KB, "as stated for the cluster")
+        return MemoryBudget(settings, cluster.memory_mb * KB * KB, _("as stated for the cluster"))
     if process_memory.is_here(session) and (total := process_memory.memory_of_host()):
-        return MemoryBudget(settings, total, "read from this host, where the server runs")
+        return MemoryBudget(settings, total, _("read from this host, where the server runs"))
     return MemoryBudget(settings, None)

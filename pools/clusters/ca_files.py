@@ -1,4 +1,4 @@
-"""The certificate authorities of clusters as files, since libpq reads them from a path only."""
+"""Writes the certificate authorities of clusters to files, since libpq reads them from a path only."""
 
 import hashlib
 import os
@@ -7,22 +7,23 @@ from pathlib import Path
 
 from cryptography import x509
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 
 def problem(pem: str) -> str:
-    """Why this is not the PEM text of certificates."""
+    """Return why this is not the PEM text of certificates; empty where it is."""
     try:
         x509.load_pem_x509_certificates(pem.encode())
     except ValueError:
-        return (
-            "this is not a certificate in PEM: paste the text from -----BEGIN CERTIFICATE----- "
-            "to -----END CERTIFICATE-----"
+        return _(
+            "this is not a certificate in PEM: paste the text from -----BEGIN CERTIFICATE----- to"
+            " -----END CERTIFICATE-----"
         )
     return ""
 
 
 def path_of(pem: str) -> str:
-    """The file (0600, under the home) that holds this text; it is named by its content, so it never goes stale."""
+    """Return the path of a file (0600, under the home) with this text; named by its content, it never goes stale."""
     folder = Path(settings.HOME) / "certificates"
     path = folder / f"{hashlib.sha256(pem.encode()).hexdigest()}.pem"
     if not path.is_file():

@@ -1,10 +1,11 @@
-"""Logs in to PostgreSQL, to a cluster or through a pool, and says precisely what failed."""
+"""Logs in to PostgreSQL, to a cluster or through a pool, and reports the cause of a failure."""
 
 from dataclasses import replace
 from typing import Any
 
 import psycopg
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from panel.lib import addresses
 from panel.lib.crypto import SealBroken
@@ -28,9 +29,9 @@ def connect(
     application_name: str = "pooldeck",
     connect_timeout: int = CONNECT_TIMEOUT_S,
 ) -> Connection:
-    """An autocommit connection to the cluster, as its admin or as `user` with `password` (else the known one).
+    """Open an autocommit connection to the cluster, as its admin or as `user` (`password`: else the stored one).
 
-    It leads to the primary, as far as the last checks know it, unless `at` names one of the cluster's servers.
+    Connects to the primary that the last checks found, unless `at` names one of the cluster's servers.
     Raises `ClusterUnreachable`, whose message names the cause and the remedy.
     """
     endpoint = _admin_endpoint(cluster, at, database)
@@ -42,7 +43,7 @@ def connect(
 def connect_endpoint(
     endpoint: Endpoint, *, application_name: str = "pooldeck", connect_timeout: int = CONNECT_TIMEOUT_S
 ) -> Connection:
-    """An autocommit connection to an endpoint; `connect_timeout` in seconds. Raises `ClusterUnreachable`."""
+    """Open an autocommit connection to an endpoint; `connect_timeout` in seconds. Raises `ClusterUnreachable`."""
     parameters = _parameters(endpoint) | {"application_name": application_name, "connect_timeout": connect_timeout}
     reported = []
     for pinned in _pinned(endpoint):
@@ -56,9 +57,9 @@ def connect_endpoint(
 
 
 def _pinned(endpoint: Endpoint) -> list[dict[str, Any]]:
-    """libpq's `hostaddr` for each address of the host, resolved once: what was judged is what is connected to.
+    """Resolve the host once, into libpq's `hostaddr` for each address, so that only checked addresses are used.
 
-    Raises `ClusterUnreachable` where it may not be. A name that is not found is left to libpq to say.
+    Raises `ClusterUnreachable` for a forbidden address. A name that is not found is left to libpq to report.
     """
     if endpoint.is_socket:
         return [{}]
@@ -76,14 +77,17 @@ def _admin_endpoint(cluster: Cluster, at: Address | None, database: str | None) 
         return endpoints.at(cluster, at, database) if at else endpoints.of_cluster(cluster, database)
     except SealBroken:
         raise ClusterUnreachable(
-            f"the stored password of {cluster.admin_user!r} can't be opened with the keys at hand: enter it again"
+            _("the stored password of %(user)r can't be decrypted with the present keys: enter it again")
+            % {"user": cluster.admin_user}
         ) from None
     except OSError as error:
-        raise ClusterUnreachable(f"the certificate authority can't be written for libpq: {error}") from error
+        raise ClusterUnreachable(
+            _("the file of the certificate authority can't be written: %(error)s") % {"error": error}
+        ) from error
 
 
 def _parameters(endpoint: Endpoint) -> dict[str, Any]:
-    """libpq's parameters; what could come from the panel's own environment or home directory is pinned."""
+    """Build libpq's parameters; pin those that libpq would take from the panel's environment or home directory."""
     pinned = {
         "passfile": str(settings.HOME / "no-passfile"),
         "target_session_attrs": "any",

@@ -1,4 +1,4 @@
-"""Servers that are registered more than once: whoever looks at one record does not see the pools of the other."""
+"""Finds clusters and poolers that are registered more than once: each record hides the pools of the other."""
 
 from django.db.models import Q, QuerySet
 
@@ -6,7 +6,7 @@ from pools.models import Cluster, ClusterStatus, Pool, Pooler
 
 
 def of_cluster(cluster: Cluster) -> QuerySet[Cluster]:
-    """The other clusters at its address, or that answer as the same primary by another name of its host.
+    """Return the other clusters at its address, or with the same primary under another host name.
 
     A standby and a promoted copy have the primary's system identifier too, but are hardly at the same port as well.
     """
@@ -19,10 +19,10 @@ def of_cluster(cluster: Cluster) -> QuerySet[Cluster]:
 
 
 def pools_of(cluster: Cluster) -> QuerySet[Pool]:
-    """The pools that lead to the server, those of its other records and those that are being removed among them."""
+    """Return the pools that lead to the server, under any of its records, those being removed included."""
     return Pool.objects.filter(Q(cluster=cluster) | Q(cluster__in=of_cluster(cluster))).select_related("pooler")
 
 
 def of_pooler(pooler: Pooler) -> QuerySet[Pooler]:
-    """The other poolers at its address."""
+    """Return the other poolers at its address."""
     return Pooler.objects.filter(host=pooler.host, port=pooler.port).exclude(pk=pooler.pk)

@@ -1,9 +1,10 @@
-"""Endpoints: all that a client needs to log in, whether to a cluster or through a pool."""
+"""Endpoints: what a client needs to log in to a cluster or through a pool."""
 
 from dataclasses import dataclass, field, replace
 
 import psycopg
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from pools.clusters import ca_files, topology
 from pools.clusters.topology import Address
@@ -36,7 +37,7 @@ class Endpoint:
 
     @property
     def is_verified(self) -> bool:
-        """Whether whoever answers has proved to be that server before a password is sent: a socket, or verified TLS."""
+        """Whether the server proves its identity before a password is sent: a socket, or verified TLS."""
         return self.is_socket or self.sslmode in (SslMode.VERIFY_CA, SslMode.VERIFY_FULL)
 
     @property
@@ -47,27 +48,28 @@ class Endpoint:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     def without_password(self) -> "Endpoint":
-        """The same, fit to be shown."""
         return replace(self, password=None)
 
 
 def refusing_cleartext(is_chosen: bool) -> dict[str, str]:
-    """libpq's `require_auth` (from 16 on): no password in clear to whoever answers, unless that was chosen."""
+    """Build libpq's `require_auth` (from 16 on): never send a clear-text password, unless that was chosen."""
     if is_chosen or settings.CLEARTEXT_PASSWORDS or psycopg.pq.version() < REQUIRE_AUTH_SINCE:
         return {}
     return {"require_auth": "!password"}
 
 
 def of_cluster(cluster: Cluster, database: str | None = None, *, role: NodeRole = NodeRole.PRIMARY) -> Endpoint:
-    """The cluster's primary, or its best standby, with the panel's login; see `at`. Raises `NoStandby`."""
+    """Return the cluster's primary, or its best standby, with the panel's login; see `at`. Raises `NoStandby`."""
     found = topology.addresses(cluster, role)
     if not found:
-        raise NoStandby(f"cluster {cluster} has no standby that the panel knows: add it among the cluster's nodes")
+        raise NoStandby(
+            _("cluster %(cluster)s has no known standby: add one to the cluster's nodes") % {"cluster": cluster}
+        )
     return at(cluster, found[0], database)
 
 
 def at(cluster: Cluster, address: Address, database: str | None = None) -> Endpoint:
-    """One server of a cluster with the panel's login; the maintenance database where none is named."""
+    """Return one server of a cluster with the panel's login; the maintenance database where none is named."""
     host, port = address
     return Endpoint(
         host=host,
@@ -81,7 +83,7 @@ def at(cluster: Cluster, address: Address, database: str | None = None) -> Endpo
 
 
 def address_of_pool(pool: Pool) -> Endpoint:
-    """The pooler's address with the pool's name as the database, without the password: fit for lists.
+    """Return the pooler's address with the pool's name as the database, without a password: fit for lists.
 
     The user is empty for a pool of the inbound user, which takes any role its pooler knows.
     """
@@ -90,23 +92,23 @@ def address_of_pool(pool: Pool) -> Endpoint:
 
 
 def _asked_by(pooler: Pooler) -> str:
-    """What a client has to say for a pooler that takes no other than TLS: drivers differ in what they try unasked."""
+    """Return the sslmode that a client needs for this pooler: drivers differ in what they try by default."""
     demands = pooler.settings.get("client_tls_sslmode") in DEMANDING_TLS
     return SslMode.REQUIRE.value if demands else SslMode.PREFER.value
 
 
 def of_pool(pool: Pool, role: str = "") -> Endpoint:
-    """`address_of_pool` for the clients of a pool, with the password where the panel knows it.
+    """Return `address_of_pool` for the clients of a pool, with the password where the panel knows it.
 
-    A pool of the inbound user is shown for `role`, or with a user to be filled in where none is named, never with
-    what the panel itself logs in as: that one is often a superuser, and no client's.
+    For a pool of the inbound user, show `role`, or a placeholder where none is named; never the panel's own login,
+    which is often a superuser and belongs to no client.
     """
     user = pool.user or role or YOUR_ROLE
     return replace(address_of_pool(pool), user=user, password=_shown_password(pool, user))
 
 
 def roles_shown(pool: Pool) -> list[str]:
-    """The roles that a pool of the inbound user can be shown for with their passwords, by name."""
+    """List the roles, by name, whose password the panel knows for a pool of the inbound user."""
     if pool.user:
         return []
     known = pool.cluster.role_passwords.exclude(role__in=_of_the_panel(pool)).order_by("role")
@@ -124,5 +126,5 @@ def _shown_password(pool: Pool, user: str) -> str | None:
 
 
 def for_panel(pool: Pool) -> Endpoint:
-    """`address_of_pool` with the login of the panel's own runs (`Pool.login`); shown to nobody."""
+    """Return `address_of_pool` with the login of the panel's own runs (`Pool.login`); never shown."""
     return replace(address_of_pool(pool), user=pool.login, password=pool.cluster.password_of(pool.login))

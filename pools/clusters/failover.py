@@ -1,4 +1,4 @@
-"""Leads pools after the servers of their cluster when these change their roles."""
+"""Moves pools to other servers of their cluster when the servers change roles."""
 
 import logging
 from collections.abc import Iterator
@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from uuid import UUID
 
 from django.db.models import Q
+from django.utils.translation import gettext as _
 
 from pools.clusters import topology
 from pools.clusters.topology import Address
@@ -20,10 +21,10 @@ WITH_STANDBYS = Q(target=NodeRole.STANDBY) | Q(pooler__kind=PoolerKind.PGPOOL)
 
 @contextmanager
 def pools_of(cluster: Cluster) -> Iterator[set[UUID]]:
-    """Around a change of what is known of a cluster's servers: mark the pools that must be led elsewhere as pending.
+    """Mark the pools whose route changes within the block as pending; the block records the servers' new roles.
 
-    The set that is given holds, after the block, the ids of their poolers. Whoever can't ask the queue for an apply
-    leaves it to beat, which looks for pending pools every few seconds.
+    After the block, the yielded set holds the ids of their poolers. A caller that can't queue an apply leaves it to
+    beat, which polls for pending pools every few seconds.
     """
     poolers: set[UUID] = set()
     before = _roles(cluster)
@@ -40,13 +41,15 @@ def _mark(cluster: Cluster, before: Roles, after: Roles) -> set[UUID]:
     pools = Pool.objects.wanted().filter(cluster=cluster)
     if before[NodeRole.PRIMARY] != after[NodeRole.PRIMARY]:
         was, now = (_written(roles[NodeRole.PRIMARY]) for roles in (before, after))
-        reason = f"the primary moved from {was} to {now}"
+        reason = _("the primary moved from %(was)s to %(now)s") % {"was": was, "now": now}
     elif set(before[NodeRole.STANDBY]) != set(after[NodeRole.STANDBY]):
         pools = pools.filter(WITH_STANDBYS)
-        reason = f"the standbys are now {_written(after[NodeRole.STANDBY]) or 'none'}"
+        left = _written(after[NodeRole.STANDBY])
+        reason = _("the standbys are now %(standbys)s") % {"standbys": left} if left else _("no standby is left")
     elif before[NodeRole.STANDBY][:1] != after[NodeRole.STANDBY][:1]:
         pools = pools.filter(target=NodeRole.STANDBY)
-        reason = f"the first standby is now {_written(after[NodeRole.STANDBY][:1])}, as another stopped answering"
+        first = _written(after[NodeRole.STANDBY][:1])
+        reason = _("the first standby is now %(first)s, as another stopped answering") % {"first": first}
     else:
         return set()
     logger.warning("cluster %s: %s", cluster.pk, reason)

@@ -1,4 +1,4 @@
-"""Looks at clusters: what their servers are, what they hold, and how many connections are in use."""
+"""Checks clusters: the roles of their servers, their databases and roles, and the connections in use."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 import psycopg
+from django.utils.translation import gettext as _
 from psycopg.rows import dict_row
 
 from pools.clusters import connect, failover, replication, topology
@@ -53,25 +54,25 @@ DIGESTS = """
 
 
 def inspect(cluster: Cluster) -> Finding:
-    """The fields of `ClusterStatus` as found now at the cluster's own address; of an unreachable one the error.
+    """Return the fields of `ClusterStatus` as found at the cluster's own address; the error if it is unreachable.
 
-    Touches no record, so that many can be asked at once from threads.
+    Writes no record, so that threads can inspect many servers at once.
     """
     return _answer(Place(cluster), lambda cursor: replication.part_of(cursor) | _figures(cursor))
 
 
 def inspect_node(place: Place) -> Finding:
-    """The same of another server of the cluster; a standby is asked for no figures, for they are the primary's."""
+    """Return the same fields of another server; figures only of a primary, since a standby's are the primary's."""
     return _answer(place, _part_and_figures_of_primary)
 
 
 def inspect_place(place: Place) -> Finding:
-    """Whichever of the two it is."""
+    """Inspect the cluster's own address or one of its nodes."""
     return inspect(place.cluster) if place.node is None else inspect_node(place)
 
 
 def check_cluster(cluster: Cluster) -> ClusterStatus:
-    """Ask all servers of the cluster and record what they said; unreachable ones keep their last good figures."""
+    """Check all servers of the cluster and record the findings; unreachable ones keep their last good figures."""
     check_all([cluster])
     status, _ = ClusterStatus.objects.get_or_create(cluster=cluster)
     cluster.status = status
@@ -91,7 +92,7 @@ def check_all(clusters: Iterable[Cluster] | None = None) -> None:
 
 
 def record(cluster: Cluster, found: Finding) -> ClusterStatus:
-    """Write what `inspect` found; where another server is the primary, the figures are that one's to tell."""
+    """Write what `inspect` found; without the figures where another server is the primary."""
     status, _ = ClusterStatus.objects.get_or_create(cluster=cluster)
     if status.state != found["state"]:
         logger.info("cluster %s is %s now %s", cluster.pk, found["state"], found["error"])
@@ -114,7 +115,7 @@ def record_node(node: ClusterNode, found: Finding) -> None:
 
 
 def _record_if_unchanged(place: Place, found: Finding) -> None:
-    """A cluster that was edited, or a server that was removed, meanwhile keeps what that said of it."""
+    """Record a finding, unless the cluster was edited or the server removed since the check began."""
     cluster, node = place.cluster, place.node
     if not Cluster.objects.filter(pk=cluster.pk, version=cluster.version).exists():
         return
@@ -142,7 +143,7 @@ def _answer(place: Place, ask: Callable[[Cursor], Finding]) -> Finding:
         return replication.nothing_known(str(error))
     except psycopg.Error as error:
         words = " ".join(str(error).split())
-        return replication.nothing_known(f"logged in, but the server could not be asked: {words}")
+        return replication.nothing_known(_("logged in, but the query failed: %(words)s") % {"words": words})
 
 
 def _part_and_figures_of_primary(cursor: Cursor) -> Finding:

@@ -1,9 +1,12 @@
-"""Says precisely why a login failed, from the text that libpq and the server gave."""
+"""Explains why a login failed, from the texts of libpq and the server."""
 
 import logging
 import re
 from dataclasses import dataclass
 from enum import StrEnum, auto
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from pools.clusters.endpoints import Endpoint
 
@@ -11,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 class Cause(StrEnum):
-    """Why a login can fail, from the farthest it got to the nearest."""
+    """Why a login can fail, from the latest step of a login to the first."""
 
     BEHIND_THE_POOLER = auto()
     PASSWORD = auto()
@@ -42,188 +45,214 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True)
 class Rule:
-    """A sign in the text, what it means, and the sentence for people ({…}: the endpoint, or a group of the sign)."""
+    """A pattern in the text, its cause, and the message (its placeholders: the endpoint, or a group of the pattern)."""
 
     sign: re.Pattern[str]
     cause: Cause
-    sentence: str
+    sentence: str | Promise
 
 
-def _rule(sign: str, cause: Cause, sentence: str) -> Rule:
+def _rule(sign: str, cause: Cause, sentence: str | Promise) -> Rule:
     return Rule(re.compile(sign, re.IGNORECASE), cause, sentence)
 
 
-# In order: libpq tries several addresses, and with sslmode=prefer each twice, and reports them all; the attempt
-# that got farthest tells most.
+# In order: libpq tries several addresses, and with sslmode=prefer each twice, and reports all attempts; the one that
+# got farthest explains most.
 RULES = (
-    _rule(  # PgBouncer's own words; they may quote what the server told it, which the rules below would misread
+    _rule(  # PgBouncer's own texts; they may quote the server's, which the rules below would misread
         r"server login has been failing|client_login_timeout|cannot connect to server|no working server connection",
         Cause.BEHIND_THE_POOLER,
-        "the pooler at {address} can't log in to the server behind {database!r}: check its cluster, "
-        "and the user and password of the pool",
+        _(
+            "the pooler at %(address)s can't log in to the server behind %(database)r: check its cluster, "
+            "and the user and password of the pool"
+        ),
     ),
     _rule(
         r"no password supplied|password is required",
         Cause.NO_PASSWORD,
-        "{address} asks user {user!r} for a password and none is stored: enter it",
+        _("%(address)s asks user %(user)r for a password and none is stored: enter it"),
     ),
     _rule(
         r"server requested a cleartext password",
         Cause.CLEARTEXT,
-        "{address} asks for the password of {user!r} in clear, and nothing proves that it is that server: let its "
-        "pg_hba.conf ask for scram-sha-256, choose sslmode verify-full, or set POOLDECK_CLEARTEXT_PASSWORDS",
+        _(
+            "%(address)s asks for the password of %(user)r in clear text, and its identity is not verified: let its "
+            "pg_hba.conf ask for scram-sha-256, choose sslmode verify-full, or set POOLDECK_CLEARTEXT_PASSWORDS"
+        ),
     ),
     _rule(
         r"(?:password|SASL|SCRAM) authentication failed|(?:SASL|SCRAM).*server signature",
         Cause.PASSWORD,
-        "the password of user {user!r} was refused at {address}: correct the user or the password "
-        "(PostgreSQL does not tell which of them is wrong)",
+        _(
+            "the password of user %(user)r was refused at %(address)s: correct the user or the password "
+            "(PostgreSQL does not report which of them is wrong)"
+        ),
     ),
     _rule(
         r'role "[^"]*" is not permitted to log in',
         Cause.NO_LOGIN,
-        "role {user!r} at {address} may not log in: give it LOGIN (ALTER ROLE … LOGIN) or choose another",
+        _("role %(user)r at %(address)s may not log in: give it LOGIN (ALTER ROLE … LOGIN) or choose another"),
     ),
     _rule(
         r'role ".*" does not exist|no such user',
         Cause.NO_ROLE,
-        "there is no role {user!r} at {address}: create it or correct the user",
+        _("there is no role %(user)r at %(address)s: create it or correct the user"),
     ),
     _rule(
         r'database ".*" does not exist|no such database',
         Cause.NO_DATABASE,
-        "there is no database {database!r} at {address}: create it or correct the name",
+        _("there is no database %(database)r at %(address)s: create it or correct the name"),
     ),
     _rule(
         r"permission denied for database",
         Cause.NO_PRIVILEGE,
-        "user {user!r} may not connect to database {database!r} at {address}: GRANT CONNECT to it or choose another",
+        _(
+            "user %(user)r may not connect to database %(database)r at %(address)s: GRANT CONNECT to it "
+            "or choose another"
+        ),
     ),
     _rule(
         r"is not currently accepting connections",
         Cause.NO_PRIVILEGE,
-        "database {database!r} at {address} takes no connections (ALLOW_CONNECTIONS false): choose another",
+        _("database %(database)r at %(address)s takes no connections (ALLOW_CONNECTIONS false): choose another"),
     ),
     _rule(
         r"(?P<said>too many connections for (?:role|database) \"[^\"]*\")",
         Cause.TOO_MANY,
-        "{address} has {said}: raise its CONNECTION LIMIT or close some connections",
+        _("%(address)s has %(said)s: raise its CONNECTION LIMIT or close some connections"),
     ),
     _rule(
         r"too many clients already|remaining connection slots are reserved|no more connections allowed",
         Cause.FULL,
-        "{address} has too many connections already: close some, raise max_connections, or make pools smaller",
+        _("%(address)s has too many connections already: close some, raise max_connections, or make pools smaller"),
     ),
     _rule(
         r"no pg_hba\.conf entry for (?P<said>.*?)(?:\n|$)",
         Cause.HBA,
-        "pg_hba.conf at {address} has no entry for {said}: add one and reload, or change the sslmode ({sslmode} now)",
+        _(
+            "pg_hba.conf at %(address)s has no entry for %(said)s: add one and reload, or change the sslmode "
+            "(%(sslmode)s now)"
+        ),
     ),
     _rule(
         r"pg_hba\.conf rejects connection for (?P<said>.*?)(?:\n|$)",
         Cause.HBA,
-        "pg_hba.conf at {address} rejects {said}: change that entry and reload, or log in another way",
+        _("pg_hba.conf at %(address)s rejects %(said)s: change that entry and reload, or log in another way"),
     ),
     _rule(
         r"(?P<said>peer|ident|GSSAPI|LDAP|PAM|RADIUS|certificate) authentication failed",
         Cause.HBA,
-        "{said} authentication of user {user!r} failed at {address}: let pg_hba.conf ask it for a password "
-        "(scram-sha-256)",
+        _(
+            "%(said)s authentication of user %(user)r failed at %(address)s: let pg_hba.conf ask it for a password "
+            "(scram-sha-256)"
+        ),
     ),
     _rule(
         r"the database system is (?P<said>[^\n]+)",
         Cause.NOT_READY,
-        "the server at {address} is {said}: try again in a moment",
+        _("the server at %(address)s is %(said)s: try again in a moment"),
     ),
     _rule(
         r"server does not support SSL",
         Cause.TLS_NOT_OFFERED,
-        "{address} does not offer TLS and sslmode {sslmode} needs it: turn ssl on there, or choose prefer or disable",
+        _(
+            "%(address)s does not offer TLS and sslmode %(sslmode)s needs it: turn ssl on there, or choose prefer "
+            "or disable"
+        ),
     ),
     _rule(
         r"server certificate for \"(?P<said>[^\"]*)\".* does not match host name",
         Cause.CERTIFICATE,
-        "the certificate of {address} is for {said!r}, not for {host!r}: use that name as the host, "
-        "or choose verify-ca",
+        _(
+            "the certificate of %(address)s is for %(said)r, not for %(host)r: use that name as the host, "
+            "or choose verify-ca"
+        ),
     ),
     _rule(
         r"certificate verify failed",
         Cause.CERTIFICATE,
-        "the certificate of {address} is not signed by the given certificate authority: "
-        "paste the authority that signed it, or choose sslmode require",
+        _(
+            "the certificate of %(address)s is not signed by the given certificate authority: "
+            "paste the authority that signed it, or choose sslmode require"
+        ),
     ),
     _rule(
         r"could not read root certificate file|could not load root certificate|no certificate or crl found",
         Cause.CA,
-        "the certificate authority given for {address} can't be read: paste its PEM text again",
+        _("the certificate authority given for %(address)s can't be read: paste its PEM text again"),
     ),
     _rule(
         r"root certificate file .* does not exist|could not get home directory to locate root certificate",
         Cause.CA,
-        "sslmode {sslmode} needs the certificate authority of {address}: paste its PEM text, or choose require",
+        _("sslmode %(sslmode)s needs the certificate authority of %(address)s: paste its PEM text, or choose require"),
     ),
     _rule(
         r"received invalid response|expected authentication request|invalid message length|"
         r"server sent an error response during SSL exchange|unsupported frontend protocol",
         Cause.NOT_POSTGRESQL,
-        "what listens at {address} does not speak PostgreSQL's protocol: correct the host or the port",
+        _("what listens at %(address)s does not speak PostgreSQL's protocol: correct the host or the port"),
     ),
     _rule(
         r"SSL error: (?P<said>[^\n]+)|SSL SYSCALL error: (?P<said_too>[^\n]+)",
         Cause.TLS,
-        "TLS with {address} failed ({said}): check its certificate, or choose another sslmode than {sslmode}",
+        _("TLS with %(address)s failed (%(said)s): check its certificate, or choose another sslmode than %(sslmode)s"),
     ),
     _rule(
         r"timeout expired|timed out",
         Cause.TIMEOUT,
-        "no answer from {address} within {timeout} s: check the address, the firewall and that the server is well",
+        _(
+            "no answer from %(address)s within %(timeout)s s: check the address, the firewall and that the server "
+            "is running"
+        ),
     ),
     _rule(
         r"server closed the connection unexpectedly|connection reset by peer|broken pipe",
         Cause.CLOSED,
-        "{address} closed the connection before the login was done: see that server's log, "
-        "and that host and port are PostgreSQL's",
+        _(
+            "%(address)s closed the connection before the login was complete: see that server's log, "
+            "and check that host and port are PostgreSQL's"
+        ),
     ),
     _rule(
         r"no such file or directory",
         Cause.NO_SOCKET,
-        "there is no socket {address}: start the server, or correct the directory or the port",
+        _("there is no socket %(address)s: start the server, or correct the directory or the port"),
     ),
     _rule(
         r"connection refused",
         Cause.REFUSED,
-        "connection refused: nothing listens at {address}: start the server, or correct the host or the port",
+        _("connection refused: nothing listens at %(address)s: start the server, or correct the host or the port"),
     ),
     _rule(
         r"no route to host|network is unreachable|host is unreachable|cannot assign requested address",
         Cause.NO_ROUTE,
-        "there is no route to {address}: check the address and the network",
+        _("there is no route to %(address)s: check the address and the network"),
     ),
     _rule(
         r"failed to resolve host|could not translate host name|name or service not known|'idna' codec",
         Cause.DNS,
-        "the host name {host!r} was not found (DNS): correct it, or use the address",
+        _("the host name %(host)r was not found (DNS): correct it, or use the address"),
     ),
 )
 
 
-UNLISTED = (
-    "login to {address} failed for an unusual reason: the log has what was answered, and an admin who saves its login "
-    "is shown it"
+UNLISTED = _(
+    "login to %(address)s failed for an unlisted reason: the log has the server's message, and the panel shows it to "
+    "an admin who saves the login"
 )
 
 
 def explain(text: str, endpoint: Endpoint, timeout_s: int) -> tuple[Cause, str]:
-    """The cause and a sentence with the remedy.
+    """Return the cause and a message with the remedy.
 
-    Text that no rule knows is not passed on: whatever answers at an address could speak to every reader of the panel
-    through it. It goes to the log, without the password, and to admins (`ClusterUnreachable.detail_for`).
+    Text that no rule matches is not passed on: a foreign server could show any text to every reader of the panel.
+    It goes to the log, without the password, and to admins (`ClusterUnreachable.detail_for`).
     """
     for rule in RULES:
         if found := rule.sign.search(text):
-            return rule.cause, rule.sentence.format(**_words(found, endpoint, timeout_s))
+            return rule.cause, str(rule.sentence) % _words(found, endpoint, timeout_s)
     logger.warning("login to %s failed: %s", endpoint.address, plain(text, endpoint))
-    return Cause.OTHER, UNLISTED.format(address=endpoint.address)
+    return Cause.OTHER, str(UNLISTED) % {"address": endpoint.address}
 
 
 def _words(found: re.Match[str], endpoint: Endpoint, timeout_s: int) -> dict[str, object]:
@@ -240,6 +269,6 @@ def _words(found: re.Match[str], endpoint: Endpoint, timeout_s: int) -> dict[str
 
 
 def plain(text: str, endpoint: Endpoint) -> str:
-    """The text in one line, without the password."""
+    """Return the text in one line, with the password masked."""
     text = " ".join(text.split())
     return text.replace(endpoint.password, "••••") if endpoint.password else text

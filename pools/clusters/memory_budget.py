@@ -1,4 +1,4 @@
-"""The memory budget of a server: what its settings may take altogether, against the memory that it has.
+"""The memory budget of a server: the memory that its settings may take, against the memory that it has.
 
 The rule is a published one: max_connections × work_mem + shared_buffers + temp_buffers + maintenance_work_mem + the
 operating system ≤ RAM, and shared_buffers 25 to 40 % of RAM.
@@ -7,6 +7,8 @@ operating system ≤ RAM, and shared_buffers 25 to 40 % of RAM.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+
+from django.utils.translation import gettext as _
 
 KB, MB, GB = 1024, 1024**2, 1024**3
 SHARED_LOW, SHARED_HIGH = 0.25, 0.40
@@ -58,7 +60,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class MemoryBudget:
-    """Settings against `memory`, in bytes; None: the memory is not known, and nothing can be said of it."""
+    """Settings against `memory`, in bytes; None: the memory is not known, and so there is no verdict."""
 
     settings: Settings
     memory: int | None
@@ -70,22 +72,24 @@ class MemoryBudget:
         used = self.settings
         return (
             Term(
-                "work_mem of all sessions",
+                _("work_mem of all sessions"),
                 f"max_connections {used.max_connections:,} × work_mem {pretty(used.work_mem)}",
                 used.max_connections * used.work_mem,
             ),
-            Term("shared_buffers", "allocated once, at the start", used.shared_buffers),
+            Term("shared_buffers", _("allocated once, at the start"), used.shared_buffers),
             Term(
-                "temp_buffers", "counted once; each session with temporary tables may take as much", used.temp_buffers
+                "temp_buffers",
+                _("counted once; each session with temporary tables may take as much"),
+                used.temp_buffers,
             ),
             Term(
                 "maintenance_work_mem",
-                "counted once; each autovacuum worker may take as much",
+                _("counted once; each autovacuum worker may take as much"),
                 used.maintenance_work_mem,
             ),
             Term(
-                "operating system",
-                f"assumed: {SYSTEM_SHARE:.0%} of the memory, at least 512 MB or a quarter",
+                _("operating system"),
+                _("assumed: %(share)s of the memory, at least 512 MB or a quarter") % {"share": f"{SYSTEM_SHARE:.0%}"},
                 self.system,
             ),
         )
@@ -151,7 +155,7 @@ class MemoryBudget:
 
 
 def pretty(size: int) -> str:
-    """Bytes as postgresql.conf takes them, in the largest unit that keeps them whole: `16MB`."""
+    """Format bytes as postgresql.conf takes them, in the largest unit that keeps them whole: `16MB`."""
     for unit, name in ((GB, "GB"), (MB, "MB"), (KB, "kB")):
         if size >= unit and size % unit == 0:
             return f"{size // unit}{name}"
@@ -166,33 +170,36 @@ def _changes(budget: MemoryBudget) -> Iterator[Change]:
         settled = _with(settled, shared_buffers=wanted)
     if _left(settled) < memory * 0.1:
         for name, share in (("maintenance_work_mem", 0.05), ("temp_buffers", 0.01)):
-            pool_set, wanted = getattr(settled.settings, name), _whole_mb(memory * share)
-            if pool_set > wanted:
-                yield _change(name, pool_set, wanted, False, f"at most {share:.0%} of the memory")
+            now, wanted = getattr(settled.settings, name), _whole_mb(memory * share)
+            if now > wanted:
+                why = _("at most %(share)s of the memory") % {"share": f"{share:.0%}"}
+                yield _change(name, now, wanted, False, why)
                 settled = _with(settled, **{name: wanted})
     if not settled.fits:
         yield from _per_session(settled)
 
 
 def _per_session(budget: MemoryBudget) -> Iterator[Change]:
-    """Less memory for each session, or fewer sessions, of which one is enough; else both together."""
+    """Propose less memory for each session, and fewer sessions: either alone, or both where neither suffices."""
     used, left = budget.settings, max(0, _left(budget))
     each, sessions = _rounded_down(left // used.max_connections), _rounded(left // used.work_mem)
     if each >= SMALLEST_WORK_MEM:
-        yield _change("work_mem", used.work_mem, each, False, "enough alone, with as many connections as now")
+        yield _change("work_mem", used.work_mem, each, False, _("enough alone, with as many connections as now"))
     if sessions >= FEWEST_CONNECTIONS:
-        why = "enough alone, with work_mem as it is; clients beyond it wait in a pool"
+        why = _("enough alone, with work_mem as it is; clients beyond it wait in a pool")
         yield Change("max_connections", str(used.max_connections), str(sessions), True, why)
     if each < SMALLEST_WORK_MEM and sessions < FEWEST_CONNECTIONS:
         sessions = _rounded(left // USUAL_WORK_MEM)
         if sessions < FEWEST_CONNECTIONS:
             return
-        yield _change("work_mem", used.work_mem, USUAL_WORK_MEM, False, "together with fewer connections")
-        yield Change("max_connections", str(used.max_connections), str(sessions), True, "together with less work_mem")
+        yield _change("work_mem", used.work_mem, USUAL_WORK_MEM, False, _("together with fewer connections"))
+        yield Change(
+            "max_connections", str(used.max_connections), str(sessions), True, _("together with less work_mem")
+        )
 
 
 def _left(budget: MemoryBudget) -> int:
-    """What remains for the sessions."""
+    """Return the memory that remains for the sessions, in bytes."""
     return (budget.memory or 0) - sum(term.size for term in budget.terms[1:])
 
 
@@ -205,7 +212,7 @@ def _change(name: str, now: int, wanted: int, needs_restart: bool, why: str) -> 
 
 
 def _shared_reason(budget: MemoryBudget) -> str:
-    return f"{budget.shared_percent or 0:.1f} % of the memory now; 25 to 40 % is usual"
+    return _("%(share).1f %% of the memory now; 25 to 40 %% is usual") % {"share": budget.shared_percent or 0}
 
 
 def _rounded(sessions: int) -> int:

@@ -1,4 +1,4 @@
-"""Adds, checks and removes the further servers of a cluster, and says where its primary and its standbys are."""
+"""Adds, checks and removes the nodes of a cluster, and locates its primary and its standbys."""
 
 import logging
 from collections.abc import Iterator
@@ -9,6 +9,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import Count, Model
 from django.utils.crypto import constant_time_compare
+from django.utils.translation import gettext as _
 
 from panel.lib.addresses import refusal
 from panel.lib.crypto import SealBroken
@@ -24,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 class InvalidNode(InvalidValues):
-    """What was typed for a node can't be taken."""
+    """The values given for a node are not valid."""
 
 
 def add(cluster: Cluster, values: dict[str, Any], author: Model | None = None) -> ClusterNode:
@@ -49,7 +50,7 @@ def add(cluster: Cluster, values: dict[str, Any], author: Model | None = None) -
 
 
 def check(node: ClusterNode, author: Model | None = None) -> ClusterNode:
-    """Ask a node what it is now and record it; pools follow a primary that moved."""
+    """Check a node and record what was found; pools follow a primary that moved."""
     found = health_check.inspect_node(Place(node.cluster, node))
     with failover.pools_of(node.cluster) as poolers:
         health_check.record_node(node, found)
@@ -59,7 +60,7 @@ def check(node: ClusterNode, author: Model | None = None) -> ClusterNode:
 
 
 def remove(node: ClusterNode, author: Model | None = None) -> None:
-    """Forget a node; nothing on its server changes. Refused while the cluster's pools need it."""
+    """Delete a node's record; nothing on its server changes. Refused while the cluster's pools need it."""
     cluster = node.cluster
     with transaction.atomic(), failover.pools_of(cluster) as poolers:
         _refuse_while_needed(node)
@@ -81,15 +82,15 @@ def _address_problems(node: ClusterNode) -> Iterator[tuple[str, str]]:
     if (message := identifiers.host_problem(node.host)) or (message := refusal(node.host, node.port)):
         yield "host", message
     if not 1 <= node.port <= 65535:
-        yield "port", f"{node.port} is no port: use 1 to 65535"
+        yield "port", _("%(port)s is no port: use 1 to 65535") % {"port": node.port}
     if (node.host, node.port) == Place(node.cluster).address:
-        yield "host", f"{node} is the cluster's own address: add its other servers here"
+        yield "host", _("%(node)s is the cluster's own address: add its other servers here") % {"node": node}
     yield from _taken(node)
 
 
 def _taken(node: ClusterNode) -> Iterator[tuple[str, str]]:
     if ClusterNode.objects.filter(cluster=node.cluster, host=node.host, port=node.port).exists():
-        yield "host", f"{node} is a node of cluster {node.cluster} already"
+        yield "host", _("%(node)s is already a node of cluster %(cluster)s") % {"node": node, "cluster": node.cluster}
 
 
 def _password_problems(node: ClusterNode, password: str) -> Iterator[tuple[str, str]]:
@@ -99,8 +100,8 @@ def _password_problems(node: ClusterNode, password: str) -> Iterator[tuple[str, 
     except SealBroken:
         yield (
             "admin_password",
-            f"the stored password of {cluster.admin_user} can't be opened with the keys at hand: "
-            "enter it on the cluster again",
+            _("the stored password of %(user)s can't be decrypted with the present keys: enter it on the cluster again")
+            % {"user": cluster.admin_user},
         )
         return
     if not stored or constant_time_compare(password, stored):
@@ -109,10 +110,15 @@ def _password_problems(node: ClusterNode, password: str) -> Iterator[tuple[str, 
     if not password:
         yield (
             "admin_password",
-            f"the stored password belongs to {cluster.admin_user}@{own}: enter it to let the panel use it at {node}",
+            _("the stored password belongs to %(user)s@%(own)s: enter it to let the panel use it at %(node)s")
+            % {"user": cluster.admin_user, "own": own, "node": node},
         )
     else:
-        yield "admin_password", f"this is not the password of {cluster.admin_user} that is stored for {own}: enter that"
+        yield (
+            "admin_password",
+            _("this is not the password of %(user)s that is stored for %(own)s: enter that one")
+            % {"user": cluster.admin_user, "own": own},
+        )
 
 
 def _stranger_problems(cluster: Cluster, found: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -121,8 +127,11 @@ def _stranger_problems(cluster: Cluster, found: dict[str, Any]) -> Iterator[tupl
     elif found["in_recovery"] is False and _leads_already(cluster) and not _same_system(cluster, found):
         yield (
             "host",
-            f"the server there is a primary, and so is {topology.primary(cluster)}, and whether they belong together "
-            "can't be told: GRANT EXECUTE ON FUNCTION pg_control_system() to the panel's role on both",
+            _(
+                "the server there is a primary, as is %(primary)s, and the panel can't determine whether they belong "
+                "together: GRANT EXECUTE ON FUNCTION pg_control_system() to the panel's role on both"
+            )
+            % {"primary": topology.primary(cluster)},
         )
 
 
@@ -141,12 +150,19 @@ def _refuse_while_needed(node: ClusterNode) -> None:
     pools = Pool.objects.wanted().filter(cluster=cluster)
     if topology.primary(cluster).node == node and pools.exists():
         raise IllegalTransition(
-            f"{node} is the primary of cluster {cluster} now: give the cluster that address first, then remove the node"
+            _(
+                "%(node)s is now the primary of cluster %(cluster)s: give the cluster that address first, "
+                "then remove the node"
+            )
+            % {"node": node, "cluster": cluster}
         )
     left = [place for place in topology.standbys(cluster) if place.node != node]
     held = pools.filter(target=NodeRole.STANDBY).order_by("name").first()
     if held and not left:
-        raise IllegalTransition(f"pool {held} leads to a standby, and {node} is the last: change the pool first")
+        raise IllegalTransition(
+            _("pool %(pool)s leads to a standby, and %(node)s is the last one: change the pool first")
+            % {"pool": held, "node": node}
+        )
 
 
 @dataclass(frozen=True)
@@ -165,7 +181,7 @@ class ServerRow:
 
     @property
     def is_online(self) -> bool:
-        """Whether that is of now."""
+        """Whether the server answered the last check."""
         return self.found.state == ClusterState.ONLINE
 
     @property
@@ -175,7 +191,7 @@ class ServerRow:
 
 
 def of_cluster(cluster: Cluster) -> list[ServerRow]:
-    """All servers of a cluster, its own address first."""
+    """List all servers of a cluster, its own address first."""
     all_places, strays, leading = topology.of_cluster(cluster), topology.strays(cluster), topology.primary(cluster)
     longest = max((place.found.lag_bytes or 0 for place in all_places), default=0)
     return [
@@ -185,7 +201,7 @@ def of_cluster(cluster: Cluster) -> list[ServerRow]:
 
 
 def pools_by_role(cluster: Cluster) -> dict[str, int]:
-    """How many pools lead to the primary, and how many to a standby."""
+    """Count the pools that lead to the primary, and those that lead to a standby."""
     counted = cluster.pools.wanted().order_by().values_list("target").annotate(Count("pk"))
     return dict.fromkeys(NodeRole.values, 0) | dict(counted)
 

@@ -1,4 +1,4 @@
-"""Reads what a server's sessions take of the memory, where their processes run on this very host (Linux's /proc)."""
+"""Reads the memory of a server's sessions where their processes run on this host (Linux's /proc)."""
 
 import re
 from collections.abc import Iterable
@@ -27,8 +27,8 @@ class Measured:
     """Means over some processes, in bytes: a session's own memory, and that with its share of what is shared.
 
     `own` is smaps_rollup's Pss_Anon (proc(5); Linux 5.3): what ends with the session, without the shared buffers that
-    it touched, which count as private for whoever touched them alone. Where the kernel does not tell it, `own` is the
-    whole Pss. psutil does not read it.
+    it touched, which count as private for a process that touched them alone. Where the kernel does not report it,
+    `own` is the whole Pss. psutil does not read it.
     """
 
     processes: int
@@ -43,7 +43,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Session:
-    """A session of the panel's own as the server tells it; `client_port` is None over a Unix socket."""
+    """A session of the panel's own as the server reports it; `client_port` is None over a Unix socket."""
 
     pid: int
     user: str
@@ -52,7 +52,7 @@ class Session:
 
 
 def is_here(session: Session) -> bool:
-    """Whether the session's process runs on this host.
+    """Return whether the session's process runs on this host.
 
     A process of that number may run here by chance; the title that PostgreSQL gives it names the user, the database
     and the client's port (ps_status.c), and no other session has that port.
@@ -63,7 +63,7 @@ def is_here(session: Session) -> bool:
 
 
 def measure(session: Session, pids: Iterable[int]) -> Measured | Why:
-    """The memory of the given sessions of the same server, the panel's own session proving that they are here."""
+    """Measure the memory of sessions of a server; `session` is the panel's own there and proves that it runs here."""
     pids = list(pids)
     if not is_here(session):
         return Why.ELSEWHERE
@@ -81,12 +81,12 @@ def measure(session: Session, pids: Iterable[int]) -> Measured | Why:
 
 
 def memory_of_host() -> int | None:
-    """The memory of this host in bytes; None where the kernel does not tell."""
+    """Return the memory of this host in bytes; None where the kernel does not report it."""
     return int(psutil.virtual_memory().total) or None
 
 
 def _rollup(pid: int) -> tuple[int, int] | None:
-    """Its own and proportional bytes, as `Measured` has them; None for a process that ended meanwhile."""
+    """Read its own and proportional bytes, as `Measured` has them; None for a process that has ended."""
     try:
         text = (PROC / str(pid) / "smaps_rollup").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -96,7 +96,7 @@ def _rollup(pid: int) -> tuple[int, int] | None:
 
 
 def _parent(pid: int) -> int | None:
-    """The process that started it (proc(5), stat); the name in brackets may hold anything."""
+    """Return the id of its parent process (proc(5), stat); the name in brackets may contain any character."""
     fields = _read(pid, "stat").rpartition(")")[2].split()
     return int(fields[1]) if len(fields) > 1 else None
 

@@ -1,8 +1,9 @@
-"""What a server's part in replication is: primary or standby, of which system, and how far behind."""
+"""Reads a server's part in replication: primary or standby, of which system, and how far behind."""
 
 from typing import Any
 
 import psycopg
+from django.utils.translation import gettext as _
 
 from pools.clusters import topology
 from pools.models import Cluster, ClusterState
@@ -12,8 +13,8 @@ Cursor = psycopg.Cursor[dict[str, Any]]
 MOST_RECEIVERS = 100
 
 # latest_end_lsn is where the primary's WAL ended when it last sent something (walreceiver.c, ProcessWalSndrMessage);
-# it is hidden from roles without pg_read_all_stats, then what was received has to do. In recovery nothing is written,
-# so the functions that would fail there stand behind CASE.
+# it is hidden from roles without pg_read_all_stats, so the received position replaces it. In recovery nothing is
+# written, so CASE guards the functions that would fail there.
 PART = """
     WITH here AS (
         SELECT pg_is_in_recovery() AS in_recovery,
@@ -33,11 +34,11 @@ PART = """
            CASE WHEN in_recovery THEN replayed_at END AS replayed_at
       FROM here
 """
-# allowed to everybody by default, but an administrator may have revoked it
+# granted to PUBLIC by default, but an administrator may have revoked it
 MAY_ASK_IDENTIFIER = "SELECT has_function_privilege('pg_control_system()', 'EXECUTE') AS allowed"
 IDENTIFIER = "SELECT system_identifier::text AS system_identifier FROM pg_control_system()"
 
-# Without pg_read_all_stats only pid, role and application are told.
+# Without pg_read_all_stats only pid, role and application are visible.
 RECEIVERS = """
     SELECT application_name, host(client_addr) AS client_addr, state, sync_state,
            pg_wal_lsn_diff(here.lsn, sent_lsn)::bigint AS unsent_bytes,
@@ -57,7 +58,7 @@ FIELDS = ("state", "error", "system_identifier", "in_recovery", "timeline", "wal
 
 
 def part_of(cursor: Cursor) -> dict[str, Any]:
-    """The server's own word: identifier ('' where it may not be asked), role, timeline, position and lag."""
+    """Query the server's identifier ('' where that is not permitted), role, timeline, position and lag."""
     found = cursor.execute(PART).fetchone() or {}
     allowed = (cursor.execute(MAY_ASK_IDENTIFIER).fetchone() or {}).get("allowed")
     identifier = cursor.execute(IDENTIFIER).fetchone() if allowed else None
@@ -65,36 +66,36 @@ def part_of(cursor: Cursor) -> dict[str, Any]:
 
 
 def receivers(cursor: Cursor) -> list[dict[str, Any]]:
-    """Who receives this server's WAL and how far each is, in bytes and seconds; the farthest behind first."""
+    """List the receivers of this server's WAL and their lag, in bytes and seconds; the farthest behind first."""
     return cursor.execute(RECEIVERS, [MOST_RECEIVERS]).fetchall()
 
 
 def part_in(found: dict[str, Any]) -> dict[str, Any]:
-    """Of a finding, what is about the server that was asked, not about the cluster as a whole."""
+    """Return the fields of a finding that describe the server itself, not the cluster as a whole."""
     return {name: value for name, value in found.items() if name in FIELDS}
 
 
 def nothing_known(error: str) -> dict[str, Any]:
-    """A finding of a server that could not be asked: its role stays as it was, its lag is anybody's guess."""
+    """Return the finding of a server that could not be queried: its role stays, its lag is unknown."""
     return {"state": ClusterState.UNREACHABLE, "error": error, **dict.fromkeys(LAG_FIELDS)}
 
 
 def identity_problem(cluster: Cluster, part: dict[str, Any]) -> str:
-    """Why the server that was asked can't be one of this cluster's; empty where it is, or where nobody can tell.
+    """Return why the server can't be one of this cluster's; empty where it is one, or where that is unknown.
 
     initdb gives each system an identifier of its own, which its base backups keep (PostgreSQL's manual, initdb).
     """
     theirs, ours = part.get("system_identifier", ""), topology.identifier_of(cluster)
     if not theirs or not ours or theirs == ours:
         return ""
-    return (
-        f"the server there belongs to another system (identifier {theirs}; cluster {cluster} has {ours}): "
-        "it is no copy of this cluster, register it as a cluster of its own"
-    )
+    return _(
+        "the server there belongs to another system (identifier %(theirs)s; cluster %(cluster)s has %(ours)s): "
+        "it is no copy of this cluster; register it as a cluster of its own"
+    ) % {"theirs": theirs, "cluster": cluster, "ours": ours}
 
 
 def measure_those_cut_off(cluster: Cluster) -> None:
-    """Measure standbys that receive nothing against the primary's last position: they can't know it themselves."""
+    """Measure the lag of standbys that receive nothing against the primary's last position: they can't know it."""
     end = topology.primary(cluster).found.wal_position
     for standby in topology.standbys(cluster):
         found = standby.found
@@ -106,7 +107,7 @@ def measure_those_cut_off(cluster: Cluster) -> None:
 
 
 def _age(found: Found) -> float | None:
-    """How old the last replayed commit was when it was asked for, in seconds; None where it replayed none."""
+    """Return the age of the last replayed commit at the check, in seconds; None where it replayed none."""
     if found.replayed_at is None or found.checked_at is None:
         return None
     return max(0.0, (found.checked_at - found.replayed_at).total_seconds())

@@ -1,6 +1,6 @@
-"""Waits on no session for ever: libpq itself would, so the line is cut under it.
+"""Deadline for blocking calls of libpq, which has no timeout of its own: it shuts the socket down.
 
-Closing a session under a thread that waits on it is not safe (libpq's manual, Behavior in Threaded Programs).
+Closing a session while a thread waits on it is not safe (libpq's manual, Behavior in Threaded Programs).
 """
 
 import os
@@ -17,7 +17,7 @@ Session = psycopg.Connection[Any]
 
 @contextmanager
 def within(session: Session, seconds: float) -> Iterator[Event]:
-    """Cuts the line where the block is not over in time; the event is set then."""
+    """Shut the session's socket down unless the block ends within `seconds`; the yielded event is set then."""
     gave_up = Event()
     with socket.socket(fileno=os.dup(session.fileno())) as line:
 
@@ -35,7 +35,7 @@ def within(session: Session, seconds: float) -> Iterator[Event]:
 
 
 def hang_up(session: Session) -> None:
-    """Cut the line at once; nothing where it is closed."""
+    """Shut the session's socket down at once; no-op where it is closed."""
     if not session.closed:
         with suppress(OSError), socket.socket(fileno=os.dup(session.fileno())) as line:
             _shut(line)

@@ -1,6 +1,8 @@
-"""The servers of a cluster, and which of them is its primary as the last checks found it; asks no server."""
+"""The servers of a cluster, and which of them the last checks found to be its primary; connects to none."""
 
 from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
 
 from pools.errors import NotThere
 from pools.models import Cluster, ClusterNode, ClusterState, ClusterStatus, NodeRole
@@ -20,13 +22,13 @@ class Place:
 
     @property
     def address(self) -> Address:
-        """Where it is logged in to."""
+        """Host and port that the panel logs in to."""
         at: Cluster | ClusterNode = self.node or self.cluster
         return at.host, at.port
 
     @property
     def key(self) -> str:
-        """The node's id, or `own`; what addresses of pages name it by."""
+        """The node's id, or `own`: its name in URLs."""
         return str(self.node.pk) if self.node else "own"
 
     @property
@@ -36,22 +38,22 @@ class Place:
 
     @property
     def role(self) -> NodeRole | None:
-        """What it was when it last answered; None where it never did."""
+        """Its role when it last answered; None where it never did."""
         return self.found.role
 
 
 def of_cluster(cluster: Cluster) -> list[Place]:
-    """The cluster's own address first, then its nodes; one query each unless `status` and `nodes` were prefetched."""
+    """List the cluster's own address, then its nodes; one query each unless `status` and `nodes` were prefetched."""
     own = Place(cluster)
     nodes = [Place(cluster, node) for node in cluster.nodes.all()]
     return [own, *(place for place in nodes if place.address != own.address)]
 
 
 def primary(cluster: Cluster) -> Place:
-    """Where the cluster is written to.
+    """Return the primary of the cluster; its own address where none is known.
 
-    Of several that say they are (an old primary that came back after a failover), the one on the latest timeline,
-    even while it is down: writing to the other would split the data. Where none is known, the cluster's own address.
+    Of several that claim to be primary (an old primary that came back after a failover), return the one on the latest
+    timeline, even while it is down: writes to the other would split the data.
     """
     own, *others = of_cluster(cluster)
     candidates = [place for place in others if place.role == NodeRole.PRIMARY]
@@ -61,25 +63,25 @@ def primary(cluster: Cluster) -> Place:
 
 
 def standbys(cluster: Cluster) -> list[Place]:
-    """Those last seen in recovery; the ones that answered the last check first."""
+    """List the servers last seen in recovery; those that answered the last check first."""
     found = [place for place in of_cluster(cluster) if place.role == NodeRole.STANDBY]
     return sorted(found, key=lambda place: place.found.state != ClusterState.ONLINE)
 
 
 def strays(cluster: Cluster) -> list[Place]:
-    """Servers that say they are primary beside the one that is: an old primary that must be rebuilt as a standby."""
+    """List further servers that claim to be primary: old primaries that must be rebuilt as standbys."""
     leading = primary(cluster)
     return [place for place in of_cluster(cluster) if place.role == NodeRole.PRIMARY and place != leading]
 
 
 def addresses(cluster: Cluster, role: NodeRole) -> list[Address]:
-    """Host and port of the primary (always exactly one), or of the standbys (none, one or more; the best first)."""
+    """List host and port of the primary (always exactly one), or of the standbys (any number; the best first)."""
     places = [primary(cluster)] if role == NodeRole.PRIMARY else standbys(cluster)
     return [place.address for place in places]
 
 
 def written(address: Address) -> str:
-    """Host and port as people write them."""
+    """Format host and port as `host:port`; an IPv6 address in brackets."""
     host, port = address
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
@@ -89,16 +91,18 @@ def _precedence(place: Place) -> tuple[int, bool, bool]:
 
 
 def chosen(cluster: Cluster, node: str) -> Place:
-    """The node of that id, `own` for the cluster's own address, and the primary without one. Raises `NotThere`."""
+    """Return the node of that id, the cluster's own address for `own`, the primary for ''. Raises `NotThere`."""
     if not node:
         return primary(cluster)
     for place in of_cluster(cluster):
         if place.key == node:
             return place
-    raise NotThere(f"cluster {cluster} has no node {node!r}: see the list of its nodes")
+    raise NotThere(
+        _("cluster %(cluster)s has no node %(node)r: see the list of its nodes") % {"cluster": cluster, "node": node}
+    )
 
 
 def identifier_of(cluster: Cluster) -> str:
-    """The system identifier that initdb gave the cluster, as its own address told it, else a node; '' if none did."""
+    """Return the system identifier that initdb gave the cluster, as any server reported it; '' if none did."""
     described = (place.found.system_identifier for place in of_cluster(cluster))
     return next(filter(None, described), "")

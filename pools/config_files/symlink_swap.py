@@ -1,8 +1,8 @@
-"""Several files replaced at one moment: a reader, or a crash at any step, finds all the old ones or all the new.
+"""Replaces several files at one moment: a reader, or a crash at any step, finds all the old ones or all the new.
 
-A rename replaces one file. To replace several, each is first turned into a symbolic link that leads to the same
-bytes, through one link that they share; that one is then turned by a rename, and afterwards the new files take the
-places of their links. At rest there are no links, and each step but the turn leaves every file as it reads.
+A rename replaces one file. To replace several, each becomes a symbolic link to the same bytes, through one link that
+they share; a rename then redirects the shared link, and afterwards the new files replace their links. At rest there
+are no links, and no step but that rename changes what a reader finds.
 """
 
 import os
@@ -17,12 +17,12 @@ STAGE, SHARED, OLD, NEW, NEXT = ".pooldeck", "live", "old", "new", "next"
 
 
 def link_of(name: str) -> str:
-    """Where a file's link leads while it is swapped."""
+    """Return the target of a file's link during a swap."""
     return f"{STAGE}/{SHARED}/{name}"
 
 
 def is_swapped(folder_fd: int, name: str) -> bool:
-    """Whether the file is a link of a swap under way, or of one that was cut short."""
+    """Return whether the file is a link of a running or an interrupted swap."""
     try:
         return os.readlink(name, dir_fd=folder_fd) == link_of(name)
     except OSError:  # absent, or no link
@@ -31,7 +31,7 @@ def is_swapped(folder_fd: int, name: str) -> bool:
 
 @contextmanager
 def shared_side(folder_fd: int) -> Iterator[int]:
-    """The folder that the shared link leads to, opened without following any other; `FileNotFoundError` without one."""
+    """Open the folder that the shared link leads to, following no other link; `FileNotFoundError` without one."""
     with ExitStack() as opened:
         stage_fd = opened.enter_context(_folder(folder_fd, STAGE))
         side = os.readlink(SHARED, dir_fd=stage_fd)
@@ -58,7 +58,7 @@ def replace(folder_fd: int, contents: Mapping[str, bytes | None]) -> None:
 
 
 def finish(folder_fd: int) -> None:
-    """Bring a swap that was cut short to the end that its shared link says, and remove what it left."""
+    """Complete an interrupted swap, to the side that its shared link names, and remove its leftovers."""
     if STAGE not in os.listdir(folder_fd):
         return
     with suppress(FileNotFoundError), shared_side(folder_fd) as side_fd:
@@ -80,7 +80,7 @@ def _folder(parent_fd: int, name: str) -> Iterator[int]:
 
 @contextmanager
 def _staged(folder_fd: int, contents: Mapping[str, bytes | None]) -> Iterator[tuple[int, int, int]]:
-    """The stage with the new files on disk, so that a full disk is met before anything changes."""
+    """Write the new files to the stage, so that a full disk shows before anything changes."""
     with ExitStack() as opened:
         stage_fd = opened.enter_context(_made(folder_fd, STAGE, folder_fd))
         old_fd, new_fd = (opened.enter_context(_made(stage_fd, side, folder_fd)) for side in (OLD, NEW))
@@ -93,7 +93,7 @@ def _staged(folder_fd: int, contents: Mapping[str, bytes | None]) -> Iterator[tu
 
 @contextmanager
 def _made(parent_fd: int, name: str, folder_fd: int) -> Iterator[int]:
-    """A new folder for those who may look into the configuration's."""
+    """Create a folder with the access rights of the configuration folder."""
     os.mkdir(name, 0o700, dir_fd=parent_fd)
     with _folder(parent_fd, name) as made_fd:
         _share(made_fd, folder_fd, 0o2750, 0o700)
@@ -110,7 +110,7 @@ def _write(parent_fd: int, name: str, content: bytes, folder_fd: int) -> None:
 
 
 def _share(made_fd: int, folder_fd: int, shared_mode: int, private_mode: int) -> None:
-    """Give what was made the folder's owner; a setgid folder is how that one shares it with PgBouncer's group."""
+    """Give it the owner of the configuration folder, and its group's access where that folder is setgid."""
     folder = os.fstat(folder_fd)
     if os.geteuid() == 0:
         os.fchown(made_fd, folder.st_uid, folder.st_gid)
@@ -118,7 +118,7 @@ def _share(made_fd: int, folder_fd: int, shared_mode: int, private_mode: int) ->
 
 
 def _link_up(folder_fd: int, stage_fd: int, old_fd: int, names: Mapping[str, object]) -> None:
-    """Turn each file into a link to the same bytes; one that is absent into a link to nothing."""
+    """Replace each file by a link to the same bytes; an absent one by a dangling link."""
     for name in names:
         _keep(folder_fd, old_fd, name)
     os.symlink(OLD, SHARED, dir_fd=stage_fd)
@@ -131,7 +131,7 @@ def _link_up(folder_fd: int, stage_fd: int, old_fd: int, names: Mapping[str, obj
 
 
 def _keep(folder_fd: int, old_fd: int, name: str) -> None:
-    """The old file under a second name, or a copy where it belongs to somebody who forbids that."""
+    """Keep the old file as a hard link, or as a copy where its owner forbids links."""
     with suppress(FileNotFoundError):
         try:
             os.link(name, name, src_dir_fd=folder_fd, dst_dir_fd=old_fd, follow_symlinks=False)
@@ -141,7 +141,7 @@ def _keep(folder_fd: int, old_fd: int, name: str) -> None:
 
 
 def _put_in_place(folder_fd: int, side_fd: int, name: str) -> None:
-    """Let the file itself take its link's place, or nothing where it is to be removed."""
+    """Replace the link by the file itself, or remove it where the swap removes the file."""
     try:
         os.rename(name, name, src_dir_fd=side_fd, dst_dir_fd=folder_fd)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Brings a pooler's wishes live and proves it, or puts back what was; the same for every kind of pooler."""
+"""Applies a pooler's desired state and verifies it, or rolls back; the same steps for every kind of pooler."""
 
 from pools.deployment.attempt import Attempt, LockLost
 from pools.deployment.deferred_reloads import catch_up_all

@@ -1,4 +1,4 @@
-"""Adopts what people changed by hand in a pooler's files: it becomes what the panel's records say, or nothing does."""
+"""Adopts manual edits of a pooler's files into the panel's records: all of them, or none."""
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import models, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from pools import task_queue
 from pools.config_files import atomic_write, folder_owner
@@ -19,28 +20,26 @@ from pools.poolers.settings_schema import Scope
 
 logger = logging.getLogger(__name__)
 
-CAUSE = "changes made by hand adopted"
-
 
 class CannotAdopt(InvalidValues):
-    """Some line can't be said in the panel's records; nothing was changed."""
+    """Some line has no equivalent in the panel's records; nothing was changed."""
 
 
 def preview(pooler: Pooler) -> Adoption:
-    """What the files that lie on the pooler ask for beyond the last applied revision; raises `UnsafeFolder`."""
+    """Return what the pooler's files ask for beyond the last applied revision; raises `UnsafeFolder`."""
     owner = folder_owner.of(pooler)
     if not owner.is_here:
         raise atomic_write.UnsafeFolder(
-            f"its files lie where generator {owner.generator} is and can't be read from here: overwrite them, or "
-            "make the changes in the panel"
+            _("only generator %(generator)s can read its files: overwrite them, or make the changes in the panel")
+            % {"generator": owner.generator}
         )
     return KINDS[pooler.kind].adoption(live_files.settled_texts(pooler), live_files.on_disk(pooler))
 
 
 def adopt(pooler: Pooler, author: models.Model | None = None) -> None:
-    """Take the changes into the records, and ask for an apply that proves them. Raises `CannotAdopt`, `QueueDown`.
+    """Write the changes to the records, and queue an apply that verifies them. Raises `CannotAdopt`, `QueueDown`.
 
-    Passwords of known roles are taken too; the apply tries each by a login before anything is written.
+    Passwords of known roles are adopted too; the apply tries each by a login before anything is written.
     """
     try:
         found = preview(pooler)
@@ -50,10 +49,10 @@ def adopt(pooler: Pooler, author: models.Model | None = None) -> None:
     with transaction.atomic():
         held = Pooler.objects.select_for_update().get(pk=pooler.pk)
         _take(held, found, author)
-        Pooler.objects.filter(pk=pooler.pk).update(spec_cause=CAUSE)
+        Pooler.objects.filter(pk=pooler.pk).update(spec_cause=_("manual edits adopted"))
         task_queue.ask_to_overwrite(pooler.pk, author)
     pooler.refresh_from_db()
-    logger.info("changes made by hand on pooler %s are adopted, asked by %s", pooler.pk, author)
+    logger.info("manual edits of pooler %s adopted, requested by %s", pooler.pk, author)
 
 
 def _refuse(messages: Iterable[str]) -> None:
@@ -62,13 +61,21 @@ def _refuse(messages: Iterable[str]) -> None:
 
 def _take(pooler: Pooler, found: Adoption, author: models.Model | None) -> None:
     pool_set = {pool.pk: pool for pool in pooler.pools.select_related("cluster", "pooler")}
-    _refuse(f"a pool with the id {pk} is none of pooler {pooler}" for pk in found.changed if pk not in pool_set)
+    _refuse(
+        _("pooler %(pooler)s has no pool with the id %(pk)s") % {"pk": pk, "pooler": pooler}
+        for pk in found.changed
+        if pk not in pool_set
+    )
     before = _budgets()
     for pk in found.gone & pool_set.keys():
         pool_set[pk].edit(None, removal_requested_at=timezone.now(), state=PoolState.PENDING, state_reason="")
     pools = [_changed(pool_set[pk], fields) for pk, fields in found.changed.items()]
     pools += [_made(pooler, fields) for fields in found.fresh]
-    _refuse(f"pool {pool}: {message}" for pool in pools for _, message in pool_validation.problems(pool))
+    _refuse(
+        _("pool %(pool)s: %(message)s") % {"pool": pool, "message": message}
+        for pool in pools
+        for _field, message in pool_validation.problems(pool)
+    )
     _refuse(_taken(pooler, pools, found))
     for pool in pools:
         pool.save()
@@ -85,20 +92,27 @@ def _changed(pool: Pool, fields: Mapping[str, Any]) -> Pool:
 
 
 def _made(pooler: Pooler, fields: Mapping[str, Any]) -> Pool:
-    """A new pool, where exactly one cluster is at its host and port."""
+    """Build a new pool; raise `CannotAdopt` unless exactly one cluster is at its host and port."""
     address = fields["host"], fields["port"]
     there = (
         Cluster.objects.filter(host=address[0], port=address[1]) if address[1].isdecimal() else Cluster.objects.none()
     )
     if there.count() != 1:
-        known = "no cluster is" if not there else "several clusters are"
-        _refuse([f"pool {fields['name']} leads to {address[0]}:{address[1]}, where {known} registered"])
+        _refuse([_ambiguous(fields["name"], f"{address[0]}:{address[1]}", is_known=there.exists())])
     values = {name: value for name, value in fields.items() if name not in ("host", "port")}
     return Pool(pooler=pooler, cluster=there.get(), **_typed(pooler, values))
 
 
+def _ambiguous(pool: str, address: str, *, is_known: bool) -> str:
+    if is_known:
+        message = _("pool %(pool)s leads to %(address)s, where several clusters are registered")
+    else:
+        message = _("pool %(pool)s leads to %(address)s, where no cluster is registered")
+    return message % {"pool": pool, "address": address}
+
+
 def _typed(pooler: Pooler, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The texts of an entry as a pool keeps them."""
+    """Convert the texts of an entry to the types of a pool's fields."""
     typed = dict(fields)
     if str(typed.get("size", "")).isdecimal():
         typed["size"] = int(typed["size"])
@@ -119,7 +133,7 @@ def _taken(pooler: Pooler, pools: Iterable[Pool], found: Adoption) -> Iterator[s
     held = set(pooler.pools.wanted().exclude(pk__in=own).values_list("name", flat=True))
     for pool in pools:
         if pool.name in held:
-            yield f"there is a pool named {pool.name} on pooler {pooler} already"
+            yield _("pooler %(pooler)s already has a pool named %(name)s") % {"name": pool.name, "pooler": pooler}
         held.add(pool.name)
 
 
@@ -132,18 +146,23 @@ def _over_budget(before: Mapping[Any, budget.Budget]) -> Iterator[str]:
         figures = budget.of_clusters([cluster])[cluster.pk]
         if figures.free is not None and figures.free < 0 and figures.allocated > before[cluster.pk].allocated:
             yield (
-                f"the pools would take {figures.allocated} connections of cluster {cluster}, which has "
-                f"{figures.available} to give"
+                _("the pools would take %(allocated)s connections of cluster %(cluster)s, which has only %(available)s")
+                % {"allocated": figures.allocated, "cluster": cluster, "available": figures.available}
             )
 
 
 def _take_passwords(pooler: Pooler, passwords: Mapping[str, str]) -> None:
-    """A role's password on each cluster that the pooler's pools log in to with it."""
+    """Store a role's password for each cluster that the pooler's pools log in to with it."""
     for role, password in passwords.items():
         pools = pooler.pools.wanted().filter(user=role).select_related("cluster")
         clusters = {pool.cluster for pool in pools}
         if not clusters:
-            _refuse([f"the password of {role} is not one of a pool's user: change it where it comes from"])
+            _refuse(
+                [
+                    _("%(role)s is not the user of any pool, so its password can't be adopted: change it at its source")
+                    % {"role": role}
+                ]
+            )
         for cluster in clusters:
             known = RolePassword(cluster=cluster, role=role)
             known.password = password

@@ -1,4 +1,4 @@
-"""One revision on its way, and the ends it can come to."""
+"""One attempt to apply a revision, and its possible outcomes."""
 
 import logging
 import time
@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from pools.deployment import desired_state
 from pools.deployment.desired_state import Wanted
@@ -19,7 +20,7 @@ from pools.poolers.base import ClusterBusy, Draft, Session
 logger = logging.getLogger(__name__)
 
 SHOWN_EVERY_S, ALIKE_EVERY_S = 0.25, 1.0
-ALWAYS_WRITTEN = frozenset({"rendered", "writing", "rolling back"})  # what a death after it has to be told by
+ALWAYS_WRITTEN = frozenset({"rendered", "writing", "rolling back"})  # they explain the death of a worker after them
 
 
 class LockLost(PoolsError):
@@ -34,7 +35,7 @@ class Attempt:
     session: Session
     revision: Revision
     draft: Draft
-    _shown: tuple[str, float] = ("", 0.0)  # the last step in the database, and when it came there
+    _shown: tuple[str, float] = ("", 0.0)  # the last step in the database, and when it was written
 
     @property
     def pooler(self) -> Pooler:
@@ -42,10 +43,10 @@ class Attempt:
         return self.wanted.pooler
 
     def step(self, word: str, detail: str = "") -> None:
-        """Note a step for the page, if this worker may still act.
+        """Record a step for the page, if this worker still holds the lock.
 
-        Some that follow at once, or of many alike such as logins, are written together: the row of a large revision
-        is megabytes long.
+        Steps in quick succession, and many of one kind such as logins, are written together: the row of a large
+        revision is megabytes long.
         """
         alike = word == self._shown[0]
         written = word in ALWAYS_WRITTEN or self._since_shown() > (ALIKE_EVERY_S if alike else SHOWN_EVERY_S)
@@ -60,12 +61,15 @@ class Attempt:
         return time.monotonic() - self._shown[1]
 
     def renew(self) -> None:
-        """Keep the lease; raises `LockLost`."""
+        """Renew the lease; raises `LockLost`."""
         if not self.pooler.holds_apply_lock():
-            raise LockLost(f"another worker took over pooler {self.pooler} during {self.revision}")
+            raise LockLost(
+                _("another worker took over pooler %(pooler)s during %(revision)s")
+                % {"pooler": self.pooler, "revision": self.revision}
+            )
 
     def settle(self, needs_restart: list[dict[str, str]]) -> None:
-        """Everything was proved: say so, at once for all. What was edited meanwhile stays pending."""
+        """Mark everything as applied in one transaction. Pools edited since the attempt began stay pending."""
         self.renew()
         with transaction.atomic():
             self.revision.finish(RevisionState.APPLIED)
@@ -77,19 +81,24 @@ class Attempt:
 
 
 def hold(revision: Revision, fault: ClusterBusy, asked: Wanted) -> None:
-    """The old configuration is live and servers are full or away: what leads to them stays wished, for a later try."""
-    again = f"; tried again each {desired_state.REST.total_seconds():.0f} s"
+    """End the revision while servers are full or unreachable; the old one is live, their pools stay pending."""
     asked.busy.update(fault.reasons)
     with transaction.atomic():
-        revision.finish(RevisionState.FAILED, f"{fault}{again}")
+        revision.finish(RevisionState.FAILED, _retried(str(fault)))
         revision.replace_its_like()
         for route, reason in fault.reasons.items():
-            desired_state.mark((pool for pool in asked.pending if pool.route == route), state_reason=f"{reason}{again}")
+            pools = (pool for pool in asked.pending if pool.route == route)
+            desired_state.mark(pools, state_reason=_retried(reason))
         Pooler.objects.filter(pk=asked.pooler.pk).update(rests_until=timezone.now() + desired_state.REST)
 
 
+def _retried(reason: str) -> str:
+    seconds = round(desired_state.REST.total_seconds())
+    return _("%(reason)s; retried every %(seconds)d s") % {"reason": reason, "seconds": seconds}
+
+
 def refuse(revision: Revision, fault: Exception, asked: Wanted) -> None:
-    """The old configuration is live: end the revision, and the wishes that are to blame (else all of them)."""
+    """End the revision and roll back the pools that caused the fault (else all); the old one is live."""
     if isinstance(fault, ClusterBusy):
         hold(revision, fault, asked)
         return
@@ -106,12 +115,12 @@ def refuse(revision: Revision, fault: Exception, asked: Wanted) -> None:
 
 
 def give_up_rest(asked: Wanted, reason: str) -> None:
-    """So many attempts were refused that what is left of the wishes is not tried any more."""
+    """Roll back all that is still pending, after too many attempts were refused."""
     give_up(asked, asked.changed, asked.changed_settings, PoolState.ROLLED_BACK, reason)
 
 
 def give_up(asked: Wanted, pools: Collection[Pool], settings: bool, state: PoolState, reason: str) -> None:
-    """What is live stays, so a removal is no longer wished either, unless its name was given to another pool."""
+    """Mark pools with the final state; cancel their removal, unless another pool has their name by now."""
     desired_state.mark(pools, state=state, state_reason=reason)
     if settings:
         asked.same_settings().update(settings_state=state, settings_reason=reason)
@@ -132,5 +141,6 @@ def _by_reason(
 def bury_the_dead(revisions: Iterable[Revision]) -> None:
     """End revisions that a dead worker left behind."""
     for revision in revisions:
-        last = revision.steps[-1]["step"] if revision.steps else "drafted"
-        revision.finish(RevisionState.FAILED, f"the worker died after the step {last!r}; started over")
+        step = revision.steps[-1]["step"] if revision.steps else "drafted"
+        reason = _("the worker died after the step %(step)r; the apply started over") % {"step": step}
+        revision.finish(RevisionState.FAILED, reason)

@@ -1,4 +1,4 @@
-"""What an apply had to leave behind because it was busy, brought up to date once it is free."""
+"""Reloads processes of poolers that were busy during an apply, once they are free."""
 
 import logging
 
@@ -11,13 +11,13 @@ logger = logging.getLogger(__name__)
 
 
 def catch_up_all() -> None:
-    """At every pooler that an apply left something behind at."""
+    """Complete the reload of every pooler that has processes with old passwords."""
     for pooler in Pooler.objects.exclude(children_behind=[]):
         _catch_up(pooler)
 
 
 def _catch_up(pooler: Pooler) -> None:
-    """Not while an apply is under way: it does so itself, and its files may be half of a kind."""
+    """Complete the reload of one pooler; no-op during an apply, which does so itself."""
     if not pooler.take_apply_lock(lock_owner.this_process()):
         return
     try:

@@ -1,10 +1,12 @@
-"""Differences between two sets of files or revisions, line by line; a secret shows that it changed, never its value."""
+"""Compares two sets of files or revisions, line by line; of a secret it shows that it changed, never its value."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
+
+from django.utils.translation import gettext as _
 
 from pools.models import Pooler, Revision
 from pools.poolers import KINDS
@@ -14,12 +16,11 @@ Masked = Callable[[Texts], Mapping[str, str]]
 
 CONTEXT_LINES = 3
 MOST_LINES = 2000  # shown of one file; a page with more can't be read
-NOTE = "secret changed"
-DOTS = "••••"  # what kinds of poolers put in a secret's place
+DOTS = "••••"  # drivers write this in place of a secret
 
 
 class Sign(StrEnum):
-    """What became of a line."""
+    """The change of a line, as `diff -u` marks it."""
 
     SAME = " "
     ADDED = "+"
@@ -39,7 +40,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Hunk:
-    """Lines that stand together; `header` as diff -u writes it: `@@ -3,7 +3,8 @@`."""
+    """Adjacent lines; `header` as diff -u writes it: `@@ -3,7 +3,8 @@`."""
 
     header: str
     lines: Sequence[Line]
@@ -47,7 +48,7 @@ class Hunk:
 
 @dataclass(frozen=True)
 class FileDiff:
-    """A file that differs; `hidden` lines are left out, for there are too many. Counts are of all."""
+    """A file that differs; `hidden` lines are omitted beyond the limit, the counts include them."""
 
     name: str
     change: str  # added, removed or changed
@@ -58,7 +59,7 @@ class FileDiff:
 
     @property
     def text(self) -> str:
-        """As `diff -u` writes it; a secret that changed has a line of its own."""
+        """The file as `diff -u` writes it; a secret that changed has a line of its own."""
         lines = [f"--- {self.name}", f"+++ {self.name}"]
         for hunk in self.hunks:
             lines.append(hunk.header)
@@ -70,7 +71,7 @@ class FileDiff:
 
 
 def of_files(before: Texts, after: Texts, masked: Masked) -> list[FileDiff]:
-    """The files that differ, by name; `masked` replaces secrets and keeps the number of lines where it can."""
+    """List the files that differ, by name; `masked` replaces secrets and keeps the number of lines where it can."""
     found = []
     for name in sorted({*before, *after}):
         if before.get(name) == after.get(name):
@@ -83,19 +84,19 @@ def of_files(before: Texts, after: Texts, masked: Masked) -> list[FileDiff]:
 
 @dataclass(frozen=True)
 class _Masked:
-    """A line as it is compared, and as it is shown."""
+    """A line to compare, and the same with its secrets masked, to show."""
 
     raw: str
     shown: str
 
     @property
     def key(self) -> str:
-        """The word that a line begins with, by which it is known again."""
+        """The word that a line begins with: the same in the old and the new line."""
         return self.shown.partition(" ")[0]
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What the dots stand for."""
+        """The secrets that the dots replace."""
         pattern = "(.*)".join(map(re.escape, self.shown.split(DOTS)))
         found = re.fullmatch(pattern, self.raw, re.DOTALL) if DOTS in self.shown else None
         return found.groups() if found else (self.raw,) if self.raw != self.shown else ()
@@ -105,7 +106,7 @@ def _lines(name: str, text: str | None, masked: Masked) -> list[_Masked]:
     if text is None:
         return []
     raw, shown = _split(text), _split(masked({name: text})[name])
-    if len(raw) != len(shown):  # a secret of several lines: the first stands for them all
+    if len(raw) != len(shown):  # a secret of several lines: the first line represents all of them
         shown = shown or [""]
         return [_Masked(text, shown[0]), *(_Masked(line, line) for line in shown[1:])]
     return [_Masked(*pair) for pair in zip(raw, shown, strict=True)]
@@ -130,11 +131,11 @@ def _of_file(name: str, change: str, old: list[_Masked], new: list[_Masked]) -> 
     return FileDiff(name, change, hunks, added, removed, hidden=total - shown)
 
 
-Code = tuple[str, int, int, int, int]  # as difflib has them: tag, i1, i2 of the old, j1, j2 of the new
+Code = tuple[str, int, int, int, int]  # difflib's opcode: tag, i1, i2 of the old, j1, j2 of the new
 
 
 def _groups(old: list[str], new: list[str]) -> Iterator[list[Code]]:
-    """difflib's groups of changes; the ends that are alike are cut off first, for it is slow on long files."""
+    """Group the changes by difflib, after cutting off equal ends, since difflib is slow on long files."""
     head = _alike(old, new)
     tail = _alike(old[head:][::-1], new[head:][::-1])
     start, stop = max(head - CONTEXT_LINES, 0), max(tail - CONTEXT_LINES, 0)
@@ -144,7 +145,7 @@ def _groups(old: list[str], new: list[str]) -> Iterator[list[Code]]:
 
 
 def _alike(one: list[str], other: list[str]) -> int:
-    """How many lines are equal from the start."""
+    """Count the lines that are equal from the start."""
     for number, (left, right) in enumerate(zip(one, other, strict=False)):
         if left != right:
             return number
@@ -162,38 +163,38 @@ def _described(code: Code, old: list[_Masked], new: list[_Masked]) -> Iterator[L
         yield Line(Sign.REMOVED, line.shown, old=number)
     for number, line in enumerate(new[j1:j2], start=j1 + 1):
         changed = line.key in before and before[line.key] != line.secrets
-        yield Line(Sign.ADDED, line.shown, new=number, note=NOTE if changed else "")
+        yield Line(Sign.ADDED, line.shown, new=number, note=_("secret changed") if changed else "")
 
 
 def _header(group: list[Code]) -> str:
-    (_, i1, _, j1, _), (_, _, i2, _, j2) = group[0], group[-1]
+    i1, j1, i2, j2 = group[0][1], group[0][3], group[-1][2], group[-1][4]
     return f"@@ -{_span(i1, i2)} +{_span(j1, j2)} @@"
 
 
 def _span(start: int, stop: int) -> str:
-    """A range as diff -u writes it: an empty one begins at the line before it."""
+    """Format a range as diff -u does: an empty one begins at the line before it."""
     length = stop - start
     return f"{start + 1 if length else start},{length}"
 
 
 def before(revision: Revision) -> Revision | None:
-    """The revision that was live before this one: the last applied of those with a smaller number."""
+    """Return the revision that was live before this one: the last applied with a smaller number."""
     return revision.pooler.revisions.applied().filter(number__lt=revision.number).first()
 
 
 def between(pooler: Pooler, old: Texts, new: Texts) -> list[FileDiff]:
-    """The files that differ, secrets masked; those that are the operator's own, but for a line, are left out."""
+    """List the files that differ, secrets masked, without the operator's own parts of files."""
     kind = KINDS[pooler.kind]
     before, after = ({name: text for name, text in texts.items() if kind.ours(name, text)} for texts in (old, new))
     return of_files(before, after, kind.masked)
 
 
 def of_revision(revision: Revision, against: Revision | None) -> list[FileDiff]:
-    """What `revision` has otherwise than `against` (None: an empty folder)."""
+    """List the files of `revision` that differ from `against` (None: an empty folder)."""
     return between(revision.pooler, against.files if against else {}, revision.files)
 
 
 def masked_files(revision: Revision) -> list[dict[str, str]]:
-    """`[{name, content}]` of all it wrote, secrets masked."""
+    """Return `[{name, content}]` of all files that a revision wrote, secrets masked."""
     shown = KINDS[revision.pooler.kind].masked(revision.files)
     return [{"name": name, "content": content} for name, content in shown.items()]

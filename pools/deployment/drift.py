@@ -1,4 +1,4 @@
-"""Finds what is no longer as it was applied: files changed by hand, an older file, a SET, a restart elsewhere."""
+"""Finds drift: manual edits of files, an older file, a SET on the console, a restart on other files."""
 
 import hashlib
 import logging
@@ -8,6 +8,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from pools.config_files import atomic_write, folder_owner
 from pools.deployment import live_files
@@ -20,20 +21,20 @@ logger = logging.getLogger(__name__)
 PROVED = (PoolState.APPLIED, PoolState.DRIFTED)
 LIVE = live_files.LIVE
 MOST_KEPT = 50
-_rehearsed: dict[UUID, tuple[str, str]] = {}  # pooler → digest of its files, and what a start on them complained of
-Finding = dict[str, str]  # {"where": a file's name or LIVE, "what": sentence}; "by" of an edit beside the panel's part
+_preflights: dict[UUID, tuple[str, str]] = {}  # pooler → digest of its files, and the error of a start on them
+Finding = dict[str, str]  # {"where": a file's name or LIVE, "what": sentence}; "by" of an edit outside the panel's part
 OPERATOR = "operator"
 
 
 def comparable() -> QuerySet[Pooler]:
-    """Every pooler that has something applied."""
+    """Return every pooler that has an applied revision."""
     applied = Revision.objects.filter(state=RevisionState.APPLIED).values("pooler")
     return Pooler.objects.filter(pk__in=applied)
 
 
 @dataclass(frozen=True)
 class _Live:
-    """What the console says otherwise than was applied, and the settings that still wait for a restart."""
+    """The console's differences from what was applied, and the settings that still wait for a restart."""
 
     pools: dict[UUID, str]
     program: list[str]
@@ -41,16 +42,16 @@ class _Live:
 
 
 def check(pooler: Pooler) -> None:
-    """Call drifted what the pooler or its folder has otherwise, and applied again what is right once more.
+    """Mark what differs on the pooler or in its folder as drifted, and what no longer differs as applied.
 
-    What this worker can't tell stays as it was found last: the files of a folder that another generator has, and what
-    a console that does not answer would say.
+    The last findings stay for what this worker can't check: the files in another generator's folder, and the state of
+    a console that does not answer.
     """
     at, last = _moment(pooler), Revision.objects.live_on(pooler)
     if last is None or at is None:
         return
     changed, live = _compare_files(pooler, last), _compare_console(pooler, last.files)
-    if _moment(pooler) != at:  # an apply came between, and what was seen is no drift
+    if _moment(pooler) != at:  # an apply ran in between, so the differences are no drift
         return
     if live:
         _record_pools(pooler, live.pools)
@@ -61,7 +62,7 @@ def check(pooler: Pooler) -> None:
 
 
 def _compare_files(pooler: Pooler, last: Revision) -> list[Finding] | None:
-    """What is otherwise in its folder; None where this worker is not the one to say.
+    """List the differences in its folder; None where this worker is not the one to report them.
 
     Where no generator is named, that is the one that applied last. Once it is silent another may take over that finds
     everything as it was applied: what else it finds may be a folder of the same name on its own machine.
@@ -83,7 +84,7 @@ def _compare_files(pooler: Pooler, last: Revision) -> list[Finding] | None:
 
 
 def _compare_console(pooler: Pooler, texts: dict[str, str]) -> _Live | None:
-    """None where it does not answer; one that the last check found down is not waited for."""
+    """Compare the console; None where it does not answer, or was down at the last check."""
     if pooler.state == PoolerState.UNREACHABLE:
         return None
     kind = KINDS[pooler.kind]
@@ -103,13 +104,14 @@ def _changed_files(pooler: Pooler, last: Revision) -> list[Finding]:
 
 
 def _foretold(pooler: Pooler, texts: dict[str, str]) -> list[Finding]:
-    """What an edit beside the panel's part would do at the next reload or start, which nothing shows yet."""
+    """List the effects that an edit outside the panel's part will have at the next reload or start."""
     kind = KINDS[pooler.kind]
     digest = hashlib.sha256(repr(sorted(texts.items())).encode(errors="replace")).hexdigest()
-    if _rehearsed.get(pooler.pk, ("",))[0] != digest:
-        _rehearsed[pooler.pk] = (digest, kind.start_error(pooler, texts))
-    if reported := _rehearsed[pooler.pk][1]:
-        return [_edit(kind.main_file, f"{pooler.get_kind_display()} would not start: {reported}")]
+    if _preflights.get(pooler.pk, ("",))[0] != digest:
+        _preflights[pooler.pk] = (digest, kind.start_error(pooler, texts))
+    if reported := _preflights[pooler.pk][1]:
+        described = {"kind": pooler.get_kind_display(), "error": reported}
+        return [_edit(kind.main_file, _("%(kind)s would not start: %(error)s") % described)]
     try:
         return [_edit(kind.main_file, what) for what in kind.changes(pooler, texts)]
     except PoolerUnreachable:
@@ -125,7 +127,7 @@ def _findings(changed: dict[str, str]) -> list[Finding]:
 
 
 def _restarts_left(pooler: Pooler) -> list[dict[str, str]]:
-    """The settings that still wait for a restart, with what is live of each now."""
+    """List the settings that still wait for a restart, each with its live value."""
     waiting = {one["name"]: one for one in pooler.needs_restart}
     rows = KINDS[pooler.kind].show(pooler, "config") if waiting else []
     live = {str(row.get("key") or row.get("item")): str(row.get("value") or "") for row in rows}
@@ -142,7 +144,7 @@ def _record_pools(pooler: Pooler, faults: dict[UUID, str]) -> None:
 
 
 def _record_reach(pooler: Pooler, changed: list[Finding]) -> None:
-    """Whoever reads the folder knows better than a check what is wrong with it."""
+    """Record that the folder was read, which clears the error of an earlier check that could not read it."""
     same = Pooler.objects.filter(pk=pooler.pk)
     same.update(files_checked_at=timezone.now())
     if all(one["where"] != pooler.config_dir for one in changed):
@@ -156,7 +158,7 @@ def _record_program(pooler: Pooler, live: _Live) -> None:
 
 
 def _record(pooler: Pooler, changed: list[Finding] | None, live: _Live | None) -> None:
-    """`drift_seen_at` stays for as long as anything is otherwise."""
+    """Write the findings; `drift_seen_at` stays for as long as there are any."""
     if changed is None:
         changed = live_files.found_in_files(pooler)
     reported = [one for one in pooler.drift if one["where"] == LIVE]
@@ -171,7 +173,7 @@ def _record(pooler: Pooler, changed: list[Finding] | None, live: _Live | None) -
 
 
 def _moment(pooler: Pooler) -> tuple[object, ...] | None:
-    """What changes with every apply; None while one is at work."""
+    """Return values that change with every apply; None while one is running."""
     names = ["apply_token", "apply_lease_until", "drift", "drift_seen_at", "needs_restart", "state"]
     pooler.refresh_from_db(fields=names)
     if pooler.apply_lease_until and pooler.apply_lease_until > timezone.now():

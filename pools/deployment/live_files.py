@@ -1,32 +1,34 @@
-"""What lies in a pooler's folder, beside what was applied there last."""
+"""Reads the files in a pooler's folder, and compares them with the revision that was applied last."""
 
 from collections.abc import Mapping
+
+from django.utils.translation import gettext as _
 
 from panel.installation import pausing
 from pools.config_files import atomic_write, folder_owner
 from pools.models import Pooler, Revision
 from pools.poolers import KINDS
 
-LIVE = "live"  # where a difference is that stands in no file
+LIVE = "live"  # the place of a difference that is in no file
 
 
 def settled_texts(pooler: Pooler) -> Mapping[str, str]:
-    """The files of the revision that is live, secrets in clear; none before the first."""
+    """Return the files of the live revision, secrets in clear; none before the first."""
     last = Revision.objects.live_on(pooler)
     return last.files if last else {}
 
 
 def on_disk(pooler: Pooler) -> dict[str, str]:
-    """The files that are there; raises `UnsafeFolder`."""
+    """Read the files in the folder; raises `UnsafeFolder`."""
     found = atomic_write.read(pooler.config_dir, list(KINDS[pooler.kind].files))
     return {name: content.decode(errors="replace") for name, content in found.items() if content is not None}
 
 
 def live_files(pooler: Pooler) -> dict[str, object]:
-    """`{state, revision, files: [{name, content}]}` as they lie in config_dir, secrets masked.
+    """Return `{state, revision, files: [{name, content}]}` of the files in config_dir, secrets masked.
 
-    `state` is `in sync`, `drifted`, `not applied yet`, `unreadable`, of files that another generator has and nobody
-    looks at now `not looked at`, and while the panel is paused `unverified`; the last three come with `error`.
+    `state` is `in sync`, `drifted`, `not applied yet`, `unreadable`, `not looked at` for another generator's files
+    that no worker checks now, and `unverified` while the panel is paused; the last three come with `error`.
     `revision` is the number of the last applied one or None.
     """
     last, owner = Revision.objects.live_on(pooler), folder_owner.of(pooler)
@@ -51,7 +53,7 @@ def live_files(pooler: Pooler) -> dict[str, object]:
 
 
 def _as_found_there(pooler: Pooler, last: Revision | None, owner: folder_owner.FolderOwner) -> dict[str, object]:
-    """The files as they were applied, and what the worker that has them found last: this process can't read them."""
+    """Return the applied files, and the last findings of the worker that owns them: this process can't read them."""
     found: dict[str, object] = {
         "generator": owner.generator,
         "looked_at": owner.last_seen_at,
@@ -73,25 +75,25 @@ def _masked(pooler: Pooler, texts: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 def found_in_files(pooler: Pooler) -> list[dict[str, str]]:
-    """What the last look at its folder found otherwise than was applied."""
+    """List the differences that the last check of its folder found."""
     return [one for one in pooler.drift if one["where"] != LIVE]
 
 
 def holds_ours(pooler: Pooler, texts: Mapping[str, str]) -> bool:
-    """Whether anything that the panel wrote is among these files."""
+    """Return whether any of these files has a part that the panel wrote."""
     return any(KINDS[pooler.kind].ours(name, text) for name, text in texts.items())
 
 
 def changed_by_hand(pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
-    """The files that `differences` finds, by name."""
+    """List the names of the files that `differences` finds."""
     return list(differences(pooler, texts, Revision.objects.live_on(pooler)))
 
 
 def differences(pooler: Pooler, texts: Mapping[str, str], last: Revision | None) -> dict[str, str]:
-    """File → what was done to it since the last apply, in a sentence without secrets.
+    """Return file → how it differs from the last apply, in a sentence without secrets.
 
-    Its panel's part is neither that of `last`, the last applied revision, nor of the last one tried; or the program
-    no longer reads the panel's files.
+    A file differs where its panel's part is neither that of `last`, the last applied revision, nor that of the last
+    one tried, or where the program no longer reads the panel's files.
     """
     kind = KINDS[pooler.kind]
     if last is None:
@@ -102,5 +104,5 @@ def differences(pooler: Pooler, texts: Mapping[str, str], last: Revision | None)
     for name in kind.files:
         ours = kind.ours(name, texts.get(name, ""))
         if ours not in {kind.ours(name, one.get(name, "")) for one in known}:
-            found[name] = "it was changed by hand" if ours else "what the panel wrote is gone"
+            found[name] = _("it was edited by hand") if ours else _("the panel's part was removed")
     return found | kind.detached(settled, texts)

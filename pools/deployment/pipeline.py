@@ -1,10 +1,12 @@
-"""The way of an apply, from the lock to the proof; each fault ends it with the old configuration live."""
+"""The steps of an apply, from the lock to the verification; after any fault the old configuration is live."""
 
 import gc
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from django.utils.translation import gettext as _
 
 from pools.config_files import atomic_write
 from pools.deployment import desired_state, live_files, lock_owner, snapshots
@@ -17,35 +19,31 @@ from pools.poolers.base import Rejected, Route, Session
 
 logger = logging.getLogger(__name__)
 
-OVERWRITTEN = "changes made by hand overwritten"
-MOST_ATTEMPTS = 25  # of one apply, each of which found other pools to blame: each writes all files
+MOST_ATTEMPTS = 25  # of one apply, each refused because of other pools: each writes all files
 COLLECTED_AFTER = 200_000  # objects
-GIVEN_UP = (
-    f"given up after {MOST_ATTEMPTS} attempts, each refused because of other pools: correct those, then try again"
-)
 
 
 class Busy(PoolsError):
-    """Another worker applies right now, and nothing but this order asks for an overwrite."""
+    """Another worker applies right now, and the request to overwrite is stored nowhere."""
 
     status = 409
 
 
 class Drifted(PoolsError):
-    """Somebody else changed the panel's part of the files."""
+    """The panel's part of the files was edited by hand."""
 
 
 def apply_pooler(pooler: Pooler, author: Any = None, *, overwrite: bool = False) -> Revision | None:
-    """Bring what is unsettled live; the last revision made, or None where nothing could be done.
+    """Apply what is unsettled; return the last revision made, or None where nothing could be done.
 
-    Nothing is done while another worker applies, or while the pooler is down (its wishes wait, with the reason).
-    Pools or settings to blame for a fault are rolled back alone, the others are tried again without them. Changes
-    made to the files by hand keep everything waiting unless `overwrite`: no wish remembers that order, so it raises
-    `Busy` while another worker applies.
+    Nothing happens while another worker applies, or while the pooler is down (the changes wait, with the reason).
+    Pools or settings that cause a fault are rolled back alone, the others are tried again without them. Manual edits of
+    the files keep everything waiting unless `overwrite`: that request is stored nowhere, so it raises `Busy` while
+    another worker applies.
     """
     if not _take_lock(pooler):
         if overwrite:
-            raise Busy(f"pooler {pooler} is being applied: the overwrite comes next")
+            raise Busy(_("another apply of pooler %(pooler)s is running: the overwrite follows") % {"pooler": pooler})
         return None
     try:
         with _rarely_collected():
@@ -64,9 +62,9 @@ def apply_pooler(pooler: Pooler, author: Any = None, *, overwrite: bool = False)
 
 @contextmanager
 def _rarely_collected() -> Iterator[None]:
-    """Have Python look for garbage rarely: what is made of ten thousand pools all lives until their apply is over.
+    """Raise the threshold of Python's garbage collector: the objects of ten thousand pools all live until the end.
 
-    By its usual threshold of some hundreds it went through them again and again, for half of the time.
+    With the default threshold of some hundreds, the collector took half of the time of an apply.
     """
     usual = gc.get_threshold()
     gc.set_threshold(COLLECTED_AFTER, *usual[1:])
@@ -77,7 +75,7 @@ def _rarely_collected() -> Iterator[None]:
 
 
 def _take_lock(pooler: Pooler) -> bool:
-    """Claim the right to apply; that of a process which was killed is free at once."""
+    """Take the apply lock; that of a dead process is taken over at once."""
     me = lock_owner.this_process()
     if pooler.take_apply_lock(me):
         return True
@@ -99,22 +97,29 @@ def _apply_all(pooler: Pooler, author: Any, *, overwrite: bool) -> Revision | No
         _refuse_drift(pooler, live)
     try:
         with KINDS[pooler.kind].open(pooler) as session:
-            bury_the_dead(dead)  # not before: while the pooler is down they tell that its files prove nothing
+            bury_the_dead(dead)  # not before: while the pooler is down they record that its files prove nothing
             pooler.mark(PoolerState.ONLINE, session.version_text)
-            for _ in range(MOST_ATTEMPTS):
+            for _attempt_number in range(MOST_ATTEMPTS):
                 asked = Wanted.of(pooler, live, busy)
                 last = _attempt(asked, session, author, overwrite=overwrite, trust_disk=not died)
                 live = last if last.state == RevisionState.APPLIED else live
                 if not desired_state.unsettled(pooler, busy):
                     break
             else:
-                give_up_rest(Wanted.of(pooler, live, busy), f"{GIVEN_UP}; the last: {last.reason if last else ''}")
-    except Rejected as fault:  # by its kind, before any session
+                give_up_rest(Wanted.of(pooler, live, busy), _given_up(last))
+    except Rejected as fault:  # by its driver, before any session
         bury_the_dead(dead)
         asked = Wanted.of(pooler, live)
         last = _refuse_unrendered(asked, author, fault, _described(asked, overwrite=overwrite))
     _forget_cause(pooler)
     return last
+
+
+def _given_up(last: Revision | None) -> str:
+    return _(
+        "given up after %(attempts)d attempts, each refused because of other pools: correct those, then try again; "
+        "the last reason: %(reason)s"
+    ) % {"attempts": MOST_ATTEMPTS, "reason": last.reason if last else ""}
 
 
 def _attempt(asked: Wanted, session: Session, author: Any, *, overwrite: bool, trust_disk: bool) -> Revision:
@@ -127,10 +132,10 @@ def _attempt(asked: Wanted, session: Session, author: Any, *, overwrite: bool, t
         return _refuse_unrendered(asked, author, fault, described)
     revision = Revision.objects.draft(pooler, draft.texts, author, **described)
     attempt = Attempt(asked, session, revision, draft)
-    attempt.step("rendered", f"for {session.version_text}: {asked}")
+    attempt.step("rendered", _("for %(version)s: %(changes)s") % {"version": session.version_text, "changes": asked})
     try:
         with _breakage_reported(pooler):
-            session.rehearse(draft, attempt)
+            session.preflight(draft, attempt)
     except ApplyFailed as fault:
         refuse(revision, fault, asked)
         return revision
@@ -146,7 +151,7 @@ def _bring_live(attempt: Attempt) -> None:
             session.go_live(draft.files, attempt)
             attempt.step("reloaded")
             session.read_back(draft.files)
-            attempt.step("read back", "the pooler says what the files say")
+            attempt.step("read back", _("the pooler reports the settings of the files"))
             session.log_in(draft, attempt)
             restarts = session.restarts_needed()
             if restarts:
@@ -158,7 +163,7 @@ def _bring_live(attempt: Attempt) -> None:
 
 
 def _roll_back(attempt: Attempt, fault: Exception) -> None:
-    """Put the old bytes back and prove that they are live; a pooler that went away leaves its wishes waiting."""
+    """Restore the old bytes and verify that they are live; if the pooler is down, its changes stay pending."""
     attempt.step("rolling back", str(fault))
     session, before, asked = attempt.session, attempt.draft.before, attempt.wanted
     try:
@@ -166,23 +171,25 @@ def _roll_back(attempt: Attempt, fault: Exception) -> None:
         session.go_live(before, attempt)
         session.read_back(before)
     except PoolerUnreachable as gone:
-        attempt.revision.finish(RevisionState.FAILED, f"{fault}; the old files are back for its next start")
+        reason = _("%(fault)s; the old files are restored for its next start") % {"fault": fault}
+        attempt.revision.finish(RevisionState.FAILED, reason)
         raise (fault if isinstance(fault, PoolerUnreachable) else gone) from None
     except ApplyFailed as second:
-        reason = f"{fault}; and the old configuration could not be proved live: {second}"
+        faults = {"fault": fault, "second": second}
+        reason = _("%(fault)s; and the old configuration could not be verified: %(second)s") % faults
         attempt.revision.finish(RevisionState.FAILED, reason)
         give_up(asked, asked.changed, asked.changed_settings, PoolState.FAILED, reason)
     else:
-        attempt.step("rolled back", "the pooler says what the old files say")
+        attempt.step("rolled back", _("the pooler reports the settings of the old files"))
         refuse(attempt.revision, fault, asked)
 
 
 def _described(asked: Wanted, *, overwrite: bool) -> dict[str, Any]:
-    """What a revision keeps of the wishes it is rendered from."""
+    """Build the fields of a revision that describe the spec it is rendered from."""
     pooler = asked.pooler
     live = asked.live.specs if asked.live else Specs()
     held = snapshots.snapshot(pooler, asked.pools, live)
-    cause = pooler.spec_cause or (OVERWRITTEN if overwrite else "")
+    cause = pooler.spec_cause or (_("manual edits overwritten") if overwrite else "")
     given = snapshots.given(pooler)
     summary = snapshots.summary(live, held)
     return {"specs": held, "given": given, "summary": summary, "cause": cause}
@@ -195,35 +202,40 @@ def _refuse_unrendered(asked: Wanted, author: Any, fault: Exception, described: 
 
 
 def _forget_cause(pooler: Pooler) -> None:
-    """What was asked for under that cause is settled; another may have been given meanwhile."""
+    """Clear the cause once all is settled, unless another has been recorded since."""
     if pooler.spec_cause and not desired_state.unsettled(pooler):
         Pooler.objects.filter(pk=pooler.pk, spec_cause=pooler.spec_cause).update(spec_cause="")
 
 
 @contextmanager
 def _breakage_reported(pooler: Pooler) -> Iterator[None]:
-    """Make of a fault that nobody foresaw one that is rolled back like the others; its traceback goes to the log."""
+    """Turn an unexpected exception into `ApplyFailed`, so that it is rolled back; its traceback goes to the log."""
     try:
         yield
     except PoolsError:
         raise
     except Exception as error:
-        logger.exception("pooler %s: the apply broke", pooler.pk)
-        raise ApplyFailed(f"the apply broke with {type(error).__name__}: see the worker's log") from error
+        logger.exception("pooler %s: the apply failed", pooler.pk)
+        raise ApplyFailed(
+            _("the apply failed with %(error)s: see the worker's log") % {"error": type(error).__name__}
+        ) from error
 
 
 def _refuse_drift(pooler: Pooler, live: Revision | None) -> None:
-    """A folder where nothing of the panel's is left is no drift to keep wishes for: it is a new or a clean one."""
+    """Raise `Drifted` for manual edits; a folder without any panel's part is new or was cleaned, and is no drift."""
     try:
         texts = live_files.on_disk(pooler)
     except atomic_write.UnsafeFolder:
-        return  # the attempt says it, with a revision
+        return  # the attempt reports it, with a revision
     kind = KINDS[pooler.kind]
     if not any(kind.ours(name, text) for name, text in texts.items()):
         return
     if found := live_files.differences(pooler, texts, live):
-        described = "; ".join(f"{name}: {what}" for name, what in found.items())
+        differences = "; ".join(f"{name}: {what}" for name, what in found.items())
         raise Drifted(
-            f"the files of pooler {pooler} are not as they were applied ({described}): adopt what was changed, or "
-            "overwrite it (drift=adopt, drift=overwrite)"
+            _(
+                "the files of pooler %(pooler)s differ from what was applied (%(differences)s): adopt the changes, or "
+                "overwrite them (drift=adopt, drift=overwrite)"
+            )
+            % {"pooler": pooler, "differences": differences}
         )

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.db import models, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from pools import task_queue
 from pools.deployment import snapshots
@@ -32,12 +33,12 @@ MOST_LISTED = 10
 
 
 class CannotRollBack(InvalidValues):
-    """What a revision was made from can't be asked for again; nothing was changed."""
+    """A revision's spec is no longer valid; nothing was changed."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What becomes of the pools: written over, made again with their old ids, and asked to leave."""
+    """The pools to change, to create again with their old ids, and to remove."""
 
     changed: Collection[Pool]
     again: Collection[Pool]
@@ -45,17 +46,17 @@ class Plan:
 
 
 def roll_back(pooler: Pooler, revision: Revision, author: models.Model | None = None) -> None:
-    """Make what `revision` was rendered from the pooler's wishes, and ask for its apply.
+    """Restore the spec of `revision` as the pooler's desired state, and queue its apply.
 
-    Pools changed since become pending as they were, those made since are asked to leave, those removed since come
-    back with their ids; settings, users and given files too. Passwords are no part of it: a role has the one that
-    its cluster has now. Raises `CannotRollBack` naming what stands in the way, with nothing changed.
+    Pools changed since become pending with their old values, those created since are marked for removal, those removed
+    since come back with their ids; settings, users and given files too. Passwords are not restored: a role has the
+    present one of its cluster. Raises `CannotRollBack` naming the obstacles, with nothing changed.
     """
     with transaction.atomic():
         _restore(pooler, revision, author)
         task_queue.ask([pooler.pk], author)
     pooler.refresh_from_db()
-    logger.info("pooler %s is to be rolled back to %s, asked by %s", pooler.pk, revision, author)
+    logger.info("pooler %s is to be rolled back to %s, requested by %s", pooler.pk, revision, author)
 
 
 def _restore(pooler: Pooler, revision: Revision, author: models.Model | None) -> None:
@@ -71,29 +72,32 @@ def _restore(pooler: Pooler, revision: Revision, author: models.Model | None) ->
     _write(plan)
     _refuse(_over_budget(before, budget.of_clusters(clusters.values()), clusters))
     _restore_settings(held, revision, author)
-    Pooler.objects.filter(pk=held.pk).update(spec_cause=f"rollback to {revision.number}")
+    Pooler.objects.filter(pk=held.pk).update(spec_cause=_("rollback to %(number)s") % {"number": revision.number})
 
 
 def _refuse(messages: Iterator[str]) -> None:
     found = list(messages)
     shown, more = found[:MOST_LISTED], len(found) - MOST_LISTED
-    shown += [f"and {more} more"] if more > 0 else []
+    shown += [_("and %(more)d more") % {"more": more}] if more > 0 else []
     CannotRollBack.refuse(("revision", message) for message in shown)
 
 
 def _unfit(pooler: Pooler, revision: Revision) -> Iterator[str]:
     if revision.pooler_id != pooler.pk:
-        yield f"{revision} is none of pooler {pooler}"
+        yield _("%(revision)s does not belong to pooler %(pooler)s") % {"revision": revision, "pooler": pooler}
     elif revision.state != RevisionState.APPLIED:
-        yield f"{revision} is {revision.get_state_display()}, it never was live: choose an applied one"
+        described = {"revision": revision, "state": revision.get_state_display()}
+        yield _("%(revision)s is %(state)s, it never was live: choose an applied one") % described
     elif not revision.specs:
-        yield f"{revision} was made before the panel kept what revisions are made from: choose a later one"
+        described = {"revision": revision}
+        yield _("%(revision)s dates from a release that did not store its spec: choose a later one") % described
 
 
 def _lost_clusters(records: Collection[Mapping[str, Any]], clusters: Mapping[UUID, Cluster]) -> Iterator[str]:
     for record in records:
         if UUID(record["cluster_id"]) not in clusters:
-            yield f"pool {record['name']} led to cluster {record['cluster_name']}, which is no longer registered"
+            described = {"pool": record["name"], "cluster": record["cluster_name"]}
+            yield _("pool %(pool)s led to cluster %(cluster)s, which is no longer registered") % described
 
 
 def _planned(pooler: Pooler, records: Collection[Mapping[str, Any]], clusters: Mapping[UUID, Cluster]) -> Plan:
@@ -114,7 +118,7 @@ def _is_live_as(pool: Pool, record: Mapping[str, Any]) -> bool:
 
 
 def _as_it_was(pool: Pool, record: Mapping[str, Any], clusters: Mapping[UUID, Cluster]) -> Pool:
-    """The pool with the record's fields; a field that came with a later release keeps its value."""
+    """Set the record's fields on the pool; a field added by a later release keeps its value."""
     for field in snapshots.DESIRED:
         if field.attname in record:
             setattr(pool, field.attname, field.to_python(record[field.attname]))
@@ -126,11 +130,14 @@ def _as_it_was(pool: Pool, record: Mapping[str, Any], clusters: Mapping[UUID, Cl
 
 def _broken_rules(pools: Collection[Pool]) -> Iterator[str]:
     for pool in pools:
-        yield from (f"pool {pool.name}: {message}" for _, message in pool_validation.problems(pool))
+        yield from (
+            _("pool %(name)s: %(message)s") % {"name": pool.name, "message": message}
+            for _field, message in pool_validation.problems(pool)
+        )
 
 
 def _bad_settings(pooler: Pooler, revision: Revision) -> Iterator[str]:
-    """What its release would no longer take: it may be another than it was then."""
+    """Yield the problems of settings that the pooler's present release no longer accepts."""
     asked = revision.specs
     problems = [pooler_settings_validation.value_problems(pooler, Scope.PROGRAM, asked.get("settings", {}))]
     for own in asked.get("user_settings", {}).values():
@@ -140,7 +147,7 @@ def _bad_settings(pooler: Pooler, revision: Revision) -> Iterator[str]:
 
 
 def _write(plan: Plan) -> None:
-    """Everything steps aside before anything takes a name: two pools may have swapped theirs."""
+    """Write the plan; mark all pools as leaving before any takes a name, since two may have swapped theirs."""
     now = timezone.now()
     for pool in plan.changed:
         pool.removal_requested_at = now
@@ -158,12 +165,15 @@ def _write(plan: Plan) -> None:
 def _over_budget(
     before: Mapping[UUID, Budget], after: Mapping[UUID, Budget], clusters: Mapping[UUID, Cluster]
 ) -> Iterator[str]:
-    """A rollback may always take less, even where the budget shrank below what was given."""
+    """Yield the clusters whose pools would exceed the budget and grow; a rollback may always take less."""
     for pk, figures in after.items():
         if figures.free is not None and figures.free < 0 and figures.allocated > before[pk].allocated:
             yield (
-                f"its pools would take {figures.allocated} connections of cluster {clusters[pk]}, which has "
-                f"{figures.available} to give: make room first"
+                _(
+                    "its pools would take %(allocated)s connections of cluster %(cluster)s, which has only "
+                    "%(available)s: make room first"
+                )
+                % {"allocated": figures.allocated, "cluster": clusters[pk], "available": figures.available}
             )
 
 
@@ -198,7 +208,7 @@ MOST_NAMED = 50
 
 @dataclass(frozen=True)
 class Part:
-    """One thing that it does, to `whom` in names or sentences."""
+    """One effect of a rollback; `whom` are names of pools or sentences."""
 
     heading: str
     whom: list[str]
@@ -206,24 +216,27 @@ class Part:
 
     @property
     def named(self) -> list[str]:
-        """Those that are worth the room."""
+        """The first of them, as many as a page shows."""
         return self.whom[:MOST_NAMED]
 
     @property
     def more(self) -> int:
-        """How many are not named."""
+        """How many are not shown."""
         return len(self.whom) - len(self.named)
 
 
 def of_rollback(pooler: Pooler, revision: Revision) -> list[Part]:
-    """What it removes, brings back and changes, the worst first; empty where it changes nothing."""
+    """List what a rollback removes, brings back and changes, the worst first; empty where it changes nothing."""
     now, then = Specs.of(snapshots.snapshot(pooler)), Specs.of(revision.specs)
     parts = (
-        Part("Pools that it removes", [now.pool(pk)["name"] for pk in now.lines if pk not in then.lines], hurts=True),
-        Part("Pools that it brings back", [then.pool(pk)["name"] for pk in then.lines if pk not in now.lines]),
-        Part("Pools that it changes", list(snapshots.pool_changes(now, then))),
         Part(
-            "Settings and files that it changes", list(snapshots.other_changes(now, then)) if "settings" in then else []
+            _("Pools that it removes"), [now.pool(pk)["name"] for pk in now.lines if pk not in then.lines], hurts=True
+        ),
+        Part(_("Pools that it brings back"), [then.pool(pk)["name"] for pk in then.lines if pk not in now.lines]),
+        Part(_("Pools that it changes"), list(snapshots.pool_changes(now, then))),
+        Part(
+            _("Settings and files that it changes"),
+            list(snapshots.other_changes(now, then)) if "settings" in then else [],
         ),
     )
     return [part for part in parts if part.whom]

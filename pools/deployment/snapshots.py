@@ -1,4 +1,4 @@
-"""What a revision is rendered from: pools, settings and given files as they were asked for, without secrets."""
+"""The spec of a revision: pools, settings and given files as they were requested, without secrets."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -6,23 +6,25 @@ from itertools import islice
 from operator import attrgetter
 from typing import Any
 
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
 from pools.models import Pool, Pooler, PoolSet, PoolState, RevisionContent, RevisionState, Specs
 
-# kept by the panel about a pool, not asked for by anybody
+# the panel's own records about a pool, not part of its spec
 BOOKKEEPING = frozenset(
     {"id", "pooler", "version", "created_at", "updated_at", "state", "state_reason", "paused_until"}
 ) | {"removal_requested_at"}
 DESIRED = tuple(field for field in Pool._meta.concrete_fields if field.name not in BOOKKEEPING)
 COLUMNS = tuple(field.attname for field in DESIRED)
 SHARED = attrgetter(*(name for name in COLUMNS if name not in ("name", "settings")))
-NOT_LIVE = frozenset({PoolState.ROLLED_BACK, PoolState.FAILED})  # what was asked for; something else is live
+NOT_LIVE = frozenset({PoolState.ROLLED_BACK, PoolState.FAILED})  # an older spec is live
 LONGEST_SUMMARY = 300
-MOST_LISTED = 50  # of pools that came or went: more never fit, each takes nine characters at least
-NOTHING = "nothing"
+MOST_LISTED = 50  # of added or removed pools: more never fit, each takes nine characters at least
 
 
 def snapshot(pooler: Pooler, pools: PoolSet | None = None, live: Specs | None = None) -> Specs:
-    """What a revision holds that is rendered now; `pools` are those wanted (None: asked for), `live` as `live_specs`.
+    """Return the spec of a revision rendered now; `pools`: None for those requested, `live`: as `live_specs`.
 
     A pool or the settings that were rolled back stay live as they were, so they come from the last applied revision,
     and so does a settled pool that was read without its fields.
@@ -41,7 +43,7 @@ def snapshot(pooler: Pooler, pools: PoolSet | None = None, live: Specs | None = 
 
 
 def given(pooler: Pooler) -> dict[str, str]:
-    """Setting → content, in clear, of the given files that a revision rendered now holds."""
+    """Return setting → content, in clear, of the given files of a revision rendered now."""
     if pooler.settings_state not in NOT_LIVE:
         return {one.setting: one.content for one in pooler.given_files.all()}
     last = pooler.revisions.applied().first()
@@ -49,15 +51,15 @@ def given(pooler: Pooler) -> dict[str, str]:
 
 
 def live_specs(pooler: Pooler) -> Specs:
-    """What the last applied revision was rendered from; empty before the first."""
+    """Return the spec of the last applied revision; empty before the first."""
     live = RevisionContent.objects.filter(revision__pooler=pooler, revision__state=RevisionState.APPLIED)
     last = live.order_by("-revision__number").first()
     return last.specs if last else Specs()
 
 
 def of_pool(pool: Pool) -> dict[str, Any]:
-    """The wished fields of one pool by column, with its id and, for readers, its cluster's name."""
-    read = pool.__dict__  # else each field would be asked for through a descriptor
+    """Return the spec fields of one pool by column, with its id and, for readers, its cluster's name."""
+    read = pool.__dict__  # faster than a descriptor for each field
     values = {name: read[name] if name in read else getattr(pool, name) for name in COLUMNS}
     cluster, through = pool.cluster, values["through_id"]
     values |= {"cluster_id": cluster.key, "through_id": str(through) if through else None}
@@ -65,57 +67,65 @@ def of_pool(pool: Pool) -> dict[str, Any]:
 
 
 class Alike:
-    """Writes the lines of pools: of ten thousand most differ in id and name alone, and the rest is written once."""
+    """Writes pools as JSON lines; renders the part without id and name once for all pools that share it."""
 
     def __init__(self) -> None:
         self._rest: dict[tuple[object, ...], str] = {}
 
     def line(self, pool: Pool) -> str:
-        """The JSON of `of_pool`."""
+        """Return the JSON of `of_pool`."""
         if pool.settings:
             return json.dumps(of_pool(pool))
         key = SHARED(pool)
         if key not in self._rest:
-            _, _, *rest = of_pool(pool).items()  # but for id and name
+            _id, _name, *rest = of_pool(pool).items()
             self._rest[key] = json.dumps(dict(rest))[1:]
         return f'{{"id": "{pool.key}", "name": {json.dumps(pool.name)}, {self._rest[key]}'
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any], most: int | None = None) -> Iterator[str]:
-    """What became different, one sentence each: `orders: size 3 → 7`; of pools that came or went the first `most`."""
+    """Yield the changes, one sentence each: `orders: size 3 → 7`; of added or removed pools the first `most`."""
     old, new = Specs.of(before), Specs.of(after)
     came, went = new.lines.keys() - old.lines.keys(), old.lines.keys() - new.lines.keys()
-    yield from (f"{new.pool(pk)['name']} is new" for pk in islice((pk for pk in new.lines if pk in came), most))
-    yield from (f"{old.pool(pk)['name']} is removed" for pk in islice((pk for pk in old.lines if pk in went), most))
+    added, removed = (pk for pk in new.lines if pk in came), (pk for pk in old.lines if pk in went)
+    yield from (_("%(pool)s is new") % {"pool": new.pool(pk)["name"]} for pk in islice(added, most))
+    yield from (_("%(pool)s is removed") % {"pool": old.pool(pk)["name"]} for pk in islice(removed, most))
     yield from pool_changes(old, new)
     yield from other_changes(before, after)
 
 
 def pool_changes(old: Specs, new: Specs) -> Iterator[str]:
-    """What became different of the pools that are in both."""
+    """Yield the changes of the pools that are in both."""
     for pk, line in new.lines.items():
         if old.lines.get(pk, line) != line:
             yield from _pool_changes(old.pool(pk), new.pool(pk))
 
 
 def other_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    """What became different beside the pools."""
+    """Yield the changes of settings, users and files."""
     yield from _value_changes("", before.get("settings", {}), after.get("settings", {}))
-    yield from _value_changes("users: ", before.get("user_settings", {}), after.get("user_settings", {}))
+    yield from _value_changes(_("users: "), before.get("user_settings", {}), after.get("user_settings", {}))
     yield from _file_changes(before.get("files", {}), after.get("files", {}))
 
 
 def summary(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """The changes in one line of at most `LONGEST_SUMMARY` characters."""
+    """Return the changes in one line of at most `LONGEST_SUMMARY` characters."""
     old, new = Specs.of(before), Specs.of(after)
     described, left = "", 0
     for change in changes(old, new, most=MOST_LISTED):
         longer = f"{described} · {change}" if described else change
-        fits = not left and len(longer) <= LONGEST_SUMMARY - len(" · 100000 more changes")
+        fits = not left and len(longer) <= LONGEST_SUMMARY - len(_and_more("", 100_000))
         described, left = (longer, left) if fits else (described, left + 1)
     for one, other in ((new, old), (old, new)):
         left += max(0, len(one.lines.keys() - other.lines.keys()) - MOST_LISTED)
-    return f"{described or 'much'} · {left} more changes" if left else described or NOTHING
+    if left and described:
+        return _and_more(described, left)
+    return _("many changes") if left else described or _("nothing")
+
+
+def _and_more(described: str, more: int) -> str:
+    text = ngettext("%(changes)s · %(more)d more change", "%(changes)s · %(more)d more changes", more)
+    return text % {"changes": described, "more": more}
 
 
 def _of_pooler(pooler: Pooler) -> dict[str, Any]:
@@ -131,21 +141,25 @@ def _pool_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[st
         if name == "settings":
             yield from _value_changes(f"{new['name']}: ", old.get(name) or {}, value or {})
         elif old.get(name) != value and name != "cluster_id":
-            yield f"{new['name']}: {name} {_reported(old.get(name))} → {_reported(value)}"
+            yield _changed(f"{new['name']}: {name}", old.get(name), value)
 
 
 def _value_changes(what: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"{what}{name} {_reported(new[name])}" for name in new if name not in old)
-    yield from (f"{what}{name} left out" for name in old if name not in new)
+    yield from (_("%(setting)s left out") % {"setting": f"{what}{name}"} for name in old if name not in new)
     for name in new:
         if name in old and old[name] != new[name]:
-            yield f"{what}{name} {_reported(old[name])} → {_reported(new[name])}"
+            yield _changed(f"{what}{name}", old[name], new[name])
+
+
+def _changed(setting: str, old: object, new: object) -> str:
+    return f"{setting} {_reported(old)} → {_reported(new)}"
 
 
 def _file_changes(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[str]:
-    yield from (f"file {name} given" for name in new if name not in old)
-    yield from (f"file {name} taken away" for name in old if name not in new)
-    yield from (f"file {name} replaced" for name in new if name in old and old[name] != new[name])
+    yield from (_("file %(name)s added") % {"name": name} for name in new if name not in old)
+    yield from (_("file %(name)s removed") % {"name": name} for name in old if name not in new)
+    yield from (_("file %(name)s replaced") % {"name": name} for name in new if name in old and old[name] != new[name])
 
 
 def _reported(value: object) -> str:

@@ -1,14 +1,16 @@
-"""Pools whose PgBouncer has a SCRAM verifier that their server no longer has: they are applied anew.
+"""Finds pools whose PgBouncer has an outdated SCRAM verifier, and marks them to be applied anew.
 
-A password that is set again at the server, be it the same one, gets another salt, and a PgBouncer before 1.26 that was
-given the old verifier can no longer log in (see `pools.poolers.pgbouncer.verifiers`). The apply reads the new one;
-where the panel doesn't know the new password, the pool says so.
+A password that is set again at the server, even the same one, gets another salt, and a PgBouncer before 1.26 that has
+the old verifier can no longer log in (see `pools.poolers.pgbouncer.verifiers`). The apply reads the new one; where the
+panel doesn't know the new password, the pool's reason reports it.
 """
 
 import hashlib
 import logging
 from collections.abc import Mapping
 from uuid import UUID
+
+from django.utils.translation import gettext as _
 
 from pools.deployment import live_files
 from pools.models import ClusterStatus, Pool, Pooler, PoolState
@@ -20,7 +22,7 @@ Digests = dict[tuple[UUID, str], str]  # (cluster, role) → of what the server 
 
 
 def digests() -> Digests:
-    """As the last checks of the clusters found them; nothing of roles that the panel's login may not ask for."""
+    """Return the digests that the last checks found; without roles whose password the panel's login may not read."""
     rows = ClusterStatus.objects.values_list("cluster_id", "roles")
     return {
         (cluster_id, role["name"]): role["password_digest"]
@@ -31,7 +33,7 @@ def digests() -> Digests:
 
 
 def mark(before: Mapping[tuple[UUID, str], str], now: Mapping[tuple[UUID, str], str]) -> None:
-    """Mark the pools as pending whose role's password was set anew between two checks of their cluster."""
+    """Mark pools as pending whose role's password changed between two checks of their cluster."""
     for (cluster_id, role), digest in now.items():
         if before.get((cluster_id, role), digest) == digest:
             continue
@@ -39,12 +41,12 @@ def mark(before: Mapping[tuple[UUID, str], str], now: Mapping[tuple[UUID, str], 
         poolers = Pooler.objects.filter(pools__in=pools).distinct()
         stale = [pooler for pooler in poolers if _is_stale(pooler, role, digest)]
         if stale:
-            logger.warning("cluster %s: the password of %s was set anew at the server", cluster_id, role)
-            reason = f"the password of {role} was set anew at the server"
+            logger.warning("cluster %s: the password of %s was changed on the server", cluster_id, role)
+            reason = _("the password of %(role)s was changed on the server") % {"role": role}
             pools.filter(pooler__in=stale).update(state=PoolState.PENDING, state_reason=reason)
 
 
 def _is_stale(pooler: Pooler, role: str, digest: str) -> bool:
-    """Whether its live files have a verifier of the role, and another than the server's."""
+    """Return whether its live files have a verifier of the role that differs from the server's."""
     secret = driver(pooler).stored_secret(live_files.settled_texts(pooler), role)
     return verifiers.is_verifier(secret) and hashlib.sha256(secret.encode()).hexdigest() != digest

@@ -1,4 +1,4 @@
-"""The kinds of poolers: one folder and one line here each."""
+"""Registry of the kinds of poolers: one folder, and one line here, for each."""
 
 from pools.models import Pooler, PoolerKind
 from pools.poolers.base import Driver
@@ -14,10 +14,10 @@ KINDS: dict[str, Driver] = {
 
 
 def driver(pooler: Pooler) -> Driver:
-    """The driver of a pooler's kind."""
+    """Return the driver of a pooler's kind."""
     return KINDS[pooler.kind]
 
 
 def kinds_that(answer: str) -> list[str]:
-    """The kinds whose driver says yes to one of its questions, such as `is_chainable`."""
+    """Return the kinds whose driver has a true attribute, such as `is_chainable`."""
     return [kind for kind, driver in KINDS.items() if getattr(driver, answer)]

@@ -1,21 +1,23 @@
-"""The verbs of a pooler's console on one of its pools, as each kind has them, and what its columns mean."""
+"""Interface to the console commands on a pool (PAUSE, RESUME, KILL, …) and to the columns of SHOW."""
 
 from dataclasses import dataclass
 from typing import Protocol
 
+from django.utils.functional import Promise
+
 
 @dataclass(frozen=True)
 class Column:
-    """What a column of SHOW means; `unit` is `us`, `s`, `bytes`, `count`, or empty for what is shown as it is."""
+    """The meaning of a SHOW column; `unit` is `us`, `s`, `bytes`, `count`, or empty for a value shown as it is."""
 
-    meaning: str
+    meaning: str | Promise
     unit: str = ""
-    alarms: bool = False  # anything but 0 asks for a look
+    alarms: bool = False  # pages highlight any value but 0
 
 
 @dataclass(frozen=True)
 class Condition:
-    """Whether the console holds a pool's clients back (paused), or refuses new ones (disabled)."""
+    """Whether a pool's clients are held back (paused), or new ones refused (disabled)."""
 
     paused: bool
     disabled: bool
@@ -25,8 +27,8 @@ class Condition:
 class Blocker:
     """A server connection that a PAUSE waits for, and the client it is linked to; empty texts where there is none.
 
-    Times are the console's own texts. `query` and what follows are PostgreSQL's words on the server connection,
-    absent where the cluster does not know it.
+    Times are the console's own texts. `activity`, `query` and `transaction_s` are PostgreSQL's values for the server
+    connection, absent where the cluster does not know it.
     """
 
     user: str
@@ -43,7 +45,7 @@ class Blocker:
 
 @dataclass(frozen=True)
 class Connections:
-    """How many a pool has: `outdated` server connections wait to be closed once their client lets them go."""
+    """Counts of a pool's connections: `outdated` server connections close once their client releases them."""
 
     clients: int
     servers: int
@@ -51,31 +53,31 @@ class Connections:
 
 
 class Controls(Protocol):
-    """An open console; pools by name. All raise `ConsoleRefused` with its words and `PoolerUnreachable`."""
+    """An open console; pools by name. All methods raise `ConsoleRefused` with its message, and `PoolerUnreachable`."""
 
     def condition(self, name: str) -> Condition:
-        """What SHOW says of it; refused where the console knows no such pool."""
+        """Return its condition; raise `ConsoleRefused` where the console has no such pool."""
 
     def pause(self, name: str, deadline_s: float) -> bool:
-        """Hold new transactions back and wait for the running ones; False once the time is up, and still pausing."""
+        """Hold new transactions back and wait for the running ones; False at the deadline, while it still pauses."""
 
     def blockers(self, name: str) -> list[Blocker]:
-        """What a PAUSE of it waits for now."""
+        """List the server connections that a PAUSE of it waits for now."""
 
     def resume(self, name: str) -> None:
-        """Let its clients go on; no error where they do."""
+        """Resume its clients; no error where it is not paused."""
 
     def kill(self, name: str) -> None:
         """Drop its clients and its server connections at once."""
 
     def reconnect(self, name: str) -> None:
-        """Replace each of its server connections as soon as no client uses it."""
+        """Replace each of its server connections once no client uses it."""
 
     def disable(self, name: str) -> None:
         """Refuse new clients."""
 
     def enable(self, name: str) -> None:
-        """Let new clients in again."""
+        """Accept new clients again."""
 
     def connections(self, name: str) -> Connections:
-        """How many it has now."""
+        """Count its connections."""

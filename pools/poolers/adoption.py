@@ -1,21 +1,25 @@
-"""What changes made by hand in a pooler's files ask for, in the panel's words, whatever the kind of pooler."""
+"""Manual edits of a pooler's files, in the terms of the panel's records; the same for every kind of pooler."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 
 @dataclass(frozen=True)
 class Refusal:
-    """A line that can't be said in the panel's records, counted from 1 (0: the file as a whole), and why."""
+    """A line without an equivalent in the panel's records, counted from 1 (0: the whole file), and the reason."""
 
     file: str
     line: int
     why: str
 
     def __str__(self) -> str:
-        return f"{self.file}, line {self.line}: {self.why}" if self.line else f"{self.file}: {self.why}"
+        if not self.line:
+            return f"{self.file}: {self.why}"
+        return _("%(file)s, line %(line)d: %(reason)s") % {"file": self.file, "line": self.line, "reason": self.why}
 
 
 @dataclass
@@ -23,8 +27,8 @@ class Adoption:
     """The changes: pools' fields by id, new pools by their fields (`host` and `port` lead to their cluster).
 
     `settings` and `users` hold texts as they were written, None where they were not changed; `changed_settings` only
-    those that were changed (None: taken out); `passwords` are by role, `given` files by setting. With any refusal
-    none of it may be taken.
+    those that were changed (None: removed); `passwords` are by role, `given` files by setting. With any refusal none
+    of it may be adopted.
     """
 
     changed: dict[UUID, dict[str, Any]] = field(default_factory=dict)
@@ -38,5 +42,5 @@ class Adoption:
     refused: list[Refusal] = field(default_factory=list)
 
     def refuse(self, file: str, line: int, why: str) -> None:
-        """Note a line that can't be taken."""
+        """Record a line that can't be adopted."""
         self.refused.append(Refusal(file, line, why))

@@ -1,4 +1,4 @@
-"""What a kind of pooler has to know; `pools.deployment` does the rest (lock, revisions, states, rollback)."""
+"""Interface of a pooler's driver; `pools.deployment` does the rest (lock, revisions, states, rollback)."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -6,6 +6,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 from uuid import UUID
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from pools.errors import ApplyFailed, ConsoleRefused
 from pools.models import Mode, Pool, Pooler, PoolSet
@@ -20,9 +23,9 @@ Problems = Iterator[tuple[str, str]]  # (field, message)
 
 
 class Rejected(ApplyFailed):
-    """The configuration can't go live; `pools` are those to blame, none where it can't be told.
+    """The configuration can't go live; `pools` are those that cause it, none where that is unknown.
 
-    With `settings` the pooler's own settings, users or files are to blame, and only they need to give way.
+    With `settings`, the pooler's own settings, users or files cause it, and only they are rolled back.
     """
 
     def __init__(self, reason: str, *pools: UUID, settings: bool = False) -> None:
@@ -31,25 +34,28 @@ class Rejected(ApplyFailed):
 
     @property
     def pools(self) -> frozenset[UUID]:
-        """Those to blame."""
+        """The pools that cause it."""
         return frozenset(self.reasons)
 
     @classmethod
     def each(cls, reasons: Mapping[UUID, str]) -> Self:
-        """Several pools at once, each for a reason of its own."""
+        """Reject several pools, each for a reason of its own."""
         first, others = next(iter(reasons.values())), len(set(reasons.values())) - 1
-        fault = cls(f"{first}; and {others} more such faults" if others else first)
+        text = ngettext(
+            "%(first)s; and %(others)d more such fault", "%(first)s; and %(others)d more such faults", others
+        )
+        fault = cls(text % {"first": first, "others": others} if others else first)
         fault.reasons = dict(reasons)
         return fault
 
 
-Route = tuple[UUID, str]  # a cluster, and which of its servers (Pool.target)
+Route = tuple[UUID, str]  # a cluster, and the role of its servers (Pool.target)
 
 
 class ClusterBusy(ApplyFailed):
-    """Servers let nobody in for now, or do not answer; `reasons` by the way to them.
+    """Servers refuse all logins for now, or do not answer; `reasons` by route.
 
-    None of their pools is to blame, and what waits for them is tried again later.
+    Their pools are not at fault, and are tried again later.
     """
 
     def __init__(self, reasons: Mapping[Route, str]) -> None:
@@ -71,7 +77,7 @@ class PoolFigures:
 
 @dataclass(frozen=True)
 class Counters:
-    """What a pool has done since its pooler started, summed over its users; times in microseconds."""
+    """The counters of a pool since its pooler started, summed over its users; times in microseconds."""
 
     queries: int = 0
     transactions: int = 0
@@ -84,7 +90,7 @@ class Counters:
 
 @dataclass(frozen=True)
 class ConsoleSample:
-    """What a console said in one login: by pool name, and its rows by SHOW word as it wrote them."""
+    """One poll of a console: figures and counters by pool name, and the raw rows by SHOW word."""
 
     figures: dict[str, PoolFigures] = field(default_factory=dict)
     counters: dict[str, Counters] = field(default_factory=dict)
@@ -93,7 +99,7 @@ class ConsoleSample:
 
 @dataclass(frozen=True)
 class LiveTable:
-    """What a pooler's page shows of its console, moving: `words` columns of text come first, figures follow."""
+    """The live table of a pooler's page: the first `words` columns are text, the others figures."""
 
     title: str
     columns: tuple[str, ...]
@@ -103,9 +109,9 @@ class LiveTable:
 
 @dataclass(frozen=True)
 class Draft:
-    """A configuration ready to go live; `texts` go into the revision, `before` is what a rollback puts back.
+    """A configuration ready to go live; `texts` go into the revision, a rollback restores `before`.
 
-    `changed` pools (keys) are asked for anew; of these, `moved` ones lead to other servers, or by another login.
+    `changed` pools (keys) are rendered anew; of these, `moved` ones lead to other servers, or by another login.
     `settings_changed`: the pooler's own settings, users or files are rendered anew. `gone` files are to be removed.
     """
 
@@ -118,174 +124,196 @@ class Draft:
 
     @property
     def files(self) -> Files:
-        """The bytes to put in place; None removes a file, after all others are there."""
+        """The bytes to write; None removes a file, after all others are written."""
         gone: dict[str, bytes | None] = dict.fromkeys(self.gone)
         return {name: text.encode(errors="surrogateescape") for name, text in self.texts.items()} | gone
 
 
 class Progress(Protocol):
-    """The apply that a session works for; both raise when its lease was lost, and then nothing may be written."""
+    """The apply that a session works for; both methods raise when its lease was lost: then nothing may be written."""
 
     def step(self, word: str, detail: str = "") -> None:
-        """Note a step for the page."""
+        """Record a step for the page."""
 
     def renew(self) -> None:
-        """Keep the lease through something that may take long."""
+        """Renew the lease during a long operation."""
 
 
 class Session(Protocol):
-    """An open console of one pooler, held through one apply: it outlives a lockout that a bad file would cause."""
+    """An open console of one pooler, kept for one apply: it survives a lockout that a bad file would cause."""
 
     version_text: str
 
     def draft(self, pools: PoolSet, settled: Mapping[str, str], trust_disk: bool) -> Draft:
         """Render the pools; those not pending keep their entry of `settled`. Raises `Rejected`, `ApplyFailed`.
 
-        What a rollback puts back is what lies on disk, or `settled` where a dead worker may have written there.
+        A rollback restores the files on disk, or `settled` where a dead worker may have written to them.
         """
 
-    def rehearse(self, draft: Draft, progress: Progress) -> None:
-        """Find out, without touching the pooler, whether the draft can work. Raises `Rejected`."""
+    def preflight(self, draft: Draft, progress: Progress) -> None:
+        """Check without touching the pooler whether the draft can work. Raises `Rejected`."""
 
     def go_live(self, files: Files, progress: Progress) -> None:
         """Write the files and make the pooler read them. Raises `ApplyFailed`, `PoolerUnreachable`."""
 
     def read_back(self, files: Files) -> None:
-        """Compare what the pooler says with what the files say, and log in to its console anew. Raises `Rejected`."""
+        """Compare the pooler's live settings with the files, and log in to its console anew. Raises `Rejected`."""
 
     def log_in(self, draft: Draft, progress: Progress) -> None:
         """Log in through each changed pool to its database. Raises `Rejected`."""
 
     def restarts_needed(self) -> list[dict[str, str]]:
-        """`{"name", "live", "wanted"}` of each setting in the files that the program reads at its start only.
+        """Return `{"name", "live", "wanted"}` of each changed setting that the program reads only at its start.
 
-        To be asked after `go_live`; such a setting is no failure. Raises `PoolerUnreachable`.
+        Called after `go_live`; such a setting is no failure. Raises `PoolerUnreachable`.
         """
 
 
 class Driver(ABC):
-    """A program that the panel configures: what is abstract every program needs, the rest has usual answers."""
+    """A program that the panel configures: every driver implements the abstract members, the others have defaults."""
 
-    files: tuple[str, ...]  # that it writes into config_dir; none where it needs no folder
+    files: tuple[str, ...]  # written to config_dir; none where it needs no folder
     main_file: str  # the operator's own, which the program is started with
     service: str  # the systemd unit of Debian's package
     usual_mode: Mode
     catalogue: tuple[Setting, ...]  # of all releases; see `settings_schema.offered`
     words: tuple[str, ...]  # SHOW commands its pages offer, in order
-    columns: Mapping[str, Column]  # what the columns of their answers mean, where that is known
+    columns: Mapping[str, Column]  # the meaning of their columns, where that is known
     verbs: tuple[str, ...] = ()  # console commands on one pool that its pages offer; none where it has none
-    servers: HeldServers | None = None  # None where its console does not tell which it holds
-    uncounted: frozenset[str] = frozenset()  # figures of `monitoring.rates` that its console does not tell
-    keeps_every_password = False  # its pools of the inbound user let in whose password the panel knows, nobody else
+    servers: HeldServers | None = None  # None where its console does not list its server connections
+    uncounted: frozenset[str] = frozenset()  # figures of `monitoring.rates` that its console does not report
+    keeps_every_password = False  # its pools of the inbound user admit only roles whose password the panel knows
     has_auth_query = False  # it can ask the cluster for the password of a user that it does not know (auth_query)
     has_console_login = True  # its console asks for a password
-    needs_folder = True  # without one it can't even be watched
-    control_port = ""  # what its manual calls the port over which it is reloaded; empty where it has none
+    needs_folder = True  # without one it can't even be monitored
+    control_port = ""  # its manual's name of the port that takes the reload command; empty where it has none
     leads_to_all_nodes = False  # its pools take connections to each server of their cluster, whatever their target
     can_chain = False  # its pools can lead through one of a kind that `is_chainable`
     is_chainable = False
     exports_metrics = False  # /metrics has the figures of pgbouncer_exporter for it
-    one_core_program = ""  # the name of its program, where each of its processes works on one core at the most
-    restart_hint = ""  # a way to restart it that disconnects nobody
-    connections_source = "SHOW POOLS"  # what its figures of connections are read from
-    figure_sources: Mapping[str, str] = {}  # figure of `monitoring.rates` → the same of each, where it counts only some
-    pool_notes: Mapping[str, str] = {}  # field of the pool form → its help text, where it is another than usually
+    one_core_program = ""  # the name of its program, where each of its processes uses one core at most
+
+    @property
+    def restart_hint(self) -> str:
+        """How to restart it without disconnecting clients; empty where there is no such way."""
+        return ""
+
+    @property
+    def connections_source(self) -> str:
+        """The source of its figures of connections."""
+        return "SHOW POOLS"
+
+    @property
+    def figure_sources(self) -> Mapping[str, str]:
+        """Figure of `monitoring.rates` → its source, for a driver that counts only some of them."""
+        return {}
+
+    @property
+    def pool_notes(self) -> Mapping[str, str]:
+        """Field of the pool form → its help text with `{pooler}`, where it differs from the usual one."""
+        return {}
 
     @abstractmethod
     def version_of(self, text: str) -> Version:
-        """(1, 18) of what `check` answered; the oldest supported where the text holds no number."""
+        """Return the release as (1, 18) from the text of `check`; the oldest supported where it has no number."""
 
     @abstractmethod
     def problems(self, spec: Pool) -> Problems:
-        """What of a pool this program can't take, beside the rules for all (`pools.inventory.pool_validation`)."""
+        """Yield what this program refuses of a pool, beyond the common rules (`pools.inventory.pool_validation`)."""
 
     def advisories(self, version_text: str) -> tuple[Advisory, ...]:
-        """The published weaknesses of the release that `check` answered."""
+        """Return the published vulnerabilities of the release that `check` returned."""
         return ()
 
     def clashes(self, spec: Pool) -> Problems:
-        """What keeps a pool from standing beside the others of its pooler."""
+        """Yield why a pool can't coexist with the other pools of its pooler."""
         yield from ()
 
     @abstractmethod
     def check(self, pooler: Pooler) -> str:
-        """Its version as it names it. Raises `PoolerUnreachable`."""
+        """Return its version in its own words. Raises `PoolerUnreachable`."""
 
     def facts(self, pooler: Pooler) -> dict[str, int]:
-        """The figures that are live and that its pools and the budget go by. Raises `PoolerUnreachable`."""
+        """Return the live figures that validation of pools and the budget use. Raises `PoolerUnreachable`."""
         return {}
 
     def connections_of(self, pooler: Pooler) -> int | None:
-        """The server connections it may open whatever its pools are; None where that is the sum of their sizes."""
+        """Return the server connections it may open whatever its pools are; None: the sum of their sizes."""
         return None
 
     def usual_size(self, pooler: Pooler) -> int | None:
-        """The only size its pools can have; None where each has its own."""
+        """Return the only size that its pools can have; None where each has its own."""
         return None
 
     @abstractmethod
     def sample(self, pooler: Pooler) -> ConsoleSample:
-        """What its pools do now, in one login. Raises `PoolerUnreachable`."""
+        """Poll the figures and counters of its pools, in one login. Raises `PoolerUnreachable`."""
 
     @abstractmethod
     def live_table(self, sample: ConsoleSample) -> LiveTable:
-        """What the pooler's page shows of the last look at its console."""
+        """Build the live table of the pooler's page from a poll of its console."""
 
     def words_of(self, pooler: Pooler) -> tuple[str, ...]:
-        """Those of `words` that its release knows."""
+        """Return those of `words` that its release knows."""
         return self.words
 
     @abstractmethod
     def show(self, pooler: Pooler, word: str) -> list[dict[str, object]]:
-        """The rows of a SHOW command, none where it has no such console. Raises `PoolerUnreachable`."""
+        """Return the rows of a SHOW command, none where it has no such console. Raises `PoolerUnreachable`."""
 
     @abstractmethod
     def compare(self, pooler: Pooler, texts: Mapping[str, str]) -> dict[UUID, str]:
-        """Pools that are not live as these files have them, with the difference. Raises `PoolerUnreachable`."""
+        """Return the pools whose live state differs from these files, each with the difference.
+
+        Raises `PoolerUnreachable`.
+        """
 
     def compare_program(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
-        """What is not live as these files have it beside the pools, in words. Raises `PoolerUnreachable`."""
+        """Describe how its live settings differ from these files. Raises `PoolerUnreachable`."""
         return []
 
     @abstractmethod
     def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
-        """How clients are proved and about what that costs it, in a sentence; `notes`: role → why it is dear."""
+        """Describe in a sentence how clients authenticate and what that costs it; `notes`: role → why it is costly."""
 
     def stored_secret(self, texts: Mapping[str, str], role: str) -> str:
-        """What its files hold of a role's password, in the server's form or in clear; empty for nothing."""
+        """Return what its files hold of a role's password, as a verifier or in clear; empty for nothing."""
         return ""
 
     @abstractmethod
     def start_error(self, pooler: Pooler, texts: Mapping[str, str]) -> str:
-        """Why a start on these files would fail, in the program's words; empty where it would not."""
+        """Return why a start on these files would fail, in the program's words; empty where it would not."""
 
     def changes(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
-        """What the next reload, or start, would change by the operator's part. Raises `PoolerUnreachable`."""
+        """List the effects of the operator's part at the next reload or start. Raises `PoolerUnreachable`."""
         return []
 
     def detached(self, settled: Mapping[str, str], found: Mapping[str, str]) -> dict[str, str]:
-        """File → what was done to it so that the program reads the panel's files no more; `settled` are those."""
+        """Return file → the edit after which the program no longer reads the panel's files, which are `settled`."""
         return {}
 
     @abstractmethod
     def adoption(self, settled: Mapping[str, str], found: Mapping[str, str]) -> Adoption:
-        """What the files that were found ask for beyond those of the last applied revision."""
+        """Return what the given files ask for beyond those of the last applied revision."""
 
     @abstractmethod
     def open(self, pooler: Pooler) -> AbstractContextManager[Session]:
-        """A session for an apply. Raises `PoolerUnreachable`."""
+        """Open a session for an apply. Raises `PoolerUnreachable`."""
 
     def catch_up(self, pooler: Pooler) -> None:  # noqa: B027 (most programs have one process, which reads all at once)
-        """Have what `Pooler.children_behind` names read the last apply. Raises `PoolerUnreachable`, `Rejected`."""
+        """Reload the processes that `Pooler.children_behind` names. Raises `PoolerUnreachable`, `Rejected`."""
 
     def controls(self, pooler: Pooler) -> AbstractContextManager[Controls]:
-        """The `verbs` over a login to its console. Raises `ConsoleRefused` where it has none, `PoolerUnreachable`."""
-        raise ConsoleRefused(f"pooler {pooler}: {pooler.get_kind_display()} can't pause or kill one of its pools")
+        """Log in to its console to run `verbs`. Raises `ConsoleRefused` without one, `PoolerUnreachable`."""
+        raise ConsoleRefused(
+            _("pooler %(pooler)s: %(kind)s can't pause or kill one of its pools")
+            % {"pooler": pooler, "kind": pooler.get_kind_display()}
+        )
 
     @abstractmethod
     def masked(self, texts: Mapping[str, str]) -> dict[str, str]:
-        """The files with each secret replaced by dots."""
+        """Return the files with each secret replaced by dots."""
 
     @abstractmethod
     def ours(self, name: str, text: str) -> str:
-        """The part of a file that the panel writes, to tell whether somebody else changed it."""
+        """Return the part of a file that the panel writes, to detect manual edits of it."""

@@ -1,7 +1,10 @@
-"""Logs in straight to the servers behind a pool, and tells those that are full or away from those that refuse."""
+"""Logs in directly to the servers behind a pool, and distinguishes full or unreachable ones from those that refuse."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from pools.clusters import connect
 from pools.clusters.login_errors import Cause
@@ -12,27 +15,54 @@ from pools.poolers.base import ClusterBusy
 
 NOBODY_THERE = frozenset(
     {Cause.DNS, Cause.REFUSED, Cause.TIMEOUT, Cause.NO_ROUTE, Cause.NO_SOCKET}
-)  # then no login to the cluster can work
-BUSY = frozenset({Cause.FULL, Cause.NOT_READY})  # nor then, but by itself it will again
+)  # no login to the cluster can work
+BUSY = frozenset({Cause.FULL, Cause.NOT_READY})  # no login can work now, but it will later without a change
 
 
 def connected(pool: Pool, role: str, password: str, at: Address | None = None) -> connect.Connection:
-    """A direct login to the pool's database on one server; raises `ClusterBusy`, `ClusterUnreachable`."""
+    """Log in directly to the pool's database on one server; raises `ClusterBusy`, `ClusterUnreachable`."""
     with busy_described(pool):
         return connect.connect(pool.cluster, at=at, database=pool.database, user=role, password=password)
 
 
 @contextmanager
 def busy_described(pool: Pool) -> Iterator[None]:
-    """Make `ClusterBusy` of what passes by itself."""
+    """Turn errors that pass without a change into `ClusterBusy`."""
     try:
         yield
     except ClusterUnreachable as error:
         if error.cause in BUSY:
-            raise ClusterBusy({pool.route: f"cluster {pool.cluster} lets nobody in for now: {error}"}) from error
+            described = {"cluster": pool.cluster, "error": error}
+            reason = _("cluster %(cluster)s refuses all logins for now: %(error)s") % described
+            raise ClusterBusy({pool.route: reason}) from error
         raise
 
 
 def report_unreachable(pool: Pool, error: ClusterUnreachable) -> str:
-    """What to say of servers of which none answers."""
-    return f"cluster {pool.cluster} does not answer: {error}"
+    """Return the reason for a pool whose servers all do not answer."""
+    return _("cluster %(cluster)s does not answer: %(error)s") % {"cluster": pool.cluster, "error": error}
+
+
+def counted(logins: int) -> str:
+    """Return how many direct logins a preflight made, for its step."""
+    text = ngettext(
+        "%(count)d direct login to a pool's database", "%(count)d direct logins to the pools' databases", logins
+    )
+    return text % {"count": logins}
+
+
+def through(pool: Pool) -> str:
+    """Return the login through a pool that an apply made, for its step."""
+    return _("%(user)s through %(pool)s") % {"user": pool.login, "pool": pool.name}
+
+
+def failed_through(pool: Pool, reason: str) -> str:
+    """Return why a login through a pool was rejected."""
+    described = {"pool": pool.name, "user": pool.login, "reason": reason}
+    return _("a login through pool %(pool)s as %(user)s failed: %(reason)s") % described
+
+
+def left_out(pools: int) -> str:
+    """Return how many changed pools an apply only read back, for its step."""
+    text = ngettext("%(count)d more changed pool had no login", "%(count)d more changed pools had no login", pools)
+    return text % {"count": pools}

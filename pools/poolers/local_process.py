@@ -1,4 +1,4 @@
-"""Finds the program of a pooler that runs on this very host, by who listens at its address (psutil)."""
+"""Finds the program of a pooler that runs on this host, by the process that listens at its address (psutil)."""
 
 import socket
 from collections.abc import Callable, Iterator
@@ -16,9 +16,9 @@ Ip = IPv4Address | IPv6Address
 
 
 def programs(pooler: Pooler, name: str) -> Iterator[str]:
-    """Paths to the programs whose names begin with `name` that listen where the pooler is.
+    """Yield paths to the programs whose names begin with `name` and that listen at the pooler's address.
 
-    One that was replaced or removed since it started is told by its process.
+    For a program that was replaced or removed since it started, yield the link of its process.
     """
     for pid, path in _found(pooler, name):
         exe = Path(f"/proc/{pid}/exe")
@@ -26,32 +26,32 @@ def programs(pooler: Pooler, name: str) -> Iterator[str]:
 
 
 def pids(pooler: Pooler, name: str) -> tuple[int, ...]:
-    """The processes of those programs: several where they share the port."""
+    """Return the processes of those programs: several where they share the port."""
     return tuple(sorted(pid for pid, _ in _found(pooler, name)))
 
 
 def listens_here(pooler: Pooler) -> bool:
-    """Whether a socket of this host takes the pooler's clients, whoever's it is."""
+    """Return whether a socket of this host takes the pooler's clients, whatever process holds it."""
     kind, matches = _listening(pooler)
     return any(map(matches, psutil.net_connections(kind)))
 
 
 def _found(pooler: Pooler, name: str) -> Iterator[tuple[int, str]]:
-    """Process and program of those that hold a socket which listens there, as far as this account may read.
+    """Yield process and program of those that listen there, as far as this account may read them.
 
-    Each process is asked for its own sockets: of one that several hold (a parent's, or of socket activation) the list
-    of the whole host names a single process (psutil).
+    Asks each process for its own sockets: for a socket that several hold (a parent's, or of socket activation), the
+    list of the whole host names a single process (psutil).
     """
     kind, matches = _listening(pooler)
     for process in psutil.process_iter():
-        with suppress(psutil.Error, OSError):  # it ended, or is another account's
+        with suppress(psutil.Error, OSError):  # it ended, or belongs to another account
             path = process.exe()
             if Path(path).name.startswith(name) and any(map(matches, process.net_connections(kind))):
                 yield process.pid, path
 
 
 def _listening(pooler: Pooler) -> tuple[str, Callable[[Any], bool]]:
-    """psutil's kind of the sockets that may take the pooler's clients, and whether one of them does."""
+    """Return psutil's kind of the sockets that may take the pooler's clients, and a test whether one of them does."""
     if pooler.host.startswith("/"):
         path = f"{pooler.host}/.s.PGSQL.{pooler.port}"
         return "unix", lambda one: bool(one.laddr == path)
@@ -67,7 +67,7 @@ def _listening(pooler: Pooler) -> tuple[str, Callable[[Any], bool]]:
 
 
 def _own_addresses(pooler: Pooler) -> set[Ip]:
-    """Those the pooler's host stands for that are this host's."""
+    """Return the addresses of the pooler's host that belong to this host."""
     try:
         found = socket.getaddrinfo(pooler.host, pooler.port, type=socket.SOCK_DGRAM)
     except OSError:
@@ -79,13 +79,13 @@ def _own_addresses(pooler: Pooler) -> set[Ip]:
 
 
 def _ip(text: str) -> Ip:
-    """An address without its zone; a mapped IPv4 address as the one it is."""
+    """Parse an address without its zone; a mapped IPv4 address as IPv4."""
     found = ip_address(text.partition("%")[0])
     return (found.ipv4_mapped or found) if isinstance(found, IPv6Address) else found
 
 
 def _is_same(path: str, exe: Path) -> bool:
-    """Whether that file is still the one that runs."""
+    """Return whether that file is still the one that runs."""
     try:
         return Path(path).samefile(exe)
     except OSError:

@@ -1,4 +1,4 @@
-"""Certificates and keys in PEM: whether they can be used, whether they belong together, and what to show of them."""
+"""Certificates and keys in PEM: checks that they are usable and belong together, and describes them."""
 
 import re
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 EXPIRES_SOON = timedelta(days=30)
 KEY = re.compile(r"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----.*?-----END (?:[A-Z]+ )?PRIVATE KEY-----", re.DOTALL)
@@ -16,7 +17,7 @@ KEY = re.compile(r"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----.*?-----END (?:[A-Z]+ 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What may be shown of a certificate; `fingerprint` is its SHA-256, `warning` empty while it is good."""
+    """The public facts of a certificate; `fingerprint` is its SHA-256, `warning` empty while it is good."""
 
     subject: str
     issuer: str
@@ -27,39 +28,42 @@ class Certificate:
 
 
 def certificate_fault(text: str, _version: object = None) -> str:
-    """Why this is not the PEM text of one or more certificates; a private key has no place beside them."""
+    """Return why this is not the PEM text of certificates without a private key; empty where it is."""
     if "PRIVATE KEY" in text:
-        return "there is a private key in it: give that as the key, and only certificates here"
+        return _("it contains a private key: give that as the key, and only certificates here")
     try:
         x509.load_pem_x509_certificates(text.encode())
     except ValueError:
-        return (
-            "this is no certificate in PEM: give the text from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----"
+        return _(
+            "this is not a certificate in PEM: give the text from -----BEGIN CERTIFICATE----- "
+            "to -----END CERTIFICATE-----"
         )
     return ""
 
 
 def key_fault(text: str, _version: object = None) -> str:
-    """Why this is not the PEM text of a private key that a program can open by itself; never holds the key."""
+    """Return why this is not the PEM text of a private key without passphrase; never contains the key."""
     try:
         _key(text)
     except TypeError:
-        return "the private key asks for a passphrase, which a pooler can't type: give it without one"
+        return _("the private key has a passphrase, which a pooler can't enter: give it without one")
     except (ValueError, UnsupportedAlgorithm):
-        return "this is no private key in PEM: give the text from -----BEGIN PRIVATE KEY----- to its END"
+        return _("this is not a private key in PEM: give the text from -----BEGIN PRIVATE KEY----- to its END")
     return ""
 
 
 def pair_fault(certificate: str, key: str) -> str:
-    """Why this private key can't be used with this certificate (the first, where there are several)."""
+    """Return why this private key can't be used with this certificate (the first, where there are several)."""
     leaf = x509.load_pem_x509_certificates(certificate.encode())[0]
     if _public(leaf.public_key()) != _public(_key(key).public_key()):
-        return f"the private key does not belong to the certificate of {name_of(leaf.subject)}: give both of one pair"
+        return _("the private key does not belong to the certificate of %(subject)s: give both of one pair") % {
+            "subject": name_of(leaf.subject)
+        }
     return ""
 
 
 def described(text: str) -> Certificate:
-    """The first certificate of a text that `certificate_fault` found nothing in, and how many there are."""
+    """Describe the first certificate of a text without `certificate_fault`, and count all of them."""
     found = x509.load_pem_x509_certificates(text.encode())
     leaf = found[0]
     return Certificate(
@@ -73,16 +77,16 @@ def described(text: str) -> Certificate:
 
 
 def key_fingerprint(text: str) -> str:
-    """The SHA-256 of the public half of a private key, by which two keys can be told apart."""
+    """Return the SHA-256 of the public half of a private key, which identifies it."""
     digest = hashes.Hash(hashes.SHA256())
     digest.update(_public(_key(text).public_key()))
     return digest.finalize().hex(":").upper()
 
 
 def name_of(name: x509.Name) -> str:
-    """The common name, else the whole name; a certificate may have neither."""
+    """Return the common name, else the whole name, or a placeholder without either."""
     common = name.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
-    return str(common[0].value) if common else name.rfc4514_string() or "no name"
+    return str(common[0].value) if common else name.rfc4514_string() or _("no name")
 
 
 def _key(text: str) -> PrivateKeyTypes:
@@ -100,11 +104,15 @@ def _public(key: object) -> bytes:
 def _warning(certificates: list[x509.Certificate]) -> str:
     now = timezone.now()
     for one in certificates:
-        who = name_of(one.subject)
+        described = {
+            "subject": name_of(one.subject),
+            "begin": f"{one.not_valid_before_utc:%Y-%m-%d %H:%M}",
+            "end": f"{one.not_valid_after_utc:%Y-%m-%d}",
+        }
         if one.not_valid_after_utc <= now:
-            return f"the certificate of {who} expired on {one.not_valid_after_utc:%Y-%m-%d}"
+            return _("the certificate of %(subject)s expired on %(end)s") % described
         if one.not_valid_before_utc > now:
-            return f"the certificate of {who} is not valid before {one.not_valid_before_utc:%Y-%m-%d %H:%M} UTC"
+            return _("the certificate of %(subject)s is not valid before %(begin)s UTC") % described
         if one.not_valid_after_utc <= now + EXPIRES_SOON:
-            return f"the certificate of {who} expires on {one.not_valid_after_utc:%Y-%m-%d}: have a new one ready"
+            return _("the certificate of %(subject)s expires on %(end)s: have a new one ready") % described
     return ""

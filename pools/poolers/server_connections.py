@@ -1,13 +1,20 @@
-"""How a kind of pooler tells which server connections it holds."""
+"""How a kind of pooler lists the server connections that it holds."""
 
 from dataclasses import dataclass
+
+from django.utils.functional import Promise
 
 
 @dataclass(frozen=True)
 class HeldServers:
-    """The SHOW word that lists them, its columns of the backend's pid and of the role, and how they are made to go."""
+    """The SHOW word that lists them, its columns of the backend's pid and of the role, and how to close them."""
 
     word: str
     pid: str
     user: str
-    remedy: str
+    advice: str | Promise
+
+    @property
+    def remedy(self) -> str:
+        """How to close them, as a clause in the reader's language."""
+        return str(self.advice)

@@ -1,26 +1,40 @@
-"""What a pooler can be told: one record a setting, whatever the program; forms, checks and rendering read it."""
+"""Schema of a pooler's settings: one record per setting, for forms, checks and rendering of every kind of pooler."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 Version = tuple[int, int]
 NO_VERSION: Version = (0, 0)
 SWITCHED = {"1": "on", "0": "off"}
-Check = Callable[[str, Version], str]  # the content of a file and the release that reads it → what is wrong
+Check = Callable[[str, Version], str]  # the content of a file and the release that reads it → its fault, or empty
 
 
 class Scope(StrEnum):
-    """What a setting is given to."""
+    """The object that a setting belongs to."""
 
     PROGRAM = "program"
     POOL = "pool"
     USER = "user"
 
 
+SCOPE_NAMES = {
+    Scope.PROGRAM: gettext_lazy("program"),
+    Scope.POOL: gettext_lazy("pool"),
+    Scope.USER: gettext_lazy("user"),
+}
+
+
 class Type(StrEnum):
-    """How a value is read; numbers are whole unless `SECONDS`, which may have a fraction."""
+    """The type of a value; numbers are whole unless `SECONDS`, which may have a fraction."""
 
     NUMBER = "number"
     SECONDS = "seconds"
@@ -35,22 +49,21 @@ class Setting:
     """One setting in one scope. `default`, `minimum`, `maximum` and values of `unit` are as the program takes them.
 
     `since` is the first release that knows it, `until` the first that no longer does; a setting whose default or
-    values changed with a release has a record for each time. `restart`: the program reads it at its start only.
-    `pattern`: a regular expression that a text must match whole. `fixed`: why the panel only shows it. `needs`: for
+    values changed with a release has a record for each span. `restart`: the program reads it only at its start.
+    `pattern`: a regular expression that must match the whole text. `fixed`: why the panel only shows it. `needs`: for
     some of its values, the other settings that must be given with them. `refused`: choices that the program takes and
-    the panel does not, with the reason. `check` judges the content of a FILE, or a text further than its pattern, and a
-    certificate's `key` is the setting of its private key. `agrees`: another FILE that the content refers to, and what
-    is wrong between the two. `may_be_empty`: an empty text means something, and something else than the default.
-    `octal`: a file has it in octal digits, the program shows the number in decimal. `carries_sql`: its text is run on
-    server connections.
+    the panel does not, with the reason. `check` finds faults in the content of a FILE, or in a text beyond its pattern,
+    and a certificate's `key` is the setting of its private key. `agrees`: another FILE that the content refers to, and
+    a check of both together. `may_be_empty`: an empty text is a value that differs from the default. `octal`: written
+    in octal digits, while the program shows the number in decimal. `carries_sql`: its text runs on server connections.
     """
 
     name: str
     scope: Scope
     type: Type
     default: str
-    help: str
-    group: str
+    help: "StrOrPromise"
+    heading: "StrOrPromise"  # of its group
     since: Version = NO_VERSION
     until: Version | None = None
     minimum: float | None = None
@@ -59,11 +72,11 @@ class Setting:
     choices: tuple[str, ...] = ()
     pattern: str = ""
     restart: bool = False
-    label: str = ""
-    fixed: str = ""
+    label: "StrOrPromise" = ""
+    fixed: "StrOrPromise" = ""
     also: tuple[str, ...] = ()
     needs: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    refused: tuple[tuple[str, str], ...] = ()
+    refused: tuple[tuple[str, "StrOrPromise"], ...] = ()
     check: Check | None = None
     key: str = ""
     agrees: tuple[str, Callable[[str, str], str]] | None = None
@@ -72,42 +85,51 @@ class Setting:
     carries_sql: bool = False
 
     @property
+    def group(self) -> str:
+        """The heading of its group."""
+        return str(self.heading)
+
+    @property
     def title(self) -> str:
-        """What it is called in plain words."""
-        return self.label or self.name.replace("_", " ").capitalize()
+        """Its label, else its name in plain words."""
+        return str(self.label) or self.name.replace("_", " ").capitalize()
 
     def known_to(self, version: Version) -> bool:
-        """Whether that release takes it."""
+        """Return whether that release takes it."""
         return self.since <= version and (self.until is None or version < self.until)
 
 
 def offered(catalogue: Iterable[Setting], scope: Scope, version: Version) -> tuple[Setting, ...]:
-    """The settings of a scope that the panel can give to a release, in the catalogue's order."""
+    """Return the settings of a scope that the panel can set in a release, in the catalogue's order."""
     return tuple(setting for setting in shown(catalogue, scope, version) if not setting.fixed)
 
 
 def first_release(settings: Iterable[Setting], setting: Setting) -> Version:
-    """The release that brought a setting, whatever became of its default or its unit later."""
+    """Return the release that introduced a setting, regardless of later defaults or units."""
     alike = [one.since for one in settings if (one.name, one.scope) == (setting.name, setting.scope)]
     return min(alike, default=setting.since)
 
 
 def shown(catalogue: Iterable[Setting], scope: Scope, version: Version) -> tuple[Setting, ...]:
-    """All settings of a scope that a release knows, those that the panel does not give among them."""
+    """Return all settings of a scope that a release knows, including those that the panel does not set."""
     return tuple(setting for setting in catalogue if setting.scope == scope and setting.known_to(version))
 
 
 def problems(
     catalogue: Iterable[Setting], scope: Scope, values: Mapping[str, object], version: Version
 ) -> Iterator[tuple[str, str]]:
-    """(name, message) for each value that this release would refuse, misread, or look for in another place."""
+    """Yield (name, message) for each value that this release would refuse, misread, or read from another place."""
     catalogue = tuple(catalogue)
     for name, value in values.items():
         named = [setting for setting in catalogue if setting.name == name]
         here = [setting for setting in named if setting.scope == scope]
         called = next((setting.name for setting in catalogue if setting.scope == scope and name in setting.also), "")
         if called:
-            yield name, f"{name} is called {called} here, whatever the release calls it: give that"
+            yield (
+                name,
+                _("%(name)s is called %(called)s here, whatever the release calls it: use that name")
+                % {"name": name, "called": called},
+            )
         elif not here:
             yield name, _unknown(name, scope, named)
         elif fault := _fault_at(here, value, version):
@@ -115,86 +137,108 @@ def problems(
 
 
 def fault_of(setting: Setting, value: object) -> str:
-    """Why the program would refuse or misread this value; empty when it takes it."""
+    """Return why the program would refuse or misread this value; empty when it takes it."""
     text = str(value)
     if any(sign in text for sign in "\r\n\0") and setting.type != Type.FILE:
-        return f"{setting.name}: a line break or NUL can't be written into a configuration file: leave it out"
+        return _("%(name)s: a line break or NUL can't be written into a configuration file: leave it out") % {
+            "name": setting.name
+        }
     if not text.strip():
         if setting.may_be_empty:
             return ""
-        return f"{setting.name} is empty: give it a value, or leave it out for the default {setting.default!r}"
+        return _("%(name)s is empty: give it a value, or leave it out for the default %(default)r") % {
+            "name": setting.name,
+            "default": setting.default,
+        }
     return CHECKS[setting.type](setting, value)
 
 
 def span(setting: Setting) -> str:
-    """The numbers it takes, as people write them: `0 to 3`, `at least 0`; empty where there is no limit."""
+    """Format the range of numbers it takes: `0 to 3`, `at least 0`; empty where there is no limit."""
     low, high = setting.minimum, setting.maximum
     if low is not None and high is not None and high < LARGEST:
-        return f"{low:,.10g} to {high:,.10g}"
-    return "" if low is None else f"at least {low:,.10g}"
+        return _("%(low)s to %(high)s") % {"low": f"{low:,.10g}", "high": f"{high:,.10g}"}
+    return "" if low is None else _("at least %(low)s") % {"low": f"{low:,.10g}"}
 
 
 def readable(setting: Setting, live: str) -> str:
-    """What the program shows of it, as it would be written."""
+    """Return the program's live value in the form of a file."""
     return f"{int(live):04o}" if setting.octal and live.isdigit() else live
 
 
 def spoken(setting: Setting, written: str) -> str:
-    """A value as people say it: `on` where 1 is written."""
+    """Return a value for pages: `on` for a boolean 1."""
     return SWITCHED.get(written, written) if setting.type == Type.BOOLEAN else written
 
 
-LARGEST = 2_147_483_647  # of a C int: a limit of the machine, not one worth telling
+def changed_by(name: str, live: str, wanted: str, *, by_restart: bool) -> str:
+    """Describe how a restart, or else a reload, would change a setting."""
+    described = {"name": name, "live": live or _("empty"), "wanted": wanted or _("empty")}
+    if by_restart:
+        return _("a restart would change %(name)s from %(live)s to %(wanted)s") % described
+    return _("a reload would change %(name)s from %(live)s to %(wanted)s") % described
+
+
+LARGEST = 2_147_483_647  # of a C int: a limit of the machine, not worth showing
 
 
 def _fault_at(named: list[Setting], value: object, version: Version) -> str:
-    """The fault of a value for that of the records of one name that is this release's."""
+    """Return the fault of a value by the record of this release, among the records of one name."""
     known = [setting for setting in named if setting.known_to(version)]
     if not known:
         return _another_release(named, version)
     if known[0].fixed:
-        return f"{known[0].name} is not given by the panel: {known[0].fixed}"
+        return _("%(name)s is not set by the panel: %(reason)s") % {"name": known[0].name, "reason": known[0].fixed}
     return fault_of(known[0], value)
 
 
 def _number_fault(setting: Setting, value: object) -> str:
     if isinstance(value, bool) or not re.fullmatch(r"-?[0-9]+", str(value)):
-        return f"{setting.name}={value!r} is no whole number"
+        return _("%(name)s=%(value)r is not a whole number") % {"name": setting.name, "value": value}
     return _range_fault(setting, int(str(value)))
 
 
 def _seconds_fault(setting: Setting, value: object) -> str:
     if isinstance(value, bool) or not re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", str(value)):
-        return f"{setting.name}={value!r} is no number of seconds"
+        return _("%(name)s=%(value)r is not a number of seconds") % {"name": setting.name, "value": value}
     return _range_fault(setting, float(str(value)))
 
 
 def _range_fault(setting: Setting, number: float) -> str:
     low, high = setting.minimum, setting.maximum
     if low is not None and number < low:
-        return f"{setting.name}={number:.10g} is out of range: use {span(setting)} {setting.unit}".rstrip()
-    if high is not None and number > high:
-        return (
-            f"{setting.name}={number:.10g} is out of range: use {low or 0:.10g} to {high:.10g} {setting.unit}".rstrip()
-        )
-    return ""
+        limits = span(setting)
+    elif high is not None and number > high:
+        limits = _("%(low)s to %(high)s") % {"low": f"{low or 0:.10g}", "high": f"{high:.10g}"}
+    else:
+        return ""
+    described = {"name": setting.name, "number": f"{number:.10g}", "limits": f"{limits} {setting.unit}".rstrip()}
+    return _("%(name)s=%(number)s is out of range: use %(limits)s") % described
 
 
 def _boolean_fault(setting: Setting, value: object) -> str:
-    return "" if str(value) in ("0", "1", "True", "False") else f"{setting.name}={value!r} is neither 0 nor 1"
+    if str(value) in ("0", "1", "True", "False"):
+        return ""
+    return _("%(name)s=%(value)r is neither 0 nor 1") % {"name": setting.name, "value": value}
 
 
 def _choice_fault(setting: Setting, value: object) -> str:
     if reason := dict(setting.refused).get(str(value)):
-        return f"{setting.name}={value} {reason}"
+        return _("%(name)s=%(value)s is not possible here: %(reason)s") % {
+            "name": setting.name,
+            "value": value,
+            "reason": reason,
+        }
     if str(value) in setting.choices:
         return ""
-    return f"{setting.name}={value!r} is none of {', '.join(setting.choices)}"
+    described = {"name": setting.name, "value": value, "choices": ", ".join(setting.choices)}
+    return _("%(name)s=%(value)r is not one of %(choices)s") % described
 
 
 def _text_fault(setting: Setting, value: object) -> str:
     if setting.pattern and not re.fullmatch(setting.pattern, str(value)):
-        return f"{setting.name}={value!r} is not in the form it takes: {setting.help}"
+        described = {"name": setting.name, "value": value, "help": setting.help}
+        return _("%(name)s=%(value)r does not have the required form: %(help)s") % described
     fault = setting.check(str(value), NO_VERSION) if setting.check else ""
     return f"{setting.name}: {fault}" if fault else ""
 
@@ -211,19 +255,25 @@ CHECKS: dict[Type, Callable[[Setting, object], str]] = {
 
 def _unknown(name: str, scope: Scope, elsewhere: list[Setting]) -> str:
     if elsewhere:
-        others = " or of a ".join(dict.fromkeys(setting.scope for setting in elsewhere))
-        return f"{name} is no setting of a {scope}, but of a {others}: give it there"
-    return f"{name} is no setting of this pooler: look at its list of settings for the right name"
+        others = ", ".join(dict.fromkeys(str(SCOPE_NAMES[setting.scope]) for setting in elsewhere))
+        return _("%(name)s is not a setting of a %(scope)s, but of: %(others)s; give it there") % {
+            "name": name,
+            "scope": SCOPE_NAMES[scope],
+            "others": others,
+        }
+    return _("%(name)s is not a setting of this pooler: see its list of settings for the right name") % {"name": name}
 
 
 def _another_release(named: list[Setting], version: Version) -> str:
-    """What to say where none of a name's records is this release's: a name may have one for each of several spans."""
-    name, here = named[0].name, _dotted(version)
+    """Return why no record of a name is this release's; a name may have one record per span of releases."""
+    described = {"name": named[0].name, "here": _dotted(version)}
     coming = [setting.since for setting in named if setting.since > version]
     if coming:
-        return f"{name} came with {_dotted(min(coming))}, and this is {here}: leave it out, or upgrade"
+        described["since"] = _dotted(min(coming))
+        return _("%(name)s came with %(since)s, and this is %(here)s: leave it out, or upgrade") % described
     gone = max(setting.until or NO_VERSION for setting in named)
-    return f"{name} is gone since {_dotted(gone)}, and this is {here}: leave it out"
+    described["until"] = _dotted(gone)
+    return _("%(name)s was removed in %(until)s, and this is %(here)s: leave it out") % described
 
 
 def _dotted(version: Version) -> str:

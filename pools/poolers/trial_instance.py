@@ -1,10 +1,12 @@
-"""What starting a throwaway pooler takes, whatever the program: where it is found, and as whom it runs."""
+"""Finds the program for a preflight's trial instance, and the account to run it as; for every kind of pooler."""
 
 import os
 import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+
+from django.utils.translation import gettext as _
 
 from pools.models import Pooler
 from pools.poolers import local_process
@@ -14,7 +16,7 @@ VERSION_TIMEOUT_S = 10
 
 
 def find(pooler: Pooler, name: str, search_path: str, is_release: Callable[[str], bool]) -> str | None:
-    """The path of a program whose printed version is the pooler's: the one that runs, else one on the path.
+    """Return the path of a program of the pooler's version: the running one, else one on the search path.
 
     None where neither can be read and started by the account that has the pooler's folder.
     """
@@ -23,16 +25,23 @@ def find(pooler: Pooler, name: str, search_path: str, is_release: Callable[[str]
     return next((path for path in candidates if is_release(_printed(path, pooler.config_dir))), None)
 
 
+def started(program: str) -> str:
+    """Return that a trial instance started, for the step of a preflight."""
+    return _("a trial instance started on the files (%(program)s)") % {"program": program}
+
+
 def not_found(pooler: Pooler, version_text: str) -> str:
-    """Why no throwaway pooler was started."""
-    missing = f"no {version_text} here to try on"
+    """Return why no trial instance was started."""
     if not local_process.listens_here(pooler):
-        return missing
-    return f"{missing}: it runs on this host, but this account can't read or start the program of its process"
+        return _("no trial instance: %(version)s was not found on this host") % {"version": version_text}
+    return _(
+        "no trial instance: %(version)s runs on this host, but this account can't read or start the program of its "
+        "process"
+    ) % {"version": version_text}
 
 
 def _printed(path: str, config_dir: str) -> str:
-    """What it says of its version; empty where it can't be started."""
+    """Return the output of `--version`; empty where it can't be started."""
     try:
         account = as_owner(Path(config_dir).stat())
         done = subprocess.run(  # type: ignore[call-overload]
@@ -50,14 +59,14 @@ def _printed(path: str, config_dir: str) -> str:
 
 
 def as_owner(owner: os.stat_result) -> dict[str, object]:
-    """Popen's words to run as the owner; none where we are not root."""
+    """Return Popen's arguments to run as the owner; none unless this process is root."""
     if os.geteuid() != 0:
         return {}
     return {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": []}
 
 
 def handed_over(folder: Path, owner: os.stat_result) -> dict[str, object]:
-    """The same, after the folder and its files were given to the owner."""
+    """Give the folder and its files to the owner, and return `as_owner`."""
     account = as_owner(owner)
     if account:
         for path in (folder, *folder.iterdir()):

@@ -3,7 +3,7 @@
     .venv/bin/python -m tests.bench.apply [--pools 10000] [--rounds 3]
 
 The goal: its share (render, keep, write, SHOW, compare, record) takes no longer than the pooler's own reload. The
-work of other programs is printed beside it: RELOAD is PgBouncer's; the rehearsal is the start of a second PgBouncer on
+work of other programs is printed beside it: RELOAD is PgBouncer's; the preflight is the start of a second PgBouncer on
 the same files, and the logins (through 200 pools at the most, and twice to the console) wait for PgBouncer and
 PostgreSQL. Of one changed pool the quickest of some rounds is told, since another program's minute on the same
 processor is nobody's share.
@@ -28,7 +28,7 @@ from typing import Any
 from tests.bench import processes
 
 PANEL = ("read the pools", "snapshot", "summary", "render", "keep the revision", "write", "SHOW", "compare", "record")
-POOLER, OTHERS = "RELOAD", ("rehearse", "log in")
+POOLER, OTHERS = "RELOAD", ("preflight", "log in")
 
 
 class Stopwatch:
@@ -78,7 +78,7 @@ def watch(stopwatch: Stopwatch) -> None:
         (PgBouncerSession, "draft", "render"),
         (RevisionQuerySet, "draft", "keep the revision"),
         (RevisionContent, "_unsealed", "keep the revision"),
-        (PgBouncerSession, "rehearse", "rehearse"),
+        (PgBouncerSession, "preflight", "preflight"),
         (PgBouncerSession, "go_live", "compare"),
         (atomic_write, "replace", "write"),
         (atomic_write, "read", "write"),
@@ -168,7 +168,7 @@ def report(what: str, measured: Measured) -> bool:
         for part in parts:
             sys.stdout.write(f"  {whose:15} {part:18} {measured.spent.get(part, 0):8.3f} s\n")
     sys.stdout.write(
-        f"  the panel's share is {share:.3f} s, the pooler's own reload {own:.3f} s, the rehearsal and the logins "
+        f"  the panel's share is {share:.3f} s, the pooler's own reload {own:.3f} s, the preflight and the logins "
         f"{measured.share(OTHERS):.3f} s; the panel's process had a processor for {measured.cpu_s:.3f} s\n"
     )
     return share <= own

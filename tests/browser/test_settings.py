@@ -66,7 +66,7 @@ def test_a_refused_value_stays_beside_its_message(page: Page, pooler: dict[str, 
     page.locator("[name=max_client_conn]").fill("many")
     page.locator("[name=verbose]").fill("2")
     page.get_by_role("button", name="Save and apply").click()
-    expect(page.locator(".pd-setting.pd-field-invalid")).to_contain_text("max_client_conn='many' is no whole number")
+    expect(page.locator(".pd-setting.pd-field-invalid")).to_contain_text("max_client_conn='many' is not a whole number")
     expect(page.locator("[name=verbose]")).to_have_value("2")
     page.get_by_role("alert").get_by_role("link", name="Client connections").click()
     expect(page.locator("[name=max_client_conn]")).to_be_focused()

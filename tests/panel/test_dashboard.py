@@ -71,12 +71,12 @@ def test_open_events_are_troubles_and_what_does_not_fit_is_counted(staff):
 
 
 def test_a_configuration_that_is_not_as_it_was_wished_is_trouble_though_every_pool_is_applied(staff):
-    edge = a_pooler(name="edge", port=1, drift=[{"where": "pooldeck.ini", "what": "it was changed by hand"}])
+    edge = a_pooler(name="edge", port=1, drift=[{"where": "pooldeck.ini", "what": "it was edited by hand"}])
     core = a_pooler(name="core", port=2, settings_state=PoolState.ROLLED_BACK, settings_reason="the reload was refused")
     an_event(a_pool(pooler=edge, state=PoolState.APPLIED), kind=EventKind.DRIFT)
     troubles = staff.get("/").context["troubles"]
     assert [(trouble.state, trouble.subject, trouble.reason, trouble.url) for trouble in troubles["shown"]] == [
-        ("drifted", "pooler edge", "pooldeck.ini: it was changed by hand", f"/poolers/{edge.pk}/drift/"),
+        ("drifted", "pooler edge", "pooldeck.ini: it was edited by hand", f"/poolers/{edge.pk}/drift/"),
         ("rolled_back", "settings of pooler core", "the reload was refused", f"/poolers/{core.pk}/settings/"),
     ]
     assert troubles["more"] == 0

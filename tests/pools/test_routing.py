@@ -86,7 +86,7 @@ def test_what_no_worker_of_its_generator_takes_up_says_so_after_a_minute(monkeyp
     assert set(Pool.objects.values_list("state_reason", flat=True)) == {"", "full"}  # while it is applied
     Pooler.objects.update(apply_lease_until=None)
     tasks.apply_what_waits()
-    missed = "no worker of generator rack-2 has taken it up: see whether it runs"
+    missed = "no worker of generator rack-2 has taken it: make sure that it runs"
     found = dict(Pool.objects.values_list("pk", "state_reason"))
     assert found == {old.pk: missed, fresh.pk: "", described.pk: "full"}
     pooler.refresh_from_db()

@@ -56,7 +56,7 @@ def test_the_target_is_kept_and_changed(asked) -> None:
 
 def test_endpoints_of_each_role() -> None:
     cluster = a_cluster(name="shop")
-    with pytest.raises(NoStandby, match="cluster shop has no standby"):
+    with pytest.raises(NoStandby, match="cluster shop has no known standby"):
         endpoints.of_cluster(cluster, role=NodeRole.STANDBY)
     a_node(cluster)
     assert endpoints.of_cluster(cluster).port == 1

@@ -1,1 +1,1 @@
-"""HAProxy as a kind of pooler."""
+"""The driver of HAProxy."""

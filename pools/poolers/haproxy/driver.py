@@ -1,9 +1,11 @@
-"""HAProxy as a kind of pooler: TCP sessions spread over several PgBouncers, or over the servers of one cluster."""
+"""Driver of HAProxy: it spreads TCP sessions over several PgBouncers, or over the servers of one cluster."""
 
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from uuid import UUID
+
+from django.utils.translation import gettext as _
 
 from pools.config_files import atomic_write
 from pools.models import Mode, Pool, Pooler
@@ -30,46 +32,64 @@ class HAProxy(Driver):
     columns = COLUMNS
     uncounted = frozenset(
         {"sv_used", "maxwait_ms", "queries_per_s", "transactions_per_s"} | {"query_ms", "transaction_ms", "wait_ms"}
-    )  # it reads none of the bytes that it passes on; of connections to servers it keeps none idle
+    )  # it does not parse the bytes that it forwards, and keeps no idle connections to servers
     has_console_login = False
-    connections_source = "SHOW STAT: sessions of the frontend and of the servers behind it"
-    figure_sources = {
-        "cl_waiting": "qcur of SHOW STAT: sessions in the backend's queue",
-        "cl_active": "scur of SHOW STAT: sessions of the frontend",
-        "sv_active": "scur of SHOW STAT: sessions with a server",
-        "received_bytes_per_s": "bin of SHOW STAT, its growth: from clients",
-        "sent_bytes_per_s": "bout of SHOW STAT, its growth: to clients",
-    }
-    pool_notes = {
-        "size": "All pools of {pooler} share its maxconn: that is the size",
-        "name": "What clients give as the database: a database of the cluster, or a pool of the PgBouncers behind it",
-    }
+
+    @property
+    def connections_source(self) -> str:
+        return _("SHOW STAT: sessions of the frontend and of the servers behind it")
+
+    @property
+    def figure_sources(self) -> Mapping[str, str]:
+        return {
+            "cl_waiting": _("qcur of SHOW STAT: sessions in the backend's queue"),
+            "cl_active": _("scur of SHOW STAT: sessions of the frontend"),
+            "sv_active": _("scur of SHOW STAT: sessions with a server"),
+            "received_bytes_per_s": _("Growth of bin in SHOW STAT: bytes from clients"),
+            "sent_bytes_per_s": _("Growth of bout in SHOW STAT: bytes to clients"),
+        }
+
+    @property
+    def pool_notes(self) -> Mapping[str, str]:
+        return {
+            "size": _("All pools of {pooler} share its maxconn: that is the size"),
+            "name": _("The database that clients name: one of the cluster, or a pool of the PgBouncers behind it"),
+        }
 
     def version_of(self, text: str) -> Version:
-        """(2, 6) of `HAProxy 2.6.12-1+deb12u4`."""
+        """Return (2, 6) for `HAProxy 2.6.12-1+deb12u4`."""
         found = re.search(r"(\d+)\.(\d+)", text)
         return (int(found[1]), int(found[2])) if found else settings_catalog.OLDEST
 
     def problems(self, spec: Pool) -> Problems:
-        """It passes sessions on as they come: names, modes and sizes are those of the servers behind it."""
+        """Yield the problems of a pool: it forwards whole sessions, so modes and names are those of the servers."""
         if not spec.pooler.settings.get("servers"):
             if spec.mode != Mode.SESSION:
-                yield "mode", f"HAProxy passes whole sessions on: {spec.mode} mode needs PgBouncers behind it (servers)"
+                yield (
+                    "mode",
+                    _("HAProxy forwards whole sessions: %(mode)s mode needs PgBouncers behind it (servers)")
+                    % {"mode": spec.mode},
+                )
             if spec.name != spec.database:
-                yield "name", f"HAProxy passes the database's name on unchanged: name the pool {spec.database!r}"
+                yield (
+                    "name",
+                    _("HAProxy forwards the database's name unchanged: name the pool %(database)r")
+                    % {"database": spec.database},
+                )
         if spec.settings:
-            yield "settings", "HAProxy has no settings per pool: leave them out"
+            yield "settings", _("HAProxy has no settings per pool: leave them out")
         if spec.through_id:
-            yield "through", "only a PgBouncer can lead through a Pgpool-II: leave it empty"
+            yield "through", _("only a PgBouncer can lead through a Pgpool-II: leave it empty")
         size = self.usual_size(spec.pooler)
         if spec.size != size:
             yield (
                 "size",
-                f"all pools of {spec.pooler} share its maxconn: use {size}, or change maxconn in its settings",
+                _("all pools of %(pooler)s share its maxconn: use %(size)s, or change maxconn in its settings")
+                % {"pooler": spec.pooler, "size": size},
             )
 
     def clashes(self, spec: Pool) -> Problems:
-        """Without PgBouncers behind it, all its pools lead to the same servers."""
+        """Yield a problem where pools lead to different servers without PgBouncers behind it."""
         if spec.pooler.settings.get("servers"):
             return
         others = spec.pooler.pools.wanted().exclude(pk=spec.pk).exclude(cluster=spec.cluster_id, target=spec.target)
@@ -77,20 +97,20 @@ class HAProxy(Driver):
             yield "cluster", session.another_route(spec.pooler, other, spec)
 
     def check(self, pooler: Pooler) -> str:
-        """`HAProxy 2.6.12-1+deb12u4`, from SHOW INFO."""
+        """Return `HAProxy 2.6.12-1+deb12u4`, from SHOW INFO."""
         return f"HAProxy {stats_socket.info(pooler).get('Version', '')}".strip()
 
     def connections_of(self, pooler: Pooler) -> int | None:
-        """Its maxconn to the servers of its cluster; none where PgBouncers open them."""
+        """Return its maxconn; 0 where PgBouncers open the server connections."""
         return 0 if pooler.settings.get("servers") else self.usual_size(pooler)
 
     def usual_size(self, pooler: Pooler) -> int | None:
-        """Its maxconn, which all its pools share."""
+        """Return its maxconn, which all its pools share."""
         given = str(pooler.settings.get("maxconn") or "")
         return int(given) if given.isdigit() else settings_catalog.USUAL_MAXCONN
 
     def sample(self, pooler: Pooler) -> ConsoleSample:
-        """SHOW STAT; its figures are those of the pool where it has only one, since it knows no databases."""
+        """Read SHOW STAT; figures only where it has a single pool, since it does not know databases."""
         rows = stats_socket.show(pooler, "stat")
         ours = {str(row["svname"]): row for row in rows if row["pxname"] == render.PROXY}
         names = [entry.name for entry in render.entries(self._main(pooler)).values()]
@@ -104,52 +124,49 @@ class HAProxy(Driver):
         return ConsoleSample({names[0]: figures}, {names[0]: counters}, {"stat": rows})
 
     def live_table(self, sample: ConsoleSample) -> LiveTable:
-        """The servers of SHOW STAT, and what the last health check said of each."""
+        """Build the table of the servers of SHOW STAT, with the result of their last health check."""
         servers = [row for row in sample.rows.get("stat", []) if row["pxname"] == render.PROXY]
         servers = [row for row in servers if row["svname"] not in ("FRONTEND", "BACKEND")]
         rows = [[row.get(column) for column in LIVE_COLUMNS] for row in servers]
-        return LiveTable("SHOW STAT: servers and their health checks", LIVE_COLUMNS, 4, rows)
+        return LiveTable(_("SHOW STAT: servers and their health checks"), LIVE_COLUMNS, 4, rows)
 
     def show(self, pooler: Pooler, word: str) -> list[dict[str, object]]:
-        """The rows of a command of the Runtime API."""
         return stats_socket.show(pooler, word)
 
     def compare(self, pooler: Pooler, texts: Mapping[str, str]) -> dict[UUID, str]:
-        """The digest of the file that the worker has read, its servers and its limit: they concern all pools."""
+        """Compare the digest of the worker's file, its servers and its limit: they concern all pools."""
         text = texts.get(MAIN, "")
         live, wanted = stats_socket.digest(pooler), render.digest_in(text)
-        faults = [] if live == wanted else ["the worker runs with another file than the one that was applied"]
+        faults = [] if live == wanted else [_("the worker runs with a file other than the applied one")]
         faults += session.differences(pooler, text)
         return dict.fromkeys(render.entries(text), f"HAProxy: {faults[0]}") if faults else {}
 
     def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
-        """The same for all its pools."""
-        return "HAProxy passes logins on unchanged: the servers behind it check the client's password."
+        return _("HAProxy forwards logins unchanged: the servers behind it check the client's password.")
 
     def start_error(self, pooler: Pooler, texts: Mapping[str, str]) -> str:
-        """By `haproxy -c` on a copy."""
+        """Run `haproxy -c` on a copy of the files."""
         return preflight.start_error(pooler, texts)
 
     def adoption(self, settled: Mapping[str, str], found: Mapping[str, str]) -> Adoption:
-        """Nothing can be taken over: what the panel writes there is rendered from settings and pools alone."""
+        """Refuse all edits of the panel's part, which is rendered only from settings and pools."""
         adoption = Adoption()
         if render.ours(settled.get(MAIN, "")) != render.ours(found.get(MAIN, "")):
-            adoption.refuse(MAIN, 0, "the panel's part is rendered from its settings and pools: change those instead")
+            adoption.refuse(
+                MAIN, 0, _("the panel's part is rendered from its settings and pools: change those instead")
+            )
         return adoption
 
     @contextmanager
     def open(self, pooler: Pooler) -> Iterator[HAProxySession]:
-        """A session for an apply."""
         info = stats_socket.info(pooler)
         text = f"HAProxy {info.get('Version', '')}".strip()
         yield HAProxySession(pooler, self.version_of(text), text, int(info.get("Maxconn", 0)))
 
     def masked(self, texts: Mapping[str, str]) -> dict[str, str]:
-        """The file with dots for the operator's passwords."""
         return render.masked(texts)
 
     def ours(self, name: str, text: str) -> str:
-        """The part that an apply replaces."""
         return render.ours(text)
 
     def _main(self, pooler: Pooler) -> str:

@@ -1,10 +1,12 @@
-"""`haproxy -c`: the program's own check of a configuration, on a copy of the file."""
+"""Preflight by `haproxy -c`, the program's own check of a configuration, on a copy of the file."""
 
 import re
 import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+
+from django.utils.translation import gettext as _
 
 from pools.models import Pooler
 from pools.poolers import trial_instance
@@ -17,13 +19,13 @@ SUMMARIES = ("Error(s) found in", "Fatal errors found in")
 
 
 def find(pooler: Pooler, version_text: str) -> str | None:
-    """The path of a haproxy on this host of exactly this release; None where there is none."""
+    """Return the path of a haproxy on this host of exactly this release; None where there is none."""
     release = re.compile(rf"\b{re.escape(version_text.removeprefix('HAProxy '))}(?![\w.])")
     return trial_instance.find(pooler, "haproxy", SEARCH_PATH, lambda printed: release.search(printed) is not None)
 
 
 def fault_of(program: str, texts: Mapping[str, str], config_dir: str) -> str:
-    """Why this configuration would not start, in the program's words; empty where it would."""
+    """Return why this configuration would not start, in the program's words; empty where it would."""
     with tempfile.TemporaryDirectory(prefix="pooldeck-haproxy-") as name:
         folder = Path(name)
         (folder / MAIN).write_text(texts[MAIN], errors="surrogateescape")
@@ -41,11 +43,11 @@ def fault_of(program: str, texts: Mapping[str, str], config_dir: str) -> str:
     if done.returncode == 0:
         return ""
     faults = [text for text in FAULT.findall(printed) if not text.startswith(SUMMARIES)]
-    return "; ".join(faults) or printed.strip() or f"it ended with exit code {done.returncode}"
+    return "; ".join(faults) or printed.strip() or _("it ended with exit code %(code)d") % {"code": done.returncode}
 
 
 def start_error(pooler: Pooler, texts: Mapping[str, str]) -> str:
-    """The same for whatever release is here; empty where none can be tried."""
+    """Return `fault_of` for the release on this host; empty where there is none to try."""
     program = find(pooler, pooler.server_version)
     if program is None or MAIN not in texts:
         return ""

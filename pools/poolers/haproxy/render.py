@@ -1,4 +1,4 @@
-"""The panel's part of haproxy.cfg: one frontend, one backend, and in comments what they were rendered from."""
+"""Renders the panel's part of haproxy.cfg: one frontend, one backend, and their sources in comments."""
 
 import json
 import re
@@ -23,7 +23,7 @@ Address = tuple[str, int]
 
 @dataclass(frozen=True)
 class Entry:
-    """A pool as the file remembers it: what clients connect as, and which servers it leads to."""
+    """A pool as the file records it: the name and user that clients use, and the servers that it leads to."""
 
     name: str
     database: str
@@ -33,53 +33,53 @@ class Entry:
 
     @classmethod
     def of_pool(cls, pool: Pool) -> "Entry":
-        """Build it from a record."""
+        """Build an entry from a pool's record."""
         return cls(pool.name, pool.database, pool.user, str(pool.cluster_id), pool.target)
 
 
 def kept(text: str) -> str:
-    """The operator's part: all of it before the first apply."""
+    """Return the operator's part: all of it before the first apply."""
     return text.partition(MARK)[0]
 
 
 def ours(text: str) -> str:
-    """The panel's part."""
+    """Return the panel's part."""
     return text.partition(MARK)[2]
 
 
 def file(above: str, body: str) -> str:
-    """The operator's part, the mark, and the panel's part with the digest that proves which file is live."""
+    """Join the operator's part, the mark, and the panel's part with the digest that identifies the live file."""
     if above and not above.endswith("\n"):
         above += "\n"
     return f"{above}{MARK}global\n    setenv {DIGEST} {sha256(body.encode()).hexdigest()[:32]}\n{body}"
 
 
 def digest_in(text: str) -> str:
-    """The digest that a worker shows which has read this text; empty where the panel wrote none of it."""
+    """Return the digest that a worker reports after reading this text; empty without a panel's part."""
     found = DIGESTED.search(ours(text))
     return found[1] if found else ""
 
 
 def entries(text: str) -> dict[UUID, Entry]:
-    """The pools of a file by their ids."""
+    """Return the pools of a file by their ids."""
     return {UUID(pk): Entry(**json.loads(given)) for pk, given in POOL.findall(ours(text))}
 
 
 def settings_in(text: str) -> dict[str, str]:
-    """The settings that a file was rendered from."""
+    """Return the settings that a file was rendered from."""
     found = SETTINGS.search(ours(text))
     return json.loads(found[1]) if found else {}
 
 
 def servers_in(text: str) -> dict[str, str]:
-    """Name → address of each server line."""
+    """Return name → address of each server line."""
     return dict(re.findall(r"^    server (\S+) (\S+)", ours(text), re.MULTILINE))
 
 
 def body(
     address: Address, user: str, settings: Mapping[str, str], pools: Mapping[UUID, Entry], servers: Iterable[Address]
 ) -> str:
-    """What follows the digest; `address` is where clients connect, `user` whom health checks name."""
+    """Render the part after the digest; `address` is where clients connect, `user` logs in for health checks."""
     value = DEFAULTS | dict(settings)
     bind = written((value["bind"] or address[0], address[1]))
     remembered = [f"# pool {pk} {json.dumps(asdict(entry))}" for pk, entry in sorted(pools.items(), key=str)]
@@ -112,12 +112,12 @@ def body(
 
 
 def server_name(server: Address) -> str:
-    """Host and port with the signs that HAProxy takes in names."""
+    """Return host and port with only the characters that HAProxy accepts in names."""
     return re.sub(r"[^\w.:-]", "_", f"{server[0]}:{server[1]}", flags=re.ASCII)
 
 
 def written(address: Address) -> str:
-    """An address as `bind` and `server` take it."""
+    """Format an address for `bind` and `server`."""
     host, port = address
     if host.startswith("/"):
         return f"unix@{host}/.s.PGSQL.{port}"
@@ -125,5 +125,5 @@ def written(address: Address) -> str:
 
 
 def masked(texts: Mapping[str, str]) -> dict[str, str]:
-    """The files with dots for the passwords of the operator's part; the panel's holds none."""
+    """Return the files with dots for the passwords of the operator's part; the panel's part has none."""
     return {name: SECRETS.sub(rf"\g<1>{DOTS}", text) if name == MAIN else text for name, text in texts.items()}

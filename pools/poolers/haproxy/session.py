@@ -1,6 +1,6 @@
-"""One apply onto an HAProxy: its master is told by SIGUSR2 to start a new worker, and the old one serves its sessions.
+"""One apply to an HAProxy: SIGUSR2 makes its master start a new worker, while the old one serves its sessions.
 
-The new worker proves which file it has read by an environment variable that stands in it.
+The file sets an environment variable, by which the new worker proves that it has read this file.
 """
 
 import os
@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
+from django.utils.translation import gettext as _
 
 from pools.clusters import endpoints, topology
 from pools.config_files import atomic_write
@@ -35,7 +36,7 @@ PROC = Path("/proc")
 
 
 class HAProxySession:
-    """See `pools.poolers.base.Session`; it keeps no connection, the Runtime API answers one command on each."""
+    """See `pools.poolers.base.Session`; it keeps no connection: the Runtime API takes one command per connection."""
 
     def __init__(self, pooler: Pooler, version: Version, version_text: str, most: int) -> None:
         self.pooler, self.version, self.version_text, self.most = pooler, version, version_text, most
@@ -46,7 +47,8 @@ class HAProxySession:
         """Render the panel's part of haproxy.cfg."""
         disk = atomic_write.read(self.pooler.config_dir, [MAIN])
         if disk[MAIN] is None:
-            raise Rejected(f"config_dir {self.pooler.config_dir} must hold {MAIN}: register the folder it lies in")
+            described = {"folder": self.pooler.config_dir, "file": MAIN}
+            raise Rejected(_("config_dir %(folder)s has no %(file)s: register the folder that has it") % described)
         self.pools = {pool.pk: pool for pool in pools}
         old = _text(disk)
         before = render.entries(settled.get(MAIN, ""))
@@ -57,7 +59,7 @@ class HAProxySession:
         self.servers = self._servers(settings)
         text = render.file(render.kept(old), self._body(settings, entries))
         back = old if trust_disk else render.kept(old) + (render.MARK + render.ours(settled.get(MAIN, "")))
-        if not render.digest_in(back):  # a worker inherits the digest of before where the file names none
+        if not render.digest_in(back):  # a worker inherits the old digest where the file sets none
             back = render.file(render.kept(back), "")
         rerouted = render.servers_in(text) != render.servers_in(settled.get(MAIN, ""))
         moved = {pool.key for pool in pending if rerouted or before.get(pool.pk) != Entry.of_pool(pool)}
@@ -69,27 +71,37 @@ class HAProxySession:
             settings_changed=self.pooler.settings_state == PoolState.PENDING,
         )
 
-    def rehearse(self, draft: Draft, progress: Progress) -> None:
+    def preflight(self, draft: Draft, progress: Progress) -> None:
         """Log in to the servers without HAProxy, and let the program check the file."""
-        maxconn = int(render.settings_in(draft.texts[MAIN]).get("maxconn", 0))
-        if maxconn > self.most:
-            raise Rejected(
-                f"maxconn {maxconn} is more than the {self.most} of the whole process: use at most {self.most}, or "
-                f"raise maxconn in the global section of {MAIN} and restart HAProxy",
-                settings=True,
-            )
+        self._refuse_large(int(render.settings_in(draft.texts[MAIN]).get("maxconn", 0)))
         master_of(self.pooler)
         moved = [pool for pool in self.pools.values() if pool.key in draft.moved]
         for pool in moved[:MOST_LOGINS]:
             progress.renew()
             self._log_in_directly(pool)
+        progress.step("rehearsed", f"{direct_login.counted(len(moved))}; {self._checked(draft)}")
+
+    def _refuse_large(self, maxconn: int) -> None:
+        if maxconn > self.most:
+            raise Rejected(
+                _(
+                    "maxconn %(maxconn)s is more than the %(most)s of the whole process: use at most %(most)s, "
+                    "or raise maxconn in the global section of %(file)s and restart HAProxy"
+                )
+                % {"maxconn": maxconn, "most": self.most, "file": MAIN},
+                settings=True,
+            )
+
+    def _checked(self, draft: Draft) -> str:
         program = preflight.find(self.pooler, self.version_text)
-        if program and (fault := preflight.fault_of(program, draft.texts, self.pooler.config_dir)):
-            raise Rejected(f"{program} -c refuses the files: {fault}", settings=draft.settings_changed)
-        checked = (
-            f"{program} -c takes the files" if program else trial_instance.not_found(self.pooler, self.version_text)
-        )
-        progress.step("rehearsed", f"{len(moved)} direct logins to the pools' databases; {checked}")
+        if program is None:
+            return trial_instance.not_found(self.pooler, self.version_text)
+        if fault := preflight.fault_of(program, draft.texts, self.pooler.config_dir):
+            raise Rejected(
+                _("%(program)s -c refuses the files: %(fault)s") % {"program": program, "fault": fault},
+                settings=draft.settings_changed,
+            )
+        return _("%(program)s -c accepts the files") % {"program": program}
 
     def go_live(self, files: Files, progress: Progress) -> None:
         """Write the file and have the master start a worker on it."""
@@ -99,7 +111,10 @@ class HAProxySession:
         try:
             os.kill(master, signal.SIGUSR2)
         except (PermissionError, ProcessLookupError) as error:
-            raise Rejected(f"the master process {master} of {self.pooler} can't be told to reload: {error}") from None
+            described = {"master": master, "pooler": self.pooler, "error": error}
+            raise Rejected(
+                _("the master process %(master)s of %(pooler)s can't be reloaded: %(error)s") % described
+            ) from None
 
     def read_back(self, files: Files) -> None:
         """Wait until the worker that answers has read this file, then compare servers and limit with it."""
@@ -108,39 +123,42 @@ class HAProxySession:
         while (live := stats_socket.digest(self.pooler)) != wanted:
             if time.monotonic() > deadline:
                 raise Rejected(
-                    f"{LIVE_WITHIN_S} s after the reload the worker still has the file {live or 'of before'}, not "
-                    f"{wanted}: HAProxy's log says why the new worker did not start",
+                    _(
+                        "%(seconds)d s after the reload, the worker still has the file %(live)s, not %(wanted)s: see "
+                        "HAProxy's log for why the new worker did not start"
+                    )
+                    % {"seconds": LIVE_WITHIN_S, "live": live or "–", "wanted": wanted},
                     settings=True,
                 )
             time.sleep(POLL_S)
         if faults := differences(self.pooler, text):
-            raise Rejected(f"after the reload {faults[0]}", settings=True)
+            raise Rejected(_("after the reload: %(fault)s") % {"fault": faults[0]}, settings=True)
 
     def log_in(self, draft: Draft, progress: Progress) -> None:
-        """Log in through HAProxy to each changed pool, and note what the health checks say of the servers."""
+        """Log in through HAProxy to each changed pool, and record the health of the servers."""
         changed = [pool for pool in self.pools.values() if pool.key in draft.changed]
         for pool in changed[:MOST_LOGINS]:
             progress.renew()
             self._log_in(pool)
-            progress.step("logged in", f"{pool.login} through {pool.name}")
+            progress.step("logged in", direct_login.through(pool))
         if len(changed) > MOST_LOGINS:
-            progress.step("read back only", f"{len(changed) - MOST_LOGINS} more changed pools were not logged in to")
-        progress.step("health checks", ", ".join(self._health()) or "no servers")
+            progress.step("read back only", direct_login.left_out(len(changed) - MOST_LOGINS))
+        progress.step("health checks", ", ".join(self._health()) or _("no servers"))
 
     def restarts_needed(self) -> list[dict[str, str]]:
-        """None: a new worker reads all that the panel writes."""
+        """Return nothing: a new worker reads all that the panel writes."""
         return []
 
     def _settings(self, settled: Mapping[str, str]) -> dict[str, str]:
-        """Those that are asked for; while nobody asks, those that are live."""
+        """Return the requested settings while they are pending, else the live ones."""
         if self.pooler.settings_state != PoolState.PENDING:
             return render.settings_in(settled.get(MAIN, ""))
-        for _, problem in settings_schema.problems(CATALOGUE, Scope.PROGRAM, self.pooler.settings, self.version):
+        for _name, problem in settings_schema.problems(CATALOGUE, Scope.PROGRAM, self.pooler.settings, self.version):
             raise Rejected(problem, settings=True)
         return {name: str(value) for name, value in self.pooler.settings.items()}
 
     def _servers(self, settings: Mapping[str, str]) -> list[Address]:
-        """The PgBouncers that were given, else the servers of the cluster that the pools lead to."""
+        """Return the given PgBouncers, else the servers of the cluster that the pools lead to."""
         if given := settings.get("servers"):
             return addresses_in(given)
         routes = {pool.route: pool for pool in self.pools.values()}
@@ -154,14 +172,14 @@ class HAProxySession:
         return render.body(address, self.pooler.admin_user, settings, entries, self.servers)
 
     def _log_in_directly(self, pool: Pool) -> None:
-        """Some server must let the pool's user in; those that do not answer are the health checks' to find."""
+        """Require a login on at least one server; health checks find those that do not answer."""
         refused: list[ClusterUnreachable] = []
         for server in self.servers:
             try:
                 self._reach(pool, server)
             except ClusterUnreachable as error:
                 if error.cause not in direct_login.NOBODY_THERE:
-                    raise Rejected(f"pool {pool} was not tried: {error}", pool.pk) from error
+                    raise Rejected(_("pool %(pool)s: %(error)s") % {"pool": pool, "error": error}, pool.pk) from error
                 refused.append(error)
             else:
                 return
@@ -176,7 +194,8 @@ class HAProxySession:
         try:
             _session(pool, server).close()
         except psycopg.Error as error:
-            raise Rejected(f"{server[0]}:{server[1]} refuses pool {pool.name}: {error}", pool.pk) from None
+            described = {"server": topology.written(server), "pool": pool.name, "error": error}
+            raise Rejected(_("%(server)s refuses pool %(pool)s: %(error)s") % described, pool.pk) from None
 
     def _log_in(self, pool: Pool) -> None:
         deadline = time.monotonic() + CONNECT_TIMEOUT_S
@@ -186,14 +205,13 @@ class HAProxySession:
                     session.execute(b"SELECT 1")
             except psycopg.Error as error:
                 if time.monotonic() > deadline:
-                    why = str(error).strip()
-                    raise Rejected(f"a login through pool {pool.name} as {pool.login} failed: {why}", pool.pk) from None
+                    raise Rejected(direct_login.failed_through(pool, str(error).strip()), pool.pk) from None
                 time.sleep(POLL_S)
             else:
                 return
 
     def _health(self) -> Iterator[str]:
-        """Each server with what its first check found, once all had one."""
+        """Yield each server with the result of its first check, once all had one."""
         deadline = time.monotonic() + CHECKED_WITHIN_S
         while True:
             rows = [row for row in stats_socket.show(self.pooler, "stat") if row["pxname"] == render.PROXY]
@@ -206,47 +224,66 @@ class HAProxySession:
 
 
 def another_route(pooler: Pooler, one: Pool, other: Pool) -> str:
-    """Why two pools can't be on one HAProxy."""
-    return (
-        f"pooler {pooler} is an HAProxy, which knows no databases and leads all its pools to the same servers: pool "
-        f"{one} leads to the {one.target} of cluster {one.cluster}, pool {other} to the {other.target} of "
-        f"{other.cluster}. Register another HAProxy for it, or give the PgBouncers behind it (servers)"
-    )
+    """Return why two pools can't be on one HAProxy."""
+    return _(
+        "pooler %(pooler)s is an HAProxy, which does not know databases and leads all its pools to the same servers: "
+        "pool %(one)s leads to the %(target)s of cluster %(cluster)s, pool %(other)s to the %(other_target)s of "
+        "%(other_cluster)s; register another HAProxy for it, or give the PgBouncers behind it (servers)"
+    ) % {
+        "pooler": pooler,
+        "one": one,
+        "target": one.target,
+        "cluster": one.cluster,
+        "other": other,
+        "other_target": other.target,
+        "other_cluster": other.cluster,
+    }
 
 
 def master_of(pooler: Pooler) -> int:
-    """The process that starts workers. Raises `Rejected` where HAProxy runs without one, or on another host."""
+    """Return the process that starts workers. Raises `Rejected` without one, or if it runs on another host."""
     worker = int(stats_socket.info(pooler).get("Pid", 0))
     status = _status(worker)
     if not status.get("Name", "").startswith("haproxy"):
-        raise Rejected(f"the process {worker} of pooler {pooler} is not on this host, so it can't be told to reload")
+        raise Rejected(
+            _("the process %(worker)s of pooler %(pooler)s is not on this host, so it can't be reloaded")
+            % {"worker": worker, "pooler": pooler}
+        )
     master = int(status.get("PPid", 0))
     if not _status(master).get("Name", "").startswith("haproxy"):
         raise Rejected(
-            f"pooler {pooler} runs without a master process, so a reload would drop its sessions: start HAProxy in "
-            "master-worker mode (-W, or -Ws under systemd, as Debian does)"
+            _(
+                "pooler %(pooler)s runs without a master process, so a reload would drop its sessions: start "
+                "HAProxy in master-worker mode (-W, or -Ws under systemd, as Debian does)"
+            )
+            % {"pooler": pooler}
         )
     return master
 
 
 def differences(pooler: Pooler, text: str) -> list[str]:
-    """What the worker has otherwise than the file says, beside the digest. Raises `PoolerUnreachable`."""
+    """List how the worker differs from the file, apart from the digest. Raises `PoolerUnreachable`."""
     rows = [row for row in stats_socket.show(pooler, "stat") if row["pxname"] == render.PROXY]
     live = {str(row["svname"]): row for row in rows}
     if not live:
-        return [f"the worker has no frontend {render.PROXY}"] if render.ours(text).count("frontend ") else []
+        missing = _("the worker has no frontend %(name)s") % {"name": render.PROXY}
+        return [missing] if "frontend " in render.ours(text) else []
     wanted = render.servers_in(text)
-    faults = [f"server {name} is missing" for name in wanted if name not in live]
-    faults += [f"server {name} is still there" for name in live if name not in {*wanted, "FRONTEND", "BACKEND"}]
+    faults = [_("server %(name)s is missing") % {"name": name} for name in wanted if name not in live]
+    faults += [
+        _("server %(name)s is still there") % {"name": name}
+        for name in live
+        if name not in {*wanted, "FRONTEND", "BACKEND"}
+    ]
     limit = re.search(r"^    maxconn (\d+)$", render.ours(text), re.MULTILINE)
     found = str(live["FRONTEND"].get("slim", "")) if "FRONTEND" in live else ""
     if limit and found != limit[1]:
-        faults.append(f"maxconn is {found or 'not set'}, not {limit[1]}")
+        faults.append(_("maxconn is %(live)s, not %(wanted)s") % {"live": found or "–", "wanted": limit[1]})
     return faults
 
 
 def _session(pool: Pool, at: Address) -> psycopg.Connection:
-    """A login to a pool at some address; raises what psycopg raises."""
+    """Log in to a pool at some address; raises what psycopg raises."""
     refusing: dict[str, Any] = endpoints.refusing_cleartext(is_chosen=False)
     return psycopg.connect(
         host=at[0],
@@ -264,7 +301,7 @@ def _session(pool: Pool, at: Address) -> psycopg.Connection:
 
 
 def _status(pid: int) -> dict[str, str]:
-    """Linux's /proc/PID/status by name; empty where there is no such process."""
+    """Read Linux's /proc/PID/status by name; empty where there is no such process."""
     try:
         lines = (PROC / str(pid) / "status").read_text().splitlines()
     except OSError:

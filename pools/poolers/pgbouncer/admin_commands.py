@@ -2,6 +2,8 @@
 
 import re
 
+from django.utils.translation import gettext as _
+
 from pools.errors import ConsoleRefused, NotLive
 from pools.models import Pooler
 from pools.poolers.admin_commands import Blocker, Condition, Connections
@@ -20,11 +22,14 @@ class PgBouncerControls:
         self.pooler, self.connection = pooler, connection
 
     def condition(self, name: str) -> Condition:
-        """The columns paused and disabled of SHOW DATABASES."""
+        """Read the columns paused and disabled of SHOW DATABASES."""
         for row in console.rows(self.connection, "databases"):
             if row["name"] == name:
                 return Condition(paused=bool(row["paused"]), disabled=bool(row["disabled"]))
-        raise NotLive(f"pooler {self.pooler} has no pool {name}: it has to be applied first")
+        raise NotLive(
+            _("pooler %(pooler)s has no pool %(name)s: it has to be applied first")
+            % {"pooler": self.pooler, "name": name}
+        )
 
     def pause(self, name: str, deadline_s: float) -> bool:
         """PAUSE over a console login of its own, whose end ends the waiting and not the pause.
@@ -40,7 +45,7 @@ class PgBouncerControls:
         return True
 
     def blockers(self, name: str) -> list[Blocker]:
-        """The busy rows of SHOW SERVERS, each with the row of SHOW CLIENTS that it is linked to."""
+        """List the busy rows of SHOW SERVERS, each with its linked row of SHOW CLIENTS."""
         servers = self._busy_servers(name)
         clients = {row["ptr"]: row for row in console.rows(self.connection, "clients")} if servers else {}
         return [_blocker(server, clients.get(server["link"], {})) for server in servers]
@@ -55,7 +60,6 @@ class PgBouncerControls:
         console.command(self.connection, f"KILL {_argument(name)}")
 
     def reconnect(self, name: str) -> None:
-        """RECONNECT."""
         console.command(self.connection, f"RECONNECT {_argument(name)}")
 
     def disable(self, name: str) -> None:
@@ -63,11 +67,10 @@ class PgBouncerControls:
         console.command(self.connection, f"DISABLE {_argument(name)}")
 
     def enable(self, name: str) -> None:
-        """ENABLE."""
         console.command(self.connection, f"ENABLE {_argument(name)}")
 
     def connections(self, name: str) -> Connections:
-        """The rows of SHOW CLIENTS and SHOW SERVERS; RECONNECT marks the latter with close_needed."""
+        """Count the rows of SHOW CLIENTS and SHOW SERVERS; RECONNECT marks the latter with close_needed."""
         clients = [row for row in console.rows(self.connection, "clients") if row["database"] == name]
         servers = self._servers(name)
         return Connections(len(clients), len(servers), sum(1 for row in servers if row["close_needed"]))
@@ -80,12 +83,15 @@ class PgBouncerControls:
 
 
 def _argument(name: str) -> str:
-    """The name as the console reads it: letters, digits and _ bare, all else in double quotes (its admin.c)."""
+    """Quote the name for the console: letters, digits and _ bare, all else in double quotes (its admin.c)."""
     argument = name if BARE_WORD.fullmatch(name) else '"' + name.replace('"', '""') + '"'
     if len(argument) > LONGEST_ARGUMENT:
         raise ConsoleRefused(
-            f"PgBouncer's console takes no quoted name of {len(name)} characters, and {name} has to be quoted: "
-            f"give the pool a name of at most {LONGEST_ARGUMENT - 2}, or of letters, digits and _ alone"
+            _(
+                "PgBouncer's console takes no quoted name of %(count)s characters, and %(name)s has to be "
+                "quoted: give the pool a name of at most %(longest)s, or of letters, digits and _ alone"
+            )
+            % {"count": len(name), "name": name, "longest": LONGEST_ARGUMENT - 2}
         )
     return argument
 

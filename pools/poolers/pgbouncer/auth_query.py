@@ -18,7 +18,7 @@ BODY = """
 
 
 def may_ask(connection: Connection) -> bool:
-    """Whether who logged in may call the function in this database."""
+    """Return whether the logged-in role may call the function in this database."""
     asked = "SELECT has_function_privilege(to_regprocedure(%s), 'EXECUTE')"
     row = connection.execute(asked, [f"{SCHEMA}.{FUNCTION}(text)"]).fetchone()
     return bool(row and row[0])

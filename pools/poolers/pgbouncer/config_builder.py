@@ -1,10 +1,12 @@
-"""What the files of a PgBouncer have to hold for what is asked of it; reads no console and writes nothing."""
+"""Builds the files of a PgBouncer from its desired state; reads no console and writes nothing."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
 from uuid import UUID
+
+from django.utils.translation import gettext as _
 
 from pools.models import Pool, Pooler, PoolSet, PoolState
 from pools.poolers.base import Files, Rejected
@@ -24,15 +26,14 @@ from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
 from pools.poolers.pgbouncer.verifiers import Verifiers
 from pools.poolers.settings_schema import Version
 
-STRICT = {"require": 1, "verify-ca": 2, "verify-full": 3}  # how much each sslmode insists on; the others on nothing
+STRICT = {"require": 1, "verify-ca": 2, "verify-full": 3}  # the strictness of each sslmode; 0 for the others
 
 
 @dataclass
 class Drafting:
-    """One rendering: `disk` is what lies in config_dir, `settled` what was last applied.
+    """One rendering: `disk` are the files in config_dir, `settled` those of the last apply.
 
-    `folder` is config_dir as PgBouncer sees it, `known_users` are those that it has in its memory, `config` is what
-    SHOW CONFIG says.
+    `folder` is config_dir as PgBouncer sees it, `known_users` are those in its memory, `config` is SHOW CONFIG.
     """
 
     pooler: Pooler
@@ -48,33 +49,33 @@ class Drafting:
 
     @cached_property
     def main(self) -> str:
-        """pgbouncer.ini as it stands."""
+        """pgbouncer.ini as it is on disk."""
         return text_of(self.disk, MAIN)
 
     @cached_property
     def before(self) -> dict[str, Entry]:
-        """The entries that were last proved, by the keys of their pools."""
+        """The last verified entries, by the keys of their pools."""
         return {entry.pool: entry for entry in self.reader.read(self.settled.get(DATABASES, ""))}
 
     @property
     def settings_changed(self) -> bool:
-        """Whether the program's own settings are asked for anew."""
+        """Whether the program's own settings are pending."""
         return self.pooler.settings_state == PoolState.PENDING
 
     @cached_property
     def entries(self) -> list[Entry]:
-        """Pending pools as they are asked for, all others as they are live, by name; each name once."""
+        """The entries of pending pools as requested and of others as live, by name; each name once."""
         return sorted((*self.staying, *(entry for _, entry in self.asked)), key=attrgetter("name"))
 
     @cached_property
     def staying(self) -> list[Entry]:
-        """Of these the ones that are live and kept."""
+        """The entries that are live and kept."""
         keys = (*self.pool_set.settled, *(pool.key for pool in self.pool_set.others if stays(pool)))
         return [self.before[key] for key in keys if key in self.before]
 
     @cached_property
     def asked(self) -> list[tuple[Pool, Entry]]:
-        """The ones that are asked for anew, with their pools."""
+        """The pending pools with their entries."""
         own = render.own_keys(self.main, "databases")
         found = {entry.name for entry in self.staying}
         asked = []
@@ -82,36 +83,45 @@ class Drafting:
             if stays(pool):
                 continue
             if pool.name in own:
-                raise Rejected(f"pgbouncer.ini already has an entry {pool.name}: give the pool another name", pool.pk)
+                raise Rejected(
+                    _("pgbouncer.ini already has an entry %(name)s: give the pool another name") % {"name": pool.name},
+                    pool.pk,
+                )
             if pool.name in found:
-                raise Rejected(f"{pool.name} is still the live name of another pool: change that one first", pool.pk)
+                raise Rejected(
+                    _("%(name)s is still the live name of another pool: change that one first") % {"name": pool.name},
+                    pool.pk,
+                )
             found.add(pool.name)
             asked.append((pool, database_entries.of_pool(pool, self.version, self.found)))
         return asked
 
     @cached_property
     def inbound(self) -> list[Pool]:
-        """The pools whose users are looked up; those that are asked for anew come last."""
+        """The pools whose users are looked up; pending ones come last."""
         has_lookup = {entry.pool for entry in self.entries if entry.auth_user}
         found = [pool for pool in self.pool_set if pool.key in has_lookup] if has_lookup else []
         return sorted(found, key=lambda pool: not stays(pool))
 
     @cached_property
     def spec(self) -> Spec:
-        """What the program is told beside its pools."""
+        """The settings, limits and files besides the pools."""
         before = user_limits.read(self.settled.get(DATABASES, ""))
         if self.settings_changed:
             spec = global_settings.desired(self.pooler, self.folder, self.version, before)
             if own := render.own_keys(self.main, "users").keys() & spec.users.keys():
                 listed = ", ".join(sorted(own))
-                raise Rejected(f"pgbouncer.ini already has limits for {listed}: change them there", settings=True)
+                raise Rejected(
+                    _("pgbouncer.ini already has limits for %(listed)s: change them there") % {"listed": listed},
+                    settings=True,
+                )
         else:
             spec = global_settings.settled(self.settled, before)
         return spec.deriving(auth_query=self._one_query(spec))
 
     @cached_property
     def texts(self) -> dict[str, str]:
-        """The files to write, each after those it leads to; pgbouncer.ini only where it lacks an include."""
+        """The files to write, each after those it refers to; pgbouncer.ini only where it lacks an include."""
         kept = self._kept_users()
         found: dict[str, str] = dict(self.spec.files)
         if self.spec.lines or any(SETTINGS in files for files in (self.settled, self._on_disk)):
@@ -126,13 +136,13 @@ class Drafting:
 
     @property
     def gone(self) -> frozenset[str]:
-        """Given files that nothing leads to any more."""
+        """Given files that nothing refers to any more."""
         return frozenset(
             name for name in global_settings.GIVEN.values() if name in self._on_disk and name not in self.texts
         )
 
     def old(self, *, trust_disk: bool) -> Files:
-        """What a rollback puts back, in an order in which nothing ever leads to a file that is not there."""
+        """Return the files that a rollback restores, each after those it refers to."""
         names = [*self.texts, *self.gone]
         old: dict[str, bytes | None] = {name: self.disk[name] for name in names}
         if not trust_disk:
@@ -178,39 +188,47 @@ class Drafting:
 
     @property
     def changed(self) -> frozenset[str]:
-        """The keys of the pools that are asked for anew."""
+        """The keys of the pending pools."""
         return frozenset(entry.pool for _, entry in self.asked)
 
     @cached_property
     def moved(self) -> frozenset[str]:
-        """Of these the ones that lead elsewhere than what is live, or whose role has another password."""
+        """The pending pools whose route or password differs from what is live."""
         return frozenset(entry.pool for _, entry in self.asked if self._moved(entry))
 
     def notes(self) -> Iterator[str]:
-        """What has to be said of the pools that are asked for anew, once each."""
+        """Yield each remark about the pending pools once."""
         pools = [pool for pool, _ in self.asked]
         yield from sorted({note for pool in pools if (note := self.found.address(pool)[2])})
         for role, why in sorted(self.verifiers.in_clear.items()):
-            yield f"each login of {role} costs PgBouncer the hashing of its password, which stays in clear: {why}"
+            yield _(
+                "each login of %(role)s costs PgBouncer the hashing of its password, which stays in clear: %(why)s"
+            ) % {"role": role, "why": why}
         limited = {user for user, own in self.spec.users.items() if "max_user_connections" in own}
         fixed = sorted(limited.intersection(entry.user for entry in self.entries))
         if fixed and self.version < user_limits.KEPT:
             yield (
-                f"PgBouncer 1.18 was seen not to hold a pool's fixed user, as {', '.join(fixed)}, to "
-                "max_user_connections; 1.24 does"
+                _(
+                    "PgBouncer 1.18 was seen not to hold a pool's fixed user, as %(fixed)s, to "
+                    "max_user_connections; 1.24 does"
+                )
+                % {"fixed": ", ".join(fixed)}
             )
         live = str(self.config.get("server_tls_sslmode", "disable"))
         mode = self.spec.lines.get("server_tls_sslmode", live)
         for cluster in {pool.cluster for pool in (self.pool_set if self.settings_changed else pools)}:
             if STRICT.get(cluster.sslmode, 0) > STRICT.get(mode, 0):
                 yield (
-                    f"{cluster} asks for sslmode {cluster.sslmode}, but the pooler's server_tls_sslmode, one for all "
-                    f"clusters, is {mode}"
+                    _(
+                        "%(cluster)s asks for sslmode %(sslmode)s, but the pooler's server_tls_sslmode, one for "
+                        "all clusters, is %(mode)s"
+                    )
+                    % {"cluster": cluster, "sslmode": cluster.sslmode, "mode": mode}
                 )
 
     @property
     def _auth_type(self) -> str:
-        """How clients log in once this is applied."""
+        """The method by which clients log in after the apply."""
         live = str(self.config.get("auth_type", ""))
         return str(self.spec.lines.get("auth_type", live))
 
@@ -238,14 +256,17 @@ class Drafting:
         included = render.with_settings_include(main, self.folder)
         if not render.SETTINGS_INCLUDE.search(included):
             raise Rejected(
-                f"{self.pooler.config_dir}/{MAIN} has no [pgbouncer] section of its own, behind which settings "
-                "could be included: write one, and include other files inside it",
+                _(
+                    "%(config_dir)s/%(main)s has no [pgbouncer] section of its own, at whose end settings could "
+                    "be included: write one, and include other files inside it"
+                )
+                % {"config_dir": self.pooler.config_dir, "main": MAIN},
                 settings=True,
             )
         return included
 
     def _one_query(self, spec: Spec) -> str:
-        """The look-up query for all pools of inbound users, as a release without one per entry needs it."""
+        """Return the look-up query for all inbound pools, for releases without one per entry."""
         if self.version >= auth_query.QUERY_PER_ENTRY:
             return ""
         live = global_settings.derived_of(self.settled.get(SETTINGS, "")).get("auth_query", "")
@@ -256,23 +277,30 @@ class Drafting:
             if len(asking) > 1:
                 first, second = (one.cluster for one in asking.values())
                 raise Rejected(
-                    f"pools of inbound users look secrets up otherwise on {first} than on {second}, and this release "
-                    f"of PgBouncer has one auth_query for all (1.22 brought one each): set the look-up up on both",
+                    _(
+                        "pools of inbound users look up secrets differently on %(first)s and on %(second)s, and "
+                        "this release of PgBouncer has one auth_query for all (1.22 brought one each): set the "
+                        "look-up in the same way on both"
+                    )
+                    % {"first": first, "second": second},
                     pool.pk,
                 )
         query = next(iter(asking), "")
         if query and spec.settings.get("auth_query", query) != query:
-            raise Rejected("auth_query is what the pools of inbound users need it to be: leave it out", settings=True)
+            raise Rejected(_("auth_query is determined by the pools of inbound users: leave it out"), settings=True)
         return query
 
     def _kept_users(self) -> str:
         kept = render.kept_part(text_of(self.disk, USERLIST))
         if line := render.broken_line(kept):
-            raise Rejected(f"{self.pooler.config_dir}/{USERLIST} is broken at line {line}, which PgBouncer can't read")
+            raise Rejected(
+                _("%(config_dir)s/%(userlist)s is broken at line %(line)s, which PgBouncer can't read")
+                % {"config_dir": self.pooler.config_dir, "userlist": USERLIST, "line": line}
+            )
         return kept
 
     def _secrets(self, kept: Mapping[str, str]) -> users.Secrets:
-        """What the panel's part of userlist.txt has to hold."""
+        """Return the secrets of the panel's part of userlist.txt."""
         inbound = {pool.cluster for pool in self.inbound}
         secrets = users.secrets_of(self.pooler, self.staying, self.asked, kept, self._panels_users, self.found)
         secrets = users.remembered([*self.known_users, *self.spec.users], inbound) | secrets
@@ -288,18 +316,21 @@ class Drafting:
         if unlisted:
             asking = [pool.pk for pool, entry in self.asked if entry.auth_user]
             raise Rejected(
-                f"{', '.join(unlisted)} can't have limits beside a pool of the inbound user: a PgBouncer before 1.24 "
-                "then never looks up the password; let the panel know it, or leave the limits out",
+                _(
+                    "%(unlisted)s can't have limits beside a pool of the inbound user: a PgBouncer before 1.24 "
+                    "then never looks up the password; let the panel know it, or leave the limits out"
+                )
+                % {"unlisted": ", ".join(unlisted)},
                 *([] if self.settings_changed else asking),
                 settings=self.settings_changed,
             )
 
 
 def stays(pool: Pool) -> bool:
-    """Whether what is live of it is to be kept: only a pending pool asks for something new."""
+    """Return whether its live configuration is kept: only a pending pool asks for something new."""
     return pool.state != PoolState.PENDING
 
 
 def text_of(contents: Files, name: str) -> str:
-    """The text of a file; empty for none. Bytes that are no UTF-8 survive."""
+    """Return the text of a file; empty for none. Bytes that are not UTF-8 survive."""
     return (contents.get(name) or b"").decode(errors="surrogateescape")

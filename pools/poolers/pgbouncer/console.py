@@ -6,6 +6,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 import psycopg
+from django.utils.translation import gettext as _
 from psycopg.abc import Buffer
 from psycopg.adapt import Loader
 from psycopg.rows import DictRow, dict_row, tuple_row
@@ -23,8 +24,8 @@ CLEARTEXT = ("plain", "pam", "ldap")  # of auth_type: clients are asked for the 
 Console = psycopg.Connection[DictRow]
 Row = dict[str, object]
 Rows = list[Row]
-# What may follow SHOW, with the release that brought it (PgBouncer's usage manual and NEWS). Not among them:
-# FDS, which holds passwords, and HELP, which is no table.
+# The words of SHOW, with the release that introduced them (PgBouncer's usage manual and NEWS); without FDS, which has
+# passwords, and HELP, which returns no table.
 WORDS: dict[str, tuple[int, int]] = {
     "pools": (1, 18),
     "stats": (1, 18),
@@ -46,29 +47,29 @@ WORDS: dict[str, tuple[int, int]] = {
 
 
 class Table(NamedTuple):
-    """What SHOW answered, without a dictionary for each of ten thousand rows."""
+    """The result of SHOW, without a dictionary for each of ten thousand rows."""
 
     columns: tuple[str, ...]
     rows: list[tuple[object, ...]]
 
     def picked(self, *columns: str) -> Callable[[tuple[object, ...]], tuple[object, ...]]:
-        """What takes these columns, at least two, out of a row."""
+        """Return a function that takes these columns, at least two, out of a row."""
         return itemgetter(*map(self.columns.index, columns))
 
     def row(self, values: tuple[object, ...]) -> Row:
-        """A row by its columns."""
+        """Return a row as a dictionary by column."""
         return dict(zip(self.columns, values, strict=True))
 
 
 class NoAnswer(PoolerUnreachable):
-    """The console said nothing in the time given, and the line to it was cut."""
+    """The console did not answer in time, and its connection was shut down."""
 
 
 class _AnyText(Loader):
-    """Texts of the console: it repeats what clients call themselves, which may be no UTF-8."""
+    """Loads texts of the console, which repeats names of clients that may not be UTF-8."""
 
     def load(self, data: Buffer) -> str:
-        """The text, with a mark for each byte that is none."""
+        """Decode the text, with a replacement character for each invalid byte."""
         return bytes(data).decode(errors="replace")
 
 
@@ -94,28 +95,34 @@ def open(pooler: Pooler) -> Console:
             row_factory=dict_row,
         )
     except SealBroken:
-        raise PoolerUnreachable(f"the stored password of pooler {pooler} can't be opened: give it again") from None
+        raise PoolerUnreachable(
+            _("the stored password of pooler %(pooler)s can't be decrypted: enter it again") % {"pooler": pooler}
+        ) from None
     except psycopg.Error as error:
-        raise PoolerUnreachable(f"pooler {pooler} can't be reached: {reason_of(error)}") from None
+        raise PoolerUnreachable(
+            _("pooler %(pooler)s can't be reached: %(reason)s") % {"pooler": pooler, "reason": reason_of(error)}
+        ) from None
     return connection
 
 
 def show(pooler: Pooler, word: str) -> Rows:
-    """The rows of `SHOW word`, columns by name; `word` is one of `WORDS`. Raises `PoolerUnreachable`."""
+    """Return the rows of `SHOW word`, columns by name; `word` is one of `WORDS`. Raises `PoolerUnreachable`."""
     with open(pooler) as connection:
         return rows(connection, word)
 
 
 def rows(connection: Console, word: str) -> Rows:
-    """The rows of `SHOW word` over an open console; raises `PoolerUnreachable` when it is gone, `ConsoleRefused`."""
+    """Return the rows of `SHOW word` over an open console; raises `PoolerUnreachable`, `ConsoleRefused`."""
     shown = table(connection, word)
     return [shown.row(values) for values in shown.rows]
 
 
 def table(connection: Console, word: str) -> Table:
-    """The same as a table, for what may be ten thousand rows."""
+    """Return the rows as a table, for results of ten thousand rows."""
     if word not in WORDS:
-        raise Rejected(f"SHOW {word} is not offered: use one of {', '.join(sorted(WORDS))}")
+        raise Rejected(
+            _("SHOW %(word)s is not offered: use one of %(words)s") % {"word": word, "words": ", ".join(sorted(WORDS))}
+        )
     try:
         return _table(connection, word)
     except UnicodeDecodeError:  # rare, and the loader of any text is slow on ten thousand rows
@@ -124,12 +131,12 @@ def table(connection: Console, word: str) -> Table:
 
 
 def command(connection: Console, statement: str, within_s: float = ANSWER_TIMEOUT_S) -> None:
-    """Have a command without rows done; raises `ConsoleRefused` with its words, `NoAnswer`, `PoolerUnreachable`."""
+    """Run a command without rows; raises `ConsoleRefused` with its words, `NoAnswer`, `PoolerUnreachable`."""
     _ask(connection, statement, within_s)
 
 
 def reload(connection: Console) -> None:
-    """Have the files read again; the answer proves nothing before 1.25, which raises `Rejected` on a bad file."""
+    """Reload the files; success proves nothing before 1.25, which raises `Rejected` on a bad file."""
     try:
         command(connection, "RELOAD")
     except ConsoleRefused as error:
@@ -137,21 +144,25 @@ def reload(connection: Console) -> None:
 
 
 def refuse_forbidden(pooler: Pooler, port: int) -> None:
-    """Raise `PoolerUnreachable` where the pooler's name leads where nothing of a person's choice may."""
+    """Raise `PoolerUnreachable` where the pooler's host resolves to a forbidden address."""
     if reason := addresses.refusal(pooler.host, port):
-        raise PoolerUnreachable(f"pooler {pooler} can't be reached: {reason}")
+        raise PoolerUnreachable(
+            _("pooler %(pooler)s can't be reached: %(reason)s") % {"pooler": pooler, "reason": reason}
+        )
 
 
 def refusing_cleartext(pooler: Pooler) -> dict[str, Any]:
-    """No password in clear to a pooler, which no TLS proves, unless its own settings ask clients for that."""
+    """Refuse clear-text passwords, since no TLS proves the pooler, unless its own settings ask for them."""
     chosen = pooler.settings.get("auth_type") in CLEARTEXT or pooler.settings.get("allow_clear_text_frontend_auth")
     return endpoints.refusing_cleartext(bool(chosen))
 
 
 def reason_of(error: psycopg.Error) -> str:
-    """The server's or libpq's own words, on one line, without the address it repeats."""
+    """Return the server's or libpq's own words, on one line, without the address it repeats."""
     if "server requested a cleartext password" in str(error):
-        return "it asks for the password in clear: let it ask for scram-sha-256, or set POOLDECK_CLEARTEXT_PASSWORDS"
+        return _(
+            "it asks for the password in clear text: let it ask for scram-sha-256, or set POOLDECK_CLEARTEXT_PASSWORDS"
+        )
     return " ".join(str(error).split()).removeprefix("connection failed: ") or type(error).__name__
 
 
@@ -168,17 +179,24 @@ def _ask(connection: Console, statement: str, within_s: float) -> psycopg.Cursor
             return connection.execute(statement.encode())
     except psycopg.Error as error:
         if connection.broken:
-            raise PoolerUnreachable(f"the pooler's console hung up at {statement}: {reason_of(error)}") from None
-        raise ConsoleRefused(f"{statement} was refused: {reason_of(error)}") from None
+            raise PoolerUnreachable(
+                _("the pooler's console closed the connection during %(statement)s: %(reason)s")
+                % {"statement": statement, "reason": reason_of(error)}
+            ) from None
+        raise ConsoleRefused(
+            _("%(statement)s was refused: %(reason)s") % {"statement": statement, "reason": reason_of(error)}
+        ) from None
 
 
 @contextmanager
 def _answering(connection: Console, within_s: float) -> Iterator[None]:
-    """Hang up on a console that says nothing for that long; libpq itself would wait for ever."""
+    """Shut down the connection to a console that does not answer in time; libpq itself would wait for ever."""
     with session_deadline.within(connection, within_s) as gave_up:
         try:
             yield
         except psycopg.Error:
             if gave_up.is_set():
-                raise NoAnswer(f"the pooler's console said nothing for {within_s:g} s") from None
+                raise NoAnswer(
+                    _("the pooler's console did not answer within %(seconds)s s") % {"seconds": f"{within_s:g}"}
+                ) from None
             raise

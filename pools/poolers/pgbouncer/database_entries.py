@@ -6,6 +6,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from panel.lib.crypto import SealBroken
 from pools.clusters import topology
 from pools.clusters.topology import Address
@@ -68,11 +70,11 @@ class Entry(NamedTuple):
         return self.host, self.port, self.database, self.user, self.password, self.auth_user, query
 
     def moved_from(self, other: "Entry") -> bool:
-        """Whether its servers are logged in to elsewhere or otherwise than the other's."""
+        """Return whether its servers or the login to them differ from the other's."""
         return self._route != other._route
 
     def line(self) -> str:
-        """The entry as PgBouncer reads it, under a comment that names its pool."""
+        """Render the entry under a comment that names its pool."""
         login = f" user={quoted(self.user)} password={quoted(self.password)}" if self.user else ""
         lookup = f" auth_user={quoted(self.auth_user)}" if self.auth_user else ""
         others = "".join(f" {key}={quoted(value)}" for key, value in self.settings.items())
@@ -102,14 +104,14 @@ class Found:
         self._logins: dict[tuple[object, ...], Login] = {}
 
     def login(self, pool: Pool) -> Login:
-        """How servers are logged in to for it; raises `Rejected` where PgBouncer would misread that."""
+        """Return the login to its servers; raises `Rejected` where PgBouncer would misread a value."""
         key = (pool.cluster_id, pool.through_id, pool.target, pool.database, pool.user)
         if key not in self._logins:
             self._logins[key] = self._login(pool)
         return self._logins[key]
 
     def password(self, pool: Pool, role: str) -> str:
-        """The password of a role of the pool's cluster; raises `Rejected` where there is none to be used."""
+        """Return the password of a role of the pool's cluster; raises `Rejected` without a usable one."""
         key = (pool.cluster_id, role)
         if key not in self._passwords:
             self._passwords[key] = password_of(pool, role)
@@ -123,39 +125,39 @@ class Found:
         return self._addresses[key]
 
     def servers(self, pool: Pool) -> list[Address]:
-        """The servers of its cluster that a pool leads to, at least one; the primary where a Pgpool-II is between."""
+        """List the servers of its cluster that a pool leads to, at least one; the primary behind a Pgpool-II."""
         if pool.target == NodeRole.PRIMARY:
             return topology.addresses(pool.cluster, NodeRole.PRIMARY)
-        hosts, port, _ = self.address(pool)
+        hosts, port, _note = self.address(pool)
         return [(host, port) for host in hosts.split(",")]
 
     def _login(self, pool: Pool) -> Login:
-        host, port, _ = self.address(pool)
+        host, port, _note = self.address(pool)
         return Login(
             host=_sound(pool, "host", host),
             port=port,
             database=_sound(pool, "database", pool.database),
             user=_sound(pool, "user", pool.user),
             password=self.password(pool, pool.user) if pool.user else "",
-            auth_user="" if pool.user else _sound(pool, "user for look-ups", lookup_role(pool)),
+            auth_user="" if pool.user else _sound(pool, _("user for look-ups"), lookup_role(pool)),
         )
 
 
 def of_pool(pool: Pool, version: Version, known: Found) -> Entry:
-    """The entry a pool asks for; raises `Rejected` where PgBouncer would misread it."""
+    """Build the entry of a pool; raises `Rejected` where PgBouncer would misread it."""
     if problem := identifiers.pool_name_problem(pool.name):
-        raise Rejected(f"pool name {problem}", pool.pk)
+        raise Rejected(_("pool name %(problem)s") % {"problem": problem}, pool.pk)
     login = known.login(pool)
     return Entry(pool.key, pool.name, *login, pool.mode, pool.size, _settings_of(pool, version))
 
 
 def lookup_role(pool: Pool) -> str:
-    """The role that finds the secrets of inbound users: the one made for it, else the cluster's admin."""
+    """Return the role that looks up inbound users: the one made for it, else the cluster's admin."""
     return pool.cluster.auth_role or pool.cluster.admin_user
 
 
 def query_of(pool: Pool) -> str:
-    """The query that an inbound pool needs; empty for PgBouncer's own, which its admin may run."""
+    """Return the query that an inbound pool needs; empty for PgBouncer's own, which its admin may run."""
     return auth_query.QUERY if pool.cluster.auth_role and not pool.user else ""
 
 
@@ -166,30 +168,43 @@ def address_of(pool: Pool) -> tuple[str, int, str]:
     found = topology.addresses(pool.cluster, NodeRole(pool.target))
     if not found:
         raise Rejected(
-            f"pool {pool} leads to the standbys of {pool.cluster}, which has none that were seen in recovery: "
-            "register them as its nodes, or let the pool lead to the primary",
+            _(
+                "pool %(pool)s leads to the standbys of %(cluster)s, which has none in recovery: "
+                "register them as its nodes, or let the pool lead to the primary"
+            )
+            % {"pool": pool, "cluster": pool.cluster},
             pool.pk,
         )
     port = found[0][1]
     hosts, others = [host for host, at in found if at == port], [f"{host}:{at}" for host, at in found if at != port]
-    note = f"{', '.join(others)} of {pool.cluster} left out: an entry has one port, here {port}" if others else ""
+    note = (
+        _("%(others)s of %(cluster)s left out: an entry has one port, here %(port)s")
+        % {"others": ", ".join(others), "cluster": pool.cluster, "port": port}
+        if others
+        else ""
+    )
     return ",".join(hosts), port, note
 
 
 def password_of(pool: Pool, role: str) -> str:
-    """The role's password; raises `Rejected` where it is unknown or PgBouncer would read another."""
+    """Return the role's password; raises `Rejected` where it is unknown or PgBouncer would misread it."""
     try:
         password = pool.cluster.password_of(role)
     except SealBroken:
         raise Rejected(
-            f"the stored password of {role} on {pool.cluster} can't be opened: give it again", pool.pk
+            _("the stored password of %(role)s on %(cluster)s can't be decrypted: enter it again")
+            % {"role": role, "cluster": pool.cluster},
+            pool.pk,
         ) from None
     if not password:
         raise Rejected(
-            f"the panel doesn't know the password of {role} on {pool.cluster}: give it with the pool", pool.pk
+            _("the panel doesn't know the password of %(role)s on %(cluster)s: give it with the pool")
+            % {"role": role, "cluster": pool.cluster},
+            pool.pk,
         )
     if problem := identifiers.password_problem(password):
-        raise Rejected(f"{role} on {pool.cluster}: {problem}", pool.pk)
+        described = {"role": role, "cluster": pool.cluster, "problem": problem}
+        raise Rejected(_("%(role)s on %(cluster)s: %(problem)s") % described, pool.pk)
     return password
 
 
@@ -202,21 +217,21 @@ class Reader:
         self._written: dict[int, str] = {}  # by the id of an entry, which `_lines` keeps from being given away
 
     def read(self, text: str) -> list[Entry]:
-        """The entries of a file this module wrote; other lines are passed over."""
+        """Parse the entries of a file that this module wrote; other lines are skipped."""
         if text not in self._texts:
             self._texts[text] = self._among_known(text) if self._lines else self._parsed(text)
         return list(self._texts[text])
 
     def know(self, text: str, written: list[Entry]) -> None:
-        """These are the entries that a text was written of, so that it need not be taken apart."""
+        """Remember the entries that a text was written from, so that it need not be parsed."""
         self._texts[text] = written
 
     def line(self, entry: Entry) -> str:
-        """`Entry.line`, which is what was read where it was read."""
+        """Return the line of an entry as it was read, else `Entry.line`."""
         return self._written.get(id(entry)) or entry.line()
 
     def _among_known(self, text: str) -> list[Entry]:
-        """The entries of a text most of whose lines were read before: only the others are matched."""
+        """Parse a text most of whose lines were read before: only the others are matched."""
         known, found = self._lines, []
         for line in text.removesuffix("\n").split(f"\n{START}"):
             if entry := known.get(line):
@@ -239,7 +254,7 @@ class Reader:
 
 
 def read(text: str) -> list[Entry]:
-    """The entries of one file; see `Reader.read`."""
+    """Parse the entries of one file; see `Reader.read`."""
     return Reader().read(text)
 
 
@@ -263,15 +278,17 @@ def _of_pairs(pool: str, name: str, text: str) -> Entry:
 
 def _sound(pool: Pool, what: str, value: str) -> str:
     if problem := identifiers.line_problem(value):
-        raise Rejected(f"{what} of pool {pool}: {problem}", pool.pk)
+        raise Rejected(
+            _("%(field)s of pool %(pool)s: %(problem)s") % {"field": what, "pool": pool, "problem": problem}, pool.pk
+        )
     return value
 
 
 def _settings_of(pool: Pool, version: Version) -> Mapping[str, str]:
     if pool.user and not pool.settings:  # as most of ten thousand
         return NO_SETTINGS
-    for _, fault in settings_schema.problems(CATALOGUE, Scope.POOL, pool.settings, version):
-        raise Rejected(f"pool {pool}: {fault}", pool.pk)
+    for _name, fault in settings_schema.problems(CATALOGUE, Scope.POOL, pool.settings, version):
+        raise Rejected(_("pool %(pool)s: %(fault)s") % {"pool": pool, "fault": fault}, pool.pk)
     asked = {releases.key_in(name, version): values.text_of(value) for name, value in sorted(pool.settings.items())}
     query = query_of(pool) if version >= auth_query.QUERY_PER_ENTRY else ""
     return ({"auth_query": query} if query else {}) | asked

@@ -1,8 +1,10 @@
-"""The logins of a rehearsal: straight to the servers that pools lead to, before PgBouncer has anything of it."""
+"""The logins of a preflight: directly to the servers that pools lead to, before PgBouncer reads anything."""
 
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from uuid import UUID
+
+from django.utils.translation import gettext as _
 
 from pools.clusters import connect
 from pools.clusters.topology import Address
@@ -17,19 +19,19 @@ from pools.poolers.pgbouncer.server_tls import ServerTls
 
 
 class Direct:
-    """Logs in for one draft; says on `progress` what people should know of servers that do not answer."""
+    """Logs in for one draft; reports on `progress` the servers that do not answer."""
 
     def __init__(self, drafted: Drafting, progress: Progress) -> None:
         self.drafted, self.progress = drafted, progress
         self.tls = server_tls.desired(drafted)
-        self.away: dict[Route, str] = {}  # why nobody is let in there, and nothing is tried there twice
+        self.away: dict[Route, str] = {}  # the reason, by route; nothing is tried there twice
         self.there: set[Route] = set()
 
     def try_changed(self, changed: Collection[Pool], moved: Collection[str]) -> int:
         """Log in as each of the moved pools, and once to where the others lead; the number of logins of the first.
 
-        Raises `Rejected` for all pools whose login failed, and first `ClusterBusy` for all ways that lead nowhere. All
-        are tried, so that many bad pools cost one attempt and not one each.
+        Raises `Rejected` for all pools whose login failed, and before that `ClusterBusy` for all busy routes. All are
+        tried, so that many bad pools cost one attempt and not one each.
         """
         routes = {_login(pool): pool for pool in changed if pool.key in moved}
         reasons: dict[UUID, str] = {}
@@ -45,7 +47,9 @@ class Direct:
                 self.away |= fault.reasons
             except ClusterUnreachable as error:
                 blamed = [one.pk for one in changed if one.key in moved and _login(one) == _login(pool)]
-                reasons |= dict.fromkeys(blamed, f"pool {pool} was not tried: {error}")
+                reasons |= dict.fromkeys(
+                    blamed, _("pool %(pool)s was not tried: %(error)s") % {"pool": pool, "error": error}
+                )
         for pool in {pool.route: pool for pool in changed}.values():
             self.silence_of(pool)
         if self.away:
@@ -55,7 +59,7 @@ class Direct:
         return len(routes)
 
     def silence_of(self, pool: Pool) -> str:
-        """Why none of the servers a pool leads to can be reached; empty where one answers, whatever it says."""
+        """Return why none of the servers a pool leads to is reachable; empty where one answers in any way."""
         if pool.route not in self.away and pool.route not in self.there:
             self.progress.renew()
             try:
@@ -67,14 +71,17 @@ class Direct:
         return self.away.get(pool.route, "")
 
     def try_encryption(self, moved: Collection[str]) -> None:
-        """Log in to each cluster concerned as encrypted as PgBouncer is going to be; raises `Rejected`.
+        """Log in to each cluster with the encryption that PgBouncer will use; raises `Rejected`.
 
-        Where the encryption changes these are all clusters, and the settings are to blame; else those of `moved`.
+        Where the encryption changes, it tries all clusters and rejects the settings; else those of `moved`.
         """
         drafted = self.drafted
         before, after = server_tls.live(drafted), self.tls
         if after.unread:
-            self.progress.step("noted", f"{', '.join(after.unread)} can't be read from here: tried by PgBouncer alone")
+            self.progress.step(
+                "noted",
+                _("%(unread)s can't be read from here: only PgBouncer tries it") % {"unread": ", ".join(after.unread)},
+            )
             return
         pools = [pool for pool, _ in drafted.asked] if before == after else list(drafted.pool_set)
         for pool in _one_each(pools, moved, only_moved=before == after):
@@ -84,14 +91,23 @@ class Direct:
                 continue
             if before == after:
                 alike = [one.pk for one in pools if one.key in moved and _cluster(one) == _cluster(pool)]
-                raise Rejected(f"pool {pool} was not tried: {_described(after, pool, fault)}", *alike)
+                raise Rejected(
+                    _("pool %(pool)s was not tried: %(described)s")
+                    % {"pool": pool, "described": _described(after, pool, fault)},
+                    *alike,
+                )
             if pool.key not in moved and not before.unread and self._shut_out(pool, before):
-                self.progress.step("noted", f"before these settings too: {_described(after, pool, fault)}")
+                self.progress.step(
+                    "noted",
+                    _("before these settings too: %(described)s") % {"described": _described(after, pool, fault)},
+                )
                 continue
-            raise Rejected(f"nothing was written: {_described(after, pool, fault)}", settings=True)
+            raise Rejected(
+                _("nothing was written: %(described)s") % {"described": _described(after, pool, fault)}, settings=True
+            )
 
     def _try_pool(self, pool: Pool) -> None:
-        """Log in to each server it leads to; of several standbys some may be down, which is said."""
+        """Log in to each server it leads to; of several standbys some may be down, which becomes a step."""
         servers = self.drafted.found.servers(pool)
         silent: list[str] = []
         for at in servers:
@@ -105,21 +121,27 @@ class Direct:
                     raise ClusterBusy({pool.route: report_unreachable(pool, error)}) from error
         self.there.add(pool.route)
         for words in silent:
-            self.progress.step("noted", f"pool {pool} leads to a standby that does not answer: {words}")
+            self.progress.step(
+                "noted",
+                _("pool %(pool)s leads to a standby that does not answer: %(words)s") % {"pool": pool, "words": words},
+            )
 
     def _try_server(self, pool: Pool, at: Address) -> None:
         role = role_of(pool)
         with self._connected(pool, role, self.drafted.found.password(pool, role), at) as connection:
             if database_entries.query_of(pool) and not auth_query.may_ask(connection):
                 raise Rejected(
-                    f"pool {pool} was not tried: database {pool.database} of {pool.cluster} has no function for "
-                    f"{role} to look up inbound users with: set the look-up up again on the cluster's page",
+                    _(
+                        "pool %(pool)s was not tried: database %(database)s of %(cluster)s has no function for "
+                        "%(role)s to look up inbound users with: set the look-up up again on the cluster's page"
+                    )
+                    % {"pool": pool, "database": pool.database, "cluster": pool.cluster, "role": role},
                     pool.pk,
                 )
 
     @contextmanager
     def _connected(self, pool: Pool, role: str, password: str, at: Address) -> Iterator[connect.Connection]:
-        """By the cluster's own sslmode; where servers may ask for the pooler's certificate, as it logs in."""
+        """Log in by the cluster's own sslmode, or with the pooler's certificate where servers may ask for it."""
         with busy_described(pool), ExitStack() as opened:
             if self.tls.key:
                 folder = self.drafted.pooler.config_dir
@@ -128,9 +150,11 @@ class Direct:
                 yield opened.enter_context(connected(pool, role, password, at))
 
     def _shut_out(self, pool: Pool, tls: ServerTls) -> ClusterUnreachable | None:
-        """What a server has against this encryption; None where all take it, or refuse for another reason."""
+        """Return the server error caused by this encryption; None where all accept it, or fail for another reason."""
         if silence := self.silence_of(pool):
-            self.progress.step("noted", f"how its servers take encryption was not found out: {silence}")
+            self.progress.step(
+                "noted", _("whether its servers accept the encryption is not known: %(silence)s") % {"silence": silence}
+            )
             return None
         try:
             role = role_of(pool)
@@ -142,23 +166,27 @@ class Direct:
             if isinstance(fault, ClusterUnreachable) and fault.cause in server_tls.ITS_FAULT:
                 return fault
             if stays(pool):  # else it was told when the pool itself was tried
-                self.progress.step("noted", f"how {pool.cluster} takes encryption was not found out: {fault}")
+                self.progress.step(
+                    "noted",
+                    _("whether %(cluster)s accepts the encryption is not known: %(fault)s")
+                    % {"cluster": pool.cluster, "fault": fault},
+                )
         return None
 
 
 def refuse_away(pool: Pool, found: Found) -> None:
-    """Raise `ClusterBusy` where it is a pool's servers that let nobody in, which the pooler does not say."""
+    """Raise `ClusterBusy` where a pool's servers refuse logins, which the pooler does not report."""
     if words := _silence(pool, found):
         raise ClusterBusy({pool.route: words})
 
 
 def role_of(pool: Pool) -> str:
-    """Who logs in to prove a pool: its fixed user, or the role that looks inbound users up."""
+    """Return the role that verifies a pool: its fixed user, or the role that looks up inbound users."""
     return pool.user or database_entries.lookup_role(pool)
 
 
 def _one_each(pools: Collection[Pool], moved: Collection[str], *, only_moved: bool) -> list[Pool]:
-    """One pool of each way that is asked for anew, and one that is live of each other cluster."""
+    """Return one pending pool of each route, and one live pool of each other cluster."""
     found = {_cluster(pool): pool for pool in pools if pool.key in moved}
     if not only_moved:
         known = {cluster for cluster, *_ in found}
@@ -168,7 +196,7 @@ def _one_each(pools: Collection[Pool], moved: Collection[str], *, only_moved: bo
 
 
 def _silence(pool: Pool, found: Found) -> str:
-    """Why none of its servers can be reached; empty where one answers. Raises `ClusterBusy` for one that is full."""
+    """Return why none of its servers is reachable; empty where one answers. Raises `ClusterBusy` for a full one."""
     words, role = "", role_of(pool)
     for at in found.servers(pool):
         try:
@@ -182,7 +210,13 @@ def _silence(pool: Pool, found: Found) -> str:
 
 
 def _described(tls: ServerTls, pool: Pool, fault: ClusterUnreachable) -> str:
-    return f"with {server_tls.MODE}={tls.sslmode} {pool.cluster} lets no pool in: {fault} (it said: {fault.words})"
+    return _("with %(mode)s=%(sslmode)s %(cluster)s refuses every pool: %(fault)s (server message: %(words)s)") % {
+        "mode": server_tls.MODE,
+        "sslmode": tls.sslmode,
+        "cluster": pool.cluster,
+        "fault": fault,
+        "words": fault.words,
+    }
 
 
 def _login(pool: Pool) -> tuple[object, ...]:

@@ -1,8 +1,10 @@
-"""What a PgBouncer is told beside its pools: settings of the program, limits of users, and files given to it."""
+"""PgBouncer's configuration besides its pools: settings of the program, limits of users, and given files."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+
+from django.utils.translation import gettext as _
 
 from panel.lib.crypto import SealBroken
 from pools.models import Pooler
@@ -33,7 +35,7 @@ PAIRS = (("client_tls_cert_file", "client_tls_key_file"), ("server_tls_cert_file
 
 @dataclass(frozen=True)
 class Spec:
-    """What the program is told. `users` holds an empty entry for one who had limits before: see `desired`.
+    """The spec of the program. `users` has an empty entry for one who had limits before: see `desired`.
 
     `files` are the given ones by their names; `derived` are settings that the pools need (`auth_query` before 1.22).
     """
@@ -45,7 +47,7 @@ class Spec:
 
     @property
     def lines(self) -> dict[str, str]:
-        """All that stands in pooldeck_settings.ini."""
+        """All settings in pooldeck_settings.ini."""
         return {**self.settings, **self.derived}
 
     @property
@@ -55,12 +57,12 @@ class Spec:
         return HEAD + asked + (DERIVED + derived if derived else "")
 
     def deriving(self, **derived: str) -> "Spec":
-        """The same with these derived settings; empty ones are none."""
+        """Return a copy with these derived settings, without empty ones."""
         return replace(self, derived={name: value for name, value in derived.items() if value})
 
 
 def desired(pooler: Pooler, folder: str, version: Version, before: Limits) -> Spec:
-    """What is asked of the pooler, its files in `folder` as PgBouncer sees it. Raises `Rejected` blaming settings.
+    """Return the requested spec, with files in `folder` as PgBouncer sees it. Raises `Rejected` for settings.
 
     Users of `before` who lost their limits keep an empty entry: a reload does not undo a limit whose entry is gone
     (pgbouncer/pgbouncer#1594; seen on 1.18 and 1.24), but an entry without keys sets each to its default.
@@ -79,39 +81,39 @@ def desired(pooler: Pooler, folder: str, version: Version, before: Limits) -> Sp
 def problems(
     settings: Mapping[str, object], user_settings: Mapping[str, Mapping[str, object]], version: Version
 ) -> Iterator[tuple[str, str]]:
-    """(name, message) for each setting that this release would refuse or misread, or that would lock the panel out."""
+    """Yield (name, message) for each setting that this release would refuse or misread, or that locks the panel out."""
     yield from settings_of.problems(CATALOGUE, Scope.PROGRAM, settings, version)
     for user, own in user_settings.items():
         if message := user_limits.user_problem(user):
             yield user, message
         for name, message in settings_of.problems(CATALOGUE, Scope.USER, own, version):
-            yield f"{user}.{name}", f"user {user}: {message}"
+            yield f"{user}.{name}", _("user %(user)s: %(message)s") % {"user": user, "message": message}
 
 
 def settled(texts: Mapping[str, str], users: Limits) -> Spec:
-    """What was wished of the files of a revision; derived settings are left out, for pools derive them anew."""
+    """Read the requested spec back from a revision's files, without derived settings: pools derive them anew."""
     asked = texts.get(SETTINGS, "").partition(DERIVED)[0]
     files = {name: texts[name] for name in GIVEN.values() if name in texts}
     return Spec(dict(LINE.findall(asked)), users, files)
 
 
 def written(text: str) -> dict[str, str]:
-    """Every setting of a pooldeck_settings.ini."""
+    """Return every setting of a pooldeck_settings.ini."""
     return dict(LINE.findall(text))
 
 
 def derived_of(text: str) -> dict[str, str]:
-    """The settings of a pooldeck_settings.ini that its pools needed."""
+    """Return the settings of a pooldeck_settings.ini that its pools needed."""
     return dict(LINE.findall(text.partition(DERIVED)[2]))
 
 
 def default_of(name: str, version: Version) -> str:
-    """What a setting of the program is in that release where nobody gives it."""
+    """Return the default of a program's setting in that release."""
     return setting_of(name, version).default
 
 
 def faults(rows: Iterable[Mapping[str, object]], wanted: Mapping[str, str], version: Version) -> list[str]:
-    """What SHOW CONFIG says otherwise than the file, in words; what waits for a restart is no fault."""
+    """Describe how SHOW CONFIG differs from the file; a setting that waits for a restart is no fault."""
     live = {str(row["key"]): row for row in rows}
     return [
         fault for name, value in wanted.items() if (fault := _fault(live.get(name), setting_of(name, version), value))
@@ -145,19 +147,25 @@ def restarts_needed(
 
 def _fault(row: Mapping[str, object] | None, setting: Setting, value: str) -> str:
     if row is None:
-        return f"the pooler knows no setting {setting.name}"
+        return _("the pooler does not know the setting %(name)s") % {"name": setting.name}
     live = settings_of.readable(setting, _text(row["value"]))
     if row.get("changeable") == "no" or values.same(setting, live, value):
         return ""
-    return f"the pooler has {setting.name} {live or 'empty'}, not {value or 'empty'}"
+    return _("the pooler has %(name)s %(live)s, not %(value)s") % {
+        "name": setting.name,
+        "live": live or _("empty"),
+        "value": value or _("empty"),
+    }
 
 
 def _given(pooler: Pooler, folder: str) -> tuple[dict[str, str], dict[str, str]]:
-    """The given files by name, and the settings that lead to them."""
+    """Return the given files by name, and the settings with their paths."""
     try:
         given = {one.setting: one.content for one in pooler.given_files.all() if one.setting in GIVEN}
     except SealBroken:
-        raise Rejected("a given file can't be opened with the keys at hand: give it again", settings=True) from None
+        raise Rejected(
+            _("a given file can't be decrypted with the present keys: give it again"), settings=True
+        ) from None
     files = {GIVEN[setting]: content.rstrip("\n") + "\n" for setting, content in given.items()}
     where = {setting: GIVEN[setting] for setting in given}
     for certificate, key in PAIRS:
@@ -169,7 +177,7 @@ def _given(pooler: Pooler, folder: str) -> tuple[dict[str, str], dict[str, str]]
 
 
 def setting_of(name: str, version: Version) -> Setting:
-    """Its record for that release; a text for one that the catalogue does not have."""
+    """Return its record for that release; a text setting where the catalogue has none."""
     found = (one for one in settings_of.shown(CATALOGUE, Scope.PROGRAM, version) if one.name == name)
     return next(found, Setting(name, Scope.PROGRAM, Type.TEXT, "", "", ""))
 

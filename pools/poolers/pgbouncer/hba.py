@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from ipaddress import ip_address, ip_network
 from itertools import takewhile
 
+from django.utils.translation import gettext as _
+
 from pools.poolers.settings_schema import Version
 
 TOKEN = re.compile(
@@ -20,19 +22,21 @@ Fields = list[list[str]]  # one list of names a field; a quoted name keeps its o
 
 
 class Unreadable(Exception):
-    """A line that PgBouncer would pass over; the message says why."""
+    """A line that PgBouncer would skip; the message is the reason."""
 
 
 def rules_fault(text: str, version: Version) -> str:
-    """What is wrong with the lines of an HBA file, each with its number; empty when this release reads them all."""
+    """Return the faults of the lines of an HBA file with their numbers; empty when this release reads them all."""
     faults = list(faults_by_line(text, version))
     if not faults and not any(map(_fields, text.splitlines())):
-        return "there is no rule in it, so everybody would be refused: give at least one line"
-    return "; ".join(f"line {number}: {message}" for number, message in faults)
+        return _("it has no rule, so every client would be refused: give at least one line")
+    return "; ".join(
+        _("line %(number)s: %(message)s") % {"number": number, "message": message} for number, message in faults
+    )
 
 
 def faults_by_line(text: str, version: Version) -> Iterator[tuple[int, str]]:
-    """(line number, message) of each rule that can't be read, or that no client could ever match."""
+    """Yield (line number, message) of each rule that can't be read, or that no client could ever match."""
     for number, line in enumerate(text.splitlines(), start=1):
         try:
             _check_rule(_fields(line), version)
@@ -41,19 +45,25 @@ def faults_by_line(text: str, version: Version) -> Iterator[tuple[int, str]]:
 
 
 def maps_fault(text: str, _version: Version) -> str:
-    """What is wrong with the lines of a map of user names: map, name of the system, name in the database."""
+    """Return the faults of a map of user names: map, name of the system, name in the database."""
     faults = []
     for number, line in enumerate(text.splitlines(), start=1):
         words = line.split("#")[0].split()
         if words and len(words) != 3:
-            faults.append(f"line {number}: {len(words)} words where map, system name and user name stand")
+            faults.append(
+                _("line %(number)s: %(count)s words where map, system name and user name stand")
+                % {"number": number, "count": len(words)}
+            )
         elif any(word.startswith(("+", "/")) for word in words):
-            faults.append(f"line {number}: groups (+) and regular expressions (/) are not read: write the name")
+            faults.append(
+                _("line %(number)s: groups (+) and regular expressions (/) are not read: write the name")
+                % {"number": number}
+            )
     return "; ".join(faults)
 
 
 def lost_maps_fault(rules: str, maps: str) -> str:
-    """Which maps the rules of an HBA file name and a file of maps lacks; both can be read."""
+    """Return which maps the rules of an HBA file name and a file of maps lacks; both are valid."""
     known = {words[0] for line in maps.splitlines() if (words := line.split("#")[0].split())}
     named = (
         (number, option.removeprefix(MAP))
@@ -62,12 +72,16 @@ def lost_maps_fault(rules: str, maps: str) -> str:
         for option in field
         if option.startswith(MAP)
     )
-    lost = [f"line {number} names map={name}" for number, name in named if name not in known]
-    return f"{'; '.join(lost)}, which auth_ident_file lacks: add it there, or take the option away" if lost else ""
+    return "; ".join(
+        _("line %(number)s names map=%(name)s, which auth_ident_file lacks: add it there, or remove the option")
+        % {"number": number, "name": name}
+        for number, name in named
+        if name not in known
+    )
 
 
 def _fields(line: str) -> Fields:
-    """The fields of a line, names joined by commas in one field."""
+    """Split a line into fields, names joined by commas in one field."""
     fields: Fields = []
     joined = False
     for token in takewhile(lambda token: token is not None, _tokens(line)):
@@ -79,7 +93,7 @@ def _fields(line: str) -> Fields:
         else:
             fields.append([str(token)])
     if joined:
-        raise Unreadable("a comma stands at its end: take it away, or write the name that follows it")
+        raise Unreadable(_("it ends with a comma: remove it, or write the name that follows it"))
     return fields
 
 
@@ -88,7 +102,7 @@ def _tokens(line: str) -> Iterator[str | None]:
     while True:
         found = TOKEN.match(line, position)
         if not found:
-            raise Unreadable("a quote is not closed: double quotes come in pairs")
+            raise Unreadable(_("a quote is not closed: double quotes come in pairs"))
         position = found.end()
         if found["end"] is not None:
             yield None
@@ -103,10 +117,15 @@ def _check_rule(fields: Fields, version: Version) -> None:
         return
     kind = fields[0][0]
     if kind not in TYPES:
-        raise Unreadable(f"{_reported(kind)} is no type: use {', '.join(TYPES)}")
+        raise Unreadable(
+            _("%(reported)s is no type: use %(types)s") % {"reported": _reported(kind), "types": ", ".join(TYPES)}
+        )
     if len(fields) < (4 if kind == "local" else 5):
-        parts = "type, database, user and method" if kind == "local" else "type, database, user, address and method"
-        raise Unreadable(f"{len(fields)} fields where {parts} are needed")
+        if kind == "local":
+            missing = _("it has %(count)d fields, and needs type, database, user and method")
+        else:
+            missing = _("it has %(count)d fields, and needs type, database, user, address and method")
+        raise Unreadable(missing % {"count": len(fields)})
     for names in fields[1:3]:
         _check_names(names, version)
     rest = fields[3:] if kind == "local" else _after_address(fields[3:], version)
@@ -116,15 +135,19 @@ def _check_rule(fields: Fields, version: Version) -> None:
 def _check_names(names: list[str], version: Version) -> None:
     for name in names:
         if name.startswith("+"):
-            raise Unreadable(f"{name}: members of a role are not known to PgBouncer: write their names")
+            raise Unreadable(
+                _("%(name)s: members of a role are not known to PgBouncer: write their names") % {"name": name}
+            )
         if name.startswith("@"):
-            raise Unreadable(f"{name}: a file of names can't be checked from here: write the names")
+            raise Unreadable(
+                _("%(name)s: a file of names can't be checked from here: write the names") % {"name": name}
+            )
         if name in NOT_READ or (name == "replication" and version < REPLICATION_SINCE):
-            raise Unreadable(f"{name} is not read by this PgBouncer: write the names")
+            raise Unreadable(_("%(name)s is not read by this PgBouncer: write the names") % {"name": name})
 
 
 def _after_address(fields: Fields, version: Version) -> Fields:
-    """What follows the address, and the mask where that stands alone."""
+    """Return the fields after the address, and after a mask of its own."""
     address = fields[0][0]
     if address == "all" and version >= ALL_ADDRESSES_SINCE:
         return fields[1:]
@@ -134,7 +157,10 @@ def _after_address(fields: Fields, version: Version) -> Fields:
     try:
         ip_address(address)
     except ValueError:
-        raise Unreadable(f"{_reported(address)} is no address: write numbers such as 10.0.0.0/8 or ::1/128") from None
+        raise Unreadable(
+            _("%(reported)s is no address: write numbers such as 10.0.0.0/8 or ::1/128")
+            % {"reported": _reported(address)}
+        ) from None
     _check_network(f"{address}/{fields[1][0]}")
     return fields[2:]
 
@@ -145,21 +171,32 @@ def _check_network(network: str) -> None:
     except ValueError as error:
         if "host bits" in str(error):
             fitting = ip_network(network, strict=False)
-            raise Unreadable(f"{network} reaches beyond its mask, so no client would match: write {fitting}") from None
-        raise Unreadable(f"{network} is no address with a mask: write numbers such as 10.0.0.0/8") from None
+            raise Unreadable(
+                _("%(network)s reaches beyond its mask, so no client would match: write %(fitting)s")
+                % {"network": network, "fitting": fitting}
+            ) from None
+        raise Unreadable(
+            _("%(network)s is no address with a mask: write numbers such as 10.0.0.0/8") % {"network": network}
+        ) from None
 
 
 def _check_method(fields: Fields, version: Version) -> None:
     if not fields:
-        raise Unreadable("the method is missing: it is the last word")
+        raise Unreadable(_("the method is missing: it is the last word"))
     method, options = fields[0][0], [option for field in fields[1:] for option in field]
     methods = (*METHODS, "ldap") if version >= LDAP_SINCE else METHODS
     if method not in methods:
-        raise Unreadable(f"{_reported(method)} is no method of this PgBouncer: use {', '.join(methods)}")
+        raise Unreadable(
+            _("%(reported)s is no method of this PgBouncer: use %(methods)s")
+            % {"reported": _reported(method), "methods": ", ".join(methods)}
+        )
     maps = method in ("cert", "peer") and version >= MAPS_SINCE
     for option in options:
         if method != "ldap" and not (maps and option.startswith(MAP)):
-            raise Unreadable(f"{_reported(option)} after {method} is not read: take it away")
+            raise Unreadable(
+                _("%(reported)s after %(method)s is not read: take it away")
+                % {"reported": _reported(option), "method": method}
+            )
 
 
 def _reported(token: str) -> str:

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
 from pools.poolers.adoption import Adoption
 from pools.poolers.pgbouncer import global_settings, releases, render, verifiers
 from pools.poolers.pgbouncer.global_settings import DERIVED, SETTINGS
@@ -37,18 +40,24 @@ class Line:
 
 
 def detached(settled: Texts, found: Texts) -> dict[str, str]:
-    """File → what keeps PgBouncer from reading the panel's files, which it did before."""
+    """Return file → why PgBouncer no longer reads the panel's files."""
     main = found.get(MAIN, "")
     lines = {DATABASES: render.INCLUDE, SETTINGS: render.SETTINGS_INCLUDE}
     lost = [name for name, include in lines.items() if name in settled and not include.search(main)]
-    return {MAIN: f"the line that includes {' and '.join(lost)} was taken out"} if lost else {}
+    if not lost:
+        return {}
+    names = ", ".join(lost)
+    text = ngettext(
+        "the line that includes %(names)s was removed", "the lines that include %(names)s were removed", len(lost)
+    )
+    return {MAIN: text % {"names": names}}
 
 
 def adoption(settled: Texts, found: Texts) -> Adoption:
-    """What the files as they were found ask for beyond those of the last applied revision."""
+    """Return what the files ask for beyond those of the last applied revision."""
     made = Adoption()
     for name, why in detached(settled, found).items():
-        made.refuse(name, 0, f"{why}: put it back, for without it no pool of the panel is live")
+        made.refuse(name, 0, _("%(fault)s: restore it, since no pool of the panel is live without it") % {"fault": why})
     if render.ours(DATABASES, found.get(DATABASES, "")) != settled.get(DATABASES, ""):
         _adopt_databases(made, settled.get(DATABASES, ""), found.get(DATABASES, ""))
     if found.get(SETTINGS, "") != settled.get(SETTINGS, ""):
@@ -81,13 +90,13 @@ def _adopt_databases(made: Adoption, settled: str, found: str) -> None:
 
 
 def _entries(made: Adoption, text: str, section: str) -> Iterator[Line]:
-    """The entries of one section; what can't be read is refused."""
+    """Yield the entries of one section; refuse unreadable lines."""
     here, pool = "", None
     for number, line in enumerate(text.split("\n"), start=1):
         if header := re.fullmatch(r"\s*\[(\w+)\]\s*", line):
             here = header[1]
             if here not in ("databases", "users"):
-                made.refuse(DATABASES, number, f"the panel writes no section [{here}] there")
+                made.refuse(DATABASES, number, _("the panel writes no section [%(here)s] there") % {"here": here})
         elif comment := POOL.fullmatch(line):
             pool = UUID(comment[1])
         elif line.strip() and line.lstrip()[0] not in ";#" and here == section:
@@ -99,40 +108,54 @@ def _entries(made: Adoption, text: str, section: str) -> Iterator[Line]:
 def _entry(made: Adoption, number: int, line: str, pool: UUID | None) -> Line | None:
     found = ENTRY.fullmatch(line)
     if not found or PAIR.sub("", found[2]).strip():
-        made.refuse(DATABASES, number, "it is no entry of name = key=value pairs")
+        made.refuse(DATABASES, number, _("it is not an entry of name = key=value pairs"))
         return None
     pairs = {key: bare or inside.replace("''", "'") for key, inside, bare in PAIR.findall(found[2])}
     return Line(number, found[1], pairs, pool)
 
 
 def _changed(made: Adoption, old: Line, new: Line) -> dict[str, Any]:
-    """The fields of a pool that were changed."""
+    """Return the fields of a pool that were changed."""
     for key in (*OF_CLUSTER, *BY_THE_PANEL):
         if old.pairs.get(key) != new.pairs.get(key) and not _follows_the_user(key, old, new):
-            made.refuse(DATABASES, new.number, f"{key} of pool {old.name} comes from its cluster: change it there")
+            made.refuse(
+                DATABASES,
+                new.number,
+                _("%(key)s of pool %(name)s comes from its cluster: change it there") % {"key": key, "name": old.name},
+            )
     before = _fields(Adoption(), old, {})
     after = _fields(made, new, old.pairs)
     return {name: value for name, value in after.items() if before.get(name) != value}
 
 
 def _follows_the_user(key: str, old: Line, new: Line) -> bool:
-    """A pool that got a fixed user needs no look-up any more."""
+    """Return whether the change follows from a new fixed user, who needs no look-up."""
     return key in BY_THE_PANEL and "user" in new.pairs and "user" not in old.pairs
 
 
 def _fields(made: Adoption, line: Line, before: Pairs) -> dict[str, Any]:
-    """An entry as fields of a pool; what has no field is refused."""
+    """Convert an entry to fields of a pool; refuse keys without a field."""
     pairs, fields = line.pairs, {"name": line.name, "database": line.pairs.get("dbname", line.name), "user": ""}
     settings = {_name_of(key): value for key, value in pairs.items() if _name_of(key) in _of_pools()}
     known = {*FIELDS, *OF_CLUSTER, *BY_THE_PANEL, "password", "max_db_connections"}
     for key in pairs.keys() - known:
         if _name_of(key) not in settings:
-            made.refuse(DATABASES, line.number, f"{key} is no setting that the panel gives to a pool")
+            made.refuse(
+                DATABASES, line.number, _("%(key)s is not a setting that the panel has for a pool") % {"key": key}
+            )
     if "pool_size" not in pairs or "pool_mode" not in pairs:
-        made.refuse(DATABASES, line.number, f"pool {line.name} needs a pool_size and a pool_mode of its own")
+        made.refuse(
+            DATABASES,
+            line.number,
+            _("pool %(name)s needs a pool_size and a pool_mode of its own") % {"name": line.name},
+        )
     limit = pairs.get("max_db_connections")
     if limit not in (pairs.get("pool_size"), before.get("max_db_connections")):
-        made.refuse(DATABASES, line.number, f"max_db_connections={limit} is not the pool's size, as it has to be")
+        made.refuse(
+            DATABASES,
+            line.number,
+            _("max_db_connections=%(limit)s must equal the pool's size") % {"limit": limit},
+        )
     login = pairs.get("user", ""), pairs.get("password", "")
     if all(login) and login != (before.get("user"), before.get("password")):
         made.passwords[login[0]] = login[1]
@@ -141,7 +164,7 @@ def _fields(made: Adoption, line: Line, before: Pairs) -> dict[str, Any]:
 
 
 def _name_of(key: str) -> str:
-    """The panel's name of a setting that later releases renamed."""
+    """Return the panel's name of a setting that later releases renamed."""
     return next((name for name, (_, renamed) in releases.RENAMED.items() if renamed == key), key)
 
 
@@ -154,12 +177,16 @@ def _adopt_settings(made: Adoption, settled: str, found: str) -> None:
     derived = global_settings.derived_of(settled)
     for number, name, value in _settings(made, found):
         if name in global_settings.GIVEN and value != before.get(name):
-            made.refuse(SETTINGS, number, f"{name} is the path of a file: give the file itself, on the settings page")
+            made.refuse(
+                SETTINGS,
+                number,
+                _("%(name)s is the path of a file: give the file itself, on the settings page") % {"name": name},
+            )
         elif name in derived and value != derived[name]:
-            made.refuse(SETTINGS, number, f"{name} is what the pools of inbound users need it to be")
+            made.refuse(SETTINGS, number, _("%(name)s is determined by the pools of inbound users") % {"name": name})
     lost = [name for name in before if name not in after and (name in global_settings.GIVEN or name in derived)]
     for name in lost:
-        made.refuse(SETTINGS, 0, f"{name} was taken out: take it away on the settings page")
+        made.refuse(SETTINGS, 0, _("%(name)s was removed: remove it on the settings page") % {"name": name})
     made.settings = {
         name: value for name, value in after.items() if name not in global_settings.GIVEN and name not in derived
     }
@@ -172,26 +199,32 @@ def _settings(made: Adoption, text: str) -> Iterator[tuple[int, str, str]]:
         if found := SETTING.fullmatch(line):
             yield number, found[1], found[2]
         else:
-            made.refuse(SETTINGS, number, "it is no line of name = value")
+            made.refuse(SETTINGS, number, _("it is not a line of name = value"))
 
 
 def _adopt_users(made: Adoption, settled: str, found: str) -> None:
     before, after = render.users(settled), render.users(found)
     if line := render.broken_line(found):
-        made.refuse(USERLIST, 0, f"line {line} below the panel's mark is broken")
+        made.refuse(USERLIST, 0, _("line %(line)s below the panel's mark is broken") % {"line": line})
     for user, secret in after.items():
         if user not in before:
-            made.refuse(USERLIST, 0, f"user {user} is none of the panel's: write it above the panel's mark")
+            made.refuse(
+                USERLIST, 0, _("user %(user)s is not the panel's: write it above the panel's mark") % {"user": user}
+            )
         elif secret != before[user] and verifiers.is_verifier(secret):
-            made.refuse(USERLIST, 0, f"user {user} was given a SCRAM verifier, which does not tell the password")
+            made.refuse(
+                USERLIST,
+                0,
+                _("user %(user)s was given a SCRAM verifier, from which the password can't be read") % {"user": user},
+            )
         elif secret != before[user]:
             made.passwords[user] = secret
     for user in before.keys() - after.keys():
-        made.refuse(USERLIST, 0, f"user {user} was taken out, and the pools need it")
+        made.refuse(USERLIST, 0, _("user %(user)s was removed, and the pools need it") % {"user": user})
 
 
 def _adopt_file(made: Adoption, name: str, content: str) -> None:
     if name in PLAIN_FILES and content.strip():
         made.given[PLAIN_FILES[name]] = content
     else:
-        made.refuse(name, 0, "give the file itself, on the settings page")
+        made.refuse(name, 0, _("give the file itself, on the settings page"))

@@ -1,4 +1,4 @@
-"""Starts a throwaway PgBouncer on a copy of the files: a start refuses what RELOAD would half-apply in silence."""
+"""Preflight: starts a trial instance of PgBouncer on a copy of the files; RELOAD would half-apply bad ones."""
 
 import os
 import pwd
@@ -10,6 +10,8 @@ import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from django.utils.translation import gettext as _
+
 from pools.models import Pooler
 from pools.poolers import settings_schema as settings_of
 from pools.poolers import trial_instance
@@ -20,33 +22,38 @@ from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
 from pools.poolers.trial_instance import SEARCH_PATH, handed_over
 
 START_TIMEOUT_S = 10
-PREFIX = ".pooldeck-rehearsal-"
+PREFIX = ".pooldeck-preflight-"
 LOG_PREFIX = re.compile(r"^\S+ \S+ \S+ \[?\d+\]? ")
 
 
 def find(pooler: Pooler, version_text: str) -> str | None:
-    """The path of a pgbouncer on this host of exactly this release; None where there is none."""
+    """Return the path of a pgbouncer on this host of exactly this release; None where there is none."""
     return trial_instance.find(
         pooler, "pgbouncer", SEARCH_PATH, lambda printed: printed.startswith(f"{version_text}\n")
     )
 
 
 def start(path: str, texts: Mapping[str, str], config_dir: str, folder_there: str) -> None:
-    """Start the program on these texts and stop it; raises `Rejected` with what it said where it would not start.
+    """Start a trial instance on these texts and stop it; raises `Rejected` with its errors where it would not start.
 
-    It listens on a free port of 127.0.0.1 only, as the folder's owner, and connects to no server, so that no
-    password has to leave config_dir for it. `folder_there` is config_dir as the real pooler sees it.
+    It listens only on a free port of 127.0.0.1, as the folder's owner, and connects to no server, so that no password
+    has to leave config_dir for it. `folder_there` is config_dir as the real pooler sees it.
     """
     try:
         reported = _trial_error(path, texts, config_dir, folder_there)
     except OSError as error:
-        raise Rejected(f"a throwaway PgBouncer could not be started on the files: {error.strerror}") from error
+        raise Rejected(
+            _("a trial instance of PgBouncer could not be started: %(reason)s") % {"reason": error.strerror}
+        ) from error
     if reported:
-        raise Rejected(f"PgBouncer would not start on these files, so they were not written: {reported}")
+        raise Rejected(
+            _("PgBouncer would not start on these files, so they were not written: %(reported)s")
+            % {"reported": reported}
+        )
 
 
 def _trial_error(path: str, texts: Mapping[str, str], config_dir: str, folder_there: str) -> str:
-    """What the program says where it would not start on these texts, else nothing; raises `OSError`."""
+    """Return the program's error where it would not start on these texts, else ''; raises `OSError`."""
     # a private key has to be there: in the folder that it belongs to
     with tempfile.TemporaryDirectory(prefix=PREFIX, dir=config_dir if _holds_key(texts) else None) as name:
         folder, owner = Path(name), Path(config_dir).stat()
@@ -63,7 +70,7 @@ def _holds_key(texts: Mapping[str, str]) -> bool:
 
 
 def _moved(texts: Mapping[str, str], folder: str, folder_there: str, uid: int) -> dict[str, str]:
-    """The texts with everything that would meet the real pooler replaced; a later setting wins over an earlier."""
+    """Redirect everything that would reach the real pooler; a later setting overrides an earlier one."""
     given = {name: text for name, text in texts.items() if name in global_settings.GIVEN.values()}
     masked = render.masked({name: text for name, text in texts.items() if name not in given})
     settings = re.sub(rf"(?m) = {re.escape(folder_there)}/(pooldeck_)", rf" = {folder}/\1", masked.get(SETTINGS, ""))
@@ -80,7 +87,7 @@ def _moved(texts: Mapping[str, str], folder: str, folder_there: str, uid: int) -
 
 
 def _ending(main: str, folder: str) -> str:
-    """pgbouncer.ini with the settings, and what replaces others, at the end of its [pgbouncer] section."""
+    """Append the settings, and their overrides, to the [pgbouncer] section of pgbouncer.ini."""
     line = f"%include {folder}/{SETTINGS}"
     if render.SETTINGS_INCLUDE.search(main):
         return render.SETTINGS_INCLUDE.sub(lambda _: line, main)
@@ -105,7 +112,7 @@ def _instead(main: str, folder: str, uid: int) -> dict[str, str]:
 
 
 def _run(argv: list[str], folder: Path, config_dir: str, owner: os.stat_result) -> str:
-    """What it complained of before it ended; empty once it is up (then it is killed)."""
+    """Return its errors before it ended; empty once it is up (then it is killed)."""
     with subprocess.Popen(  # type: ignore[call-overload]
         argv,
         cwd=config_dir,
@@ -131,7 +138,7 @@ def _message_of(child: "subprocess.Popen[str]") -> str:
             return ""
         if re.search(r"\b(ERROR|FATAL)\b", line):
             faults.append(LOG_PREFIX.sub("", render.masked({MAIN: line})[MAIN].strip()))
-    return "; ".join(faults) or f"it ended with exit code {child.wait()}"
+    return "; ".join(faults) or _("it ended with exit code %(code)d") % {"code": child.wait()}
 
 
 def _free_port() -> int:
@@ -142,7 +149,7 @@ def _free_port() -> int:
 
 
 def start_error(pooler: Pooler, texts: Mapping[str, str]) -> str:
-    """Why a start on these files would fail, in its own words; empty where it would not, or can't be tried here."""
+    """Return why a start on these files would fail; empty where it would not, or can't be tried here."""
     path = find(pooler, pooler.server_version)
     if path is None:
         return ""
@@ -153,7 +160,7 @@ def start_error(pooler: Pooler, texts: Mapping[str, str]) -> str:
 
 
 def reload_changes(pooler: Pooler, texts: Mapping[str, str]) -> Iterator[str]:
-    """What the operator's part of pgbouncer.ini says otherwise than SHOW CONFIG; raises `PoolerUnreachable`."""
+    """Yield how pgbouncer.ini's own part differs from SHOW CONFIG; raises `PoolerUnreachable`."""
     own, ours = render.own_keys(texts.get(MAIN, ""), "pgbouncer"), global_settings.written(texts.get(SETTINGS, ""))
     version = releases.version_of(pooler.server_version)
     for row in console.show(pooler, "config"):
@@ -162,5 +169,4 @@ def reload_changes(pooler: Pooler, texts: Mapping[str, str]) -> Iterator[str]:
             continue
         live = settings_of.readable(setting, str(row["value"] or ""))
         if not values.same(setting, live, own[name]):
-            when = "restart" if row.get("changeable") == "no" else "reload"
-            yield f"a {when} would change {name} from {live or 'empty'} to {own[name] or 'empty'}"
+            yield settings_of.changed_by(name, live, own[name], by_restart=row.get("changeable") == "no")

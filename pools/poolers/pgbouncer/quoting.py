@@ -6,5 +6,5 @@ PAIR = re.compile(r"(\w+)=(?:'((?:[^']|'')*)'|(\S+))")
 
 
 def quoted(value: str) -> str:
-    """A value in single quotes, its own quotes doubled: the only escape a connection string of PgBouncer has."""
+    """Quote a value and double its quotes: the only escape in a connection string of PgBouncer."""
     return "'" + value.replace("'", "''") + "'"

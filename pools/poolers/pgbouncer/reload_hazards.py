@@ -26,12 +26,12 @@ class FoundBy(Enum):
 
 
 def possible(version: Version, wanted: Iterable[Entry]) -> bool:
-    """Whether any of the two can be, so that the pooler has to be asked what it has now."""
+    """Return whether either hazard is possible, so that the pooler's present state is needed."""
     return version < TOLERANT or not all(entry.user for entry in wanted)
 
 
 def losing_their_user(forced: Forced, wanted: Iterable[Entry]) -> set[str]:
-    """Names of entries that have a fixed user now and shall have none."""
+    """Return the names of entries that have a fixed user now and will have none."""
     return {entry.name for entry in wanted if not entry.user and forced.get(entry.name)}
 
 
@@ -43,7 +43,7 @@ def deadly(
     listed: Collection[str],
     listed_after: Collection[str],
 ) -> set[str]:
-    """Names of entries, the operator's among them, with a pool (SHOW POOLS) whose user will be found otherwise.
+    """Return the names of entries, the operator's too, with a pool whose user will be found otherwise.
 
     `listed` are the users that PgBouncer knows now (SHOW USERS), `listed_after` those that it will know.
     """

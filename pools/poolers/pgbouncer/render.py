@@ -28,13 +28,13 @@ PRIVATE_KEY = re.compile(r"(?s)(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(-----END 
 
 
 def databases(entries: Iterable[Entry], users: user_limits.Limits, line: Callable[[Entry], str] = Entry.line) -> str:
-    """The text of pooldeck.ini; `line` writes an entry."""
+    """Render pooldeck.ini; `line` renders an entry."""
     lines = map(line, sorted(entries, key=attrgetter("name")))
     return "\n".join([HEAD + "[databases]", *lines]) + "\n" + user_limits.text(users)
 
 
 def userlist(kept: str, secrets: Mapping[str, str]) -> str:
-    """The text of userlist.txt: the operator's part as it stands, then the panel's users and their passwords."""
+    """Render userlist.txt: the operator's part unchanged, then the panel's users and their passwords."""
     if kept and not kept.endswith("\n"):
         kept += "\n"
     lines = [f"{_doubled(user)} {_doubled(secret)}\n" for user, secret in sorted(secrets.items())]
@@ -42,17 +42,17 @@ def userlist(kept: str, secrets: Mapping[str, str]) -> str:
 
 
 def kept_part(text: str) -> str:
-    """What the operator wrote in userlist.txt: all of it before the first apply, then what is above the mark."""
+    """Return the operator's part of userlist.txt: all of it before the first apply, else what is above the mark."""
     return text.split(MARK)[0].removeprefix("\ufeff")
 
 
 def users(text: str) -> dict[str, str]:
-    """User → secret of a userlist.txt."""
+    """Return user → secret of a userlist.txt."""
     return {name.replace('""', '"'): secret.replace('""', '"') for name, secret in USER.findall(text)}
 
 
 def broken_line(text: str) -> int:
-    """The first line of a userlist.txt at which PgBouncer would stop reading, all passwords blanked; 0 for none."""
+    """Return the first line at which PgBouncer would stop reading a userlist.txt; 0 for none."""
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip() and not line.lstrip().startswith(";") and not USER.match(line):
             return number
@@ -60,21 +60,21 @@ def broken_line(text: str) -> int:
 
 
 def with_include(main: str, folder: str) -> str:
-    """pgbouncer.ini with the line that reads pooldeck.ini, at its end so that a fault above it changes no pool."""
+    """Add the line that reads pooldeck.ini at the end of pgbouncer.ini, so that a fault above it changes no pool."""
     if INCLUDE.search(main):
         return main
     return f"{main.rstrip()}\n\n; pools made in Pooldeck\n%include {folder}/{DATABASES}\n"
 
 
 def with_settings_include(main: str, folder: str) -> str:
-    """pgbouncer.ini with the line that reads pooldeck_settings.ini, as `with_last_lines` puts it."""
+    """Add the line that reads pooldeck_settings.ini, as `with_last_lines` does."""
     if SETTINGS_INCLUDE.search(main):
         return main
     return with_last_lines(main, "; settings made in Pooldeck", f"%include {folder}/{SETTINGS}")
 
 
 def with_last_lines(main: str, *lines: str) -> str:
-    """pgbouncer.ini with these lines at the end of its last [pgbouncer] section; as it was where it has none.
+    """Add these lines at the end of the last [pgbouncer] section; return `main` where it has none.
 
     There and under no header of their own, since each `[pgbouncer]` header sets every key to its default again,
     while an included file goes on in the section that includes it (both seen on 1.18 and 1.24). An include of the
@@ -94,19 +94,19 @@ def with_last_lines(main: str, *lines: str) -> str:
 
 
 def own_keys(main: str, section: str) -> dict[str, str]:
-    """Key → value of the operator's own lines of a section in pgbouncer.ini."""
+    """Return key → value of the operator's own lines of a section in pgbouncer.ini."""
     sections = SECTION.split(main)
     inside = "\n".join(body for name, body in zip(sections[1::2], sections[2::2], strict=True) if name == section)
     return dict(KEY.findall(inside))
 
 
 def masked(texts: Mapping[str, str]) -> dict[str, str]:
-    """The files with dots where a password or a key stands, or could stand in a line that is broken."""
+    """Return the files with dots for passwords and keys, and for broken lines that may contain one."""
     return {name: _masked(name, text) for name, text in texts.items()}
 
 
 def ours(name: str, text: str) -> str:
-    """The part of a file that an apply replaces."""
+    """Return the part of a file that an apply replaces."""
     if name == USERLIST:
         return text.partition(MARK)[2]
     return "" if name == MAIN else text

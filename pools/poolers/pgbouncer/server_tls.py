@@ -1,4 +1,4 @@
-"""Tries the encryption towards servers that is asked for by a login of the panel's own, before PgBouncer has it."""
+"""Tries the requested encryption towards servers by a login of the panel's own, before PgBouncer gets it."""
 
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -41,7 +41,7 @@ class ServerTls:
 
 
 def desired(drafted: Drafting) -> ServerTls:
-    """What the drafted files ask for."""
+    """Return the encryption that the drafted files ask for."""
     own = render.own_keys(drafted.main, "pgbouncer")
     before = global_settings.written(drafted.settled.get(SETTINGS, ""))
     values = {}
@@ -54,7 +54,7 @@ def desired(drafted: Drafting) -> ServerTls:
 
 
 def live(drafted: Drafting) -> ServerTls:
-    """What SHOW CONFIG says, with the files as they lie there."""
+    """Return the encryption that SHOW CONFIG reports, with the files on disk."""
     texts = {name: text_of(drafted.disk, name) for name in global_settings.GIVEN.values()}
     return _of(drafted.config, drafted, texts)
 
@@ -63,7 +63,7 @@ def live(drafted: Drafting) -> ServerTls:
 def connected(
     pool: Pool, role: str, password: str, at: Address, tls: ServerTls, folder: str
 ) -> Iterator[connect.Connection]:
-    """A login to the pool's database on one server, encrypted as asked; raises `ClusterUnreachable`.
+    """Log in to the pool's database on one server with this encryption; raises `ClusterUnreachable`.
 
     A private key lies in `folder`, where it belongs, for as long as that takes.
     """
@@ -77,12 +77,12 @@ def _of(values: Mapping[str, str], drafted: Drafting, texts: Mapping[str, str]) 
     needed = [AUTHORITY] if mode in VERIFYING else []
     needed += [CERTIFICATE, KEY] if mode != "disable" and values.get(KEY) else []
     found = {name: _read(values.get(name, ""), drafted, texts) for name in needed}
-    unread = tuple(f"{name} {values.get(name) or 'of the system'}" for name, text in found.items() if not text)
+    unread = tuple(f"{name} {values.get(name) or '–'}" for name, text in found.items() if not text)
     return ServerTls(mode, found.get(AUTHORITY, ""), found.get(CERTIFICATE, ""), found.get(KEY, ""), unread)
 
 
 def _read(path: str, drafted: Drafting, texts: Mapping[str, str]) -> str:
-    """The text of a file: one of the panel's, or the operator's where PgBouncer and the panel see the same paths."""
+    """Return the text of the panel's file, or the operator's where PgBouncer and the panel see the same paths."""
     where = PurePath(path)
     if str(where.parent) == drafted.folder and where.name in global_settings.GIVEN.values():
         return texts.get(where.name, "")
@@ -96,7 +96,7 @@ def _read(path: str, drafted: Drafting, texts: Mapping[str, str]) -> str:
 
 @contextmanager
 def _files(endpoint: Endpoint, tls: ServerTls, folder: str) -> Iterator[Endpoint]:
-    """The endpoint with the texts as files for libpq, which else takes those of the panel's home directory."""
+    """Write the texts to files for libpq, which would use those of the panel's home directory otherwise."""
     absent = str(settings.HOME / "no-certificate")
     authority = ca_files.path_of(tls.authority) if tls.authority else absent
     endpoint = replace(endpoint, sslrootcert=authority, sslcert=absent, sslkey=absent)

@@ -1,4 +1,4 @@
-"""One apply onto a PgBouncer over one console login, which stays valid whatever the new files do to logins."""
+"""One apply to a PgBouncer over one console login, which stays valid whatever the new files change about logins."""
 
 import socket
 import ssl
@@ -8,11 +8,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import PurePosixPath
 
+from django.utils.translation import gettext as _
+
 from pools.config_files import atomic_write
 from pools.errors import PoolerUnreachable
 from pools.models import Pool, Pooler, PoolSet, PoolState
 from pools.poolers import trial_instance
 from pools.poolers.base import Draft, Files, Progress, Rejected
+from pools.poolers.direct_login import counted, left_out
 from pools.poolers.pgbouncer import (
     console,
     database_entries,
@@ -70,8 +73,8 @@ class PgBouncerSession:
             gone=drafting.gone,
         )
 
-    def rehearse(self, draft: Draft, progress: Progress) -> None:
-        """Log in directly where pools lead anew, so that a wrong password or database never goes live."""
+    def preflight(self, draft: Draft, progress: Progress) -> None:
+        """Log in directly to the servers of changed pools, and start a trial instance on the files."""
         drafted = self._drafted
         logins = Direct(drafted, progress)
         changed = [pool for pool, _ in drafted.asked]
@@ -81,12 +84,12 @@ class PgBouncerSession:
         if program_path:
             texts = {MAIN: drafted.main, **draft.texts}
             preflight.start(program_path, texts, self.pooler.config_dir, drafted.folder)
-            where = f"a throwaway pooler started on the files ({program_path})"
+            where = trial_instance.started(program_path)
         else:
             where = trial_instance.not_found(self.pooler, self.version_text)
         if draft.settings_changed:
             self._call_canary_pools(logins, draft, progress)
-        progress.step("rehearsed", f"{tried} direct login{'s' if tried != 1 else ''} to the pools' databases; {where}")
+        progress.step("rehearsed", f"{counted(tried)}; {where}")
         for note in drafted.notes():
             progress.step("noted", note)
 
@@ -109,7 +112,7 @@ class PgBouncerSession:
             console.command(self.connection, "RECONNECT")  # a connection keeps the encryption that it was made with
 
     def read_back(self, contents: Files) -> None:
-        """SHOW must say what the files say, and no longer what they do not, and the console let its admin in."""
+        """Require that SHOW matches the files and that the console admits its admin."""
         wanted = self.reader.read(text_of(contents, DATABASES))
         own = render.own_keys(self._drafted.main, "databases")
         gone = self.names - {entry.name for entry in wanted} - own.keys()
@@ -118,23 +121,25 @@ class PgBouncerSession:
         try:
             console.open(self.pooler).close()
         except PoolerUnreachable as error:
-            raise Rejected(f"after RELOAD the console locked its admin out: {error}", settings=True) from error
+            raise Rejected(
+                _("after RELOAD the console refused its admin: %(error)s") % {"error": error}, settings=True
+            ) from error
 
     def log_in(self, draft: Draft, progress: Progress) -> None:
-        """Each changed pool must let its user through to the server, and after new settings the others still too."""
+        """Log in through each changed pool, and after new settings through the canary pools too."""
         changed = [pool for pool, _ in self._drafted.asked]
         for pool in changed[:MOST_LOGINS]:
             self._prove(pool, progress, moved=pool.key in draft.moved)
         if len(changed) > MOST_LOGINS:
-            progress.step("read back only", f"{len(changed) - MOST_LOGINS} more changed pools were not logged in to")
+            progress.step("read back only", left_out(len(changed) - MOST_LOGINS))
         for pool in self.canary_pools:
             try:
                 self._prove(pool, progress, moved=False)
             except Rejected as fault:
-                raise Rejected(f"with the new settings {fault}", settings=True) from fault
+                raise Rejected(_("with the new settings: %(fault)s") % {"fault": fault}, settings=True) from fault
 
     def restarts_needed(self) -> list[dict[str, str]]:
-        """What the files say and SHOW CONFIG does not, for the program reads it at its start."""
+        """List settings whose value in the files waits for a restart."""
         wanted = global_settings.written(text_of(self.written, SETTINGS))
         touched = {str(one["name"]) for one in self.pooler.needs_restart}
         touched |= global_settings.written(self._drafted.settled.get(SETTINGS, "")).keys()
@@ -150,7 +155,7 @@ class PgBouncerSession:
         return self.drafting
 
     def _leaving_first(self, wanted: list[Entry], contents: Files) -> set[str]:
-        """Names of entries that one reload has to be without; raises `Rejected` where the operator's would have to."""
+        """Return the names of entries that one reload must omit; raises `Rejected` for the operator's own."""
         if not reload_hazards.possible(self.version, wanted) or self._finds_users_as_before(contents):
             return set()
         shown = console.table(self.connection, "databases")
@@ -163,13 +168,16 @@ class PgBouncerSession:
         own = deadly & render.own_keys(text_of(contents, MAIN), "databases").keys()
         if own:
             raise Rejected(
-                f"{self.version_text} would die at the next login to {', '.join(sorted(own))} of pgbouncer.ini, whose "
-                "users were looked up and would now stand in userlist.txt: restart it right before the next try"
+                _(
+                    "%(version_text)s would die at the next login to %(own)s of pgbouncer.ini, whose users were "
+                    "looked up and would now stand in userlist.txt: restart it right before the next try"
+                )
+                % {"version_text": self.version_text, "own": ", ".join(sorted(own))}
             )
         return leaving | deadly
 
     def _finds_users_as_before(self, contents: Files) -> bool:
-        """Whether no entry is new, has another fixed user or another list of users than what was proved last.
+        """Return whether entries, fixed users and the list of users are as last verified.
 
         That is what PgBouncer runs where it still lies on the disk: no need to have ten thousand entries listed.
         """
@@ -190,31 +198,35 @@ class PgBouncerSession:
         if not faults and (pem := _certificate_of_clients(contents, wanted)):
             faults += session.faults(self.pooler, pem)
         if faults:
-            raise Rejected(f"after RELOAD {'; '.join(faults)}", settings=True)
+            raise Rejected(_("after RELOAD: %(faults)s") % {"faults": "; ".join(faults)}, settings=True)
 
     def _call_canary_pools(self, logins: Direct, draft: Draft, progress: Progress) -> None:
-        """Find one unchanged pool of each cluster that lets its user through now, and so must with new settings."""
+        """Find one unchanged pool of each cluster that admits its user now, and so must with new settings."""
         live = [pool for pool in self._drafted.pool_set if pool.key not in draft.changed]
         one_each = {pool.cluster_id: pool for pool in live if pool.state == PoolState.APPLIED}
         self.canary_pools = []
         for pool in list(one_each.values())[:MOST_CANARY_POOLS]:
             progress.renew()
             if silence := logins.silence_of(pool):
-                progress.step("noted", f"pool {pool} can't show what the new settings do: {silence}")
+                progress.step(
+                    "noted",
+                    _("pool %(pool)s can't show what the new settings do: %(silence)s")
+                    % {"pool": pool, "silence": silence},
+                )
                 continue
             try:
                 self._through(pool, moved=True)
             except (Rejected, verify.Shut) as fault:
-                progress.step("noted", f"without the new settings too, {fault}")
+                progress.step("noted", _("without the new settings too: %(fault)s") % {"fault": fault})
             else:
                 self.canary_pools.append(pool)
 
     def _prove(self, pool: Pool, progress: Progress, *, moved: bool) -> None:
-        """Log in through a pool; one that was shut at the console is only read back, and that is said."""
+        """Log in through a pool; one that was shut at the console is only read back."""
         try:
             progress.step("logged in", self._through(pool, moved=moved))
         except verify.Shut as shut:
-            progress.step("not logged in", f"to {shut}: it was read back only")
+            progress.step("not logged in", str(shut))
         except Rejected:
             direct_login.refuse_away(pool, self._drafted.found)
             raise
@@ -231,43 +243,49 @@ class PgBouncerSession:
             return verify.log_in(self.pooler, pool, role, password, moved=moved)
 
     def _folder_as_pgbouncer_sees_it(self, disk: Files, config: Mapping[str, str]) -> str:
-        """Where the pooler itself finds config_dir (a container may see another path); raises `Rejected`."""
+        """Return config_dir as the pooler sees it (it may run in a container); raises `Rejected`."""
         path = PurePosixPath(config["auth_file"])
         if path.name != USERLIST or disk[MAIN] is None:
             raise Rejected(
-                f"config_dir {self.pooler.config_dir} must hold {MAIN}, and its auth_file (now {path}) "
-                f"must be {self.pooler.config_dir}/{USERLIST}: change it, RELOAD, then apply again"
+                _(
+                    "config_dir %(config_dir)s must have %(main)s, and its auth_file (now %(path)s) must be "
+                    "%(config_dir)s/%(userlist)s: change it, RELOAD, then apply again"
+                )
+                % {"config_dir": self.pooler.config_dir, "main": MAIN, "path": path, "userlist": USERLIST}
             )
         return str(path.parent)
 
     def _remember_names(self, drafting: Drafting, trust_disk: bool) -> None:
-        """Keep the names that an apply may make disappear; pools of somebody else are none of them."""
+        """Remember the names that an apply may remove; raises `Rejected` for another panel's pools."""
         on_disk = self.reader.read(text_of(drafting.disk, DATABASES))
         unknown = {entry.pool: entry.name for entry in on_disk if entry.pool not in drafting.before}
         ours = {pool.key for pool in self.pooler.pools.filter(pk__in=list(unknown)).only("pk")}
         strangers = sorted(name for key, name in unknown.items() if key not in ours)
         if strangers and trust_disk:
             raise Rejected(
-                f"{self.pooler.config_dir}/{DATABASES} holds pools that this panel doesn't know: "
-                f"{', '.join(strangers)}; move it away if nobody needs them, or register the pooler's own folder"
+                _(
+                    "%(config_dir)s/%(databases)s has pools that this panel doesn't know: %(strangers)s; move "
+                    "it away if they are not needed, or register the pooler's own folder"
+                )
+                % {"config_dir": self.pooler.config_dir, "databases": DATABASES, "strangers": ", ".join(strangers)}
             )
         self.names |= {entry.name for entry in (*on_disk, *drafting.before.values())}
 
 
 def _listed(contents: Files) -> set[str]:
-    """Users that PgBouncer knows without looking them up."""
+    """Return the users that PgBouncer knows without a look-up."""
     return {*render.users(text_of(contents, USERLIST)), *user_limits.read(text_of(contents, DATABASES))}
 
 
 def _server_tls(contents: Files) -> dict[str, object]:
-    """All that decides how connections to servers are encrypted."""
+    """Return all that determines the encryption of connections to servers."""
     lines = global_settings.written(text_of(contents, SETTINGS))
     found: dict[str, object] = {name: value for name, value in lines.items() if name.startswith("server_tls_")}
     return found | {name: contents.get(name) for name in global_settings.GIVEN.values() if "server_tls_" in name}
 
 
 def _certificate_of_clients(contents: Files, wanted: Mapping[str, str]) -> str:
-    """The given certificate that clients must see; empty for none."""
+    """Return the given certificate that clients must receive; empty for none."""
     path = wanted.get("client_tls_cert_file", "")
     return (
         text_of(contents, PurePosixPath(path).name) if wanted.get("client_tls_sslmode") not in (None, "disable") else ""
@@ -279,18 +297,18 @@ SSL_REQUEST = struct.pack("!ii", 8, 80877103)  # PostgreSQL's protocol, "SSLRequ
 
 
 def faults(pooler: Pooler, pem: str) -> list[str]:
-    """What is wrong with what the pooler shows instead of the first certificate of this text."""
+    """List why the pooler does not present the first certificate of this text."""
     if pooler.host.startswith(("/", "@")):
         return []  # a socket has no TLS
     try:
         shown = _shown(pooler.host, pooler.port)
     except OSError as error:
-        return [f"the pooler makes no encrypted connection: {error}"]
-    return [] if shown == _first(pem) else ["the pooler shows its clients another certificate than the given one"]
+        return [_("the pooler does not offer an encrypted connection: %(error)s") % {"error": error}]
+    return [] if shown == _first(pem) else [_("the pooler presents another certificate than the given one to clients")]
 
 
 def _shown(host: str, port: int) -> bytes | None:
-    """The certificate of an encrypted connection, in DER; None where the pooler offers no encryption."""
+    """Return the certificate of an encrypted connection, in DER; None where the pooler offers no encryption."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # it is compared, byte for byte
     with socket.create_connection((host, port), timeout=TIMEOUT_S) as line:

@@ -23,7 +23,7 @@ COUNTERS = {
 
 
 def take(pooler: Pooler) -> ConsoleSample:
-    """Ask the console; its own pool is left out. Raises `PoolerUnreachable`."""
+    """Poll the console, without its own pool. Raises `PoolerUnreachable`."""
     with console.open(pooler) as connection:
         rows = {word: console.rows(connection, word) for word in NAMED_BY}
     kept = {word: [row for row in rows[word] if row[key] != OWN] for word, key in NAMED_BY.items()}
@@ -31,7 +31,7 @@ def take(pooler: Pooler) -> ConsoleSample:
 
 
 def figures(pools: Iterable[Row]) -> dict[str, PoolFigures]:
-    """The rows of SHOW POOLS by pool, summed over users; the wait is the longest."""
+    """Sum the rows of SHOW POOLS by pool; the wait is the longest."""
     found: dict[str, PoolFigures] = {}
     for row in pools:
         name = str(row["database"])
@@ -42,7 +42,7 @@ def figures(pools: Iterable[Row]) -> dict[str, PoolFigures]:
 
 
 def counters(stats: Iterable[Row]) -> dict[str, Counters]:
-    """The rows of SHOW STATS, one a pool."""
+    """Return the rows of SHOW STATS, one per pool."""
     return {
         str(row["database"]): Counters(**{name: number(row.get(column)) for name, column in COUNTERS.items()})
         for row in stats
@@ -50,10 +50,10 @@ def counters(stats: Iterable[Row]) -> dict[str, Counters]:
 
 
 def waited_ms(row: Row) -> int:
-    """How long the first client of a pool's queue has waited."""
+    """Return how long the first client of a pool's queue has waited, in milliseconds."""
     return number(row.get("maxwait")) * 1000 + number(row.get("maxwait_us")) // 1000
 
 
 def number(value: object) -> int:
-    """A whole number of a console's cell; 0 where a release does not have it."""
+    """Parse a whole number of a console's cell; 0 where a release does not have it."""
     return int(str(value or 0))

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from pools.models import Cluster, Pool, Pooler, RolePassword, identifiers
 from pools.poolers.base import Rejected
 from pools.poolers.pgbouncer import verifiers
@@ -23,7 +25,7 @@ def secrets_of(
     before: Mapping[str, str],
     found: Found,
 ) -> Secrets:
-    """User → password of the operator's part (`kept`), the console's admin and the role of each entry.
+    """Return user → password of the operator's part (`kept`), the console's admin and the role of each entry.
 
     A pool that is `asked` for anew brings its role's password of now, any other the one that is live (`before`). Raises
     `Rejected` for a pool whose role has another password already.
@@ -36,21 +38,24 @@ def secrets_of(
         role = entry.role
         if secrets.setdefault(role, secret) != secret:
             raise Rejected(
-                f"pooler {pooler} already keeps another password for {role}, and PgBouncer has one for each "
-                f"name: give pool {entry.name} a user of its own, or {role} the same password everywhere",
+                _(
+                    "pooler %(pooler)s already keeps another password for %(role)s, and PgBouncer has one for "
+                    "each name: give pool %(name)s a user of its own, or %(role)s the same password everywhere"
+                )
+                % {"pooler": pooler, "role": role, "name": entry.name},
                 UUID(entry.pool),
             )
     return secrets
 
 
 def _live(role: str, of_entry: str, kept: Mapping[str, str], before: Mapping[str, str]) -> str:
-    """What a role logs in with now, in clear: what its entry says where userlist.txt has a verifier."""
+    """Return a role's live password in clear: its entry's, where userlist.txt has a verifier."""
     listed = before.get(role, "")
     return of_entry if of_entry and (not listed or verifiers.is_verifier(listed)) else listed or kept.get(role, "")
 
 
 def remembered(known: Iterable[str], clusters: Iterable[Cluster]) -> Secrets:
-    """Roles that PgBouncer has had in userlist.txt since its start (`known`: SHOW USERS), with their passwords.
+    """Return roles that PgBouncer has had in userlist.txt since its start (`known`), with their passwords.
 
     Taken out of the file, a user stays in its memory without a password, and auth_query is never asked for it
     (seen on 1.18): for as long as a pool of the inbound user leads to its cluster, it must stay in the file.

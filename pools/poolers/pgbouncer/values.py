@@ -6,12 +6,12 @@ MICROSECONDS = 1_000_000
 
 
 def text_of(value: object) -> str:
-    """The value as it is written into a file."""
+    """Return the value as it is written to a file."""
     return str(int(value)) if isinstance(value, bool) else str(value).strip()
 
 
 def same(setting: Setting, live: str, wanted: str) -> bool:
-    """Whether SHOW says (made `catalogue.readable`) what was written; both as text."""
+    """Return whether the live value (made by `settings_schema.readable`) means the same as the written one."""
     if live == wanted:
         return True
     try:

@@ -1,14 +1,14 @@
-"""SCRAM verifiers in userlist.txt: the server's own spares PgBouncer before 1.25 the hashing of each client's login.
+"""SCRAM verifiers in userlist.txt: with the server's own, PgBouncer before 1.25 need not hash at each client's login.
 
-Given a password in clear, such a release stretches it (PBKDF2, 4,096 rounds) for every client that logs in, on the one
-thread that serves everybody; since 1.25 it keeps what it made (its NEWS, #1338). The entry in [databases] keeps the
-password in clear all the same: connections are made with it before any client has logged in.
+Given a password in clear, such a release hashes it (PBKDF2, 4,096 rounds) for every client that logs in, on its single
+thread; since 1.25 it keeps the result (its NEWS, #1338). The entry in [databases] still has the password in clear:
+PgBouncer connects with it before any client has logged in.
 
-What was seen on 1.18, 1.24 and 1.26: after a client's login with a verifier, connections to the server are made with
-that client's keys, which fit the salt of the verifier. As long as the server has the same verifier all is well, over
-RELOAD, RECONNECT, KILL and a restart; where the server got another, the pool is shut until userlist.txt has that one
-too. Back to clear text it opens as long as the server kept the salt, else only after the entry was gone for one
-reload (#1612, mended in 1.26).
+Seen on 1.18, 1.24 and 1.26: after a client's login with a verifier, PgBouncer connects to the server with that client's
+keys, which fit the salt of the verifier. That works while the server has the same verifier, over RELOAD, RECONNECT,
+KILL and a restart; once the server has another, the pool is shut until userlist.txt has that one too. Back to clear
+text, the pool opens if the server kept the salt, else only after the entry was absent for one reload (#1612, fixed in
+1.26).
 """
 
 import base64
@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 import psycopg
+from django.utils.translation import gettext as _
 
 from pools.clusters import connect
 from pools.errors import ClusterUnreachable
@@ -45,17 +46,17 @@ class Verifiers:
 
 
 def are_of_use(version: Version, auth_type: str) -> bool:
-    """Whether a verifier spares this release anything."""
+    """Return whether a verifier saves this release any work."""
     return version < KEEPS_KEYS and auth_type in CLIENTS_SCRAM
 
 
 def is_verifier(secret: str) -> bool:
-    """Whether a secret of userlist.txt is one, and not a password in clear."""
+    """Return whether a secret of userlist.txt is a verifier, not a password in clear."""
     return secret.startswith(SCRAM)
 
 
 def fits(verifier: str, password: str) -> bool:
-    """Whether it was made of that password (RFC 5802, section 3). Of ASCII alone: others would have to be prepared."""
+    """Return whether it was made from that password (RFC 5802, section 3); ASCII only, others need SASLprep."""
     found = SHAPE.fullmatch(verifier)
     if not found or not password.isascii():
         return False
@@ -68,7 +69,7 @@ def fits(verifier: str, password: str) -> bool:
 def find(
     pools: Collection[Pool], homes: Mapping[str, set[tuple[UUID, bool]]], passwords: Mapping[str, str], live: Verifiers
 ) -> Verifiers:
-    """The verifiers of the fixed users of `pools`, asked of their servers; others keep what is `live`.
+    """Read the verifiers of the fixed users of `pools` from their servers; others keep the `live` ones.
 
     `homes` tells of each role on which clusters it is used and whether behind a Pgpool-II, `passwords` what it is to
     log in with.
@@ -84,7 +85,11 @@ def find(
     for cluster, roles in wanted.items():
         for role, (verifier, why) in _ask(cluster, sorted(roles)).items():
             if verifier and verifier != live.of.get(role) and not fits(verifier, passwords.get(role, "")):
-                verifier, why = None, f"what {cluster} keeps of it does not fit the password that the panel knows"
+                verifier, why = (
+                    None,
+                    _("the verifier on %(cluster)s does not match the password that the panel knows")
+                    % {"cluster": cluster},
+                )
             if verifier:
                 found[role] = verifier
             else:
@@ -94,22 +99,25 @@ def find(
 
 
 def _why_in_clear(homes: set[tuple[UUID, bool]]) -> str:
-    """Why a verifier would shut pools of such a role; empty where it does not."""
+    """Return why a verifier would shut pools of such a role; empty where it does not."""
     if any(behind for _, behind in homes):
-        return "one of its pools leads through a Pgpool-II, which has a salt of its own"
+        return _("one of its pools leads through a Pgpool-II, which has its own salt")
     if len({cluster for cluster, _ in homes}) > 1:
-        return "its pools lead to several clusters, which have salts of their own"
+        return _("its pools lead to several clusters, which have different salts")
     return ""
 
 
 def _ask(cluster: Cluster, roles: list[str]) -> dict[str, tuple[str | None, str]]:
-    """Role → its verifier, or None and why there is none; nothing of roles that could not be asked for."""
+    """Return role → its verifier, or None and the reason; nothing of roles that could not be queried."""
     try:
         with connect.connect(cluster) as connection:
             connection.execute(f"SET statement_timeout = {WITHIN_MS}")
             stored: dict[str, str | None] = dict(connection.execute(STORED, [roles]).fetchall())
     except psycopg.errors.InsufficientPrivilege:
-        why = f"{cluster.admin_user} may not read pg_authid on {cluster}"
+        why = _("%(admin_user)s may not read pg_authid on %(cluster)s") % {
+            "admin_user": cluster.admin_user,
+            "cluster": cluster,
+        }
         return dict.fromkeys(roles, (None, why))
     except (ClusterUnreachable, psycopg.Error) as error:
         logger.info("cluster %s was not asked for the verifiers of %s: %s", cluster.pk, ", ".join(roles), error)
@@ -120,4 +128,6 @@ def _ask(cluster: Cluster, roles: list[str]) -> dict[str, tuple[str | None, str]
 def _judged(secret: str | None, cluster: Cluster) -> tuple[str | None, str]:
     if secret and SHAPE.fullmatch(secret):
         return secret, ""
-    return None, f"{cluster} keeps no SCRAM verifier of it ({'an MD5 hash' if secret else 'no password'})"
+    if secret:
+        return None, _("%(cluster)s has an MD5 hash of it, not a SCRAM verifier") % {"cluster": cluster}
+    return None, _("%(cluster)s has no password of it, and so no SCRAM verifier") % {"cluster": cluster}

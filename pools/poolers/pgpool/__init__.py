@@ -1,1 +1,1 @@
-"""Pgpool-II: its catalogue, files, rehearsal and read-back, PCP and SHOW."""
+"""The driver of Pgpool-II: settings, files, preflight, verification, PCP and SHOW."""

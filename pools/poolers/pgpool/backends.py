@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from pools.models import Cluster
 from pools.poolers.base import Rejected
 from pools.poolers.pgpool.hba_access import name_problem
@@ -33,7 +35,7 @@ class Backend:
 
 
 def of_cluster(cluster: Cluster, before: Iterable[Backend]) -> list[Backend]:
-    """The primary and the further nodes, each at its number of before, new ones at the lowest free one."""
+    """Return the primary and the other nodes, each with its old number, new ones with the lowest free one."""
     places = {f"cluster {cluster.pk}": (cluster.host, cluster.port)}
     for node in cluster.nodes.order_by("pk"):
         if (node.host, node.port) not in places.values():  # the cluster's own address may be a node as well
@@ -46,18 +48,18 @@ def of_cluster(cluster: Cluster, before: Iterable[Backend]) -> list[Backend]:
 
 
 def read(text: str) -> list[Backend]:
-    """The backends of a pgpool.conf this module wrote."""
+    """Parse the backends of a pgpool.conf that this module wrote."""
     return [
         Backend(found["key"], int(found["number"]), found["host"], int(found["port"])) for found in NODE.finditer(text)
     ]
 
 
 def primary_of(backends: Iterable[Backend]) -> Backend | None:
-    """The cluster's own address among them."""
+    """Return the backend of the cluster's own address."""
     return next((backend for backend in backends if backend.key.startswith("cluster ")), None)
 
 
 def _sound(backend: Backend) -> Backend:
     if problem := name_problem(backend.host):
-        raise Rejected(f"host {problem}")
+        raise Rejected(_("host %(problem)s") % {"problem": problem})
     return backend

@@ -4,6 +4,8 @@ from collections.abc import Collection, Mapping
 from pathlib import PurePosixPath
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from panel.lib.crypto import SealBroken
 from pools.models import Cluster, Pool, Pooler, PoolState
 from pools.poolers import settings_schema
@@ -36,7 +38,10 @@ class Drafting:
         """See `pools.poolers.base.Session.draft`."""
         self.disk, self.settled, self.pools = disk, settled, {pool.pk: pool for pool in pools}
         if disk[MAIN] is None:
-            raise Rejected(f"config_dir {self.pooler.config_dir} must hold {MAIN}: register the folder it lies in")
+            raise Rejected(
+                _("config_dir %(config_dir)s must hold %(main)s: register the folder it lies in")
+                % {"config_dir": self.pooler.config_dir, "main": MAIN}
+            )
         before = {one.pool: one for one in hba_access.read(settled.get(HBA, ""))}
         wanted = self._accesses(before)
         cluster = self._cluster()
@@ -66,7 +71,7 @@ class Drafting:
         return render.kept(_text(self.disk, name))
 
     def _before(self, name: str, trust_disk: bool) -> bytes | None:
-        """What a rollback puts back: never the panel's part of a worker that died over it."""
+        """Return the files that a rollback restores, without the panel's part of a worker that died."""
         if trust_disk:
             return self.disk[name]
         if name in self.settled and name not in GIVEN:
@@ -77,7 +82,7 @@ class Drafting:
         return kept.encode(errors="surrogateescape") if self.disk[name] is not None else None
 
     def _bringing_back(self, old: bytes | None, new: str) -> bytes:
-        """The old pgpool.conf, with what was live of the settings that only the new one has."""
+        """Return the old pgpool.conf, with the live values of settings that only the new one has."""
         text = (old or b"").decode(errors="surrogateescape")
         only_new = set(render.values_in(render.ours(new))) - set(render.values_in(text))
         values = {name: self.live[name] for name in sorted(only_new) if self._comes_back(name)}
@@ -95,7 +100,7 @@ class Drafting:
         return found + [before[pk] for pk in staying]
 
     def _cluster(self) -> Cluster | None:
-        """The one it serves; raises `Rejected` with the pools that lead to another."""
+        """Return the cluster it serves; raises `Rejected` with the pools that lead to another."""
         was = backends.primary_of(backends.read(self.settled.get(MAIN, "")))
         clusters = {pool.cluster_id: pool.cluster for pool in self.pools.values()}
         of_before = next((pk for pk in clusters if was and was.key == f"cluster {pk}"), None)
@@ -107,7 +112,7 @@ class Drafting:
         return clusters[serves]
 
     def _secrets(self, wanted: Collection[Access], cluster: Cluster | None) -> dict[str, str]:
-        """What the panel's part of pool_passwd has to hold; a user that the operator's part has stays there."""
+        """Return the panel's part of pool_passwd, without users of the operator's part."""
         was = render.users_in(render.ours(self.settled.get(PASSWD, "")))
         secrets = {self.pooler.admin_user: self.pooler.admin_password}
         for one in sorted(wanted, key=lambda one: self.pools[one.pool].state == PoolState.PENDING):
@@ -124,20 +129,23 @@ class Drafting:
         # none: of a settled pool whose role stands in the operator's part, and not in the panel's of before
         if secret and secrets.setdefault(role, secret) != secret:
             raise Rejected(
-                f"pooler {self.pooler} already keeps another password for {role}, and pool_passwd has one for each "
-                f"name: give {role} the same password everywhere",
+                _(
+                    "pooler %(pooler)s already keeps another password for %(role)s, and pool_passwd has one for "
+                    "each name: give %(role)s the same password everywhere"
+                )
+                % {"pooler": self.pooler, "role": role},
                 pool.pk,
             )
 
     def _pcp_login(self) -> str:
-        """The line that lets the panel in at the PCP port, unless the operator has given it."""
+        """Return the line for the panel's login at the PCP port, unless the operator's part has it."""
         user = self.pooler.admin_user
         if any(line.startswith(f"{user}:") for line in self._kept(PCP).splitlines()):
             return ""
         return f"{user}:{pcp.stored(self.pooler.admin_password)}\n"
 
     def _settings(self, cluster: Cluster | None) -> str:
-        """The panel's part of pgpool.conf: backends, whom it checks them as, then what was set in the panel."""
+        """Return the panel's part of pgpool.conf: backends, the user of their checks, then settings of the panel."""
         was = backends.read(self.settled.get(MAIN, ""))
         servers: list[Backend] = backends.of_cluster(cluster, was) if cluster else was
         values = self._desired()
@@ -151,11 +159,11 @@ class Drafting:
         return text + render.settings(managed | own | self._paths()) + render.taken_out(self._defaults_of_gone(own))
 
     def _desired(self) -> Settings:
-        """The settings asked for, as the program takes them; while nobody asks, those that are live."""
+        """Return the requested settings while they are pending, else the live ones."""
         if self.pooler.settings_state != PoolState.PENDING:
             return self._settled_values()
         problems = settings_schema.problems(CATALOGUE, Scope.PROGRAM, self.pooler.settings, self.version)
-        for _, problem in problems:
+        for _name, problem in problems:
             raise Rejected(problem, settings=True)
         return {name: rendered(self.known[name], value) for name, value in self.pooler.settings.items()}
 
@@ -167,42 +175,42 @@ class Drafting:
         return self.known[name].type == Type.FILE
 
     def _defaults_of_gone(self, own: Settings) -> Settings:
-        """What was once set and is no longer, by nobody."""
+        """Return the defaults of settings that are no longer set by anybody."""
         once = render.values_in(render.ours(self.settled.get(MAIN, "")))
         gone = set(once) - set(own) - set(render.values_in(self._kept(MAIN)))
         names = sorted(name for name in gone if name in self.known and not name.startswith(BACKEND_SETTINGS))
         return {name: rendered(self.known[name], self.known[name].default) for name in names}
 
     def _given_files(self) -> dict[str, str]:
-        """Uploaded files by the name they get; those of the last revision while nobody asks for others."""
+        """Return uploaded files by name while they are pending, else those of the last revision."""
         if self.pooler.settings_state != PoolState.PENDING:
             return {name: self.settled[name] for name in GIVEN if name in self.settled}
         given = {one.setting: one.content for one in self.pooler.given_files.all()}
         return {name: given[setting] for name, setting in GIVEN.items() if setting in given}
 
     def _rules(self) -> str:
-        """Given lines of pool_hba.conf; those of the last revision while nobody asks for others."""
+        """Return given lines of pool_hba.conf while they are pending, else those of the last revision."""
         if self.pooler.settings_state != PoolState.PENDING:
             return render.given_rules(self.settled.get(HBA, ""))
         given = self.pooler.given_files.filter(setting=RULES).first()
         return given.content if given else ""
 
     def _paths(self) -> Settings:
-        """Where the program finds the uploaded files."""
+        """Return the paths of the uploaded files."""
         folder = PurePosixPath(self.pooler.config_dir)
         return {GIVEN[name]: str(folder / name) for name in self._given_files()}
 
 
 def one_cluster(pooler: Pooler, serves: Cluster, other: Pool) -> str:
-    """Why a pool that leads to another cluster can't be on this pooler."""
-    return (
-        f"pooler {pooler} is a Pgpool-II and serves one cluster, {serves}: for cluster {other.cluster} "
-        "register another Pgpool-II, or use a PgBouncer, which serves many"
-    )
+    """Return why a pool that leads to another cluster can't be on this pooler."""
+    return _(
+        "pooler %(pooler)s is a Pgpool-II and serves one cluster, %(serves)s: for cluster %(cluster)s register another "
+        "Pgpool-II, or use a PgBouncer, which serves many"
+    ) % {"pooler": pooler, "serves": serves, "cluster": other.cluster}
 
 
 def rendered(setting: Setting, value: object) -> str:
-    """A setting's value as pgpool.conf takes it."""
+    """Return a setting's value in the form of pgpool.conf."""
     text = str(value)
     return ON_OFF.get(text, text) if setting.type == Type.BOOLEAN else text
 
@@ -216,14 +224,20 @@ def _password(pool: Pool, role: str) -> str:
     try:
         password = pool.cluster.password_of(role)
     except SealBroken:
-        words = f"the stored password of {role} on {pool.cluster} can't be opened: give it again"
+        words = _("the stored password of %(role)s on %(cluster)s can't be decrypted: enter it again") % {
+            "role": role,
+            "cluster": pool.cluster,
+        }
         raise Rejected(words, pool.pk) from None
     if not password:
         raise Rejected(
-            f"the panel doesn't know the password of {role} on {pool.cluster}: give it with the pool", pool.pk
+            _("the panel doesn't know the password of %(role)s on %(cluster)s: give it with the pool")
+            % {"role": role, "cluster": pool.cluster},
+            pool.pk,
         )
     if problem := hba_access.name_problem(role) or hba_access.password_problem(password):
-        raise Rejected(f"{role} on {pool.cluster}: {problem}", pool.pk)
+        described = {"role": role, "cluster": pool.cluster, "problem": problem}
+        raise Rejected(_("%(role)s on %(cluster)s: %(problem)s") % described, pool.pk)
     return password
 
 

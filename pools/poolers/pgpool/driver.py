@@ -5,6 +5,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from pools.models import Mode, Pool, Pooler
 from pools.poolers.admin_commands import Column
 from pools.poolers.adoption import Adoption
@@ -29,7 +32,7 @@ from pools.poolers.settings_schema import Setting, Version
 UNCOUNTED = frozenset({"cl_waiting", "sv_used", "maxwait_ms", "queries_per_s", "transactions_per_s"})
 UNCOUNTED |= {"received_bytes_per_s", "sent_bytes_per_s", "query_ms", "transaction_ms", "wait_ms"}
 CAPACITY = ("num_init_children", "max_pool")
-LIVE_COLUMNS = ("database", "clients", "servers in use", "servers kept idle")
+LIVE_COLUMNS = ("database", "clients", "servers in use", "servers kept idle")  # keys of the live page's JSON
 
 
 class Pgpool(Driver):
@@ -45,85 +48,106 @@ class Pgpool(Driver):
         "pool_pools",
         "pool_backendpid",
         "username",
-        "it closes what stays unused for its connection_life_time, and all when it restarts",
+        gettext_lazy("it closes connections unused for its connection_life_time, and all when it restarts"),
     )
-    uncounted = UNCOUNTED  # clients that wait stand in the kernel's queue, and it counts no queries of a database
+    uncounted = UNCOUNTED  # waiting clients are in the kernel's queue, and it counts no queries by database
     service, control_port = "pgpool2", "PCP port"
-    needs_folder = False  # it may be registered to be watched and measured only
+    needs_folder = False  # it may be registered only to be monitored and measured
     leads_to_all_nodes = is_chainable = True
-    connections_source = "SHOW POOL_POOLS, the panel's own left out"
-    figure_sources = {
-        "cl_active": "SHOW POOL_POOLS: children that serve a client now",
-        "sv_active": "SHOW POOL_POOLS: the connections to the first backend that serve them",
-        "sv_idle": "SHOW POOL_POOLS: kept for the next client of the same child",
-    }
-    pool_notes = {
-        "size": "All pools of {pooler} share its children (num_init_children): that is the size",
-        "name": "On a Pgpool-II it is the name of the database",
-    }
-    keeps_every_password = True  # nothing else than pool_passwd tells it one
+    keeps_every_password = True  # it knows passwords only from pool_passwd
+
+    @property
+    def connections_source(self) -> str:
+        return _("SHOW POOL_POOLS, the panel's own left out")
+
+    @property
+    def figure_sources(self) -> Mapping[str, str]:
+        return {
+            "cl_active": _("SHOW POOL_POOLS: children that serve a client now"),
+            "sv_active": _("SHOW POOL_POOLS: the connections to the first backend that serve them"),
+            "sv_idle": _("SHOW POOL_POOLS: kept for the next client of the same child"),
+        }
+
+    @property
+    def pool_notes(self) -> Mapping[str, str]:
+        return {
+            "size": _("All pools of {pooler} share its children (num_init_children): that is the size"),
+            "name": _("On a Pgpool-II it is the name of the database"),
+        }
 
     def version_of(self, text: str) -> Version:
-        """(4, 3) of `Pgpool-II 4.3.5`."""
+        """Return (4, 3) for `Pgpool-II 4.3.5`."""
         found = re.search(r"(\d+)\.(\d+)", text)
         return (int(found[1]), int(found[2])) if found else settings_catalog.OLDEST
 
     def problems(self, spec: Pool) -> Problems:
-        """It caches sessions' connections by database and user: no other modes, names, sizes, or clusters."""
+        """Yield the problems of a pool: it keeps connections by database and user, in session mode only."""
         if spec.mode != Mode.SESSION:
-            yield "mode", f"Pgpool-II keeps a server connection for a whole session: {spec.mode} mode needs a PgBouncer"
+            yield (
+                "mode",
+                _("Pgpool-II keeps a server connection for a whole session: %(mode)s mode needs a PgBouncer")
+                % {"mode": spec.mode},
+            )
         if spec.name != spec.database:
-            yield "name", f"Pgpool-II has no names of its own for databases: name the pool {spec.database!r}"
+            yield (
+                "name",
+                _("Pgpool-II has no names of its own for databases: name the pool %(database)r")
+                % {"database": spec.database},
+            )
         if spec.settings:
-            yield "settings", "Pgpool-II has no settings per pool: leave them out"
+            yield "settings", _("Pgpool-II has no settings per pool: leave them out")
         if spec.through_id:
-            yield "through", "a Pgpool-II leads to its cluster itself: only a PgBouncer can lead through one"
+            yield "through", _("a Pgpool-II leads to its cluster itself: only a PgBouncer can lead through one")
         for field, value in (("database", spec.database), ("user", spec.user)):
             if value and (message := hba_access.name_problem(value)):
                 yield field, message
         yield from _size_problems(spec)
         if not spec.pooler.config_dir or spec.pooler.pcp_port is None:
-            yield "pooler", f"{spec.pooler} is only watched: give it its configuration directory and its PCP port"
+            yield (
+                "pooler",
+                _("%(pooler)s is only monitored: give it its configuration directory and its PCP port")
+                % {"pooler": spec.pooler},
+            )
 
     def clashes(self, spec: Pool) -> Problems:
-        """It serves one cluster."""
+        """Yield a problem where the pools lead to another cluster: it serves one."""
         others = spec.pooler.pools.wanted().exclude(pk=spec.pk).exclude(cluster=spec.cluster_id)
         if first := others.select_related("cluster").first():
             yield "cluster", config_builder.one_cluster(spec.pooler, first.cluster, spec)
 
     def check(self, pooler: Pooler) -> str:
-        """`Pgpool-II 4.3.5`, from SHOW POOL_VERSION; the login is a role of the PostgreSQL behind it."""
+        """Return `Pgpool-II 4.3.5`, from SHOW POOL_VERSION; the login is a role of the PostgreSQL behind it."""
         with sql.open(pooler) as opened:
             return sql.version(opened)
 
     def facts(self, pooler: Pooler) -> dict[str, int]:
-        """How many children it has and how many connections each keeps, out of PGPOOL SHOW ALL."""
+        """Return the number of its children and of the connections of each, from PGPOOL SHOW ALL."""
         with sql.open(pooler) as opened:
             live = sql.settings(opened)
         return {name: int(live[name]) for name in CAPACITY if live.get(name, "").isdigit()}
 
     def connections_of(self, pooler: Pooler) -> int | None:
-        """num_init_children × max_pool: what it may open to its cluster, whatever its pools are; None when unknown."""
+        """Return num_init_children × max_pool, the most connections to its cluster; None when unknown."""
         figures = [_capacity(pooler, name) for name in CAPACITY]
         return None if None in figures else (figures[0] or 0) * (figures[1] or 0)
 
     def usual_size(self, pooler: Pooler) -> int | None:
-        """The only size its pools can have: all share the children that it has now."""
+        """Return the only size that its pools can have: all share its children."""
         children: int | None = pooler.facts.get("num_init_children")
         return children
 
     def sample(self, pooler: Pooler) -> ConsoleSample:
-        """SHOW POOL_POOLS by database, but for the session that asks."""
+        """Read SHOW POOL_POOLS by database, without the panel's own session."""
         rows = sql.others(sql.show(pooler, "pool_pools"), pooler.admin_user)
         return ConsoleSample(sql.figures(rows), {}, {"pool_pools": rows})
 
     def live_table(self, sample: ConsoleSample) -> LiveTable:
         """SHOW POOL_POOLS, summed up by database."""
         rows = [[name, one.cl_active, one.sv_active, one.sv_idle] for name, one in sorted(sample.figures.items())]
-        return LiveTable("SHOW POOL_POOLS, by database", LIVE_COLUMNS, 1, rows)
+        return LiveTable(_("SHOW POOL_POOLS, by database"), LIVE_COLUMNS, 1, rows)
 
     def show(self, pooler: Pooler, word: str) -> list[dict[str, object]]:
-        """The rows of a SHOW command; none for a word of another kind's."""
+        """Return the rows of a SHOW command; none for a word of another kind."""
         return sql.show(pooler, word) if word in sql.STATEMENTS else []
 
     def compare(self, pooler: Pooler, texts: Mapping[str, str]) -> dict[UUID, str]:
@@ -134,29 +158,30 @@ class Pgpool(Driver):
             wrong = verify.differences(sql.settings(opened), written, known)
         for name, (live, wanted) in wrong.items():
             if not verify.waits_for_restart(name, known):
-                fault = f"the pooler has {name} = {live!r}, not {wanted!r}"
+                fault = _("the pooler has %(name)s = %(live)r, not %(wanted)r") % {
+                    "name": name,
+                    "live": live,
+                    "wanted": wanted,
+                }
                 return {one.pool: fault for one in hba_access.read(texts.get(render.HBA, ""))}
         return {}
 
     def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
-        """The same for all its pools."""
-        return "Each login is hashed twice, by the client and by the child that serves it: towards the server too."
+        return _("Each login is hashed twice, by the client and by the child that serves it: towards the server too.")
 
     def start_error(self, pooler: Pooler, texts: Mapping[str, str]) -> str:
-        """By a throwaway start on a copy of them."""
+        """Start a trial instance on a copy of them."""
         return preflight.start_error(pooler, self.version_of(pooler.server_version), texts)
 
     def changes(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
-        """The operator's part against what is live."""
+        """Compare the operator's part with the live settings."""
         return list(preflight.reload_changes(pooler, self.version_of(pooler.server_version), texts))
 
     def adoption(self, settled: Mapping[str, str], found: Mapping[str, str]) -> Adoption:
-        """Settings, rules and passwords read back."""
         return manual_edits.adoption(settled, found)
 
     @contextmanager
     def open(self, pooler: Pooler) -> Iterator[PgpoolSession]:
-        """A session for an apply."""
         yield session.open(pooler, self.version_of)
 
     def catch_up(self, pooler: Pooler) -> None:
@@ -164,16 +189,14 @@ class Pgpool(Driver):
         pooler.leave_behind(child_processes.reload(pooler, pooler.children_behind))
 
     def masked(self, texts: Mapping[str, str]) -> dict[str, str]:
-        """The files with dots for passwords and keys."""
         return render.masked(texts)
 
     def ours(self, name: str, text: str) -> str:
-        """The part that an apply replaces."""
         return text if name in config_builder.GIVEN else render.lasting(text)
 
 
 def _capacity(pooler: Pooler, name: str) -> int | None:
-    """The larger of what is live and what the next restart brings."""
+    """Return the larger of the live value and the one after the next restart."""
     figures = [pooler.facts.get(name), pooler.settings.get(name)]
     known = [int(figure) for figure in figures if str(figure or "").isdigit()]
     return max(known, default=None)
@@ -184,6 +207,9 @@ def _size_problems(spec: Pool) -> Problems:
     if children and spec.size != children:
         yield (
             "size",
-            f"Pgpool-II can't set a pool's connections apart, all share its {children} children: use {children}, "
-            f"or change num_init_children in the settings of pooler {spec.pooler}",
+            _(
+                "Pgpool-II can't set a pool's connections apart, all share its %(children)s children: use "
+                "%(children)s, or change num_init_children in the settings of pooler %(pooler)s"
+            )
+            % {"children": children, "pooler": spec.pooler},
         )

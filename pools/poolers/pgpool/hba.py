@@ -3,6 +3,8 @@
 import re
 from ipaddress import ip_address, ip_network
 
+from django.utils.translation import gettext as _
+
 from pools.poolers.settings_schema import Version
 
 TYPES = ("local", "host", "hostssl", "hostnossl")
@@ -12,29 +14,33 @@ NAMED_PLACES = ("all", "samehost", "samenet")
 
 
 def rules_fault(text: str, _version: Version) -> str:
-    """What is wrong with the lines, each with its number; empty when Pgpool-II reads them all."""
+    """Return the faults of the lines with their numbers; empty when Pgpool-II reads them all."""
     lines = ((number, line.split("#")[0]) for number, line in enumerate(text.splitlines(), start=1))
     found = [(number, _fault(WORD.findall(line), line)) for number, line in lines if line.strip()]
-    return "; ".join(f"line {number}: {fault}" for number, fault in found if fault) or (
-        "" if found else "there is no rule in it: give at least one line, or take the file away"
-    )
+    return _("; ").join(
+        _("line %(number)s: %(fault)s") % {"number": number, "fault": fault} for number, fault in found if fault
+    ) or ("" if found else _("there is no rule in it: give at least one line, or take the file away"))
 
 
 def _fault(words: list[str], line: str) -> str:
     if line.count('"') % 2:
-        return "a quote is not closed: double quotes come in pairs"
+        return _("a quote is not closed: double quotes come in pairs")
     if words[0] not in TYPES:
-        return f"{words[0]!r} is no type: use {', '.join(TYPES)}"
+        return _("%(word)r is no type: use %(types)s") % {"word": words[0], "types": ", ".join(TYPES)}
     if len(words) < (4 if words[0] == "local" else 5):
-        return "type, database, user, address (but for local) and method are needed"
+        return _("type, database, user, address (but for local) and method are needed")
     if any(name.startswith(("+", "@")) or name == "samegroup" for field in words[1:3] for name in field.split(",")):
-        return "groups (+, samegroup) and files of names (@) are not read: write the names"
+        return _("groups (+, samegroup) and files of names (@) are not read: write the names")
     at = 3 if words[0] == "local" else 4
     if at == 4 and (fault := _place_fault(words[3], words[4])):
         return fault
     at += at == 4 and _is_alone(words[3])
     method = words[at] if at < len(words) else ""
-    return "" if method in METHODS else f"{method!r} is no method: use {', '.join(METHODS)}"
+    return (
+        ""
+        if method in METHODS
+        else _("%(method)r is no method: use %(methods)s") % {"method": method, "methods": ", ".join(METHODS)}
+    )
 
 
 def _is_alone(place: str) -> bool:
@@ -53,5 +59,8 @@ def _place_fault(place: str, mask: str) -> str:
     try:
         ip_network(network)
     except ValueError as error:
-        return f"{network} is no address with a mask, such as 10.0.0.0/8: {error}"
+        return _("%(network)s is no address with a mask, such as 10.0.0.0/8: %(error)s") % {
+            "network": network,
+            "error": error,
+        }
     return ""

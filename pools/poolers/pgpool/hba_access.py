@@ -6,6 +6,8 @@ import unicodedata
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from pools.models import Pool, identifiers
 from pools.poolers.base import Rejected
 
@@ -25,38 +27,42 @@ class Access:
     user: str
 
     def lines(self) -> str:
-        """The rules, under a comment that names the pool."""
+        """Render the rules under a comment that names the pool."""
         user = quoted(self.user) if self.user else "all"
         rules = [f"{place} {quoted(self.database)} {user}{address} scram-sha-256" for place, address in PLACES]
         return "\n".join([f"# pool {self.pool}", *rules, ""])
 
 
 def of_pool(pool: Pool) -> Access:
-    """The rules that a pool asks for; raises `Rejected` where Pgpool-II would misread them."""
+    """Return the rules that a pool asks for; raises `Rejected` where Pgpool-II would misread them."""
     for what, value in (("database", pool.database), ("user", pool.user)):
         if value and (problem := name_problem(value)):
-            raise Rejected(f"{what} of pool {pool}: {problem}", pool.pk)
+            described = {"field": what, "pool": pool, "problem": problem}
+            raise Rejected(_("%(field)s of pool %(pool)s: %(problem)s") % described, pool.pk)
     return Access(pool.pk, pool.database, pool.user)
 
 
 def read(text: str) -> list[Access]:
-    """The rules of a file this module wrote; other lines are passed over."""
+    """Parse the rules of a file that this module wrote; other lines are skipped."""
     return [Access(UUID(found["pool"]), found["database"], found["user"] or "") for found in RULES.finditer(text)]
 
 
 def quoted(name: str) -> str:
-    """A name as pool_hba.conf takes it; there is no escape, so `name_problem` keeps quotes out."""
+    """Quote a name for pool_hba.conf; there is no escape, so `name_problem` refuses quotes."""
     return f'"{name}"'
 
 
 def name_problem(name: str) -> str:
     """Why this database or role can't stand in pool_hba.conf, pool_passwd and pgpool.conf; empty when it can."""
     if signs := sorted(set(name) & set("\"',#\r\n\0")):
-        return f"{name!r} holds {' '.join(signs)!r}, which Pgpool-II's files can't carry: use a PgBouncer for it"
+        return _("%(name)r holds %(signs)r, which Pgpool-II's files can't carry: use a PgBouncer for it") % {
+            "name": name,
+            "signs": " ".join(signs),
+        }
     if name.lower() in WORDS:
-        return f"{name!r} means more than one name in pool_hba.conf: use a PgBouncer for it"
+        return _("%(name)r means more than one name in pool_hba.conf: use a PgBouncer for it") % {"name": name}
     if name.startswith(("+", "@")):
-        return f"{name!r} is read as a group or a file by pool_hba.conf: use a PgBouncer for it"
+        return _("%(name)r is read as a group or a file by pool_hba.conf: use a PgBouncer for it") % {"name": name}
     return ""
 
 
@@ -65,13 +71,17 @@ def password_problem(password: str) -> str:
     if problem := identifiers.password_problem(password):
         return problem
     if len(password.encode()) > LONGEST_PASSWORD:
-        return f"the password is longer than the {LONGEST_PASSWORD} bytes that pool_passwd carries: set a shorter one"
+        return _("the password is longer than the %(longest)s bytes that pool_passwd carries: set a shorter one") % {
+            "longest": LONGEST_PASSWORD
+        }
     if _prepared(password) != password:
-        return "the password holds letters that SCRAM writes otherwise (RFC 4013) and Pgpool-II does not: set another"
+        return _(
+            "the password holds letters that SCRAM writes otherwise (RFC 4013) and Pgpool-II does not: set another"
+        )
     return ""
 
 
 def _prepared(password: str) -> str:
-    """The password as SASLprep maps and composes it, which libpq and PostgreSQL do and Pgpool-II leaves out (seen)."""
+    """Normalize the password by SASLprep, as libpq and PostgreSQL do and Pgpool-II does not (seen)."""
     kept = (" " if stringprep.in_table_c12(sign) else sign for sign in password if not stringprep.in_table_b1(sign))
     return unicodedata.normalize("NFKC", "".join(kept))

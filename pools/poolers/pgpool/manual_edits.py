@@ -7,6 +7,10 @@ something else once it is adopted.
 import re
 from collections.abc import Callable, Iterator, Mapping
 
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from pools.poolers.adoption import Adoption
 from pools.poolers.pgpool import hba_access, render, verify
 from pools.poolers.pgpool.config_builder import GIVEN
@@ -17,12 +21,11 @@ from pools.poolers.settings_schema import Setting, Type
 Texts = Mapping[str, str]
 Lines = list[tuple[int, str]]
 
-ABOVE = "write it above the panel's mark"
-KNOWN: dict[str, Setting] = {setting.name: setting for setting in CATALOGUE}  # of any release: the rules look closer
+KNOWN: dict[str, Setting] = {setting.name: setting for setting in CATALOGUE}  # of any release: the rules are stricter
 
 
 def adoption(settled: Texts, found: Texts) -> Adoption:
-    """What the files as they were found ask for beyond those of the last applied revision."""
+    """Return what the files ask for beyond those of the last applied revision."""
     made = Adoption()
     for name, adopt in PARTS.items():
         before, after = (render.lasting(texts.get(name, "")) for texts in (settled, found))
@@ -31,10 +34,10 @@ def adoption(settled: Texts, found: Texts) -> Adoption:
         if render.MARK in found.get(name, ""):
             adopt(made, before, after, found[name].partition(render.MARK)[0].count("\n") + 1)
         else:
-            made.refuse(name, 0, "the panel's mark was taken out, and all below it is the panel's: put it back")
+            made.refuse(name, 0, _("the panel's mark was removed, and all below it is the panel's: restore it"))
     for name, setting in GIVEN.items():
         if found.get(name, "") != settled.get(name, ""):
-            made.refuse(name, 0, f"give the file itself ({setting}), on the settings page")
+            made.refuse(name, 0, _("give the file itself (%(setting)s), on the settings page") % {"setting": setting})
     return made
 
 
@@ -42,12 +45,12 @@ def _adopt_settings(made: Adoption, before: str, after: str, offset: int) -> Non
     was, now = render.values_in(before), render.values_in(after)
     for number, line in _lines(after, offset):
         if not (found := render.SETTING.match(line)):
-            made.refuse(MAIN, number, "it is no line of name = value")
+            made.refuse(MAIN, number, _("it is not a line of name = value"))
         elif now[found[1]] != was.get(found[1]) and (why := _refusal(found[1])):
             made.refuse(MAIN, number, f"{found[1]}: {why}")
     for name in was.keys() - now.keys():
         if why := _refusal(name):
-            made.refuse(MAIN, 0, f"{name} was taken out: {why}")
+            made.refuse(MAIN, 0, _("%(name)s was removed: %(why)s") % {"name": name, "why": why})
     changed = {name: now.get(name) for name in {**was, **now} if was.get(name) != now.get(name) and name in KNOWN}
     made.changed_settings = {
         name: None if value is None else _described(KNOWN[name], value)
@@ -57,15 +60,17 @@ def _adopt_settings(made: Adoption, before: str, after: str, offset: int) -> Non
 
 
 def _refusal(name: str) -> str:
-    """Why a setting can't be taken from the file; empty where the panel gives it."""
+    """Return why a setting can't be adopted from the file; empty where the panel sets it."""
     if name in KNOWN:
-        return "give the file itself, on the settings page" if KNOWN[name].type == Type.FILE else ""
-    why = reason_for(name) or "it is no setting that the panel knows"
-    return f"{why}: change it there" if why == BY_THE_PANEL else f"{why}: {ABOVE}"
+        return _("give the file itself, on the settings page") if KNOWN[name].type == Type.FILE else ""
+    reason = reason_for(name) or _("the panel does not know this setting")
+    if reason == str(BY_THE_PANEL):
+        return _("%(reason)s: change it there") % {"reason": reason}
+    return _("%(reason)s: write it above the panel's mark") % {"reason": reason}
 
 
 def _described(setting: Setting, value: str) -> str:
-    """The value as the panel has it: 0 or 1, and whole numbers in the setting's own unit."""
+    """Return the value in the panel's form: 0 or 1, and whole numbers in the setting's own unit."""
     if setting.type == Type.BOOLEAN:
         return {"on": "1", "off": "0"}.get(verify.truth(value), value)
     number = verify.quantity(value, setting.unit) if setting.type == Type.NUMBER else value
@@ -73,21 +78,25 @@ def _described(setting: Setting, value: str) -> str:
 
 
 def _adopt_rules(made: Adoption, before: str, after: str, offset: int) -> None:
-    own, _, given = before.partition(render.GIVEN_RULES)
+    own, _mark, given = before.partition(render.GIVEN_RULES)
     panels = {line for _, line in _lines(own, 0)}
     lines = _lines(after, offset)
     added = [(number, line) for number, line in lines if line not in panels]
     last = max((number for number, line in lines if line in panels), default=0)
-    for number, _ in added:
+    for number, _line in added:
         if number < last:
-            made.refuse(HBA, number, f"the panel's rules come before those it is given: move it below them, or {ABOVE}")
+            made.refuse(
+                HBA,
+                number,
+                _("the panel's rules come before given ones: move it below them, or write it above the panel's mark"),
+            )
     _adopt_missing(made, hba_access.read(own), panels - {line for _, line in lines}, [line for _, line in added])
     if [line for _, line in added] == [line for _, line in _lines(given, 0)]:
         return
     if added:
         made.given[RULES] = "".join(f"{line}\n" for _, line in added)
     else:
-        made.refuse(HBA, 0, "the given rules were taken out: take the file away on the settings page")
+        made.refuse(HBA, 0, _("the given rules were removed: remove the file on the settings page"))
 
 
 def _adopt_missing(made: Adoption, accesses: list[hba_access.Access], missing: set[str], added: list[str]) -> None:
@@ -99,26 +108,34 @@ def _adopt_missing(made: Adoption, accesses: list[hba_access.Access], missing: s
         if gone == rules and not any(hba_access.quoted(one.database) in line for line in added):
             made.gone.add(one.pool)
         elif gone:
-            made.refuse(HBA, 0, f"the rules of database {one.database} were changed: change its pool")
+            made.refuse(
+                HBA,
+                0,
+                _("the rules of database %(database)s were changed: change its pool") % {"database": one.database},
+            )
     if missing:
-        made.refuse(HBA, 0, "the rules that let the panel itself in were changed, and it needs them")
+        made.refuse(HBA, 0, _("the rules that admit the panel itself were changed, and it needs them"))
 
 
 def _adopt_passwords(made: Adoption, before: str, after: str, _offset: int) -> None:
     was, now = render.users_in(before), render.users_in(after)
     for user in sorted(was.keys() | now.keys()):
         if user not in was:
-            made.refuse(PASSWD, 0, f"user {user} is none of the panel's: {ABOVE}")
+            made.refuse(
+                PASSWD, 0, _("user %(user)s is not the panel's: write it above the panel's mark") % {"user": user}
+            )
         elif user not in now:
-            made.refuse(PASSWD, 0, f"user {user} was taken out, and the pools need it")
+            made.refuse(PASSWD, 0, _("user %(user)s was removed, and the pools need it") % {"user": user})
         elif not now[user]:
-            made.refuse(PASSWD, 0, f"the password of {user} can't be read back: write it as {user}:TEXT…")
+            made.refuse(
+                PASSWD, 0, _("the password of %(user)s can't be read back: write it as %(user)s:TEXT…") % {"user": user}
+            )
         elif now[user] != was[user]:
             made.passwords[user] = now[user]
 
 
 def _refuse_logins(made: Adoption, _before: str, _after: str, _offset: int) -> None:
-    made.refuse(PCP, 0, f"it holds the panel's own login at the PCP port; one of your own: {ABOVE}")
+    made.refuse(PCP, 0, _("it has the panel's own login at the PCP port: write one of your own above the panel's mark"))
 
 
 PARTS: dict[str, Callable[[Adoption, str, str, int], None]] = {
@@ -130,7 +147,7 @@ PARTS: dict[str, Callable[[Adoption, str, str, int], None]] = {
 
 
 def _lines(text: str, offset: int) -> Lines:
-    """What is neither empty nor a comment, counted from the line after `offset`."""
+    """List the lines that are neither empty nor comments, numbered from the line after `offset`."""
     return list(_reported(text, offset))
 
 
@@ -140,17 +157,17 @@ def _reported(text: str, offset: int) -> Iterator[tuple[int, str]]:
             yield number, line.strip()
 
 
-BY_THE_PANEL = "the panel writes it from the cluster and its nodes"
-OPERATOR = "it belongs to the place the program runs at: it stays in the operator's part of pgpool.conf"
-SECRET = "passwords stay out of pgpool.conf: it looks into pool_passwd, which the panel writes"  # noqa: S105
-COMMAND = "it runs a command on the pooler's host: it stays in the hands of who may log in there"
-WATCHDOG = "the watchdog ties several Pgpool-IIs together: it is set up on their hosts"
-ALL_ALIKE = "the setting without a number is for all backends alike"
-OLD = "an older name of backend_clustering_mode"
-TEST = "for the program's own tests"
+BY_THE_PANEL = gettext_lazy("the panel writes it from the cluster and its nodes")
+OPERATOR = gettext_lazy("it depends on the host of the program: it stays in the operator's part of pgpool.conf")
+SECRET = gettext_lazy("passwords stay out of pgpool.conf: it reads pool_passwd, which the panel writes")
+COMMAND = gettext_lazy("it runs a command on the pooler's host: only those who may log in there set it")
+WATCHDOG = gettext_lazy("the watchdog connects several Pgpool-IIs: it is set up on their hosts")
+ALL_ALIKE = gettext_lazy("the setting without a number is for all backends")
+OLD = gettext_lazy("an older name of backend_clustering_mode")
+TEST = gettext_lazy("for the program's own tests")
 
 PER_BACKEND = re.compile(r"health_check_(period|timeout|database|max_retries|retry_delay)|connect_timeout")
-REASONS: tuple[tuple[str, str], ...] = (
+REASONS: tuple[tuple[str, str | Promise], ...] = (
     (r"backend_(hostname|port|application_name)", BY_THE_PANEL),
     (r"enable_pool_hba|health_check_user|sr_check_user", BY_THE_PANEL),
     (r"(pcp_)?listen_addresses|(pcp_)?port|(pcp_)?socket_dir|unix_socket_(directories|group|permissions)", OPERATOR),
@@ -167,8 +184,8 @@ REASONS: tuple[tuple[str, str], ...] = (
 
 
 def reason_for(name: str) -> str:
-    """Why the panel doesn't write this setting (`backend_port1` as `backend_port`); empty where it is unknown."""
+    """Return why the panel doesn't write this setting (`backend_port1` as `backend_port`); empty where unknown."""
     plain = name.rstrip("0123456789")
     if plain != name and PER_BACKEND.fullmatch(plain):
-        return ALL_ALIKE
-    return next((why for pattern, why in REASONS if re.fullmatch(pattern, plain, re.IGNORECASE)), "")
+        return str(ALL_ALIKE)
+    return next((str(why) for pattern, why in REASONS if re.fullmatch(pattern, plain, re.IGNORECASE)), "")

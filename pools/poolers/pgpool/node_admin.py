@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from pools.errors import IllegalTransition, PoolerUnreachable
 from pools.models import Pooler, PoolerKind
 from pools.poolers.pgpool import backends, pcp, sql
@@ -43,7 +45,7 @@ class Node:
 
 
 def of_pooler(pooler: Pooler) -> list[Node]:
-    """Its backends, as it has them now; raises `PoolerUnreachable`, `IllegalTransition` for another kind."""
+    """List its backends; raises `PoolerUnreachable`, `IllegalTransition` for another kind."""
     refuse_another_kind(pooler)
     return [_node(row) for row in sql.show(pooler, "pool_nodes")]
 
@@ -51,11 +53,11 @@ def of_pooler(pooler: Pooler) -> list[Node]:
 def refuse_another_kind(pooler: Pooler) -> None:
     """Raise `IllegalTransition` for a pooler without backends."""
     if pooler.kind != PoolerKind.PGPOOL:
-        raise IllegalTransition(f"pooler {pooler} is no Pgpool-II: only that has backends")
+        raise IllegalTransition(_("pooler %(pooler)s is no Pgpool-II: only that has backends") % {"pooler": pooler})
 
 
 def applied(pooler: Pooler) -> list[Node]:
-    """Its backends as the last apply wrote them, for when it lets nobody in to ask: all of them may be detached."""
+    """List its backends as the last apply wrote them, for when it refuses logins: all may be detached."""
     last = pooler.revisions.applied().first()
     text = last.files.get(MAIN, "") if last else ""
     return [Node(one.number, one.host, one.port, "unknown", "", "", "", "", "", "") for one in backends.read(text)]
@@ -68,7 +70,7 @@ def change(pooler: Pooler, number: int, verb: str, author: Any = None) -> None:
 
 
 def list_after_change(pooler: Pooler) -> list[Node]:
-    """Its backends once it answers again: its children start anew after a change, and let nobody in for a moment.
+    """List its backends once it answers again: its children restart after a change and refuse logins briefly.
 
     As the last apply wrote them where that lasts longer.
     """
@@ -83,12 +85,12 @@ def list_after_change(pooler: Pooler) -> list[Node]:
 
 
 def risk_of_detaching(nodes: list[Node], number: int) -> str:
-    """What goes wrong for clients when this backend is detached; empty where nothing does."""
+    """Return the effect on clients of detaching this backend; empty where there is none."""
     others = [node for node in nodes if node.is_up and node.number != number]
     if not others:
-        return "It is the only backend that is up: every client will be refused until one is attached."
+        return _("It is the only backend that is up: every client will be refused until one is attached.")
     if any(node.number == number and node.role == "primary" for node in nodes):
-        return "It is the primary: Pgpool-II starts a failover, with the failover_command of its configuration."
+        return _("It is the primary: Pgpool-II starts a failover, with the failover_command of its configuration.")
     return ""
 
 

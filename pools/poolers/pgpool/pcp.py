@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from panel.lib.crypto import SealBroken
 from pools.errors import PoolerUnreachable
 from pools.models import Pooler
@@ -65,7 +67,7 @@ def log_in(pooler: Pooler) -> None:
 
 
 def stored(password: str) -> str:
-    """The password as pcp.conf keeps it."""
+    """Return the password in the form of pcp.conf."""
     return _md5(password.encode())
 
 
@@ -89,9 +91,11 @@ def _children(pooler: Pooler, line: socket.socket) -> Iterator[tuple[str, Child]
 
 @contextmanager
 def _session(pooler: Pooler) -> Iterator[socket.socket]:
-    """A logged-in connection to the control port."""
+    """Log in to the control port."""
     if pooler.pcp_port is None:
-        raise PoolerUnreachable(f"pooler {pooler} has no PCP port: give it (pcp_port in its pgpool.conf)")
+        raise PoolerUnreachable(
+            _("pooler %(pooler)s has no PCP port: give it (pcp_port in its pgpool.conf)") % {"pooler": pooler}
+        )
     refuse_forbidden(pooler, pooler.pcp_port)
     try:
         with _connected(pooler.host, pooler.pcp_port) as line:
@@ -100,7 +104,9 @@ def _session(pooler: Pooler) -> Iterator[socket.socket]:
             _send(line, b"X")
     except OSError as error:
         reason = f"{pooler.host} port {pooler.pcp_port}: {error.strerror or error}"
-        raise PoolerUnreachable(f"the PCP port of pooler {pooler} can't be reached at {reason}") from None
+        raise PoolerUnreachable(
+            _("the PCP port of pooler %(pooler)s can't be reached at %(reason)s") % {"pooler": pooler, "reason": reason}
+        ) from None
 
 
 def _connected(host: str, port: int) -> socket.socket:
@@ -116,7 +122,9 @@ def _authenticate(pooler: Pooler, line: socket.socket) -> None:
     try:
         password = pooler.admin_password
     except SealBroken:
-        raise PoolerUnreachable(f"the stored password of pooler {pooler} can't be opened: give it again") from None
+        raise PoolerUnreachable(
+            _("the stored password of pooler %(pooler)s can't be decrypted: enter it again") % {"pooler": pooler}
+        ) from None
     _send(line, b"M")
     salt = _expect(pooler, line, b"m")[:4]
     user = pooler.admin_user
@@ -131,8 +139,13 @@ def _authenticate(pooler: Pooler, line: socket.socket) -> None:
 
 
 def _refusal(pooler: Pooler, words: str) -> str:
-    remedy = "its pcp.conf must hold that login, which an apply writes there"
-    return f"the PCP port of pooler {pooler} refused {pooler.admin_user}: {words}; {remedy}"
+    remedy = _("its pcp.conf must have that login, which an apply writes there")
+    return _("the PCP port of pooler %(pooler)s refused %(admin_user)s: %(words)s; %(remedy)s") % {
+        "pooler": pooler,
+        "admin_user": pooler.admin_user,
+        "words": words,
+        "remedy": remedy,
+    }
 
 
 def _send(line: socket.socket, kind: bytes, text: bytes = b"") -> None:
@@ -140,7 +153,7 @@ def _send(line: socket.socket, kind: bytes, text: bytes = b"") -> None:
 
 
 def _expect(pooler: Pooler, line: socket.socket, wanted: bytes) -> bytes:
-    """The text of the answer of that kind; an error of Pgpool-II's raises `Rejected`."""
+    """Return the text of an answer of that kind; raises `Rejected` for an error of Pgpool-II."""
     while True:
         kind, text = _receive(line)
         if kind == b"E":
@@ -149,7 +162,8 @@ def _expect(pooler: Pooler, line: socket.socket, wanted: bytes) -> bytes:
             return text
         if kind not in NOTICES:
             raise PoolerUnreachable(
-                f"port {pooler.pcp_port} of pooler {pooler} does not speak PCP: is it its pcp_port?"
+                _("port %(pcp_port)s of pooler %(pooler)s does not speak PCP: is it its pcp_port?")
+                % {"pcp_port": pooler.pcp_port, "pooler": pooler}
             )
 
 
@@ -157,7 +171,7 @@ def _receive(line: socket.socket) -> tuple[bytes, bytes]:
     head = _read(line, 5)
     size = struct.unpack("!I", head[1:])[0] - 4
     if not 0 <= size <= LARGEST_BYTES:
-        raise OSError("its answer is not PCP's")
+        raise OSError(_("its answer is not PCP's"))
     return head[:1], _read(line, size)
 
 
@@ -166,13 +180,13 @@ def _read(line: socket.socket, size: int) -> bytes:
     while len(found) < size:
         part = line.recv(size - len(found))
         if not part:
-            raise OSError("it hung up")
+            raise OSError(_("it closed the connection"))
         found += part
     return found
 
 
 def _error_in(text: bytes) -> str:
-    """The message and the detail of an error: fields of a letter and a text, each ended by a NUL."""
+    """Return the message and the detail of an error: fields of a letter and a text, each ended by a NUL."""
     fields = {part[:1]: part[1:] for part in text.split(b"\0") if part}
     words = [_plain(fields[letter]) for letter in (b"M", b"D") if fields.get(letter)]
     return ": ".join(words) or _plain(text)

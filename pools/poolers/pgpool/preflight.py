@@ -1,4 +1,4 @@
-"""Starts a throwaway Pgpool-II on a copy of the files: a start refuses what a reload would half-apply in silence."""
+"""Preflight: starts a trial instance of Pgpool-II on a copy of the files; a reload would half-apply bad ones."""
 
 import os
 import re
@@ -11,8 +11,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from django.utils.translation import gettext as _
+
 from pools.models import Pooler
-from pools.poolers import trial_instance
+from pools.poolers import settings_schema, trial_instance
 from pools.poolers.base import Rejected
 from pools.poolers.pgpool import render, settings_catalog, sql, verify
 from pools.poolers.pgpool.render import HBA, MAIN, PCP
@@ -26,28 +28,34 @@ COMMANDS = ("failover_command", "failback_command", "follow_primary_command", "s
 
 
 def find(pooler: Pooler, version_text: str) -> str | None:
-    """The path of a pgpool on this host of exactly this release; None where there is none."""
+    """Return the path of a pgpool on this host of exactly this release; None where there is none."""
     release = re.compile(rf"\b{re.escape(version_text.removeprefix('Pgpool-II '))}\b")
     return trial_instance.find(pooler, "pgpool", SEARCH_PATH, lambda printed: release.search(printed) is not None)
 
 
 def start(program: str, version: Version, texts: Mapping[str, str], config_dir: str) -> None:
-    """Start it on these texts and stop it; raises `Rejected` with what it said where it would not start.
+    """Start a trial instance on these texts and stop it; raises `Rejected` with its errors where it would not start.
 
-    It listens on free ports of 127.0.0.1 only, as the folder's owner, and its backends are led to a closed port,
-    so that no password has to leave config_dir for it.
+    It listens only on free ports of 127.0.0.1, as the folder's owner, and its backends lead to a closed port, so that
+    no password has to leave config_dir for it.
     """
     try:
         reported = _trial_error(program, version, texts, config_dir)
     except OSError as error:
-        raise Rejected(f"a throwaway Pgpool-II could not be started on the files: {error.strerror}") from error
+        raise Rejected(
+            _("a trial instance of Pgpool-II could not be started: %(reason)s") % {"reason": error.strerror}
+        ) from error
     if reported:
-        raise Rejected(f"Pgpool-II would not start on these files, so they were not written: {reported}", settings=True)
+        raise Rejected(
+            _("Pgpool-II would not start on these files, so they were not written: %(reported)s")
+            % {"reported": reported},
+            settings=True,
+        )
 
 
 def _trial_error(program: str, version: Version, texts: Mapping[str, str], config_dir: str) -> str:
-    """What the program says where it would not start on these texts, else nothing; raises `OSError`."""
-    with tempfile.TemporaryDirectory(prefix="pooldeck-rehearsal-") as name:
+    """Return the program's error where it would not start on these texts, else ''; raises `OSError`."""
+    with tempfile.TemporaryDirectory(prefix="pooldeck-preflight-") as name:
         folder, owner = Path(name), Path(config_dir).stat()
         for file_name, text in _moved(render.masked(texts), folder, version).items():
             (folder / file_name).write_bytes(text.encode(errors="surrogateescape"))
@@ -60,7 +68,7 @@ def _command(program: str, folder: Path) -> list[str]:
 
 
 def _moved(texts: Mapping[str, str], folder: Path, version: Version) -> dict[str, str]:
-    """The texts with all that would meet the real program or a server replaced; a later setting wins."""
+    """Redirect everything that would reach the real program or a server; a later setting overrides."""
     with _free_port() as port, _free_port() as pcp_port:
         settings = {
             "listen_addresses": "127.0.0.1",
@@ -89,7 +97,7 @@ def _free_port() -> socket.socket:
 
 
 def _run(argv: list[str], folder: Path, owner: os.stat_result) -> str:
-    """What it complained of before it ended; empty once it is up (then it is ended)."""
+    """Return its errors before it ended; empty once it is up (then it is stopped)."""
     with subprocess.Popen(  # type: ignore[call-overload]
         argv,
         cwd=folder,
@@ -117,7 +125,7 @@ def _message_of(child: "subprocess.Popen[str]") -> str:
             return ""
         if found := SIGNS.search(render.masked({MAIN: line})[MAIN]):
             faults.append(found[1].strip())
-    return "; ".join(faults) or f"it ended with exit code {child.wait()}"
+    return "; ".join(faults) or _("it ended with exit code %(code)d") % {"code": child.wait()}
 
 
 def _stop(child: "subprocess.Popen[str]") -> None:
@@ -129,7 +137,7 @@ def _stop(child: "subprocess.Popen[str]") -> None:
 
 
 def _end(child: "subprocess.Popen[str]", with_signal: signal.Signals) -> None:
-    """To the program alone when it may clean up, to its children as well when it must go."""
+    """Signal the program alone while it may clean up, and its children too when it must end."""
     with suppress(ProcessLookupError):
         if with_signal == signal.SIGKILL:
             os.killpg(child.pid, with_signal)
@@ -138,7 +146,7 @@ def _end(child: "subprocess.Popen[str]", with_signal: signal.Signals) -> None:
 
 
 def start_error(pooler: Pooler, version: Version, texts: Mapping[str, str]) -> str:
-    """Why a start on these files would fail, in its own words; empty where it would not, or can't be tried here."""
+    """Return why a start on these files would fail; empty where it would not, or can't be tried here."""
     path = find(pooler, pooler.server_version)
     if path is None:
         return ""
@@ -149,7 +157,7 @@ def start_error(pooler: Pooler, version: Version, texts: Mapping[str, str]) -> s
 
 
 def reload_changes(pooler: Pooler, version: Version, texts: Mapping[str, str]) -> Iterator[str]:
-    """What the operator's part of pgpool.conf says otherwise than PGPOOL SHOW ALL; raises `PoolerUnreachable`."""
+    """Yield how pgpool.conf's own part differs from PGPOOL SHOW ALL; raises `PoolerUnreachable`."""
     main = texts.get(MAIN, "")
     with sql.open(pooler) as opened:
         live = sql.settings(opened)
@@ -157,5 +165,4 @@ def reload_changes(pooler: Pooler, version: Version, texts: Mapping[str, str]) -
     ours = render.values_in(render.ours(main))
     own = {name: value for name, value in render.values_in(main).items() if name not in ours and name in known}
     for name, (now, wanted) in verify.differences(live, own, known).items():
-        when = "restart" if verify.waits_for_restart(name, known) else "reload"
-        yield f"a {when} would change {name} from {now or 'empty'} to {wanted or 'empty'}"
+        yield settings_schema.changed_by(name, now, wanted, by_restart=verify.waits_for_restart(name, known))

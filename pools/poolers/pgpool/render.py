@@ -20,22 +20,22 @@ BARE = re.compile(r"-?\d+|on|off")
 
 
 def kept(text: str) -> str:
-    """The operator's part: all of it before the first apply."""
+    """Return the operator's part: all of it before the first apply."""
     return text.split(MARK)[0]
 
 
 def ours(text: str) -> str:
-    """The panel's part."""
+    """Return the panel's part."""
     return text.partition(MARK)[2]
 
 
 def lasting(text: str) -> str:
-    """The panel's part without what only brings settings back."""
+    """Return the panel's part without the lines that only restore settings."""
     return ours(text).split(AS_IT_WAS)[0]
 
 
 def file(above: str, below: str) -> str:
-    """A file of the operator's part as it stands and the panel's."""
+    """Join the operator's part, unchanged, and the panel's part."""
     if above and not above.endswith("\n"):
         above += "\n"
     return above + MARK + below
@@ -72,7 +72,7 @@ def users_in(text: str) -> dict[str, str]:
 
 
 def given_rules(text: str) -> str:
-    """The lines of a pool_hba.conf that were given to the panel."""
+    """Return the lines of a pool_hba.conf that were given to the panel."""
     return ours(text).partition(GIVEN_RULES)[2]
 
 
@@ -84,7 +84,7 @@ def admissions(accesses: Iterable[Access], admin: str, given: str = "") -> str:
 
 
 def masked(texts: Mapping[str, str]) -> dict[str, str]:
-    """The files with dots where a secret stands."""
+    """Return the files with dots for secrets."""
     return {name: _masked(name, text) for name, text in texts.items()}
 
 
@@ -101,7 +101,7 @@ def _literal(value: str) -> str:
 
 
 def _escaped(value: str) -> str:
-    """A backslash keeps the colon from ending the word (src/auth/pool_passwd.c)."""
+    """Escape the colon that would end the word (src/auth/pool_passwd.c)."""
     return re.sub(r"[\\:]", r"\\\g<0>", value)
 
 

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 import psycopg
+from django.utils.translation import gettext as _
 
 from pools.config_files import atomic_write
 from pools.errors import ClusterUnreachable, PoolerUnreachable
@@ -47,10 +48,13 @@ class PgpoolSession:
         self.settled_passwords = settled.get(PASSWD, "")
         return Drafting(self.pooler, self.version, self.live).draft(pools, disk, settled, trust_disk)
 
-    def rehearse(self, draft: Draft, progress: Progress) -> None:
-        """Log in directly where pools lead anew, and start a throwaway program on the files."""
+    def preflight(self, draft: Draft, progress: Progress) -> None:
+        """Log in directly to the servers of changed pools, and start a trial instance on the files."""
         if self.pooler.pcp_port is None:
-            raise Rejected(f"pooler {self.pooler} can't be reloaded: give it its PCP port (pcp_port in {MAIN})")
+            raise Rejected(
+                _("pooler %(pooler)s can't be reloaded: give it its PCP port (pcp_port in %(main)s)")
+                % {"pooler": self.pooler, "main": MAIN}
+            )
         self._refuse_another_primary(draft)
         moved = [pool for pool in self.pools.values() if pool.key in draft.moved]
         for pool in moved:
@@ -59,13 +63,13 @@ class PgpoolSession:
         program = preflight.find(self.pooler, self.version_text)
         if program:
             preflight.start(program, self.version, draft.texts, self.pooler.config_dir)
-            tried = f"a throwaway Pgpool-II started on the files ({program})"
+            tried = trial_instance.started(program)
         else:
             tried = trial_instance.not_found(self.pooler, self.version_text)
-        progress.step("rehearsed", f"{len(moved)} direct logins to the pools' databases; {tried}")
+        progress.step("rehearsed", f"{direct_login.counted(len(moved))}; {tried}")
 
     def go_live(self, contents: Files, progress: Progress) -> None:
-        """Write, have them read, and let queries go to backends that came with them."""
+        """Write the files, reload, and attach the backends that are new in them."""
         self.new_passwords |= _text(contents, PASSWD) != self.settled_passwords
         atomic_write.replace(self.pooler.config_dir, contents)
         pcp.reload_config(self.pooler)
@@ -75,40 +79,43 @@ class PgpoolSession:
         self._attach_new(contents, progress)
 
     def read_back(self, contents: Files) -> None:
-        """PGPOOL SHOW ALL must say what the file says, but for what is read at the start; the PCP login must hold.
+        """Require that PGPOOL SHOW ALL matches the file, except for a restart, and that the PCP login works.
 
         Whichever child answers, for a while.
         """
         expected = _expected(_text(contents, MAIN))
         if late := _still_wrong(lambda: _once_up(lambda: self._late(expected)), STEADY_S):
-            raise Rejected(f"after the reload {_words(late)}", settings=True)
+            raise Rejected(_("after the reload: %(faults)s") % {"faults": _words(late)}, settings=True)
         pcp.log_in(self.pooler)
 
     def log_in(self, draft: Draft, progress: Progress) -> None:
-        """Each changed pool must let its user through to the server."""
+        """Log in through each changed pool to its server."""
         changed = [pool for pool in self.pools.values() if pool.key in draft.changed]
         for pool in changed[:MOST_LOGINS]:
             progress.renew()
             self._log_in(pool, steady_s=STEADY_S if pool is changed[0] else 0)
-            progress.step("logged in", f"{pool.login} through {pool.name}")
+            progress.step("logged in", direct_login.through(pool))
         if len(changed) > MOST_LOGINS:
-            progress.step("read back only", f"{len(changed) - MOST_LOGINS} more changed pools were not logged in to")
+            progress.step("read back only", direct_login.left_out(len(changed) - MOST_LOGINS))
 
     def restarts_needed(self) -> list[dict[str, str]]:
-        """What the last read-back found to wait for a restart."""
+        """List the settings that, by the last read-back, wait for a restart."""
         return [{"name": name, "live": live, "wanted": wanted} for name, (live, wanted) in self.waiting.items()]
 
     def _have_them_read(self, progress: Progress) -> None:
-        """By each child that serves nobody; the others are left for beat."""
+        """Reload each idle child; the others are left for beat."""
         all_of_them = pcp.children(self.pooler).keys()
         behind = child_processes.reload(self.pooler, all_of_them)
         self.pooler.leave_behind(behind)
         if behind:
-            described = f"by {len(behind)} of {len(all_of_them)} children, which serve clients"
-            progress.step("passwords not read yet", f"{described}: they are told once they are free")
+            described = _("by %(count)s of %(all)s children, which serve clients: they reload once they are free") % {
+                "count": len(behind),
+                "all": len(all_of_them),
+            }
+            progress.step("passwords not read yet", described)
 
     def _late(self, expected: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-        """What the child that answers has otherwise and would take with a reload: name → (live, written)."""
+        """Return what a child would still take from a reload: name → (live, written)."""
         with sql.open(self.pooler) as session:
             live = sql.settings(session)
         wrong = verify.differences(live, expected, self.known)
@@ -116,7 +123,7 @@ class PgpoolSession:
         return {name: pair for name, pair in wrong.items() if name not in self.waiting}
 
     def _refuse_another_primary(self, draft: Draft) -> None:
-        """A backend's address is read at the start only: pools that lead to another server can't go live."""
+        """Raise `Rejected` for another primary: a backend's address is read only at the start."""
         primary = backends.primary_of(backends.read(draft.texts[MAIN]))
         if primary is None:
             return
@@ -124,14 +131,25 @@ class PgpoolSession:
         at = next((node for node in nodes if str(node["node_id"]) == str(primary.number)), None)
         if at and (at["hostname"], str(at["port"])) != (primary.host, str(primary.port)):
             raise Rejected(
-                f"backend {primary.number} of pooler {self.pooler} is {at['hostname']}:{at['port']}, the cluster is "
-                f"{primary.host}:{primary.port}, and Pgpool-II reads that at its start only: write "
-                f"backend_hostname{primary.number} and backend_port{primary.number} into {MAIN} above the panel's "
-                "mark, restart it, then apply again"
+                _(
+                    "backend %(number)s of pooler %(pooler)s is %(hostname)s:%(port)s, the cluster is "
+                    "%(host)s:%(cluster_port)s, and Pgpool-II reads that at its start only: write "
+                    "backend_hostname%(number)s and backend_port%(number)s into %(main)s above the panel's mark, "
+                    "restart it, then apply again"
+                )
+                % {
+                    "number": primary.number,
+                    "pooler": self.pooler,
+                    "hostname": at["hostname"],
+                    "port": at["port"],
+                    "host": primary.host,
+                    "cluster_port": primary.port,
+                    "main": MAIN,
+                }
             )
 
     def _attach_new(self, contents: Files, progress: Progress) -> None:
-        """A backend that came with a reload is down until it is attached."""
+        """Attach backends that are new after a reload: they are down until then."""
         wanted = {str(one.number) for one in backends.read(_text(contents, MAIN))}
         known = {name for name in self.live if name.startswith("backend_hostname")}
         new = {number for number in wanted if f"backend_hostname{number}" not in known}
@@ -152,13 +170,15 @@ class PgpoolSession:
             pcp.attach_node(self.pooler, number)
             progress.step("attached", f"backend {number}")
         except Rejected as error:
-            progress.step("not attached", f"backend {number}: {error}")
+            progress.step("not attached", _("backend %(number)s: %(error)s") % {"number": number, "error": error})
 
     def _log_in_directly(self, pool: Pool) -> None:
         try:
             self._reach(pool)
         except ClusterUnreachable as error:
-            raise Rejected(f"pool {pool} was not tried: {error}", pool.pk) from error
+            raise Rejected(
+                _("pool %(pool)s was not tried: %(error)s") % {"pool": pool, "error": error}, pool.pk
+            ) from error
 
     def _reach(self, pool: Pool) -> None:
         """Log in without the pooler; raises `ClusterBusy` for a server that is full or away, `ClusterUnreachable`."""
@@ -170,13 +190,13 @@ class PgpoolSession:
             raise
 
     def _log_in(self, pool: Pool, steady_s: float) -> None:
-        """Tried until children that have taken the reload serve it, without a refusal for so long."""
+        """Retry until reloaded children serve it, without a refusal for that long."""
         if error := _still_wrong(lambda: self._refusal(pool), steady_s):
             self._refuse_busy(pool, error)
             raise Rejected(f"a login through pool {pool.name} as {pool.login} failed: {reason_of(error)}", pool.pk)
 
     def _refusal(self, pool: Pool) -> psycopg.Error | None:
-        """What keeps its user from a login and a query; None where nothing does."""
+        """Return the error of its user's login and query; None where both work."""
         password = pool.cluster.password_of(pool.login) or ""
         try:
             with sql.connect(self.pooler, pool.database, pool.login, password) as session:
@@ -193,23 +213,28 @@ class PgpoolSession:
         if isinstance(error, psycopg.errors.ConnectionTimeout) or "too many clients" in str(error):
             raise ClusterBusy(
                 {
-                    pool.route: f"pooler {self.pooler} lets nobody in for now, all its children are taken "
-                    f"({reason_of(error)}): close some clients, or raise num_init_children"
+                    pool.route: _(
+                        "pooler %(pooler)s refuses all logins for now, all its children are taken (%(reason)s): "
+                        "close some clients, or raise num_init_children"
+                    )
+                    % {"pooler": self.pooler, "reason": reason_of(error)}
                 }
             ) from None
 
 
 def open(pooler: Pooler, version_of: Any) -> PgpoolSession:
-    """A session for an apply; raises `PoolerUnreachable`."""
+    """Open a session for an apply; raises `PoolerUnreachable`."""
     with sql.open(pooler) as session:
         version_text, live = sql.version(session), sql.settings(session)
     if not live:
-        raise PoolerUnreachable(f"pooler {pooler} does not answer PGPOOL SHOW ALL: is it a Pgpool-II?")
+        raise PoolerUnreachable(
+            _("pooler %(pooler)s does not answer PGPOOL SHOW ALL: is it a Pgpool-II?") % {"pooler": pooler}
+        )
     return PgpoolSession(pooler, version_of(version_text), version_text, live)
 
 
 def _still_wrong(snapshot: Callable[[], T | None], steady_s: float) -> T | None:
-    """What a look still finds when the time for a reload is over; None once looks found nothing for so long."""
+    """Return what is still wrong at the deadline; None once polls found nothing for `steady_s` seconds."""
     deadline = time.monotonic() + SEEN_WITHIN_S
     since: float | None = None
     while True:
@@ -223,7 +248,7 @@ def _still_wrong(snapshot: Callable[[], T | None], steady_s: float) -> T | None:
 
 
 def _once_up(snapshot: Callable[[], T]) -> T:
-    """What Pgpool-II answers, asked again for a while: attaching a node ends its children and starts new ones (4.3)."""
+    """Retry a query for a while: attaching a node ends its children and starts new ones (4.3)."""
     deadline = time.monotonic() + SEEN_WITHIN_S
     while True:
         try:
@@ -235,13 +260,17 @@ def _once_up(snapshot: Callable[[], T]) -> T:
 
 
 def _expected(text: str) -> dict[str, str]:
-    """What has to be live of a pgpool.conf: the settings of the panel's part."""
+    """Return the settings of the panel's part of a pgpool.conf, which have to be live."""
     return render.values_in(render.ours(text))
 
 
 def _words(late: Mapping[str, tuple[str, str]]) -> str:
     name, (live, written) = next(iter(late.items()))
-    return f"{name} is {live!r}, not {written!r}" if live else f"the pooler does not know {name}"
+    return (
+        _("%(name)s is %(live)r, not %(written)r") % {"name": name, "live": live, "written": written}
+        if live
+        else _("the pooler does not know %(name)s") % {"name": name}
+    )
 
 
 def _text(contents: Files, name: str) -> str:

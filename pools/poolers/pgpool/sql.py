@@ -1,6 +1,7 @@
 """Pgpool-II's SQL side: SHOW with columns by name, answered by the program itself and not by a server."""
 
 import psycopg
+from django.utils.translation import gettext as _
 from psycopg.rows import DictRow, dict_row
 
 from panel.lib.crypto import SealBroken
@@ -35,17 +36,22 @@ def open(pooler: Pooler) -> Session:
         refuse_forbidden(pooler, pooler.port)
         return connect(pooler, DATABASE, pooler.admin_user, pooler.admin_password)
     except SealBroken:
-        raise PoolerUnreachable(f"the stored password of pooler {pooler} can't be opened: give it again") from None
+        raise PoolerUnreachable(
+            _("the stored password of pooler %(pooler)s can't be decrypted: enter it again") % {"pooler": pooler}
+        ) from None
     except psycopg.errors.ConnectionTimeout:
         raise PoolerUnreachable(
-            f"pooler {pooler} gave no connection in {CONNECT_TIMEOUT_S} s: it is down, or all its children are taken"
+            _("pooler %(pooler)s gave no connection in %(seconds)s s: it is down, or all its children are taken")
+            % {"pooler": pooler, "seconds": CONNECT_TIMEOUT_S}
         ) from None
     except psycopg.Error as error:
-        raise PoolerUnreachable(f"pooler {pooler} can't be reached: {reason_of(error)}") from None
+        raise PoolerUnreachable(
+            _("pooler %(pooler)s can't be reached: %(reason)s") % {"pooler": pooler, "reason": reason_of(error)}
+        ) from None
 
 
 def connect(pooler: Pooler, database: str, user: str, password: str) -> Session:
-    """A client's session through the program; raises what psycopg raises."""
+    """Open a client's session through the program; raises what psycopg raises."""
     return psycopg.connect(
         host=pooler.host,
         port=pooler.port,
@@ -63,22 +69,27 @@ def connect(pooler: Pooler, database: str, user: str, password: str) -> Session:
 
 
 def show(pooler: Pooler, word: str) -> Rows:
-    """The rows of a SHOW command, columns by name; `word` is one of `STATEMENTS`. Raises `PoolerUnreachable`."""
+    """Return the rows of a SHOW command, columns by name; `word` is in `STATEMENTS`. Raises `PoolerUnreachable`."""
     with open(pooler) as session:
         return rows(session, word)
 
 
 def rows(session: Session, word: str) -> Rows:
-    """The same over a session that stands. 4.3 answers some with an empty result first (seen)."""
+    """Return the rows over an open session. 4.3 answers some with an empty result first (seen)."""
     if word not in STATEMENTS:
-        raise Rejected(f"SHOW {word} is not offered: use one of {', '.join(WORDS)}")
+        raise Rejected(
+            _("SHOW %(word)s is not offered: use one of %(words)s") % {"word": word, "words": ", ".join(WORDS)}
+        )
     try:
         cursor = session.execute(STATEMENTS[word])
         found: Rows = list(cursor.fetchall()) if cursor.description else []
         while cursor.nextset():
             found += cursor.fetchall() if cursor.description else []
     except psycopg.Error as error:
-        raise PoolerUnreachable(f"the pooler hung up at SHOW {word}: {reason_of(error)}") from None
+        raise PoolerUnreachable(
+            _("the pooler closed the connection during SHOW %(word)s: %(reason)s")
+            % {"word": word, "reason": reason_of(error)}
+        ) from None
     return found
 
 
@@ -100,7 +111,7 @@ def others(pools: Rows, admin_user: str) -> Rows:
 
 
 def figures(pools: Rows) -> dict[str, PoolFigures]:
-    """The connections of each database by name, out of SHOW POOL_POOLS; who waits stands in the kernel's queue."""
+    """Return the connections of each database, from SHOW POOL_POOLS; waiting clients are in the kernel's queue."""
     found: dict[str, PoolFigures] = {}
     for row in pools:
         name = str(row["database"] or "")

@@ -57,7 +57,7 @@ def truth(value: str) -> str:
 
 
 def quantity(value: str, unit: str) -> float | str:
-    """The number in `unit`s; the text itself where it is none."""
+    """Convert to a number of `unit`s; return the text itself where it is none."""
     found = QUANTITY.fullmatch(value)
     if not found or found[2] not in FACTORS.get(unit, {"": 1}):
         return value

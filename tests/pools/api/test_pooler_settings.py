@@ -65,14 +65,14 @@ def test_limits_of_users_are_merged_and_an_empty_user_is_forgotten(admin, pooler
 @pytest.mark.parametrize(
     ("change", "reported"),
     [
-        ({"settings": {"max_client_conn": "many"}}, {"settings": ["max_client_conn='many' is no whole number"]}),
+        ({"settings": {"max_client_conn": "many"}}, {"settings": ["max_client_conn='many' is not a whole number"]}),
         (
             {"settings": {"transaction_timeout": 5}},
             {"settings": ["transaction_timeout came with 1.25, and this is 1.24: leave it out, or upgrade"]},
         ),
         (
             {"user_settings": {"app": {"connect_query": "SELECT 1"}}},
-            {"user_settings": ["user app: connect_query is no setting of a user, but of a pool: give it there"]},
+            {"user_settings": ["user app: connect_query is not a setting of a user, but of: pool; give it there"]},
         ),
     ],
 )
@@ -128,7 +128,7 @@ def test_files_go_in_and_never_come_out(admin, pooler):
 def test_a_bad_file_names_its_line(admin, pooler):
     answer = admin.put(url_of(pooler, "files/auth_hba_file/"), {"content": "# rules\nhost all\n"}, "json")
     assert answer.status_code == 400
-    assert answer.json()["auth_hba_file"][0].startswith("line 2: 2 fields where type")
+    assert answer.json()["auth_hba_file"][0].startswith("line 2: it has 2 fields, and needs type")
     assert admin.put(url_of(pooler, "files/auth_file/"), {"content": "x"}, "json").status_code == 400
     assert admin.put(url_of(pooler, "files/auth_hba_file/"), {}, "json").json().keys() == {"content"}
 

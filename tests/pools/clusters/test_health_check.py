@@ -35,5 +35,5 @@ def test_a_password_that_no_key_opens_is_a_finding_not_a_crash() -> None:
     cluster = a_cluster()
     cluster.sealed_admin_password = "rubbish"
     assert health_check.check_cluster(cluster).error == (
-        "the stored password of 'postgres' can't be opened with the keys at hand: enter it again"
+        "the stored password of 'postgres' can't be decrypted with the present keys: enter it again"
     )

@@ -30,7 +30,7 @@ APP = Endpoint("db.example", 5432, "shop", "app", "s3cret", "require")
             "authentication failed",
             Cause.PASSWORD,
             "the password of user 'app' was refused at db.example:5432: correct the user or the password "
-            "(PostgreSQL does not tell which of them is wrong)",
+            "(PostgreSQL does not report which of them is wrong)",
         ),
         (
             "connection failed: FATAL:  the database system is starting up",
@@ -64,8 +64,8 @@ APP = Endpoint("db.example", 5432, "shop", "app", "s3cret", "require")
         (
             "connection failed: FATAL:  etwas\n  anderes mit s3cret",
             Cause.OTHER,
-            "login to db.example:5432 failed for an unusual reason: the log has what was answered, and an admin who "
-            "saves its login is shown it",
+            "login to db.example:5432 failed for an unlisted reason: the log has the server's message, and the panel "
+            "shows it to an admin who saves the login",
         ),
     ],
 )
@@ -80,7 +80,9 @@ def test_words_that_no_rule_knows_go_to_the_log_and_to_admins(caplog: pytest.Log
     assert "s3cret" not in caplog.text
     error = ClusterUnreachable(message, cause, plain(reported, APP))
     assert "etwas" not in error.detail_for(to_admin=False)
-    assert error.detail_for(to_admin=True).endswith("(it said: connection failed: FATAL: etwas anderes mit ••••)")
+    assert error.detail_for(to_admin=True).endswith(
+        "(server message: connection failed: FATAL: etwas anderes mit ••••)"
+    )
 
 
 def test_braces_in_names_are_left_alone() -> None:

@@ -28,7 +28,7 @@ def cluster() -> Cluster:
         ({"host": "a,b"}, "host", "'a,b' names several hosts: register each as a cluster of its own"),
         ({"port": 70000}, "port", "70000 is no port: use 1 to 65535"),
         ({"port": 1}, "host", "127.0.0.1:1 is the cluster's own address: add its other servers here"),
-        ({"port": 3}, "host", "127.0.0.1:3 is a node of cluster shop already"),
+        ({"port": 3}, "host", "127.0.0.1:3 is already a node of cluster shop"),
         (
             {"admin_password": ""},
             "admin_password",
@@ -37,7 +37,7 @@ def cluster() -> Cluster:
         (
             {"admin_password": "not-it"},
             "admin_password",
-            "this is not the password of postgres that is stored for 127.0.0.1:1: enter that",
+            "this is not the password of postgres that is stored for 127.0.0.1:1: enter that one",
         ),
     ],
 )
@@ -57,7 +57,9 @@ def test_a_server_that_does_not_answer_is_not_added(cluster: Cluster) -> None:
 
 def test_a_password_that_no_key_opens_is_said_and_nothing_is_added(cluster: Cluster) -> None:
     cluster.sealed_admin_password = "rubbish"
-    with pytest.raises(nodes.InvalidNode, match="can't be opened with the keys at hand: enter it on the cluster again"):
+    with pytest.raises(
+        nodes.InvalidNode, match="can't be decrypted with the present keys: enter it on the cluster again"
+    ):
         nodes.add(cluster, GOOD)
 
 
@@ -92,7 +94,7 @@ def test_a_node_that_pools_need_stays(cluster: Cluster) -> None:
 def test_the_primary_stays_while_pools_lead_there(cluster: Cluster) -> None:
     node = a_node(cluster, in_recovery=False, timeline=2)
     a_pool(cluster=cluster)
-    with pytest.raises(IllegalTransition, match="is the primary of cluster shop now: give the cluster that address"):
+    with pytest.raises(IllegalTransition, match="is now the primary of cluster shop: give the cluster that address"):
         nodes.remove(node)
     assert ClusterNode.objects.exists()
 

@@ -112,7 +112,7 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_full_disk_leaves_every_old_file_whole(tiny_disk: Path) -> None:
     atomic_write.replace(str(tiny_disk), {"userlist.txt": b"old", "pooldeck.ini": b"old"})
-    with pytest.raises(ApplyFailed, match="could not be written: No space left on device; its files are whole"):
+    with pytest.raises(ApplyFailed, match="could not be written: No space left on device; its files are unchanged"):
         atomic_write.replace(str(tiny_disk), {"userlist.txt": b"new", "pooldeck.ini": b"x" * 100_000})
     assert {path.name: path.read_bytes() for path in tiny_disk.iterdir()} == {
         "userlist.txt": b"old",

@@ -14,7 +14,7 @@ from tests.pools.records import a_pooler
 
 pytestmark = pytest.mark.django_db
 INI = "; written by the panel\n[databases]\norders = host=127.0.0.1\n"
-CHANGED = [{"where": "pooldeck.ini", "what": "it was changed by hand"}]
+CHANGED = [{"where": "pooldeck.ini", "what": "it was edited by hand"}]
 LONG_AGO = timedelta(hours=1)
 
 

@@ -83,7 +83,7 @@ def test_pgpool_has_neither_names_nor_settings_of_its_own() -> None:
 def test_a_pgpool_that_is_only_watched_takes_no_pools(lacks: dict[str, Any]) -> None:
     values = {"name": "old", "kind": PoolerKind.PGPOOL, "config_dir": "/etc/pgpool2", "pcp_port": 9898} | lacks
     assert problems(Pooler(**values), mode="session", name="shop") == [
-        ("pooler", "old is only watched: give it its configuration directory and its PCP port")
+        ("pooler", "old is only monitored: give it its configuration directory and its PCP port")
     ]
 
 

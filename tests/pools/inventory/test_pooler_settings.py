@@ -167,8 +167,8 @@ def test_a_key_of_another_certificate_is_refused_and_not_told(pooler, asked):
 @pytest.mark.parametrize(
     ("setting", "content", "why"),
     [
-        ("client_tls_ca_file", "hello", "no certificate in PEM"),
-        ("server_tls_key_file", "hello", "no private key in PEM"),
+        ("client_tls_ca_file", "hello", "not a certificate in PEM"),
+        ("server_tls_key_file", "hello", "not a private key in PEM"),
         ("auth_hba_file", "host all all 10.0.0.0/8 telepathy", "line 1: 'telepathy' is no method"),
         ("auth_hba_file", " \n", "is empty"),
         ("auth_hba_file", "x" * 300_000, "longer than 256 kB"),
@@ -189,7 +189,7 @@ def test_rules_that_name_a_map_which_the_given_maps_lack_are_refused(online, ask
     pooler = online(auth_ident_file="", auth_hba_file="")
     pooler_settings.give_file(pooler, "auth_ident_file", "staff root postgres\n")
     errors = refused(pooler_settings.give_file, pooler, "auth_hba_file", RULES)
-    why = "which auth_ident_file lacks: add it there, or take the option away"
+    why = "which auth_ident_file lacks: add it there, or remove the option"
     assert errors == {"auth_hba_file": [f"auth_hba_file: line 2 names map=hosts, {why}"]}
     pooler_settings.give_files(
         pooler, {"auth_hba_file": RULES, "auth_ident_file": "staff root postgres\nhosts edge app # one\n"}
@@ -197,7 +197,8 @@ def test_rules_that_name_a_map_which_the_given_maps_lack_are_refused(online, ask
     errors = refused(pooler_settings.give_file, pooler, "auth_ident_file", "hosts edge app\n")
     assert errors == {"auth_hba_file": [f"auth_hba_file: line 1 names map=staff, {why}"]}
     errors = refused(pooler_settings.remove_file, pooler, "auth_ident_file")
-    assert errors["auth_ident_file"][0].startswith("it is needed: auth_hba_file: line 1 names map=staff; line 2 names")
+    needed = [f"line {number} names map={name}, {why}" for number, name in ((1, "staff"), (2, "hosts"))]
+    assert errors["auth_ident_file"][0].startswith(f"it is needed: auth_hba_file: {'; '.join(needed)}")
     pooler_settings.remove_file(pooler, "auth_hba_file")
     pooler_settings.remove_file(pooler, "auth_ident_file")
 

@@ -17,15 +17,15 @@ def pair():
 def test_a_certificate_is_told_from_other_text(pair):
     key, certificate = pair
     assert pem.certificate_fault(certificate + self_signed("root")[1]) == ""
-    assert "no certificate in PEM" in pem.certificate_fault("hello")
-    assert "private key in it" in pem.certificate_fault(certificate + key)
+    assert "not a certificate in PEM" in pem.certificate_fault("hello")
+    assert "contains a private key" in pem.certificate_fault(certificate + key)
 
 
 def test_a_key_must_open_without_a_passphrase(pair):
     key, certificate = pair
     assert pem.key_fault(key) == ""
     assert pem.key_fault(f"some text\n{key}") == ""
-    assert "no private key in PEM" in pem.key_fault(certificate)
+    assert "not a private key in PEM" in pem.key_fault(certificate)
     locked = serialization.load_pem_private_key(key.encode(), None).private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
@@ -33,7 +33,7 @@ def test_a_key_must_open_without_a_passphrase(pair):
     )
     assert "passphrase" in pem.key_fault(locked.decode())
     broken = key.replace(key.splitlines()[1], "AAAA")
-    assert "no private key" in pem.key_fault(broken)
+    assert "not a private key" in pem.key_fault(broken)
     assert key.splitlines()[1] not in pem.key_fault(broken)
 
 

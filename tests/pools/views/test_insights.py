@@ -77,7 +77,7 @@ def test_an_estimate_is_never_shown_as_measured(page) -> None:
     assert ">measured<" not in shown
     assert ">estimate<" in shown
     assert "1.0 MB – 18.0 MB" in shown
-    assert "whose account may not read the memory of its processes" in shown
+    assert "account may not read the memory of its processes" in shown
 
 
 def test_the_memory_is_asked_for_where_it_is_not_known(page, cluster: Cluster) -> None:

@@ -158,7 +158,7 @@ def test_a_field_that_was_emptied_gives_the_default_again(staff, pooler, asked):
 def test_errors_stand_beside_their_fields_and_nothing_typed_is_lost(staff, pooler):
     answer = staff.post(url_of(pooler), {"version": 1, "max_client_conn": "many", "verbose": "2"})
     form = answer.context["form"]
-    assert form.errors == {"max_client_conn": ["max_client_conn='many' is no whole number"]}
+    assert form.errors == {"max_client_conn": ["max_client_conn='many' is not a whole number"]}
     assert (form["max_client_conn"].value(), form["verbose"].value()) == ("many", "2")
     pooler.refresh_from_db()
     assert pooler.settings == {}

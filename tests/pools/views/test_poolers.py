@@ -51,7 +51,7 @@ def test_the_list_costs_the_same_with_one_and_three_rows(staff):
 
 
 def test_the_list_tells_of_each_whose_configuration_is_not_as_it_was_wished(staff):
-    changed = a_pooler(name="a", drift=[{"where": "pooldeck.ini", "what": "it was changed by hand"}])
+    changed = a_pooler(name="a", drift=[{"where": "pooldeck.ini", "what": "it was edited by hand"}])
     refused = a_pooler(name="b", settings_state="rolled_back", settings_reason="the reload was refused")
     waiting = a_pooler(name="c", needs_restart=[{"name": "listen_backlog", "live": "128", "wanted": "64"}])
     a_pooler()
@@ -95,7 +95,7 @@ def test_the_page_of_a_pooler_shows_revisions_with_their_steps(staff):
     pooler = a_pooler(port=1, error="pooler can't be reached: Connection refused")
     revision = Revision.objects.draft(pooler, {"userlist.txt": '"app" "file-secret"'}, get_user(staff))
     revision.note("rendered", "for PgBouncer 1.18.0")
-    revision.note("read back", "the pooler says what the files say")
+    revision.note("read back", "the pooler reports the settings of the files")
     revision.finish(RevisionState.ROLLED_BACK, "the login through the pool failed")
     page = page_of(staff.get(f"/poolers/{pooler.pk}/"))
     for words in ("rolled back", "the login through the pool failed", "for PgBouncer 1.18.0", "Connection refused"):
@@ -167,7 +167,7 @@ def test_an_order_that_can_not_be_sent_says_so(staff, monkeypatch):
     monkeypatch.setattr(task_queue, "send", down)
     pooler = a_pooler(port=1)
     page = page_of(staff.post(f"/poolers/{pooler.pk}/apply/", {"drift": "overwrite"}, follow=True))
-    assert "no worker can be told to overwrite" in page
+    assert "the overwrite could not be queued" in page
 
 
 def test_known_weaknesses_of_the_release_are_told_with_what_corrects_them(staff):
@@ -191,7 +191,7 @@ def test_the_page_says_since_when_nobody_looked_at_its_files_and_whose_worker_is
     pooler = silent(generator="rack-2")
     page = page_of(staff.get(f"/poolers/{pooler.pk}/"))
     assert "Its files were last inspected at" in page
-    assert "no worker of generator rack-2 takes the look that is asked for twice a minute" in page
+    assert "no worker of generator rack-2 checks its files, though a check is requested twice a minute" in page
     assert "orders = host=db" in page  # as it was applied: the folder of this machine is not read
     Pooler.objects.update(files_checked_at=timezone.now())
     page = page_of(staff.get(f"/poolers/{pooler.pk}/"))
@@ -206,14 +206,14 @@ def test_the_page_says_who_looks_where_nobody_was_named(staff):
 
 
 def test_the_drift_of_files_elsewhere_is_told_without_a_diff_and_can_only_be_overwritten(staff):
-    pooler = silent(drift=[{"where": "pooldeck.ini", "what": "it was changed by hand"}])
+    pooler = silent(drift=[{"where": "pooldeck.ini", "what": "it was edited by hand"}])
     page = page_of(staff.get(f"/poolers/{pooler.pk}/drift/"))
     assert "last inspected at" in page
-    assert "<code>pooldeck.ini</code>: it was changed by hand" in page
+    assert "<code>pooldeck.ini</code>: it was edited by hand" in page
     assert ('value="overwrite"' in page, 'value="adopt"' in page) == (True, False)
     answer = staff.post(f"/poolers/{pooler.pk}/drift/", {"drift": "adopt"})
     assert answer.status_code == 400
-    assert "its files lie where generator rack-2 is" in page_of(answer)
+    assert "only generator rack-2 can read its files" in page_of(answer)
 
 
 def test_a_pooler_that_is_registered_twice_is_told(staff):

@@ -316,7 +316,7 @@ def test_further_settings_are_judged_beside_their_fields(staff):
     typed = {"version": 1, "database": "shop", "user": "app", "mode": "session", "size": "5"}
     answer = staff.post(f"/pools/{pool.pk}/edit/", typed | {"further_reserve_pool": "few"})
     form = answer.context["form"]
-    assert form.errors["further_reserve_pool"] == ["reserve_pool='few' is no whole number"]
+    assert form.errors["further_reserve_pool"] == ["reserve_pool='few' is not a whole number"]
     assert form["further_reserve_pool"].value() == "few"
     assert "<details" in page_of(answer)
 

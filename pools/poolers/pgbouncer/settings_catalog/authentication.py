@@ -1,61 +1,67 @@
 """Who may log in, and how that is proved."""
 
+from django.utils.translation import gettext_lazy as _
+
 from pools.poolers.pgbouncer import hba
 from pools.poolers.pgbouncer.settings_catalog.shapes import LOCKED_OUT, choice, file, number, of_group, text
 
 TYPES = ("any", "trust", "plain", "md5", "cert", "hba", "pam", "scram-sha-256")
-PROOF = "How clients prove who they are; any and trust ask nothing, and any makes everybody an admin of the console"
+PROOF = _("How clients authenticate; any and trust require nothing, and any makes every client an admin of the console")
 NEEDS = (("hba", ("auth_hba_file",)), ("cert", ("client_tls_ca_file",)))
 LDAP_NEEDS = (*NEEDS, ("ldap", ("auth_ldap_options",)))
 EXPIRY_IGNORED = "SELECT usename, passwd FROM pg_shadow WHERE usename=$1"
-EXPIRY_HEEDED = (  # since 1.24.1, and in packages that had CVE-2025-2291 corrected
+EXPIRY_HEEDED = (  # since 1.24.1, and in packages with the fix of CVE-2025-2291
     "SELECT rolname, CASE WHEN rolvaliduntil < now() THEN NULL ELSE rolpassword END "
     "FROM pg_authid WHERE rolname=$1 AND rolcanlogin"
 )
 REFUSED = (("cert", LOCKED_OUT),)
-LOOKUP = "One line of SQL with $1 for the user name, that answers name and secret"
+LOOKUP = _("One line of SQL with $1 for the user name, which returns name and secret")
 QUERY = r".*\$1(?![0-9]).*"
 
 SETTINGS = of_group(
-    "Authentication",
-    choice("auth_type", "Method", TYPES, "md5", PROOF, needs=NEEDS, refused=REFUSED, until=(1, 25)),
-    choice("auth_type", "Method", (*TYPES, "ldap"), "md5", PROOF, needs=LDAP_NEEDS, refused=REFUSED, since=(1, 25)),
+    _("Authentication"),
+    choice("auth_type", _("Method"), TYPES, "md5", PROOF, needs=NEEDS, refused=REFUSED, until=(1, 25)),
+    choice("auth_type", _("Method"), (*TYPES, "ldap"), "md5", PROOF, needs=LDAP_NEEDS, refused=REFUSED, since=(1, 25)),
     file(
         "auth_hba_file",
-        "Rules by address (HBA)",
-        "Lines of type, database, user, address and method, used with the method hba",
+        _("Rules by address (HBA)"),
+        _("Lines of type, database, user, address and method, used with the method hba"),
         check=hba.rules_fault,
         agrees=("auth_ident_file", hba.lost_maps_fault),
     ),
     file(
         "auth_ident_file",
-        "User name maps",
-        "Lines of map, name of the system or certificate, and name in the database, used with map= in HBA rules",
+        _("User name maps"),
+        _("Lines of map, name of the system or certificate, and name in the database, used with map= in HBA rules"),
         check=hba.maps_fault,
         since=(1, 23),
     ),
-    text("auth_user", "User for look-ups", "", "Logs in to find the secrets of users that the user list lacks"),
-    text("auth_query", "Look-up query", EXPIRY_IGNORED, LOOKUP, pattern=QUERY, until=(1, 24), carries_sql=True),
-    text("auth_query", "Look-up query", EXPIRY_HEEDED, LOOKUP, pattern=QUERY, since=(1, 24), carries_sql=True),
+    text("auth_user", _("User for look-ups"), "", _("Logs in to find the secrets of users that the user list lacks")),
+    text("auth_query", _("Look-up query"), EXPIRY_IGNORED, LOOKUP, pattern=QUERY, until=(1, 24), carries_sql=True),
+    text("auth_query", _("Look-up query"), EXPIRY_HEEDED, LOOKUP, pattern=QUERY, since=(1, 24), carries_sql=True),
     text(
-        "auth_dbname", "Database for look-ups", "", "An entry to run the query in; empty: the client's", since=(1, 19)
+        "auth_dbname",
+        _("Database for look-ups"),
+        "",
+        _("An entry to run the query in; empty: the client's"),
+        since=(1, 19),
     ),
-    text("auth_ldap_options", "LDAP options", "", 'As in pg_hba.conf: ldapurl="ldap://host/dc=…"', since=(1, 25)),
+    text("auth_ldap_options", _("LDAP options"), "", _('As in pg_hba.conf: ldapurl="ldap://host/dc=…"'), since=(1, 25)),
     number(
         "scram_iterations",
-        "SCRAM iterations",
+        _("SCRAM iterations"),
         "4096",
-        "For passwords stored in clear; more is safer against guessing, and logs in more slowly",
+        _("For passwords stored in clear; more is safer against guessing, and logs in more slowly"),
         minimum=1,
         since=(1, 25),
     ),
     text(
         "stats_users",
-        "Users who may look",
+        _("Users who may look"),
         "",
-        "Names with commas between, who may use SHOW in the console",
+        _("Names with commas between, who may use SHOW in the console"),
         may_be_empty=True,
     ),
-    text("admin_users", "Users who may command", "", "", fixed="the panel's own console login stands there"),
-    text("auth_file", "User list", "", "", fixed="the panel writes the users of its pools into the one there is"),
+    text("admin_users", _("Users who may command"), "", "", fixed=_("the panel's own console login stands there")),
+    text("auth_file", _("User list"), "", "", fixed=_("the panel writes the users of its pools into the one there is")),
 )

@@ -1,18 +1,20 @@
 """What is written where."""
 
+from django.utils.translation import gettext_lazy as _
+
 from pools.poolers.pgbouncer.settings_catalog.shapes import choice, number, of_group, switch, text
 
 FACILITIES = ("auth", "authpriv", "daemon", "user", *(f"local{number}" for number in range(8)))
 
 SETTINGS = of_group(
-    "Log",
-    switch("log_connections", "Logins", "1", "A line for each client that logs in"),
-    switch("log_disconnections", "Disconnections", "1", "A line for each, with the reason"),
-    switch("log_pooler_errors", "Errors sent to clients", "1", "A line for each"),
-    switch("log_stats", "Statistics", "1", "A line every period of the averages"),
-    number("verbose", "Verbosity", "0", "More with each step", maximum=3),
-    switch("syslog", "To syslog", "0", "Beside the log file"),
-    text("syslog_ident", "Name in syslog", "pgbouncer", "What its lines begin with", pattern=r"[A-Za-z0-9_.@-]+"),
-    choice("syslog_facility", "Facility in syslog", FACILITIES, "daemon", "Where the system sorts them"),
-    text("logfile", "Log file", "", "", fixed="it belongs to the installation, which rotates it"),
+    _("Log"),
+    switch("log_connections", _("Logins"), "1", _("A line for each client that logs in")),
+    switch("log_disconnections", _("Disconnections"), "1", _("A line for each, with the reason")),
+    switch("log_pooler_errors", _("Errors sent to clients"), "1", _("A line for each")),
+    switch("log_stats", _("Statistics"), "1", _("A line every period of the averages")),
+    number("verbose", _("Verbosity"), "0", _("More with each step"), maximum=3),
+    switch("syslog", _("To syslog"), "0", _("Beside the log file")),
+    text("syslog_ident", _("Name in syslog"), "pgbouncer", _("What its lines begin with"), pattern=r"[A-Za-z0-9_.@-]+"),
+    choice("syslog_facility", _("Facility in syslog"), FACILITIES, "daemon", _("Where the system sorts them")),
+    text("logfile", _("Log file"), "", "", fixed=_("it belongs to the installation, which rotates it")),
 )

@@ -1,53 +1,60 @@
-"""The shapes that most settings of PgBouncer have: what its lib/usual/cfparser.c and loader.c read."""
+"""Constructors for the types of PgBouncer's settings, as its lib/usual/cfparser.c and loader.c parse them."""
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from django.utils.translation import gettext_lazy as _
 
 from pools.poolers.settings_schema import LARGEST, Scope, Setting, Type
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise as Text
+else:
+    Text = Any
 
 WORDS = r"[A-Za-z_][A-Za-z0-9_.]*"  # of a parameter of PostgreSQL
 WORD_LIST = rf"{WORDS}( *, *{WORDS})*"
 MODES = ("session", "transaction", "statement")
-LOCKED_OUT = "asks for a certificate of each client, which the panel has not: its console login would be refused"
+LOCKED_OUT = _("it requires a certificate of each client, which the panel does not have, so its console would be shut")
 SSLMODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 
 
-def number(name: str, label: str, default: str, help_text: str, **more: Any) -> Setting:
-    """A whole number from 0 on."""
+def number(name: str, label: Text, default: str, help_text: Text, **more: Any) -> Setting:
+    """Define a whole number from 0 on."""
     return _setting(Type.NUMBER, name, label, default, help_text, {"minimum": 0, "maximum": LARGEST} | more)
 
 
-def seconds(name: str, label: str, default: str, help_text: str, **more: Any) -> Setting:
-    """A time in seconds, fractions allowed."""
+def seconds(name: str, label: Text, default: str, help_text: Text, **more: Any) -> Setting:
+    """Define a time in seconds, fractions allowed."""
     span = {"minimum": 0, "maximum": LARGEST, "unit": "seconds"}
     return _setting(Type.SECONDS, name, label, default, help_text, span | more)
 
 
-def switch(name: str, label: str, default: str, help_text: str, **more: Any) -> Setting:
-    """On (1) or off (0)."""
+def switch(name: str, label: Text, default: str, help_text: Text, **more: Any) -> Setting:
+    """Define a switch, on (1) or off (0)."""
     return _setting(Type.BOOLEAN, name, label, default, help_text, more)
 
 
-def choice(name: str, label: str, choices: tuple[str, ...], default: str, help_text: str, **more: Any) -> Setting:
-    """One of some words."""
+def choice(name: str, label: Text, choices: tuple[str, ...], default: str, help_text: Text, **more: Any) -> Setting:
+    """Define a choice of words."""
     return _setting(Type.CHOICE, name, label, default, help_text, {"choices": choices} | more)
 
 
-def text(name: str, label: str, default: str, help_text: str, **more: Any) -> Setting:
-    """A line of text; outer spaces are not part of it."""
+def text(name: str, label: Text, default: str, help_text: Text, **more: Any) -> Setting:
+    """Define a line of text; outer spaces are not part of it."""
     return _setting(Type.TEXT, name, label, default, help_text, more)
 
 
-def file(name: str, label: str, help_text: str, **more: Any) -> Setting:
-    """The path of a file whose content is given to the panel."""
+def file(name: str, label: Text, help_text: Text, **more: Any) -> Setting:
+    """Define the path of a file whose content is given to the panel."""
     return _setting(Type.FILE, name, label, "", help_text, more)
 
 
-def of_group(group: str, *settings: Setting) -> tuple[Setting, ...]:
-    """The settings under the heading of the page where they stand."""
-    return tuple(replace(setting, group=group) for setting in settings)
+def of_group(group: Text, *settings: Setting) -> tuple[Setting, ...]:
+    """Return the settings with the heading of their group on the page."""
+    return tuple(replace(setting, heading=group) for setting in settings)
 
 
-def _setting(kind: Type, name: str, label: str, default: str, help_text: str, more: dict[str, Any]) -> Setting:
+def _setting(kind: Type, name: str, label: Text, default: str, help_text: Text, more: dict[str, Any]) -> Setting:
     scope = more.pop("scope", Scope.PROGRAM)
-    return Setting(name, scope, kind, default, help_text, group="", label=label, **more)
+    return Setting(name, scope, kind, default, help_text, heading="", label=label, **more)

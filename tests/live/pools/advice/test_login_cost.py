@@ -25,7 +25,7 @@ def test_the_page_says_how_the_password_is_kept_and_why(
     pools.change(orders, {"size": 2}, None)
     deployment.apply_pooler(pooler)
     clear = page_of(admin_client.get(page))
-    assert "stands in clear, and every login by SCRAM hashes it" in clear
+    assert "is stored in clear text, and every login by SCRAM hashes it" in clear
     assert "it may not be read" in clear
 
 

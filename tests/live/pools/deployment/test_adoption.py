@@ -66,7 +66,7 @@ def test_changed_sizes_settings_and_limits_are_adopted(
     assert (pooler.user_settings, pooler.settings_state) == ({"app": {"pool_mode": "transaction"}}, "applied")
     assert (live(), log_in("orders")) == ({"orders": ("app", "app", 5, "transaction", 5)}, "app")
     revision = Revision.objects.live_on(pooler)
-    assert revision.cause == "changes made by hand adopted"
+    assert revision.cause == "manual edits adopted"
     assert "orders: size 3 → 5" in revision.summary
 
 
@@ -114,16 +114,16 @@ def test_a_changed_password_is_adopted_where_it_works(
     [
         ("pooldeck.ini", "host='127.0.0.1'", "host='10.0.0.1'", "line 4: host of pool orders comes from its cluster"),
         ("pooldeck.ini", "pool_size=3", "pool_size=0", "size 0 is no size of a pool"),
-        ("pooldeck.ini", "pool_size=3", "pool_size=3 zork=x", "zork is no setting"),
+        ("pooldeck.ini", "pool_size=3", "pool_size=3 zork=x", "zork is not a setting"),
         (
             "pooldeck.ini",
             "orders = ",
             "stock = host=10.0.0.1 port=5432 pool_size=1 pool_mode=session max_db_connections=1\norders = ",
             "stock leads to 10.0.0.1:5432, where no cluster is",
         ),
-        ("pooldeck.ini", "orders = ", "orders : ", "line 4: it is no entry of name = key=value pairs"),
+        ("pooldeck.ini", "orders = ", "orders : ", "line 4: it is not an entry of name = key=value pairs"),
         ("pooldeck_settings.ini", "query_wait_timeout = 33", "query_wait_timeout = soon", "query_wait_timeout"),
-        ("userlist.txt", '"app" ', '"eve" "secret-word"\n"app" ', "user eve is none of the panel's"),
+        ("userlist.txt", '"app" ', '"eve" "secret-word"\n"app" ', "user eve is not the panel's"),
         ("pgbouncer.ini", "%include", "; include", "the line that includes pooldeck.ini"),
     ],
 )
@@ -159,12 +159,12 @@ def test_nothing_is_applied_over_a_change_until_it_is_overwritten(
     assert deployment.apply_pooler(pooler) is None
     fresh.refresh_from_db()
     assert (fresh.state, path.read_text()) == (PoolState.PENDING, found)
-    assert f"are not as they were applied ({name}: " in fresh.state_reason
+    assert f"differ from what was applied ({name}: " in fresh.state_reason
     drift.check(pooler)
     pooler.refresh_from_db()
     assert name in [one["where"] for one in pooler.drift]
     revision = deployment.apply_pooler(pooler, overwrite=True)
-    assert (revision.state, revision.cause) == (RevisionState.APPLIED, "changes made by hand overwritten")
+    assert (revision.state, revision.cause) == (RevisionState.APPLIED, "manual edits overwritten")
     assert list(live()) == ["fresh", "orders"]
     drift.check(pooler)
     pooler.refresh_from_db()

@@ -43,8 +43,8 @@ def test_a_full_cluster_is_tried_once_and_all_its_pools_wait(
         assert (revision.state, pooler.revisions.count(), list(live())) == (RevisionState.FAILED, 2, ["orders"])
     fresh[0].refresh_from_db()
     assert states() == {"orders": PoolState.APPLIED} | {pool.name: PoolState.PENDING for pool in fresh}
-    assert "lets nobody in for now: " in fresh[0].state_reason
-    assert fresh[0].state_reason.endswith("or make pools smaller; tried again each 60 s")
+    assert "refuses all logins for now: " in fresh[0].state_reason
+    assert fresh[0].state_reason.endswith("or make pools smaller; retried every 60 s")
     assert deployment.waiting_poolers() == []  # it rests
     assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED  # asked by somebody
     assert set(states().values()) == {PoolState.APPLIED}

@@ -49,7 +49,7 @@ def registered(name: str, port: int, like: Cluster) -> Cluster:
 def reason_at(server: PostgresServer) -> str:
     return (
         f"cluster other does not answer: connection refused: nothing listens at {server.host}:{server.port}: start "
-        "the server, or correct the host or the port; tried again each 60 s"
+        "the server, or correct the host or the port; retried every 60 s"
     )
 
 
@@ -112,7 +112,7 @@ def test_an_untouched_pool_of_a_server_that_is_down_stays_applied_through_a_chan
     assert any(one.startswith("pool untouched can't show what the new settings do: cluster other") for one in noted)
 
 
-def test_a_server_that_goes_down_between_rehearsal_and_login_keeps_its_pools_waiting(
+def test_a_server_that_goes_down_between_preflight_and_login_keeps_its_pools_waiting(
     make_pool: MakePool,
     pooler: Pooler,
     other: Cluster,

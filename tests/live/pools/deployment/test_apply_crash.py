@@ -43,7 +43,7 @@ def after_it(original: Callable[..., Any]) -> Callable[..., Any]:
 
 STEPS = [
     (PgBouncerSession, "draft"),
-    (PgBouncerSession, "rehearse"),
+    (PgBouncerSession, "preflight"),
     (preflight, "start"),
     (symlink_swap, "_link_up"),
     (atomic_write, "replace"),
@@ -103,7 +103,7 @@ def test_a_dead_workers_revision_says_at_which_step_it_died(
     dead = pooler.revisions.last()
     assert (dead.state, dead.reason) == (
         RevisionState.FAILED,
-        "the worker died after the step 'writing'; started over",
+        "the worker died after the step 'writing'; the apply started over",
     )
 
 
@@ -138,13 +138,13 @@ def test_a_first_apply_that_died_and_then_fails_leaves_no_pool(
 def test_a_worker_that_lost_its_lease_writes_nothing_more(
     orders: Pool, make_pool: MakePool, pooler: Pooler, config_bytes: ConfigBytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before, rehearse = config_bytes(), PgBouncerSession.rehearse
+    before, preflight = config_bytes(), PgBouncerSession.preflight
 
     def stall(session: PgBouncerSession, *values: Any) -> None:
         Pooler.objects.update(apply_token=uuid4())
-        rehearse(session, *values)
+        preflight(session, *values)
 
-    monkeypatch.setattr(PgBouncerSession, "rehearse", stall)
+    monkeypatch.setattr(PgBouncerSession, "preflight", stall)
     fresh = make_pool("fresh")
     assert deployment.apply_pooler(pooler) is None
     fresh.refresh_from_db()

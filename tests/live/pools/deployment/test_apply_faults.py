@@ -60,7 +60,7 @@ def test_a_full_disk_leaves_the_old_configuration_live(
     full = make_pool("full", size=9)
     revision = deployment.apply_pooler(pooler)
     assert (revision.state, state_of(full)[0]) == (RevisionState.ROLLED_BACK, PoolState.ROLLED_BACK)
-    assert "No space left on device; its files are whole" in revision.reason
+    assert "No space left on device; its files are unchanged" in revision.reason
     filler.unlink()
     assert {path.name: path.read_bytes() for path in tiny.iterdir()} == before
     assert (state_of(orders), log_in("orders")) == ((PoolState.APPLIED, ""), "app")
@@ -107,7 +107,7 @@ def test_a_userlist_torn_in_the_panels_part_is_drift_and_put_right_by_overwritin
     userlist.write_text(userlist.read_text()[:-12])
     fresh = make_pool("fresh")
     assert deployment.apply_pooler(pooler) is None
-    assert "userlist.txt: it was changed by hand" in state_of(fresh)[1]
+    assert "userlist.txt: it was edited by hand" in state_of(fresh)[1]
     assert deployment.apply_pooler(pooler, overwrite=True).state == RevisionState.APPLIED
     assert (log_in("orders"), log_in("fresh")) == ("app", "app")
 

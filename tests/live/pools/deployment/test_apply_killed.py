@@ -26,7 +26,7 @@ Running = Callable[[], tuple[dict[str, tuple[object, ...]], str]]
 FILE_STEPS = ("mkdir", "open", "fsync", "link", "symlink", "rename", "unlink")
 APPLY_STEPS: list[tuple[Any, str]] = [
     (PgBouncerSession, "draft"),
-    (PgBouncerSession, "rehearse"),
+    (PgBouncerSession, "preflight"),
     (PgBouncerSession, "go_live"),
     (PgBouncerSession, "read_back"),
     (PgBouncerSession, "log_in"),

@@ -102,7 +102,7 @@ def test_files_changed_by_hand_keep_wishes_waiting_until_told_to_overwrite(
     fresh = make_pool("fresh")
     assert deployment.apply_pooler(pooler) is None
     assert state_of(fresh)[0] == PoolState.PENDING
-    assert "(pooldeck.ini: it was changed by hand)" in fresh.state_reason
+    assert "(pooldeck.ini: it was edited by hand)" in fresh.state_reason
     assert live_files.live_files(pooler)["state"] == "drifted"
     assert deployment.apply_pooler(pooler, overwrite=True).state == RevisionState.APPLIED
     assert live()["orders"] == ("app", "app", 3, "transaction", 3)

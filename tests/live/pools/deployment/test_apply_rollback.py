@@ -120,7 +120,7 @@ def test_a_broken_pgbouncer_ini_is_found_before_a_reload_follows_it(
     assert (list(live()), log_in("orders"), state_of(orders)) == (["orders"], "app", (PoolState.APPLIED, ""))
 
 
-def test_no_password_leaves_the_folder_for_a_rehearsal(
+def test_no_password_leaves_the_folder_for_a_preflight(
     make_pool: MakePool, pooler: Pooler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen, run = [], preflight._run
@@ -137,7 +137,7 @@ def test_no_password_leaves_the_folder_for_a_rehearsal(
 
 
 @pytest.mark.parametrize("line", BROKEN)
-def test_without_a_pooler_to_rehearse_on_the_failed_reload_is_seen_and_said(
+def test_without_a_program_for_the_preflight_the_failed_reload_is_seen_and_said(
     line: str,
     orders: Pool,
     make_pool: MakePool,
@@ -152,7 +152,7 @@ def test_without_a_pooler_to_rehearse_on_the_failed_reload_is_seen_and_said(
     deployment.apply_pooler(pooler)
     state, reason = state_of(fresh)
     assert (state, state_of(orders)) == (PoolState.FAILED, (PoolState.APPLIED, ""))
-    assert "the old configuration could not be proved live" in reason
+    assert "the old configuration could not be verified" in reason
     (pgbouncer.config_dir / "pgbouncer.ini").write_text(sound)
     pgbouncer.kill(signal.SIGHUP)
     pgbouncer.wait_until_ready()
@@ -191,7 +191,7 @@ def test_a_lockout_of_the_console_is_undone_over_the_session_at_hand(
     fresh = make_pool("fresh")
     revision = deployment.apply_pooler(pooler)
     assert (state_of(fresh)[0], revision.state) == (PoolState.ROLLED_BACK, RevisionState.ROLLED_BACK)
-    assert "the console locked its admin out" in revision.reason
+    assert "the console refused its admin" in revision.reason
     assert console.show(pooler, "version")
     assert log_in("orders") == "app"
 
@@ -297,7 +297,7 @@ def test_a_fault_of_the_panels_own_is_rolled_back_and_not_tried_for_ever(
     monkeypatch.setattr(owner, name, broken)
     fresh = make_pool("fresh")
     deployment.apply_pooler(pooler)
-    reason = "the apply broke with ZeroDivisionError: see the worker's log"
+    reason = "the apply failed with ZeroDivisionError: see the worker's log"
     assert state_of(fresh) == (PoolState.ROLLED_BACK, reason)
     assert (list(live()), log_in("orders")) == (["orders"], "app")
     assert deployment.waiting_poolers() == []

@@ -78,7 +78,7 @@ def test_only_the_generator_whose_folder_it_is_clears_what_it_found_in_the_files
     Pooler.objects.filter(pk=pooler.pk).update(generator=settings.GENERATOR)
     ini = edit_by_hand(pgbouncer, "pool_size=3", "pool_size=40")
     tasks.check_drift()
-    in_file, live = {"where": ini.name, "what": "it was changed by hand"}, drift_of(pooler)[1:]
+    in_file, live = {"where": ini.name, "what": "it was edited by hand"}, drift_of(pooler)[1:]
     assert (drift_of(pooler)[0], {one["where"] for one in live}) == (in_file, {drift.LIVE})
     edit_by_hand(pgbouncer, "pool_size=40", "pool_size=3")
     own, settings.GENERATOR = settings.GENERATOR, "elsewhere"

@@ -66,7 +66,7 @@ def test_changed_settings_become_the_panels(
     found = live(pgpool_pooler)
     assert (found["client_idle_limit"], found["log_connections"]) == ("7min", "on")
     assert (drifted(pgpool_pooler), log_in(own_pgpool)) == ([], "app")
-    assert Revision.objects.live_on(pgpool_pooler).cause == "changes made by hand adopted"
+    assert Revision.objects.live_on(pgpool_pooler).cause == "manual edits adopted"
 
 
 def test_a_setting_taken_out_is_taken_away(pool: Pool, pgpool_pooler: Pooler, by_hand: ByHand, worker: None) -> None:
@@ -117,16 +117,21 @@ def test_a_pool_without_any_rule_left_is_asked_to_leave(
     [
         ("pgpool.conf", "backend_port0 = ", "backend_port0 = 1", "backend_port0: the panel writes it from the cluster"),
         ("pgpool.conf", "enable_pool_hba = on", "enable_pool_hba = off", "enable_pool_hba: the panel writes it"),
-        ("pgpool.conf", "client_idle_limit = 300", "client_idle_limit = soon", "no whole number"),
-        ("pgpool.conf", "client_idle_limit = 300", "port = 7000", "port: it belongs to the place the program runs at"),
-        ("pgpool.conf", "client_idle_limit = 300", "zork = 1", "zork: it is no setting that the panel knows"),
-        ("pgpool.conf", "client_idle_limit = 300", "= 1", "it is no line of name = value"),
+        ("pgpool.conf", "client_idle_limit = 300", "client_idle_limit = soon", "not a whole number"),
+        ("pgpool.conf", "client_idle_limit = 300", "port = 7000", "port: it depends on the host of the program"),
+        ("pgpool.conf", "client_idle_limit = 300", "zork = 1", "zork: the panel does not know this setting"),
+        ("pgpool.conf", "client_idle_limit = 300", "= 1", "it is not a line of name = value"),
         ("pool_hba.conf", '"app" "app" ::/0', '"app" "eve" ::/0', "the rules of database app were changed"),
         ("pool_hba.conf", "local all", f"{REPORTS}\nlocal all", "line [0-9]+: the panel's rules come before"),
-        ("pool_hba.conf", "::/0 scram-sha-256\n# pool", "::/0 trust\n# pool", "let the panel itself in were changed"),
-        ("pool_passwd", "app:TEXT", "eve:TEXTx-secret-word\napp:TEXT", "user eve is none of the panel's"),
+        (
+            "pool_hba.conf",
+            "::/0 scram-sha-256\n# pool",
+            "::/0 trust\n# pool",
+            "the rules that admit the panel itself were changed",
+        ),
+        ("pool_passwd", "app:TEXT", "eve:TEXTx-secret-word\napp:TEXT", "user eve is not the panel's"),
         ("pool_passwd", "app:TEXT", "app:AES", "the password of app can't be read back"),
-        ("pcp.conf", "postgres:", "postgres:0", "it holds the panel's own login at the PCP port"),
+        ("pcp.conf", "postgres:", "postgres:0", "it has the panel's own login at the PCP port"),
     ],
 )
 def test_what_can_not_be_said_is_named_and_nothing_is_changed(

@@ -50,7 +50,7 @@ def test_a_full_server_is_found_before_anything_is_written(
         revision = deployment.apply_pooler(pgpool_pooler)
     assert (revision.state, files_of(own_pgpool)) == (RevisionState.FAILED, before)
     state, reason = state_of(pool)
-    assert (state, reason.startswith("cluster live lets nobody in for now: ")) == (PoolState.PENDING, True), reason
+    assert (state, reason.startswith("cluster live refuses all logins for now: ")) == (PoolState.PENDING, True), reason
     assert deployment.waiting_poolers() == []  # it rests
     assert deployment.apply_pooler(pgpool_pooler).state == RevisionState.APPLIED
     assert (state_of(pool), log_in(own_pgpool)) == ((PoolState.APPLIED, ""), "app")
@@ -82,8 +82,8 @@ def freed_once_told(monkeypatch: pytest.MonkeyPatch, taken: ExitStack) -> None:
 
 
 DESCRIBED = {
-    "server": r"cluster live lets nobody in for now: .* has too many connections already: close some",
-    "children": r"pooler live-pgpool lets nobody in for now, all its children are taken \(.*\): close some clients",
+    "server": r"cluster live refuses all logins for now: .* has too many connections already: close some",
+    "children": r"pooler live-pgpool refuses all logins for now, all its children are taken \(.*\): close some clients",
 }
 
 

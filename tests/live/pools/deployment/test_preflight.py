@@ -1,4 +1,4 @@
-"""The throwaway pooler is the very program that runs, also where no path leads to it."""
+"""The trial instance is the very program that runs, also where no path leads to it."""
 
 import shutil
 from collections.abc import Iterator
@@ -50,27 +50,27 @@ def own_pgpool(
         yield server
 
 
-def rehearsed(revision: Revision) -> str:
-    """What the revision says of its rehearsal."""
+def preflight_of(revision: Revision) -> str:
+    """What the revision says of its preflight."""
     return next(step["detail"] for step in revision.steps if step["step"] == "rehearsed").partition("; ")[2]
 
 
-def test_a_pgbouncer_off_the_path_is_rehearsed_on(
+def test_a_pgbouncer_off_the_path_runs_the_preflight(
     off_the_path: Path, make_pool: MakePool, pooler: Pooler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(preflight, "SEARCH_PATH", "/nowhere")
     make_pool()
     program = off_the_path / "pgbouncer"
-    assert rehearsed(deployment.apply_pooler(pooler)) == f"a throwaway pooler started on the files ({program})"
+    assert preflight_of(deployment.apply_pooler(pooler)) == f"a trial instance started on the files ({program})"
 
 
-def test_a_pgpool_off_the_path_is_rehearsed_on(
+def test_a_pgpool_off_the_path_runs_the_preflight(
     off_the_path: Path, make_pool: MakePool, pgpool_pooler: Pooler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pgpool_preflight, "SEARCH_PATH", "/nowhere")
     make_pool(pooler=pgpool_pooler, mode="session")
-    found = rehearsed(deployment.apply_pooler(pgpool_pooler))
-    assert found == f"a throwaway Pgpool-II started on the files ({off_the_path / 'pgpool'})"
+    found = preflight_of(deployment.apply_pooler(pgpool_pooler))
+    assert found == f"a trial instance started on the files ({off_the_path / 'pgpool'})"
 
 
 def denied(process: psutil.Process) -> str:
@@ -84,8 +84,8 @@ def test_a_program_that_may_not_be_read_is_said_so(
     monkeypatch.setattr(psutil.Process, "exe", denied)  # as another account sees it
     make_pool()
     revision = deployment.apply_pooler(pooler)
-    reported = "it runs on this host, but this account can't read or start the program of its process"
-    assert rehearsed(revision) == f"no {pooler.server_version} here to try on: {reported}"
+    reported = "runs on this host, but this account can't read or start the program of its process"
+    assert preflight_of(revision) == f"no trial instance: {pooler.server_version} {reported}"
 
 
 def test_one_that_is_on_no_process_of_this_host_is_not_called_here(pooler: Pooler) -> None:

@@ -156,10 +156,10 @@ def test_an_apply_with_nothing_to_do_says_so(cluster: Cluster, pgpool_pooler: Po
     bare = caller.post(address)
     assert (bare.status_code, bare.data["detail"]) == (
         202,
-        "nothing to apply: no pool of the panel is on this pooler, so its files and backends stay its operator's",
+        "nothing to apply: the panel has no pool on this pooler, so its files and backends stay as they are",
     )
     values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": 32}
     Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **values)
     assert caller.post(address).data["detail"] == ""
     deployment.apply_pooler(pgpool_pooler)
-    assert caller.post(address).data["detail"] == "nothing to apply: all that is asked for is live, by revision 1"
+    assert caller.post(address).data["detail"] == "nothing to apply: revision 1 is live and has all changes"

@@ -49,23 +49,31 @@ def test_defaults_that_changed_have_a_record_for_each_time():
 @pytest.mark.parametrize(
     ("scope", "values", "message"),
     [
-        (Scope.PROGRAM, {"max_client_conn": "many"}, "max_client_conn='many' is no whole number"),
+        (Scope.PROGRAM, {"max_client_conn": "many"}, "max_client_conn='many' is not a whole number"),
         (Scope.PROGRAM, {"max_client_conn": -1}, "max_client_conn=-1 is out of range: use at least 0"),
         (Scope.PROGRAM, {"verbose": 9}, "verbose=9 is out of range: use 0 to 3"),
         (Scope.PROGRAM, {"max_client_conn": 2**31}, "max_client_conn=2147483648 is out of range: use 0 to 2147483647"),
-        (Scope.PROGRAM, {"query_timeout": "1s"}, "query_timeout='1s' is no number of seconds"),
-        (Scope.PROGRAM, {"pool_mode": "tx"}, "pool_mode='tx' is none of session, transaction, statement"),
-        (Scope.PROGRAM, {"auth_type": "cert"}, "auth_type=cert asks for a certificate of each client, which the panel"),
-        (Scope.PROGRAM, {"client_tls_sslmode": "verify-full"}, "client_tls_sslmode=verify-full asks for a certificate"),
+        (Scope.PROGRAM, {"query_timeout": "1s"}, "query_timeout='1s' is not a number of seconds"),
+        (Scope.PROGRAM, {"pool_mode": "tx"}, "pool_mode='tx' is not one of session, transaction, statement"),
+        (
+            Scope.PROGRAM,
+            {"auth_type": "cert"},
+            "auth_type=cert is not possible here: it requires a certificate of each client",
+        ),
+        (
+            Scope.PROGRAM,
+            {"client_tls_sslmode": "verify-full"},
+            "client_tls_sslmode=verify-full is not possible here: it requires a certificate",
+        ),
         (Scope.PROGRAM, {"log_stats": "yes"}, "log_stats='yes' is neither 0 nor 1"),
-        (Scope.PROGRAM, {"auth_query": "SELECT 1"}, "auth_query='SELECT 1' is not in the form it takes"),
+        (Scope.PROGRAM, {"auth_query": "SELECT 1"}, "auth_query='SELECT 1' does not have the required form"),
         (Scope.PROGRAM, {"job_name": "a\nuser = root"}, "job_name: a line break or NUL can't be written"),
-        (Scope.PROGRAM, {"max_clients": 1}, "max_clients is no setting of this pooler"),
-        (Scope.PROGRAM, {"connect_query": "SELECT 1"}, "connect_query is no setting of a program, but of a pool"),
-        (Scope.PROGRAM, {"listen_port": 7000}, "listen_port is not given by the panel: clients and the panel know it"),
-        (Scope.POOL, {"max_client_conn": 5}, "max_client_conn is no setting of a pool, but of a program"),
+        (Scope.PROGRAM, {"max_clients": 1}, "max_clients is not a setting of this pooler"),
+        (Scope.PROGRAM, {"connect_query": "SELECT 1"}, "connect_query is not a setting of a program, but of: pool"),
+        (Scope.PROGRAM, {"listen_port": 7000}, "listen_port is not set by the panel: clients and the panel know it"),
+        (Scope.POOL, {"max_client_conn": 5}, "max_client_conn is not a setting of a pool, but of: program"),
         (Scope.POOL, {"reserve_pool_size": 5}, "reserve_pool_size is called reserve_pool here"),
-        (Scope.USER, {"connect_query": "SELECT 1"}, "connect_query is no setting of a user, but of a pool"),
+        (Scope.USER, {"connect_query": "SELECT 1"}, "connect_query is not a setting of a user, but of: pool"),
     ],
 )
 def test_what_the_program_would_refuse_is_said_before(scope, values, message):
@@ -77,11 +85,11 @@ def test_a_setting_of_another_release_names_it():
     assert faults(Scope.PROGRAM, {"transaction_timeout": 5}, (1, 24)) == {
         "transaction_timeout": "transaction_timeout came with 1.25, and this is 1.24: leave it out, or upgrade"
     }
-    assert "is gone since 1.26" in faults(Scope.PROGRAM, {"suspend_timeout": 5}, (1, 26))["suspend_timeout"]
+    assert "was removed in 1.26" in faults(Scope.PROGRAM, {"suspend_timeout": 5}, (1, 26))["suspend_timeout"]
     assert faults(Scope.PROGRAM, {"max_prepared_statements": 5}, (1, 18)) == {  # its default changed with 1.24
         "max_prepared_statements": "max_prepared_statements came with 1.21, and this is 1.18: leave it out, or upgrade"
     }
-    assert "'ldap' is none of" in faults(Scope.PROGRAM, {"auth_type": "ldap"}, (1, 24))["auth_type"]
+    assert "'ldap' is not one of" in faults(Scope.PROGRAM, {"auth_type": "ldap"}, (1, 24))["auth_type"]
     assert faults(Scope.PROGRAM, {"auth_type": "ldap"}, (1, 25)) == {}
 
 

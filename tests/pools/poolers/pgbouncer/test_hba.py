@@ -27,8 +27,8 @@ def test_what_pgbouncer_reads_is_taken(line):
     ("line", "why"),
     [
         ("hostall all all 10.0.0.0/8 md5", "'hostall' is no type: use local, host, hostssl, hostnossl"),
-        ("host all all 10.0.0.0/8", "4 fields where type, database, user, address and method are needed"),
-        ("local all all", "3 fields where type, database, user and method are needed"),
+        ("host all all 10.0.0.0/8", "it has 4 fields, and needs type, database, user, address and method"),
+        ("local all all", "it has 3 fields, and needs type, database, user and method"),
         ("host all +staff 10.0.0.0/8 md5", "+staff: members of a role are not known to PgBouncer: write their names"),
         ("host @dbs all 10.0.0.0/8 md5", "@dbs: a file of names can't be checked from here: write the names"),
         ("host samerole all 10.0.0.0/8 md5", "samerole is not read by this PgBouncer: write the names"),
@@ -41,8 +41,8 @@ def test_what_pgbouncer_reads_is_taken(line):
         ("host all all 10.0.0.0/8 ident", "'ident' is no method of this PgBouncer"),
         ("host all all 10.0.0.0/8 md5 extra", "'extra' after md5 is not read: take it away"),
         ('host "all all 10.0.0.0/8 md5', "a quote is not closed: double quotes come in pairs"),
-        ("host all all, 10.0.0.0/8 md5", "4 fields where type, database, user, address and method are needed"),
-        ("local all all peer,", "a comma stands at its end: take it away, or write the name that follows it"),
+        ("host all all, 10.0.0.0/8 md5", "it has 4 fields, and needs type, database, user, address and method"),
+        ("local all all peer,", "it ends with a comma: remove it, or write the name that follows it"),
     ],
 )
 def test_what_it_would_pass_over_is_refused_with_the_reason(line, why):
@@ -68,9 +68,9 @@ def test_what_came_with_a_release_is_refused_before_it(line, since):
 def test_every_fault_is_named_with_its_line_and_a_file_without_rules_is_refused():
     assert hba.rules_fault("local all all peer\nnonsense\nhost x\n", OLD) == (
         "line 2: 'nonsense' is no type: use local, host, hostssl, hostnossl; "
-        "line 3: 2 fields where type, database, user, address and method are needed"
+        "line 3: it has 2 fields, and needs type, database, user, address and method"
     )
-    assert "everybody would be refused" in hba.rules_fault("# nothing\n\n", OLD)
+    assert "every client would be refused" in hba.rules_fault("# nothing\n\n", OLD)
 
 
 def test_maps_have_three_words_a_line():

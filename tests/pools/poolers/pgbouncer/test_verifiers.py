@@ -64,7 +64,7 @@ def test_the_verifier_of_the_server_is_taken_where_it_fits(pool, monkeypatch):
 
 def test_one_that_does_not_fit_is_left_and_said(pool, monkeypatch):
     answer(monkeypatch, shopper=(OF_POSTGRESQL, ""))
-    why = f"what {pool.cluster} keeps of it does not fit the password that the panel knows"
+    why = f"the verifier on {pool.cluster} does not match the password that the panel knows"
     assert found(pool, password="another") == Verifiers({}, {"shopper": why})
 
 

@@ -84,5 +84,5 @@ def test_settings_are_live_once_no_child_says_the_old_ones_for_a_while(monkeypat
 
 
 def test_a_child_that_keeps_the_old_settings_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(Rejected, match="after the reload log_statement is 'off', not 'on'"):
+    with pytest.raises(Rejected, match="after the reload: log_statement is 'off', not 'on'"):
         read_back(monkeypatch, "n")

@@ -55,14 +55,14 @@ def test_wrong_password(app: Endpoint) -> None:
     assert failure(replace(app, password="not-it")) == (
         Cause.PASSWORD,
         f"the password of user 'app' was refused at {app.address}: correct the user or the password "
-        "(PostgreSQL does not tell which of them is wrong)",
+        "(PostgreSQL does not report which of them is wrong)",
     )
 
 
 def test_no_password_goes_in_clear_to_whoever_answers(app: Endpoint, settings: Settings) -> None:
     legacy = replace(app, user="legacy")
     asked = (
-        f"{app.address} asks for the password of 'legacy' in clear, and nothing proves that it is that server: let its "
+        f"{app.address} asks for the password of 'legacy' in clear text, and its identity is not verified: let its "
         "pg_hba.conf ask for scram-sha-256, choose sslmode verify-full, or set POOLDECK_CLEARTEXT_PASSWORDS"
     )
     for sslmode in ("disable", "prefer", "require"):
@@ -206,7 +206,8 @@ def test_no_answer_within_five_seconds() -> None:
     with listener(None) as port:
         assert failure(Endpoint("127.0.0.1", port, "postgres", "app", PASSWORD)) == (
             Cause.TIMEOUT,
-            f"no answer from 127.0.0.1:{port} within 5 s: check the address, the firewall and that the server is well",
+            f"no answer from 127.0.0.1:{port} within 5 s: check the address, the firewall and that the server "
+            "is running",
         )
     assert 5 <= time.monotonic() - started < 15
 
@@ -224,7 +225,7 @@ def test_the_connection_is_closed_at_once() -> None:
     with listener(b"") as port:
         cause, message = failure(Endpoint("127.0.0.1", port, "postgres", "app", PASSWORD, "disable"))
     assert cause == Cause.CLOSED
-    assert message.startswith(f"127.0.0.1:{port} closed the connection before the login was done")
+    assert message.startswith(f"127.0.0.1:{port} closed the connection before the login was complete")
 
 
 def test_a_handshake_that_breaks_off() -> None:

@@ -15,7 +15,7 @@ Config = Callable[[], dict[str, str]]
 
 @pytest.fixture(params=[HERE, THERE])
 def program(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The path of a PgBouncer, on which the panel rehearses too."""
+    """The path of a PgBouncer, on which the panel runs preflights too."""
     path = binary("pgbouncer") if request.param == HERE else str(request.getfixturevalue("trixie_pgbouncer"))
     monkeypatch.setattr(preflight, "SEARCH_PATH", f"{Path(path).parent}:{preflight.SEARCH_PATH}")
     return path

@@ -171,7 +171,7 @@ def test_two_ways_of_looking_up_share_a_pooler_only_where_each_entry_has_its_que
         assert (pool.state, pool.state_reason) == (PoolState.APPLIED, "")
     else:
         assert pool.state == PoolState.ROLLED_BACK
-        assert "pools of inbound users look secrets up otherwise on live than on other" in pool.state_reason
+        assert "pools of inbound users look up secrets differently on live and on other" in pool.state_reason
     inbound.refresh_from_db()
     assert inbound.state == PoolState.APPLIED
 

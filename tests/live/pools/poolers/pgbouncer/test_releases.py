@@ -66,7 +66,7 @@ def test_a_pool_leads_to_the_standbys(
     pool = make_pool(target="standby")
     deployment.apply_pooler(pooler)
     pool.refresh_from_db()
-    assert (pool.state, "has none that were seen in recovery" in pool.state_reason) == (PoolState.ROLLED_BACK, True)
+    assert (pool.state, "has none in recovery" in pool.state_reason) == (PoolState.ROLLED_BACK, True)
     password, cluster.host = cluster.admin_password, "localhost"
     cluster.admin_password = password
     cluster.save()

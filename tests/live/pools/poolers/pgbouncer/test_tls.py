@@ -119,7 +119,7 @@ def test_a_key_of_another_certificate_is_found_before_anything_is_written(
     assert state == PoolState.ROLLED_BACK
     assert reason.startswith("PgBouncer would not start on these files")
     assert config()["client_tls_sslmode"] == "disable"
-    assert not [path for path in Path(pooler.config_dir).iterdir() if "rehearsal" in path.name]
+    assert not [path for path in Path(pooler.config_dir).iterdir() if "preflight" in path.name]
 
 
 def test_servers_certificates_are_verified(
@@ -159,7 +159,7 @@ def test_settings_that_would_shut_a_live_pool_out_are_refused_at_once_and_nothin
     assert time.monotonic() - started < 15  # a rollback would take 20 and more
     state, reason = outcome(pooler)
     assert (state, files_of(pooler)) == (PoolState.ROLLED_BACK, before)
-    assert reason.startswith("nothing was written: with server_tls_sslmode=verify-ca live lets no pool in: the cert")
+    assert reason.startswith("nothing was written: with server_tls_sslmode=verify-ca live refuses every pool: the cert")
     assert "paste the authority that signed it" in reason
     assert "certificate verify failed)" in reason
     pool.refresh_from_db()

@@ -124,7 +124,7 @@ def test_a_password_set_anew_at_the_server_is_found_by_the_next_check(
     assert state_of(shop) == (
         (PoolState.APPLIED, "")
         if keeps_clear
-        else (PoolState.PENDING, "the password of shopper was set anew at the server")
+        else (PoolState.PENDING, "the password of shopper was changed on the server")
     )
     deployment.apply_pooler(pooler)
     assert state_of(shop) == (PoolState.APPLIED, "")
