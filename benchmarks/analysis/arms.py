@@ -7,45 +7,19 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
-from django.db.models import TextChoices
 from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import ngettext
 
-from benchmarks.analysis import comparison, confidence_intervals
+from benchmarks.analysis import comparison, conclusions, confidence_intervals
 from benchmarks.analysis.comparison import Difference
+from benchmarks.analysis.conclusions import ENDPOINT_KINDS, Outcome, Verdict
 from benchmarks.analysis.confidence_intervals import ENOUGH_REPEATS, Interval
 from benchmarks.analysis.connection_refusals import Refusal
 from benchmarks.models import metrics
 from benchmarks.models.metrics import Direction, Metric
 
-
-class Outcome(TextChoices):
-    """How a run or an arm ended."""
-
-    SUCCEEDED = "succeeded", gettext_lazy("succeeded")
-    SUSPECT = "suspect", gettext_lazy("suspect")
-    REFUSED = "refused", gettext_lazy("refused")
-    FAILED = "failed", gettext_lazy("failed")
-    CANCELLED = "cancelled", gettext_lazy("cancelled")
-    NOT_ENDED = "not ended", gettext_lazy("not ended")
-
-
-class Verdict(TextChoices):
-    """Result of comparing an arm with the baseline."""
-
-    FASTER = "faster", gettext_lazy("faster")
-    SLOWER = "slower", gettext_lazy("slower")
-    NO_DIFFERENCE = "no difference shown", gettext_lazy("no difference shown")
-    REFUSED = "refused", gettext_lazy("refused")
-    NOT_ENOUGH = "not enough data", gettext_lazy("not enough data")
-
-
-ENDPOINT_KINDS = {
-    "direct": gettext_lazy("direct"),
-    "pooled": gettext_lazy("pooled"),
-    "imported": gettext_lazy("imported"),
-}
+__all__ = ["Arm", "Comparison", "Figure", "Outcome", "Subject", "Verdict", "compare", "key_of", "verdict_of"]
 
 
 @dataclass(frozen=True)
@@ -383,50 +357,17 @@ def _carried(found: Comparison, arm: Arm) -> str:
         return ""
     only_pool = arm.runs[0].is_pooled and sum(one.runs[0].is_pooled for one in found.arms) == 1
     words = {"arm": arm.label, "clients": f"{asked or 0:,.0f}", "tps": f"{median(tps):,.0f}"}
-    carried = _carried_format(only_pool=only_pool, counted=bool(asked)) % words
+    carried = conclusions.carried_format(only_pool=only_pool, counted=bool(asked)) % words
     if arm.n_valid:
         return carried
     doubts = "; ".join(dict.fromkeys(run.words for run in runs))
     return _("%(conclusion)s (%(doubts)s)") % {"conclusion": carried, "doubts": doubts}
 
 
-def _carried_format(*, only_pool: bool, counted: bool) -> str:
-    if only_pool and counted:
-        return _("the pool carried %(clients)s clients at %(tps)s tps")
-    if only_pool:
-        return _("the pool carried its clients at %(tps)s tps")
-    if counted:
-        return _("%(arm)s carried %(clients)s clients at %(tps)s tps")
-    return _("%(arm)s carried its clients at %(tps)s tps")
-
-
 def _judged(found: Comparison, arm: Arm, figure: Figure) -> str:
-    interval = figure.interval
-    if interval is None or figure.verdict is None:
+    if figure.interval is None or figure.verdict is None:
         return ""
-    texts = {
-        Verdict.NO_DIFFERENCE: _(
-            "no difference shown between %(arm)s and %(baseline)s: "
-            "%(metric)s ×%(ratio)s (95 %% interval ×%(low)s to ×%(high)s, %(basis)s)"
-        ),
-        Verdict.FASTER: _(
-            "%(arm)s is faster than %(baseline)s: "
-            "%(metric)s ×%(ratio)s (95 %% interval ×%(low)s to ×%(high)s, %(basis)s)"
-        ),
-        Verdict.SLOWER: _(
-            "%(arm)s is slower than %(baseline)s: "
-            "%(metric)s ×%(ratio)s (95 %% interval ×%(low)s to ×%(high)s, %(basis)s)"
-        ),
-    }
-    ends = {name: f"{getattr(interval, name):.2f}" for name in ("ratio", "low", "high")}
     names = {"arm": arm.label, "baseline": found.baseline.label, "metric": found.metric.label}
-    return texts[figure.verdict] % (names | ends | {"basis": _basis(found.baseline, arm, interval)})
-
-
-def _basis(base: Arm, arm: Arm, interval: Interval) -> str:
-    """Say how many runs an interval rests on."""
-    if interval.paired:
-        pairs = len(_pairs(base, arm) or [])
-        return ngettext("%(count)s pair", "%(count)s pairs", pairs) % {"count": pairs}
-    runs = ngettext("%(base)s and %(count)s run", "%(base)s and %(count)s runs", arm.n_valid)
-    return runs % {"base": base.n_valid, "count": arm.n_valid}
+    runs = (found.baseline.n_valid, arm.n_valid)
+    pairs = len(_pairs(found.baseline, arm) or []) if figure.interval.paired else 0
+    return conclusions.judged(figure.verdict, figure.interval, names, conclusions.basis(runs, pairs))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import exp, log, sqrt
 from statistics import fmean, stdev, variance
 
-ENOUGH_REPEATS = 3  # of each arm: with fewer an interval says next to nothing
+ENOUGH_REPEATS = 3  # of each arm: with fewer, an interval is too wide to be of use
 SHOWN_DIGITS = 2
 # Student's t for 95 %, by degrees of freedom from 1 (any table of it; with more, Cornish and Fisher's expansion)
 _T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-Key = tuple[int, str, int]  # script, statement, and the how manieth time it stands there
+Key = tuple[int, str, int]  # script, statement, and its occurrence there, from 0
 
 
 @dataclass(frozen=True)
