@@ -1,4 +1,4 @@
-"""What the follower of a JMeter says, read; pure."""
+"""Reads the output of JMeter's follower; pure."""
 
 from django.utils.translation import gettext_lazy as _
 
@@ -20,5 +20,5 @@ TERMS = ProgramTerms(
 
 
 def read_output(stdout: str, stderr: str = "") -> Output:
-    """All that one execution said; never raises."""
+    """Parse the output of one execution; never raise."""
     return load_output.read_output(TERMS, stdout, stderr)
