@@ -29,7 +29,7 @@ class Merge(StrEnum):
     SUM = "sum"
     MEAN = "mean"  # weighted by transactions
     STDDEV = "stddev"  # pooled, from counts, means and standard deviations
-    HISTOGRAM = "histogram"  # from the merged latencies: percentiles of parts say nothing of the whole
+    HISTOGRAM = "histogram"  # from the merged latencies: percentiles of parts can't be merged
     LARGEST = "largest"
     SMALLEST = "smallest"
     BY_KIND = "by kind"  # counts by kind, added
