@@ -1,8 +1,8 @@
-"""What can go wrong with runs; `status` is the HTTP answer."""
+"""Errors of this app; `status` is the HTTP answer."""
 
 
 class BenchmarksError(Exception):
-    """A verb of this app can't be done; the message carries the value and the remedy."""
+    """An operation of this app was refused or failed; the message carries the value and the remedy."""
 
     status = 400
 
@@ -30,7 +30,7 @@ class Refused(BenchmarksError):
 
 
 class InvalidFields(BenchmarksError):
-    """What was given can't be taken; `errors` holds the messages by field, for forms and the API."""
+    """Invalid input; `errors` holds the messages by field, for forms and the API."""
 
     def __init__(self, errors: dict[str, list[str]]) -> None:
         super().__init__("; ".join(f"{field}: {message}" for field, found in errors.items() for message in found))
@@ -38,11 +38,11 @@ class InvalidFields(BenchmarksError):
 
 
 class InvalidTarget(InvalidFields):
-    """The target can't carry a run."""
+    """A target that can't carry a run."""
 
 
 class InvalidGenerators(BenchmarksError):
-    """The generators named can't carry the run; `errors` holds the messages under `generators`."""
+    """Generators that can't carry the run; `errors` holds the messages under `generators`."""
 
     def __init__(self, messages: list[str]) -> None:
         super().__init__("; ".join(messages))
@@ -50,4 +50,4 @@ class InvalidGenerators(BenchmarksError):
 
 
 class InvalidOptions(InvalidFields):
-    """Options that the program would refuse or the panel does not allow, by their names."""
+    """Options that the program would refuse or the panel does not allow, by name."""

@@ -1,4 +1,4 @@
-"""What workers do for runs: carry one out, look after all of them, and say what they themselves have."""
+"""Tasks of workers: carry a run out, reap and dispatch runs, and register generators."""
 
 from celery import shared_task
 from django.conf import settings
@@ -21,30 +21,30 @@ def run_benchmark(run_id: str) -> None:
 
 @shared_task(expires=3600)
 def forget_old_runs() -> None:
-    """Remove the runs that are older than they are to be kept."""
+    """Remove the runs that are older than their retention."""
     retention.forget_old()
 
 
 @shared_task(expires=20)
 def reap_and_dispatch() -> None:
-    """End what dead workers left, and send again what is due: the queue may have lost it."""
+    """End what dead workers left, and send again what is due, since the queue may have lost it."""
     reaper.reap_when_settled()
     dispatch.dispatch_due()
 
 
 @shared_task
 def register_generator() -> None:
-    """Write this worker down; each is sent this by itself when it starts."""
+    """Register this worker; each sends itself this task when it starts."""
     registration.register()
 
 
 @shared_task
 def describe_generator() -> None:
-    """Write down what this worker has by now."""
+    """Update this worker's record of its engines, files and round trips."""
     registration.describe()
 
 
 @shared_task
 def ask_generators() -> None:
-    """Ask every worker that lives to describe itself."""
+    """Ask every live worker to update its record."""
     dispatch.ask_generators()

@@ -1,4 +1,4 @@
-"""Addresses of the pages of runs and datasets."""
+"""URLs of the pages of runs and datasets."""
 
 from django.urls import URLPattern, URLResolver, path
 

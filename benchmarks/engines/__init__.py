@@ -1,6 +1,8 @@
-"""The engines that a run can use; a new one is a folder here with its `Engine`, and a line below."""
+"""Registry of the engines that a run can use. A new one is a folder here with its `Engine`, and a line below."""
 
 import time
+
+from django.utils.translation import gettext as _
 
 from benchmarks.engines.base import Engine
 from benchmarks.engines.http.engine import Http
@@ -21,14 +23,19 @@ _answers: dict[str, tuple[float, str]] = {}
 
 
 def engine(name: str) -> Engine:
-    """The engine of this name; raises `BenchmarksError` naming those there are."""
+    """Return the engine of this name; raise `BenchmarksError` listing the names where there is none."""
     if name not in ENGINES:
-        raise BenchmarksError(f"{name!r} is not an engine here; use {', '.join(ENGINES)}")
+        raise BenchmarksError(
+            _("%(name)s is not an engine here; use %(engines)s") % {"name": repr(name), "engines": ", ".join(ENGINES)}
+        )
     return ENGINES[name]
 
 
 def missing(name: str) -> str:
-    """Why this engine's program can't be run here; empty where it can. Asked once a minute: it starts the program."""
+    """Return why this engine's program can't be run here; empty where it can.
+
+    Checked at most once a minute, since it starts the program.
+    """
     asked_at, reason = _answers.get(name, (-ASKED_AGAIN_AFTER_S, ""))
     now = time.monotonic()
     if now - asked_at >= ASKED_AGAIN_AFTER_S:

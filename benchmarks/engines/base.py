@@ -1,11 +1,16 @@
-"""The contract of engines: options, samples, parsed lines, logs of transactions, and what they are given of a run."""
+"""The contract of engines: their options, samples, parsed lines and transaction logs, and the context of a run."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from django.db.models import TextChoices
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from benchmarks.engines.binaries import Program
 from benchmarks.errors import BenchmarksError
@@ -13,36 +18,58 @@ from benchmarks.models import Purpose, Run
 from benchmarks.processes.command import Command
 from pools.clusters.endpoints import Endpoint
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 Value = int | float | bool | str
+_TRANSACTION, _TRANSACTIONS, _CLIENTS = _("transaction"), _("transactions"), _("clients")
+_PROGRESS_LINE, _PROGRESS_LINES = _("progress line"), _("progress lines")
+_MORE_THREADS, _SCALE = _("use more threads"), _("scale %(size)s")
+
+
+class OptionGroup(TextChoices):
+    """Headings under which a form sorts the options of an engine."""
+
+    LOAD = "Load", _("Load")
+    TARGET = "Target", _("Target")
+    SCRIPTS = "Scripts", _("Scripts")
+    STATEMENTS = "Statements", _("Statements")
+    REQUESTS = "Requests", _("Requests")
+    CONNECTIONS = "Connections", _("Connections")
+    PACE = "Pace", _("Pace")
+    FAILURES = "Failures", _("Failures")
+    REPORT = "Report", _("Report")
+    DATASET = "Dataset", _("Dataset")
+    CONDITIONS = "Conditions", _("Conditions")
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One option: its long name at the program (underscores for hyphens), how it is shown, and what it may be.
+    """One option of a program: its name (underscores for hyphens), its label and help for people, its permitted values.
 
-    `since` is the first major version that knows it; `default` None means "not passed".
+    `since` is the first major version that has the option; a `default` of None means "not passed".
     """
 
     name: str
     flag: str
-    label: str
+    label: "StrOrPromise"
     kind: str  # int, float, bool, choice, text or one of the engine's own
     default: Value | None = None
     minimum: float | None = None
     maximum: float | None = None
     choices: tuple[str, ...] = ()
     unit: str = ""
-    help: str = ""
-    group: str = "Load"
+    help: "StrOrPromise" = ""
+    group: str = OptionGroup.LOAD
     purpose: str = "load"
     since: int = 9
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """One interval of a load; every count is of that interval, and None is what was not printed or was a NaN.
+    """One interval of a load. Counts are of that interval; None stands for what was not printed or was a NaN.
 
-    `t` is in seconds since the load began (under pgbench's --progress-timestamp a Unix time).
+    `t` is in seconds since the load began (a Unix time under pgbench's --progress-timestamp).
     """
 
     t: float
@@ -60,7 +87,7 @@ class Progress:
 
 
 class RunContext(Protocol):
-    """A run about to start, as what is set up around its load sees it: where it logs in, and its private home."""
+    """A run about to start, as the set-up steps around its load see it."""
 
     @property
     def run(self) -> Run:
@@ -68,28 +95,27 @@ class RunContext(Protocol):
 
     @property
     def endpoint(self) -> Endpoint:
-        """Where its load logs in."""
+        """The endpoint that its load logs in to."""
 
     @property
     def home(self) -> Path:
-        """Its private home, which the load program reads."""
+        """Its private home, a folder that the load program can read."""
 
     def report(self, words: str) -> None:
-        """Tell watchers what is being done."""
+        """Publish to live viewers what is being done."""
 
     def note(self, name: str, found: Any) -> None:
-        """Keep what was done or measured in the run's `conditions`."""
+        """Store what was done or measured in the run's `conditions`."""
 
     def check(self) -> None:
-        """Renew the lease; raises where the run must end. To be called every 0.4 s by what takes its time."""
+        """Renew the lease; raise where the run must end. Long steps call it every 0.4 s."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedLine:
-    """What one line says while the program runs: a sample, or how far a preparation is (0 to 100), or neither.
+    """A parsed line of a running program: a sample, the progress of a preparation in percent, or neither.
 
-    `late_s` is how long before the line the sample's interval ended; `worth_reporting` is whether people should read it
-    among the messages.
+    The sample's interval ended `late_s` before the line; `worth_reporting` lines are shown among the run's messages.
     """
 
     sample: Progress | None = None
@@ -100,28 +126,30 @@ class ParsedLine:
 
 @dataclass(frozen=True, slots=True)
 class ProgramTerms:
-    """How the panel speaks of a program: its name, what it counts, who does it, and what it says meanwhile."""
+    """The words for a program in sentences about its runs, and when and where it prints its progress."""
 
-    program: str
-    unit: str = "transaction"
-    worker: str = "client"
-    interval: str = "progress line"
-    busier: str = "use more threads"  # the remedy where the program itself was the limit
-    service: str = ""  # what an engine runs beside its load
-    stream: str = "stderr"  # where it says what goes on, line by line
+    program: str | Promise
+    unit: str | Promise = _TRANSACTION
+    units: str | Promise = _TRANSACTIONS
+    workers: str | Promise = _CLIENTS
+    interval: str | Promise = _PROGRESS_LINE
+    interval_lines: str | Promise = _PROGRESS_LINES
+    busier: str | Promise = _MORE_THREADS  # the remedy where the program itself was the bottleneck
+    service: str | Promise = ""  # the service that an engine runs beside its load
+    stream: str = "stderr"  # the stream that carries its progress lines
     starts_within_s: float = 0.0  # before its load begins, on a busy host
     slow_start_s: float = 0.0  # of the load's own duration, before its first request
-    silent_end: str = ""  # what it means where it is ended by a signal without a word
+    silent_end: str | Promise = ""  # the likely cause where a signal ended it without a message
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """All that one execution said, whatever the program; an engine may add to it.
+    """Everything that one execution printed, for any program; an engine may subclass it.
 
-    `summary` has the keys of the API's contract and more of the same kind (`clients threads duration_s
-    transactions_expected retries skipped lag_avg_ms …`); a key is absent where nothing was printed and None where a
-    NaN was. A statement is `{script, latency_ms, failures, retries, statement}`; of `scripts`, where there were
-    several, each has the summary's keys beside its `name weight target_percent percent`.
+    `summary` has the keys of the API and more of the same kind (`clients threads duration_s transactions_expected
+    retries skipped lag_avg_ms …`); a key is absent where nothing was printed, and None where a NaN was. A statement is
+    `{script, latency_ms, failures, retries, statement}`. Where several scripts ran, each of `scripts` has the summary's
+    keys beside its `name weight target_percent percent`.
     """
 
     terms: ProgramTerms
@@ -134,20 +162,20 @@ class Output:
     run_aborted: bool = False
     aborted_clients: frozenset[int] = frozenset()
     errors: list[str] = field(default_factory=list)
-    prepared: bool = False  # a dataset that was to be made is whole
+    prepared: bool = False  # the dataset that was asked for is complete
     prepared_rows: int | None = None
-    recognised: int = 0  # lines that are this program's beyond doubt
-    executions: int = 0  # more than one: the text holds several
-    latencies: list[tuple[float, int]] = field(default_factory=list)  # (ms, how many), where it printed a histogram
+    recognised: int = 0  # lines that only this program prints
+    executions: int = 0  # executions in the text; more than one where several outputs were joined
+    latencies: list[tuple[float, int]] = field(default_factory=list)  # (ms, count), where it printed a histogram
 
     @property
     def has_summary(self) -> bool:
-        """Whether the program came to its end and printed what it did."""
+        """Whether the program ended normally and printed its summary."""
         return "transactions" in self.summary
 
     @property
     def aborted(self) -> bool:
-        """Whether any client gave up, or the run says that it was aborted."""
+        """Whether a client aborted, or the program reported the whole run as aborted."""
         return self.run_aborted or bool(self.aborted_clients)
 
     @property
@@ -157,60 +185,62 @@ class Output:
 
     @property
     def began_s(self) -> float | None:
-        """When the load began as a Unix time, where the progress carries such."""
+        """The Unix time at which the load began, where the progress lines carry one."""
         return None
 
     @property
     def server_number(self) -> str:
-        """`15.18` of the server; empty where nothing tells."""
+        """The server's version as a number, `15.18`; empty where it is not known."""
         return self.server_version.partition(" ")[0]
 
     @property
     def is_preparation(self) -> bool:
-        """Whether it made a dataset instead of a load."""
+        """Whether it prepared a dataset instead of running a load."""
         return False
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The tables that a load uses or a preparation makes, and how they are spoken of.
+    """The tables that a load uses or a preparation makes, and the words for them.
 
-    `size_query` reads table `counted` and tells how large they are (nothing or 0: no rows) in what `sized` names,
-    `rows_each` rows for each 1; `size` is what the options ask for: made by a preparation, needed by a load.
+    `size_query` reads table `counted` and returns the size (null or 0: no rows) in the unit that `sized` names, each
+    unit `rows_each` rows. `size` is what the options ask for: made by a preparation, needed by a load. In `sized`,
+    `%(size)s` stands for the size and `%(sets)s` for `sets`, the number of tables or sets of tables of that size.
     """
 
     engine: str
     names: tuple[str, ...]
     called: str  # "the pgbench tables"
+    plain: str  # the same without an article: "pgbench tables"
     marked: str  # the one that carries the panel's comment
     counted: str
     size_query: str
     size: int
     rows_each: int = 1
-    sized: str = "scale {:,}"
+    sized: str | Promise = _SCALE
+    sets: int = 1
     takes_bytes: int = 0
     tablespaces: tuple[str, ...] = ()  # where they are made; empty: the database's own
-    writes: str = ""  # what writes to them; empty: they are only read
-    sparing: str = ""  # what to choose instead, so that nothing is written
-    needed_empty: bool = False  # a load begins with no rows in them
+    writes: str = ""  # the script that writes to them; empty: they are only read
+    sparing: str = ""  # the remedy with which nothing is written
+    needed_empty: bool = False  # a load must find no rows in them
     dropped: bool = False  # this preparation removes them
     alone: bool = False  # the preparation works only in a database that holds no table, not even these
     contended_below: int = 0  # the size below which the clients of this load wait for each other's rows
 
     @property
     def rows(self) -> int:
-        """As many as `size` comes to."""
         return self.rows_each * self.size
 
     def of_size(self, size: int | None) -> str:
-        """How large they are, in words."""
-        return self.sized.format(size or 0)
+        """Return a size in words: `scale 10`, `2 × 10,000 rows`."""
+        return str(self.sized) % {"size": f"{size or 0:,}", "sets": f"{self.sets:,}"}
 
 
 class Logged(NamedTuple):
     """One transaction that ended at `at_us` (Unix time in microseconds).
 
-    Under a rate its latency counts from the scheduled start, of which `lag_us` went by before it began.
+    Under a rate its latency counts from the scheduled start, and `lag_us` of it passed before the transaction began.
     """
 
     at_us: int
@@ -222,26 +252,26 @@ class LogReader(Protocol):
     """Reads one log file as it grows."""
 
     def feed(self, chunk: bytes) -> list[Logged]:
-        """The transactions whose lines this chunk completes; never raises."""
+        """Return the transactions whose lines this chunk completes; never raise."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogFiles:
-    """The logs that a program writes into its private home: their names as a pattern, a reader for each."""
+    """The logs that a program writes into its private home: a pattern of their names, and a reader for each."""
 
     pattern: str
     reader: Callable[[], LogReader]
-    scheduled: bool = False  # whether the lines tell how late a transaction began
+    scheduled: bool = False  # whether the lines carry the lag behind the scheduled start
     sampling_rate: float = 1.0  # the share of the transactions that is logged
-    statements: float = 1.0  # of a transaction on average, at least: each is a round trip
+    statements: float = 1.0  # lower bound of the statements of a transaction; each is a round trip
 
 
 class Engine(ABC):
-    """A load program that runs can use: the one contract between engines and the rest of the panel.
+    """A load program that runs can use: the contract between engines and the rest of the panel.
 
-    An engine is a folder beside this module with a subclass in it, and a line in `benchmarks.engines.ENGINES`. What is
-    not abstract has a default for the engines that it does not concern. `options` are always the validated options of
-    a run; a mapping "option → messages" names why an option can't be had, and is empty where all can.
+    An engine is a folder beside this module with a subclass in it, and a line in `benchmarks.engines.ENGINES`. Methods
+    that are not abstract have a default for engines without that feature. `options` are always the validated options
+    of a run. A mapping "option → messages" gives the reasons against an option; it is empty where there are none.
     """
 
     name: str
@@ -250,15 +280,15 @@ class Engine(ABC):
 
     @abstractmethod
     def fields_for(self, purpose: str) -> tuple[Field, ...]:
-        """The options of a load or a preparation (`benchmarks.models.Purpose`); empty where it has no such purpose."""
+        """Return the options of a load or a preparation (`benchmarks.models.Purpose`); empty where it has none."""
 
     @abstractmethod
     def validate(self, raw: dict[str, Any], *, purpose: str) -> dict[str, Any]:
-        """The options as they are kept, from what a form or a client gave; raises `InvalidOptions`."""
+        """Return the options to store, from the input of a form or an API client; raise `InvalidOptions`."""
 
     @abstractmethod
     def find(self) -> Program:
-        """The program on this host; raises `ProgramMissing` with the remedy."""
+        """Return the program on this host; raise `ProgramMissing` with the remedy."""
 
     @abstractmethod
     def build_command(
@@ -272,71 +302,71 @@ class Engine(ABC):
         application_name: str,
         version: tuple[int, int],
     ) -> Command:
-        """The command of a run in its private home; raises `Refused`."""
+        """Build the command of a run in its private home; raise `Refused`."""
 
     @abstractmethod
     def preview(self, options: dict[str, Any], endpoint: Endpoint) -> str:
-        """The command as people are shown it, with no password in it."""
+        """Return the command to show to people, without a password."""
 
     @abstractmethod
     def parse_line(self, text: str, options: dict[str, Any]) -> ParsedLine:
-        """What one line of `terms.stream` says while the program runs; never raises."""
+        """Parse one line of `terms.stream` while the program runs; never raise."""
 
     @abstractmethod
     def read_output(self, stdout: str, stderr: str = "") -> Output:
-        """All that the program printed; never raises. `benchmarks.analysis.validity` judges by it."""
+        """Parse all that the program printed, for `benchmarks.analysis.validity` to judge; never raise."""
 
     @abstractmethod
     def tables_of(self, options: dict[str, Any], *, purpose: str) -> Tables | None:
-        """The tables that a run loads or makes; None where it needs none."""
+        """Return the tables that a run loads or makes; None where it needs none."""
 
     def prepared_tables(self, options: dict[str, Any]) -> Tables:
-        """The tables that a preparation with these options makes or drops; raises `BenchmarksError` for a load's."""
+        """Return the tables that a preparation makes or drops; raise `BenchmarksError` where the engine has none."""
         tables = self.tables_of(options, purpose=Purpose.PREPARE)
         if tables is None:
-            raise BenchmarksError(f"{self.name} prepares no dataset")
+            raise BenchmarksError(gettext("%(name)s prepares no dataset") % {"name": self.name})
         return tables
 
     def log_files(self, options: dict[str, Any]) -> LogFiles | None:
-        """The logs of single transactions that a run writes; None where it writes none."""
+        """Return the logs of single transactions that a run writes; None where it writes none."""
         return None
 
     def unsupported_options(self, options: dict[str, Any], version: tuple[int, int]) -> dict[str, list[str]]:
-        """Option → why this version of the program lacks it."""
+        """Return option → reasons for options that this version of the program does not have."""
         return {}
 
     def server_refuses(self, options: dict[str, Any], version: tuple[int, int], server: int) -> dict[str, list[str]]:
-        """Option → why a server of this major version would not take what this version of the program makes."""
+        """Return option → reasons for options that a server of this major version would refuse."""
         return {}
 
     def unshardable(self, options: dict[str, Any]) -> dict[str, list[str]]:
-        """Option → why several generators can't share this load."""
+        """Return option → reasons for options with which several generators can't share the load."""
         return {}
 
     def extra_connections(self, options: dict[str, Any]) -> dict[str, int]:
-        """Option → the connections, bounded by it, that the engine keeps open beside those of its clients."""
+        """Return option → the most connections that it lets the engine open beside those of its clients."""
         return {}
 
     def file_needed(self, options: dict[str, Any]) -> tuple[str, str] | None:
-        """The option and the name of the file of its generator's host that a run needs; None where it needs none."""
+        """Return (option, file name) of the file that a run needs on its generator's host; None where it needs none."""
         return None
 
     def host_files(self) -> dict[str, str] | None:
-        """Files of this host that runs may name → why they can't be used (empty: they can); None: they name none."""
+        """Return this host's files for runs → reason against each (empty: usable); None where runs need no files."""
         return None
 
     def drop_options(self, made: dict[str, Any]) -> dict[str, Any]:
-        """The options of a preparation that removes what one with the options `made` made; empty where it can't."""
+        """Return the options of a preparation that drops what one with options `made` made; empty where it can't."""
         return {}
 
     def full_dataset_options(self, made: dict[str, Any]) -> dict[str, Any]:
-        """The options of a run that loads all that a preparation with these made; empty where any run does."""
+        """Return run options that load the whole dataset prepared with `made`; empty where any run does."""
         return {}
 
     def options_from_summary(self, summary: dict[str, Any]) -> dict[str, Any]:
-        """The options that a printed summary tells of the command behind it."""
+        """Return the options that can be read from a printed summary."""
         return {}
 
     def run_services(self, context: RunContext) -> AbstractContextManager[None]:
-        """What the engine runs beside a load, as long as that is on; raises `Refused`."""
+        """Return a context that runs the engine's services beside a load; entering it raises `Refused`."""
         return nullcontext()

@@ -1,9 +1,11 @@
-"""Load programs that are found on the PATH, and what version they say they have."""
+"""Finds load programs on the PATH, and asks them for their version."""
 
 import re
 import shutil
 import subprocess
 from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
 
 from benchmarks.errors import BenchmarksError
 
@@ -11,14 +13,14 @@ ANSWER_WITHIN_S = 10
 
 
 class ProgramMissing(BenchmarksError):
-    """A load program can't be run here; the message says what to install."""
+    """A load program that can't be run here; the message says what to install."""
 
     status = 503
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program that answered; `version` is its first two numbers, (1, 0) of 1.0.20."""
+    """A program that was found; `version` is its first two numbers, (1, 0) for 1.0.20."""
 
     path: str
     version_text: str
@@ -26,23 +28,28 @@ class Program:
 
 
 def on_path(name: str, remedy: str) -> str:
-    """The path of a program; raises `ProgramMissing` with the remedy."""
+    """Return the path of a program; raise `ProgramMissing` with the remedy."""
     if path := shutil.which(name):
         return path
-    raise ProgramMissing(f"no {name} on the PATH of this host: {remedy}")
+    raise ProgramMissing(_("no %(name)s on the PATH of this host: %(remedy)s") % {"name": name, "remedy": remedy})
 
 
 def ask(path: str, *words: str, reported: str) -> Program:
-    """What it answers to these words, where `reported` (a pattern with one group) finds its version.
+    """Run the program with these words, and find its version in the answer by the pattern `reported` (one group).
 
-    Raises `ProgramMissing` where nothing such is answered.
+    Raises `ProgramMissing` where the answer holds none.
     """
     try:
         answer = subprocess.run([path, *words], capture_output=True, text=True, timeout=ANSWER_WITHIN_S, check=True)
     except (OSError, subprocess.SubprocessError) as error:
-        raise ProgramMissing(f"{path} can't be run ({error}): install it anew") from error
+        raise ProgramMissing(
+            _("%(path)s can't be run (%(error)s): install it anew") % {"path": path, "error": error}
+        ) from error
     found = re.search(reported, answer.stdout + answer.stderr)
     if not found:
-        raise ProgramMissing(f"{path} answers {answer.stdout[:80]!r} to {' '.join(words)}: install another")
+        raise ProgramMissing(
+            _("%(path)s answers %(stdout)s to %(words)s: install another")
+            % {"path": path, "stdout": repr(answer.stdout[:80]), "words": " ".join(words)}
+        )
     numbers = [int(number) for number in re.findall("[0-9]+", found[1])]
     return Program(path, found[0], (numbers[0], numbers[1] if len(numbers) > 1 else 0))

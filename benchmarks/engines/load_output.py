@@ -1,4 +1,4 @@
-"""Reads what the panel's own load programs print (`load_counters` writes it): intervals, errors, the summary; pure."""
+"""Reads the output of the panel's own load programs (`load_programs.counters`): intervals, errors, summary; pure."""
 
 import json
 import math
@@ -15,7 +15,7 @@ _LOGGED = re.compile(rb"([0-9]{1,18}) ([0-9]{1,15})")
 
 
 def parse_line(text: str, options: dict[str, Any]) -> ParsedLine:
-    """The sample or the percentage in one line, and whether it is a message to people; never raises."""
+    """Parse the sample or the percentage in one line, and whether it is a message for people; never raise."""
     if sample := _interval(text):
         late_s = _number(_figures(text, "interval").get("late_s")) or 0.0
         return ParsedLine(sample=sample, late_s=max(0.0, late_s), worth_reporting=False)
@@ -25,7 +25,7 @@ def parse_line(text: str, options: dict[str, Any]) -> ParsedLine:
 
 
 def read_output(words: ProgramTerms, stdout: str, stderr: str = "") -> Output:
-    """All that one execution said; never raises."""
+    """Parse the output of one execution; never raise."""
     texts = [*_lines_of(stdout), *_lines_of(stderr)]
     summaries = [figures for text in texts if (figures := _figures(text, "summary"))]
     filled = [int(found["done"]) for text in texts if (found := _FILLED.fullmatch(text))]
@@ -50,14 +50,14 @@ class LogReader:
         self._rest = b""
 
     def feed(self, chunk: bytes) -> list[Logged]:
-        """The requests whose lines this chunk completes; lines that are not whole are left out."""
+        """Return the requests whose lines this chunk completes; malformed lines are left out."""
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         matches = (_LOGGED.fullmatch(line) for line in lines)
         return [Logged(int(found[1]), int(found[2])) for found in matches if found]
 
 
 def log_files(options: dict[str, Any]) -> LogFiles | None:
-    """The one log there is, with every request in it; none while a warm-up is thrown away."""
+    """Return the log, which holds every request; None during a warm-up, whose figures are thrown away."""
     return None if options.get("percentiles") is False else LogFiles(LOG, LogReader)
 
 
@@ -86,7 +86,7 @@ def _number(value: Any) -> float | None:
 
 
 def _figures(text: str, name: str) -> dict[str, Any]:
-    """What stands under this name in a line of JSON; empty for every other line."""
+    """Return the object under this name in a line of JSON; empty for every other line."""
     if not text.startswith(f'{{"{name}": '):
         return {}
     try:

@@ -1,11 +1,13 @@
-"""Options as they were typed, turned into values of their fields; pure.
+"""Turns typed options into values of their fields; pure.
 
-Nothing typed is corrected silently: a value is taken as it stands or refused with its range.
+Nothing is corrected silently: a value is taken as it is, or refused with its range.
 """
 
 import math
 from collections.abc import Callable, Iterable
 from typing import Any
+
+from django.utils.translation import gettext as _
 
 from benchmarks.engines.base import Field, Value
 
@@ -16,10 +18,10 @@ Reader = Callable[[Field, Any], Any]
 def read(
     fields: Iterable[Field], raw: dict[str, Any], readers: dict[str, Reader] | None = None
 ) -> tuple[dict[str, Any], dict[str, list[str]]]:
-    """The values given for these fields, and what is wrong with the others; names of no field are left alone.
+    """Return the values given for these fields, and the errors of the others; names of no field are ignored.
 
-    Numbers may come as text, as forms send them; an empty text or None counts as left out. `readers` are those of
-    kinds that only one engine knows, by kind; each raises ValueError with the reason.
+    Numbers may be text, as forms send them; an empty text or None counts as left out. `readers` parse kinds that only
+    one engine has, by kind; each raises ValueError with the reason.
     """
     known = READERS | (readers or {})
     values: dict[str, Any] = {}
@@ -35,7 +37,7 @@ def read(
 
 
 def is_given(value: Any) -> bool:
-    """Whether something was said at all."""
+    """Test whether a value was given at all."""
     return value is not None and value != ""
 
 
@@ -43,7 +45,9 @@ def _whole(field: Field, value: Any) -> int:
     if isinstance(value, str) and value.strip().lstrip("-").isdecimal():
         value = int(value) if len(value) <= 20 else value
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"{shown(value)} is not a whole number: {_range(field)}")
+        raise ValueError(
+            _("%(value)s is not a whole number: use %(range)s") % {"value": shown(value), "range": _range(field)}
+        )
     return int(_within(field, value))
 
 
@@ -53,20 +57,26 @@ def _number(field: Field, value: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise ValueError(f"{shown(value)} is not a number: {_range(field)}")
+        raise ValueError(
+            _("%(value)s is not a number: use %(range)s") % {"value": shown(value), "range": _range(field)}
+        )
     return _within(field, number)
 
 
 def _within(field: Field, number: float) -> float:
     low, high = field.minimum, field.maximum
     if (low is not None and number < low) or (high is not None and number > high):
-        raise ValueError(f"{number:,} is out of range: {_range(field)}")
+        raise ValueError(
+            _("%(number)s is out of range: use %(range)s") % {"number": f"{number:,}", "range": _range(field)}
+        )
     return number
 
 
 def _range(field: Field) -> str:
-    unit = f" {field.unit}" if field.unit else ""
-    return f"use {field.minimum:,} to {field.maximum:,}{unit}"
+    ends = {"minimum": f"{field.minimum:,}", "maximum": f"{field.maximum:,}"}
+    if field.unit:
+        return _("%(minimum)s to %(maximum)s %(unit)s") % (ends | {"unit": field.unit})
+    return _("%(minimum)s to %(maximum)s") % ends
 
 
 def _yes_or_no(field: Field, value: Any) -> bool:
@@ -75,23 +85,32 @@ def _yes_or_no(field: Field, value: Any) -> bool:
         return value
     if isinstance(value, str) and value.lower() in words:
         return words[value.lower()]
-    raise ValueError(f"{shown(value)} is neither true nor false: use one of these for {field.name}")
+    raise ValueError(
+        _("%(value)s is neither true nor false: use one of these for %(name)s")
+        % {"value": shown(value), "name": field.name}
+    )
 
 
 def _choice(field: Field, value: Any) -> str:
     if not isinstance(value, str) or value not in field.choices:
-        raise ValueError(f"{shown(value)} is no {field.label.lower()} here: use one of {', '.join(field.choices)}")
+        raise ValueError(
+            _("%(value)s is not a choice of “%(label)s”: use one of %(choices)s")
+            % {"value": shown(value), "label": field.label, "choices": ", ".join(field.choices)}
+        )
     return value
 
 
 def _text(field: Field, value: Any) -> str:
     if not isinstance(value, str) or len(value) > TEXT_CHARACTERS or "\x00" in value:
-        raise ValueError(f"{shown(value)} is not a text: use at most {TEXT_CHARACTERS} characters, without NUL")
+        raise ValueError(
+            _("%(value)s is not a text: use at most %(text_characters)s characters, without NUL")
+            % {"value": shown(value), "text_characters": TEXT_CHARACTERS}
+        )
     return value
 
 
 def shown(value: Any) -> str:
-    """What was typed, as an error message repeats it."""
+    """Return a typed value as an error message repeats it: its repr, cut at 60 characters."""
     return repr(value) if len(repr(value)) <= 60 else repr(value)[:60] + "…"
 
 

@@ -1,4 +1,4 @@
-"""The environments of load programs, built from nothing: what the worker's own holds must not reach a load; pure."""
+"""Environments of load programs, built from scratch so that nothing of the worker's own reaches a load; pure."""
 
 from pathlib import Path
 
@@ -13,12 +13,12 @@ _PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
 def bare(home: Path, locale: str = "C") -> dict[str, str]:
-    """Where programs are found, the run's private home, and English."""
+    """Return PATH, the run's private home as HOME, and the locale."""
     return {"PATH": _PATH, "HOME": str(home), "LC_ALL": locale}
 
 
 def of_libpq(home: Path, application_name: str, endpoint: Endpoint) -> dict[str, str]:
-    """What libpq needs beside where it logs in to: the password's file, patience, and a name for its sessions.
+    """Return libpq's variables beside the endpoint: password file, connect timeout, and a name for the sessions.
 
     PGOPTIONS is left out since PgBouncer refuses it (`unsupported startup parameter: options`).
     """
@@ -31,7 +31,7 @@ def of_libpq(home: Path, application_name: str, endpoint: Endpoint) -> dict[str,
 
 
 def of_python(home: Path) -> dict[str, str]:
-    """For a module of the panel in a process by itself, whose lines come as they are written."""
+    """Return the environment of a module of the panel in a process of its own, with unbuffered output."""
     return bare(home, "C.UTF-8") | {
         "PYTHONPATH": str(settings.BASE_DIR),
         "PYTHONDONTWRITEBYTECODE": "1",

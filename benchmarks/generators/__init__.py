@@ -1,1 +1,1 @@
-"""Generators: the workers that can run engines; who lives, what each of them has, and which a run may name."""
+"""Generators: workers that can run engines; which are alive, what each has, and which a run may name."""

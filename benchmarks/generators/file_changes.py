@@ -1,4 +1,4 @@
-"""Whether the files of this host that runs may name have changed, by a look into their folders."""
+"""Detects changes of the files on this host that runs may name, by polling their folders."""
 
 import os
 from collections.abc import Iterator
@@ -9,19 +9,19 @@ Seen = frozenset[tuple[str, int]]
 
 
 class Watch:
-    """Looks now and then; the first look finds no change."""
+    """Polls the folders; the first poll finds no change."""
 
     def __init__(self) -> None:
         self._seen: Seen | None = None
 
     def found_change(self) -> bool:
-        """Whether a plan or a script came, went or was written since the last look."""
+        """Return whether a plan or a script was added, removed or written since the last poll."""
         before, self._seen = self._seen, _files()
         return before is not None and before != self._seen
 
 
 def _files() -> Seen:
-    """Each with when it was written; nothing of a folder that can't be read."""
+    """Return each file with its modification time; unreadable folders are left out."""
     folders = (settings.JMETER_PLANS, settings.SYSBENCH_SCRIPTS)
     return frozenset(one for folder in folders if folder for one in _of(folder))
 

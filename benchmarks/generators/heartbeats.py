@@ -1,4 +1,4 @@
-"""The heartbeats that workers leave in Redis: who lives, of those that take runs and of those that take tasks."""
+"""Heartbeats of workers in Redis: which are alive, of those that take runs and those that take tasks."""
 
 import time
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import redis
+from django.utils.translation import gettext as _
 
 from benchmarks.errors import QueueDown
 from panel.lib import redis_client
@@ -21,28 +22,28 @@ ANSWER_WITHIN_S = 2
 
 @dataclass(frozen=True)
 class Heartbeat:
-    """A worker by the name of its POOLDECK_GENERATOR, and when it was heard last."""
+    """A worker by its POOLDECK_GENERATOR, and the time of its last heartbeat."""
 
     name: str
     last_seen_at: datetime
 
     def is_alive(self, now: datetime) -> bool:
-        """Whether its last heartbeat is recent enough to give it work."""
+        """Test whether its last heartbeat is recent enough to give it work."""
         return now - self.last_seen_at <= ALIVE_WITHIN
 
 
 @contextmanager
 def asking_redis() -> Iterator["redis.Redis"]:
-    """A connection for a question or two, with a deadline; raises `QueueDown`."""
+    """Open a connection with a short deadline; raise `QueueDown`."""
     try:
         with redis_client.opened(ANSWER_WITHIN_S) as client:
             yield client
     except redis.RedisError as error:
-        raise QueueDown("redis can't be reached, so it is unknown which generators live; try again") from error
+        raise QueueDown(_("redis can't be reached, so it is unknown which generators live; try again")) from error
 
 
 def beat(name: str, kind: WorkerKind) -> None:
-    """Leave a heartbeat of a worker for what it takes; raises `QueueDown`."""
+    """Write a heartbeat of a worker for the kinds of work it takes; raise `QueueDown`."""
     keys = ([RUNS] if kind.takes_runs else []) + ([TASKS] if kind.takes_tasks else [])
     with asking_redis() as client:
         for key in keys:
@@ -50,7 +51,7 @@ def beat(name: str, kind: WorkerKind) -> None:
 
 
 def seen(key: str = RUNS) -> list[Heartbeat]:
-    """The workers of the last week that take runs (or `TASKS`), the latest first; raises `QueueDown`."""
+    """Return the workers of the last week that take runs (or `TASKS`), the latest first; raise `QueueDown`."""
     with asking_redis() as client:
         client.zremrangebyscore(key, "-inf", time.time() - REMEMBERED_FOR.total_seconds())
         found: Any = client.zrevrange(key, 0, -1, withscores=True)  # typed for every protocol; here (name, time) pairs
@@ -58,13 +59,13 @@ def seen(key: str = RUNS) -> list[Heartbeat]:
 
 
 def missing() -> list[str]:
-    """What no worker that lives takes: `tasks`, `runs`; raises `QueueDown`."""
+    """Return the kinds of work that no live worker takes: `tasks`, `runs`; raise `QueueDown`."""
     now = datetime.now(UTC)
     keys = {"tasks": TASKS, "runs": RUNS}
     return [name for name, key in keys.items() if not any(one.is_alive(now) for one in seen(key))]
 
 
 def forget(name: str) -> None:
-    """Drop what is kept of a generator's heartbeats; raises `QueueDown`."""
+    """Delete a generator's heartbeats; raise `QueueDown`."""
     with asking_redis() as client:
         client.zrem(RUNS, name)

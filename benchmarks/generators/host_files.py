@@ -1,8 +1,11 @@
-"""Files of a generator's host that runs name (plans of JMeter, scripts of tpcc): listed and checked."""
+"""Files on a generator's host that runs name (JMeter plans, scripts of tpcc): listed and checked."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from benchmarks import engines
 from benchmarks.engines import ENGINES
@@ -12,14 +15,14 @@ from benchmarks.generators.registry import Known
 
 Reasons = dict[str, str]  # file → why runs can't use it (empty: they can)
 REMEDIES = {
-    "jmeter": "put it there into the folder POOLDECK_JMETER_PLANS",
-    "sysbench": "name the folder of sysbench-tpcc there in POOLDECK_SYSBENCH_SCRIPTS",
+    "jmeter": gettext_lazy("put it there into the folder POOLDECK_JMETER_PLANS"),
+    "sysbench": gettext_lazy("name the folder of sysbench-tpcc there in POOLDECK_SYSBENCH_SCRIPTS"),
 }
 
 
 @dataclass(frozen=True)
 class Needed:
-    """A file that a run of this engine needs, by this option."""
+    """A file that a run of this engine needs, and the option that names it."""
 
     engine: str
     option: str
@@ -28,7 +31,7 @@ class Needed:
 
 @dataclass(frozen=True)
 class Offered:
-    """A file that can be chosen: who has it, and why none of them can use it (empty: one can)."""
+    """A file to choose from, the generators that have it, and why none can use it (empty: one can)."""
 
     name: str
     generators: tuple[str, ...]
@@ -36,41 +39,44 @@ class Offered:
 
 
 def here() -> dict[str, Reasons]:
-    """What this host has, by engine, as a generator writes it down."""
+    """Return the files of this host by engine, as a generator records them."""
     return {name: reasons for name in ENGINES if (reasons := engines.engine(name).host_files()) is not None}
 
 
 def needed(engine: str, options: dict[str, Any]) -> Needed | None:
-    """The file that a run with these options needs; None where it needs none."""
+    """Return the file that a run with these options needs; None where it needs none."""
     found = engines.engine(engine).file_needed(options) if engine in ENGINES else None
     return Needed(engine, *found) if found else None
 
 
 def reasons_by(generator: Known, engine: str) -> Reasons | None:
-    """What a generator has for an engine; None where it has not told of it."""
+    """Return a generator's files for an engine; None where it has not reported them."""
     return None if generator.files is None else generator.files.get(engine)
 
 
 def wrong_with(generator: Known, need: Needed | None) -> str:
-    """Why a generator can't give a run the file; empty where it can, or has not told."""
+    """Return why a generator can't provide the file; empty where it can, or has not reported its files."""
     reasons = reasons_by(generator, need.engine) if need else None
     if need is None or reasons is None:
         return ""
     if need.name in reasons:
         fault = reasons[need.name]
-        return f"{need.name} of generator {generator.name!r} can't be used: {fault}" if fault else ""
+        text = _("%(file)s of generator %(generator)s can't be used: %(fault)s")
+        return text % {"file": need.name, "generator": repr(generator.name), "fault": fault} if fault else ""
     usable = ", ".join(name for name, fault in reasons.items() if not fault)
-    instead = f"use {usable}, or " if usable else ""
-    return f"generator {generator.name!r} has no {need.name}: {instead}{REMEDIES[need.engine]}"
+    words = {"generator": repr(generator.name), "file": need.name, "remedy": REMEDIES[need.engine], "usable": usable}
+    if usable:
+        return _("generator %(generator)s has no %(file)s: use %(usable)s, or %(remedy)s") % words
+    return _("generator %(generator)s has no %(file)s: %(remedy)s") % words
 
 
 def can_carry(generator: Known, engine: str, need: Needed | None) -> bool:
-    """Whether it has the engine and the file, as far as it has told."""
+    """Test whether it has the engine and the file, as far as it reported."""
     return not generator.lacks(engine) and not wrong_with(generator, need)
 
 
 def offered(engine: str, names: Iterable[str]) -> list[Offered]:
-    """What those named all have, or any that lives and has the engine; where none has told, what this host has."""
+    """Return the files that all named generators have, or any live one with the engine; else this host's files."""
     wanted = set(names)
     able = [one for one in registry.known_or_remembered()[0] if one.alive is not False and not one.lacks(engine)]
     aimed = [one for one in able if not wanted or one.name in wanted]
@@ -87,9 +93,9 @@ def _offered(name: str, reasons: dict[str, Reasons]) -> Offered:
 
 
 def check(engine: str, options: dict[str, Any], generators: Sequence[str] = ()) -> None:
-    """Refuse a file that one of those named, or each that lives, lacks or must not use; raises `InvalidOptions`.
+    """Refuse a file that a named generator, or every live one, lacks or must not use; raise `InvalidOptions`.
 
-    One that has not told is believed: it looks at the file again before it starts.
+    A generator that has not reported is trusted: it checks the file again before it starts.
     """
     need = needed(engine, options)
     if need is None:

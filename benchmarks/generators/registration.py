@@ -1,4 +1,4 @@
-"""What a worker writes down of itself: its host, its engines and their files, and how far it is to each cluster."""
+"""A worker's record of itself: its host, its engines and their files, and its round trip to each cluster."""
 
 import logging
 import os
@@ -28,7 +28,7 @@ MEASURING_S = 20.0
 
 
 def register() -> Generator:
-    """Write this worker down as one that has just started."""
+    """Record this worker as just started."""
     started_at = timezone.now()
     generator = describe()
     Generator.objects.filter(pk=generator.pk).update(started_at=started_at)
@@ -36,7 +36,7 @@ def register() -> Generator:
 
 
 def describe() -> Generator:
-    """Write down what this worker is by now; where it is the first time, it is registered by that."""
+    """Update this worker's record; the first time registers it."""
     known = Generator.objects.filter(name=settings.GENERATOR).first()
     found = {
         "host": socket.gethostname(),
@@ -51,7 +51,7 @@ def describe() -> Generator:
 
 
 def engines_here() -> dict[str, str]:
-    """Engine → its program's version, of those whose program answers here."""
+    """Return engine → version, for the engines whose program answers on this host."""
     found = {}
     for name, engine in ENGINES.items():
         try:
@@ -64,7 +64,7 @@ def engines_here() -> dict[str, str]:
 
 
 def round_trips(before: dict[str, Any]) -> dict[str, Any]:
-    """Cluster id → `{min_ms, avg_ms, max_ms, connect_ms}` or `{error}`; those without a turn keep theirs."""
+    """Return cluster id → `{min_ms, avg_ms, max_ms, connect_ms}` or `{error}`; clusters not measured keep theirs."""
     clusters = Cluster.objects.annotate(run_last=Max("runs__number")).order_by("-run_last", "name")
     until = time.monotonic() + MEASURING_S
     found = {}

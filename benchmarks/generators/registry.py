@@ -1,4 +1,4 @@
-"""The generators there are: what each wrote down of itself, with its last heartbeat and the run it carries."""
+"""Registry of generators: what each recorded of itself, its last heartbeat, and the runs it carries."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import Count
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from benchmarks.errors import IllegalTransition, QueueDown
 from benchmarks.generators import heartbeats
@@ -17,7 +18,7 @@ from panel.lib import queues
 class Known:
     """A generator.
 
-    `alive` is None while Redis can't be asked, `engines` and `files` are None until it has told of them.
+    `alive` is None while Redis is away; `engines` and `files` are None until it has reported them.
     """
 
     name: str
@@ -39,31 +40,31 @@ class Known:
 
     @property
     def queue(self) -> str:
-        """The queue that it alone listens on."""
+        """The queue that only this generator consumes."""
         return queues.of_generator(self.name)
 
     @property
     def is_alive(self) -> bool:
-        """Whether it was heard a moment ago, as far as is known."""
+        """Whether its heartbeat is recent, as far as known."""
         return bool(self.alive)
 
     def lacks(self, engine: str) -> bool:
-        """Whether it has said that it has no such program."""
+        """Test whether it reported that it has no such program."""
         return self.engines is not None and engine not in self.engines
 
 
 def known() -> list[Known]:
-    """Every generator by name; raises `QueueDown` where nobody can tell who lives."""
+    """Return every generator by name; raise `QueueDown` where it is unknown which are alive."""
     return _joined({beat.name: beat for beat in heartbeats.seen()}, last_beats=True)
 
 
 def remembered() -> list[Known]:
-    """The same without Redis: those that described themselves, of whom it is not known whether they live."""
+    """Return the generators that described themselves, without Redis; whether they are alive is unknown."""
     return _joined({}, last_beats=False)
 
 
 def known_or_remembered() -> tuple[list[Known], str]:
-    """Every generator, and why it is not known who lives (empty: it is)."""
+    """Return every generator, and why it is unknown which are alive (empty: it is known)."""
     try:
         return known(), ""
     except QueueDown as error:
@@ -71,7 +72,7 @@ def known_or_remembered() -> tuple[list[Known], str]:
 
 
 def alive() -> list[Known]:
-    """Those that may be given work; raises `QueueDown`."""
+    """Return the generators that may be given work; raise `QueueDown`."""
     return [generator for generator in known() if generator.alive]
 
 
@@ -97,7 +98,7 @@ def _described(row: Generator | None) -> dict[str, Any]:
 
 
 def _carried() -> dict[str, list[Run]]:
-    """Generator → its active runs; a part of one stands for the whole, which may be on many."""
+    """Return generator → its active runs; a part stands for the whole, which may be on many."""
     active = Run.objects.filter(status__in=ACTIVE).select_related("parent").order_by("number")
     found: dict[str, list[Run]] = {}
     for run in active:
@@ -107,15 +108,17 @@ def _carried() -> dict[str, list[Run]]:
 
 
 def forget(name: str) -> bool:
-    """Drop a generator that is gone; False where there is none of that name.
+    """Delete a generator that is gone; return False where there is none of that name.
 
-    Raises `IllegalTransition` for one that lives, and `QueueDown`.
+    Raises `IllegalTransition` for one that is alive, and `QueueDown`.
     """
     found = next((one for one in known() if one.name == name), None)
     if found is None:
         return False
     if found.alive:
-        raise IllegalTransition(f"generator {name!r} is alive: stop its worker first, or it comes back at once")
+        raise IllegalTransition(
+            _("generator %(name)s is alive: stop its worker first, or it comes back at once") % {"name": repr(name)}
+        )
     heartbeats.forget(name)
     Generator.objects.filter(name=name).delete()
     return True

@@ -1,10 +1,13 @@
-"""Which engines a run can have, and which generators it may name; `any` is for whichever is free."""
+"""Engines that a run can have, and generators that it may name; `any` stands for whichever is free."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.utils import timezone
+from django.utils.text import get_text_list
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from benchmarks.engines import ENGINES, missing
 from benchmarks.errors import InvalidGenerators
@@ -16,17 +19,17 @@ ANY = "any"
 
 
 def checked(names: Sequence[str], engine: str, purpose: str = Purpose.LOAD) -> list[str]:
-    """The names as a run keeps them, empty for any.
+    """Return the names as a run stores them, empty for any.
 
-    Raises `InvalidGenerators` naming what there is, and `QueueDown` where nobody can tell who lives.
+    Raises `InvalidGenerators` listing those that exist, and `QueueDown` where it is unknown which are alive.
     """
     wanted = [name.strip() for name in names if name.strip()]
     if ANY in wanted and len(wanted) > 1:
-        raise InvalidGenerators(["any goes alone: leave it out, or name no other generator"])
+        raise InvalidGenerators([_("any stands for all generators: leave it out, or name no other generator")])
     if twice := sorted({name for name in wanted if wanted.count(name) > 1}):
-        raise InvalidGenerators([f"{', '.join(twice)} stands there twice: name each generator once"])
+        raise InvalidGenerators([_("%(twice)s is named twice: name each generator once") % {"twice": ", ".join(twice)}])
     if len(wanted) > 1 and purpose != Purpose.LOAD:
-        raise InvalidGenerators(["a dataset is prepared by one generator: name one, or any"])
+        raise InvalidGenerators([_("a dataset is prepared by one generator: name one, or any")])
     if not wanted or wanted == [ANY]:
         _check_any(engine)
         return []
@@ -37,35 +40,47 @@ def checked(names: Sequence[str], engine: str, purpose: str = Purpose.LOAD) -> l
 
 
 def _check_any(engine: str) -> None:
-    """Refuse only what nobody can do, as far as is known: a run may wait for a generator that is to come."""
+    """Refuse an engine that no live generator has; a run may wait for a generator yet to start."""
     alive = [one for one in registry.known_or_remembered()[0] if one.alive]
     if alive and all(one.lacks(engine) for one in alive):
         names = ", ".join(one.name for one in alive)
-        raise InvalidGenerators([f"no generator has {engine}: install it where one of {names} runs"])
+        raise InvalidGenerators(
+            [
+                _("no generator has %(engine)s: install it where one of %(names)s runs")
+                % {"engine": engine, "names": names}
+            ]
+        )
 
 
 def _wrong_with(name: str, engine: str, known: list[Known]) -> str:
-    """Why a run can't have the generator; empty: it can."""
+    """Return why a run can't have the generator; empty where it can."""
     found = next((one for one in known if one.name == name), None)
     if found is None:
-        return f"there is no generator {name!r}: {_there_is(known, engine)}"
-    if not found.alive:
-        ago = seen_ago(found.last_seen_at)
-        return f"generator {name!r} was last seen {ago} ago: start its worker, or {_there_is(known, engine)}"
-    if found.lacks(engine):
-        return f"generator {name!r} has no {engine}: {_there_is(known, engine)}"
-    return ""
+        text = _("there is no generator %(name)s: %(instead)s")
+    elif not found.alive:
+        text = _("generator %(name)s was last seen %(ago)s ago: start its worker, or %(instead)s")
+    elif found.lacks(engine):
+        text = _("generator %(name)s has no %(engine)s: %(instead)s")
+    else:
+        return ""
+    words = {"name": repr(name), "engine": engine, "instead": _instead(known, engine)}
+    return text % (words | {"ago": seen_ago(found.last_seen_at) if found else ""})
 
 
-def _there_is(known: list[Known], engine: str) -> str:
+def _instead(known: list[Known], engine: str) -> str:
+    """Return the remedy: the generators to name instead, or that there are none."""
     able = [one.name for one in known if one.alive and not one.lacks(engine)]
-    return f"use {' or '.join(able)}" if able else f"none that has {engine} is alive just now"
+    if not able:
+        return _("none that has %(engine)s is alive just now") % {"engine": engine}
+    return _("use %(generators)s") % {"generators": get_text_list(able, _("or"))}
 
 
 def seen_ago(seen_at: datetime) -> str:
-    """How long ago in the largest unit that fits: `40 s`, `3 min`, `2 h`, `5 days`."""
+    """Return the time since then in the largest unit that fits: `40 s`, `3 min`, `2 h`, `5 days`."""
     seconds = max(0, round((timezone.now() - seen_at).total_seconds()))
-    for unit, size in (("days", 86_400), ("h", 3_600), ("min", 60)):
+    if seconds >= 2 * 86_400:
+        return ngettext("%(count)s day", "%(count)s days", seconds // 86_400) % {"count": seconds // 86_400}
+    for unit, size in (("h", 3_600), ("min", 60)):
         if seconds >= 2 * size:
             return f"{seconds // size} {unit}"
     return f"{seconds} s"
@@ -81,19 +96,19 @@ class Offer:
 
     @property
     def where(self) -> str:
-        """Who has it: `on east, west`; empty where nobody has told yet."""
-        return f"on {', '.join(self.generators)}" if self.generators else ""
+        """The generators that have it: `on east, west`; empty where none is known."""
+        return _("on %(generators)s") % {"generators": ", ".join(self.generators)} if self.generators else ""
 
 
 def offers() -> list[Offer]:
-    """All engines. Where no generator lives, or it is not known which does, this host tells what can be chosen."""
+    """Return all engines. Where no generator is known to be alive, this host decides what can be chosen."""
     found, unknown = registry.known_or_remembered()
     alive = [one for one in found if one.alive]
     return [_offer(name, alive if not unknown else found) for name in ENGINES]
 
 
 def offers_for(purpose: str) -> list[Offer]:
-    """Those that have something of this purpose to set."""
+    """Return the engines that have options for this purpose."""
     return [one for one in offers() if ENGINES[one.name].fields_for(purpose)]
 
 
@@ -103,11 +118,13 @@ def _offer(name: str, able: list[Known]) -> Offer:
 
 
 def _missing(name: str, able: list[Known]) -> str:
-    """Why nobody has it; a generator that has not described itself yet may have it."""
+    """Return why no generator has it; empty where one has not described itself yet, and may have it."""
     if any(one.engines is None for one in able):
         return ""
     here = missing(name)
     if not able:
         return here
-    who = ", ".join(one.name for one in able)
-    return f"no generator has it ({who} told so)" + (f": {here}" if here else ": install it where one of them runs")
+    words = {"generators": ", ".join(one.name for one in able), "reason": here}
+    if here:
+        return _("no generator has it (%(generators)s reported so): %(reason)s") % words
+    return _("no generator has it (%(generators)s reported so): install it where one of them runs") % words

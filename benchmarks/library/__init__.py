@@ -1,1 +1,1 @@
-"""What users keep for their runs: scripts and settings profiles."""
+"""What users store for their runs: scripts and settings profiles."""

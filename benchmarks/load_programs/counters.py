@@ -1,8 +1,8 @@
-"""What a load program of the panel's own counts, and the lines in which it says it.
+"""Counters of the panel's own load programs, and the lines in which they print them.
 
-An interval is a line `{"interval": {…}}` each second, with `late_s` where it ended that long before the line. An error
-of a kind that was not seen before is a line of plain text, and the end is one `{"summary": {…}}`. Each answered request
-is a line of the log, `END_US LATENCY_US`, so that its percentiles are found as those of every other engine.
+Each second prints `{"interval": {…}}`, with `late_s` where the interval ended that long before the line. The first
+error of each kind is a line of plain text, and the end is `{"summary": {…}}`. Each answered request is a line of the
+log, `END_US LATENCY_US`, so that its percentiles are computed as for every other engine.
 """
 
 import json
@@ -20,9 +20,9 @@ INTERVAL_S = 1.0
 
 
 class LoadCounters:
-    """Counts requests; those that failed have their kind and no latency.
+    """Counts requests; failed ones have a kind and no latency.
 
-    Times are those of `time.perf_counter`; `began` is when the load did, by default now.
+    Times are those of `time.perf_counter`; `began` is the beginning of the load, by default now.
     """
 
     def __init__(self, log: Path | None = None, began: float | None = None) -> None:
@@ -34,13 +34,13 @@ class LoadCounters:
         self._log: IO[str] | None = log.open("w", encoding="ascii") if log else None
 
     def answered(self, ended: float, latency_s: float, size_bytes: int, connecting_s: float | None = None) -> None:
-        """A request that succeeded."""
+        """Count a request that succeeded."""
         self.interval.add(latency_s, size_bytes, connecting_s)
         if self._log:
             self._log.write(f"{self._epoch_us + round(ended * 1_000_000)} {round(latency_s * 1_000_000)}\n")
 
     def failed(self, kind: str, words: str = "") -> None:
-        """A request that did not; the first of each kind is told in words."""
+        """Count a request that failed, and print the message of the first of each kind."""
         if kind not in self.errors:
             reported = f": {words.strip()[:TEXT_CHARACTERS]}" if words.strip() else ""
             _print(f"error: {kind}{reported}".replace("\n", " "))
@@ -48,7 +48,7 @@ class LoadCounters:
         self.interval.failed += 1
 
     def end_interval(self, at: float | None = None) -> None:
-        """Say what happened since the last one, which ended then, by default now."""
+        """Print the interval that ended then, by default now."""
         printed_at = time.perf_counter()
         now = printed_at if at is None else at
         interval, self.interval = self.interval, Counts(now)
@@ -60,7 +60,7 @@ class LoadCounters:
         self.whole.take(interval)
 
     def end(self, clients: int, ended: float | None = None) -> None:
-        """Say all of it; the load ended then, by default now."""
+        """Print the summary of a load that ended then, by default now."""
         elapsed_s = max(1e-6, (time.perf_counter() if ended is None else ended) - self.began)
         self.whole.take(self.interval)
         if self._log:
@@ -82,7 +82,7 @@ class LoadCounters:
 
 
 class Counts:
-    """Requests of a stretch of time; sums in seconds."""
+    """Requests of a span of time; sums in seconds."""
 
     def __init__(self, began: float) -> None:
         self.began = began
@@ -92,11 +92,11 @@ class Counts:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing happened."""
+        """Whether no request ended."""
         return not self.count and not self.failed
 
     def add(self, latency_s: float, size_bytes: int, connecting_s: float | None) -> None:
-        """One more."""
+        """Count one request."""
         self.count += 1
         self.size_bytes += size_bytes
         self.sum_s += latency_s
@@ -108,7 +108,7 @@ class Counts:
             self.connecting_s += connecting_s
 
     def take(self, other: "Counts") -> None:
-        """Those of another stretch too."""
+        """Add the counts of another span."""
         for name in ("count", "failed", "size_bytes", "connections", "sum_s", "sum_of_squares", "connecting_s"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.longest_s = max(self.longest_s, other.longest_s)
@@ -116,7 +116,7 @@ class Counts:
         self.shortest_s = min(known, default=None)
 
     def figures(self, lasted_s: float) -> dict[str, Any]:
-        """Named as samples and summaries name them; None where nothing was answered."""
+        """Return the figures under the names of samples and summaries; None where nothing was answered."""
         figures: dict[str, Any] = {"tps": round(self.count / lasted_s, 3) if lasted_s > 0 else None}
         figures |= dict.fromkeys(("latency_avg_ms", "latency_stddev_ms", "latency_min_ms", "latency_max_ms"))
         if self.count:

@@ -5,7 +5,7 @@
 name resolves to by then. Redirects are not followed.
 
 A request costs it 20 to 27 µs of one processor: measured with 22,000 answers of 500 bytes a second, 20 workers, Python
-3.11. `generator_cpu_percent` of the summary says how near it was to its limit.
+3.11. `generator_cpu_percent` of the summary shows how near it was to its limit.
 """
 
 import argparse
@@ -27,7 +27,7 @@ PAUSE_S = 0.05  # after a connection that could not be made: a loop that only fa
 
 @dataclass(frozen=True)
 class Aim:
-    """Where the requests go, and the bytes of one."""
+    """The target of the requests, and the bytes of one."""
 
     address: str
     port: int
@@ -37,7 +37,7 @@ class Aim:
 
     @classmethod
     def read(cls, path: Path, *, keep: bool) -> "Aim":
-        """From the file that the panel wrote."""
+        """Read the file that the panel wrote."""
         target = json.loads(path.read_text())
         parts = urlsplit(target["url"])
         secure = parts.scheme == "https"
@@ -57,7 +57,7 @@ class Aim:
 
 
 class Connection(asyncio.Protocol):
-    """One connection; one request at a time."""
+    """One connection, with one request at a time."""
 
     def __init__(self) -> None:
         self.transport: Any = None
@@ -66,18 +66,16 @@ class Connection(asyncio.Protocol):
         self._waiting: asyncio.Future[Answer] | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """It stands."""
         self.transport = transport
 
     def ask(self, request: bytes) -> "asyncio.Future[Answer]":
-        """Send a request; its answer comes into the future."""
+        """Send a request, and return the future of its answer."""
         self._answer = Answer()
         self._waiting = asyncio.get_running_loop().create_future()
         self.transport.write(request)
         return self._waiting
 
     def data_received(self, data: bytes) -> None:
-        """A part of the answer."""
         answer, waiting = self._answer, self._waiting
         if answer is None or waiting is None or waiting.done():
             self.drop()
@@ -90,7 +88,6 @@ class Connection(asyncio.Protocol):
             waiting.set_result(answer)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The other side closed it, or it broke."""
         self.closed = True
         answer, waiting = self._answer, self._waiting
         if answer is None or waiting is None or waiting.done():
@@ -116,7 +113,7 @@ class Load:
         self.over = False
 
     async def run(self, concurrency: int, duration_s: float) -> None:
-        """Let the workers work for so long, and each finish what it began."""
+        """Run the workers for so long, and let each finish its request."""
         workers = [asyncio.create_task(self._work()) for _ in range(concurrency)]
         speaker = asyncio.create_task(self._speak())
         await asyncio.sleep(max(0.0, self.totals.began + duration_s - time.perf_counter()))
@@ -147,7 +144,7 @@ class Load:
             connection.drop()
 
     async def _once(self, connection: Connection | None) -> Connection | None:
-        """One request; the connection where it can be used again."""
+        """Send one request; return the connection where it can be reused."""
         began, connecting_s = time.perf_counter(), None
         if connection is None or connection.closed:
             connection = await self._connect()
@@ -177,7 +174,7 @@ class Load:
 
 
 def _kind(error: Exception, timeout_s: float) -> tuple[str, str]:
-    """What an error counts as, and what it says."""
+    """Return the kind that an error is counted as, and its message."""
     match error:
         case TimeoutError():
             return "timeout", f"no answer within {timeout_s:g} s"
@@ -194,7 +191,7 @@ def _kind(error: Exception, timeout_s: float) -> tuple[str, str]:
 
 
 def main() -> None:
-    """Read the words, carry the load out, say its summary."""
+    """Parse the arguments, run the load, print its summary."""
     words = argparse.ArgumentParser(description=__doc__)
     words.add_argument("--target", type=Path, required=True)
     words.add_argument("--concurrency", type=int, required=True)

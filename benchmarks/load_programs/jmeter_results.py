@@ -1,8 +1,8 @@
-"""Runs a JMeter and follows its results while it writes them.
+"""Runs JMeter and follows its results while it writes them.
 
 `python -m benchmarks.load_programs.jmeter_results [--log FILE] [--requests] -- JAVA WORD…`: the words start a JMeter
-that writes `results.jtl` as CSV with a heading; with `--requests` the sums of transaction controllers are left out. It
-works in the group of this process, and is killed by the kernel when this process ends.
+that writes `results.jtl` as CSV with a header; with `--requests` the sums of transaction controllers are left out.
+JMeter runs in the group of this process, and the kernel kills it when this process ends.
 """
 
 import argparse
@@ -20,21 +20,21 @@ from benchmarks.load_programs.counters import INTERVAL_S, LoadCounters
 
 RESULTS, PRINTED, OWN_LOG = Path("results.jtl"), Path("jmeter.out"), Path("jmeter.log")
 POLL_EVERY_S = 0.1
-WRITTEN_WITHIN_S = 0.1  # of a request's end its row stands in the file
-DESCRIBED = 3  # lines of errors where nothing else says why
+WRITTEN_WITHIN_S = 0.1  # after a request's end, its row is in the file
+DESCRIBED = 3  # error lines printed where nothing else gives a reason
 _SUM = re.compile(r"Number of samples in transaction : [0-9]+, number of failing samples : [0-9]+")
 _NOT_HTTP = "Non HTTP response code: "
 
 
 class Results:
-    """Reads a results file as it grows: its rows by the names of the heading."""
+    """Reads a results file as it grows: its rows by the names of the header."""
 
     def __init__(self) -> None:
         self._rest = ""
         self._names: list[str] = []
 
     def feed(self, text: str) -> Iterator[dict[str, str]]:
-        """The rows that this text completes; a quoted message may go over several lines."""
+        """Yield the rows that this text completes; a quoted message may span several lines."""
         self._rest += text
         while (end := self._end_of_row()) >= 0:
             row, self._rest = self._rest[:end], self._rest[end + 1 :]
@@ -52,9 +52,9 @@ class Results:
 
 
 class Following:
-    """Counts the rows that came, each in the second in which its request ended; the load began with the first request.
+    """Counts rows, each in the second in which its request ended; the load began with the first request.
 
-    A row tells when its request began (`sampleresult.timestamp.start`), by the clock of this host.
+    A row holds the time at which its request began (`sampleresult.timestamp.start`), by the clock of this host.
     """
 
     def __init__(self, log: Path | None, *, requests_only: bool = False) -> None:
@@ -68,9 +68,10 @@ class Following:
         self._due = 0.0
 
     def poll_once(self) -> None:
-        """Take what was written since the last time, and say the intervals that are over.
+        """Read what was appended, and print the intervals that are over.
 
-        An empty one is said once a request follows it: after the last one Java takes its time to end.
+        An empty interval is printed once a request follows it, since Java takes its time to exit after the last
+        request.
         """
         if self._file is None and RESULTS.exists():
             self._file = RESULTS.open(encoding="utf-8", errors="replace", newline="")
@@ -110,7 +111,7 @@ class Following:
             totals.failed(*request.failure)
 
     def end(self) -> None:
-        """Say the summary, where there was any request."""
+        """Print the summary, where there was any request."""
         self.poll_once()
         if self._file:
             self._file.close()
@@ -120,7 +121,7 @@ class Following:
 
 @dataclass(frozen=True)
 class _Request:
-    """One row; times are those of `time.perf_counter`, `failure` is its kind and words."""
+    """One row; times are those of `time.perf_counter`, `failure` is its kind and message."""
 
     started: float
     ended: float
@@ -130,7 +131,7 @@ class _Request:
 
 
 def _request(row: dict[str, str]) -> _Request | None:
-    """What a row says; None where that is no request."""
+    """Return the request of a row; None where the row is not a request."""
     try:
         started_s, latency_s = int(row["timeStamp"]) / 1000, int(row["elapsed"]) / 1000
         size, threads = int(row.get("bytes") or 0), int(row.get("allThreads") or 1)
@@ -141,7 +142,7 @@ def _request(row: dict[str, str]) -> _Request | None:
 
 
 def kind(row: dict[str, str]) -> tuple[str, str]:
-    """What a failed request counts as, and what it says."""
+    """Return the kind that a failed request is counted as, and its message."""
     code = row.get("responseCode", "").strip()
     words = (
         row.get("responseMessage", "") if code[:1] != "2" else row.get("failureMessage", "") or "an assertion failed"
@@ -152,7 +153,7 @@ def kind(row: dict[str, str]) -> tuple[str, str]:
 
 
 def main() -> None:
-    """Start it, follow it, leave with its exit code."""
+    """Start JMeter, follow it, and exit with its code."""
     words = argparse.ArgumentParser(description=__doc__)
     words.add_argument("--log", type=Path)
     words.add_argument("--requests", action="store_true")
@@ -181,12 +182,12 @@ def main() -> None:
 
 
 def _print_reason() -> None:
-    """The errors that JMeter printed or logged, where its results say none."""
+    """Print the errors that JMeter printed or logged, where its results hold none."""
     lines = [
         line for path in (PRINTED, OWN_LOG) if path.exists() for line in path.read_text(errors="replace").splitlines()
     ]
     wrong = [line for line in lines if "Error in NonGUIDriver" in line or " ERROR " in line or "Exception" in line]
-    for line in (wrong or lines[-1:] or ["it said no reason"])[:DESCRIBED]:
+    for line in (wrong or lines[-1:] or ["it printed no reason"])[:DESCRIBED]:
         print(f"error: {line.strip()[:500]}", flush=True)  # noqa: T201 the panel follows these lines
 
 

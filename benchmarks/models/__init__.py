@@ -1,4 +1,4 @@
-"""The records of this app, one module a noun."""
+"""Models of this app, one module for each noun."""
 
 from benchmarks.models.ceilings import Ceiling, Holder
 from benchmarks.models.datasets import Dataset

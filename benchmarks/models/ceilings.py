@@ -1,20 +1,21 @@
-"""Ceilings: the most that a run may ask for, by who starts it and what it is aimed at."""
+"""Ceilings: limits of runs, by who starts them and on which cluster."""
 
 from django.db import models
 from django.db.models import F, Q
+from django.utils.translation import gettext_lazy as _
 
 from pools.models import Cluster
 
 
 class Holder(models.TextChoices):
-    """Whom a ceiling holds for."""
+    """Whom a ceiling applies to."""
 
-    EVERYONE = "everyone", "everyone"
-    STAFF = "staff", "staff who are no superusers"
+    EVERYONE = "everyone", _("everyone")
+    STAFF = "staff", _("staff who are no superusers")
 
 
 class Ceiling(models.Model):
-    """The most of each option; None: no limit but the program's. Without a cluster it holds for every one."""
+    """Limit of each option; None: no limit but the program's. Without a cluster it applies to all clusters."""
 
     cluster = models.ForeignKey(Cluster, null=True, blank=True, on_delete=models.CASCADE, related_name="ceilings")
     holder = models.CharField(max_length=10, choices=Holder.choices, default=Holder.EVERYONE)

@@ -1,16 +1,17 @@
-"""Datasets: the tables for load programs that the panel made, and so may replace."""
+"""Datasets: tables for load programs that the panel made, and therefore may replace."""
 
 import uuid
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from benchmarks.models.runs import Run, Status
 from pools.models import Cluster
 
 
 class Dataset(models.Model):
-    """An engine's tables in one database; one of them carries `marker` as its comment."""
+    """An engine's tables in one database; one of the tables carries `marker` as its comment."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="datasets")
@@ -27,16 +28,20 @@ class Dataset(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.engine} {self.scale} in {self.database}"
+        return _("%(engine)s %(scale)s in %(database)s") % {
+            "engine": self.engine,
+            "scale": self.scale,
+            "database": self.database,
+        }
 
     @property
     def marker(self) -> str:
-        """The comment by which the panel knows its own tables."""
+        """The comment by which the panel recognizes its own tables."""
         return f"pooldeck dataset {self.pk}"
 
     @property
     def unfinished_marker(self) -> str:
-        """The comment by which it knows those that a broken-off preparation left."""
+        """The comment on tables that a broken-off preparation left."""
         return f"{self.marker}, unfinished"
 
     @property

@@ -1,4 +1,4 @@
-"""External endpoints: poolers and servers that the panel loads without configuring them."""
+"""External endpoints: poolers and servers that the panel loads but does not configure."""
 
 import uuid
 
@@ -11,11 +11,11 @@ from pools.models import Cluster, Pooler, PoolerKind, SslMode
 
 
 class ExternalEndpoint(models.Model):
-    """Where a load logs in, given as a URI: somebody's pooler (RDS Proxy, Odyssey, pgcat, a PgBouncer) or server.
+    """An endpoint given as a URI: somebody's pooler (RDS Proxy, Odyssey, pgcat, a PgBouncer) or server.
 
-    It counts in no budget. `cluster` is the registered one that it leads to, and `cluster_database` what the database
-    is called there; without it, nothing is asked of the server behind the endpoint. The console is a PgBouncer's, or
-    one that speaks as it does.
+    It counts in no budget. `cluster` is the registered cluster that it leads to, and `cluster_database` the database's
+    name there; without a cluster, the server behind the endpoint is not queried. The console is a PgBouncer's, or a
+    compatible one.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -43,7 +43,7 @@ class ExternalEndpoint(models.Model):
         return self.name
 
     def secret_owner(self, user: str) -> str:
-        """What a stored password is bound to: this login at this address."""
+        """Return what a stored password is bound to: this login at this address."""
         return f"external:{self.pk}:{user}@{self.host}:{self.port}"
 
     @property
@@ -67,12 +67,12 @@ class ExternalEndpoint(models.Model):
 
     @property
     def label(self) -> str:
-        """Its name, and by whom it is pooled."""
+        """Its name, and its pooler in brackets."""
         return f"{self.name} ({self.pooled_by})" if self.pooled_by else self.name
 
     @property
     def endpoint(self) -> Endpoint:
-        """Where the load logs in, with the password."""
+        """The endpoint that the load logs in to, with the password."""
         return Endpoint(
             host=self.host,
             port=self.port,
@@ -85,7 +85,7 @@ class ExternalEndpoint(models.Model):
 
     @property
     def console(self) -> Pooler | None:
-        """Its console as that of a pooler, of which no row exists: fit for looks only; None where it has no login."""
+        """Its console as an unsaved pooler, fit for polling only; None where it has no console login."""
         if not self.console_user:
             return None
         values = {"name": self.name, "host": self.host, "port": self.port, "admin_user": self.console_user}

@@ -1,15 +1,15 @@
-"""Generators: the workers that can run engines, as they described themselves when they were last seen."""
+"""Generators: workers that can run engines, as they last described themselves."""
 
 from django.db import models
 from django.utils import timezone
 
 
 class Generator(models.Model):
-    """A worker by the name of its POOLDECK_GENERATOR.
+    """A worker, named by its POOLDECK_GENERATOR.
 
-    `engines` is name → version of each program found there; `files` is engine → file of that host that a run may name
-    → why it can't be used (empty: it can), None where it has not told; `round_trips` is cluster id →
-    `{min_ms, avg_ms, max_ms, connect_ms}` or `{error}`.
+    `engines` is name → version of each program found there. `files` is engine → file of that host that a run may name →
+    why it can't be used (empty: it can), None where it was not reported. `round_trips` is cluster id → `{min_ms,
+    avg_ms, max_ms, connect_ms}` or `{error}`.
     """
 
     name = models.CharField(max_length=63, primary_key=True)

@@ -1,4 +1,4 @@
-"""Settings profiles: named sets of server settings, and those that are in force for a run just now."""
+"""Settings profiles: named sets of server settings, and those in force for a run."""
 
 import uuid
 
@@ -10,7 +10,7 @@ from pools.models import Cluster
 
 
 class SettingsProfile(models.Model):
-    """Server settings by name, each with its value as pg_settings takes it (`"4GB"`, `"off"`)."""
+    """Server settings by name, each value as pg_settings takes it (`"4GB"`, `"off"`)."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=100, unique=True)
@@ -27,10 +27,10 @@ class SettingsProfile(models.Model):
 
 
 class AppliedProfile(models.Model):
-    """A profile that a run put in force; written before the server is touched, and closed once all is as it was.
+    """A profile that a run put in force; saved before the server is touched, and closed once all is restored.
 
-    `before` holds what ALTER SYSTEM had set for each name (None: nothing), which is what has to come back. `error` says
-    why it has not yet; once it has, what was left as it is because somebody else had changed it meanwhile.
+    `before` holds what ALTER SYSTEM had set for each name (None: nothing), which has to be restored. `error` says why
+    it is not restored yet; after that, which settings were left since somebody else had changed them.
     """
 
     run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="applied_profile", primary_key=True)

@@ -1,4 +1,4 @@
-"""Runs: one execution of an engine against one endpoint, from the queue to its one final state."""
+"""Runs: one execution of an engine against one endpoint, from the queue to its final state."""
 
 import uuid
 from collections.abc import Iterable
@@ -9,6 +9,8 @@ from django.conf import settings
 from django.db import IntegrityError, models, transaction
 from django.db.models import Exists, Max, OuterRef, Q
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from benchmarks.errors import Fenced, IllegalTransition
 from benchmarks.models import thresholds as run_thresholds
@@ -22,16 +24,16 @@ NUMBERING_TRIES = 10
 
 
 class Status(models.TextChoices):
-    """The life of a run."""
+    """State of a run."""
 
-    QUEUED = "queued", "queued"
-    STARTING = "starting", "starting"
-    RUNNING = "running", "running"
-    SUCCEEDED = "succeeded", "succeeded"
-    FAILED = "failed", "failed"
-    CANCELLED = "cancelled", "cancelled"
-    TIMED_OUT = "timed_out", "timed out"
-    LOST = "lost", "lost"
+    QUEUED = "queued", _("queued")
+    STARTING = "starting", _("starting")
+    RUNNING = "running", _("running")
+    SUCCEEDED = "succeeded", _("succeeded")
+    FAILED = "failed", _("failed")
+    CANCELLED = "cancelled", _("cancelled")
+    TIMED_OUT = "timed_out", _("timed out")
+    LOST = "lost", _("lost")
 
 
 ACTIVE = frozenset({Status.STARTING, Status.RUNNING})
@@ -39,30 +41,30 @@ FINAL = frozenset({Status.SUCCEEDED, Status.FAILED, Status.CANCELLED, Status.TIM
 
 
 class Validity(models.TextChoices):
-    """Whether the figures may be compared."""
+    """Whether the figures of a run may be compared."""
 
-    VALID = "valid", "valid"
-    SUSPECT = "suspect", "suspect"
-    INCOMPLETE = "incomplete", "incomplete"
+    VALID = "valid", _("valid")
+    SUSPECT = "suspect", _("suspect")
+    INCOMPLETE = "incomplete", _("incomplete")
 
 
 class Purpose(models.TextChoices):
-    """Why the program is run."""
+    """Purpose for which the program is run."""
 
-    LOAD = "load", "load"
-    PREPARE = "prepare", "prepare a dataset"
-    IMPORT = "import", "imported output"
+    LOAD = "load", _("load")
+    PREPARE = "prepare", _("prepare a dataset")
+    IMPORT = "import", _("imported output")
 
 
 class Gate(models.TextChoices):
-    """What the run's thresholds say of it."""
+    """Result of a run's thresholds."""
 
-    PASSED = "passed", "passed"
-    FAILED = "failed", "failed"
+    PASSED = "passed", _("passed")
+    FAILED = "failed", _("failed")
 
 
 class Tag(models.Model):
-    """A word by which runs are found."""
+    """A label by which runs are found."""
 
     name = models.CharField(max_length=40, unique=True)
 
@@ -74,7 +76,7 @@ class Tag(models.Model):
 
 
 def led(generators: list[str]) -> str:
-    """What stands as the generator of a run over several, as long as it fits: two such that are alike share one."""
+    """Return the text stored as the generator of a distributed run: as many names as fit, which serves as its lock."""
     for shown in range(len(generators), 1, -1):
         rest = len(generators) - shown
         text = ", ".join(generators[:shown]) + (f" and {rest} more" if rest else "")
@@ -84,14 +86,14 @@ def led(generators: list[str]) -> str:
 
 
 class RunQuerySet(models.QuerySet["Run"]):
-    """Making and claiming runs."""
+    """Creating and claiming runs."""
 
     def enqueue(self, **fields: Any) -> "Run":
-        """A queued run with the next number; two that reach for the same number both get one."""
-        for _ in range(NUMBERING_TRIES - 1):
+        """Create a queued run with the next number; of two that reach for the same number, each gets one."""
+        for _nth in range(NUMBERING_TRIES - 1):
             try:
                 return self._enqueue_once(fields)
-            except IntegrityError:  # another run took the number between the look and the insert
+            except IntegrityError:  # another run took the number between the query and the insert
                 continue
         return self._enqueue_once(fields)
 
@@ -101,13 +103,13 @@ class RunQuerySet(models.QuerySet["Run"]):
             return self.create(number=number, **fields)
 
     def wholes(self) -> "RunQuerySet":
-        """The runs that people started: the parts of those over several generators left out."""
+        """Return the runs that people started, without the parts of distributed runs."""
         return self.filter(parent=None)
 
     def due(self) -> "RunQuerySet":
-        """Queued runs that nothing keeps waiting: their cluster and their generators are free, their group's turn is.
+        """Return queued runs that may start: cluster and generators are free, and earlier runs of the group have ended.
 
-        One that was asked for alongside others waits for its group only. A part never starts by itself.
+        A run asked for alongside others waits for its group only. A part never starts by itself.
         """
         active = Run.objects.filter(status__in=ACTIVE)
         there = active.filter(cluster=OuterRef("cluster"))
@@ -121,16 +123,16 @@ class RunQuerySet(models.QuerySet["Run"]):
         return queued.filter(Q(alongside=True) | is_free, ~Exists(earlier_in_group)).order_by("number")
 
     def claim(self, run_id: str, generator: str) -> "Run | None":
-        """The run, starting and leased to this generator; None when it is not due, taken or ended already.
+        """Return the run, starting and leased to this generator; None where it is not due, taken, or ended.
 
-        One conditional UPDATE, with unique indexes behind it: a run delivered twice starts once, and a generator or
-        a cluster carries one run at a time unless asked. A run over several generators claims all of them or none:
-        its parts start with it, and each is taken up by its own generator, once.
+        One conditional UPDATE, with unique indexes behind it: a run delivered twice starts once, and a generator or a
+        cluster carries one run at a time unless asked otherwise. A distributed run claims all its generators or none:
+        its parts start with it, and each is taken up once, by its own generator.
         """
         try:
             with transaction.atomic():
                 claimed = self._take_up(run_id, generator) or self._start_if_due(run_id, generator)
-        except IntegrityError:  # another claim for the same cluster or generator was committed meanwhile
+        except IntegrityError:  # another claim for the same cluster or generator was committed first
             return None
         return self.get(pk=run_id) if claimed else None
 
@@ -154,7 +156,7 @@ class RunQuerySet(models.QuerySet["Run"]):
         return started
 
     def _keep_group_together(self, group: uuid.UUID, generator: str) -> None:
-        """Bind the group's other runs to the generator of the first: another machine's are not comparable."""
+        """Bind the group's other runs to the first one's generator, to keep their figures comparable."""
         free = self.filter(group=group, status=Status.QUEUED, generator="", wanted_generators=[], parent=None)
         free.update(generator=generator, wanted_generators=[generator])
 
@@ -177,12 +179,12 @@ class RunQuerySet(models.QuerySet["Run"]):
         )
 
     def expired(self) -> "RunQuerySet":
-        """Active runs whose lease ran out: their worker is gone."""
+        """Return active runs whose lease ran out: their worker is gone."""
         return self.filter(status__in=ACTIVE, lease_until__lt=timezone.now())
 
 
 class Run(models.Model):
-    """One execution of an engine; state lives here, never in the queue."""
+    """One execution of an engine; its state is here, never in the queue."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     number = models.PositiveIntegerField(unique=True)
@@ -193,7 +195,7 @@ class Run(models.Model):
     pool = models.ForeignKey(Pool, null=True, on_delete=models.SET_NULL, related_name="runs")
     external = models.ForeignKey(ExternalEndpoint, null=True, on_delete=models.SET_NULL, related_name="runs")
     is_external = models.BooleanField(default=False)  # against an external endpoint, even once that is removed
-    pooled_by = models.CharField(max_length=60, default="", blank=True)  # what pools it there, as was said of it
+    pooled_by = models.CharField(max_length=60, default="", blank=True)  # the pooler there, as it was named
     database = models.CharField(max_length=63, default="")
     pooled = models.BooleanField(default=False)  # through a pool, even once that pool is gone
     role = models.CharField(max_length=63, default="", blank=True)  # who a direct run logs in as; empty: the admin
@@ -262,70 +264,71 @@ class Run(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"run {self.number}"
+        return gettext("run %(number)s") % {"number": self.number}
 
     @property
     def is_final(self) -> bool:
-        """Whether nothing more will happen to it."""
+        """Whether its state is final."""
         return self.status in FINAL
 
     @property
     def is_spread(self) -> bool:
-        """Whether it has a part on each of several generators."""
+        """Whether it is distributed over several generators."""
         return len(self.wanted_generators) > 1
 
     @property
     def went_through_pool(self) -> bool:
-        """Whether its load went through a pool, which may be gone by now."""
+        """Whether its load went through a pool, which may have been removed."""
         return self.pooled or self.pool_id is not None
 
     @property
     def endpoint_kind(self) -> str:
-        """How its figures came about, in one word."""
+        """`imported`, `pooled` or `direct`."""
         return "imported" if self.purpose == Purpose.IMPORT else "pooled" if self.went_through_pool else "direct"
 
     @property
     def removed(self) -> str:
-        """What it was aimed at and is there no longer, by its name then; empty where all is."""
+        """The removed target by its former name: `pool shop on pgb1`; empty where it still exists."""
         if self.purpose == Purpose.IMPORT or not self.target_label:
             return ""
         if self.is_external:
-            return "" if self.external_id else f"external endpoint {self.target_label}"
+            return "" if self.external_id else gettext("external endpoint %(name)s") % {"name": self.target_label}
         if self.pooled and self.pool_id is None:
-            return f"pool {self.target_label}"
-        gone = self.cluster_id is None and self.pool_id is None
-        return f"cluster {self.target_label.removesuffix(f'/{self.database}')}" if gone else ""
+            return gettext("pool %(name)s") % {"name": self.target_label}
+        if self.cluster_id is not None or self.pool_id is not None:
+            return ""
+        return gettext("cluster %(name)s") % {"name": self.target_label.removesuffix(f"/{self.database}")}
 
     @property
     def waits_to_be_taken_up(self) -> bool:
-        """Whether it is a part whose generator has not come for it yet."""
+        """Whether it is a part that its generator has not taken up yet."""
         return self.parent_id is not None and self.status == Status.STARTING and self.started_at is None
 
     @property
     def application_name(self) -> str:
-        """What its sessions are called on the server, one name for one attempt."""
+        """The application_name of its sessions on the server, unique to the attempt."""
         return f"pooldeck-{self.pk.hex[:12]}-{self.attempt}"
 
     def held(self) -> "RunQuerySet":
-        """This row while this attempt may still write to it."""
+        """Return this row while this attempt may still write to it."""
         return Run.objects.filter(pk=self.pk, attempt=self.attempt, status__in=ACTIVE)
 
     def write(self, **values: Any) -> None:
-        """Write as the holder of this attempt, renewing the lease; raises `Fenced` when it is ended."""
+        """Write as the holder of this attempt and renew the lease; raise `Fenced` where the attempt has ended."""
         if not self.held().update(lease_until=timezone.now() + LEASE, **values):
             raise Fenced(f"attempt {self.attempt} of {self} has ended")
         for name, value in values.items():
             setattr(self, name, value)
 
     def finish(self, status: Status, **values: Any) -> bool:
-        """Give it its one final state; False when another came first. A queued run can be ended too."""
+        """Set the one final state; return False where another came first. A queued run can be ended too."""
         if status not in FINAL:
             raise IllegalTransition(f"{status} is not a final state")
         open_rows = Run.objects.filter(Q(status=Status.QUEUED) | Q(status__in=ACTIVE), pk=self.pk, attempt=self.attempt)
         return self._end(open_rows, status, **values)
 
     def lose(self, **values: Any) -> bool:
-        """End it as lost if its lease is still run out; False when its worker renewed it or ended it meanwhile."""
+        """End it as lost if its lease has run out; return False where its worker renewed it or ended it first."""
         return self._end(Run.objects.expired().filter(pk=self.pk, attempt=self.attempt), Status.LOST, **values)
 
     def _end(self, rows: "RunQuerySet", status: Status, **values: Any) -> bool:
@@ -336,27 +339,27 @@ class Run(models.Model):
         return done
 
     def _gate(self, status: Status, values: dict[str, Any]) -> Gate:
-        """What its thresholds say of an ending: only figures that may be relied on pass."""
+        """Return the result of its thresholds for an ending: only reliable figures can pass."""
         valid = status == Status.SUCCEEDED and values.get("validity") == Validity.VALID
         through = run_thresholds.passes(self.thresholds, values.get("summary", self.summary), valid=valid)
         return Gate.PASSED if through else Gate.FAILED
 
     def set_tags(self, names: Iterable[str]) -> None:
-        """Give it these tags and no others; tags that no run has any more are removed."""
+        """Set exactly these tags, and delete tags that no run has any more."""
         self.tags.set([Tag.objects.get_or_create(name=name)[0] for name in dict.fromkeys(names)])
         Tag.objects.filter(runs=None).delete()
 
     def request_cancel(self) -> bool:
-        """Ask for its end: a queued run ends now, an active one when its worker sees it; repeated calls are fine.
+        """Ask for its end: a queued run ends now, an active one at its worker's next check. Safe to repeat.
 
-        True where this call ended it. The parts of a queued run end with it.
+        Returns True where this call ended it. The parts of a queued run end with it.
         """
         Run.objects.filter(pk=self.pk, cancel_requested_at=None).exclude(status__in=FINAL).update(
             cancel_requested_at=timezone.now()
         )
         self.refresh_from_db()
         nobodys = self.status == Status.QUEUED or self.waits_to_be_taken_up
-        ended = nobodys and self.finish(Status.CANCELLED, error="cancelled before it started")
+        ended = nobodys and self.finish(Status.CANCELLED, error=gettext("cancelled before it started"))
         if ended:
             for part in self.parts.all():
                 part.request_cancel()
@@ -364,7 +367,7 @@ class Run(models.Model):
 
 
 class RunOutput(models.Model):
-    """What the program printed, capped at POOLDECK_OUTPUT_CAP_BYTES."""
+    """The program's output, capped at POOLDECK_OUTPUT_CAP_BYTES."""
 
     run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="output", primary_key=True)
     stdout = models.TextField(default="")

@@ -1,12 +1,13 @@
-"""Samples and observations of a run: progress intervals, and what pooler, server, host and generator did meanwhile."""
+"""Samples and observations of a run: progress intervals, and figures of pooler, server, host and generator."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from benchmarks.models.runs import Run
 
 
 class Event(models.Model):
-    """Something that happened in a run; (attempt, seq) is its id in the live stream too, as `ATTEMPT-SEQ`."""
+    """An event of a run; (attempt, seq) is also its id in the live stream, as `ATTEMPT-SEQ`."""
 
     attempt = models.PositiveIntegerField(default=1)
     seq = models.PositiveIntegerField()
@@ -38,7 +39,7 @@ class Sample(Event):
 
 
 class PoolSample(Event):
-    """One look at the pool in the pooler's console, on the clock of the load; null is what its kind does not count."""
+    """The pool's figures in the pooler's console at one moment of the load; null is what its kind does not count."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="pool_samples")
     cl_active = models.PositiveIntegerField()
@@ -53,16 +54,16 @@ class PoolSample(Event):
 
 
 class ObservationKind(models.TextChoices):
-    """Whom a look was taken at."""
+    """What was observed."""
 
-    POOLER = "pooler", "the pooler"
-    SERVER = "server", "the server"
-    HOST = "host", "the server's host"
-    GENERATOR = "generator", "the generator"
+    POOLER = "pooler", _("the pooler")
+    SERVER = "server", _("the server")
+    HOST = "host", _("the server's host")
+    GENERATOR = "generator", _("the generator")
 
 
 class Observation(Event):
-    """One look, on the clock of the load; `figures` are named by `benchmarks.runs.observers`, each with its unit."""
+    """One observation at one moment of the load; `figures` are named by `benchmarks.runs.observers`, units included."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="observations")
     kind = models.CharField(max_length=10, choices=ObservationKind.choices)
@@ -74,7 +75,7 @@ class Observation(Event):
 
 
 class LatencyHistogram(models.Model):
-    """The latencies of a run in microseconds as an HDR histogram (its base64 form), which merges without loss."""
+    """Latencies of a run in microseconds as an HDR histogram (its base64 form), which merges without loss."""
 
     run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="latency_histogram", primary_key=True)
     encoded = models.TextField()
@@ -83,5 +84,5 @@ class LatencyHistogram(models.Model):
 
     @property
     def stands_for(self) -> float:
-        """The transactions of which some were logged."""
+        """The number of transactions of which this share was logged."""
         return self.count / self.sampling_rate

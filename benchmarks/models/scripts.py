@@ -1,13 +1,14 @@
-"""Scripts: pgbench scripts by name, every version of them kept."""
+"""Scripts: pgbench scripts by name, with all their versions."""
 
 import uuid
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext as _
 
 
 class Script(models.Model):
-    """A named script; what it says stands in its versions."""
+    """A named script; its texts are in its versions."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=100, unique=True)
@@ -22,7 +23,7 @@ class Script(models.Model):
 
 
 class ScriptVersion(models.Model):
-    """What a script said from then on; never changed once it is saved."""
+    """One version of a script; never changed once it is saved."""
 
     script = models.ForeignKey(Script, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField()
@@ -35,4 +36,4 @@ class ScriptVersion(models.Model):
         constraints = [models.UniqueConstraint(fields=["script", "number"], name="one_text_of_a_version")]
 
     def __str__(self) -> str:
-        return f"{self.script} version {self.number}"
+        return _("%(script)s version %(number)s") % {"script": self.script, "number": self.number}

@@ -1,4 +1,4 @@
-"""Thresholds of a run: what its figures must reach for scripts to go on; pure.
+"""Thresholds of a run: limits for its figures, which decide whether it passes; pure.
 
 A threshold is `{"metric": name, "at_least": number}` or `{"metric": name, "at_most": number}`.
 """
@@ -7,13 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from benchmarks.models.metrics import AT_LEAST, AT_MOST, THRESHOLDS
 
 MOST_THRESHOLDS = 20
 
 
 class InvalidThresholds(ValueError):
-    """What was given is no list of thresholds; `errors` holds the reasons."""
+    """Input that is not a list of thresholds; `errors` holds the reasons."""
 
     def __init__(self, errors: list[str]) -> None:
         self.errors = errors
@@ -22,7 +24,7 @@ class InvalidThresholds(ValueError):
 
 @dataclass(frozen=True)
 class Judged:
-    """One threshold of a run that has ended: what was measured (None: nothing) and whether that is enough."""
+    """One threshold of a run that has ended: the measured value (None: not measured), and whether it passed."""
 
     metric: str
     bound: str
@@ -32,36 +34,50 @@ class Judged:
 
     @property
     def asked(self) -> str:
-        """What it asks for: `Throughput at least 1,000 tps`."""
-        metric = THRESHOLDS[self.metric]
-        return f"{metric.label} {self.bound.replace('_', ' ')} {_in_words(self.limit)} {metric.unit}".rstrip()
+        """The requirement: `Throughput at least 1,000 tps`."""
+        words = {"metric": THRESHOLDS[self.metric].label, "limit": self._quantity(self.limit)}
+        if self.bound == AT_LEAST:
+            return _("%(metric)s at least %(limit)s") % words
+        return _("%(metric)s at most %(limit)s") % words
 
     @property
     def sentence(self) -> str:
-        """It as people read it: `Throughput 812 tps, at least 1,000 tps`."""
-        metric = THRESHOLDS[self.metric]
-        unit = f" {metric.unit}" if metric.unit else ""
-        measured = "was not measured" if self.value is None else f"{_in_words(self.value)}{unit}"
-        return f"{metric.label} {measured}, {self.bound.replace('_', ' ')} {_in_words(self.limit)}{unit}"
+        """The figure beside the requirement: `Throughput 812 tps, at least 1,000 tps`."""
+        words = {"metric": THRESHOLDS[self.metric].label, "limit": self._quantity(self.limit)}
+        if self.value is None and self.bound == AT_LEAST:
+            return _("%(metric)s was not measured, at least %(limit)s") % words
+        if self.value is None:
+            return _("%(metric)s was not measured, at most %(limit)s") % words
+        words |= {"value": self._quantity(self.value)}
+        if self.bound == AT_LEAST:
+            return _("%(metric)s %(value)s, at least %(limit)s") % words
+        return _("%(metric)s %(value)s, at most %(limit)s") % words
+
+    def _quantity(self, value: float) -> str:
+        return f"{_in_words(value)} {THRESHOLDS[self.metric].unit}".rstrip()
 
 
 def read(raw: Any) -> list[dict[str, Any]]:
-    """The thresholds that were given, checked; raises `InvalidThresholds` with every fault."""
+    """Return the thresholds that were given, checked; raise `InvalidThresholds` with every fault."""
     if not isinstance(raw, list | tuple) or len(raw) > MOST_THRESHOLDS:
-        raise InvalidThresholds([f"give a list of at most {MOST_THRESHOLDS} thresholds"])
-    errors = [f"threshold {place}: {fault}" for place, one in enumerate(raw, 1) if (fault := _fault(one))]
+        raise InvalidThresholds([_("give a list of at most %(most)s thresholds") % {"most": MOST_THRESHOLDS}])
+    errors = [
+        _("threshold %(place)s: %(fault)s") % {"place": place, "fault": fault}
+        for place, one in enumerate(raw, 1)
+        if (fault := _fault(one))
+    ]
     if errors:
         raise InvalidThresholds(errors)
     return [{"metric": one["metric"], _bound(one): float(one[_bound(one)])} for one in raw]
 
 
 def judge(thresholds: Sequence[Mapping[str, Any]], summary: Mapping[str, Any]) -> list[Judged]:
-    """Each threshold against the figures of a run; a figure that was not measured never passes."""
+    """Compare each threshold with the figures of a run; a figure that was not measured never passes."""
     return [_judged(one, _figure(one["metric"], summary)) for one in thresholds]
 
 
 def passes(thresholds: Sequence[Mapping[str, Any]], summary: Mapping[str, Any], *, valid: bool) -> bool:
-    """Whether a run gets through: its figures may be relied on, and reach all that they must."""
+    """Test whether a run passes: its figures are reliable, and meet all thresholds."""
     return valid and all(one.passed for one in judge(thresholds, summary))
 
 
@@ -80,7 +96,7 @@ def _figure(metric: str, summary: Mapping[str, Any]) -> float | None:
 
 
 def _failed_percent(summary: Mapping[str, Any]) -> float | None:
-    """Of all that were tried; none failed where the program does not speak of failures (pgbench before 15)."""
+    """Return the share of failed transactions; 0 where the program counts no failures (pgbench before 15)."""
     done = summary.get("transactions")
     failed = summary.get("failed") or 0
     return 100 * failed / (done + failed) if done else None
@@ -91,19 +107,25 @@ def _bound(threshold: Mapping[str, Any]) -> str:
 
 
 def _in_words(value: float) -> str:
-    """Six digits, more where they stand before the point: a million is no 1e+06."""
+    """Return six significant digits, or more before the decimal point: a million is not 1e+06."""
     return f"{value:,.0f}" if value >= 1e5 else f"{value:,.6g}"
 
 
 def _fault(one: Any) -> str:
     if not isinstance(one, Mapping):
-        return 'use {"metric": …, "at_least": …} or {"metric": …, "at_most": …}'
+        return _('use {"metric": …, "at_least": …} or {"metric": …, "at_most": …}')
     if one.get("metric") not in THRESHOLDS:
-        return f"{one.get('metric')!r} is no metric here: use one of {', '.join(THRESHOLDS)}"
+        return _("%(metric)s is no metric here: use one of %(thresholds)s") % {
+            "metric": repr(one.get("metric")),
+            "thresholds": ", ".join(THRESHOLDS),
+        }
     bounds = [name for name in (AT_LEAST, AT_MOST) if name in one]
     if len(bounds) != 1 or len(one) != 2:
-        return f"{one['metric']} takes one of at_least and at_most, and nothing else"
+        return _("%(metric)s takes one of at_least and at_most, and nothing else") % {"metric": one["metric"]}
     limit = one[bounds[0]]
     if isinstance(limit, bool) or not isinstance(limit, int | float) or not 0 <= limit < 1e15:
-        return f"{limit!r} is not a number of {one['metric']}: use 0 or more"
+        return _("%(limit)s is not a number of %(metric)s: use 0 or more") % {
+            "limit": repr(limit),
+            "metric": one["metric"],
+        }
     return ""

@@ -1,1 +1,1 @@
-"""The processes of load programs: how one is started, as whom, and in which folder."""
+"""Processes of load programs: how they are started, as which account, and in which folder."""

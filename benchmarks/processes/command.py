@@ -1,4 +1,4 @@
-"""A program to start, and the names of the files in its private home."""
+"""The command of a program, and the names of the files in its private home."""
 
 from dataclasses import dataclass, field
 
@@ -10,10 +10,10 @@ PASSFILE, ROOT_CERTIFICATE, SERVICE_PID = "pgpass", "root.crt", "service.pid"
 class Command:
     """A program to start: its words, its whole environment (neither holds a password), and the files it reads.
 
-    `files` are names in the run's private home and their texts; they are written there before it starts. A `confined`
-    one has a script of a user among them: it runs in a sandbox, where it reaches the network, these `sockets`, and
-    these files and folders that it `reads`. Where a program of the panel's starts it, its words begin at `confined_at`.
-    `shown` are the words that people are shown, where they differ.
+    `files` are names in the run's private home and their texts, written there before the start. A `confined` program
+    has a user's script among them: it runs in a sandbox, where it reaches the network, these `sockets`, and the files
+    and folders that it `reads`. Where a program of the panel starts it, its words begin at `confined_at`. `shown` are
+    the words to show to people, where they differ.
     """
 
     argv: list[str]

@@ -1,4 +1,4 @@
-"""The lines of any program's output, cut out of its bytes as they come."""
+"""Splits the output of any program into lines, as its bytes arrive."""
 
 import re
 from collections.abc import Iterator
@@ -7,9 +7,9 @@ MAX_LINE_BYTES = 8 * 1024
 
 
 class LineReader:
-    """Cuts a stream of bytes into lines: at LF and CR, at most 8 KiB each, decoded with replacement.
+    """Splits a stream of bytes into lines at LF and CR, at most 8 KiB each, decoded with replacement.
 
-    What a line has beyond the cap is dropped and counted in `truncated`; empty lines are left out.
+    The rest of a longer line is dropped and counted in `truncated`; empty lines are left out.
     """
 
     def __init__(self) -> None:
@@ -18,14 +18,14 @@ class LineReader:
         self.truncated = 0
 
     def feed(self, chunk: bytes) -> list[str]:
-        """The lines that this chunk completes."""
+        """Return the lines that this chunk completes."""
         *ended, rest = re.split(rb"[\r\n]", chunk)
         lines = [line for piece in ended for line in self._end(piece)]
         self._keep(rest)
         return lines
 
     def close(self) -> list[str]:
-        """The last line, where the stream ended without its newline."""
+        """Return the last line, where the stream ended without a newline."""
         return list(self._end(b""))
 
     def _end(self, piece: bytes) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The one module that starts a load program: in a group that dies with its parent, its pipes always drained."""
+"""Starts load programs, the only module to do so: in a group that dies with its parent, with pipes always drained."""
 
 import logging
 import os
@@ -35,13 +35,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Ended:
-    """The program closed a stream."""
+    """The end of a stream."""
 
     stream: str
 
 
 def wrapped(argv: Sequence[str]) -> list[str]:
-    """The command behind setpriv(1): killed by the kernel when the thread that started it ends, root dropped.
+    """Return the command behind setpriv(1): killed by the kernel when its starting thread ends, root dropped.
 
     setpriv sets the parent-death signal after the change of account, which would clear it (prctl(2)).
     """
@@ -83,7 +83,7 @@ class LoadProcess:
             while chunk := os.read(stream.fileno(), CHUNK_BYTES):
                 self._put(name, reader.feed(chunk))
         self._put(name, reader.close())
-        with suppress(Full):  # nobody listens any more
+        with suppress(Full):  # the queue's reader is gone
             self.events.put(Ended(name), timeout=HELD_S)
 
     def _put(self, stream: str, lines: list[str]) -> None:
@@ -95,17 +95,17 @@ class LoadProcess:
                 self.dropped_lines += 1
 
     def exit_code(self) -> int | None:
-        """What it exited with (negative: the signal); None while it runs."""
+        """Return its exit code (negative: the signal); None while it runs."""
         code = self._child.poll()
         return None if code is None else _described(code)
 
     def signal_group(self, number: signal.Signals) -> None:
-        """Send a signal to the whole group; nothing when it is gone."""
+        """Send a signal to the whole group; do nothing where it is gone."""
         with suppress(ProcessLookupError):
             os.killpg(self.pid, number)
 
     def stop(self, term_seconds: float = TERM_SECONDS) -> int:
-        """End the group: TERM, then KILL after `term_seconds`; the exit code. Safe to call again."""
+        """End the group by TERM, then KILL after `term_seconds`; return the exit code. Safe to call again."""
         if self._child.poll() is None:
             self.signal_group(signal.SIGTERM)
             self.signal_group(signal.SIGCONT)  # a stopped process gets its TERM only when it goes on
@@ -115,18 +115,18 @@ class LoadProcess:
         return _described(self._child.wait())
 
     def join(self, seconds: float = 5.0) -> None:
-        """Wait until both streams are drained, which a grandchild that kept a pipe may delay."""
+        """Wait until both streams are drained, which a grandchild that holds a pipe may delay."""
         for reader in self._readers:
             reader.join(seconds)
 
 
 def _described(code: int) -> int:
-    """An exit code; 128 + n, as a sandbox or a shell tells of a program that a signal n ended, becomes -n."""
+    """Return the exit code; 128 + n, with which a sandbox or shell reports signal n, becomes -n."""
     return 128 - code if 128 < code <= 128 + signal.NSIG else code
 
 
 def drain(events: "Queue[object]") -> Iterator[object]:
-    """Whatever waits in the queue, without waiting."""
+    """Yield whatever is in the queue, without waiting."""
     with suppress(Empty):
         while True:
             yield events.get_nowait()

@@ -1,4 +1,4 @@
-"""The account that load programs run as: one without rights of its own, where this process may give root up."""
+"""Account that load programs run as: one without rights of its own, where this process can drop root."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ LOAD_UID = 65533
 
 @cache
 def drops_root() -> bool:
-    """Whether the load can be given to LOAD_UID: only root can, and not in every container."""
+    """Test whether the load can run as LOAD_UID: only root can arrange that, and not in every container."""
     if os.geteuid() != 0:
         return False
     trial = subprocess.run(["setpriv", *setpriv_words(), "true"], capture_output=True, check=False)
@@ -19,14 +19,14 @@ def drops_root() -> bool:
 
 
 def setpriv_words() -> list[str]:
-    """What setpriv(1) needs to hear to become that account."""
+    """Return the arguments with which setpriv(1) changes to that account."""
     return [f"--reuid={LOAD_UID}", f"--regid={LOAD_UID}", "--clear-groups", "--no-new-privs"]
 
 
 def is_reachable(program: str) -> bool:
-    """Whether an account without rights of its own can start the program (one under /root it can't).
+    """Test whether an account without rights of its own can start the program (one under /root it can't).
 
-    A link must be reachable as well as what it leads to: beside it a virtual environment keeps its packages.
+    A link must be reachable as well as its target, since a virtual environment keeps its packages beside the link.
     """
     link, path = Path(program).absolute(), Path(program).resolve()
     folders = (link, *link.parents, path, *path.parents)

@@ -1,4 +1,4 @@
-"""The folders that load programs work in: private to one attempt of a run, and gone with it."""
+"""Folders that load programs work in: private to one attempt of a run, and removed with it."""
 
 import os
 import re
@@ -16,9 +16,9 @@ PREFIX = "pooldeck-run-"
 
 @contextmanager
 def private_home(owner: str, password: str, certificate: str = "") -> Iterator[Path]:
-    """A 0700 folder with a 0600 `pgpass` of that password (and `root.crt`), the load's alone, gone afterwards.
+    """Make a 0700 folder with a 0600 `pgpass` of that password (and `root.crt`), removed afterwards.
 
-    `owner` names it, so that the reaper can tell whose left-over it is.
+    Its name holds `owner`, so that the reaper can tell which attempt left it.
     """
     home = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{owner}-"))
     try:
@@ -33,13 +33,13 @@ def private_home(owner: str, password: str, certificate: str = "") -> Iterator[P
 
 
 def passfile_text(password: str) -> str:
-    """A password file (libpq's) that fits any connection of this one run; `:` and `\\` escaped."""
+    """Return a password file (libpq's) for any connection of this run, with `:` and `\\` escaped."""
     escaped = password.replace("\\", "\\\\").replace(":", "\\:")
     return f"*:*:*:*:{escaped}\n"
 
 
 def put(path: Path, text: str) -> None:
-    """Write a new 0600 file into a private home, the load's own."""
+    """Write a new 0600 file into a private home, owned by the load's account."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
         file.write(text)
     if drops_root():
@@ -47,12 +47,12 @@ def put(path: Path, text: str) -> None:
 
 
 def left_homes() -> dict[str, Path]:
-    """Owner → folder of every private home on this host, live ones included."""
+    """Return owner → folder for every private home on this host, including those in use."""
     pattern = re.compile(re.escape(PREFIX) + r"(?P<owner>[0-9a-f]{32}-\d+)-[^/]+")
     folders = Path(tempfile.gettempdir()).glob(f"{PREFIX}*")
     return {match["owner"]: folder for folder in folders if (match := pattern.fullmatch(folder.name))}
 
 
 def remove_home(folder: Path) -> None:
-    """Remove a private home that its run left behind."""
+    """Remove a private home that its run left."""
     shutil.rmtree(folder, ignore_errors=True)

@@ -1,1 +1,1 @@
-"""A run from its submission to its last sample."""
+"""A run's life, from its submission to its last sample."""

@@ -1,1 +1,1 @@
-"""What a run loads: an endpoint of a cluster, pooler or foreign server, its datasets and sessions."""
+"""What a run loads: an endpoint of a cluster, pooler or external server, with its datasets and sessions."""

@@ -4,19 +4,24 @@ import ipaddress
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import psycopg
+from django.utils.translation import gettext as _
 from psycopg import sql
 
 from benchmarks.engines import DEFAULT_ENGINE, engine
 from benchmarks.engines.base import Tables
 from benchmarks.errors import Refused
 from benchmarks.models import FINAL, Dataset, Purpose, Run, Status
+from benchmarks.targets import dataset_facts
+from benchmarks.targets.dataset_facts import DatasetFacts
 from benchmarks.targets.resolve import Target
 from pools.clusters import connect
 from pools.models import Cluster, Pool
+
+__all__ = ["DatasetFacts", "facts", "guard_load", "guard_prepare", "keep", "mark", "tables_made"]
 
 LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS = 2_000, 15_000
 
@@ -55,56 +60,8 @@ _TABLESPACES = """
 _OWNER = "SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = current_database()"
 
 
-@dataclass(frozen=True)
-class DatasetFacts:
-    """What a database holds of the wanted tables; sizes in bytes, `free_bytes` None where it can't be known.
-
-    `scale` is their size in the engine's own measure, None where they can't tell. `unfinished` is whether they are
-    what a broken-off preparation left; `oids` are in the order of `tables`.
-    """
-
-    database: str
-    protected: bool
-    database_owner: str
-    wanted: Tables
-    tables: tuple[str, ...] = ()
-    oids: tuple[int, ...] = ()
-    table_owner: str = ""
-    ours: bool = False
-    unfinished: bool = False
-    scale: int | None = None
-    size_bytes: int = 0
-    free_bytes: int | None = None
-    dependents: tuple[str, ...] = ()
-
-    @property
-    def tables_exist(self) -> bool:
-        """Whether any of them is there."""
-        return bool(self.tables)
-
-    @property
-    def complete(self) -> bool:
-        """Whether all of them are there and finished, with rows unless they are needed empty."""
-        whole = len(self.tables) == len(self.wanted.names) and not self.unfinished
-        return whole and bool(self.scale) != self.wanted.needed_empty
-
-    @property
-    def rows(self) -> int:
-        """Those of the tables that grow."""
-        return self.wanted.rows_each * (self.scale or 0)
-
-    @property
-    def sized(self) -> str:
-        """How large they are, in words."""
-        return self.wanted.of_size(self.scale)
-
-    def fits(self, size_bytes: int) -> bool | None:
-        """Whether that fits beside what is there, whose place it takes; None where the free space is unknown."""
-        return None if self.free_bytes is None else size_bytes <= self.free_bytes + self.size_bytes
-
-
 def facts(cluster: Cluster, database: str, wanted: Tables | None = None) -> DatasetFacts:
-    """What the database holds now of these tables (pgbench's where none are named), asked as the panel's admin.
+    """Return what the database holds of these tables (default: pgbench's), queried as the panel's admin.
 
     Raises `ClusterUnreachable`.
     """
@@ -118,15 +75,20 @@ def facts(cluster: Cluster, database: str, wanted: Tables | None = None) -> Data
 
 @contextmanager
 def _session(cluster: Cluster, database: str, user: str | None = None) -> Iterator[connect.Connection]:
-    """A session that waits for nobody's locks; what the server refuses in it becomes `Refused`."""
+    """Open a session that does not wait for locks; what the server refuses in it becomes `Refused`."""
     with connect.connect(cluster, database=database, user=user) as connection:
         try:
             connection.execute(f"SET lock_timeout = {LOCK_TIMEOUT_MS}; SET statement_timeout = {STATEMENT_TIMEOUT_MS}")
             yield connection
         except psycopg.errors.LockNotAvailable:
-            raise Refused(f"tables of {database} are locked by another session: try again later") from None
+            raise Refused(
+                _("tables of %(database)s are locked by another session: try again later") % {"database": database}
+            ) from None
         except psycopg.Error as error:
-            raise Refused(f"{database} on {cluster.name} refused: {str(error).splitlines()[0]}") from None
+            raise Refused(
+                _("%(database)s on %(cluster)s refused: %(error)s")
+                % {"database": database, "cluster": cluster.name, "error": str(error).splitlines()[0]}
+            ) from None
 
 
 def _with_tables(
@@ -156,7 +118,7 @@ def _one(connection: connect.Connection, query: str, *parameters: object) -> Any
 
 
 def _marked(cluster: Cluster, known: DatasetFacts, comments: dict[str, str | None]) -> tuple[bool, bool]:
-    """Whether the panel finished these tables, and whether all that are there were left by one that broke off."""
+    """Return whether the panel finished these tables, and whether a broken-off preparation left all that exist."""
     dataset = Dataset.objects.filter(cluster=cluster, database=known.database, engine=known.wanted.engine).first()
     if dataset is None:
         return False, False
@@ -167,9 +129,9 @@ def _marked(cluster: Cluster, known: DatasetFacts, comments: dict[str, str | Non
 def _left_empty(
     cluster: Cluster, known: DatasetFacts, connection: connect.Connection, comments: dict[str, str | None]
 ) -> bool:
-    """Whether they are without a mark and without a row after a preparation that broke off.
+    """Test whether tables without a marker and without rows follow a preparation that broke off.
 
-    So they are where the server could not be asked to mark them any more.
+    They look like that where the server could not be reached to mark them.
     """
     here = {"cluster": cluster, "database": known.database, "engine": known.wanted.engine}
     last = Run.objects.filter(**here, purpose=Purpose.PREPARE, status__in=FINAL).first()
@@ -180,7 +142,7 @@ def _left_empty(
 
 
 def _free_bytes(cluster: Cluster, connection: connect.Connection) -> int | None:
-    """Free space under the data directory, where that lies on this host and the admin may know it."""
+    """Return the free space under the data directory, where that is on this host and visible to the admin."""
     if not _is_local(cluster.host):
         return None
     try:
@@ -200,25 +162,29 @@ def _is_local(host: str) -> bool:
 
 
 def guard_prepare(cluster: Cluster, database: str, wanted: Tables, confirm: str = "") -> Target:
-    """The target to prepare, with the role that should own the tables; raises `Refused` where that would destroy.
+    """Return the target to prepare, with the role that should own the tables; raise `Refused` where data would be lost.
 
-    A database's owner makes them where its password is known, so that its pools use them as of right.
+    The database's owner makes the tables where its password is known, so that its pools may use them.
     """
     found = facts(cluster, database, wanted)
     if found.dependents:
-        raise Refused(
-            f"{', '.join(found.dependents)} refer to {wanted.called} in {database} by foreign keys, and preparing "
-            "drops those tables: choose another database"
+        text = _(
+            "%(dependents)s refer to %(tables)s in %(database)s by foreign keys, and preparing drops those tables: "
+            "choose another database"
         )
+        dependents = ", ".join(found.dependents)
+        raise Refused(text % {"dependents": dependents, "tables": wanted.called, "database": database})
     if not wanted.dropped and found.fits(wanted.takes_bytes) is False:
-        raise Refused(
-            f"{wanted.of_size(wanted.size)} takes about {_mb(wanted.takes_bytes)} and {_mb(found.free_bytes or 0)} "
-            f"are free on the disk of {cluster.name}: choose a smaller size or make room"
+        text = _(
+            "%(size)s takes about %(needed)s and %(free)s are free on the disk of %(cluster)s: "
+            "choose a smaller size or make room"
         )
+        sizes = {"needed": _mb(wanted.takes_bytes), "free": _mb(found.free_bytes or 0)}
+        raise Refused(text % (sizes | {"size": wanted.of_size(wanted.size), "cluster": cluster.name}))
     if wanted.alone and not wanted.dropped:
         _refuse_company(cluster, database, wanted)
-    if confirm != database and (reason := _why_confirm(found, cluster)):
-        raise Refused(f"{reason}: type the database's name, {database}, to go on")
+    if confirm != database and (reason := dataset_facts.why_confirm(found, cluster.name)):
+        raise Refused(reason)
     maker = found.table_owner or found.database_owner
     known = maker != cluster.admin_user and cluster.password_of(maker) is not None
     _refuse_tablespaces(cluster, database, wanted, maker if known else cluster.admin_user)
@@ -226,15 +192,21 @@ def guard_prepare(cluster: Cluster, database: str, wanted: Tables, confirm: str 
 
 
 def _refuse_tablespaces(cluster: Cluster, database: str, wanted: Tables, maker: str) -> None:
-    """The program would find out only when it has dropped the tables that were there."""
+    """Refuse unusable tablespaces, which the program would find only after it has dropped the old tables."""
     if not wanted.tablespaces:
         return
     with _session(cluster, database) as connection:
         for name, exists, may in connection.execute(_TABLESPACES, (maker, list(wanted.tablespaces))):
             if not exists:
-                raise Refused(f"{cluster.name} has no tablespace {name} for tables: choose another, or leave it out")
+                raise Refused(
+                    _("%(cluster)s has no tablespace %(tablespace)s for tables: choose another, or leave it out")
+                    % {"cluster": cluster.name, "tablespace": name}
+                )
             if not may:
-                raise Refused(f"role {maker} may not make tables in tablespace {name}: GRANT it CREATE there")
+                raise Refused(
+                    _("role %(role)s may not make tables in tablespace %(tablespace)s: GRANT it CREATE there")
+                    % {"role": maker, "tablespace": name}
+                )
 
 
 def _refuse_company(cluster: Cluster, database: str, wanted: Tables) -> None:
@@ -242,15 +214,12 @@ def _refuse_company(cluster: Cluster, database: str, wanted: Tables) -> None:
         name = _one(connection, _ANY_TABLE)
     if name is not None:
         raise Refused(
-            f"{database} holds table {name}, and {wanted.called} are made in an empty database only: drop them there "
-            "first, or choose another database"
+            _(
+                "%(database)s holds table %(name)s, and %(tables)s are made in an empty database only: drop them "
+                "there first, or choose another database"
+            )
+            % {"database": database, "name": name, "tables": wanted.called}
         )
-
-
-def _why_confirm(found: DatasetFacts, cluster: Cluster) -> str:
-    if found.tables_exist and not found.ours:
-        return f"{found.database} holds {', '.join(found.tables)} that this panel did not make, and they would be lost"
-    return f"cluster {cluster.name} is protected, and preparing writes to it" if found.protected else ""
 
 
 def _mb(size: int) -> str:
@@ -258,51 +227,48 @@ def _mb(size: int) -> str:
 
 
 def guard_load(target: Target, wanted: Tables, confirm: str = "") -> None:
-    """Refuse a load that would lack its tables, or write to a protected cluster unasked; raises `Refused`.
+    """Refuse a load that lacks its tables, or writes to a protected cluster unconfirmed; raise `Refused`.
 
-    Of a server that is not registered nothing is known: there the load itself says what it lacks.
+    Nothing is known of a server that is not registered: there the load itself fails where tables are missing.
     """
     if wanted.writes and target.is_protected and confirm != target.database:
-        raise Refused(
-            f"{target.protection} and {wanted.writes} writes to it: type the database's "
-            f"name, {target.database}, to go on, or {wanted.sparing}"
-        )
+        raise Refused(_why_unasked(target, wanted))
     if target.cluster is None:
         return
     found = facts(target.cluster, target.database, wanted)
-    if fault := _fault(found):
-        raise Refused(f"{target.database} {fault}")
+    if fault := dataset_facts.fault(found):
+        raise Refused(fault)
     _admit(target.cluster, target, found, "UPDATE" if wanted.writes else "SELECT")
 
 
-def _fault(found: DatasetFacts) -> str:
-    """What keeps a load from these tables; empty where nothing does."""
-    wanted, plain = found.wanted, found.wanted.called.removeprefix("the ")
-    if found.unfinished:
-        return f"holds {plain} that a broken-off preparation left: prepare again"
-    if len(found.tables) < len(wanted.names):
-        return f"lacks {plain}: prepare a dataset first"
-    if wanted.needed_empty:
-        return f"holds rows in its {plain}, which this load fills from the start: prepare again" if found.scale else ""
-    if not found.scale:
-        return f"holds no rows in its {plain}: prepare a dataset first"
-    if found.scale < wanted.size:
-        asked = wanted.of_size(wanted.size)
-        return f"holds {plain} of {found.sized}, and {asked} is asked for: prepare a larger dataset or ask for less"
-    return ""
+def _why_unasked(target: Target, wanted: Tables) -> str:
+    if target.cluster:
+        text = _(
+            "cluster %(place)s is protected and %(script)s writes to it: type the database's name, %(database)s, to go "
+            "on, or %(instead)s"
+        )
+    else:
+        text = _(
+            "no cluster is registered behind %(place)s and %(script)s writes to it: type the database's name, "
+            "%(database)s, to go on, or %(instead)s"
+        )
+    names = {"place": target.place, "database": target.database}
+    return text % (names | {"script": wanted.writes, "instead": wanted.sparing})
 
 
 def _admit(cluster: Cluster, target: Target, found: DatasetFacts, privilege: str) -> None:
-    """See to it that the role may use the tables; our own are opened to it, others' are left as they are."""
+    """Ensure that the role may use the tables: grant it our own; others' tables are left as they are."""
     with _session(cluster, target.database) as connection:
         may = "SELECT bool_and(has_table_privilege(%s, to_regclass(t), %s)) FROM unnest(%s::text[]) AS t"
         if _one(connection, may, target.login, privilege, list(found.wanted.names)):
             return
     if not found.ours:
-        raise Refused(
-            f"role {target.login} may not {privilege} in {found.wanted.called} of {target.database}, which the panel "
-            "did not make: GRANT it that, or prepare a dataset in a database of its own"
+        text = _(
+            "role %(role)s may not %(privilege)s in %(tables)s of %(database)s, which the panel did not make: "
+            "GRANT it that, or prepare a dataset in a database of its own"
         )
+        names = {"role": target.login, "database": target.database, "tables": found.wanted.called}
+        raise Refused(text % (names | {"privilege": privilege}))
     _grant(cluster, target.database, found.table_owner, [target.login], found.wanted)
 
 
@@ -319,19 +285,21 @@ def _grant(cluster: Cluster, database: str, owner: str, roles: Iterable[str], wa
 
 
 def _as_owner(cluster: Cluster, database: str, owner: str) -> AbstractContextManager[connect.Connection]:
-    """A session of the tables' owner where its password is known, else of the admin."""
+    """Open a session as the tables' owner where its password is known, else as the admin."""
     known = owner and owner != cluster.admin_user and cluster.password_of(owner) is not None
     return _session(cluster, database, owner if known else None)
 
 
 def keep(run: Run) -> None:
-    """Mark the tables that this run made as the panel's, open them to the database's pools, and remember them.
+    """Mark the tables that this run made as the panel's, grant them to the database's pools, and record the dataset.
 
-    What it dropped is forgotten.
+    The record of a dropped dataset is deleted.
     """
     cluster, database, made = run.cluster, run.database, tables_made(run)
     if cluster is None:
-        raise Refused(f"the cluster of {run.target_label} was removed: its tables can't be marked")
+        raise Refused(
+            _("the cluster of %(target)s was removed: its tables can't be marked") % {"target": run.target_label}
+        )
     known = Dataset.objects.filter(cluster=cluster, database=database, engine=run.engine)
     if made.dropped:
         known.delete()
@@ -348,7 +316,7 @@ def keep(run: Run) -> None:
 
 
 def mark(cluster: Cluster, database: str, owner: str, tables: Iterable[str], comment: str) -> None:
-    """Let these tables carry a comment of the panel's; raises `Refused`."""
+    """Set a comment of the panel's on these tables; raise `Refused`."""
     with _as_owner(cluster, database, owner) as connection:
         for name in tables:
             command = sql.SQL("COMMENT ON TABLE {} IS {}")
@@ -356,5 +324,5 @@ def mark(cluster: Cluster, database: str, owner: str, tables: Iterable[str], com
 
 
 def tables_made(run: Run) -> Tables:
-    """What a preparation makes or drops."""
+    """Return the tables that a preparation makes or drops."""
     return engine(run.engine).prepared_tables(run.options)

@@ -1,9 +1,10 @@
-"""Keeps external endpoints: read from a URI, judged, and logged in to before they are saved."""
+"""Saves external endpoints: parsed from a URI, validated, and logged in to before they are saved."""
 
 from typing import Any
 
 import psycopg
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
 from psycopg.conninfo import conninfo_to_dict
 
 from benchmarks.errors import InvalidTarget
@@ -22,13 +23,15 @@ IDENTIFIER_BYTES = 63
 
 
 def read_uri(uri: str) -> dict[str, Any]:
-    """`{host, port, database, user, password, sslmode}` of a URI as libpq takes it; raises `InvalidTarget`."""
+    """Return `{host, port, database, user, password, sslmode}` of a URI as libpq reads it; raise `InvalidTarget`."""
     if not uri.startswith(("postgresql://", "postgres://")):
-        raise InvalidTarget({"uri": [f"it begins with postgresql://, as in {EXAMPLE}"]})
+        raise InvalidTarget({"uri": [_("it begins with postgresql://, as in %(example)s") % {"example": EXAMPLE}]})
     try:
         found = {name: str(value) for name, value in conninfo_to_dict(uri).items()}
     except psycopg.ProgrammingError:  # its words may hold the password
-        raise InvalidTarget({"uri": [f"libpq can't read it; write it as in {EXAMPLE}"]}) from None
+        raise InvalidTarget(
+            {"uri": [_("libpq can't read it; write it as in %(example)s") % {"example": EXAMPLE}]}
+        ) from None
     if problems := _problems(found):
         raise InvalidTarget({"uri": problems})
     return {
@@ -42,28 +45,34 @@ def read_uri(uri: str) -> dict[str, Any]:
 
 
 def _problems(found: dict[str, str]) -> list[str]:
-    problems = [f"it lacks the {name}" for name in ("host", "user", "dbname") if not found.get(name)]
+    problems = [
+        _("it lacks the %(name)s") % {"name": name} for name in ("host", "user", "dbname") if not found.get(name)
+    ]
     if unknown := sorted(set(found) - TAKEN):
-        problems.append(f"leave out {', '.join(unknown)}: a run sets its own")
+        problems.append(_("leave out %(unknown)s: a run sets its own") % {"unknown": ", ".join(unknown)})
     if "," in found.get("host", "") + found.get("port", ""):
-        problems.append("name one host: a run loads one endpoint")
+        problems.append(_("name one host: a run loads one endpoint"))
     elif not found.get("port", "5432").isdecimal() or not 0 < int(found.get("port", "5432")) < 65536:
-        problems.append(f"{found['port']} is no port: use 1 to 65535")
+        problems.append(_("%(port)s is no port: use 1 to 65535") % {"port": found["port"]})
     if found.get("sslmode", "prefer") not in SslMode.values:
-        problems.append(f"sslmode {found['sslmode']!r} is not taken: use {', '.join(SslMode.values)}")
+        problems.append(
+            _("sslmode %(sslmode)s is not taken: use %(values)s")
+            % {"sslmode": repr(found["sslmode"]), "values": ", ".join(SslMode.values)}
+        )
     long = [name for name in ("user", "dbname") if len(found.get(name, "").encode()) > IDENTIFIER_BYTES]
-    return problems + [f"the {name} is longer than {IDENTIFIER_BYTES} bytes" for name in long]
+    text = _("the %(name)s is longer than %(most)s bytes")
+    return problems + [text % {"name": name, "most": IDENTIFIER_BYTES} for name in long]
 
 
 def uri_of(external: ExternalEndpoint) -> str:
-    """Its URI without the password."""
+    """Return the endpoint's URI without the password."""
     return connection_uri.render(external.endpoint.without_password())
 
 
 def save(external: ExternalEndpoint, uri: str, *, console_password: str = "", **values: Any) -> ExternalEndpoint:
-    """Make or change one; an empty password keeps the one that is known for this login at this address.
+    """Create or change an endpoint; an empty password keeps the one stored for this login at this address.
 
-    It is logged in to first. Raises `InvalidTarget` by field, `ClusterUnreachable` and `PoolerUnreachable`.
+    Logs in first. Raises `InvalidTarget` by field, `ClusterUnreachable` and `PoolerUnreachable`.
     """
     known, known_console = _passwords(external)
     login = read_uri(uri)
@@ -79,13 +88,13 @@ def save(external: ExternalEndpoint, uri: str, *, console_password: str = "", **
             external.save()
     except IntegrityError:
         raise InvalidTarget(
-            {"name": [f"there is an endpoint {external.name!r} already: choose another name"]}
+            {"name": [_("there is an endpoint %(name)s already: choose another name") % {"name": repr(external.name)}]}
         ) from None
     return external
 
 
 def _passwords(external: ExternalEndpoint) -> tuple[dict[str, str], dict[str, str]]:
-    """Those that are stored, each by what it is bound to."""
+    """Return the stored passwords, each by what it is bound to."""
     if external._state.adding:
         return {}, {}
     console_owner = external.secret_owner(f"console {external.console_user}")
@@ -98,9 +107,15 @@ def _check(external: ExternalEndpoint) -> None:
     if external.sslrootcert and (fault := ca_files.problem(external.sslrootcert)):
         raise InvalidTarget({"sslrootcert": [fault]})
     if external.sslmode in VERIFYING and not external.sslrootcert:
-        raise InvalidTarget({"sslrootcert": [f"sslmode {external.sslmode} needs the certificate of an authority"]})
+        raise InvalidTarget(
+            {
+                "sslrootcert": [
+                    _("sslmode %(sslmode)s needs the certificate of an authority") % {"sslmode": external.sslmode}
+                ]
+            }
+        )
     if external.cluster_database and external.cluster is None:
-        raise InvalidTarget({"cluster_database": ["choose the cluster that this database is on"]})
+        raise InvalidTarget({"cluster_database": [_("choose the cluster that this database is on")]})
     try:
         connect.connect_endpoint(external.endpoint).close()
     except ClusterUnreachable as error:

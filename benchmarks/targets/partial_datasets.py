@@ -1,11 +1,13 @@
-"""What a broken-off preparation left of the tables: told in words, and marked as the panel's to be replaced unasked.
+"""Tables that a broken-off preparation left: described, and marked as the panel's, to be replaced without confirmation.
 
-Which tables are its work is known by what stood there before: its own are those that came since, and those that were
-the panel's already. What it never touched, other people's tables above all, stays without a mark.
+They are told apart by what existed before: the panel's are those that came since, and those that were its own already.
+What it never touched, above all other people's tables, stays unmarked.
 """
 
 import logging
 from typing import Any
+
+from django.utils.translation import gettext as _
 
 from benchmarks.errors import BenchmarksError
 from benchmarks.models import Dataset, Run
@@ -21,7 +23,7 @@ BEFORE = "tables_before"  # in a run's conditions
 
 
 def before(run: Run) -> dict[str, Any]:
-    """The tables that are there before the program starts, by their oids, and whether they are the panel's.
+    """Return the oids of the tables that exist before the program starts, and whether they are the panel's.
 
     Raises `ClusterUnreachable` (of the pools app) and `Refused`.
     """
@@ -32,22 +34,22 @@ def before(run: Run) -> dict[str, Any]:
 
 
 def leave(run: Run) -> str:
-    """Mark what a broken-off preparation left, and tell it; empty where nothing was touched or can be asked."""
-    stood = run.conditions.get(BEFORE)
-    if run.cluster is None or stood is None:
+    """Mark what a broken-off preparation left and describe it; empty where nothing was touched, or no answer came."""
+    existing = run.conditions.get(BEFORE)
+    if run.cluster is None or existing is None:
         return ""
     try:
         found = datasets.facts(run.cluster, run.database, datasets.tables_made(run))
-        if found.tables_exist and set(found.oids) == set(stood["oids"]):
+        if found.tables_exist and set(found.oids) == set(existing["oids"]):
             return ""
-        _remember(run, run.cluster, found, stood)
+        _remember(run, run.cluster, found, existing)
     except (PoolsError, BenchmarksError, SealBroken) as error:
         log.warning("run %s: what it left could not be marked: %s", run.pk, error)
         return ""
-    return f"{found.wanted.called} of {run.database} are {_in_words(found, stood)}: prepare again"
+    return _format(found, existing) % {"tables": found.wanted.called, "database": run.database}
 
 
-def _remember(run: Run, cluster: Cluster, found: DatasetFacts, stood: dict[str, Any]) -> None:
+def _remember(run: Run, cluster: Cluster, found: DatasetFacts, existing: dict[str, Any]) -> None:
     here = {"cluster": cluster, "database": run.database, "engine": run.engine}
     known = Dataset.objects.filter(**here)
     if not found.tables_exist:
@@ -55,13 +57,17 @@ def _remember(run: Run, cluster: Cluster, found: DatasetFacts, stood: dict[str, 
         return
     dataset = known.first() or Dataset(**here)
     oids = dict(zip(found.tables, found.oids, strict=True))
-    of_it = [name for name, oid in oids.items() if stood["ours"] or oid not in stood["oids"]]
+    of_it = [name for name, oid in oids.items() if existing["ours"] or oid not in existing["oids"]]
     datasets.mark(cluster, run.database, found.table_owner, of_it, dataset.unfinished_marker)
     dataset.scale, dataset.run = found.wanted.size, run
     dataset.save()
 
 
-def _in_words(found: DatasetFacts, stood: dict[str, Any]) -> str:
+def _format(found: DatasetFacts, existing: dict[str, Any]) -> str:
+    if found.tables_exist and found.scale:
+        return _("%(tables)s of %(database)s are unfinished now: prepare again")
     if found.tables_exist:
-        return "unfinished now" if found.scale else "empty now"
-    return "gone now" if stood["oids"] else "not there"
+        return _("%(tables)s of %(database)s are empty now: prepare again")
+    if existing["oids"]:
+        return _("%(tables)s of %(database)s are gone now: prepare again")
+    return _("%(tables)s of %(database)s are not there: prepare again")

@@ -1,4 +1,4 @@
-"""The round trip between generator and endpoint, measured before the load: what no server can be faster than."""
+"""Round trip between generator and endpoint, measured before the load: a lower bound of any latency."""
 
 import logging
 import time
@@ -22,7 +22,7 @@ ANSWER_WITHIN_S = 5
 
 @contextmanager
 def pinged(held: RunContext) -> Iterator[None]:
-    """Notes `ping`; a run whose endpoint does not answer goes on, and its program says why it can't log in."""
+    """Note `ping`; a run whose endpoint does not answer goes on, and its program prints why it can't log in."""
     try:
         held.note("ping", round_trips(held.endpoint))
     except (PoolsError, psycopg.Error) as error:
@@ -31,7 +31,7 @@ def pinged(held: RunContext) -> Iterator[None]:
 
 
 def round_trips(endpoint: Endpoint) -> dict[str, Any]:
-    """`connect_ms`, and `min_ms avg_ms max_ms` of `count` times SELECT 1 over that one connection.
+    """Return `connect_ms`, and `min_ms avg_ms max_ms` of `count` times SELECT 1 over that one connection.
 
     Raises `ClusterUnreachable` and psycopg's errors.
     """

@@ -1,4 +1,4 @@
-"""Which PostgreSQL a run loads, in the server's own words, and what such a one would not take."""
+"""Version of the PostgreSQL that a run loads, and what such a version would refuse."""
 
 from typing import Any
 
@@ -16,10 +16,10 @@ ANSWER_WITHIN_S = 2
 
 
 def of_server(run: Run) -> str:
-    """`15.18` of the run's cluster, asked past any pooler; else by its last check, and empty where that is unknown.
+    """Return `15.18` of the run's cluster, asked past any pooler, else of its last check; empty where unknown.
 
-    Every server says it to each session, unasked. pgbench prints it only where it differs from its own version, and
-    hears through a pooler what that remembers.
+    Every server sends its version to each session. pgbench prints it only where it differs from its own, and through a
+    pooler it gets the one that the pooler cached.
     """
     if run.cluster is None:
         return _reported_through(run.external) if run.external else ""
@@ -33,7 +33,7 @@ def of_server(run: Run) -> str:
 
 
 def _reported_through(external: ExternalEndpoint) -> str:
-    """What the pooler passes on, which may be what it remembers."""
+    """Return the version that the pooler passes on, which may be a cached one."""
     try:
         with connect.connect_endpoint(external.endpoint, connect_timeout=ANSWER_WITHIN_S) as connection:
             return (connection.info.parameter_status("server_version") or "").partition(" ")[0]

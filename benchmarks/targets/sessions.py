@@ -1,4 +1,4 @@
-"""The sessions that a run has on the server: what they are at, and their end when the program was stopped or lost."""
+"""Sessions of a run on the server: their current statements, and their end when the program was stopped or lost."""
 
 import logging
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _AT_WORK = """
 
 @dataclass(frozen=True)
 class Work:
-    """A statement that a session is at, for how long, and the process id of the session that it waits for."""
+    """A running statement, for how long it has run, and the process id of the session that blocks it."""
 
     statement: str
     seconds: float
@@ -36,7 +36,7 @@ class Work:
 
 
 def at_work(run: Run) -> list[Work] | None:
-    """What the sessions of this attempt are at on the cluster, the longest first; None when it can't be asked."""
+    """Return the running statements of this attempt, the longest first; None where the cluster can't be queried."""
     if run.cluster is None:
         return None
     try:
@@ -48,7 +48,7 @@ def at_work(run: Run) -> list[Work] | None:
 
 
 def terminate(run: Run) -> int | None:
-    """How many sessions of this attempt were ended, directly on the cluster; None when it can't be asked."""
+    """End this attempt's sessions, directly on the cluster; return their number, None where that failed."""
     if run.cluster is None:
         return None
     try:

@@ -183,7 +183,7 @@ def tables_of(course: dict[str, Any]) -> Iterator[Table]:
     for kind, table in course["observations"].items():
         names = [name.replace("_", " ") for name in table["columns"]]
         rows = few(table, ROWS_WITHOUT_SCRIPT, "t")
-        yield Table(ObservationKind(kind).label, names, [[_text(cell) for cell in row] for row in rows])
+        yield Table(str(ObservationKind(kind).label), names, [[_text(cell) for cell in row] for row in rows])
 
 
 def _of_samples(run: Run) -> tuple[Chart, Chart]:

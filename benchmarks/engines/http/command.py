@@ -1,6 +1,6 @@
-"""The command lines of the HTTP load, of the products service and of its table, built from checked options; pure.
+"""Command lines of the HTTP load, of the products service and of its table, from checked options; pure.
 
-All three are modules of the panel that run in its own Python, each a process by itself.
+All three are modules of the panel that run in its own Python, each as a process of its own.
 """
 
 import platform
@@ -21,7 +21,7 @@ TARGET = "target.json"
 
 
 def find() -> Program:
-    """The panel's own Python, which is always there."""
+    """Return the panel's own Python, which always exists."""
     version = sys.version_info
     return Program(sys.executable, f"Python {platform.python_version()}", (version.major, version.minor))
 
@@ -36,13 +36,13 @@ def build_command(
     application_name: str,
     version: tuple[int, int],
 ) -> Command:
-    """What starts it in the run's private home, which holds the password in `pgpass` and the target in a file."""
+    """Build the command for a run's private home, which holds the password in `pgpass` and the target in a file."""
     env = environment(home, endpoint, application_name) if purpose == PREPARE else of_python(home)
     return Command(_arguments(options, purpose, binary), env)
 
 
 def preview(options: dict[str, Any], endpoint: Endpoint, *, purpose: str = LOAD, binary: str = "python") -> str:
-    """The same arguments quoted for a shell, and what the target's file says."""
+    """Return the same arguments quoted for a shell, with the target as a comment."""
     line = shlex.join(_arguments(options, purpose, binary))
     return f"{line}  # {TARGET}: {aim_of(options)}" if purpose == LOAD else line
 
@@ -50,14 +50,14 @@ def preview(options: dict[str, Any], endpoint: Endpoint, *, purpose: str = LOAD,
 def service_command(
     options: dict[str, Any], *, binary: str, home: Path, endpoint: Endpoint, application_name: str
 ) -> Command:
-    """The products service, which logs in to that endpoint."""
+    """Build the command of the products service, which logs in to that endpoint."""
     pool = [f"--pool-size={options['pool_size']}"] if options.get("pool_size") else []
     argv = [binary, "-m", "benchmarks.load_programs.products.app", *pool]
     return Command(argv, environment(home, endpoint, application_name))
 
 
 def environment(home: Path, endpoint: Endpoint, application_name: str) -> dict[str, str]:
-    """Of what logs in to PostgreSQL: libpq's variables, without the password."""
+    """Return libpq's variables for a program that logs in to PostgreSQL, without the password."""
     encryption = {"PGSSLMODE": endpoint.sslmode, "PGSSLROOTCERT": endpoint.sslrootcert}
     return of_python(home) | {
         "PGHOST": endpoint.host,

@@ -1,4 +1,4 @@
-"""HTTP as an engine."""
+"""The engine of HTTP loads."""
 
 from benchmarks.engines import load_output
 from benchmarks.engines.base import Engine

@@ -1,9 +1,12 @@
-"""The options of an HTTP run, and the one place that checks them."""
+"""Options of an HTTP run, and their validation."""
 
 from typing import Any
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from benchmarks.engines import option_parsing
-from benchmarks.engines.base import Field
+from benchmarks.engines.base import Field, OptionGroup
 from benchmarks.engines.http import addresses
 from benchmarks.errors import InvalidOptions
 from benchmarks.load_programs.products.connections import MOST_OPEN
@@ -18,113 +21,124 @@ FIELDS = (
     Field(
         "workload",
         "",
-        "Workload",
+        gettext_lazy("Workload"),
         "choice",
         default=PRODUCTS,
         choices=(PRODUCTS,),
-        help="products: a small service of the panel's own answers 1,000 rows as JSON; one Python process, so one "
-        "processor: compare its connections with each other, not with other services",
+        help=gettext_lazy(
+            "products: a small service of the panel answers with 1,000 rows as JSON; it is one Python process, so it "
+            "uses one processor: compare its kinds of connection with each other, not with other services"
+        ),
     ),
     Field(
         "connection",
         "",
-        "The service's connections",
+        gettext_lazy("The service's connections"),
         "choice",
         default=POOLED,
         choices=("new", "normal", POOLED),
-        help="new: one for each request; normal: one is kept, the rest opened and closed; pooled: the service has a "
-        "pool of them; each of several generators has a service of its own",
+        help=gettext_lazy(
+            "new: one for each request; normal: one is kept, the rest opened and closed; pooled: the service has a "
+            "pool of them; each of several generators has a service of its own"
+        ),
     ),
     Field(
         "pool_size",
         "",
-        "Connections of the service's pool",
+        gettext_lazy("Connections of the service's pool"),
         "int",
         default=MOST_OPEN,
         minimum=1,
         maximum=5_000,
-        help="Where they are pooled: the most that it opens, of which it keeps five ninths when it has nothing to do; "
-        "those of a whole run, shared out over several generators",
+        help=gettext_lazy(
+            "For pooled connections: the most that the pool opens; idle, it keeps five ninths of them. Several "
+            "generators share the number of the whole run"
+        ),
     ),
     Field(
         "concurrency",
         "--concurrency",
-        "Workers",
+        gettext_lazy("Workers"),
         "int",
         default=20,
         minimum=1,
         maximum=5_000,
-        help="Each sends its next request when the last one is answered",
+        help=gettext_lazy("Each sends its next request when the previous one is answered"),
     ),
-    Field("duration", "--duration", "Duration", "int", default=30, minimum=1, maximum=86_400, unit="s"),
+    Field("duration", "--duration", gettext_lazy("Duration"), "int", default=30, minimum=1, maximum=86_400, unit="s"),
     Field(
         "url",
         "",
-        "An address of your own",
+        gettext_lazy("An address of your own"),
         "url",
-        group="Target",
-        help="In place of the workload: an http or https address on a host that POOLDECK_HTTP_ALLOW names; the pool or "
-        "cluster above is what stands behind it, and is watched meanwhile",
+        group=OptionGroup.TARGET,
+        help=gettext_lazy(
+            "In place of the workload: an http or https address on a host that POOLDECK_HTTP_ALLOW names; the pool or "
+            "cluster above is behind it, and is monitored during the run"
+        ),
     ),
     Field(
         "new_connections",
         "--new-connections",
-        "A new HTTP connection for each request",
+        gettext_lazy("A new HTTP connection for each request"),
         "bool",
         default=False,
-        group="Requests",
-        help="Else each worker keeps its own",
+        group=OptionGroup.REQUESTS,
+        help=gettext_lazy("Otherwise each worker keeps its connection"),
     ),
     Field(
         "timeout",
         "--timeout",
-        "Timeout",
+        gettext_lazy("Timeout"),
         "float",
         default=20.0,
         minimum=0.1,
         maximum=3_600,
         unit="s",
-        group="Requests",
-        help="An answer that takes longer counts as failed",
+        group=OptionGroup.REQUESTS,
+        help=gettext_lazy("An answer that takes longer counts as failed"),
     ),
     Field(
         "action",
         "",
-        "What to do",
+        gettext_lazy("What to do"),
         "choice",
         default=FILL,
         choices=(FILL, DROP),
         purpose=PREPARE,
-        help="fill makes the table products anew, drop removes it",
+        help=gettext_lazy("fill recreates the table products, drop removes it"),
     ),
     Field(
         "rows",
         "--rows",
-        "Products",
+        gettext_lazy("Products"),
         "int",
         default=20_000,
         minimum=1_000,
         maximum=10_000_000,
         purpose=PREPARE,
-        help="Rows of the table; each request reads 1,000 of them",
+        help=gettext_lazy("Rows of the table; each request reads 1,000 of them"),
     ),
 )
 
 
 def fields_for(purpose: str) -> tuple[Field, ...]:
-    """The options that a run of this purpose may carry, in the order of the form."""
+    """Return the options that a run of this purpose may carry, in the order of the form."""
     return tuple(field for field in FIELDS if field.purpose == purpose)
 
 
 def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
-    """All options of this purpose, typed and filled; with a `url` there is no `workload` nor `connection`.
+    """Return all options of this purpose, typed and with defaults; with a `url` there is no `workload` or `connection`.
 
-    There is a `pool_size` only where the service has a pool. Raises `InvalidOptions` with every fault found.
+    `pool_size` is set only where the service has a pool. Raises `InvalidOptions` with every fault found.
     """
     fields = {field.name: field for field in fields_for(purpose)}
     options, errors = option_parsing.read(fields.values(), raw, {"url": _url})
     unknown = [name for name, value in raw.items() if name not in fields and option_parsing.is_given(value)]
-    errors |= {name: [f"{name!r} is not an option here; use {', '.join(fields)}"] for name in unknown}
+    errors |= {
+        name: [_("%(name)s is not an option here; use %(fields)s") % {"name": repr(name), "fields": ", ".join(fields)}]
+        for name in unknown
+    }
     if errors:
         raise InvalidOptions(errors)
     filled = {name: options.get(name, field.default) for name, field in fields.items()}
@@ -135,18 +149,21 @@ def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
 
 def _url(field: Field, value: Any) -> str:
     if not isinstance(value, str) or len(value) > LONGEST_URL:
-        raise ValueError(f"{option_parsing.shown(value)} is no address: use at most {LONGEST_URL:,} characters")
+        raise ValueError(
+            _("%(value)s is no address: use at most %(longest_url)s characters")
+            % {"value": option_parsing.shown(value), "longest_url": f"{LONGEST_URL:,}"}
+        )
     return addresses.allowed(value.strip())
 
 
 def extra_connections(options: dict[str, Any]) -> dict[str, int]:
-    """The connections that the services of a run keep open together, by the option that bounds them.
+    """Return ("pool_size", connections) that the services of a run keep open together; empty without a pool.
 
-    Empty without a pool: what `new` and `normal` open and are refused are failed requests, which the run counts.
+    What `new` and `normal` open beyond the server's limit are failed requests, which the run counts.
     """
     return {"pool_size": int(options["pool_size"])} if options.get("pool_size") else {}
 
 
 def aim_of(options: dict[str, Any]) -> str:
-    """What the requests go to: an address, or a path of the products service."""
+    """Return the target of the requests: an address, or a path of the products service."""
     return str(options.get("url") or f"/products/{options['connection']}")

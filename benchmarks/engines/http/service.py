@@ -1,4 +1,4 @@
-"""What an HTTP run needs while it is on: the products service, or the checked address of the user's own."""
+"""Services of an HTTP run while it is on: the products service, or the checked address of the user's own."""
 
 import json
 import re
@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from queue import Empty, Queue
+
+from django.utils.translation import gettext as _
 
 from benchmarks.engines.base import RunContext
 from benchmarks.engines.http import addresses
@@ -22,14 +24,15 @@ from pools.clusters.endpoints import Endpoint
 LISTENS_WITHIN_S = 30.0
 POLL_EVERY_S = 0.2
 _LISTENING = re.compile(r"listening on ([0-9]{1,5})")
-_REFUSED = re.compile(r"error connecting in '[^']*': (.+)")  # psycopg_pool's own words; it goes on with what it has
+_REFUSED = re.compile(r"error connecting in '[^']*': (.+)")  # psycopg_pool's message; the pool goes on with fewer
 
 
 @contextmanager
 def run_services(context: RunContext) -> Iterator[None]:
-    """The target's file in the private home; the service behind it ends with the run, whatever happens.
+    """Write the target's file into the private home; run the products service where the target is that.
 
-    Raises `Refused`, for an address that must not be loaded and for a service that does not start.
+    The service ends with the run, whatever happens. Raises `Refused` for an address that must not be loaded and for a
+    service that does not start.
     """
     if url := context.run.options.get("url"):
         _aim(context, url, addresses.resolved(url))
@@ -54,7 +57,7 @@ def run_services(context: RunContext) -> Iterator[None]:
 
 
 def _reached_from(context: RunContext) -> Endpoint:
-    """The run's endpoint, its certificate read from the private home: the service may not read the panel's own."""
+    """Return the run's endpoint with its certificate in the private home: the service can't read the panel's own."""
     endpoint = context.endpoint
     return replace(endpoint, sslrootcert=str(context.home / ROOT_CERTIFICATE)) if endpoint.sslrootcert else endpoint
 
@@ -64,9 +67,9 @@ def _aim(context: RunContext, url: str, address: str) -> None:
 
 
 def _note_faults(context: RunContext, service: LoadProcess) -> None:
-    """Keep that the service ended before its load, and why its pool is smaller than it was asked for.
+    """Note that the service ended before its load, and why its pool is smaller than asked for.
 
-    No request shows the latter: they share what there is.
+    No request shows the latter, since requests share the connections that exist.
     """
     reported = [event.text for event in drain(service.events) if isinstance(event, Line)]
     refused = next((found[1] for text in reported if (found := _REFUSED.match(text))), "")
@@ -76,7 +79,7 @@ def _note_faults(context: RunContext, service: LoadProcess) -> None:
 
 
 def _port(context: RunContext, service: LoadProcess) -> int:
-    """The port that the service says it listens on."""
+    """Return the port that the service prints once it listens; raise `Refused` where it does not within the time."""
     reported: list[str] = []
     deadline = time.monotonic() + LISTENS_WITHIN_S
     while time.monotonic() < deadline and (service.exit_code() is None or not service.events.empty()):
@@ -88,4 +91,6 @@ def _port(context: RunContext, service: LoadProcess) -> int:
         if isinstance(event, Line) and (found := _LISTENING.fullmatch(event.text)):
             return int(found[1])
         reported += [event.text.strip()] if isinstance(event, Line) else []
-    raise Refused(f"the products service did not start: {reported[-1] if reported else 'it gave no reason'}")
+    if not reported:
+        raise Refused(_("the products service did not start and printed no reason"))
+    raise Refused(_("the products service did not start: %(error)s") % {"error": reported[-1]})

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from benchmarks.engines.base import Tables
 from benchmarks.engines.http.options import DROP, PREPARE
 
@@ -10,19 +12,20 @@ _ROW_BYTES = 108  # measured on PostgreSQL 15 with 20,000 rows, the key included
 
 
 def tables_of(options: dict[str, Any], *, purpose: str) -> Tables | None:
-    """`products`, which is only read; none where the requests go to an address of the user's own."""
+    """Return table `products`, which is only read; None where requests go to an address of the user's own."""
     if purpose != PREPARE and options.get("url"):
         return None
     rows = int(options.get("rows") or ROWS_READ)
     return Tables(
         engine="http",
         names=("products",),
-        called="the products table",
+        called=_("the products table"),
+        plain=_("products table"),
         marked="products",
         counted="products",
         size_query="SELECT max(id) FROM products",
         size=rows if purpose == PREPARE else ROWS_READ,
-        sized="{:,} products",
+        sized=_("%(size)s products"),
         takes_bytes=rows * _ROW_BYTES,
         dropped=options.get("action") == DROP,
     )

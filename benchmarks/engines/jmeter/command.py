@@ -1,6 +1,6 @@
-"""The command line, the properties and the plan of one JMeter, built from checked options.
+"""Command line, properties and plan of one JMeter, from checked options.
 
-Where it logs in to, and the password, stand in a file of properties in the run's private home.
+The endpoint and the password are in a file of properties in the run's private home.
 """
 
 import shlex
@@ -29,7 +29,7 @@ _RESULTS = {  # what the follower reads
     "jmeter.save.saveservice.bytes": "true",
     "jmeter.save.saveservice.subresults": "false",
     "sampleresult.timestamp.start": "true",
-    "jmeterengine.nongui.port": "0",  # nobody can stop or dump it over the network
+    "jmeterengine.nongui.port": "0",  # no port on which others could stop or dump it
     "summariser.name": "",
 }
 
@@ -44,7 +44,7 @@ def build_command(
     application_name: str,
     version: tuple[int, int],
 ) -> Command:
-    """What starts the follower, and by it JMeter in a sandbox, in the private home; the plan is checked once more.
+    """Build the command of the follower, which starts JMeter in a sandbox; check the plan once more.
 
     Raises `Refused` where the plan was changed into one that may not be run.
     """
@@ -59,12 +59,12 @@ def build_command(
 
 
 def preview(options: dict[str, Any], endpoint: Endpoint, *, purpose: str = LOAD, binary: str = "jmeter") -> str:
-    """The same arguments quoted for a shell, without what leads them into the private home."""
+    """Return JMeter's arguments quoted for a shell, without those that name the private home."""
     return shlex.join(["jmeter", *_words(options)])
 
 
 def _java(options: dict[str, Any], jmeter: str, home: Path) -> list[str]:
-    """JMeter's program in Java, which resolves names by the one file alone."""
+    """Return the words that start JMeter in Java, which resolves names by the hosts file alone."""
     settled = {
         "java.awt.headless": "true",
         "jmeter.home": jmeter,
@@ -82,9 +82,9 @@ def _words(options: dict[str, Any]) -> list[str]:
 
 
 def _properties(endpoint: Endpoint, application_name: str) -> str:
-    """A file of Java properties: where JDBC plans log in to, and how results are written."""
+    """Return a file of Java properties: the target of JDBC plans, and the format of the results."""
     targets = {"sslmode": endpoint.sslmode, "sslrootcert": endpoint.sslrootcert}
-    # prepareThreshold=0: nothing is prepared, so that every mode of a pooler will do
+    # prepareThreshold=0: nothing is prepared, so that any pool mode works
     fixed = {"ApplicationName": application_name, "prepareThreshold": "0", "connectTimeout": str(CONNECT_TIMEOUT_S)}
     query = urlencode({name: value for name, value in targets.items() if value} | fixed, quote_via=quote)
     host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
@@ -97,7 +97,7 @@ def _properties(endpoint: Endpoint, application_name: str) -> str:
 
 
 def _escaped(value: str) -> str:
-    r"""A value as java.util.Properties reads it back: every character but plain ones as \uXXXX."""
+    """Return a value as java.util.Properties reads it: all but ASCII letters and digits as `\\uXXXX`."""
     units = value.encode("utf-16-be")
     codes = [int.from_bytes(units[at : at + 2], "big") for at in range(0, len(units), 2)]
     return "".join(chr(code) if chr(code).isalnum() and code < 128 else f"\\u{code:04x}" for code in codes)

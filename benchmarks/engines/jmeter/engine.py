@@ -1,4 +1,4 @@
-"""JMeter as an engine."""
+"""The engine of JMeter plans."""
 
 from benchmarks.engines import load_output
 from benchmarks.engines.base import Engine

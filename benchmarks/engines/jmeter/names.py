@@ -1,10 +1,12 @@
-"""The names that a JMeter may resolve: those of its plan and its target, each resolved and checked once."""
+"""Hosts file of a JMeter run: the names of its plan and its target, each resolved and checked once."""
 
 import ipaddress
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
+
+from django.utils.translation import gettext as _
 
 from benchmarks.engines.base import RunContext
 from benchmarks.engines.http import addresses
@@ -16,7 +18,10 @@ from benchmarks.processes import workdir
 
 @contextmanager
 def run_services(context: RunContext) -> Iterator[None]:
-    """A file of hosts for Java, which then asks nobody else: no name can lead elsewhere. Raises `Refused`."""
+    """Write a hosts file for Java, which then asks no name server, so that no name can lead elsewhere.
+
+    Raises `Refused`.
+    """
     known = {"localhost": "127.0.0.1", socket.gethostname(): "127.0.0.1"}
     urls = plan_to_start(context.run.options["plan"]).urls
     known |= {urlsplit(url).hostname or "": addresses.resolved(url) for url in urls}
@@ -32,7 +37,7 @@ def _resolved(host: str) -> str:
     try:
         return str(socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0][4][0])
     except OSError as error:
-        raise Refused(f"host {host} can't be resolved ({error})") from None
+        raise Refused(_("host %(host)s can't be resolved (%(error)s)") % {"host": host, "error": error}) from None
 
 
 def _is_address(name: str) -> bool:

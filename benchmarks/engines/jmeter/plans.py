@@ -1,7 +1,7 @@
-"""Which plans may be run: those of elements that only ask PostgreSQL or HTTP; pure.
+"""Checks plans: only elements that query PostgreSQL or HTTP are allowed; pure.
 
-A plan can start programs, load classes and read and write files. So every element, every class and every function must
-be on a list, and where a plan goes is left to the panel: JDBC by the run's own target, HTTP to literal hosts.
+A plan could start programs, load classes, and read and write files. So every element, class and function must be on a
+list, and the panel sets where a plan connects to: JDBC to the run's own target, HTTP to literal hosts.
 """
 
 import re
@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import urlunsplit
 
+from django.utils.translation import gettext as _
+
 MOST_BYTES = 1_000_000
 STRUCTURE = frozenset({"jmeterTestPlan", "hashTree"})
 VALUES = frozenset(
     {"stringProp", "boolProp", "intProp", "longProp", "floatProp", "doubleProp", "collectionProp", "elementProp"}
 )
-# others would have JMeter's XML library make objects of any class
+# other attributes would make JMeter's XML library create objects of any class
 ATTRIBUTES = frozenset(
     {"version", "properties", "jmeter", "guiclass", "testclass", "testname", "enabled", "name", "elementType"}
 )
@@ -61,14 +63,14 @@ _HOST = re.compile(r"[A-Za-z0-9._:-]*")
 
 
 class PlanRefused(ValueError):
-    """A plan that does, or may do, more than is allowed; the message names what."""
+    """A plan that does, or may do, more than is allowed; the message names the element."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan that may be run, and the HTTP addresses that it goes to.
+    """A plan that may be run, and the HTTP addresses that it requests.
 
-    `sums_up` is whether its transaction controllers give results of their own beside those of what they hold.
+    `sums_up` is whether its transaction controllers write results of their own beside those of the requests they hold.
     """
 
     text: str
@@ -77,33 +79,46 @@ class Plan:
 
 
 def checked(text: str) -> Plan:
-    """The plan; raises `PlanRefused`."""
+    """Return the parsed plan; raise `PlanRefused`."""
     if len(text.encode("utf-8", "replace")) > MOST_BYTES:
-        raise PlanRefused(f"the plan has more than {MOST_BYTES:,} bytes: use a smaller one")
+        raise PlanRefused(
+            _("the plan has more than %(most_bytes)s bytes: use a smaller one") % {"most_bytes": f"{MOST_BYTES:,}"}
+        )
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise PlanRefused("the plan declares a document type or entities, which it does not need: leave them out")
+        raise PlanRefused(_("the plan declares a document type or entities, which it does not need: leave them out"))
     try:
         root = ElementTree.fromstring(text)  # noqa: S314 entities are refused above, external ones are never fetched
     except ElementTree.ParseError as error:
-        raise PlanRefused(f"the plan is no XML ({error}): save it with JMeter") from None
+        raise PlanRefused(_("the plan is no XML (%(error)s): save it with JMeter") % {"error": error}) from None
     if root.tag != "jmeterTestPlan":
-        raise PlanRefused(f"the file is a {root.tag}, no JMeter test plan: save it with JMeter")
+        raise PlanRefused(_("the file is a %(tag)s, no JMeter test plan: save it with JMeter") % {"tag": root.tag})
     urls = tuple(dict.fromkeys(url for element in root.iter() for url in _check(element)))
     return Plan(text, urls, _sums_up(root))
 
 
 def _check(element: ElementTree.Element) -> Iterator[str]:
-    """Raise for what is not allowed; the address of an HTTP request or of the defaults of some."""
+    """Raise for what is not allowed; yield the address of an HTTP request, or of a set of defaults."""
     tag = element.tag
     if tag in LISTENERS:
-        raise PlanRefused(f"{tag} is a listener's, which writes files: remove the listeners from the plan")
+        raise PlanRefused(
+            _("%(tag)s is a listener's, which writes files: remove the listeners from the plan") % {"tag": tag}
+        )
     if tag not in STRUCTURE | VALUES | ELEMENTS:
-        raise PlanRefused(f"element {tag} is not allowed: a plan may hold {', '.join(sorted(ELEMENTS))}")
+        raise PlanRefused(
+            _("element %(tag)s is not allowed: a plan may hold %(elements)s")
+            % {"tag": tag, "elements": ", ".join(sorted(ELEMENTS))}
+        )
     if unknown := sorted(set(element.attrib) - ATTRIBUTES):
-        raise PlanRefused(f"attribute {unknown[0]} of {tag} is not allowed: save the plan with JMeter")
+        raise PlanRefused(
+            _("attribute %(unknown)s of %(tag)s is not allowed: save the plan with JMeter")
+            % {"unknown": unknown[0], "tag": tag}
+        )
     for attribute in ("testclass", "elementType"):
         if (found := element.get(attribute)) and found not in ELEMENTS:
-            raise PlanRefused(f"class {found} is not allowed: a plan may hold {', '.join(sorted(ELEMENTS))}")
+            raise PlanRefused(
+                _("class %(found)s is not allowed: a plan may hold %(elements)s")
+                % {"found": found, "elements": ", ".join(sorted(ELEMENTS))}
+            )
     name, value = element.get("name", ""), (element.text or "").strip()
     if tag in VALUES:
         _check_value(name, value)
@@ -115,56 +130,67 @@ def _check(element: ElementTree.Element) -> Iterator[str]:
 
 
 def _sums_up(root: ElementTree.Element) -> bool:
-    """Whether requests stand in the results besides in the sum of their controller; raises where only some do."""
+    """Test whether results hold requests beside the sums of their controllers; raise where only some do."""
     controllers = [one for one in root.iter("TransactionController") if one.get("enabled") != "false"]
     held = {one.findtext("boolProp[@name='TransactionController.parent']", "").strip() == "true" for one in controllers}
     if len(held) > 1:
         raise PlanRefused(
-            "some transaction controllers generate a parent sample and some do not, so that requests would count "
-            "twice: set it for all of them or for none"
+            _(
+                "some transaction controllers generate a parent sample and some do not, so that requests would "
+                "count twice: set it for all of them or for none"
+            )
         )
     return held == {False}
 
 
 def _check_functions(text: str) -> None:
-    """Raise unless all that JMeter would put a value in for is a variable, or one of a few functions, written plainly.
+    """Raise unless every `${…}` is a variable or one of a few functions, written plainly.
 
-    JMeter drops a backslash before any character of a function: `${\\__groovy(1)}` is `${__groovy(1)}` to it.
+    JMeter drops a backslash before any character of a function: it reads `${\\__groovy(1)}` as `${__groovy(1)}`.
     """
     if "password" in text and "${" in text:
-        raise PlanRefused("the password may stand in the connection's own field only")
+        raise PlanRefused(_("the password may be used in the connection's own field only"))
     if "${" not in (rest := _WRITTEN_PLAINLY.sub("", text)) and ("$" not in text or "\\" not in text):
         return
     allowed = ", ".join(f"__{one}" for one in (*FUNCTIONS, "P"))
     found = re.search(r"\$\{.{0,60}", rest, re.DOTALL)
     what = found[0] if found else text.strip()[:60]
     raise PlanRefused(
-        f"{what!r} is not allowed: use variables, and of functions {allowed}, with plain words and no backslash"
+        _("%(what)s is not allowed: use variables, and of functions %(allowed)s, with plain words and no backslash")
+        % {"what": repr(what), "allowed": allowed}
     )
 
 
 def _check_value(name: str, value: str) -> None:
     if name in MUST_BE and value != MUST_BE[name]:
-        raise PlanRefused(f"{name} must be {MUST_BE[name]}, so that the run's own target is loaded")
+        raise PlanRefused(
+            _("%(name)s must be %(must_be)s, so that the run's own target is loaded")
+            % {"name": name, "must_be": MUST_BE[name]}
+        )
     if name in MUST_BE_EMPTY and value:
-        raise PlanRefused(f"{name} must be empty, and is {value[:60]!r}")
+        raise PlanRefused(_("%(name)s must be empty, and is %(value)s") % {"name": name, "value": repr(value[:60])})
     if name == "CookieManager.implementation" and value and not value.startswith(_OWN_COOKIES):
-        raise PlanRefused(f"{name} must be one of JMeter's own, and is {value[:60]!r}")
+        raise PlanRefused(
+            _("%(name)s must be one of JMeter's own, and is %(value)s") % {"name": name, "value": repr(value[:60])}
+        )
     if name in MUST_BE_OFF and value.lower() != "false":
-        raise PlanRefused(f"{name} must be false: it would lead to other hosts")
+        raise PlanRefused(_("%(name)s must be false: it would lead to other hosts") % {"name": name})
 
 
 def _address(element: ElementTree.Element) -> Iterator[str]:
-    """Where the requests go, written out so that it can be checked."""
+    """Yield the address of the requests, written out so that it can be checked."""
     given = {one.get("name", ""): (one.text or "").strip() for one in element}
     host, port = given.get("HTTPSampler.domain", ""), given.get("HTTPSampler.port", "")
     protocol, path = given.get("HTTPSampler.protocol", "") or "http", given.get("HTTPSampler.path", "")
     if not _HOST.fullmatch(host) or not _PORT.fullmatch(port) or protocol.lower() not in ("http", "https"):
-        raise PlanRefused(f"server {host!r}, port {port!r} and protocol {protocol!r} must be written out, as text")
+        raise PlanRefused(
+            _("server %(host)s, port %(port)s and protocol %(protocol)s must be written out, as text")
+            % {"host": repr(host), "port": repr(port), "protocol": repr(protocol)}
+        )
     if path and not path.startswith("/"):
-        raise PlanRefused(f"path {path[:60]!r} must begin with /")
+        raise PlanRefused(_("path %(path)s must begin with /") % {"path": repr(path[:60])})
     if path.startswith("//"):
-        raise PlanRefused(f"path {path[:60]!r} must begin with one / only")
+        raise PlanRefused(_("path %(path)s must begin with one / only") % {"path": repr(path[:60])})
     if host:
         shown = f"[{host}]" if ":" in host else host
         yield urlunsplit((protocol.lower(), f"{shown}:{port}" if port else shown, "/", "", ""))

@@ -1,1 +1,1 @@
-"""pgbench: its options, its command line, and the parsing of all that it prints."""
+"""pgbench: its options, its command line, and the parsing of its output."""

@@ -1,6 +1,6 @@
-"""The command line and the environment of one pgbench, built from checked options; pure.
+"""Command line and environment of one pgbench, from checked options; pure.
 
-Everything about the connection but the password is one connection string in the last argument. pgbench hands it to
+Everything about the connection but the password is one connection string in the last argument. pgbench passes it to
 libpq with expand_dbname, which expands once: a database named `host=elsewhere`, `postgresql://…` or `-i` stays a name.
 """
 
@@ -32,9 +32,9 @@ def build_command(
     application_name: str,
     version: tuple[int, int],
 ) -> Command:
-    """What starts it in the run's private home, which holds the password in `pgpass`.
+    """Build the command for a run's private home, which holds the password in `pgpass`.
 
-    Raises `InvalidOptions` for an option that this version does not know, and for a script that it must not be given.
+    Raises `InvalidOptions` for an option that this version does not have, and for a script that it must not be given.
     """
     if errors := unsupported_options(options, version):
         raise InvalidOptions(errors)
@@ -49,7 +49,7 @@ def build_command(
 
 
 def preview(options: dict[str, Any], endpoint: Endpoint, *, purpose: str = LOAD, binary: str = "pgbench") -> str:
-    """The same arguments quoted for a shell."""
+    """Return the same arguments quoted for a shell."""
     return shlex.join(_arguments(options, purpose, binary, endpoint))
 
 
@@ -60,7 +60,7 @@ def _arguments(options: dict[str, Any], purpose: str, binary: str, endpoint: End
 
 
 def _quiet(options: dict[str, Any]) -> list[str]:
-    """A line every 5 s for large datasets, so that the output stays short; small ones need every line they print."""
+    """Return -q (a line every 5 s) for large datasets, to keep the output short; small ones need every line."""
     return ["-q"] if options.get("scale", 1) > _ROWS_OF_PROGRESS else []
 
 
@@ -79,7 +79,7 @@ def _flags(options: dict[str, Any], purpose: str) -> Iterator[str]:
 
 
 def _text(value: Any) -> str:
-    """A number as pgbench reads it: no exponent, no needless zeros."""
+    """Return a number as pgbench reads it: without exponent, without trailing zeros."""
     return f"{value:.6f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
 
 

@@ -1,4 +1,4 @@
-"""pgbench as an engine."""
+"""The engine of pgbench."""
 
 from benchmarks.engines.base import Engine
 from benchmarks.engines.pgbench import binary, command, options, output, tables, transaction_log

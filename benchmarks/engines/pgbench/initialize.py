@@ -1,4 +1,4 @@
-"""How far `pgbench -i` is, and how much room its tables will take; pure."""
+"""Progress of `pgbench -i`, and the disk space of its tables; pure."""
 
 from benchmarks.engines.pgbench.lines import InitDone, InitPhase, InitProgress, Line
 
@@ -13,10 +13,10 @@ _FIXED_BYTES, _ROW_BYTES, _KEY_BYTES = 165_000, 13_435_000, 2_246_000
 
 
 def percent(event: Line, steps: str = "dtgvp") -> float | None:
-    """How far the whole is, 0 to 100, at this line; None where the line does not tell.
+    """Return the progress of the whole preparation at this line, 0 to 100; None where the line has none.
 
-    pgbench counts rows only while it generates them; the other phases count by their usual share of the time.
-    17 and later count the small tables' rows too, which say nothing of the whole.
+    pgbench counts rows only while it generates them; the other phases count by their usual share of the time. 17 and
+    later count the small tables' rows too, which are no measure of the whole.
     """
     match event:
         case InitDone():
@@ -31,10 +31,10 @@ def percent(event: Line, steps: str = "dtgvp") -> float | None:
 
 
 def _share(some: str, steps: str) -> float:
-    """The percentage of the time that some of these steps take."""
+    """Return the percentage of the time that these steps take."""
     return round(100 * sum(map(_WEIGHTS.__getitem__, some)) / sum(map(_WEIGHTS.__getitem__, steps)), 1)
 
 
 def estimated_bytes(scale: int, fillfactor: int | None = None) -> int:
-    """The size of the four tables and their keys at this scale, before anything is written to them (within 2 %)."""
+    """Return the size of the four tables and their keys at this scale, before any write (within 2 %)."""
     return _FIXED_BYTES + scale * (_ROW_BYTES * 100 // (fillfactor or 100) + _KEY_BYTES)

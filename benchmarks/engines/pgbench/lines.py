@@ -1,7 +1,7 @@
-"""One line of pgbench's stderr, read: progress, dataset progress, aborted clients, errors, notices.
+"""Parses one line of pgbench's stderr: progress, dataset progress, aborted clients, errors, notices.
 
-The formats are those of pgbench.c from 9.5 to 19. Patterns keep to the exact number of decimals that it prints, so
-that a figure cut off in the middle is no figure.
+The formats are those of pgbench.c from 9.5 to 19. Patterns require the exact number of decimals that it prints, so that
+a truncated figure is no figure.
 """
 
 import math
@@ -13,7 +13,7 @@ from benchmarks.engines.base import Progress
 
 @dataclass(frozen=True, slots=True)
 class InitProgress:
-    """Rows made so far by `pgbench -i`; `table` is named by pgbench 17 and later."""
+    """Rows made so far by `pgbench -i`; 17 and later print the `table`."""
 
     done: int
     total: int
@@ -25,7 +25,7 @@ class InitProgress:
 
 @dataclass(frozen=True, slots=True)
 class InitPhase:
-    """A phase of `pgbench -i` begins; `step` is its letter in --init-steps."""
+    """The beginning of a phase of `pgbench -i`; `step` is its letter in --init-steps."""
 
     step: str
     text: str
@@ -33,7 +33,7 @@ class InitPhase:
 
 @dataclass(frozen=True, slots=True)
 class InitDone:
-    """`pgbench -i` is through; its times (seconds) are printed by 13 and later."""
+    """The end of `pgbench -i`; 13 and later print its times (seconds)."""
 
     total_s: float | None = None
     phases_s: dict[str, float] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class InitDone:
 
 @dataclass(frozen=True, slots=True)
 class Aborted:
-    """Clients gave up, or the run says that it did; `clients` holds the numbers named on this line."""
+    """Aborted clients, or an aborted run; `clients` holds the numbers named on this line."""
 
     text: str
     clients: tuple[int, ...] = ()
@@ -56,7 +56,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something said that needs no action; `own` where it is certainly pgbench's."""
+    """A message that needs no action; `own` where it is certainly pgbench's."""
 
     text: str
     own: bool = False
@@ -64,7 +64,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A line that says nothing known here; a summary's lines on stdout are read by the summary module."""
+    """A line of no known format; the summary module reads a summary's lines on stdout."""
 
     text: str
 
@@ -84,8 +84,8 @@ _PROGRESS = re.compile(
     (?=\s*$|pgbench:)""",
     re.VERBOSE | re.IGNORECASE,
 )
-# Threads write to stderr at once, an error's text and its newline apart: a progress line may stand behind another
-# thread's error and the next error behind it. Behind any other text it is a quotation (a server's NOTICE, say).
+# Threads write to stderr at once, an error's text apart from its newline: a progress line may follow another thread's
+# error on one line, and the next error follow it. After any other text it is a quotation (in a server's NOTICE).
 _OWN_TEXT = re.compile(r"\s*$|.*(?:pgbench|error|fatal):")
 _INIT_PROGRESS = re.compile(
     r"(?P<done>[0-9]{1,15}) of (?P<total>[0-9]{1,15}) tuples \((?P<percent>[0-9]{1,3})%\)"
@@ -118,7 +118,7 @@ _NOTICE = re.compile(r"(?:NOTICE|WARNING|DETAIL|HINT|INFO|LOG|CONTEXT|LINE [0-9]
 
 
 def read_line(text: str) -> Line:
-    """What one line of stderr says; never raises, and a line that is not whole is no sample."""
+    """Parse one line of stderr; never raise. A truncated line is not a sample."""
     text = text.rstrip("\r\n")
     stripped = text.strip()
     known = _read_progress(text) or _read_init(stripped) or _read_aborted(stripped) or _read_message(stripped)
@@ -144,7 +144,7 @@ def _read_progress(text: str) -> Progress | None:
 
 
 def figure(text: str | None) -> float | None:
-    """A printed figure; None where nothing, a NaN or an infinity was printed."""
+    """Return a printed figure; None where nothing, a NaN or an infinity was printed."""
     value = float(text) if text else math.nan
     return value if math.isfinite(value) else None
 
@@ -181,7 +181,7 @@ def _read_aborted(text: str) -> Aborted | None:
 
 
 def aborted_clients(text: str) -> tuple[int, ...]:
-    """The numbers of the clients that a line says have given up; threads may put several on one line."""
+    """Return the numbers of the clients that a line reports as aborted; threads may put several on one line."""
     return tuple(int(number) for number in _CLIENT_ABORTED.findall(text))
 
 

@@ -1,10 +1,12 @@
-"""The one place that checks the options of pgbench; pure.
+"""Validation of pgbench's options; pure.
 
-Nothing typed is corrected silently: a value is taken as it stands, filled where it was left out, or refused.
+Nothing is corrected silently: a value is taken as it is, set to its default where it was left out, or refused.
 """
 
 from collections.abc import Iterator
 from typing import Any
+
+from django.utils.translation import gettext as _
 
 from benchmarks.engines import option_parsing
 from benchmarks.engines.base import Field
@@ -18,15 +20,15 @@ REFUSES_UNLOGGED_PARTITIONED = SPARES_UNLOGGED_PARTITIONED = 18
 
 
 def fields_for(purpose: str) -> tuple[Field, ...]:
-    """The options that a run of this purpose may carry, in the order of the form."""
+    """Return the options that a run of this purpose may carry, in the order of the form."""
     return tuple(field for field in FIELDS if field.purpose == purpose)
 
 
 def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
-    """All options of this purpose, typed and filled with defaults (None: not passed to pgbench).
+    """Return all options of this purpose, typed and with defaults (None: not passed to pgbench).
 
-    Numbers may come as text, as forms send them; an empty text or None counts as left out.
-    Raises `InvalidOptions` with every fault found.
+    Numbers may be text, as forms send them; an empty text or None counts as left out. Raises `InvalidOptions` with
+    every fault found.
     """
     fields = {field.name: field for field in fields_for(purpose)}
     options, errors = option_parsing.read(fields.values(), raw, _READERS)
@@ -56,54 +58,69 @@ def _contradictions(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if options.get("transactions") and options.get("duration"):
         yield (
             "transactions",
-            f"{options['transactions']} transactions and a duration of {options['duration']} s exclude each other: "
-            "leave one of them empty",
+            _(
+                "%(transactions)s transactions and a duration of %(duration)s s exclude each other: leave one of "
+                "them empty"
+            )
+            % {"transactions": options["transactions"], "duration": options["duration"]},
         )
     if clients and threads and threads > clients:
-        yield "threads", f"{threads} threads are more than {clients} clients: use at most {clients}"
+        yield (
+            "threads",
+            _("%(threads)s threads are more than %(clients)s clients: use at most %(clients)s")
+            % {"threads": threads, "clients": clients},
+        )
     if options.get("max_tries") == 0 and not options.get("duration") and not options.get("latency_limit"):
-        yield "max_tries", "0 tries without end: set a duration or a latency limit, or a number of tries"
+        yield "max_tries", _("0 tries without end: set a duration or a latency limit, or a number of tries")
     if options.get("sampling_rate") and not options.get("percentiles"):
-        yield "sampling_rate", "nothing is logged without percentiles: ask for them, or leave the share empty"
+        yield "sampling_rate", _("nothing is logged without percentiles: ask for them, or leave the share empty")
     if options.get("partition_method") and not options.get("partitions"):
-        yield "partition_method", "there are no partitions: set their number, or leave the method empty"
+        yield "partition_method", _("there are no partitions: set their number, or leave the method empty")
     yield from scripts.contradictions(options)
     yield from variables.contradictions(options)
 
 
 def unsupported_options(options: dict[str, Any], version: tuple[int, int]) -> dict[str, list[str]]:
-    """Why this version can't do some of the options, by name; empty where it knows all of them."""
+    """Return option → reasons for options that this version does not have; empty where it has all of them."""
     errors = {
-        field.name: [f"{field.flag} needs pgbench {field.since} or newer; this one is {version[0]}.{version[1]}"]
-        for field, _ in passed(options)
+        field.name: [
+            _("%(flag)s needs pgbench %(since)s or newer; this one is %(version)s")
+            % {"flag": field.flag, "since": field.since, "version": f"{version[0]}.{version[1]}"}
+        ]
+        for field, _value in passed(options)
         if field.since > version[0]
     }
     if "G" in (options.get("initialize_steps") or "") and "initialize_steps" not in errors and version[0] < 13:
-        reason = f"step G needs pgbench 13 or newer; this one is {version[0]}.{version[1]}: use g"
-        errors["initialize_steps"] = [reason]
+        text = _("step G needs pgbench 13 or newer; this one is %(version)s: use g")
+        errors["initialize_steps"] = [text % {"version": f"{version[0]}.{version[1]}"}]
     if refused := scripts.refused_by(options, version[0]):
         errors["scripts"] = refused
     return errors
 
 
 def server_refuses(options: dict[str, Any], version: tuple[int, int], server: int) -> dict[str, list[str]]:
-    """Why a server of this major version would not take what this pgbench makes, by option.
+    """Return option → reasons for what a server of this major version would refuse.
 
-    pgbench would hear of it only when it has dropped the tables that were there (ran with 15.18 and 16.14 on 18.4).
+    pgbench would find out only after it has dropped the existing tables (tried with 15.18 and 16.14 on 18.4).
     """
     both = options.get("unlogged_tables") and options.get("partitions")
     if not both or server < REFUSES_UNLOGGED_PARTITIONED or version[0] >= SPARES_UNLOGGED_PARTITIONED:
         return {}
-    reason = (
-        f"unlogged tables and {options['partitions']:,} partitions exclude each other: PostgreSQL {server} has no "
-        f"unlogged partitioned tables, for which pgbench {version[0]}.{version[1]} asks; leave one of the two out, or "
-        f"use pgbench {SPARES_UNLOGGED_PARTITIONED} or newer"
-    )
+    reason = _(
+        "unlogged tables and %(partitions)s partitions exclude each other: PostgreSQL %(server)s has no "
+        "unlogged partitioned tables, for which pgbench %(version)s asks; leave one of the two out, or use "
+        "pgbench %(newer)s or newer"
+    ) % {
+        "partitions": f"{options['partitions']:,}",
+        "server": server,
+        "version": f"{version[0]}.{version[1]}",
+        "newer": SPARES_UNLOGGED_PARTITIONED,
+    }
     return {"unlogged_tables": [reason]}
 
 
 def passed(options: dict[str, Any]) -> Iterator[tuple[Field, Any]]:
-    """The options that need a word; the usual steps go without -I, which 10 and older don't know."""
+    """Yield the options that need a word; the usual steps are passed without -I, which 10 and older don't have."""
     for field in FIELDS:
         value = options.get(field.name)
         usual_steps = field.kind == "steps" and value == field.default
@@ -114,39 +131,47 @@ def passed(options: dict[str, Any]) -> Iterator[tuple[Field, Any]]:
 def _why_unknown(name: str, purpose: str) -> str:
     other = next((field for field in FIELDS if field.name == name), None)
     if other and other.purpose == PREPARE:
-        return f"{name} is set when a dataset is prepared; a run uses the tables as they are: leave it out"
+        return _("%(name)s is set when a dataset is prepared; a run uses the tables as they are: leave it out") % {
+            "name": name
+        }
     if other:
-        return f"{name} is an option of a run, not of preparing a dataset: leave it out"
-    return f"{name!r} is not an option here; use {', '.join(field.name for field in fields_for(purpose))}"
+        return _("%(name)s is an option of a run, not of preparing a dataset: leave it out") % {"name": name}
+    fields = ", ".join(field.name for field in fields_for(purpose))
+    return _("%(name)s is not an option here; use %(fields)s") % {"name": repr(name), "fields": fields}
 
 
 def _steps(field: Field, value: Any) -> str:
     if not isinstance(value, str) or not set(value) <= set(INITIALIZE_STEPS) or len(set(value)) != len(value):
-        raise ValueError(f"{option_parsing.shown(value)} are no steps: use letters of {INITIALIZE_STEPS}, each once")
+        raise ValueError(
+            _("%(value)s is not a list of steps: use letters of %(steps)s, each once")
+            % {"value": option_parsing.shown(value), "steps": INITIALIZE_STEPS}
+        )
     if value == DROP_STEP:
         return value
     if "t" not in value or not {"g", "G"} & set(value) or {"g", "G"} <= set(value):
         raise ValueError(
-            f"{option_parsing.shown(value)} makes no dataset: t and one of g and G belong to it, and d alone drops one"
+            _("%(value)s makes no dataset: include t and either g or G, or use d alone to drop one")
+            % {"value": option_parsing.shown(value)}
         )
     return value
 
 
 def _identifier(_field: Field, value: Any) -> str:
-    """A name that the server holds; pgbench quotes it."""
+    """Return a name of an object on the server; pgbench quotes it."""
     if (
         not isinstance(value, str)
         or not value.isprintable()
         or len(value.encode("utf-8", "replace")) > IDENTIFIER_BYTES
     ):
         raise ValueError(
-            f"{option_parsing.shown(value)} is no name: use at most {IDENTIFIER_BYTES} bytes that can be printed"
+            _("%(value)s is not a name: use at most %(most)s printable bytes")
+            % {"value": option_parsing.shown(value), "most": IDENTIFIER_BYTES}
         )
     return str(value)
 
 
 def drop_options(made: dict[str, Any]) -> dict[str, Any]:
-    """The options of a preparation that removes the tables, whatever their scale is."""
+    """Return the options of a preparation that drops the tables, whatever their scale."""
     return {"initialize_steps": DROP_STEP}
 
 

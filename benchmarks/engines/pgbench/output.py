@@ -23,10 +23,10 @@ _INIT_LINES = lines.InitProgress | lines.InitPhase | lines.InitDone
 
 @dataclass(frozen=True, slots=True)
 class Output(base.Output):
-    """What one execution of pgbench said.
+    """The output of one execution of pgbench.
 
-    Its `summary` also has `transaction_type scale query_mode failed_percent …`. `rates` are the `tps =` lines with
-    the words in their brackets. A script has the keys of a summary beside `name weight target_percent percent`; a
+    Its `summary` also has `transaction_type scale query_mode failed_percent …`. `rates` are the `tps =` lines with the
+    text in their brackets. A script has the keys of a summary beside `name weight target_percent percent`; a
     statement's `script` counts from 1. The server's version is not printed before 14, nor where it is pgbench's own.
     """
 
@@ -43,7 +43,7 @@ class Output(base.Output):
 
     @property
     def zero_s(self) -> float:
-        """The progress time at which the load began: under Unix times one usual interval before the first line."""
+        """The progress time at which the load began: with Unix times, one usual interval before the first line."""
         if not self.has_epoch_times:
             return 0.0
         between = [later.t - earlier.t for earlier, later in pairwise(self.progress)]
@@ -59,20 +59,20 @@ class Output(base.Output):
 
     @property
     def began_s(self) -> float | None:
-        """When the load began as a Unix time, under --progress-timestamp."""
+        """The Unix time at which the load began, under --progress-timestamp."""
         return self.zero_s if self.has_epoch_times else None
 
     @property
     def server_number(self) -> str:
-        """`15.18` of the server: 14 and later leave it out where it is their own (printVersion in pgbench.c).
+        """The server's version, `15.18`: 14 and later omit it where it is their own (printVersion in pgbench.c).
 
-        Empty where no version was printed at all, as before 14: nothing tells then what the server was.
+        Empty where no version was printed, as before 14: then the server's version is unknown.
         """
         return (self.server_version or self.client_version).partition(" ")[0]
 
     @property
     def is_preparation(self) -> bool:
-        """Whether it is `pgbench -i`."""
+        """Whether this is `pgbench -i`."""
         return self.mode == "init"
 
 
@@ -123,7 +123,7 @@ def _is_pgbenchs_own(event: lines.Line) -> bool:
     match event:
         case lines.Failure(text):
             return "pgbench:" in text
-        case lines.InitDone(total_s=None):  # "done." stands in many texts
+        case lines.InitDone(total_s=None):  # "done." occurs in many texts
             return False
         case lines.Notice(own=own):
             return own
@@ -132,7 +132,7 @@ def _is_pgbenchs_own(event: lines.Line) -> bool:
 
 
 def parse_line(text: str, options: dict[str, Any]) -> ParsedLine:
-    """The sample or the percentage in one line of stderr, and whether it is a message to people; never raises."""
+    """Parse the sample or the percentage in one line of stderr, and whether it is a message for people; never raise."""
     reported = read_line(text)
     if isinstance(reported, Progress):
         return ParsedLine(sample=reported, worth_reporting=False)
@@ -149,7 +149,7 @@ _BUILTINS = {
 
 
 def options_from_summary(summary: dict[str, Any]) -> dict[str, Any]:
-    """What is known of the options, under their names."""
+    """Return the options that a summary shows, under their names."""
     asked = {
         "builtin": _BUILTINS.get(summary.get("transaction_type", "")),
         "clients": summary.get("clients"),

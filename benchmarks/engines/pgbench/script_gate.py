@@ -1,12 +1,14 @@
-"""Which scripts pgbench may be given: none from which a program of the worker's host could be started; pure.
+"""Gate for scripts: lets none through that could start a program on the worker's host; pure.
 
-pgbench's `\\shell` and `\\setshell` run a shell in every version, whatever case, blanks, comments or quotes stand round
-them, and no flag turns them off. So the gate does not look for them: it knows the few places where a backslash may
-stand, and refuses every other one, in literals and comments too. What it lets through runs in
+pgbench's `\\shell` and `\\setshell` run a shell in every version, whatever case, blanks, comments or quotes
+surround them, and no flag turns them off. So the gate does not search for them: it knows the few places where a
+backslash may be, and refuses every other one, in literals and comments too. What it lets through runs in
 `benchmarks.processes.sandbox`.
 """
 
 import re
+
+from django.utils.translation import gettext as _
 
 from benchmarks.errors import BenchmarksError
 
@@ -32,17 +34,21 @@ NEWEST = 10**6
 
 _BYTE_ORDER_MARK = "\ufeff"  # pgbench would send it as a part of the first statement
 _LINE_END = re.compile(r"[\n\r]")
-# pgbench takes any of C's white space as a blank; here only those that a reader can tell
+# pgbench takes any white space of C as a blank; here only blank and tab, which a reader can see
 _META_LINE = re.compile(rf"[ \t]*\\(?P<word>{'|'.join(STARTING_A_LINE)})(?![^ \t])[^\\]*")
 _RESULT_END = re.compile(rf"\\(?P<word>{'|'.join(ENDING_A_STATEMENT)})(?:[ \t]+[A-Za-z_][A-Za-z0-9_]*)?[ \t]*")
 
 
 class ScriptRefused(BenchmarksError):
-    """A script that pgbench must not be given; `line` counts from 1, None where it is about the whole."""
+    """A script that pgbench must not be given; `line` counts from 1, None where the whole script is meant."""
 
     def __init__(self, reason: str, line: int | None = None, text: str = "") -> None:
-        where = f"line {line}" + (f" ({_shown(text)})" if text else "")
-        super().__init__(f"{where}: {reason}" if line else reason)
+        where = {"line": line, "text": _shown(text), "reason": reason}
+        if line and text:
+            reason = _("line %(line)s (%(text)s): %(reason)s") % where
+        elif line:
+            reason = _("line %(line)s: %(reason)s") % where
+        super().__init__(reason)
         self.line = line
 
 
@@ -54,15 +60,21 @@ def check(text: str, *, major: int = NEWEST) -> None:
             raise ScriptRefused(reason, number, line)
     if "\r" in text:
         number = len(_LINE_END.split(text[: text.index("\r")]))
-        raise ScriptRefused("a carriage return ends a line for pgbench: end lines by a line feed alone", number)
+        raise ScriptRefused(_("a carriage return ends a line for pgbench: end lines by a line feed alone"), number)
 
 
 def check_total(texts: list[str]) -> None:
     """Raise `ScriptRefused` where the scripts of one run are too many or too long together."""
     if len(texts) > MAX_SCRIPTS:
-        raise ScriptRefused(f"{len(texts)} scripts are more than pgbench takes: use at most {MAX_SCRIPTS}")
+        raise ScriptRefused(
+            _("%(count)s scripts are more than pgbench takes: use at most %(most)s")
+            % {"count": len(texts), "most": MAX_SCRIPTS}
+        )
     if (size := sum(len(text.encode()) for text in texts)) > MAX_RUN_BYTES:
-        raise ScriptRefused(f"the scripts have {size:,} bytes together: use at most {MAX_RUN_BYTES:,}")
+        raise ScriptRefused(
+            _("the scripts have %(size)s bytes together: use at most %(most)s")
+            % {"size": f"{size:,}", "most": f"{MAX_RUN_BYTES:,}"}
+        )
 
 
 def _check_whole(text: str) -> None:
@@ -70,21 +82,24 @@ def _check_whole(text: str) -> None:
         size = len(text.encode())
     except UnicodeEncodeError as error:
         number = text.count("\n", 0, error.start) + 1
-        raise ScriptRefused("a character is no text in UTF-8: leave it out", number) from None
+        raise ScriptRefused(_("a character can't be encoded in UTF-8: leave it out"), number) from None
     if size > MAX_SCRIPT_BYTES:
-        raise ScriptRefused(f"the script has {size:,} bytes: use at most {MAX_SCRIPT_BYTES:,}")
+        raise ScriptRefused(
+            _("the script has %(size)s bytes: use at most %(most)s")
+            % {"size": f"{size:,}", "most": f"{MAX_SCRIPT_BYTES:,}"}
+        )
     if "\0" in text:
         raise ScriptRefused(
-            "a NUL ends the script for pgbench: leave it out", text.count("\n", 0, text.index("\0")) + 1
+            _("a NUL ends the script for pgbench: leave it out"), text.count("\n", 0, text.index("\0")) + 1
         )
     if text.startswith(_BYTE_ORDER_MARK):
-        raise ScriptRefused("a byte order mark begins it, which is no SQL: leave it out", 1)
+        raise ScriptRefused(_("the script begins with a byte order mark, which is not SQL: leave it out"), 1)
     if not text.strip():
-        raise ScriptRefused("the script says nothing: write a statement, such as SELECT 1;")
+        raise ScriptRefused(_("the script is empty: write a statement, such as SELECT 1;"))
 
 
 def _why_not(line: str, major: int) -> str:
-    """What is wrong with a line; empty where nothing is."""
+    """Return what is wrong with a line; empty where nothing is."""
     if "\\" not in line:
         return ""
     if meta := _META_LINE.fullmatch(line):
@@ -96,26 +111,31 @@ def _why_not(line: str, major: int) -> str:
     if ending := _RESULT_END.fullmatch(backslash + after):
         return _too_new(ending["word"], ENDING_A_STATEMENT, major)
     if line.endswith("\\") and ("\\" not in line[:-1] or _META_LINE.fullmatch(line[:-1])):
-        return "the backslash at its end would let it go on in the next line: write it on one line"
+        return _("the backslash at its end would continue it on the next line: write it on one line")
     return _why_refused(statement, after)
 
 
 def _too_new(word: str, since: dict[str, int], major: int) -> str:
-    return f"\\{word} needs pgbench {since[word]} or newer, this one is {major}" if major < since[word] else ""
+    if major >= since[word]:
+        return ""
+    text = _("\\%(word)s needs pgbench %(since)s or newer, this one is %(major)s")
+    return text % {"word": word, "since": since[word], "major": major}
 
 
 def _why_refused(before: str, after: str) -> str:
     word = re.match(r"[a-z]*", after)[0]  # type: ignore[index]  # it always matches
     if word in STARTING_A_LINE and before.strip(" \t"):
-        return f"\\{word} must be the first on its line"
+        return _("\\%(word)s must be the first on its line") % {"word": word}
     if word in ENDING_A_STATEMENT:
-        return f"\\{word} must be the last on its line, with at most a prefix of letters and digits after it"
+        return _("\\%(word)s must be the last on its line, with at most a prefix of letters and digits after it") % {
+            "word": word
+        }
     starting = " ".join(f"\\{word}" for word in STARTING_A_LINE)
     ending = " ".join(f"\\{word}" for word in ENDING_A_STATEMENT)
-    return (
-        f"this backslash is not allowed, since pgbench starts programs by some: use only {starting} first on a line, "
-        f"{ending} at the end of a statement, and \\;"
-    )
+    return _(
+        "this backslash is not allowed, since pgbench starts programs by some: use only %(starting)s "
+        "first on a line, %(ending)s at the end of a statement, and \\;"
+    ) % {"starting": starting, "ending": ending}
 
 
 def _shown(line: str) -> str:

@@ -1,4 +1,4 @@
-"""The scripts of a run, pgbench's own and those of users, each with its weight: read, gated, put into words; pure.
+"""Scripts of a run, pgbench's own and those of users, each with its weight: parsed, gated, described; pure.
 
 A user's script is never a path: its text is written to a file that the panel names, in the run's private home.
 """
@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
+
+from django.utils.translation import gettext as _
 
 from benchmarks.engines import option_parsing
 from benchmarks.engines.base import Field
@@ -28,33 +30,42 @@ _WEIGHED = re.compile(r"(?P<name>[a-z-]+)(?:@(?P<weight>[0-9]{1,7}))?")
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """One script of a run in pgbench's order; `text` is None for one of pgbench's own, `words` what starts it."""
+    """One script of a run in pgbench's order.
+
+    `text` is None for one of pgbench's own, `words` are the arguments that start it, and `is_named` is False for a
+    user's script without a name.
+    """
 
     label: str
     weight: int
     words: tuple[str, str]
     text: str | None = None
+    is_named: bool = True
 
 
 def read_builtins(field: Field, value: Any) -> str | list[str]:
-    """`NAME` or `NAME@WEIGHT`, or a list of them; one alone stays as it is. Raises ValueError."""
+    """Return `NAME` or `NAME@WEIGHT`, or a list of them; a single one stays a text. Raises ValueError."""
     given = value if isinstance(value, list) else [value]
     if not given:
-        raise ValueError(f"an empty list names no script: use some of {', '.join(field.choices)}, or leave it out")
+        raise ValueError(
+            _("an empty list names no script: use some of %(choices)s, or leave it out")
+            % {"choices": ", ".join(field.choices)}
+        )
     for one in given:
         found = _WEIGHED.fullmatch(one) if isinstance(one, str) else None
         if found is None or found["name"] not in field.choices:
             raise ValueError(
-                f"{option_parsing.shown(one)} is no script here: use {', '.join(field.choices)}, or one with @WEIGHT"
+                _("%(value)s is not a script here: use %(choices)s, or one with @WEIGHT")
+                % {"value": option_parsing.shown(one), "choices": ", ".join(field.choices)}
             )
         _weight(int(found["weight"] or 1), one)
     return given[0] if len(given) == 1 else list(given)
 
 
 def read_scripts(_field: Field, value: Any) -> list[dict[str, Any]]:
-    """Scripts as `{text, weight, name, version}`, gated; raises ValueError naming the script and its line."""
+    """Return scripts as `{text, weight, name, version}`, gated; raise ValueError with the script and its line."""
     if not isinstance(value, list):
-        raise ValueError('give a list of {"text": …, "weight": …}, or of {"script": …} from the library')
+        raise ValueError(_('give a list of {"text": …, "weight": …}, or of {"script": …} from the library'))
     scripts = [_script(number, one) for number, one in enumerate(value, start=1)]
     try:
         script_gate.check_total([script["text"] for script in scripts])
@@ -65,19 +76,30 @@ def read_scripts(_field: Field, value: Any) -> list[dict[str, Any]]:
 
 def _script(number: int, given: Any) -> dict[str, Any]:
     if not isinstance(given, dict) or not isinstance(given.get("text"), str):
-        raise ValueError(f'script {number} is none: give {{"text": …, "weight": …}}')
+        raise ValueError(_('script %(number)s is not a script: give {"text": …, "weight": …}') % {"number": number})
     if unknown := sorted(set(given) - set(KEYS)):
-        raise ValueError(f"script {number} has {', '.join(map(str, unknown))}: use {', '.join(KEYS)}")
+        raise ValueError(
+            _("script %(number)s has %(unknown)s: use %(keys)s")
+            % {"number": number, "unknown": ", ".join(map(str, unknown)), "keys": ", ".join(KEYS)}
+        )
     name, version = given.get("name", ""), given.get("version")
     if not isinstance(name, str) or len(name) > NAME_CHARACTERS or not name.isprintable():
-        raise ValueError(f"script {number} is called by more than a name: use at most {NAME_CHARACTERS} characters")
+        raise ValueError(
+            _("the name of script %(number)s is not usable: use at most %(most)s printable characters")
+            % {"number": number, "most": NAME_CHARACTERS}
+        )
     if version is not None and (isinstance(version, bool) or not isinstance(version, int)):
-        raise ValueError(f"version {option_parsing.shown(version)} of script {number} is no number: leave it out")
+        raise ValueError(
+            _("version %(version)s of script %(number)s is not a number: leave it out")
+            % {"version": option_parsing.shown(version), "number": number}
+        )
     try:
         script_gate.check(given["text"])
     except script_gate.ScriptRefused as error:
-        raise ValueError(f"script {number}{f' ({name})' if name else ''}, {error}") from error
-    weight = _weight(given.get("weight", 1), f"script {number}")
+        where = {"number": number, "name": name, "fault": error}
+        text = _("script %(number)s (%(name)s), %(fault)s") if name else _("script %(number)s, %(fault)s")
+        raise ValueError(text % where) from error
+    weight = _weight(given.get("weight", 1), _("script %(number)s") % {"number": number})
     return {"text": given["text"], "weight": weight, "name": name, "version": version}
 
 
@@ -85,34 +107,38 @@ def _weight(value: Any, of: str) -> int:
     if isinstance(value, str) and value.isdecimal() and len(value) <= 7:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_WEIGHT:
-        raise ValueError(f"weight {option_parsing.shown(value)} of {of} is out of range: use 1 to {MOST_WEIGHT:,}")
+        raise ValueError(
+            _("weight %(value)s of %(script)s is out of range: use 1 to %(most)s")
+            % {"value": option_parsing.shown(value), "script": of, "most": f"{MOST_WEIGHT:,}"}
+        )
     return value
 
 
 def weighed(options: dict[str, Any]) -> list[Weighed]:
-    """All scripts of checked options, pgbench's own first, in the order that its report numbers them by."""
+    """Return all scripts of checked options, pgbench's own first, in the order in which its report numbers them."""
     return [*_builtins(options), *_of_users(options)]
 
 
 def _builtins(options: dict[str, Any]) -> Iterator[Weighed]:
     given = options.get("builtin")
     for one in given if isinstance(given, list) else [given] if given else []:
-        name, _, weight = one.partition("@")
+        name, _at, weight = one.partition("@")
         yield Weighed(name, int(weight or 1), ("-b", one))
 
 
 def _of_users(options: dict[str, Any]) -> Iterator[Weighed]:
     for number, script in enumerate(options.get("scripts") or [], start=1):
-        name = script["name"] or f"script {number}"
-        label = f"{name} version {script['version']}" if script["version"] else name
+        name = script["name"] or _("script %(number)s") % {"number": number}
+        versioned = _("%(name)s version %(version)s") % {"name": name, "version": script["version"]}
         words = ("-f", f"{_file_name(number, script)}@{script['weight']}")
-        yield Weighed(label, script["weight"], words, script["text"])
+        label = versioned if script["version"] else name
+        yield Weighed(label, script["weight"], words, script["text"], is_named=bool(script["name"]))
 
 
 def _file_name(number: int, script: dict[str, Any]) -> str:
-    """In the private home, where pgbench is started; its report calls the script by it.
+    """Return the name of a script's file in the private home; pgbench's report names the script by it.
 
-    Of the script's own name only what is plain is taken: an @ would begin a weight, a / lead out of the folder.
+    Only plain characters of the script's name are taken: an @ would begin a weight, a / would leave the folder.
     """
     name = _NOT_PLAIN.sub("-", script["name"]).strip("-")[:FILE_NAME_CHARACTERS]
     version = f"v{script['version']}" if script["version"] else ""
@@ -120,53 +146,61 @@ def _file_name(number: int, script: dict[str, Any]) -> str:
 
 
 def files(options: dict[str, Any]) -> dict[str, str]:
-    """The files of users' scripts, by name."""
+    """Return the files of users' scripts, name → text."""
     given = enumerate(options.get("scripts") or [], start=1)
     return {_file_name(number, script): script["text"] for number, script in given}
 
 
 def builtin_names(options: dict[str, Any]) -> list[str]:
-    """pgbench's own among the scripts."""
+    """Return the names of pgbench's own scripts among them."""
     return [one.label for one in _builtins(options)]
 
 
 def in_words(options: dict[str, Any]) -> str:
-    """All of them with their weights; of a text without a name its beginning, and a mark that only it has."""
-    return ", ".join(f"{_described(one)} (weight {one.weight})" for one in weighed(options))
+    """Return all scripts with their weights; a text without a name appears as its beginning and a digest."""
+    return ", ".join(
+        _("%(described)s (weight %(weight)s)") % {"described": _described(one), "weight": one.weight}
+        for one in weighed(options)
+    )
 
 
 def _described(one: Weighed) -> str:
-    if one.text is None or not one.label.startswith("script "):
+    if one.text is None or one.is_named:
         return one.label
     mark = sha256(one.text.encode()).hexdigest()[:8]
     return f"{one.label} [{' '.join(one.text.split())[:BEGINNING_CHARACTERS]}… {mark}]"
 
 
 def statements(options: dict[str, Any]) -> float:
-    """How many a transaction sends on average; a script of a user counts for one, whatever its branches do."""
+    """Return the mean number of statements of a transaction; a user's script counts as one."""
     given = [(one.weight, STATEMENTS[one.label] if one.text is None else 1) for one in weighed(options)]
     return sum(weight * count for weight, count in given) / sum(weight for weight, _ in given) if given else 1.0
 
 
 def contradictions(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """A scale that pgbench would not use, and one that it would take for 1 unasked (its manual, `-s`)."""
+    """Yield a scale that pgbench would not use, and one that it would silently take as 1 (its manual, `-s`)."""
     counted, scale = builtin_names(options), options.get("scale")
     if counted and scale:
         yield (
             "scale",
-            f"pgbench counts the scale itself for {counted[0]}, for other scripts beside it too: leave it out",
+            _("pgbench counts the scale itself for %(script)s, for other scripts beside it too: leave it out")
+            % {"script": counted[0]},
         )
     if counted or scale:
         return
     for one in _of_users(options):
         text = one.text or ""
         if _READS_SCALE.search(text) and not _MAY_SET_SCALE.search(text):
-            yield "scale", f"{one.label} reads :scale, which would be 1: give the scale of the tables it works on"
+            yield (
+                "scale",
+                _("%(label)s reads :scale, which would be 1: give the scale of the tables it works on")
+                % {"label": one.label},
+            )
             return
 
 
 def refused_by(options: dict[str, Any], major: int) -> list[str]:
-    """Why a pgbench of this major version must not be given the scripts; empty where it may."""
+    """Return why a pgbench of this major version must not be given the scripts; empty where it may."""
     errors = []
     for one in _of_users(options):
         try:

@@ -1,4 +1,4 @@
-"""The lines of pgbench's summary, one rule each: text in, named figures out."""
+"""Rules for the lines of pgbench's summary: text in, named figures out."""
 
 import re
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ Figures = dict[str, float | int | str | None]
 
 
 def _rule(pattern: str) -> re.Pattern[str]:
-    """A line's pattern in short: {key} is a figure, {#key} a count, {*key} a text; the keys name the figures."""
+    """Compile a line's pattern: {key} is a figure, {#key} a count, {*key} a text; the keys name the figures."""
     pattern = re.sub(r"\{#(\w+)\}", rf"(?P<\1>{_COUNT})", pattern)
     pattern = re.sub(r"\{\*(\w+)\}", r"(?P<\1>.+)", pattern)
     return re.compile(re.sub(r"\{(\w+)\}", rf"(?P<\1>{_NUMBER})", pattern), re.IGNORECASE)
@@ -84,7 +84,7 @@ class Summary:
 
 
 def read_summary(texts: Iterable[str]) -> Summary:
-    """Read the lines of a summary among others; what ` - ` lines and statement rows belong to, headings say."""
+    """Read the lines of a summary among others; headings tell what ` - ` lines and statement rows belong to."""
     summary = Summary()
     row: re.Pattern[str] | None = None
     for text in texts:
@@ -120,7 +120,7 @@ def _read_figures(text: str, summary: Summary) -> bool:
 
 
 def _row_pattern(failures: bool, retries: bool) -> re.Pattern[str]:
-    """A statement's row: its latency, the counts that the heading names, the first line of the command."""
+    """Compile the pattern of a statement's row: latency, counts that the heading names, first line of the command."""
     counts = r"(?P<failures>[0-9]{1,18})\s+" * failures + r"(?P<retries>[0-9]{1,18})\s+" * retries
     return re.compile(rf"\s*(?P<latency_ms>{_NUMBER})\s+{counts}(?P<statement>\S.*)", re.IGNORECASE)
 
@@ -151,7 +151,7 @@ def _value(key: str, printed: str) -> float | int | str | None:
 
 
 def _headline_rates(rates: list[tuple[float | None, str]]) -> Figures:
-    """The contract's two rates from the `tps =` lines, given as (figure, the words in brackets).
+    """Return the API's two rates from the `tps =` lines, given as (figure, text in brackets).
 
     `tps` leaves the first connecting out; under -C (14 and later) the only rate printed includes reconnecting.
     """
@@ -166,7 +166,7 @@ def _headline_rates(rates: list[tuple[float | None, str]]) -> Figures:
 
 
 def effective_clients(figures: Figures) -> float | None:
-    """How many clients were at work on average, by Little's law: the rate times the time in the system.
+    """Return the mean number of busy clients by Little's law: the rate times the time in the system.
 
     Under -R the wait for the scheduled start is no work; under -C connecting is. None where pgbench printed no
     deviation: then its average is only time * clients / transactions, and the law would confirm itself.

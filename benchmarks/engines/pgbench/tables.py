@@ -1,6 +1,8 @@
-"""pgbench's four tables: what its built-in scripts need, and what `-i` makes; pure."""
+"""pgbench's four tables: what its built-in scripts need and `-i` makes; pure."""
 
 from typing import Any
+
+from django.utils.translation import gettext as _
 
 from benchmarks.engines.base import Tables
 from benchmarks.engines.pgbench import scripts
@@ -11,14 +13,15 @@ NAMES = ("pgbench_accounts", "pgbench_branches", "pgbench_history", "pgbench_tel
 
 
 def tables_of(options: dict[str, Any], *, purpose: str) -> Tables | None:
-    """The four tables; a load needs them at any scale, and none where it runs users' scripts alone."""
+    """Return the four tables; a load needs them at any scale, and none where only users' scripts run."""
     builtins, scale = scripts.builtin_names(options), int(options.get("scale") or 1)
     if options.get("scripts") and not builtins:
         return None
     return Tables(
         engine="pgbench",
         names=NAMES,
-        called="the pgbench tables",
+        called=_("the pgbench tables"),
+        plain=_("pgbench tables"),
         marked="pgbench_accounts",
         counted="pgbench_branches",
         size_query="SELECT count(*) FROM pgbench_branches",
@@ -27,7 +30,7 @@ def tables_of(options: dict[str, Any], *, purpose: str) -> Tables | None:
         takes_bytes=estimated_bytes(scale, options.get("fillfactor")),
         tablespaces=tuple(options[name] for name in ("tablespace", "index_tablespace") if options.get(name)),
         writes=next((name for name in builtins if name in scripts.WRITING_BUILTINS), ""),
-        sparing="choose select-only",
+        sparing=_("choose select-only"),
         dropped=options.get("initialize_steps") == DROP_STEP,
         # each transaction updates one of as many branches as the scale (the manual's good practices)
         contended_below=int(options.get("clients") or 0) if scripts.CONTENDING_BUILTIN in builtins else 0,

@@ -1,8 +1,8 @@
-"""The log of transactions that pgbench writes under -l: bytes in, latencies out; pure.
+"""Reads the transaction log of pgbench (-l): bytes in, latencies out; pure.
 
-`client transaction time_us script epoch_s epoch_us`, under -R ` lag_us`, under --max-tries ` retries`. The time is a
-word where the transaction was skipped or failed (doLog in pgbench.c, 9.6 to 19). Some transactions of custom scripts
-are logged with a time of 0, as pgbench counts them in its own average too (seen with 15.18 and 18.4).
+A line is `client transaction time_us script epoch_s epoch_us`, under -R ` lag_us`, under --max-tries ` retries`. The
+time is a word where the transaction was skipped or failed (doLog in pgbench.c, 9.6 to 19). Some transactions of custom
+scripts are logged with a time of 0, which pgbench counts in its own average too (seen with 15.18 and 18.4).
 """
 
 import re
@@ -19,7 +19,7 @@ _LAG = rb" ([0-9]{1,15})"
 
 
 def log_files(options: dict[str, Any]) -> LogFiles | None:
-    """The log that a run with these options writes; None where it writes none."""
+    """Return the log that a run with these options writes; None where it writes none."""
     if not options.get("percentiles"):
         return None
     scheduled, retries = bool(options.get("rate")), options.get("max_tries") not in (None, 1)
@@ -28,7 +28,7 @@ def log_files(options: dict[str, Any]) -> LogFiles | None:
 
 
 class TransactionLog:
-    """Reads one file in chunks cut anywhere; a line that is not whole and exactly of its form is left out."""
+    """Reads one file in chunks cut anywhere; a line that is truncated or malformed is left out."""
 
     def __init__(self, scheduled: bool = False, retries: bool = False) -> None:
         self._scheduled = scheduled
@@ -37,7 +37,7 @@ class TransactionLog:
         self._dropping = False
 
     def feed(self, chunk: bytes) -> list[Logged]:
-        """The transactions that succeeded, of the lines that this chunk completes; never raises."""
+        """Return the successful transactions whose lines this chunk completes; never raise."""
         whole, newline, rest = chunk.rpartition(b"\n")
         if not newline:
             self._keep(chunk)
@@ -55,7 +55,7 @@ class TransactionLog:
         return [Logged(int(second) * 1_000_000 + int(us), int(latency)) for latency, second, us in found]
 
     def _keep(self, rest: bytes) -> None:
-        """The beginning of a line, for its end; one that is too long for any line is dropped up to its end."""
+        """Keep the beginning of a line for its end; drop a line that is longer than any of the log's."""
         self._rest += rest
         if len(self._rest) > LONGEST_LINE_BYTES:
             self._rest, self._dropping = b"", True

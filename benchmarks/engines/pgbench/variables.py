@@ -1,15 +1,11 @@
-"""The variables of a run's scripts (`-D`): numbers, and text that stays text under every protocol; pure.
-
-Under the simple protocol pgbench puts a value into the statement as it stands, even inside quotes; under the others it
-sends it apart from the statement. So `:name` stands without quotes in a script, and means the same under all three:
-under the simple protocol text is passed as a literal with its quotes. There it holds a word alone, for a script that
-writes quotes of its own round the name would put the text outside of them, where blanks or signs would be SQL.
-"""
+"""Variables of a run's scripts (`-D`): numbers, and text that stays text under every protocol; pure."""
 
 import math
 import re
 from collections.abc import Iterator
 from typing import Any
+
+from django.utils.translation import gettext as _
 
 from benchmarks.engines import option_parsing
 from benchmarks.engines.base import Field
@@ -23,21 +19,24 @@ _WORD = re.compile(r"(?!.*--)[A-Za-z0-9_.@+:/-]+")
 
 
 def read_variables(_field: Field, value: Any) -> dict[str, int | float | str] | None:
-    """Names with numbers or text; raises ValueError."""
+    """Return names with numbers or text; raise ValueError."""
     if not isinstance(value, dict):
-        raise ValueError('give names with numbers or text: {"rows": 10, "city": "Oslo"}')
+        raise ValueError(_('give names with numbers or text: {"rows": 10, "city": "Oslo"}'))
     if len(value) > MOST:
-        raise ValueError(f"{len(value)} variables are too many: use at most {MOST}")
+        raise ValueError(
+            _("%(count)s variables are too many: use at most %(most)s") % {"count": len(value), "most": MOST}
+        )
     return {_name(name): _value(name, one) for name, one in value.items()} or None
 
 
 def _name(name: Any) -> str:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ValueError(
-            f"{option_parsing.shown(name)} is no name of a variable: use letters, digits and _, at most 63"
+            _("%(name)s is not a name for a variable: use letters, digits and _, at most 63")
+            % {"name": option_parsing.shown(name)}
         )
     if name in PGBENCHS_OWN:
-        raise ValueError(f"pgbench sets {name} itself: choose another name")
+        raise ValueError(_("pgbench sets %(name)s itself: choose another name") % {"name": name})
     return name
 
 
@@ -45,40 +44,52 @@ def _value(name: str, value: Any) -> int | float | str:
     if isinstance(value, str):
         return _text(name, value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{name} is {option_parsing.shown(value)}: use a number, or text in quotes")
+        raise ValueError(
+            _("%(name)s is %(value)s: use a number, or text in quotes")
+            % {"name": name, "value": option_parsing.shown(value)}
+        )
     if isinstance(value, int) and abs(value) > MOST_WHOLE:
-        raise ValueError(f"{name} is {option_parsing.shown(value)}: use a number of at most {MOST_WHOLE:,}")
+        raise ValueError(
+            _("%(name)s is %(value)s: use a number of at most %(most)s")
+            % {"name": name, "value": option_parsing.shown(value), "most": f"{MOST_WHOLE:,}"}
+        )
     return value
 
 
 def _text(name: str, value: str) -> str:
     if not value.isprintable() or len(value) > TEXT_CHARACTERS:
-        raise ValueError(f"{name} is no text to pass: use at most {TEXT_CHARACTERS:,} characters that can be printed")
+        raise ValueError(
+            _("the text of %(name)s can't be passed: use at most %(most)s printable characters")
+            % {"name": name, "most": f"{TEXT_CHARACTERS:,}"}
+        )
     return value
 
 
 def contradictions(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Text that the protocol of the run can't carry."""
+    """Yield text that the protocol of the run can't carry."""
     if options.get("protocol") != "simple":
         return
     for name, value in (options.get("variables") or {}).items():
         if isinstance(value, str) and not _WORD.fullmatch(value):
             yield (
                 "variables",
-                f"{name} is {option_parsing.shown(value)}, and the simple protocol carries only a word of letters, "
-                "digits and _ . @ + : / - in a variable: use the extended or prepared protocol",
+                _(
+                    "%(name)s is %(value)s, and the simple protocol carries only a word of letters, digits and _ . @ "
+                    "+ : / - in a variable: use the extended or prepared protocol"
+                )
+                % {"name": name, "value": option_parsing.shown(value)},
             )
 
 
 def words(options: dict[str, Any]) -> list[str]:
-    """What passes them to pgbench."""
+    """Return the arguments that pass the variables to pgbench."""
     simple = options.get("protocol") == "simple"
     given = (options.get("variables") or {}).items()
     return [word for name, value in given for word in ("-D", f"{name}={_passed(value, simple=simple)}")]
 
 
 def _passed(value: int | float | str, *, simple: bool) -> str:
-    """A negative number has a blank before it, or `5-:x` would become a comment."""
+    """Return a value as pgbench reads it; a negative number gets a leading blank, or `5-:x` would become a comment."""
     if isinstance(value, str):
         return f"'{value}'" if simple else value
     return f" {value!r}" if repr(value).startswith("-") else repr(value)

@@ -1,7 +1,7 @@
-"""The command line, the environment and the script of one sysbench, built from checked options; pure.
+"""Command line, environment and script of one sysbench, from checked options; pure.
 
 libpq takes a database name that holds `=` for a connection string and expands it once: given as `dbname='…'`, any name
-stays a name. Without --pgsql-password libpq looks the password up in PGPASSFILE.
+stays a name. Without --pgsql-password, libpq reads the password from PGPASSFILE.
 """
 
 import shlex
@@ -31,7 +31,7 @@ def build_command(
     application_name: str,
     version: tuple[int, int],
 ) -> Command:
-    """What starts it in the run's private home, which holds the password in `pgpass`.
+    """Build the command for a run's private home, which holds the password in `pgpass`.
 
     Raises `Refused` where tpcc's scripts are missing on this host.
     """
@@ -42,7 +42,7 @@ def build_command(
 
 
 def preview(options: dict[str, Any], endpoint: Endpoint, *, purpose: str = LOAD, binary: str = "sysbench") -> str:
-    """The same arguments quoted for a shell; where a generator has tpcc's folder is its own matter."""
+    """Return the same arguments quoted for a shell; tpcc's folder differs by generator and is left out."""
     return shlex.join(_arguments(options, purpose, binary, endpoint, None))
 
 
@@ -90,15 +90,15 @@ def _script(options: dict[str, Any], purpose: str, folder: Path | None) -> list[
 
 
 def _environment(home: Path, application_name: str, endpoint: Endpoint, folder: Path | None) -> dict[str, str]:
-    """LUA_PATH lets tpcc find the other files of its folder."""
+    """Return the environment; LUA_PATH lets tpcc find the other files of its folder."""
     beside = {"LUA_PATH": f"{folder}/?.lua;;"} if folder else {}
     return bare(home) | of_libpq(home, application_name, endpoint) | beside
 
 
 def remake(options: dict[str, Any]) -> str:
-    """A script that makes the tables anew or drops them, and says how far its first thread is.
+    """Return a script that makes the tables anew or drops them, and prints the progress of its first thread.
 
-    sysbench's own `prepare` fails where a table is there, and is silent while it fills one.
+    sysbench's own `prepare` fails where a table exists, and prints nothing while it fills one.
     """
     if options.get("action") == DROP:
         return _FRAME.format(make="local function make() end")

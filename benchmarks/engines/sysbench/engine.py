@@ -1,4 +1,4 @@
-"""sysbench as an engine."""
+"""The engine of sysbench."""
 
 from benchmarks.engines.base import Engine
 from benchmarks.engines.sysbench import binary, command, options, output, tables

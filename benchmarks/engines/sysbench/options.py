@@ -1,12 +1,18 @@
-"""The options of sysbench that a run may carry, and the one place that checks them."""
+"""Options of sysbench that a run may carry, and their validation."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from benchmarks.engines import option_parsing
-from benchmarks.engines.base import Field
+from benchmarks.engines.base import Field, OptionGroup
 from benchmarks.engines.sysbench.binary import TPCC_SCRIPT
 from benchmarks.errors import InvalidOptions
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 LOAD, PREPARE = "load", "prepare"
 TPCC, BULK, OLTP = "tpcc", "bulk_insert", "oltp"
@@ -29,121 +35,165 @@ FILL, DROP = "fill", "drop"
 MOST_ROWS = 2_000_000_000
 
 
-def _number(name: str, flag: str, label: str, most: int, **more: Any) -> Field:
+def _number(name: str, flag: str, label: "StrOrPromise", most: int, **more: Any) -> Field:
     return Field(name, flag, label, "int", minimum=more.pop("minimum", 1), maximum=most, **more)
 
 
-_TABLES = _number("tables", "--tables", "Tables", 1_000, default=1)
-_TABLE_SIZE = _number("table_size", "--table-size", "Rows of a table", MOST_ROWS, default=10_000)
-_SCALE = _number("scale", "--scale", "Warehouses (tpcc)", 10_000, help="Of each set of tables; only for tpcc")
+_TABLES = _number("tables", "--tables", gettext_lazy("Tables"), 1_000, default=1)
+_TABLE_SIZE = _number("table_size", "--table-size", gettext_lazy("Rows of a table"), MOST_ROWS, default=10_000)
+_SCALE = _number(
+    "scale", "--scale", gettext_lazy("Warehouses (tpcc)"), 10_000, help=_("For each set of tables; only for tpcc")
+)
 
 FIELDS = (
     Field(
         "script",
         "",
-        "Script",
+        gettext_lazy("Script"),
         "choice",
         default="oltp_read_only",
         choices=SCRIPTS,
-        help="Of sysbench's own; bulk_insert fills empty tables, one for each thread; tpcc comes from its own folder",
+        help=gettext_lazy(
+            "Of sysbench's own; bulk_insert fills empty tables, one for each thread; tpcc comes from its own folder"
+        ),
     ),
-    _number("threads", "--threads", "Threads", 4_096, default=10, help="Each is one client with one connection"),
+    _number(
+        "threads",
+        "--threads",
+        gettext_lazy("Threads"),
+        4_096,
+        default=10,
+        help=_("Each is one client with one connection"),
+    ),
     _number(
         "duration",
         "--time",
-        "Duration",
+        gettext_lazy("Duration"),
         86_400,
         default=30,
         unit="s",
-        help="How long the load lasts; leave it empty to count events instead",
+        help=gettext_lazy("How long the load lasts; leave it empty to count events instead"),
     ),
     _TABLES,
     _TABLE_SIZE,
     _SCALE,
     _number(
-        "events", "--events", "Events", MOST_ROWS, group="Pace", help="In place of a duration: transactions of all"
+        "events",
+        "--events",
+        gettext_lazy("Events"),
+        MOST_ROWS,
+        group=OptionGroup.PACE,
+        help=_("Instead of a duration: transactions of all threads together"),
     ),
-    _number("rate", "--rate", "Rate", 1_000_000, unit="transactions/s", group="Pace", help="Of all threads together"),
+    _number(
+        "rate",
+        "--rate",
+        gettext_lazy("Rate"),
+        1_000_000,
+        unit="transactions/s",
+        group=OptionGroup.PACE,
+        help=_("For all threads together"),
+    ),
     Field(
         "rand_type",
         "--rand-type",
-        "Rows are drawn",
+        gettext_lazy("Rows are drawn"),
         "choice",
         choices=("uniform", "gaussian", "special", "pareto"),
-        group="Statements",
-        help="Empty: special, which draws 75 % of the rows out of 1 %",
+        group=OptionGroup.STATEMENTS,
+        help=gettext_lazy("Empty: special, which draws 75 % of the rows out of 1 %"),
     ),
     Field(
         "db_ps_mode",
         "--db-ps-mode",
-        "Prepared statements",
+        gettext_lazy("Prepared statements"),
         "choice",
         default="disable",
         choices=("disable", "auto"),
-        group="Statements",
-        help="auto prepares them: straight to a server, or through a pool in session mode",
+        group=OptionGroup.STATEMENTS,
+        help=gettext_lazy("auto prepares them; works directly on a server, or through a pool in session mode"),
     ),
     Field(
         "skip_trx",
         "--skip-trx",
-        "Without transactions",
+        gettext_lazy("Without transactions"),
         "bool",
         default=False,
-        group="Statements",
-        help="Each statement by itself instead of BEGIN … COMMIT around them",
+        group=OptionGroup.STATEMENTS,
+        help=gettext_lazy("Send each statement alone instead of within BEGIN … COMMIT"),
     ),
     Field(
         "percentile",
         "--percentile",
-        "Percentile of each second",
+        gettext_lazy("Percentile of each second"),
         "choice",
         default="95",
         choices=("50", "95", "99"),
-        group="Report",
-        help="What the chart shows of the latency; the summary has all three",
+        group=OptionGroup.REPORT,
+        help=gettext_lazy("The latency shown in the chart; the summary has all three"),
     ),
     Field(
         "action",
         "",
-        "What to do",
+        gettext_lazy("What to do"),
         "choice",
         default=FILL,
         choices=(FILL, DROP),
         purpose=PREPARE,
-        help="fill makes the tables anew, drop removes them",
+        help=gettext_lazy("fill recreates the tables, drop removes them"),
     ),
     Field(
         "kind",
         "",
-        "For",
+        gettext_lazy("For"),
         "choice",
         default=OLTP,
         choices=(OLTP, BULK, TPCC),
         purpose=PREPARE,
-        help="oltp: all scripts of that name and select_random; bulk_insert: empty tables, as many as its threads; "
-        "tpcc: in a database that holds nothing else",
+        help=gettext_lazy(
+            "oltp: all scripts of that name and select_random; bulk_insert: empty tables, as many as its threads; "
+            "tpcc: in a database that holds nothing else"
+        ),
     ),
-    _number("tables", "--tables", "Tables", 1_000, default=1, purpose=PREPARE),
-    _number("table_size", "--table-size", "Rows of a table", MOST_ROWS, default=10_000, purpose=PREPARE),
-    _number("scale", "--scale", "Warehouses (tpcc)", 10_000, purpose=PREPARE, help="About 100 MB each; only for tpcc"),
-    _number("threads", "--threads", "Threads", 64, default=1, purpose=PREPARE, help="Tables that are filled at once"),
+    _number("tables", "--tables", gettext_lazy("Tables"), 1_000, default=1, purpose=PREPARE),
+    _number("table_size", "--table-size", gettext_lazy("Rows of a table"), MOST_ROWS, default=10_000, purpose=PREPARE),
+    _number(
+        "scale",
+        "--scale",
+        gettext_lazy("Warehouses (tpcc)"),
+        10_000,
+        purpose=PREPARE,
+        help=_("About 100 MB each; only for tpcc"),
+    ),
+    _number(
+        "threads",
+        "--threads",
+        gettext_lazy("Threads"),
+        64,
+        default=1,
+        purpose=PREPARE,
+        help=_("Tables that are filled concurrently"),
+    ),
 )
 
 
 def fields_for(purpose: str) -> tuple[Field, ...]:
-    """The options that a run of this purpose may carry, in the order of the form."""
+    """Return the options that a run of this purpose may carry, in the order of the form."""
     return tuple(field for field in FIELDS if field.purpose == purpose)
 
 
 def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
-    """All options of this purpose, typed and filled with defaults (None: not passed).
+    """Return all options of this purpose, typed and with defaults (None: not passed).
 
     Raises `InvalidOptions` with every fault found.
     """
     fields = {field.name: field for field in fields_for(purpose)}
     options, errors = option_parsing.read(fields.values(), raw)
     unknown = [name for name, value in raw.items() if name not in fields and option_parsing.is_given(value)]
-    errors |= {name: [f"{name!r} is not an option here; use {', '.join(fields)}"] for name in unknown}
+    errors |= {
+        name: [_("%(name)s is not an option here; use %(fields)s") % {"name": repr(name), "fields": ", ".join(fields)}]
+        for name in unknown
+    }
     filled = {name: options.get(name, field.default) for name, field in fields.items()}
     if options.get("events") and "duration" not in options:
         filled["duration"] = None
@@ -155,19 +205,21 @@ def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
 
 
 def unshardable(options: dict[str, Any]) -> dict[str, list[str]]:
-    """Each thread of bulk_insert counts its keys from 1 in the table of its number, as do those of other processes."""
+    """Return why bulk_insert can't be shared: each process counts the keys of a thread's table from 1."""
     if options.get("script") != BULK:
         return {}
-    return {"script": [f"{BULK} of several generators would insert the same keys: name one generator"]}
+    return {
+        "script": [_("%(bulk)s of several generators would insert the same keys: name one generator") % {"bulk": BULK}]
+    }
 
 
 def drop_options(made: dict[str, Any]) -> dict[str, Any]:
-    """The options of a preparation that removes the tables that one with these options made."""
+    """Return the options of a preparation that drops the tables that one with these options made."""
     return {name: made[name] for name in ("kind", "tables") if made.get(name)} | {"action": DROP}
 
 
 def full_dataset_options(made: dict[str, Any]) -> dict[str, Any]:
-    """The options of a run that loads all of the tables that a preparation with these options made."""
+    """Return the options of a run that loads all tables that a preparation with these options made."""
     if made.get("kind") == BULK:
         return {"script": BULK, "threads": made.get("tables")}
     if made.get("kind") == TPCC:
@@ -176,12 +228,12 @@ def full_dataset_options(made: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_tpcc(options: dict[str, Any]) -> bool:
-    """Whether it works on tpcc's tables."""
+    """Test whether the options are of tpcc's tables."""
     return TPCC in (options.get("script"), options.get("kind"))
 
 
 def file_needed(options: dict[str, Any]) -> tuple[str, str] | None:
-    """The option by which a run needs a file of its generator, and that file."""
+    """Return the option by which a run needs a file of its generator, and that file."""
     return ("script" if "script" in options else "kind", TPCC_SCRIPT) if is_tpcc(options) else None
 
 
@@ -189,7 +241,8 @@ def _contradictions(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if options.get("events") and options.get("duration"):
         yield (
             "events",
-            f"{options['events']} events and a duration of {options['duration']} s exclude each other: leave one empty",
+            _("%(events)s events and a duration of %(duration)s s exclude each other: leave one empty")
+            % {"events": options["events"], "duration": options["duration"]},
         )
     if options.get("scale") and not is_tpcc(options):
-        yield "scale", "warehouses are tpcc's: leave this out"
+        yield "scale", _("warehouses are tpcc's: leave this out")

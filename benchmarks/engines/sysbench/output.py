@@ -1,4 +1,4 @@
-"""What sysbench prints, read: its interval lines, its summary with the latency histogram, its errors; pure.
+"""Parses what sysbench prints: interval lines, the summary with its latency histogram, errors; pure.
 
 The formats are those of sysbench 1.0.20 (src/sysbench.c, src/sb_histogram.c, src/lua/internal/sysbench.cmdline.lua).
 """
@@ -7,16 +7,19 @@ import re
 from itertools import accumulate
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from benchmarks.engines.base import Output, ParsedLine, ProgramTerms, Progress
 from benchmarks.processes.line_reader import LineReader
 
 TERMS = ProgramTerms(
     "sysbench",
-    worker="thread",
-    interval="interval line",
-    busier="give it a host of its own",
+    workers=_("threads"),
+    interval=_("interval line"),
+    interval_lines=_("interval lines"),
+    busier=_("give it a host of its own"),
     stream="stdout",
-    silent_end="it crashes so where the server or the pooler ends one of its connections",
+    silent_end=_("sysbench crashes like this when the server or the pooler closes one of its connections"),
 )
 _N, _COUNT = r"[0-9]{1,15}\.[0-9]{2}", r"[0-9]{1,15}"
 _INTERVAL = re.compile(
@@ -56,7 +59,7 @@ _RULES = {
 
 
 def parse_line(text: str, options: dict[str, Any]) -> ParsedLine:
-    """The sample or the percentage in one line, and whether it is a message to people; never raises."""
+    """Parse the sample or the percentage in one line, and whether it is a message for people; never raise."""
     if sample := _interval(text):
         return ParsedLine(sample=sample, worth_reporting=False)
     if (filled := _FILLED.fullmatch(text)) and int(filled["all"]):
@@ -91,7 +94,7 @@ def read_output(stdout: str, stderr: str = "") -> Output:
 
 
 def options_from_summary(summary: dict[str, Any]) -> dict[str, Any]:
-    """What a summary tells of the options, under their names."""
+    """Return the options that a summary shows, under their names."""
     return {name: summary[name] for name in ("threads", "rate") if name in summary}
 
 
@@ -109,7 +112,7 @@ def _interval(text: str) -> Progress | None:
     return Progress(
         t=float(found["t"]),
         tps=float(found["tps"]),
-        latency_ms=None,  # of the average nothing is said before the end
+        latency_ms=None,  # sysbench prints no average before the end
         stddev_ms=None,
         failed=round(float(found["errors"])),
         **percentile,
@@ -117,7 +120,7 @@ def _interval(text: str) -> Progress | None:
 
 
 def _figures(texts: list[str]) -> tuple[dict[str, Any], int]:
-    """The summary's figures by the rules above, and how many lines they were found in."""
+    """Return the summary's figures by the rules above, and the number of lines they were found in."""
     figures: dict[str, Any] = {}
     lines = 0
     for text in texts:
@@ -138,13 +141,13 @@ def _number(printed: str) -> float | int:
 
 
 def _buckets(texts: list[str]) -> list[tuple[float, int]]:
-    """The histogram: latency in ms and how many transactions took it, each within 1.8 % (1,024 steps to 100 s)."""
+    """Return the histogram as (latency in ms, count), each within 1.8 % (1,024 steps to 100 s)."""
     matches = (_BUCKET.fullmatch(text.strip()) for text in texts)
     return [(float(found["value"]), int(found["count"])) for found in matches if found]
 
 
 def _percentiles(buckets: list[tuple[float, int]]) -> dict[str, float]:
-    """p50, p95 and p99 as sysbench itself would print them: the bucket of the histogram in which each lies."""
+    """Return p50, p95 and p99 as sysbench would print them: the bucket of the histogram in which each lies."""
     reached = list(accumulate(count for _, count in buckets))
     if not buckets or not reached[-1]:
         return {}
@@ -156,7 +159,7 @@ def _percentiles(buckets: list[tuple[float, int]]) -> dict[str, float]:
 
 
 def _busy(figures: dict[str, Any]) -> dict[str, float]:
-    """How many threads were at work on average: all the time they spent in transactions over the time it took."""
+    """Return the mean number of busy threads: their time in transactions over the elapsed time."""
     if not figures.get("elapsed_s") or "latency_sum_ms" not in figures:
         return {}
     return {"effective_clients": round(figures["latency_sum_ms"] / 1000 / figures["elapsed_s"], 3)}

@@ -1,6 +1,8 @@
-"""The tables that sysbench's scripts work on; pure."""
+"""The tables of sysbench's scripts; pure."""
 
 from typing import Any
+
+from django.utils.translation import gettext as _
 
 from benchmarks.engines.base import Tables
 from benchmarks.engines.sysbench.options import BULK, DROP, PREPARE, READING, is_tpcc
@@ -16,7 +18,7 @@ _TPCC_ROWS = 500_000  # of a warehouse, about
 
 
 def tables_of(options: dict[str, Any], *, purpose: str) -> Tables:
-    """sbtest1 to sbtestN, as many as the options say; tpcc's nine kinds; bulk_insert's, one for each thread."""
+    """Return sbtest1 to sbtestN as the options say, tpcc's nine kinds, or bulk_insert's, one for each thread."""
     if is_tpcc(options):
         return _tpcc(options, purpose)
     bulk = BULK in (options.get("script"), options.get("kind"))
@@ -26,16 +28,18 @@ def tables_of(options: dict[str, Any], *, purpose: str) -> Tables:
     return Tables(
         engine="sysbench",
         names=tuple(f"sbtest{number}" for number in range(1, count + 1)),
-        called="the sysbench tables",
+        called=_("the sysbench tables"),
+        plain=_("sysbench tables"),
         marked="sbtest1",
         counted="sbtest1",
         size_query=_LAST_OF_BULK if bulk else _LAST_ROW,
         size=0 if bulk else size,
         rows_each=count,
-        sized=f"{count:,} empty tables" if bulk else f"{count:,} × {{:,}} rows",
+        sized=_("%(sets)s empty tables") if bulk else _("%(sets)s × %(size)s rows"),
+        sets=count,
         takes_bytes=0 if bulk else count * size * _ROW_BYTES,
         writes="" if purpose == PREPARE or script in READING else script,
-        sparing="choose oltp_read_only",
+        sparing=_("choose oltp_read_only"),
         needed_empty=bulk and purpose != PREPARE,
         dropped=options.get("action") == DROP,
     )
@@ -46,16 +50,18 @@ def _tpcc(options: dict[str, Any], purpose: str) -> Tables:
     return Tables(
         engine="sysbench",
         names=tuple(f"{kind}{number}" for number in range(1, count + 1) for kind in _TPCC),
-        called="the tpcc tables",
+        called=_("the tpcc tables"),
+        plain=_("tpcc tables"),
         marked="warehouse1",
         counted="warehouse1",
         size_query="SELECT count(*) FROM warehouse1",
         size=scale,
         rows_each=count * _TPCC_ROWS,
-        sized=f"{count:,} × {{:,}} warehouses",
+        sized=_("%(sets)s × %(size)s warehouses"),
+        sets=count,
         takes_bytes=count * (scale * _WAREHOUSE_BYTES + _ITEM_BYTES),
         writes="" if purpose == PREPARE else "tpcc",
-        sparing="choose oltp_read_only",
+        sparing=_("choose oltp_read_only"),
         dropped=options.get("action") == DROP,
         alone=True,  # it adds to tables that are there, and waits until the database holds as many as it makes
     )

@@ -1,1 +1,1 @@
-"""The scripts of users: the library that keeps them, and who may run them where."""
+"""Users' scripts: the library that stores them, and the checks of who may run them where."""

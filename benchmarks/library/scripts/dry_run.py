@@ -1,4 +1,6 @@
-"""Dry runs: which runs try a script once, how long one may take, and what held one up that took longer."""
+"""Dry runs: runs that try a script once, with a time limit, and the reason where one exceeds it."""
+
+from django.utils.translation import gettext as _
 
 from benchmarks.engines.pgbench import scripts
 from benchmarks.models import Run
@@ -10,37 +12,57 @@ SHOWN_CHARACTERS = 80
 
 
 def is_dry_run(run: Run) -> bool:
-    """Whether it runs one script of a user in one transaction of one client."""
+    """Test whether the run executes one script of a user in one transaction of one client."""
     given = run.options
     alone = len(given.get("scripts") or []) == 1 and not given.get("builtin")
     return alone and all(given.get(name) == value for name, value in ONCE.items())
 
 
 def why_late(run: Run) -> str:
-    """What a dry run was at when its time was over, as the server tells it, and the remedy."""
+    """Say what a dry run was doing when its time was over, as the server reports it, and the remedy."""
     script = scripts.weighed(run.options)[0]
-    text, late = script.text or "", f"the dry run of {script.label} did not end within {LIMIT_S:,.0f} s"
+    late = {"script": script.label, "limit": f"{LIMIT_S:,.0f}"}
     found = sessions.at_work(run)
     if found is None:
-        return f"{late}, and the server does not tell what held it up: see whether it is reachable"
-    if not found:
-        return (
-            f"{late}, and no statement of it was running on the server: a \\sleep held it up, or the way there: "
-            "shorten the sleep, or try it directly on the cluster"
+        text = _(
+            "the dry run of %(script)s did not end within %(limit)s s, and the server does not report what delayed it: "
+            "check that it is reachable"
         )
-    work = found[0]
+    elif not found:
+        text = _(
+            "the dry run of %(script)s did not end within %(limit)s s, and no statement of it was running on the "
+            "server: a \\sleep or the network delayed it: shorten the sleep, or try it directly on the cluster"
+        )
+    else:
+        return _running_format(found[0]) % (late | _running(found[0], script.text or ""))
+    return text % late
+
+
+def _running(work: sessions.Work, text: str) -> dict[str, object]:
     number, line = _line_of(work.statement, text)
     shown = line if len(line) <= SHOWN_CHARACTERS else line[:SHOWN_CHARACTERS] + "…"
-    doing = f"line {number} ({shown})" if number else f"a statement ({shown})"
-    waiting = f", waiting for what session {work.blocked_by} has locked" if work.blocked_by else ""
-    remedy = "end that session or wait for it" if work.blocked_by else "let it do less"
-    return f"{late}: {doing} had been running for {work.seconds:,.0f} s{waiting}; {remedy}, and try again"
+    words = {"number": number, "statement": shown}
+    doing = _("line %(number)s (%(statement)s)") if number else _("a statement (%(statement)s)")
+    return {"doing": doing % words, "seconds": f"{work.seconds:,.0f}", "session": work.blocked_by}
+
+
+def _running_format(work: sessions.Work) -> str:
+    if work.blocked_by:
+        return _(
+            "the dry run of %(script)s did not end within %(limit)s s: %(doing)s had been running for %(seconds)s s, "
+            "waiting for a lock of session %(session)s; end that session or wait for it, and try again"
+        )
+    return _(
+        "the dry run of %(script)s did not end within %(limit)s s: %(doing)s had been running for %(seconds)s s; "
+        "let it do less, and try again"
+    )
 
 
 def _line_of(statement: str, text: str) -> tuple[int | None, str]:
-    """The number of the script's line on which a statement begins, and that line; without one, what the server says.
+    """Return the number of the script's line on which a statement begins, and that line.
 
-    Only what stands before a line's first variable is compared: the server sees values in their place.
+    Compares only what comes before a line's first variable, since the server sees values in place of variables. Where
+    no line matches, returns None and the statement.
     """
     sent = statement.strip()
     begun = [
@@ -50,5 +72,5 @@ def _line_of(statement: str, text: str) -> tuple[int | None, str]:
     ]
     if not begun:
         return None, " ".join(sent.split())
-    _, number, line = max(begun)
+    _length, number, line = max(begun)
     return -number, line

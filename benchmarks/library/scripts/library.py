@@ -1,6 +1,6 @@
-"""The library of scripts: kept by name, every text of them a version that stays; each passes the gate first.
+"""Library of scripts: stored by name, with every version of their texts; each passes the gate first.
 
-A version says who wrote it when; the log says that too, and of what leaves no version: other names, and deletions.
+A version records its author and time; the log also records renames and deletions, which leave no version.
 """
 
 import logging
@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.db.models import F, OuterRef, QuerySet, Subquery
+from django.utils.translation import gettext as _
 
 from benchmarks.engines.pgbench import script_gate
 from benchmarks.engines.pgbench.scripts import NAME_CHARACTERS
@@ -21,7 +22,7 @@ DESCRIPTION_CHARACTERS = 500
 
 
 class InvalidScript(InvalidFields):
-    """A script that can't be kept; `line` is the one of the text that is meant."""
+    """A script that can't be stored; `line` is the line of the text that is meant."""
 
     def __init__(self, errors: dict[str, list[str]], line: int | None = None) -> None:
         super().__init__(errors)
@@ -29,7 +30,7 @@ class InvalidScript(InvalidFields):
 
 
 def create(*, name: str, text: str, description: str = "", author: Any = None) -> Script:
-    """A new script with its first version; raises `InvalidScript` with nothing saved."""
+    """Create a script with its first version; raise `InvalidScript` with nothing saved."""
     script = Script(name=name, description=description)
     _check(script, text)
     made = _save(script, text, author)
@@ -65,11 +66,13 @@ def _check(script: Script, text: str) -> None:
     errors: dict[str, list[str]] = {}
     line = None
     if not script.name or len(script.name) > NAME_CHARACTERS or not script.name.isprintable():
-        errors["name"] = [f"a name has 1 to {NAME_CHARACTERS} characters that can be printed: enter it"]
+        errors["name"] = [_("a name has 1 to %(most)s printable characters: enter it") % {"most": NAME_CHARACTERS}]
     elif Script.objects.filter(name=script.name).exclude(pk=script.pk).exists():
-        errors["name"] = [f"there is a script {script.name} already: choose another name"]
+        errors["name"] = [_("there is a script %(name)s already: choose another name") % {"name": script.name}]
     if len(script.description) > DESCRIPTION_CHARACTERS or "\0" in script.description:
-        errors["description"] = [f"a description has at most {DESCRIPTION_CHARACTERS} characters and no NUL"]
+        errors["description"] = [
+            _("a description has at most %(most)s characters and no NUL") % {"most": DESCRIPTION_CHARACTERS}
+        ]
     try:
         script_gate.check(text)
     except script_gate.ScriptRefused as error:
@@ -86,24 +89,24 @@ def _save(script: Script, text: str | None, author: Any) -> Script:
                 last = script.versions.order_by("-number").values_list("number", flat=True).first()
                 script.versions.create(number=(last or 0) + 1, text=text, author=author)
     except IntegrityError:
-        message = f"script {script.name} was changed by somebody else at this moment: try again"
+        message = _("script %(name)s was changed by another user at the same moment: try again") % {"name": script.name}
         raise InvalidScript({"name": [message]}) from None
     return script
 
 
 def newest(script: Script) -> ScriptVersion:
-    """What the script says now."""
+    """Return the newest version of a script."""
     return script.versions.order_by("-number")[0]
 
 
 def newest_versions() -> QuerySet[ScriptVersion]:
-    """The newest version of each script, by name."""
+    """Return the newest version of each script, by name."""
     last = ScriptVersion.objects.filter(script=OuterRef("script")).order_by("-number").values("number")[:1]
     return ScriptVersion.objects.filter(number=Subquery(last)).select_related("script").order_by("script__name")
 
 
 def with_newest(scripts: QuerySet[Script]) -> QuerySet[Script]:
-    """Scripts with `number`, `text` and `changed_at` of their newest version."""
+    """Annotate scripts with `number`, `text` and `changed_at` of their newest version."""
     last = ScriptVersion.objects.filter(script=OuterRef("pk")).order_by("-number")
     return scripts.annotate(
         number=Subquery(last.values("number")[:1]),
@@ -113,11 +116,11 @@ def with_newest(scripts: QuerySet[Script]) -> QuerySet[Script]:
 
 
 def filled(options: dict[str, Any]) -> dict[str, Any]:
-    """Options of a run whose scripts have their texts: `{script}` (id or name, of `{version}` or the newest) and
-    `{script_version}` (id) are looked up.
+    """Return a run's options with the texts of its scripts filled in.
 
-    A run carries the texts, so that it can be done again when a script was changed or deleted. Raises
-    `InvalidOptions`; what is no script at all is left to the engine's own checks.
+    Looks up `{script}` (id or name, of `{version}` or the newest) and `{script_version}` (id). A run carries the texts,
+    so that it can be repeated after a script was changed or deleted. Raises `InvalidOptions`; malformed scripts are
+    left to the engine's own checks.
     """
     scripts = options.get("scripts")
     if not isinstance(scripts, list):
@@ -134,7 +137,8 @@ def _with_text(number: int, given: Any) -> Any:
     targets = [key for key in ("text", "script", "script_version") if key in given]
     if len(targets) != 1:
         raise LookupError(
-            f"script {number} has {' and '.join(targets) or 'none'} of text, script, script_version: use one"
+            _("script %(number)s has %(given)s of text, script, script_version: use one")
+            % {"number": number, "given": " and ".join(targets) or "none"}
         )
     if targets == ["text"]:
         return _as_labelled(number, given)
@@ -144,12 +148,15 @@ def _with_text(number: int, given: Any) -> Any:
 
 
 def _as_labelled(number: int, given: dict[str, Any]) -> dict[str, Any]:
-    """A text that calls itself a version of the library must be what that version says."""
+    """Return the script; raise where it claims to be a version of the library that has another text."""
     name, version = given.get("name"), given.get("version")
     if isinstance(name, str) and isinstance(version, int):
         kept = ScriptVersion.objects.filter(script__name=name, number=version).first()
         if kept is not None and kept.text != given["text"]:
-            raise LookupError(f"script {number} is not what version {version} of {name} says: leave the version out")
+            raise LookupError(
+                _("script %(number)s differs from version %(version)s of %(name)s: leave the version out")
+                % {"number": number, "version": version, "name": name}
+            )
     return given
 
 
@@ -163,7 +170,10 @@ def _version(number: int, given: dict[str, Any]) -> ScriptVersion:
         wanted, key = given["script"], "script"
         found = _of_number(versions.filter(**_named(wanted)), given.get("version"))
     if found is None:
-        raise LookupError(f"script {number}: there is no {key} {str(wanted)[:NAME_CHARACTERS]!r} in the library")
+        raise LookupError(
+            _("script %(number)s: there is no %(key)s %(wanted)s in the library")
+            % {"number": number, "key": key, "wanted": repr(str(wanted)[:NAME_CHARACTERS])}
+        )
     return found
 
 

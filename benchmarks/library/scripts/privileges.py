@@ -1,11 +1,12 @@
-"""Who may run a script of a user: no role through which SQL reaches programs or files of the database's host.
+"""Checks who may run a user's script: no role through which SQL reaches programs or files of the database's host.
 
-A script may write, so a protected cluster asks for the database's name as it does for a built-in one that writes.
+A script may write, so a protected cluster requires the database's name, as it does for a built-in script that writes.
 """
 
 from typing import Any
 
 import psycopg
+from django.utils.translation import gettext as _
 from psycopg import sql
 
 from benchmarks.errors import Refused
@@ -27,28 +28,35 @@ _MAKES_ROLES = "SELECT rolcreaterole FROM pg_roles WHERE rolname = %s"
 
 
 def guard(target: Target, options: dict[str, Any], confirm: str = "") -> None:
-    """Refuse a run with a script of a user where it would reach the server's host, or write unasked.
+    """Refuse a run with a user's script that could reach the server's host, or write without confirmation.
 
     Raises `Refused`, and `ClusterUnreachable` (of the pools app).
     """
     if not _is_users(options):
         return
     if target.is_protected and confirm != target.database:
-        raise Refused(
-            f"{target.protection} and a script of your own may write to it: type the database's "
-            f"name, {target.database}, to go on"
-        )
+        if target.cluster:
+            text = _(
+                "cluster %(place)s is protected and a script of your own may write to it: "
+                "type the database's name, %(database)s, to go on"
+            )
+        else:
+            text = _(
+                "no cluster is registered behind %(place)s and a script of your own may write to it: "
+                "type the database's name, %(database)s, to go on"
+            )
+        raise Refused(text % {"place": target.place, "database": target.database})
     refuse_reaching(target)
 
 
 def guard_started(run: Run) -> None:
-    """The same look at the role once more, right before the script is given to the program."""
+    """Check the role once more, right before the script is given to the program."""
     if _is_users(run.options) and (run.cluster is not None or run.external is not None):
         refuse_reaching(resolve.of_run(run))
 
 
 def _is_users(options: dict[str, Any]) -> bool:
-    """Whether SQL is sent that is not the load program's own: pgbench's scripts, JMeter's plan."""
+    """Test whether SQL is sent that is not the load program's own: pgbench scripts, a JMeter plan."""
     return bool(options.get("scripts") or options.get("plan"))
 
 
@@ -56,14 +64,15 @@ def refuse_reaching(target: Target) -> None:
     """Raise `Refused` where SQL of this role could start programs or read and write files on the server's host."""
     login, reason = _why_reaching(target)
     if reason:
-        raise Refused(
-            f"role {login} {reason}, so a script of your own could start programs and read files on the host of "
-            f"{target.place}: choose a role without such rights"
+        text = _(
+            "role %(role)s %(right)s, so a script of your own could start programs and read files on the host of "
+            "%(place)s: choose a role without such rights"
         )
+        raise Refused(text % {"role": login, "right": reason, "place": target.place})
 
 
 def _why_reaching(target: Target) -> tuple[str, str]:
-    """The role that the load is at the server, and what it could do there; empty where that is nothing."""
+    """Return the role that the load is on the server, and what it could do there; empty where nothing."""
     login = target.login
     with resolve.session(target) as connection:
         try:
@@ -75,16 +84,24 @@ def _why_reaching(target: Target) -> tuple[str, str]:
             reached = connection.execute(_REACHED, {"reaching": list(REACHING_THE_HOST), "login": login}).fetchone()
             makes = connection.execute(_MAKES_ROLES, (login,)).fetchone()
         except psycopg.errors.UndefinedObject:
-            raise Refused(f"there is no role {login} on {target.place}: choose another") from None
+            raise Refused(
+                _("there is no role %(login)s on %(place)s: choose another") % {"login": login, "place": target.place}
+            ) from None
         except psycopg.Error as error:
-            raise Refused(f"{target.place} does not tell what {login} may do: {str(error).splitlines()[0]}") from None
+            raise Refused(
+                _("the rights of role %(role)s on %(place)s can't be read: %(error)s")
+                % {"place": target.place, "role": login, "error": str(error).splitlines()[0]}
+            ) from None
         return login, _rights(login, reached, makes, connection.info.server_version)
 
 
 def _rights(login: str, reached: tuple[str, bool] | None, makes: tuple[bool] | None, version: int) -> str:
     if reached:
         name, is_superuser = reached
-        return "is a superuser" if name == login and is_superuser else f"is a member of {name}"
+        if name == login and is_superuser:
+            return _("is a superuser")
+        return _("is a member of %(role)s") % {"role": name}
     if makes and makes[0] and version < CREATEROLE_TAMED:
-        return f"may make itself a member of {REACHING_THE_HOST[0]} (CREATEROLE, before PostgreSQL 16)"
+        text = _("may make itself a member of %(role)s (CREATEROLE, before PostgreSQL 16)")
+        return text % {"role": REACHING_THE_HOST[0]}
     return ""

@@ -1,1 +1,1 @@
-"""Settings profiles: named sets of server settings, checked against a server, put in force for a run and taken back."""
+"""Settings profiles: named sets of server settings, checked against a server, put in force for a run and restored."""

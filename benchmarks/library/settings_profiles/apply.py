@@ -1,6 +1,6 @@
-"""Puts a profile in force by ALTER SYSTEM, reads it back, and brings back what was, whatever happens between.
+"""Puts a profile in force by ALTER SYSTEM, verifies it, and restores what was before, whatever happens in between.
 
-What ALTER SYSTEM had set before stands in the database before the server is touched, so that anybody can undo it.
+What ALTER SYSTEM had set before is stored in the database before the server is touched, so that any worker can undo it.
 """
 
 import logging
@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import psycopg
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from psycopg import sql
 
 from benchmarks.errors import Refused
@@ -40,25 +41,31 @@ _AUTO = """
 
 
 def applied_on(cluster: Cluster) -> AppliedProfile | None:
-    """The profile that is in force there and not taken back yet."""
+    """Return the profile that is in force on the cluster and not restored yet."""
     return AppliedProfile.objects.filter(cluster=cluster, restored_at=None).select_related("run").first()
 
 
 def put_in_force(run: Run, cluster: Cluster, values: Mapping[str, str]) -> AppliedProfile:
-    """Apply, reload or restart, and read back; raises `Refused` with everything as it was.
+    """Apply, reload or restart, and verify; raise `Refused` with everything as it was.
 
-    The row that it answers is closed by `take_back`.
+    `take_back` closes the row that it returns.
     """
     login = Target(cluster, run.database, pool=run.pool, role=run.role).login
     verdict = validation.check(cluster, values, role=login, database=run.database)
     if verdict.problems:
         raise Refused("; ".join(verdict.problems))
     if other := applied_on(cluster):
-        raise Refused(f"the settings profile of {other.run} is still in force on {cluster.name}: wait until it is not")
+        raise Refused(
+            _("the settings profile of %(run)s is still in force on %(name)s: wait until it is not")
+            % {"run": other.run, "name": cluster.name}
+        )
     if verdict.to_restart and server_restart.command_for(cluster) is None:
         raise Refused(
-            f"{', '.join(verdict.to_restart)} would need a restart of {cluster.name}, which the panel may not do: "
-            "leave them out, or name a command for it in POOLDECK_RESTART_FILE"
+            _(
+                "%(settings)s would need a restart of %(name)s, which the panel may not do: leave them out, or "
+                "name a command for it in POOLDECK_RESTART_FILE"
+            )
+            % {"settings": ", ".join(verdict.to_restart), "name": cluster.name}
         )
     with _session(cluster) as connection:
         before = _in_auto_conf(connection, list(values))
@@ -75,16 +82,19 @@ def put_in_force(run: Run, cluster: Cluster, values: Mapping[str, str]) -> Appli
 
 
 def take_back(row: AppliedProfile) -> bool:
-    """Bring back what was before; whether it is now. A failure stands in the row, and a later look tries again.
+    """Restore what was before; return whether it is restored. A failure is stored in the row, and retried later.
 
-    What somebody else changed meanwhile stays theirs: row and run say so.
+    Settings that somebody else changed in the meantime are left; row and run name them.
     """
     if row.cluster is None:
         return _close(row, [])
     try:
         left = _bring_back(row, row.cluster)
     except (Refused, ClusterUnreachable, psycopg.Error) as error:
-        reported = f"settings of {row.cluster} are not back as they were: {str(error).splitlines()[0]}"
+        reported = _("settings of %(cluster)s are not back as they were: %(error)s") % {
+            "cluster": row.cluster,
+            "error": str(error).splitlines()[0],
+        }
         if reported != row.error:
             log.warning("run %s: %s", row.run_id, reported)
         AppliedProfile.objects.filter(pk=row.pk).update(error=reported)
@@ -103,7 +113,7 @@ def _close(row: AppliedProfile, left: list[str]) -> bool:
 
 
 def _note(row: AppliedProfile, left: list[str]) -> None:
-    """Let the run tell it among its conditions, those of one that has ended too."""
+    """Add to the run's conditions what was left, even where the run has ended."""
     run = row.run
     named = {"name": run.options.get("settings_profile", ""), "values": row.values, "before": row.before}
     noted = run.conditions.get("settings_profile", named) | {"left": left}
@@ -112,7 +122,7 @@ def _note(row: AppliedProfile, left: list[str]) -> None:
 
 
 def _bring_back(row: AppliedProfile, cluster: Cluster) -> list[str]:
-    """Have the server as it was, but for what is not the panel's any more: that in sentences."""
+    """Restore the server, except for what is not the panel's any more; return that as sentences."""
     with _session(cluster) as connection:
         now = _in_auto_conf(connection, list(row.before))
         wanted = conflicts.to_bring_back(row.values, row.before, now)
@@ -133,7 +143,7 @@ def _waiting_for_restart(connection: connect.Connection, names: Iterable[str]) -
 
 
 def _report(cluster: Cluster, wanted: Wanted) -> datetime:
-    """Let ALTER SYSTEM hold these and the server read its files; the server's time before it was told to."""
+    """Set these by ALTER SYSTEM and reload; return the server's time before the reload."""
     with _session(cluster) as connection:
         for name, value in wanted.items():
             _alter(cluster, connection, name, value)
@@ -143,13 +153,14 @@ def _report(cluster: Cluster, wanted: Wanted) -> datetime:
 
 
 def _restart(cluster: Cluster, wanted: Wanted) -> None:
-    """A server that does not start can't be asked to forget a setting: then people have to help, and are told how."""
+    """Restart the server; where it does not start, the error says which settings people have to remove."""
     try:
         server_restart.restart(cluster)
     except Refused as error:
         names = ", ".join(wanted)
         raise Refused(
-            f"{error}; if the server stays down, take {names} out of postgresql.auto.conf in its data directory"
+            _("%(error)s; if the server stays down, take %(names)s out of postgresql.auto.conf in its data directory")
+            % {"error": error, "names": names}
         ) from None
 
 
@@ -162,7 +173,10 @@ def _alter(cluster: Cluster, connection: connect.Connection, name: str, value: s
     try:
         connection.execute(command)
     except psycopg.Error as error:
-        raise Refused(f"{cluster} refused to change {name}: {str(error).splitlines()[0]}") from None
+        raise Refused(
+            _("%(cluster)s refused to change %(name)s: %(error)s")
+            % {"cluster": cluster, "name": name, "error": str(error).splitlines()[0]}
+        ) from None
 
 
 def _once_loaded(
@@ -171,9 +185,9 @@ def _once_loaded(
     observation: Callable[[connect.Connection], T],
     within_s: float = IN_FORCE_WITHIN_S,
 ) -> T:
-    """What is found in a new session of a server that has read its files since then; raises `Refused` at the end.
+    """Return an observation in a new session, once the server has reloaded since then; raise `Refused` after a while.
 
-    A session begins with what the server itself loaded last: then all that is to come of a reload has come.
+    A new session starts with what the server itself loaded last, so a reload is complete by then.
     """
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
@@ -183,41 +197,48 @@ def _once_loaded(
                 return observation(connection)
         time.sleep(POLL_EVERY_S)
     raise Refused(
-        f"{cluster} did not read its configuration files within {within_s:g} s: see whether it answers, and what "
-        "pg_file_settings.error says"
+        _(
+            "%(cluster)s did not read its configuration files within %(within_s)s s: check that it answers, "
+            "and check pg_file_settings.error"
+        )
+        % {"cluster": cluster, "within_s": f"{within_s:g}"}
     )
 
 
 def _verify(cluster: Cluster, wanted: Wanted, reported_at: datetime, within_s: float) -> None:
-    """Raises `Refused` naming what is not as wanted once the server has loaded it."""
+    """Raise `Refused` naming what is not as wanted once the server has loaded it."""
     if unsupported := _once_loaded(cluster, reported_at, lambda session: _unsupported(session, wanted), within_s):
-        raise Refused(f"{cluster} does not follow: {unsupported}")
+        raise Refused(_("%(cluster)s does not follow: %(reason)s") % {"cluster": cluster, "reason": unsupported})
 
 
 def _unsupported(connection: connect.Connection, wanted: Wanted) -> str:
-    """What ALTER SYSTEM or the running server does not hold, in words; empty where all is as wanted."""
+    """Return what ALTER SYSTEM or the running server does not hold, as a sentence; empty where all is as wanted."""
     if _in_auto_conf(connection, list(wanted)) != dict(wanted):
-        return "postgresql.auto.conf holds other values"
+        return _("postgresql.auto.conf holds other values")
     for name, known in validation.known_settings(connection, list(wanted)).items():
         value = wanted[name]
         if known.pending_restart:
-            return f"{name} waits for a restart"
+            return _("%(name)s waits for a restart") % {"name": name}
         if value is None or read(known, value) == known.setting:
             continue
         if known.source == "command line":
-            return f"{name} has no effect, since the server's command line gives it"
+            return _("%(name)s has no effect, since the server's command line gives it") % {"name": name}
         # a role's or a database's own value hides the server's from this session
         if known.source == "configuration file":
-            return f"{name} is {known.shown} instead of {value}"
+            return _("%(name)s is %(shown)s instead of %(value)s") % {
+                "name": name,
+                "shown": known.shown,
+                "value": value,
+            }
     return ""
 
 
 def _in_auto_conf(connection: connect.Connection, names: list[str]) -> dict[str, str | None]:
-    """What ALTER SYSTEM holds of these; raises `Refused` where the role may not know."""
+    """Return what ALTER SYSTEM holds of these; raise `Refused` where the role may not read it."""
     try:
         found: dict[str, str] = dict(connection.execute(_AUTO, (names,)).fetchall())
     except psycopg.errors.InsufficientPrivilege:
-        raise Refused(privileges.UNREADABLE) from None
+        raise Refused(str(privileges.UNREADABLE)) from None
     return {name: found.get(name) for name in names}
 
 

@@ -1,7 +1,9 @@
-"""What stands above a profile: what others set while it was in force, and what roles and databases have as theirs."""
+"""Conflicts of a profile: settings that others changed while it was in force, and values of roles and databases."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
 
 from pools.clusters import connect
 
@@ -18,25 +20,30 @@ _OWN = """
 
 
 def to_bring_back(values: Texts, before: Texts, now: Texts) -> dict[str, str | None]:
-    """What of `before` is still the panel's to bring back: settings that hold the profile's value, or what was before
-    because a worker died half-way. Texts are compared: the file holds them as they were set."""
+    """Return what of `before` is still the panel's to restore.
+
+    Those are settings that hold the profile's value, or the value before because a worker died half-way. Texts are
+    compared: the file holds them as they were set.
+    """
     return {name: text for name, text in before.items() if now[name] in (values[name], text)}
 
 
 def left_as_they_are(values: Texts, before: Texts, now: Texts) -> list[str]:
-    """A sentence for each setting that somebody else changed while the profile was in force."""
+    """Return a sentence for each setting that somebody else changed while the profile was in force."""
     ours = to_bring_back(values, before, now)
-    return [
-        f"{name} was {'reset' if now[name] is None else f'changed to {now[name]}'} by somebody else while the profile "
-        "was in force: left so"
-        for name in before
-        if name not in ours
-    ]
+    return [_changed(name, now[name]) for name in before if name not in ours]
+
+
+def _changed(name: str, value: str | None) -> str:
+    if value is None:
+        return _("%(name)s was reset by somebody else while the profile was in force: left so") % {"name": name}
+    text = _("%(name)s was changed to %(value)s by somebody else while the profile was in force: left so")
+    return text % {"name": name, "value": value}
 
 
 @dataclass(frozen=True)
 class Own:
-    """A value that a role or a database has of its own (ALTER ROLE, ALTER DATABASE); an empty name stands for all."""
+    """A value that a role or a database has of its own (ALTER ROLE, ALTER DATABASE); an empty name is all of them."""
 
     name: str
     value: str
@@ -45,23 +52,27 @@ class Own:
 
     @property
     def whose(self) -> str:
-        """`role app in database shop`."""
-        role = f"role {self.role}" if self.role else "all roles" if not self.database else ""
-        return " in ".join(part for part in (role, self.database and f"database {self.database}") if part)
+        """The role or database in words: `role app in database shop`."""
+        words = {"role": self.role, "database": self.database}
+        if self.role and self.database:
+            return _("role %(role)s in database %(database)s") % words
+        if self.role:
+            return _("role %(role)s") % words
+        return _("database %(database)s") % words if self.database else _("all roles")
 
     @property
     def reset(self) -> str:
-        """The command that takes it away."""
+        """The command that removes it."""
         if not self.role and self.database:
             return f"ALTER DATABASE {self.database} RESET {self.name}"
         where = f" IN DATABASE {self.database}" if self.database else ""
         return f"ALTER ROLE {self.role or 'ALL'}{where} RESET {self.name}"
 
     def holds_for(self, role: str, database: str) -> bool:
-        """Whether sessions of that role in that database begin with it."""
+        """Test whether sessions of that role in that database start with it."""
         return self.role in ("", role) and self.database in ("", database)
 
 
 def own_values(connection: connect.Connection, names: Iterable[str]) -> list[Own]:
-    """Those of all roles and databases, in the order in which PostgreSQL lets one go before another."""
+    """Return those of all roles and databases, in PostgreSQL's order of precedence."""
     return [Own(*row) for row in connection.execute(_OWN, (list(names),)).fetchall()]

@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 _NUMBER = re.compile(
     r"\s*(?P<number>[+-]?(?:0x[0-9a-fA-F]+|[0-9]*\.?[0-9]+(?:e[+-]?[0-9]+)?))\s*(?P<unit>[A-Za-z]*)\s*"
 )
@@ -13,7 +15,7 @@ _BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "
 
 @dataclass(frozen=True)
 class Known:
-    """One row of pg_settings: what the server says of a setting; `unit` is empty where it has none."""
+    """One row of pg_settings; `unit` is empty where the setting has none."""
 
     name: str
     setting: str
@@ -28,28 +30,28 @@ class Known:
 
     @property
     def needs_restart(self) -> bool:
-        """Whether the server takes a new value only when it starts."""
+        """Whether a new value takes effect only when the server starts."""
         return self.context == "postmaster"
 
     @property
     def shown(self) -> str:
-        """Its present value with its unit, as ALTER SYSTEM would take it: `16384 × 8kB` is `128MB`."""
+        """Its present value with its unit, as ALTER SYSTEM takes it: `16384 × 8kB` is `128MB`."""
         return in_words(self.setting, self.unit)
 
 
 def read(known: Known, text: str) -> str:
-    """The value as `pg_settings.setting` would show it, by which two values are compared.
+    """Return the value as `pg_settings.setting` would show it, so that two values can be compared.
 
-    Raises ValueError with what is wrong and the remedy.
+    Raises ValueError with the fault and the remedy.
     """
     if "\x00" in text or "\n" in text or "\r" in text:
-        raise ValueError("a value is one line: leave out line breaks and NUL")
+        raise ValueError(_("a value is one line: leave out line breaks and NUL"))
     readers = {"bool": _boolean, "enum": _choice, "integer": _number, "real": _number}
     return readers[known.vartype](known, text) if known.vartype in readers else text
 
 
 def in_words(setting: str, unit: str) -> str:
-    """A value of pg_settings with its unit, in the largest one that keeps it whole: `16384` of `8kB` is `128MB`."""
+    """Return a value of pg_settings in the largest unit that keeps it whole: `16384` of `8kB` is `128MB`."""
     times, table = _unit(unit)
     if table is None or not setting.isdigit() or setting == "0":
         return setting
@@ -66,7 +68,7 @@ def _factor(item: tuple[str, int]) -> int:
 
 
 def _unit(unit: str) -> tuple[int, dict[str, int] | None]:
-    """What one of pg_settings' unit is in bytes or microseconds, and the units of its kind; (1, None) for none."""
+    """Return the size of pg_settings' unit in bytes or microseconds, and the units of its kind; (1, None) for none."""
     parts = re.fullmatch(r"(\d*)([A-Za-z]+)", unit)
     for table in (_BYTES, _MICROSECONDS):
         if parts and parts[2] in table:
@@ -77,7 +79,7 @@ def _unit(unit: str) -> tuple[int, dict[str, int] | None]:
 def _boolean(known: Known, text: str) -> str:
     word = text.strip().lower()
     if word not in _BOOLEANS:
-        raise ValueError(f"{text!r} is neither on nor off: use one of these")
+        raise ValueError(_("%(text)s is neither on nor off: use one of these") % {"text": repr(text)})
     return "on" if _BOOLEANS[word] else "off"
 
 
@@ -89,20 +91,25 @@ def _choice(known: Known, text: str) -> str:
         word = "on" if _BOOLEANS[word] else "off"
         if word in known.choices:
             return word
-    raise ValueError(f"{text!r} is none of its values: use {', '.join(known.choices)}")
+    raise ValueError(
+        _("%(text)s is none of its values: use %(choices)s") % {"text": repr(text), "choices": ", ".join(known.choices)}
+    )
 
 
 def _number(known: Known, text: str) -> str:
     found = _NUMBER.fullmatch(text)
     if not found:
-        raise ValueError(f"{text!r} is not a number{_with_units(known)}")
+        raise ValueError(_not_a_number(known, text))
     number = _in_base_unit(known, found["number"], found["unit"])
     if known.vartype == "integer":
         number = round(number)
     low, high = float(known.minimum or "-inf"), float(known.maximum or "inf")
     if not low <= number <= high:
         least, most = (in_words(bound, known.unit) for bound in (known.minimum, known.maximum))
-        raise ValueError(f"{text!r} is out of range: use {least} to {most}")
+        raise ValueError(
+            _("%(text)s is out of range: use %(least)s to %(most)s")
+            % {"text": repr(text), "least": least, "most": most}
+        )
     return f"{number:g}" if isinstance(number, float) else str(number)
 
 
@@ -112,12 +119,19 @@ def _in_base_unit(known: Known, number: str, unit: str) -> float:
         return value
     times, table = _unit(known.unit)
     if table is None:
-        raise ValueError(f"{number}{unit} has a unit, and {known.name} takes none: leave it out")
+        raise ValueError(
+            _("%(number)s%(unit)s has a unit, and %(name)s takes none: leave it out")
+            % {"number": number, "unit": unit, "name": known.name}
+        )
     if unit not in table:
-        raise ValueError(f"{unit!r} is no unit of {known.name}{_with_units(known)}")
+        text = _("%(unit)s is no unit of %(name)s: use a number with one of the units %(units)s")
+        raise ValueError(text % {"unit": repr(unit), "name": known.name, "units": ", ".join(table)})
     return value * table[unit] / times
 
 
-def _with_units(known: Known) -> str:
-    _, table = _unit(known.unit)
-    return f": use a number with one of the units {', '.join(table)}" if table else ": use a number without a unit"
+def _not_a_number(known: Known, text: str) -> str:
+    _times, table = _unit(known.unit)
+    if table:
+        sentence = _("%(value)s is not a number: use a number with one of the units %(units)s")
+        return sentence % {"value": repr(text), "units": ", ".join(table)}
+    return _("%(value)s is not a number: use a number without a unit") % {"value": repr(text)}

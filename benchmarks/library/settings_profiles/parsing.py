@@ -1,22 +1,28 @@
-"""A profile as people type it: one `name = value` a line, as in postgresql.conf; pure."""
+"""Parses a typed profile: one `name = value` on each line, as in postgresql.conf; pure."""
 
 import re
 from collections.abc import Mapping
+
+from django.utils.translation import gettext as _
 
 MOST_SETTINGS = 100
 _LINE = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_.]{0,62})\s*(?:=|\s)\s*(?P<value>'(?:[^']|'')*'|[^\s#']+)\s*(?:#.*)?")
 
 
 class WrongLines(ValueError):
-    """Lines that are no settings; `faults` is line number → what is wrong with it."""
+    """Lines that are not settings; `faults` is line number → what is wrong with it."""
 
     def __init__(self, faults: dict[int, str]) -> None:
         self.faults = faults
-        super().__init__("; ".join(f"line {number}: {fault}" for number, fault in faults.items()))
+        super().__init__(
+            "; ".join(
+                _("line %(number)s: %(fault)s") % {"number": number, "fault": fault} for number, fault in faults.items()
+            )
+        )
 
 
 def parse(text: str) -> dict[str, str]:
-    """Name → value; blank lines and comments are left out. Raises `WrongLines` with every fault."""
+    """Return name → value, without blank lines and comments; raise `WrongLines` with every fault."""
     values: dict[str, str] = {}
     faults: dict[int, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -25,22 +31,27 @@ def parse(text: str) -> dict[str, str]:
             continue
         found = _LINE.fullmatch(reported)
         if not found:
-            faults[number] = f"{reported[:60]!r} is no setting: use name = value, with quotes round a value with blanks"
+            faults[number] = _("%(line)s is no setting: use name = value, with quotes round a value with blanks") % {
+                "line": repr(reported[:60])
+            }
         elif found["name"].lower() in values:
-            faults[number] = f"{found['name'].lower()} stands twice: leave one of them out"
+            faults[number] = _("%(name)s is set twice: leave one of them out") % {"name": found["name"].lower()}
         else:
             values[found["name"].lower()] = _unquoted(found["value"])
     if not values and not faults:
-        faults[1] = "no setting stands here: write one a line, as work_mem = 16MB"
+        faults[1] = _("there is no setting: write one on each line, as work_mem = 16MB")
     if len(values) > MOST_SETTINGS:
-        faults[1] = f"{len(values)} settings are too many: use at most {MOST_SETTINGS}"
+        faults[1] = _("%(count)s settings are too many: use at most %(most)s") % {
+            "count": len(values),
+            "most": MOST_SETTINGS,
+        }
     if faults:
         raise WrongLines(faults)
     return values
 
 
 def written(values: Mapping[str, str]) -> str:
-    """The lines that say these values."""
+    """Return the lines for these values."""
     return "".join(f"{name} = {_quoted(value)}\n" for name, value in values.items())
 
 

@@ -1,14 +1,18 @@
-"""Whether the panel's role may put settings in force at all, and know what to bring back afterwards."""
+"""Checks that the panel's role may put settings in force, and can read what to restore afterwards."""
 
 from collections.abc import Iterable
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from pools.clusters import connect
 
-UNREADABLE = (
+UNREADABLE = gettext_lazy(
     "the panel's role may not read pg_file_settings, so what was set before could not be brought back: use a superuser"
 )
-UNSETTABLE = "the panel's role may not use ALTER SYSTEM"
-SWITCHED_OFF = "the server refuses ALTER SYSTEM altogether: set allow_alter_system = on in its postgresql.conf"
+SWITCHED_OFF = gettext_lazy(
+    "the server refuses ALTER SYSTEM altogether: set allow_alter_system = on in its postgresql.conf"
+)
 PARAMETER_RIGHTS_SINCE = 150_000
 _READS = """
     SELECT has_table_privilege('pg_file_settings', 'SELECT')
@@ -24,26 +28,30 @@ _NOT_TO_SET = """
 
 
 def why_not(connection: connect.Connection, names: Iterable[str]) -> str:
-    """Why this session's role may not, with the remedy; empty where it may.
+    """Return why this session's role may not, with the remedy; empty where it may.
 
-    ALTER SYSTEM is a superuser's, and since PostgreSQL 15 anybody's who was granted it on the parameter.
+    ALTER SYSTEM requires a superuser, or since PostgreSQL 15 a grant on the parameter.
     """
     row = connection.execute(_READS).fetchone()
     reads, reloads, alterable, superuser = row if row else (True, True, True, True)
     if not reads:
-        return UNREADABLE
+        return str(UNREADABLE)
     if not alterable:
-        return SWITCHED_OFF
+        return str(SWITCHED_OFF)
     if not reloads:
-        return "the panel's role may not call pg_reload_conf(): grant EXECUTE on it, or use a superuser"
+        return _("the panel's role may not call pg_reload_conf(): grant EXECUTE on it, or use a superuser")
     return "" if superuser else _why_not_set(connection, list(names))
 
 
 def _why_not_set(connection: connect.Connection, names: list[str]) -> str:
     if connection.info.server_version < PARAMETER_RIGHTS_SINCE:
-        return f"{UNSETTABLE}: use a superuser"
+        return _("the panel's role may not use ALTER SYSTEM: use a superuser")
     unsupported = [row[0] for row in connection.execute(_NOT_TO_SET, (names,)).fetchall()]
     if not unsupported:
         return ""
     named = ", ".join(unsupported)
-    return f"{UNSETTABLE} of {named}: GRANT ALTER SYSTEM ON PARAMETER {named} to it, or use a superuser"
+    text = _(
+        "the panel's role may not use ALTER SYSTEM of %(names)s: GRANT ALTER SYSTEM ON PARAMETER %(names)s to it, or "
+        "use a superuser"
+    )
+    return text % {"names": named}

@@ -1,7 +1,7 @@
-"""Restarting a cluster's server, only by a command that the operator wrote into a file of their own.
+"""Restarts a cluster's server, only by a command that the operator wrote into a file of their own.
 
 POOLDECK_RESTART_FILE names a TOML file with a table `restart`: cluster name → words of a command that returns once the
-server is up again, as `demo = ["pg_ctlcluster", "15", "main", "restart"]`. Nothing typed in the panel gets there.
+server is up again, as `demo = ["pg_ctlcluster", "15", "main", "restart"]`. Nothing typed in the panel reaches it.
 """
 
 import subprocess
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from benchmarks.errors import Refused
 from pools.models import Cluster
@@ -19,42 +20,53 @@ WRITABLE_BY_OTHERS = 0o022
 
 
 def command_for(cluster: Cluster) -> list[str] | None:
-    """The words that restart this cluster; None where the panel may not. Raises `Refused` for a wrong file."""
+    """Return the words that restart this cluster; None where the panel may not. Raises `Refused` for a wrong file."""
     if not settings.RESTART_FILE:
         return None
     path = Path(settings.RESTART_FILE)
     try:
         if path.stat().st_mode & WRITABLE_BY_OTHERS:
-            raise Refused(f"{path} can be written by others than its owner, so nothing in it is run: chmod go-w it")
+            raise Refused(
+                _("%(path)s can be written by others than its owner, so nothing in it is run: chmod go-w it")
+                % {"path": path}
+            )
         commands: Any = tomllib.loads(path.read_text(encoding="utf-8")).get("restart", {})
     except (OSError, UnicodeError, tomllib.TOMLDecodeError) as error:
-        raise Refused(f"{path}, which POOLDECK_RESTART_FILE names, can't be read: {error}") from None
+        raise Refused(
+            _("%(path)s, which POOLDECK_RESTART_FILE names, can't be read: %(error)s") % {"path": path, "error": error}
+        ) from None
     words = commands.get(cluster.name) if isinstance(commands, dict) else None
     if words is None:
         return None
     if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
         raise Refused(
-            f'{path}: restart.{cluster.name} is no list of words, as ["pg_ctlcluster", "15", "main", "restart"]'
+            _('%(path)s: restart.%(name)s is no list of words, as ["pg_ctlcluster", "15", "main", "restart"]')
+            % {"path": path, "name": cluster.name}
         )
     return words
 
 
 def restart(cluster: Cluster) -> None:
-    """Run the command; raises `Refused` with its own words where it fails or takes too long."""
+    """Run the command; raise `Refused` with its output where it fails or takes too long."""
     words = command_for(cluster)
     if words is None:
         raise Refused(
-            f"the panel may not restart cluster {cluster.name}: name a command for it in POOLDECK_RESTART_FILE"
+            _("the panel may not restart cluster %(name)s: name a command for it in POOLDECK_RESTART_FILE")
+            % {"name": cluster.name}
         )
     try:
         done = subprocess.run(
             words, capture_output=True, text=True, timeout=RESTART_WITHIN_S, stdin=subprocess.DEVNULL, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise Refused(f"cluster {cluster.name} could not be restarted: {error}") from None
+        raise Refused(
+            _("cluster %(name)s could not be restarted: %(error)s") % {"name": cluster.name, "error": error}
+        ) from None
     if done.returncode:
         reported = (done.stderr or done.stdout).strip().splitlines()
-        raise Refused(
-            f"the command that restarts cluster {cluster.name} ended with code {done.returncode}: "
-            f"{reported[-1] if reported else 'it said nothing'}"
-        )
+        found = {"cluster": cluster.name, "code": done.returncode, "error": reported[-1] if reported else ""}
+        if reported:
+            text = _("the command that restarts cluster %(cluster)s ended with code %(code)s: %(error)s")
+        else:
+            text = _("the command that restarts cluster %(cluster)s ended with code %(code)s and printed nothing")
+        raise Refused(text % found)

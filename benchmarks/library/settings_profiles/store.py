@@ -1,10 +1,11 @@
-"""Saving and removing settings profiles."""
+"""Saves and removes settings profiles."""
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
 
 from benchmarks.errors import IllegalTransition, InvalidFields
 from benchmarks.library.settings_profiles import tuning
@@ -17,11 +18,11 @@ VALUE_CHARACTERS = 500
 
 
 class InvalidProfile(InvalidFields):
-    """What was given is no profile."""
+    """Input that is not a profile."""
 
 
 class NotAllowed(InvalidProfile):
-    """It holds more than the settings of tuning, which takes an admin."""
+    """A profile with more than the settings of tuning, which requires an admin."""
 
     status = 403
 
@@ -29,14 +30,14 @@ class NotAllowed(InvalidProfile):
 def create(
     *, name: str, values: Mapping[str, str], description: str = "", author: Any = None, is_admin: bool = True
 ) -> SettingsProfile:
-    """A new profile; raises `InvalidProfile`, and `NotAllowed` for more than tuning by somebody who is no admin."""
+    """Create a profile; raise `InvalidProfile`, and `NotAllowed` for more than tuning by somebody who is no admin."""
     return _save(SettingsProfile(author=author), name, values, description, is_admin)
 
 
 def change(
     profile: SettingsProfile, *, name: str, values: Mapping[str, str], description: str = "", is_admin: bool = True
 ) -> SettingsProfile:
-    """Another name or other values, for runs to come; one that is on keeps what it put in force. Raises as `create`."""
+    """Change name or values, for runs to come; a run keeps what it put in force. Raises as `create`."""
     return _save(profile, name, values, description, is_admin)
 
 
@@ -44,15 +45,19 @@ def _refuse_beyond_tuning(before: Mapping[str, str], values: Mapping[str, str], 
     new = [name for name, value in values.items() if before.get(name) != value]
     if names := [] if is_admin else tuning.for_admins(new):
         listed = ", ".join(names)
-        raise NotAllowed({"values": [f"{listed}: more than tuning, which asks for the scope admin; leave it out"]})
+        text = _("%(names)s: more than tuning, which asks for the scope admin; leave it out")
+        raise NotAllowed({"values": [text % {"names": listed}]})
 
 
 def remove(profile: SettingsProfile) -> None:
-    """Forget it; raises `IllegalTransition` while a run has it in force, which names it in its options."""
+    """Delete it; raise `IllegalTransition` while a run has it in force, which names it in its options."""
     current = AppliedProfile.objects.filter(restored_at=None).select_related("run", "cluster")
     for row in current:
         if row.run.options.get("settings_profile") == profile.name:
-            raise IllegalTransition(f"{profile} is in force on {row.cluster} for {row.run}: wait until it has ended")
+            raise IllegalTransition(
+                _("%(profile)s is in force on %(cluster)s for %(run)s: wait until it has ended")
+                % {"profile": profile, "cluster": row.cluster, "run": row.run}
+            )
     profile.delete()
 
 
@@ -62,7 +67,7 @@ def _save(
     errors: dict[str, list[str]] = {}
     name = name.strip()
     if not _NAME.fullmatch(name):
-        errors["name"] = ["a name has 1 to 100 letters, digits, blanks and . _ + -"]
+        errors["name"] = [_("a name has 1 to 100 letters, digits, blanks and . _ + -")]
     if faults := _faults(values):
         errors["values"] = faults
     if errors:
@@ -73,18 +78,27 @@ def _save(
         with transaction.atomic():
             profile.save()
     except IntegrityError:
-        raise InvalidProfile({"name": [f"there is a profile {name!r} already: choose another name"]}) from None
+        raise InvalidProfile(
+            {"name": [_("there is a profile %(name)s already: choose another name") % {"name": repr(name)}]}
+        ) from None
     return profile
 
 
 def _faults(values: Mapping[str, str]) -> list[str]:
     if not values:
-        return ["a profile holds at least one setting"]
+        return [_("a profile holds at least one setting")]
     if len(values) > MOST_SETTINGS:
-        return [f"{len(values)} settings are too many: use at most {MOST_SETTINGS}"]
-    faults = [f"{name!r} is no name of a setting" for name in values if not _SETTING.fullmatch(name)]
+        return [
+            _("%(count)s settings are too many: use at most %(most)s") % {"count": len(values), "most": MOST_SETTINGS}
+        ]
+    faults = [
+        _("%(name)s is no name of a setting") % {"name": repr(name)} for name in values if not _SETTING.fullmatch(name)
+    ]
     faults += [why for name in values if (why := tuning.why_forbidden(name))]
     for name, value in values.items():
         if not isinstance(value, str) or len(value) > VALUE_CHARACTERS or any(c in value for c in "\x00\r\n"):
-            faults.append(f"{name}: a value is one line of at most {VALUE_CHARACTERS} characters")
+            faults.append(
+                _("%(name)s: a value is one line of at most %(most)s characters")
+                % {"name": name, "most": VALUE_CHARACTERS}
+            )
     return faults

@@ -1,16 +1,19 @@
-"""A tuned profile from what a machine has, by published rules; a beginning to measure from, no promise; pure.
+"""Suggests a profile for a machine, by published rules: a starting point for measurements, not a promise; pure.
 
 The rules: shared_buffers 25 to 40 % of the RAM, and max_connections × work_mem + shared_buffers + temp_buffers +
-maintenance_work_mem + the operating system ≤ RAM. Prepared transactions, where used at all, need as many slots as
-there are connections. Planner costs follow the disk: random reads cost about what sequential ones do on SSDs.
+maintenance_work_mem + the operating system ≤ RAM. Prepared transactions, where used at all, need as many slots as there
+are connections. Planner costs follow the disk: on SSDs, random reads cost about as much as sequential ones.
 """
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from pools.clusters.memory_budget import GB, KB, MB, MemoryBudget, Settings, pretty
 
 SSD, HDD = "ssd", "hdd"
-DISKS = {SSD: "solid state", HDD: "spinning"}
+DISKS = {SSD: gettext_lazy("solid state"), HDD: gettext_lazy("spinning")}
 SHARED = 0.25
 MAINTENANCE, MOST_MAINTENANCE = 0.0625, 2 * GB
 LEAST_WORK_MEM, MOST_WORK_MEM = 64 * KB, 512 * MB
@@ -30,12 +33,18 @@ class Proposal:
 def propose(
     *, memory_mb: int, cpus: int, disk: str, max_connections: int, prepared_transactions: bool = False
 ) -> Proposal:
-    """A profile for a server of its own; `disk` is `ssd` or `hdd`. Raises ValueError for what can't be a machine."""
-    for name, number in (("RAM", memory_mb), ("CPUs", cpus), ("connections", max_connections)):
+    """Return a profile for a dedicated server; `disk` is `ssd` or `hdd`. Raises ValueError for impossible machines."""
+    for text, number in (
+        (_("%(number)s RAM: use at least 1"), memory_mb),
+        (_("%(number)s CPUs: use at least 1"), cpus),
+        (_("%(number)s connections: use at least 1"), max_connections),
+    ):
         if number < 1:
-            raise ValueError(f"{number} {name}: use at least 1")
+            raise ValueError(text % {"number": number})
     if disk not in DISKS:
-        raise ValueError(f"{disk!r} is no kind of disk: use {' or '.join(DISKS)}")
+        raise ValueError(
+            _("%(disk)s is no kind of disk: use %(disks)s") % {"disk": repr(disk), "disks": " or ".join(DISKS)}
+        )
     memory = memory_mb * MB
     shared = _whole(memory * SHARED)
     maintenance = _whole(min(memory * MAINTENANCE, MOST_MAINTENANCE))
@@ -65,7 +74,7 @@ def propose(
 
 
 def _work_mem(budget: MemoryBudget, max_connections: int) -> int:
-    """What is left for each connection, and never below what PostgreSQL takes."""
+    """Return what is left for each connection, at least PostgreSQL's minimum."""
     left = (budget.memory or 0) - sum(term.size for term in budget.terms[1:])
     each = min(MOST_WORK_MEM, max(LEAST_WORK_MEM, left // max_connections))
     return each // MB * MB if each >= MB else each // (64 * KB) * (64 * KB)

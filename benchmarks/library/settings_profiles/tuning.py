@@ -1,7 +1,10 @@
-"""Which settings a profile may hold: those of tuning for whoever may run, most others for admins, a few for nobody."""
+"""Settings that a profile may hold: those of tuning for all who may run, most others for admins, a few for nobody."""
 
 import re
 from collections.abc import Iterable
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 # What would lock the panel out, make the server run programs or libraries, or move its files.
 FORBIDDEN_PARTS = (
@@ -30,42 +33,57 @@ _TUNING = re.compile(
     re.VERBOSE,
 )
 _DANGEROUS = {
-    ("synchronous_commit", "off"): "the last commits before a crash may be lost; it measures a server that may forget",
-    ("synchronous_commit", "local"): "commits no longer wait for standbys: a failover may lose the last of them",
-    ("fsync", "off"): "a crash of the host may destroy the whole cluster: never where data matters",
-    ("full_page_writes", "off"): "a crash of the host may leave torn pages, and so destroy data",
-    ("autovacuum", "off"): "dead rows stay, tables grow and statistics age while it is off",
-    ("default_transaction_read_only", "on"): "every session of the cluster can only read while it is on",
-    ("row_security", "off"): "queries that a row policy would filter fail instead",
-    ("log_statement", "all"): "every statement is written to the server's log, passwords and all, and slows the run",
+    ("synchronous_commit", "off"): gettext_lazy(
+        "the last commits before a crash may be lost; it measures a server that may forget"
+    ),
+    ("synchronous_commit", "local"): gettext_lazy(
+        "commits no longer wait for standbys: a failover may lose the last of them"
+    ),
+    ("fsync", "off"): gettext_lazy("a crash of the host may destroy the whole cluster: never where data matters"),
+    ("full_page_writes", "off"): gettext_lazy("a crash of the host may leave torn pages, and so destroy data"),
+    ("autovacuum", "off"): gettext_lazy("dead rows stay, tables grow and statistics age while it is off"),
+    ("default_transaction_read_only", "on"): gettext_lazy("every session of the cluster can only read while it is on"),
+    ("row_security", "off"): gettext_lazy("queries that a row policy would filter fail instead"),
+    ("log_statement", "all"): gettext_lazy(
+        "every statement is written to the server's log, passwords and all, and slows the run"
+    ),
 }
 _DANGEROUS_WHATEVER = {
-    "session_replication_role": "as replica, no trigger fires and no foreign key is checked: what breaks them stays",
-    "synchronous_standby_names": "with a standby that is not there every commit of the cluster waits for ever",
-    "wal_level": "standbys, archives and logical replication may need what a lower level leaves out",
-    "max_replication_slots": "with fewer slots than there are, the server does not start",
-    "superuser_reserved_connections": "with fewer, nobody may get in where all connections are taken",
-    "restart_after_crash": "when off, the server stays down after a crash of one of its processes",
-    "data_sync_retry": "when on, a failed write to disk may be taken for done",
-    "ignore_system_indexes": "when on, every look-up in the catalogs reads them whole",
-    "event_triggers": "when off, what they guard is not guarded",
+    "session_replication_role": gettext_lazy(
+        "as replica, no trigger fires and no foreign key is checked: what breaks them stays"
+    ),
+    "synchronous_standby_names": gettext_lazy(
+        "with a standby that is not there every commit of the cluster waits for ever"
+    ),
+    "wal_level": gettext_lazy("standbys, archives and logical replication may need what a lower level leaves out"),
+    "max_replication_slots": gettext_lazy("with fewer slots than there are, the server does not start"),
+    "superuser_reserved_connections": gettext_lazy(
+        "with fewer, no admin may be able to log in once all connections are taken"
+    ),
+    "restart_after_crash": gettext_lazy("when off, the server stays down after a crash of one of its processes"),
+    "data_sync_retry": gettext_lazy("when on, a failed write to disk may be taken for done"),
+    "ignore_system_indexes": gettext_lazy("when on, every lookup in the catalogs reads them whole"),
+    "event_triggers": gettext_lazy("when off, what they guard is not guarded"),
 }
 
 
 def why_forbidden(name: str) -> str:
-    """Why no profile may hold it; empty where it may."""
+    """Return why no profile may hold it; empty where it may."""
     if name in FORBIDDEN or any(part in name for part in FORBIDDEN_PARTS):
-        return f"{name} could lock the panel out, or make the server read or run what it should not: leave it out"
+        return _(
+            "%(name)s could lock the panel out, or make the server read or run what it should not: leave it out"
+        ) % {"name": name}
     if name in SPOILING:
-        return f"{name} is for rescuing a broken cluster, and spoils a sound one: leave it out"
+        return _("%(name)s is for rescuing a broken cluster, and spoils a sound one: leave it out") % {"name": name}
     return ""
 
 
 def warning(name: str, value: str) -> str:
-    """What is dangerous in it; empty where nothing is known to be."""
-    return _DANGEROUS.get((name, value)) or _DANGEROUS_WHATEVER.get(name, "")
+    """Return the danger of this value; empty where none is known."""
+    found = _DANGEROUS.get((name, value)) or _DANGEROUS_WHATEVER.get(name)
+    return str(found) if found else ""
 
 
 def for_admins(names: Iterable[str]) -> list[str]:
-    """Those that are more than tuning: the whole cluster feels them, or its data."""
+    """Return the settings that are more than tuning, since they affect the whole cluster or its data."""
     return [name for name in names if not _TUNING.fullmatch(name)]

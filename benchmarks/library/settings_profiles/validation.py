@@ -1,8 +1,10 @@
-"""Whether a server would take a profile: each setting against its pg_settings, with warnings where one is dangerous."""
+"""Checks a profile against a server: each setting against its pg_settings, with warnings for dangerous ones."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+
+from django.utils.translation import gettext as _
 
 from benchmarks.library.settings_profiles import conflicts, privileges, tuning
 from benchmarks.library.settings_profiles.conflicts import Own
@@ -16,13 +18,13 @@ PG_SETTINGS = """
            coalesce(max_val, ''), source, pending_restart
       FROM pg_settings WHERE name = ANY(%s)
 """
-OWN_LISTED = 3  # roles and databases with a value of their own, told of each setting
+OWN_LISTED = 3  # roles and databases with a value of their own, named for each setting
 BUDGET = ("max_connections", "work_mem", "shared_buffers", "temp_buffers", "maintenance_work_mem")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One setting of a profile before a server: what it says now, and why it would not do (empty: it would)."""
+    """One setting of a profile on a server: its present value, and the problem with it (empty: none)."""
 
     name: str
     value: str
@@ -35,8 +37,11 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """All settings of a profile before a server, its memory budget with them (None: not known), and why the panel's
-    role could not put any of them in force (empty: it could)."""
+    """All settings of a profile on a server.
+
+    `budget` is its memory budget (None: not known), `refusal` why the panel's role could not put any of them in force
+    (empty: it could).
+    """
 
     findings: tuple[Finding, ...]
     budget: MemoryBudget | None = None
@@ -44,7 +49,7 @@ class Verdict:
 
     @property
     def problems(self) -> list[str]:
-        """Why it would not do, in sentences."""
+        """Why the profile can't be used, as sentences."""
         return [self.refusal, *self._of_settings] if self.refusal else self._of_settings
 
     @property
@@ -53,18 +58,18 @@ class Verdict:
 
     @property
     def to_restart(self) -> list[str]:
-        """The settings that would take a restart to come into force."""
+        """The settings that take effect only after a restart."""
         return [one.name for one in self.findings if one.needs_restart and one.changes]
 
     @property
     def warnings(self) -> list[str]:
-        """What is dangerous in it, in sentences."""
+        """The dangers of the profile, as sentences."""
         found = [f"{one.name} = {one.value}: {one.warning}" for one in self.findings if one.warning]
         return found + list(_budget_warnings(self.budget))
 
 
 def known_settings(connection: connect.Connection, names: list[str]) -> dict[str, Known]:
-    """What the server says of these settings; names that it does not know are absent."""
+    """Return pg_settings of these names; unknown names are absent."""
     rows = connection.execute(PG_SETTINGS, (names,)).fetchall()
     return {row[0]: _known(row) for row in rows}
 
@@ -75,9 +80,9 @@ def _known(row: tuple[Any, ...]) -> Known:
 
 
 def check(cluster: Cluster, values: Mapping[str, str], *, role: str = "", database: str = "") -> Verdict:
-    """The verdict of the cluster's primary on a load of that role in that database; raises `ClusterUnreachable`.
+    """Return the verdict of the cluster's primary for a load of that role in that database; raise `ClusterUnreachable`.
 
-    Without them it is on nobody's load, and warns of what roles and databases have of their own.
+    Without role and database it warns of all values that roles and databases have of their own.
     """
     with connect.connect(cluster, application_name="pooldeck-profiles") as connection:
         known = known_settings(connection, [*values, *BUDGET])
@@ -89,7 +94,7 @@ def check(cluster: Cluster, values: Mapping[str, str], *, role: str = "", databa
 
 
 def _beside(finding: Finding, known: Known | None, own: list[Own], role: str, database: str) -> Finding:
-    """The finding with what hides the setting from sessions: a problem for a load that is known, else a warning."""
+    """Add what hides the setting from sessions: a problem for a known load, else a warning."""
     if known is None or finding.problem:
         return finding
     others = [one for one in own if one.name == finding.name]
@@ -98,7 +103,10 @@ def _beside(finding: Finding, known: Known | None, own: list[Own], role: str, da
         hidden = first is not None and _differ(known, first.value, finding.value)
         return replace(finding, problem=_without_effect(first)) if first and hidden else finding
     differing = [one for one in others if _differ(known, one.value, finding.value)]
-    described = [f"{one.whose} has {one.value} of its own, so it has no effect there" for one in differing[:OWN_LISTED]]
+    described = [
+        _("%(whose)s has %(value)s of its own, so it has no effect there") % {"whose": one.whose, "value": one.value}
+        for one in differing[:OWN_LISTED]
+    ]
     return replace(finding, warning="; ".join(filter(None, [finding.warning, *described])))
 
 
@@ -110,22 +118,27 @@ def _differ(known: Known, first: str, second: str) -> bool:
 
 
 def _without_effect(own: Own) -> str:
-    return (
-        f"{own.name} would have no effect on the load, for {own.whose} has {own.value} of its own: "
-        f"leave it out, or {own.reset}"
-    )
+    return _(
+        "%(name)s would have no effect on the load, for %(whose)s has %(value)s of its own: leave it out, or %(reset)s"
+    ) % {"name": own.name, "whose": own.whose, "value": own.value, "reset": own.reset}
 
 
 def judge(known: Known | None, name: str, value: str) -> Finding:
-    """One setting against what the server knows of it."""
+    """Check one setting against pg_settings."""
     forbidden = tuning.why_forbidden(name)
     if known is None or forbidden:
-        return Finding(name, value, problem=forbidden or f"this server has no setting {name}: leave it out")
+        return Finding(
+            name, value, problem=forbidden or _("this server has no setting %(name)s: leave it out") % {"name": name}
+        )
     finding = Finding(name, value, known.shown, known.needs_restart)
     if known.context == "internal":
-        return replace(finding, problem=f"{name} was fixed when the server was built: leave it out")
+        return replace(
+            finding, problem=_("%(name)s was fixed when the server was built: leave it out") % {"name": name}
+        )
     if known.source == "command line":
-        problem = f"{name} is given on the server's command line, which no other setting overrules: leave it out"
+        problem = _(
+            "%(name)s is given on the server's command line, which no other setting overrules: leave it out"
+        ) % {"name": name}
         return replace(finding, problem=problem)
     try:
         normal = read(known, value)
@@ -135,7 +148,7 @@ def judge(known: Known | None, name: str, value: str) -> Finding:
 
 
 def _budget(cluster: Cluster, known: Mapping[str, Known], values: Mapping[str, str]) -> MemoryBudget | None:
-    """The memory rule with the profile in force; None where a figure of it is missing or wrong."""
+    """Return the memory budget with the profile in force; None where a figure is missing or wrong."""
     try:
         figures = {name: _bytes(known[name], values.get(name)) for name in BUDGET}
     except (KeyError, ValueError):
@@ -153,12 +166,10 @@ def _budget_warnings(budget: MemoryBudget | None) -> Iterator[str]:
     if budget is None or budget.memory is None:
         return
     if budget.fits is False:
-        yield (
-            f"the memory budget breaks: {_gb(budget.total)} in the worst case against {_gb(budget.memory)} of RAM "
-            f"({budget.terms[0].how})"
-        )
+        text = _("the memory budget breaks: %(worst)s in the worst case against %(ram)s of RAM (%(how)s)")
+        yield text % {"worst": _gb(budget.total), "ram": _gb(budget.memory), "how": budget.terms[0].how}
     if budget.shared_verdict and budget.shared_verdict != "good":
-        yield f"shared_buffers is {budget.shared_percent} % of the RAM; 25 to 40 % is usual"
+        yield _("shared_buffers is %(share)s %% of the RAM; 25 to 40 %% is usual") % {"share": budget.shared_percent}
 
 
 def _gb(size: int) -> str:

@@ -1,1 +1,1 @@
-"""The products service: a small web service that shows what pooling inside an application is worth."""
+"""The products service: a small web service that shows what a pool inside an application is worth."""

@@ -1,8 +1,8 @@
 """The products service: `/products/new`, `/products/normal` and `/products/pooled` answer 1,000 products as JSON.
 
-`python -m benchmarks.load_programs.products.app [--pool-size N]` listens on a free port of 127.0.0.1 and says
-`listening on PORT`; where it logs in to stands in libpq's variables, the password in PGPASSFILE. It works in one
-process, so on one processor.
+`python -m benchmarks.load_programs.products.app [--pool-size N]` listens on a free port of 127.0.0.1 and prints
+`listening on PORT`. libpq's variables hold its endpoint, PGPASSFILE the password. It is one process, so it uses one
+processor.
 """
 
 import argparse
@@ -48,7 +48,7 @@ class Products:
         await _answer(send, 200, json.dumps(products, separators=(",", ":")).encode())
 
     async def close(self) -> None:
-        """Close all connections that are kept."""
+        """Close all connections that are kept open."""
         for source in self.sources.values():
             await source.close()
 
@@ -60,7 +60,7 @@ async def _answer(send: Send, status: int, body: bytes) -> None:
 
 
 async def serve(pool_size: int) -> None:
-    """Until the process is ended."""
+    """Serve until the process is ended."""
     app = Products(pool_size)
     listening = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
     config = uvicorn.Config(app, lifespan="off", log_level="error", access_log=False, backlog=BACKLOG)
@@ -72,7 +72,7 @@ async def serve(pool_size: int) -> None:
 
 
 def main() -> None:
-    """Read the words and serve."""
+    """Parse the arguments and serve."""
     words = argparse.ArgumentParser(description=__doc__)
     words.add_argument("--pool-size", type=int, default=MOST_OPEN)
     asyncio.run(serve(words.parse_args().pool_size))

@@ -1,4 +1,4 @@
-"""The three ways in which the products service gets its connections; alike in all else."""
+"""Three ways in which the products service gets its connections, alike in all else."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,17 +14,17 @@ Connection = AsyncConnection[tuple[Any, ...]]
 
 
 class Source(Protocol):
-    """Where a request takes its connection from."""
+    """A source of connections for requests."""
 
     def connection(self) -> Any:
-        """An asynchronous context manager that gives one and takes it back."""
+        """Return an asynchronous context manager that provides a connection and takes it back."""
 
     async def close(self) -> None:
-        """Let go of those that are kept."""
+        """Close the connections that are kept open."""
 
 
 async def connect() -> Connection:
-    """To where libpq's variables say. Statements are never prepared, so that every mode of a pooler will do."""
+    """Connect to the endpoint in libpq's variables; statements are never prepared, so that any pool mode works."""
     return await AsyncConnection.connect(autocommit=True, prepare_threshold=None)
 
 
@@ -33,23 +33,23 @@ class New:
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
-        """Made here and closed."""
+        """Open a connection, and close it after use."""
         async with await connect() as made:
             yield made
 
     async def close(self) -> None:
-        """Nothing is kept."""
+        """Do nothing: no connection is kept open."""
 
 
 class Normal:
-    """One shared handle that keeps one idle connection: what comes while that is in use opens another, then closed."""
+    """One shared handle that keeps one idle connection; while that is in use, each request opens one of its own."""
 
     def __init__(self) -> None:
         self._idle: Connection | None = None
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
-        """The idle one, or a new one."""
+        """Provide the idle connection, or a new one."""
         taken, self._idle = self._idle, None
         used = taken if taken is not None and not taken.closed else await connect()
         try:
@@ -61,13 +61,13 @@ class Normal:
                 await used.close()
 
     async def close(self) -> None:
-        """Close the idle one."""
+        """Close the idle connection."""
         if self._idle is not None:
             await self._idle.close()
 
 
 class Pooled:
-    """A pool inside the application of `size` connections at the most, as large a share of them kept idle as there."""
+    """A pool inside the application, of at most `size` connections; keeps the usual share of them idle."""
 
     def __init__(self, size: int = MOST_OPEN) -> None:
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
@@ -82,7 +82,7 @@ class Pooled:
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
-        """One of the pool's; the first request opens it."""
+        """Provide a connection of the pool, which the first request opens."""
         if not self._opened:
             self._opened = True
             await self._pool.open()
@@ -95,5 +95,5 @@ class Pooled:
 
 
 def targets(pool_size: int) -> dict[str, Source]:
-    """Each by its name, none connected yet."""
+    """Return each source by its name; none is connected yet."""
     return {"new": New(), "normal": Normal(), "pooled": Pooled(pool_size)}

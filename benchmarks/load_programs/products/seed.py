@@ -1,7 +1,6 @@
-"""Makes the table of the products service anew, and says how far it is.
+"""Recreates the table of the products service, and prints its progress.
 
-`python -m benchmarks.load_programs.products.seed --rows N`, or `--drop`; where it logs in to stands in libpq's
-variables.
+`python -m benchmarks.load_programs.products.seed --rows N`, or `--drop`; libpq's variables hold its endpoint.
 """
 
 import argparse
@@ -24,7 +23,7 @@ INSERT = """
 
 
 def fill(rows: int) -> None:
-    """Drop, create and fill."""
+    """Drop, create and fill the table."""
     with psycopg.connect(autocommit=True) as connection:
         connection.execute("DROP TABLE IF EXISTS products")
         connection.execute(CREATE)
@@ -36,7 +35,7 @@ def fill(rows: int) -> None:
 
 
 def main() -> None:
-    """Read the words; an error of the server is one line, and the exit code 1."""
+    """Parse the arguments and run; an error of the server is one line, and exit code 1."""
     words = argparse.ArgumentParser(description=__doc__)
     words.add_argument("--rows", type=int, default=0)
     words.add_argument("--drop", action="store_true")

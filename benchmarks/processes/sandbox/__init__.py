@@ -1,7 +1,7 @@
-"""Where a program runs that was given a user's script: its own files and the network, and no other program.
+"""Sandbox for a program with a user's script: it reaches its own files and the network, but no other program.
 
-The first of these ways that works on this host is taken; it is tried out once a process: the program must start in it,
-and a shell must not.
+The first mechanism that works on this host is used. Each is tried once per process: the program must start in it, and a
+shell must not.
 """
 
 import logging
@@ -10,6 +10,8 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+
+from django.utils.translation import gettext as _
 
 from benchmarks.errors import BenchmarksError
 from benchmarks.processes.command import Command
@@ -27,13 +29,13 @@ _TRIAL_ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
 
 
 class NoSandbox(BenchmarksError):
-    """Nothing here can confine the program; the message says what was tried and what helps."""
+    """No mechanism can confine the program; the message says what was tried and what helps."""
 
     status = 503
 
 
 def confine(command: Command, home: Path) -> Command:
-    """The command in a sandbox where it must be, its `shown` words without it; raises `NoSandbox`."""
+    """Put the command into a sandbox where required, its `shown` words without it; raise `NoSandbox`."""
     if not command.confined:
         return command
     starter, confined = command.argv[: command.confined_at], command.argv[command.confined_at :]
@@ -44,11 +46,11 @@ def confine(command: Command, home: Path) -> Command:
 
 @cache
 def mechanism_for(program: str, reads: tuple[str, ...] = ()) -> ModuleType:
-    """The first way in which this program starts and a shell does not; raises `NoSandbox`."""
+    """Return the first mechanism in which this program starts and a shell does not; raise `NoSandbox`."""
     try:
         needs = needs_of(program, reads=reads)
     except NotConfinable as error:
-        raise NoSandbox(f"a script of your own needs a sandbox, and {error}") from error
+        raise NoSandbox(_("a script of your own needs a sandbox, and %(error)s") % {"error": error}) from error
     refusals = []
     for mechanism in MECHANISMS:
         if not (why := _why_not(mechanism, needs)):
@@ -56,24 +58,28 @@ def mechanism_for(program: str, reads: tuple[str, ...] = ()) -> ModuleType:
             return mechanism
         refusals.append(f"{mechanism.NAME} {why}")
     raise NoSandbox(
-        f"a script of your own needs a sandbox, and none works here: {'; '.join(refusals)}. Install bubblewrap, or use "
-        "a kernel with Landlock (Linux 5.13); built-in scripts run without"
+        _(
+            "a script of your own needs a sandbox, and none works here: %(refusals)s. Install bubblewrap, or "
+            "use a kernel with Landlock (Linux 5.13); built-in scripts run without"
+        )
+        % {"refusals": "; ".join(refusals)}
     )
 
 
 def _why_not(mechanism: ModuleType, needs: Needs) -> str:
-    """Why the sandbox can't be used, empty where it can: tried as the load's account, as a run would."""
+    """Return why the mechanism can't be used; empty where it can. Tried with the load's account, as a run would."""
     with private_home("trial", "") as home:
         try:
             words = mechanism.words(needs, home)
             started = _tried([*words, needs.program, "--version"], home)
             shell = _tried([*words, SHELL, "-c", ":"], home)
         except (NotConfinable, OSError, subprocess.SubprocessError) as error:
-            return f"fails ({error})"
+            return _("fails (%(error)s)") % {"error": error}
     if started.returncode:
-        reported = (started.stderr.strip().splitlines() or ["no reason was given"])[-1]
-        return f"does not start {needs.program} ({reported[:200]})"
-    return "" if shell.returncode else f"lets {SHELL} start"
+        reported = (started.stderr.strip().splitlines() or [_("no reason was given")])[-1]
+        text = _("does not start %(program)s (%(error)s)")
+        return text % {"program": needs.program, "error": reported[:200]}
+    return "" if shell.returncode else _("lets %(shell)s start") % {"shell": SHELL}
 
 
 def _tried(argv: list[str], home: Path) -> "subprocess.CompletedProcess[str]":

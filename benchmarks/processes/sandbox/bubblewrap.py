@@ -1,4 +1,4 @@
-"""bubblewrap: namespaces of its own, with a root that holds the program, its libraries and its private home; pure.
+"""bubblewrap: namespaces with a root that holds only the program, its libraries and its private home; pure.
 
 It needs user namespaces, which Debian's kernel allows and most containers forbid.
 """
@@ -6,18 +6,20 @@ It needs user namespaces, which Debian's kernel allows and most containers forbi
 import shutil
 from pathlib import Path
 
+from django.utils.translation import gettext as _
+
 from benchmarks.processes.sandbox.needs import PROC, Needs, NotConfinable
 
 NAME = "bubblewrap"
 
 
 def words(needs: Needs, home: Path) -> list[str]:
-    """What is put before the program's own words; raises `NotConfinable` where bwrap is not installed.
+    """Return the words before the program's own; raise `NotConfinable` where bwrap is not installed.
 
     Without --new-session: the load has a session of its own already, and a signal to its group must reach the program.
     """
     if not (bwrap := shutil.which("bwrap")):
-        raise NotConfinable("is not installed")
+        raise NotConfinable(_("is not installed"))
     seen = [path for path in (needs.program, needs.loader, *needs.readable) if path != PROC]
     own = ("--proc", PROC) if PROC in needs.readable else ()
     return [

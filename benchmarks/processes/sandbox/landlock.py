@@ -1,4 +1,4 @@
-"""Landlock: the kernel refuses the program every file that it does not need, and every other program; pure.
+"""Landlock: the kernel denies the program every file that it does not need, and every other program; pure.
 
 Linux 5.13 and newer have it, in containers too. The program keeps its process id, so it is killed as any other load.
 """
@@ -7,6 +7,8 @@ import json
 import os
 import sys
 from pathlib import Path
+
+from django.utils.translation import gettext as _
 
 from benchmarks.processes.sandbox.needs import PROC, Needs, NotConfinable
 from benchmarks.processes.unprivileged_user import drops_root, is_reachable
@@ -17,9 +19,9 @@ DEVICES = ("/dev/null", "/dev/urandom", "/dev/random")  # without the last one J
 
 
 def words(needs: Needs, home: Path) -> list[str]:
-    """What is put before the program's own words; raises `NotConfinable` where no Python can be started.
+    """Return the words before the program's own; raise `NotConfinable` where no Python can be started.
 
-    The launcher goes as text, since the load's account may not reach this checkout.
+    The launcher is passed as text, since the load's account may not be able to read this checkout.
     """
     rules = {
         "execute": [needs.program, needs.loader],
@@ -30,8 +32,10 @@ def words(needs: Needs, home: Path) -> list[str]:
 
 
 def _python() -> str:
-    """A Python that the load's account can start."""
+    """Return a Python that the load's account can start."""
     for program in (os.path.realpath(sys.executable), "/usr/bin/python3"):
         if not drops_root() or is_reachable(program):
             return program
-    raise NotConfinable(f"needs a Python outside {Path(sys.executable).parent}: install python3")
+    raise NotConfinable(
+        _("needs a Python outside %(parent)s: install python3") % {"parent": Path(sys.executable).parent}
+    )

@@ -1,7 +1,7 @@
-"""Gives up all files but those named, then becomes the program: landlocked.py RULES PROGRAM WORDS…
+"""Gives up access to all files but those named, then becomes the program: landlocked.py RULES PROGRAM WORDS…
 
-RULES is JSON: `execute` and `read` name files and folders, `write` files and folders that may be changed too. Only
-the standard library is used: it runs outside the panel's environment. The numbers are those of linux/landlock.h.
+RULES is JSON: `execute` and `read` name files and folders, `write` those that may also be changed. Uses only the
+standard library, since it runs outside the panel's environment. The numbers are those of linux/landlock.h.
 """
 
 import ctypes
@@ -36,7 +36,7 @@ class PathBeneath(ctypes.Structure):
 
 
 def call(number: int, *words: object) -> int:
-    """A system call; raises OSError where the kernel refuses it."""
+    """Make a system call; raise OSError where the kernel refuses it."""
     answer: int = libc.syscall(number, *words)
     if answer < 0:
         raise OSError(ctypes.get_errno(), f"Landlock: {os.strerror(ctypes.get_errno())}")
@@ -44,7 +44,7 @@ def call(number: int, *words: object) -> int:
 
 
 def restrict(rules: dict[str, list[str]]) -> None:
-    """Leave this process and all that it starts only what the rules name."""
+    """Restrict this process and all that it starts to what the rules name."""
     version = call(CREATE_RULESET, None, ctypes.c_size_t(0), VERSION)
     handled = (1 << RIGHTS_BY_VERSION.get(version, 16)) - 1
     attributes = RulesetAttributes(handled, 0, SIGNALS if version >= 6 else 0)

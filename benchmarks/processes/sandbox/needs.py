@@ -1,4 +1,4 @@
-"""What a program must reach to run: its file, its loader, its libraries, and what names and certificates need."""
+"""What a program needs to run: its file, its loader, its libraries, and files for name resolution and certificates."""
 
 import re
 import subprocess
@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-# resolving names, and trusting certificates where the connection says sslrootcert=system
+from django.utils.translation import gettext as _
+
+# for resolving names, and for trusting certificates under sslrootcert=system
 SYSTEM_FILES = (
     "/etc/resolv.conf",
     "/etc/nsswitch.conf",
@@ -26,12 +28,12 @@ _LOADER = re.compile(r"ld(?:-linux|64|-musl)?[^/]*\.so(?:\.[0-9]+)?")
 
 
 class NotConfinable(Exception):
-    """A program whose needs can't be told."""
+    """A program whose needs can't be found out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """The program and its loader, which must be executable, and what it reads; `sockets` are files it connects to."""
+    """The program and its loader, which must be executable, and what it reads; it connects to the files `sockets`."""
 
     program: str
     loader: str
@@ -40,7 +42,7 @@ class Needs:
 
 
 def needs_of(program: str, sockets: tuple[str, ...] = (), reads: tuple[str, ...] = ()) -> Needs:
-    """What the program needs to run, to connect to these Unix sockets and to read these files and folders.
+    """Return what the program needs to run, to connect to these Unix sockets and to read these files and folders.
 
     Raises `NotConfinable`.
     """
@@ -51,9 +53,9 @@ def needs_of(program: str, sockets: tuple[str, ...] = (), reads: tuple[str, ...]
 
 @cache
 def _libraries(program: str) -> tuple[str, tuple[str, ...]]:
-    """The dynamic loader and the folders of its libraries, as the loader itself tells them (what ldd(1) prints).
+    """Return the dynamic loader and the folders of its libraries, as the loader itself lists them (as ldd(1) does).
 
-    The whole folders, since the C library opens further ones there when it resolves a name.
+    Whole folders, since the C library opens further libraries there when it resolves a name.
     """
     try:
         described = subprocess.run(
@@ -66,9 +68,13 @@ def _libraries(program: str) -> tuple[str, tuple[str, ...]]:
             check=True,
         ).stdout
     except (OSError, UnicodeDecodeError, subprocess.SubprocessError) as error:
-        raise NotConfinable(f"the libraries of {program} can't be told ({error})") from error
+        raise NotConfinable(
+            _("the libraries of %(program)s can't be found out (%(error)s)") % {"program": program, "error": error}
+        ) from error
     loaded = [Path(found["path"]) for found in _LOADED.finditer(described)]
     loader = next((path for path in loaded if _LOADER.fullmatch(path.name)), None)
     if loader is None:
-        raise NotConfinable(f"{program} is no program with libraries of its own: set POOLDECK_PGBENCH to one")
+        raise NotConfinable(
+            _("%(program)s is no program with libraries of its own: set POOLDECK_PGBENCH to one") % {"program": program}
+        )
     return str(loader), tuple(sorted({str(path.parent) for path in loaded if path != loader}))

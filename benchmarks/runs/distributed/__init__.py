@@ -1,5 +1,6 @@
-"""Runs over several generators: one load in parts that start on one mark, and whose figures are merged.
+"""Distributed runs: one load in parts that start at one time, and whose figures are merged.
 
-The whole is a run as any other; each of its parts is one too, on a generator of its own. `dividing` shares the options
-out, `leading` brings the parts together, `taking_part` is what a part does, `merging` and `summaries` make one of many.
+The whole is a run as any other; each of its parts is one too, on a generator of its own. `submission.split` divides the
+options, `coordinator` brings the parts together, `execution.synchronized_start` is a part's side of the start, and
+`merge_samples` and `merge_summaries` merge their figures.
 """

@@ -1,7 +1,7 @@
-"""Leads a run over several generators: calls its parts, starts them on one mark, merges what they say, ends them all.
+"""Coordinates a distributed run: dispatches its parts, starts them at one time, merges their figures, ends them all.
 
-The leader runs no load. It holds what is held once for all parts, and it alone writes to the whole, under the whole's
-own lease and attempt; its parts see when the whole has ended, whoever ended it, and end with it.
+The coordinator runs no load. It holds what is held once for all parts, and it alone writes to the whole, under the
+whole's lease and attempt. The parts see when the whole has ended, for any reason, and end with it.
 """
 
 import logging
@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from queue import Queue
 from typing import Any
+
+from django.utils.translation import gettext as _
 
 from benchmarks.analysis.latency import histogram
 from benchmarks.errors import Fenced
@@ -34,13 +36,13 @@ ENDED_WITHIN_S = 30.0  # a part whose worker died is found by its lease
 
 
 def execute(run: Run) -> None:
-    """Carry out a run over several generators that this worker claimed, to exactly one final state."""
+    """Carry out a distributed run that this worker claimed, to exactly one final state."""
     log.info("this worker leads run %s over %s", run.pk, ", ".join(run.wanted_generators))
     runner.bring_to_its_end(run, _lead)
 
 
 def _lead(run: Run, recorder: Recorder) -> Ending:
-    """The end of the whole; no part outlives it but by the moment that its own end takes."""
+    """Return the ending of the whole; no part outlives it by more than the time that its own ending takes."""
     subruns = Participants(run, recorder)
     stop: Stopped | None = None
     try:
@@ -61,7 +63,7 @@ def _lead(run: Run, recorder: Recorder) -> Ending:
 
 
 def _gather(subruns: Participants, held: SetupContext) -> None:
-    """Wait until every part is ready; raises `Stopped` where one can't or won't be."""
+    """Wait until every part is ready; raise `Stopped` where one can't be or has ended."""
     deadline = time.monotonic() + READY_WITHIN_S
     while not subruns.is_ready():
         held.check()
@@ -72,7 +74,7 @@ def _gather(subruns: Participants, held: SetupContext) -> None:
 
 @contextmanager
 def _looking_on(held: SetupContext) -> Iterator["Queue[object]"]:
-    """What the watchers of pooler, server and host see, once for all parts."""
+    """Yield the queue of what the observers of pooler, server and host find, once for all parts."""
     events: Queue[object] = Queue(QUEUED_EVENTS)
     with (
         probes.opened(held.run) as around,
@@ -82,7 +84,7 @@ def _looking_on(held: SetupContext) -> Iterator["Queue[object]"]:
 
 
 def _follow(subruns: Participants, held: SetupContext, events: "Queue[object]") -> None:
-    """Merge what the parts say until all have come to their end; raises `Stopped` where one could not."""
+    """Merge the parts' samples until all have ended; raise `Stopped` where one failed."""
     deadline = subruns.mark_at + runner.allowed_s(held.run) + ENDED_WITHIN_S
     while not subruns.has_ended():
         held.check()
@@ -90,12 +92,12 @@ def _follow(subruns: Participants, held: SetupContext, events: "Queue[object]") 
         for event in drain(events):
             runner.take(event, subruns.recorder)
         if time.monotonic() > deadline:
-            raise DeadlinePassed("its parts did not end in their time; figures are those until then")
+            raise DeadlinePassed(_("its parts did not end in their time; figures are those until then"))
         time.sleep(MERGE_S)
 
 
 def _end_parts(subruns: Participants) -> None:
-    """End what still goes on, and wait for it; a part whose worker hangs is left to its own lease."""
+    """End the parts that still run, and wait for them; a part whose worker hangs is left to its lease."""
     subruns.dismiss()
     deadline = time.monotonic() + ENDED_WITHIN_S
     while not subruns.is_over() and time.monotonic() < deadline:
@@ -106,7 +108,7 @@ def _end_parts(subruns: Participants) -> None:
 def _keep_lease(subruns: Participants) -> None:
     try:
         subruns.recorder.keep()
-    except Fenced:  # somebody ended the whole already; its parts are brought to their end all the same
+    except Fenced:  # the whole was ended already; its parts are still brought to their end
         return
 
 
@@ -115,10 +117,10 @@ APART_MS = 250.0  # beyond which the first or last second of the merged figures 
 
 
 def ending(run: Run, recorder: Recorder, parts: list[Run], stop: Stopped | None) -> Ending:
-    """The final state of the whole: succeeded where every part did, and never more valid than the least of them."""
+    """Return the ending of the whole: succeeded where every part did, and no more valid than the least valid part."""
     found: dict[str, Any] = {"conditions": run.conditions | {"start": start_of(parts)}}
     if stop is not None or any(part.status != Status.SUCCEEDED for part in parts):
-        why = stop or Stopped("not every part came to its end; figures are those until then")
+        why = stop or Stopped(_("not every part came to its end; figures are those until then"))
         status = stop.status if stop else Status.FAILED
         return incomplete(status, str(why), **found)
     validity, reasons = verdict(run, parts)
@@ -136,7 +138,7 @@ def ending(run: Run, recorder: Recorder, parts: list[Run], stop: Stopped | None)
 
 
 def start_of(parts: list[Run]) -> dict[str, Any]:
-    """How far apart the programs were started, by each generator's own measure; empty before all were."""
+    """Return how far apart the programs were started, by each generator's measure; empty unless all were."""
     late = {part.generator: part.conditions.get("start", {}).get("late_ms") for part in parts}
     known = [ms for ms in late.values() if ms is not None]
     if len(known) < len(parts):
@@ -146,7 +148,7 @@ def start_of(parts: list[Run]) -> dict[str, Any]:
 
 
 def verdict(run: Run, parts: list[Run]) -> tuple[Validity, list[str]]:
-    """The least valid of the parts decides, each with its reasons; so does a start that was none.
+    """Return the validity of the least valid part, and all parts' reasons; a start that was not common is suspect.
 
     What limited the load of a valid part is among its reasons, and leaves it valid.
     """
@@ -155,13 +157,19 @@ def verdict(run: Run, parts: list[Run]) -> tuple[Validity, list[str]]:
     spread_ms = start_of(parts).get("spread_ms")
     if spread_ms is None or spread_ms > APART_MS:
         validities.add(Validity.SUSPECT)
-        apart = "at times unknown" if spread_ms is None else f"{spread_ms:,.0f} ms apart"
-        reasons.append(f"the loads began {apart}, so the first and last seconds are not of all generators")
+        reasons.append(_why_apart(spread_ms))
     return next(least for least in WORST_FIRST if least in validities), reasons
 
 
+def _why_apart(spread_ms: float | None) -> str:
+    if spread_ms is None:
+        return _("the loads began at unknown times, so the first and last seconds are not of all generators")
+    text = _("the loads began %(spread)s ms apart, so the first and last seconds are not of all generators")
+    return text % {"spread": f"{spread_ms:,.0f}"}
+
+
 def summary(run: Run, parts: list[Run]) -> dict[str, Any]:
-    """The figures of all parts as one, percentiles from the merged histograms where each part has one."""
+    """Return the merged figures of all parts; percentiles come from the merged histograms where each part has one."""
     figures = merge_summaries.merged([part.summary for part in parts])
     kept = list(LatencyHistogram.objects.filter(run__in=parts))
     if not kept or len(kept) < len(parts):

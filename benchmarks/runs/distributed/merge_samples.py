@@ -1,8 +1,8 @@
-"""Samples of many loads made those of one: rates and counts added, latencies weighted by transactions; pure.
+"""Merges the samples of parts into those of the whole: rates and counts added, latencies weighted; pure.
 
-An interval is given once every part has passed it, so that no figure is of some parts only. A rate holds from the
-sample before to its own, so an interval that a slow part left out takes its share of the longer one that follows.
-Percentiles come from the latencies of all parts in that interval, and are left out where those of a part are not known.
+An interval is emitted once every part has passed it, so that each figure is of all parts. A rate holds from the sample
+before to its own, so an interval that a slow part skipped takes its share of the longer one that follows. Percentiles
+come from the latencies of all parts in an interval, and are left out where those of a part are not known.
 """
 
 import math
@@ -28,13 +28,13 @@ class _Stretch:
     latencies: Latencies | None = None
 
     def transactions(self, began: float, ended: float) -> float:
-        """How many of its transactions fell into that time."""
+        """Return how many of its transactions fell into that time."""
         overlap = min(ended, self.ended) - max(began, self.began)
         return max(0.0, overlap) * (self.reported.tps or 0.0)
 
 
 class Merger:
-    """Takes the samples of parts, each part's in order, and gives the intervals of the whole."""
+    """Takes each part's samples in order, and emits the intervals of the whole."""
 
     def __init__(self, parts: Iterable[Hashable], interval_s: float) -> None:
         self._interval_s = interval_s
@@ -43,7 +43,7 @@ class Merger:
         self._given = 0
 
     def add(self, part: Hashable, reported: Progress, latencies: Latencies | None = None) -> None:
-        """The next sample of a part, and its latencies where they are known; one that goes back in time is left out."""
+        """Add the next sample of a part, and its latencies where known; ignore one that goes back in time."""
         ended = self._snapped(reported.t)
         if ended > self._upto[part]:
             self._stretches[part].append(_Stretch(self._upto[part], ended, reported, latencies))
@@ -54,7 +54,7 @@ class Merger:
         return nearest if abs(t - nearest) < SNAP * self._interval_s else t
 
     def take(self) -> Iterator[Progress]:
-        """The intervals that all parts have passed by now and that were not given before."""
+        """Yield the intervals that all parts have passed and that were not emitted before."""
         while min(self._upto.values()) >= (ended := (self._given + 1) * self._interval_s):
             began = self._given * self._interval_s
             yield _merged(list(self._stretches.values()), began, ended)
@@ -79,7 +79,7 @@ def _merged(parts: list[list[_Stretch]], began: float, ended: float) -> Progress
 
 
 def _percentiles(here: list[list[_Stretch]]) -> dict[str, Any]:
-    """Of the samples that end in an interval, by part; nothing where a part has none or its latencies are unknown."""
+    """Return the percentiles of the samples that end in an interval; empty where a part's are missing or unknown."""
     samples = [one.latencies for part in here for one in part]
     known = [one for one in samples if one is not None]
     return latency_exchange.percentiles(known) if all(here) and len(known) == len(samples) else {}
@@ -96,14 +96,14 @@ def _mean(weighed: list[tuple[float, float | None]]) -> float | None:
 
 
 def weighted_mean(weighed: list[tuple[float, float | None]]) -> float | None:
-    """The mean of the known values by their weights; None where no weight is left."""
+    """Return the weighted mean of the known values; None where no weight is left."""
     known = [(weight, value) for weight, value in weighed if value is not None]
     whole = sum(weight for weight, _ in known)
     return sum(weight * value for weight, value in known) / whole if whole else None
 
 
 def pooled_stddev(groups: list[tuple[float, float | None, float | None]]) -> float | None:
-    """The standard deviation of all values, from each group's (count, mean, standard deviation); exact for counts."""
+    """Return the standard deviation of all values from each group's (count, mean, stddev); exact for counts."""
     known = [(count, mean, stddev) for count, mean, stddev in groups if mean is not None and stddev is not None]
     whole = sum(count for count, _, _ in known)
     if not whole:

@@ -1,7 +1,7 @@
-"""The summary of a whole from those of its parts; pure.
+"""Merges the summaries of parts into that of the whole; pure.
 
-Counts and rates are added, times weighted by transactions; a percentile of parts says nothing of the whole and is left
-to the merged histograms. What is neither is kept where all parts say the same.
+Counts and rates are added, times weighted by transactions; percentiles are left to the merged histograms. Other values
+are kept where all parts agree.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ Summary = dict[str, Any]
 
 
 def merged(summaries: list[Summary]) -> Summary:
-    """One summary of all; a figure that a part lacks is left out, for a sum without it would be wrong."""
+    """Return one summary of all; a figure that a part lacks is left out, since a sum without it would be wrong."""
     common = [name for name in summaries[0] if all(name in one for one in summaries)] if summaries else []
     found = {name: _figure(name, summaries) for name in common}
     return {name: value for name, value in found.items() if value is not None}
@@ -46,7 +46,7 @@ def _figure(name: str, summaries: list[Summary]) -> Any:
 
 
 def _added_by_kind(counts: list[dict[str, int]]) -> dict[str, int]:
-    """Kind → how often, the most frequent first."""
+    """Add the counts by kind, the most frequent first."""
     whole: Counter[str] = Counter()
     for one in counts:
         whole.update(one)
@@ -64,7 +64,7 @@ def _tidy(value: float | None) -> float | None:
 
 
 def statements(of_parts: list[list[dict[str, Any]]], weights: list[float]) -> list[dict[str, Any]]:
-    """The statements of a script over all parts; none where the parts did not run the same ones."""
+    """Return a script's statements over all parts; empty where the parts did not run the same ones."""
     names = [[(one["script"], one["statement"]) for one in rows] for rows in of_parts]
     if not names or any(one != names[0] for one in names):
         return []

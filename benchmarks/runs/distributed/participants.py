@@ -1,4 +1,4 @@
-"""The parts of a run as its leader sees them: called, started, listened to, dismissed."""
+"""The coordinator's handle on the parts of a distributed run: dispatch, start, poll, cancel."""
 
 import time
 from datetime import UTC, datetime
@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from benchmarks.engines.base import Progress
 from benchmarks.models import FINAL, Run, Sample, Status
@@ -25,7 +26,7 @@ FIGURES = ("t", *(one.key for one in SAMPLE_METRICS if one.merge != Merge.HISTOG
 
 
 class PartFailed(Stopped):
-    """A part could not go on, so that the whole has no figures of all its generators."""
+    """A part could not go on, so that the whole lacks the figures of one generator."""
 
     status = Status.FAILED
 
@@ -41,29 +42,29 @@ class Participants:
         self._merger = Merger(self._places, float(run.options.get("progress") or 1))
 
     def parts(self) -> list[Run]:
-        """The parts as the database has them now, in order."""
+        """Return the parts as they are in the database now, in order."""
         return list(self.run.parts.select_related("cluster", "pool").order_by("number"))
 
     def call(self) -> None:
-        """Send each part that waits to its generator; a message may be lost, and a second one does no harm."""
+        """Dispatch each part that waits to its generator; a message may be lost, and a second one does no harm."""
         self._called_at = time.monotonic()
         for part in self.parts():
             if part.waits_to_be_taken_up:
                 dispatch.dispatch(part)
 
     def is_ready(self) -> bool:
-        """Whether every part waits for the mark; raises `PartFailed` where one has ended."""
+        """Test whether every part waits for the start; raise `PartFailed` where one has ended."""
         if time.monotonic() - self._called_at > CALL_AGAIN_S:
             self.call()
         return all(part.ready_at for part in self._living())
 
     def why_not_ready(self, waited_s: float) -> PartFailed:
-        """What kept the others waiting."""
-        words = [_why_late(part) for part in self.parts() if not part.ready_at]
-        return PartFailed(f"{'; '.join(words)} within {waited_s:.0f} s, so nothing was started")
+        """Return the error that names the parts which were not ready in time."""
+        reasons = [_why_late(part, waited_s) for part in self.parts() if not part.ready_at]
+        return PartFailed("; ".join([*reasons, _("nothing was started")]))
 
     def start(self) -> None:
-        """Set the mark for all parts and the whole; raises `PartFailed` where one went away meanwhile."""
+        """Set the start time of all parts and the whole; raise `PartFailed` where a part is gone."""
         server_version = versions.of_server(self.run)
         self._living()
         clock = synchronized_start.read_clock()
@@ -71,28 +72,28 @@ class Participants:
         mark: datetime = clock.common(self.mark_at)
         ready = self.run.parts.filter(status=Status.STARTING, ready_at__isnull=False, start_at=None)
         if ready.update(start_at=mark) != len(self._places):
-            raise PartFailed("a part went away before the mark, so that not all could start together")
+            raise PartFailed(_("a part went away before the mark, so that not all could start together"))
         self.recorder.begin(self.mark_at, status=Status.RUNNING, start_at=mark, server_version=server_version)
-        self.report(f"all {len(self._places)} generators start at {mark.astimezone(UTC):%H:%M:%S.%f} UTC")
+        text = _("all %(count)s generators start at %(time)s UTC")
+        self.report(text % {"count": len(self._places), "time": f"{mark.astimezone(UTC):%H:%M:%S.%f}"})
 
     def has_ended(self) -> bool:
-        """Whether every part came to its own end; raises `PartFailed` where one could not."""
+        """Test whether every part succeeded; raise `PartFailed` where one failed."""
         return all(part.status in FINAL for part in self._living())
 
     def is_over(self) -> bool:
-        """Whether every part has its final state, whatever it is."""
+        """Test whether every part has a final state."""
         return all(part.status in FINAL for part in self._after_reaping())
 
     def _living(self) -> list[Run]:
         parts = self._after_reaping()
         for part in parts:
             if part.status in FINAL and part.status != Status.SUCCEEDED:
-                how = part.get_status_display()
-                raise PartFailed(f"generator {part.generator}: its part was {how}: {part.error or 'without a reason'}")
+                raise PartFailed(_why_gone(part))
         return parts
 
     def _after_reaping(self) -> list[Run]:
-        """The parts, those whose worker is gone ended by that."""
+        """Return the parts, after ending those whose worker's lease ran out."""
         parts = self.parts()
         now = timezone.now()
         if any(part.lease_until and part.lease_until < now for part in parts):
@@ -101,7 +102,7 @@ class Participants:
         return parts
 
     def merge(self) -> None:
-        """Write down the intervals that all parts have passed by now."""
+        """Store the intervals that all parts have passed by now."""
         for part, samples in self._news().items():
             last = samples[-1]
             self._places[part] = (last.attempt, last.seq)
@@ -112,7 +113,7 @@ class Participants:
             self.recorder.sample(interval, self.recorder.began + interval.t)
 
     def _news(self) -> dict[UUID, list[Sample]]:
-        """The samples that came since the last look, by part and in order."""
+        """Return the samples since the last call, by part and in order."""
         new = Q()
         for part, (attempt, seq) in self._places.items():
             new |= Q(run=part) & (Q(attempt=attempt, seq__gt=seq) | Q(attempt__gt=attempt))
@@ -122,17 +123,26 @@ class Participants:
         return found
 
     def dismiss(self) -> None:
-        """Ask every part that still goes on to end; one that nobody took up ends at once."""
+        """Ask every part that still runs to end; one that was never taken up ends at once."""
         for part in self.parts():
             if part.status not in FINAL and part.request_cancel():
                 publisher.publish_end(part)
 
     def report(self, words: str) -> None:
-        """Tell watchers, and keep it in the log of the whole."""
+        """Publish a line to live viewers, and keep it in the log of the whole."""
         self.recorder.line("stderr", words)
         self.recorder.log(words, time.monotonic())
 
 
-def _why_late(part: Run) -> str:
-    taken = "never took its part up" if part.waits_to_be_taken_up else "was not prepared"
-    return f"generator {part.generator} {taken}"
+def _why_gone(part: Run) -> str:
+    words = {"generator": part.generator, "status": part.get_status_display(), "error": part.error}
+    if part.error:
+        return _("generator %(generator)s: its part ended as %(status)s: %(error)s") % words
+    return _("generator %(generator)s: its part ended as %(status)s, without a reason") % words
+
+
+def _why_late(part: Run, waited_s: float) -> str:
+    words = {"generator": part.generator, "seconds": f"{waited_s:.0f}"}
+    if part.waits_to_be_taken_up:
+        return _("generator %(generator)s did not take up its part within %(seconds)s s") % words
+    return _("generator %(generator)s was not prepared within %(seconds)s s") % words

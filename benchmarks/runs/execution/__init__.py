@@ -1,1 +1,1 @@
-"""Executing a run in its worker: started, recorded, finished, or reaped."""
+"""Execution of a run in its worker: start, record, finish, or reap."""

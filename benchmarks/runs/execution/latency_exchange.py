@@ -1,7 +1,7 @@
-"""The latencies of each interval, handed from the parts to their leader, which can't merge percentiles.
+"""Passes the latencies of each interval from the parts to their coordinator, since percentiles can't be merged.
 
-They go through Redis and are gone once taken; without Redis the intervals of the whole have no percentiles, while those
-of all of it come from the histograms in the database.
+They go through Redis and are removed once taken. Without Redis, intervals of the whole have no percentiles; the run's
+own percentiles come from the histograms in the database.
 """
 
 import logging
@@ -24,7 +24,7 @@ SHARE = struct.Struct("<d")
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """Those of one interval in microseconds, and the share of the transactions that they are."""
+    """Latencies of one interval in microseconds, and the share of the transactions that was logged."""
 
     us: Sequence[int]
     share: float = 1.0
@@ -35,7 +35,7 @@ def _key(part: UUID, attempt: int) -> str:
 
 
 def publish(part: UUID, attempt: int, seq: int, found: Latencies) -> None:
-    """Hand over the latencies of the sample of this number."""
+    """Publish the latencies of the sample of this number."""
     packed = SHARE.pack(found.share) + array("I", (min(one, LONGEST_US) for one in found.us)).tobytes()
     try:
         with redis_client.shared(WITHIN_S).pipeline(transaction=False) as pipe:
@@ -47,7 +47,7 @@ def publish(part: UUID, attempt: int, seq: int, found: Latencies) -> None:
 
 
 def take(part: UUID, attempt: int, seqs: list[int]) -> list[Latencies | None]:
-    """Those of the samples of these numbers, each once; None where there are none."""
+    """Return and remove the latencies of these samples; None where there are none."""
     names = [str(seq) for seq in seqs]
     try:
         with redis_client.shared(WITHIN_S).pipeline(transaction=False) as pipe:
@@ -68,7 +68,7 @@ def _unpacked(packed: bytes) -> Latencies:
 
 
 def percentiles(parts: Iterable[Latencies]) -> dict[str, float]:
-    """`latency_p50_ms latency_p95_ms latency_p99_ms` by nearest rank, each latency counting what it stands for."""
+    """Return `latency_p50_ms latency_p95_ms latency_p99_ms` by nearest rank, weighted by what each stands for."""
     weighed = sorted((one, 1 / part.share) for part in parts for one in part.us)
     whole = sum(weight for _, weight in weighed)
     return {name: _at(weighed, share / 100 * whole) / 1000 for name, share in SHOWN.items()} if weighed else {}

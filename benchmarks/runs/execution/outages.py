@@ -1,4 +1,4 @@
-"""What a run has to say while the metadata database is away: kept in its worker, and written once it is back.
+"""Buffers what a run writes while the metadata database is away, and writes it once that is back.
 
 The load goes on meanwhile; nobody can end the run as lost without that database either.
 """
@@ -22,7 +22,7 @@ MOST_ROWS = 50_000
 
 @dataclass
 class Unsent:
-    """Values of the run and rows of its figures that the database lacks; `since` when it is away (None: it is not)."""
+    """Values and rows that the database lacks; `since` is when the outage began (None: there is none)."""
 
     values: dict[str, Any] = field(default_factory=dict)
     rows: list[Any] = field(default_factory=list)
@@ -31,11 +31,11 @@ class Unsent:
 
     @property
     def may_try(self) -> bool:
-        """Whether to ask the database now: it is there, or was not asked lately."""
+        """Whether to try the database now: it is there, or the last try was a while ago."""
         return self.since is None or time.monotonic() - self.tried_at >= RETRY_S
 
     def note(self, error: Exception) -> None:
-        """It is away; raises the error where that has lasted too long, or more is kept than should be."""
+        """Record an outage; raise the error where it has lasted too long, or too many rows are buffered."""
         now = time.monotonic()
         if self.since is None:
             self.since = now
@@ -46,20 +46,20 @@ class Unsent:
             raise error
 
     def sent(self) -> None:
-        """All of it was written."""
+        """Clear the buffer, once all of it was written."""
         if self.since is not None:
             log.warning("the metadata database is back after %.0f s", time.monotonic() - self.since)
         self.values, self.rows, self.since = {}, [], None
 
 
 def forget_connection() -> None:
-    """Let the next query make a new one."""
+    """Close the connection, so that the next query makes a new one."""
     if not connection.in_atomic_block:
         connection.close()
 
 
 def once_back(action: Callable[[], T]) -> T:
-    """What the action answers, tried again while the database is away; it must be safe to repeat."""
+    """Return the action's result, retrying while the database is away; the action must be safe to repeat."""
     unsent = Unsent()
     while True:
         try:

@@ -1,9 +1,11 @@
-"""Ends what a dead worker left behind: runs whose lease ran out, their sessions on the server, their folders here."""
+"""Ends what a dead worker left: runs whose lease ran out, their sessions on the server, their folders on this host."""
 
 import logging
 import time
 from contextlib import suppress
 from pathlib import Path
+
+from django.utils.translation import gettext as _
 
 from benchmarks.generators.heartbeats import asking_redis
 from benchmarks.library.settings_profiles import apply
@@ -23,7 +25,7 @@ OLD_S = 3 * 86_400.0  # the longest run takes a day
 
 
 def reap_when_settled() -> list[Run]:
-    """`reap`, but not within a lease's time of an outage: first whoever lives renews what ran out meanwhile."""
+    """Reap, unless the database was away within the last lease time: live workers first renew their leases."""
     begun = time.monotonic()
     try:
         Run.objects.expired().exists()
@@ -44,7 +46,7 @@ def _rest() -> None:
 
 
 def reap() -> list[Run]:
-    """The runs that were found lost; their samples stay, their sessions are ended and watchers are told."""
+    """End the lost runs and return them; their samples stay, their sessions are ended and viewers are notified."""
     lost = [run for run in Run.objects.expired().select_related("cluster", "pool") if _lose(run)]
     cancel.end_parts_left([run for run in lost if run.is_spread])
     for run in lost:
@@ -58,29 +60,47 @@ def reap() -> list[Run]:
 
 
 def _lose(run: Run) -> bool:
-    lost = {"validity": Validity.INCOMPLETE, "reasons": ["the worker was lost before the load ended"]}
+    lost = {"validity": Validity.INCOMPLETE, "reasons": [_("the worker was lost before the load ended")]}
     if run.waits_to_be_taken_up:
-        lost["reasons"] = ["its generator never took it up"]
-        return run.lose(error=f"generator {run.generator} never took it up: see whether its worker runs", **lost)
-    who = "the worker that led it" if run.is_spread else f"its worker on generator {run.generator or '?'}"
-    since = f"{run.lease_until:%H:%M:%S %Z}" if run.lease_until else "its start"
-    error = (
-        f"{who} was lost: it renewed its lease until {since} and then no more (killed, or cut off from the panel's "
-        "database)"
-    )
-    figures = "" if run.purpose == Purpose.PREPARE else "; figures are those until then"
-    return run.lose(error=error + figures, **lost)
+        lost["reasons"] = [_("its generator never took it up")]
+        return run.lose(
+            error=_("generator %(generator)s never took it up: see whether its worker runs")
+            % {"generator": run.generator},
+            **lost,
+        )
+    return run.lose(error=_why_lost(run), **lost)
+
+
+def _why_lost(run: Run) -> str:
+    until = f"{run.lease_until:%H:%M:%S %Z}" if run.lease_until else "?"
+    words = {"generator": run.generator or "?", "time": until}
+    if run.purpose == Purpose.PREPARE:
+        text = _(
+            "its worker on generator %(generator)s was lost: its lease ran out at %(time)s without being renewed "
+            "(killed, or cut off from the panel's database)"
+        )
+    elif run.is_spread:
+        text = _(
+            "the worker that coordinated it was lost: its lease ran out at %(time)s without being renewed (killed, or "
+            "cut off from the panel's database); figures are those until then"
+        )
+    else:
+        text = _(
+            "its worker on generator %(generator)s was lost: its lease ran out at %(time)s without being renewed "
+            "(killed, or cut off from the panel's database); figures are those until then"
+        )
+    return text % words
 
 
 def _report_leftovers(run: Run) -> None:
-    """Let the error of a lost preparation say what it left, which is marked as the panel's."""
+    """Add to a lost preparation's error what it left, which is marked as the panel's."""
     if run.purpose == Purpose.PREPARE and (left := partial_datasets.leave(run)):
         run.error = f"{run.error}; {left}"
         run.save(update_fields=["error"])
 
 
 def remove_left_homes() -> None:
-    """Remove this host's folders of attempts that have ended, and those so old that no panel's run can use them."""
+    """Remove this host's folders of ended attempts, and those too old for any run."""
     for owner, folder in workdir.left_homes().items():
         run_id, _, attempt = owner.partition("-")
         run = Run.objects.filter(pk=run_id).first()
@@ -91,7 +111,7 @@ def remove_left_homes() -> None:
 
 
 def take_settings_back() -> None:
-    """Bring back the server settings of runs that have ended without doing so themselves."""
+    """Restore the server settings of ended runs that did not do so themselves."""
     for row in AppliedProfile.objects.filter(restored_at=None, run__status__in=FINAL).select_related("cluster", "run"):
         apply.take_back(row)
 

@@ -1,4 +1,4 @@
-"""What a running attempt writes: samples, output and state, each in the database first and in the live stream then."""
+"""Writes what a running attempt produces: samples, output and state, first to the database, then to the live stream."""
 
 import logging
 import math
@@ -38,7 +38,7 @@ STATES_A_SECOND = 4
 
 
 class Output:
-    """What the program printed: held whole up to the cap, sent to the database in pieces."""
+    """The program's output: held whole up to the cap, sent to the database in pieces."""
 
     def __init__(self, cap_bytes: int) -> None:
         self.truncated = False
@@ -58,16 +58,16 @@ class Output:
         self._unsent[stream].append(line + "\n")
 
     def whole(self, stream: str) -> str:
-        """All that was kept of a stream."""
+        """Return all that was kept of a stream."""
         return "".join(self._kept[stream])
 
     def give_back(self, news: dict[str, str]) -> None:
-        """What was taken could not be sent: it comes first the next time."""
+        """Put back what could not be sent, so that it is first the next time."""
         for stream, text in news.items():
             self._unsent[stream].insert(0, text)
 
     def take_unsent(self) -> dict[str, str]:
-        """What was added since the last call, by stream; streams without news are left out."""
+        """Return what was added since the last call, by stream; streams without news are left out."""
         news = {stream: "".join(lines) for stream, lines in self._unsent.items() if lines}
         self._unsent = {"stdout": [], "stderr": []}
         return news
@@ -76,9 +76,9 @@ class Output:
 class Recorder:
     """The one writer of an attempt; every write is fenced, renews the lease and is one transaction.
 
-    Raises `Fenced` as soon as the attempt has ended elsewhere. While the database is away, what it lacks is kept here
-    and the live stream goes on. All its events share one count, so that a watcher
-    sees a gap in them; the clock `t` is the load's own: seconds since `began` (monotonic).
+    Raises `Fenced` as soon as the attempt has ended elsewhere. While the database is away, writes are buffered and the
+    live stream goes on. All its events share one sequence, so that a viewer notices a gap; the clock `t` is the load's
+    own: seconds since `began` (monotonic).
     """
 
     def __init__(self, run: Run) -> None:
@@ -98,19 +98,19 @@ class Recorder:
         self._log_second, self._log_lines = 0, 0
         self._observations: list[PoolObservation | Seen] = []  # not written yet
         self._observations_stored_at = time.monotonic()
-        # until the first sample tells when a load began that its program takes seconds to begin
+        # until the first sample shows when a slow-starting load began
         self._beginning_unknown = bool(engine(run.engine).terms.slow_start_s)
         self.counters = LoadCounters()
         self._unsent = Unsent()
 
     def t(self, at: float) -> float:
-        """A monotonic time on the load's clock."""
+        """Return a monotonic time as seconds on the load's clock."""
         return max(0.0, round(at - self.began, 3))
 
     def begin(self, at: float, **values: Any) -> None:
-        """The load is to start at `at` (monotonic); its first progress line sets the clock more precisely.
+        """Record that the load starts at `at` (monotonic); its first progress line sets the clock more precisely.
 
-        Raises where the database can't be told: only an attempt that is known to hold may start a load.
+        Raises where the database can't be written: only an attempt that is known to be current may start a load.
         """
         self.began = at
         self.state(load_began_at=self._wall_clock(at), **values)
@@ -121,18 +121,18 @@ class Recorder:
         return timezone.now() - timedelta(seconds=time.monotonic() - at)
 
     def state(self, **values: Any) -> None:
-        """Write values of the run and tell its state."""
+        """Write values of the run and publish its state."""
         self._write(values)
         self._state_published_at = time.monotonic()
         self._publish("state", events.state_payload(self.run))
 
     def progress(self, percent: float) -> None:
-        """How much of a dataset is made; told a few times a second at the most."""
+        """Record how much of a dataset is made; published a few times a second at most."""
         if time.monotonic() - self._state_published_at >= 1 / STATES_A_SECOND or percent >= 100:
             self.state(progress_percent=percent)
 
     def sample(self, progress: Progress, at: float) -> None:
-        """One progress line that arrived at `at`: its row, then its event."""
+        """Record one progress line that arrived at `at`: its row, then its event."""
         values: dict[str, Any] = {}
         if not self.samples:  # pgbench 14 and later start their clock before they connect
             self.began = at - progress.t
@@ -152,7 +152,7 @@ class Recorder:
         self._keep(values, row)
 
     def observe(self, observation: PoolObservation | Seen) -> None:
-        """One look at the pool or at what happens around the load; written with the next sample, `keep` or `flush`."""
+        """Buffer one observation; it is written with the next sample, `keep` or `flush`."""
         self._observations.append(observation)
 
     def _store_observations(self) -> None:
@@ -160,7 +160,7 @@ class Recorder:
             self._keep({})
 
     def _keep(self, values: dict[str, Any], *samples: Sample) -> None:
-        """Write samples and the looks there are, and tell them then."""
+        """Write samples and the buffered observations, then publish them."""
         rows: list[events.Row] = [*samples, *map(self._observation_row, self._observations)]
         self._observations, self._observations_stored_at = [], time.monotonic()
         self._write(values, rows)
@@ -180,7 +180,7 @@ class Recorder:
         self.output.add(stream, text)
 
     def log(self, text: str, at: float) -> None:
-        """Tell watchers a line, unless too many came in this second."""
+        """Publish a line to live viewers, unless too many came in this second."""
         if int(at) != self._log_second:
             self._log_second, self._log_lines = int(at), 0
         self._log_lines += 1
@@ -188,7 +188,7 @@ class Recorder:
             self._publish("log", {"t": self.t(at), "line": text})
 
     def keep(self) -> None:
-        """Write the looks that no sample came for, renew the lease and send the output, where any of that is due."""
+        """Write observations that no sample came for, renew the lease and send the output, where due."""
         if self.log_follower:
             self.log_follower.read()
         now = time.monotonic()
@@ -200,7 +200,7 @@ class Recorder:
             self.flush()
 
     def flush(self) -> None:
-        """Send the looks and the output that the database lacks."""
+        """Send the observations and the output that the database lacks."""
         self._store_observations()
         self._flushed_at = time.monotonic()
         if self._unsent.since is not None:
@@ -222,12 +222,12 @@ class Recorder:
             RunOutput.objects.filter(run=self.run).update(truncated=self.output.truncated, **added)
 
     def settle(self) -> None:
-        """Write all that the database lacks; waits for it where it is away."""
+        """Write all that the database lacks; wait for it where it is away."""
         once_back(self._send_unsent)
         self.flush()
 
     def cancel_requested(self) -> bool:
-        """Whether somebody asked for the end of the run."""
+        """Test whether somebody asked for the end of the run."""
         if not self._unsent.may_try:
             return False
         try:
@@ -238,9 +238,9 @@ class Recorder:
 
     @cached_property
     def _cancelled(self) -> QuerySet[Run]:
-        """The run where its end was asked for; made once, as it is looked for a few times a second."""
+        """The run where its end was asked for; built once, since it is checked a few times a second."""
         asked = Q(cancel_requested_at__isnull=False)
-        if self.run.parent_id is not None:  # a part ends with its whole, whoever ended that
+        if self.run.parent_id is not None:  # a part ends with its whole, for whatever reason that ended
             asked |= Q(parent__status__in=FINAL)
         return self.run.held().filter(asked)
 
@@ -258,7 +258,7 @@ class Recorder:
         rows, again = self._unsent.rows, self._unsent.since is not None
         with transaction.atomic():
             self.run.write(**self._unsent.values)
-            # `again`: what was written by a commit whose answer was lost stands already
+            # `again`: rows of a commit whose answer was lost exist already
             samples, pool_samples = _those(rows, Sample), _those(rows, PoolSample)
             Sample.objects.bulk_create(samples, ignore_conflicts=again)
             PoolSample.objects.bulk_create(pool_samples, ignore_conflicts=again)

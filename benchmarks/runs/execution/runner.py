@@ -1,4 +1,4 @@
-"""Carries a claimed run to its one final state: starts the program, records what it says, ends it when it must end."""
+"""Carries a claimed run to its final state: starts the program, records its output, ends it when it must end."""
 
 import logging
 import time
@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
+
+from django.utils.translation import gettext as _
 
 from benchmarks.analysis import validity
 from benchmarks.analysis.latency import store
@@ -44,19 +46,19 @@ PREPARING_S, PREPARED_BYTES_A_SECOND = 600.0, 1_600_000  # a slow disk's, keys a
 
 
 class Stopped(Exception):
-    """The load must end before its time."""
+    """The load must end early."""
 
     status: Status
 
 
 class Cancelled(Stopped):
-    """Somebody asked for its end."""
+    """Somebody cancelled the run."""
 
     status = Status.CANCELLED
 
 
 class DeadlinePassed(Stopped):
-    """It outlived its planned time by far."""
+    """The load far exceeded its planned time."""
 
     status = Status.TIMED_OUT
 
@@ -70,12 +72,12 @@ class Ending:
 
 
 def execute(run: Run) -> None:
-    """Carry out a run that this worker claimed; whatever happens, it gets exactly one final state."""
+    """Carry out a run that this worker claimed; it gets exactly one final state, whatever happens."""
     bring_to_its_end(run, _conduct)
 
 
 def bring_to_its_end(run: Run, conduct: Callable[[Run, Recorder], Ending]) -> None:
-    """Conduct a run, and give it the final state that it came to or that its failure means."""
+    """Conduct a run, and set the final state that it reached or that its failure means."""
     recorder = Recorder(run)
     try:
         ending = conduct(run, recorder)
@@ -88,26 +90,27 @@ def bring_to_its_end(run: Run, conduct: Callable[[Run, Recorder], Ending]) -> No
         ending = incomplete(Status.FAILED, _with_remains(run, str(error)))
     except Exception as error:
         log.exception("run %s ended by an error of the panel", run.pk)
-        ending = incomplete(Status.FAILED, f"the panel failed ({type(error).__name__}): see the worker's log")
+        text = _("the panel failed (%(error)s): see the worker's log") % {"error": type(error).__name__}
+        ending = incomplete(Status.FAILED, text)
     if once_back(lambda: run.finish(ending.status, **ending.values)):
         publisher.publish_end(run)
     log.info("run %s: %s %s", run.pk, run.status, run.error)
 
 
 def incomplete(status: Status, error: str, **found: Any) -> Ending:
-    """The end of a run whose load did not come to its own."""
+    """Return the ending of a run that failed or was stopped before its load finished."""
     return Ending(status, {**found, "error": error, "validity": Validity.INCOMPLETE, "reasons": [error]})
 
 
 def _conduct(run: Run, recorder: Recorder) -> Ending:
-    """Run the program to its end; raises before it starts when it can't or must not."""
+    """Run the program to its end; raise before it starts where it can't or must not."""
     with prepared(run, recorder) as held:
         for name, text in held.command(run.options).files.items():
             workdir.put(held.home / name, text)
         if run.purpose == Purpose.PREPARE:
             held.note(partial_datasets.BEFORE, partial_datasets.before(run))
         with setup.held(held):
-            # what ping and warm-up found tells how much of the load to log
+            # ping and warm-up decide how much of the load to log
             options, recorder.log_follower = store.planned(run, held.home)
             exit_code, stop = _load(run, recorder, held.command(options), held)
     return _ending(run, recorder, exit_code, stop)
@@ -115,9 +118,9 @@ def _conduct(run: Run, recorder: Recorder) -> Ending:
 
 @contextmanager
 def prepared(run: Run, recorder: Recorder) -> Iterator[SetupContext]:
-    """What stands before the load: its program found, its endpoint known, a private home with its password."""
+    """Prepare the load: find its program and endpoint, and make a private home with the password."""
     if recorder.cancel_requested():
-        raise Cancelled("cancelled before it started")
+        raise Cancelled(_("cancelled before it started"))
     recorder.state(status=Status.STARTING)
     privileges.guard_started(run)
     program_engine = engine(run.engine)
@@ -149,12 +152,12 @@ def _pem(endpoint: Endpoint) -> str:
 
 
 def _reached_from(home: Path, endpoint: Endpoint) -> Endpoint:
-    """The same endpoint, its certificate read from the private home."""
+    """Return the same endpoint with its certificate in the private home."""
     return replace(endpoint, sslrootcert=str(home / ROOT_CERTIFICATE)) if endpoint.sslrootcert else endpoint
 
 
 def _load(run: Run, recorder: Recorder, command: Command, held: SetupContext) -> tuple[int, Stopped | None]:
-    """The exit code, and why the load was stopped early (None: it came to its own end)."""
+    """Return the exit code, and why the load was stopped early (None: it was not)."""
     events: Queue[object] = Queue(QUEUED_EVENTS)
     stop: Stopped | None = None
     with probes.opened(run) as around, _started(recorder, held, command, events) as load:
@@ -176,7 +179,7 @@ def _load(run: Run, recorder: Recorder, command: Command, held: SetupContext) ->
 def _started(
     recorder: Recorder, held: SetupContext, command: Command, events: "Queue[object]"
 ) -> Iterator[LoadProcess]:
-    """The program, started once the attempt is known to hold still, and surely ended."""
+    """Start the program once the attempt is known to be current, and end it in any case."""
     server_version = versions.of_server(held.run)
     at = synchronized_start.start_of(recorder, held.check)
     recorder.begin(at, status=Status.RUNNING, command=command.shown or command.argv, server_version=server_version)
@@ -190,9 +193,9 @@ def _started(
 
 
 def allowed_s(run: Run) -> float:
-    """Seconds after which a run counts as hung: its planned time, what connecting may take, and grace.
+    """Return the seconds after which a run counts as hung: planned time, time for connecting, and grace.
 
-    `-T` is looked at between transactions only, so a hung server outlives it.
+    pgbench checks `-T` between transactions only, so a hung server outlasts it.
     """
     if run.purpose == Purpose.PREPARE:
         return PREPARING_S + datasets.tables_made(run).takes_bytes / PREPARED_BYTES_A_SECOND
@@ -206,7 +209,7 @@ def allowed_s(run: Run) -> float:
 
 
 def _listen(load: LoadProcess, recorder: Recorder, deadline: float) -> None:
-    """Take events until both streams have ended; raises `Stopped` and `Fenced`."""
+    """Handle events until both streams have ended; raise `Stopped` and `Fenced`."""
     open_streams = {"stdout", "stderr"}
     next_check, gone_at = time.monotonic(), None
     while open_streams:
@@ -234,8 +237,9 @@ def _why_late(run: Run) -> str:
     if dry_run.is_dry_run(run):
         return dry_run.why_late(run)
     if run.purpose == Purpose.PREPARE:
-        return f"the dataset was not made within {allowed_s(run):,.0f} s: the server hung, or its disk is very slow"
-    return "it did not end in its time: the server or the pooler hung; figures are those until then"
+        text = _("the dataset was not made within %(seconds)s s: the server hung, or its disk is very slow")
+        return text % {"seconds": f"{allowed_s(run):,.0f}"}
+    return _("it did not end in its time: the server or the pooler hung; figures are those until then")
 
 
 def _lookup(recorder: Recorder) -> None:
@@ -245,7 +249,7 @@ def _lookup(recorder: Recorder) -> None:
 
 
 def take(event: object, recorder: Recorder) -> None:
-    """Write down what the program said or a watcher saw."""
+    """Record a line of the program, or an observation."""
     match event:
         case Line(stream, text, at):
             recorder.line(stream, text)
@@ -266,21 +270,25 @@ def _take_line(text: str, at: float, recorder: Recorder) -> None:
 
 
 def _take_rest(load: LoadProcess, recorder: Recorder) -> None:
-    """What was said before the end and not taken yet, the last lines of a stopped load included."""
+    """Handle what arrived before the end, including the last lines of a stopped load."""
     load.join()
     for event in drain(load.events):
         take(event, recorder)
     if load.dropped_lines:
-        recorder.line("stderr", f"({load.dropped_lines} lines were left out: they came faster than they could be kept)")
+        recorder.line(
+            "stderr",
+            _("(%(count)s lines were left out: they came faster than they could be stored)")
+            % {"count": load.dropped_lines},
+        )
     if recorder.log_follower:
         recorder.log_follower.close()
         if why := recorder.log_follower.broken:
-            recorder.line("stderr", f"(percentiles are left out: {why})")
+            recorder.line("stderr", _("(percentiles are left out: %(why)s)") % {"why": why})
     recorder.flush()
 
 
 def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) -> Ending:
-    """What became of it, from the exit code and all that it printed."""
+    """Return the ending of a load, from the exit code and its output."""
     output = engine(run.engine).read_output(recorder.output.whole("stdout"), recorder.output.whole("stderr"))
     found: dict[str, Any] = {
         "exit_code": exit_code,
@@ -317,15 +325,22 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
 
 
 def _with_remains(run: Run, error: str) -> str:
-    """The error of a broken-off preparation tells what it left of the tables."""
+    """Add to the error of a broken-off preparation what it left of the tables."""
     left = partial_datasets.leave(run) if run.purpose == Purpose.PREPARE else ""
     return f"{error}; {left}" if left else error
 
 
 def _why(run: Run, errors: list[str], exit_code: int) -> str:
-    """The first things that went wrong in the program's own words, else its exit code."""
+    """Return the program's first error, else how it ended."""
+    if len(errors) > 1:
+        text = _("%(error)s (the first of %(count)s such lines, see the log)")
+        return text % {"error": errors[0], "count": len(errors)}
     if errors:
-        return errors[0] + (f" (the first of {len(errors)} such lines, see the log)" if len(errors) > 1 else "")
-    ended = f"was ended by signal {-exit_code}" if exit_code < 0 else f"ended with exit code {exit_code}"
-    meaning = engine(run.engine).terms.silent_end if exit_code < 0 else ""
-    return f"{run.engine} {ended} and said no reason" + (f": {meaning}" if meaning else "")
+        return errors[0]
+    words = {"program": run.engine, "code": exit_code, "signal": -exit_code}
+    if exit_code >= 0:
+        return _("%(program)s ended with exit code %(code)s and printed no reason") % words
+    if cause := engine(run.engine).terms.silent_end:
+        text = _("%(program)s was ended by signal %(signal)s and printed no reason: %(cause)s")
+        return text % (words | {"cause": cause})
+    return _("%(program)s was ended by signal %(signal)s and printed no reason") % words

@@ -1,4 +1,4 @@
-"""What a part does that other runs don't: it says that it is ready, and starts on the mark of the whole."""
+"""A part's side of a synchronized start: it reports that it is ready, and starts at the time set for the whole."""
 
 import time
 from collections.abc import Callable
@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import redis
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from benchmarks.generators.heartbeats import asking_redis
 from benchmarks.models import Purpose, Run
@@ -19,10 +20,10 @@ BUSY_S = 0.002  # of the wait for the mark; sleeping wakes up late by a little
 
 
 def start_of(recorder: Recorder, check: Callable[[], None]) -> float:
-    """The monotonic time at which the load is to start: now, or for a part the mark that it waits for.
+    """Return the monotonic time at which the load is to start: now, or the time set for all parts.
 
-    `check` renews the lease and raises where the run must end. Raises `ClusterUnreachable` for a part that can't
-    reach the endpoint, and `QueueDown`.
+    `check` renews the lease and raises where the run must end. Raises `ClusterUnreachable` for a part that can't reach
+    the endpoint, and `QueueDown`.
     """
     run = recorder.run
     if run.parent_id is None:
@@ -39,13 +40,13 @@ def start_of(recorder: Recorder, check: Callable[[], None]) -> float:
 
 
 def wait_until(at: float) -> None:
-    """Sleep until a monotonic time; not at all where it is past."""
+    """Sleep until a monotonic time; return at once where it is past."""
     while (left := at - time.monotonic()) > 0:
         time.sleep(left - BUSY_S if left > BUSY_S else 0)
 
 
 def note_start(recorder: Recorder, at: float) -> None:
-    """Keep by how much a part's program was started after its mark."""
+    """Record by how much a part's program was started late."""
     if recorder.run.parent_id is None:
         return
     start = recorder.run.conditions["start"] | {"late_ms": round((time.monotonic() - at) * 1000, 3)}
@@ -53,11 +54,11 @@ def note_start(recorder: Recorder, at: float) -> None:
 
 
 def why_ended(run: Run) -> str:
-    """What a run says that somebody ended; a part tells whether that was about it."""
+    """Return why a run was ended by somebody; a part says whether the whole was."""
     whole = Run.objects.filter(pk=run.parent_id, cancel_requested_at=None).first() if run.parent_id else None
     if whole is None:
-        return "cancelled" if run.purpose == Purpose.PREPARE else "cancelled; figures are those until then"
-    return f"ended together with {whole}, which could not go on; figures are those until then"
+        return _("cancelled") if run.purpose == Purpose.PREPARE else _("cancelled; figures are those until then")
+    return _("ended together with %(whole)s, which could not go on; figures are those until then") % {"whole": whole}
 
 
 READINGS = 9
@@ -65,29 +66,29 @@ READINGS = 9
 
 @dataclass(frozen=True)
 class Clock:
-    """How far Redis's clock (a Unix time) is ahead of this process's monotonic one, and how wrong that may be."""
+    """How far Redis's clock (Unix time) is ahead of this process's monotonic one, and the error of that figure."""
 
     ahead_s: float
     error_s: float
 
     def common(self, monotonic: float) -> datetime:
-        """A monotonic time of this process on the common clock."""
+        """Convert a monotonic time of this process to the common clock."""
         return datetime.fromtimestamp(monotonic + self.ahead_s, UTC)
 
     def monotonic(self, common: datetime) -> float:
-        """A time of the common clock on this process's monotonic one."""
+        """Convert a time of the common clock to this process's monotonic one."""
         return common.timestamp() - self.ahead_s
 
 
 def read_clock() -> Clock:
-    """The clock by the quickest of a few readings; the hosts' own clocks may differ. Raises `QueueDown`."""
+    """Return the clock by the quickest of several readings, since hosts' clocks may differ. Raises `QueueDown`."""
     with asking_redis() as client:
         client.ping()  # connecting is no part of a reading
         return best([_reading(client) for _ in range(READINGS)])
 
 
 def best(readings: list[tuple[float, float, float]]) -> Clock:
-    """Of (asked at, answered at, answer) the one that took least: its middle is when Redis looked, at most half off."""
+    """Return the clock by the quickest (asked at, answered at, answer), whose middle is when Redis answered."""
     asked, answered, reported = min(readings, key=lambda reading: reading[1] - reading[0])
     return Clock(reported - (asked + answered) / 2, (answered - asked) / 2)
 

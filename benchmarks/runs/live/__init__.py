@@ -1,1 +1,1 @@
-"""Events of a run while it is on, for the browsers and scripts that follow it."""
+"""Live events of a run, for the browsers and scripts that follow it."""

@@ -1,4 +1,4 @@
-"""The events of a run: their ids and payloads, and the history of them that the database keeps."""
+"""Events of a run: their ids and payloads, and the history of them in the database."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ AnyRow = TypeVar("AnyRow", Sample, PoolSample, Observation)
 Position = tuple[int, int]  # attempt, seq
 
 BEGINNING = "0-0"
-END_SEQ = 2_147_483_647  # the end comes after all that an attempt can say, whoever writes it
+END_SEQ = 2_147_483_647  # the end comes after all other events of an attempt, whichever process writes it
 SAMPLE_FIELDS = ("t", *SAMPLE_KEYS)
 OBSERVATION_EVENTS: dict[str, str] = {
     ObservationKind.POOLER: "pooler",
@@ -36,12 +36,12 @@ class Event:
 
     @property
     def position(self) -> Position:
-        """Its place in the order of events."""
+        """Its place in the order of events, (attempt, seq)."""
         return position(self.id)
 
 
 def event_id(attempt: int, seq: int) -> str:
-    """The id of an event in the stream and on the wire."""
+    """Return the id of an event in the stream and on the wire."""
     return f"{attempt}-{seq}"
 
 
@@ -54,7 +54,7 @@ def position(id_: str) -> Position:
 
 
 def stream_key(run_id: UUID | str) -> str:
-    """The key of the run's stream in Redis."""
+    """Return the key of the run's stream in Redis."""
     return f"pooldeck:run:{run_id}:events"
 
 
@@ -63,17 +63,17 @@ def _row(names: Iterable[str], row: object) -> dict[str, Any]:
 
 
 def sample_payload(sample: Sample) -> dict[str, Any]:
-    """The contract's sample: `t` and the figures of the registry."""
+    """Return the payload of a sample: `t` and the figures of the registry."""
     return _row(SAMPLE_FIELDS, sample)
 
 
 def pool_payload(sample: PoolSample) -> dict[str, Any]:
-    """`t cl_active cl_waiting sv_active sv_idle maxwait_ms`."""
+    """Return `t cl_active cl_waiting sv_active sv_idle maxwait_ms`."""
     return _row(POOL_FIELDS, sample)
 
 
 def observation_event(observation: Observation) -> Event:
-    """The event of that kind of look: `t` and its figures."""
+    """Return the event of an observation: `t` and its figures."""
     return Event(
         OBSERVATION_EVENTS[observation.kind],
         event_id(observation.attempt, observation.seq),
@@ -82,7 +82,7 @@ def observation_event(observation: Observation) -> Event:
 
 
 def row_event(row: Row) -> Event:
-    """The event of one of a run's rows."""
+    """Return the event of one of a run's rows."""
     if isinstance(row, Observation):
         return observation_event(row)
     name, payload = ("sample", sample_payload(row)) if isinstance(row, Sample) else ("pool", pool_payload(row))
@@ -90,7 +90,7 @@ def row_event(row: Row) -> Event:
 
 
 def state_payload(run: Run) -> dict[str, Any]:
-    """`status progress_percent attempt started_at load_began_at cancel_requested`; times in ISO 8601 with zone."""
+    """Return `status progress_percent attempt started_at load_began_at cancel_requested`; times in ISO 8601."""
     return {
         "status": str(run.status),
         "progress_percent": run.progress_percent,
@@ -102,13 +102,13 @@ def state_payload(run: Run) -> dict[str, Any]:
 
 
 def end_of(run: Run) -> Event:
-    """The event that a finished run ends with."""
+    """Return the event that a finished run ends with."""
     payload = {"status": str(run.status), "validity": str(run.validity), "reasons": run.reasons, "error": run.error}
     return Event("end", event_id(run.attempt, END_SEQ), payload)
 
 
 def history(run: Run, after: str = BEGINNING) -> list[Event]:
-    """What the database keeps of the run after that id, in order, with its end once it has one."""
+    """Return the stored events of the run after that id, in order, with its end once it has one."""
     at = position(after)
     rows: list[Row] = [
         *_after(run.samples.all(), *at),

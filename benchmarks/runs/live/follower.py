@@ -1,4 +1,4 @@
-"""Follows a run's events: its stream in Redis, with what that lacks filled in from the database."""
+"""Follows a run's events: its stream in Redis, with gaps filled from the database."""
 
 import asyncio
 import json
@@ -20,12 +20,12 @@ T = TypeVar("T")
 LIFE = (Status.QUEUED, Status.STARTING, Status.RUNNING)  # then one of the final states
 BLOCK_MS = 5_000
 WITHOUT_REDIS_S = 0.5
-# The database is read for watchers here: a few threads for all of them, never one for each.
+# A few threads read the database for all viewers, never one for each.
 _readers = ThreadPoolExecutor(max_workers=4, thread_name_prefix="live")
 
 
 async def _from_database(read: Callable[[], T]) -> T:
-    """The answer of a reading function, from one of the few reading threads."""
+    """Return the result of a reading function, run in one of the few reading threads."""
 
     def reading() -> T:
         close_old_connections()
@@ -38,20 +38,20 @@ async def _from_database(read: Callable[[], T]) -> T:
 
 
 def _poll(run_id: UUID | str, after: str) -> list[Event]:
-    """The run's present state (under the id the watcher has), then its history after that id."""
+    """Return the run's present state (under the viewer's last id), then its history after that id."""
     run = Run.objects.get(pk=run_id)
     return [Event("state", after, state_payload(run)), *history(run, after)]
 
 
 class _Stream:
-    """One watcher's reading of a run's stream."""
+    """One viewer's reader of a run's stream."""
 
     def __init__(self, run_id: UUID | str) -> None:
         self._key = stream_key(run_id)
         self._client = redis_client.asynchronous(BLOCK_MS / 1000 + 5)
 
     async def read(self, after: str, block_ms: int | None) -> list[Event] | None:
-        """The events after that id, waiting for one when `block_ms` says so; None when Redis is away."""
+        """Return the events after that id, waiting `block_ms` for one; None where Redis is away."""
         try:
             answer: Any = await self._client.xread({self._key: after}, count=1000, block=block_ms)
         except redis_client.ERRORS:
@@ -67,19 +67,19 @@ def _decoded(id_: bytes, fields: dict[bytes, bytes]) -> Event:
 
 
 def _gapless(last: str, events: list[Event]) -> bool:
-    """Whether the events follow the last one without a number left out; an end may come at any place."""
+    """Test whether the events follow the last one without a gap; an end may come at any place."""
     places = [position(last), *(event.position for event in events if event.name != "end")]
     return all(one[0] == two[0] and two[1] == one[1] + 1 for one, two in pairwise(places))
 
 
 class _Sent:
-    """How far the states told to a watcher got: a state never goes back, so an older one met later is left out."""
+    """The furthest state sent to a viewer: a state never goes back, so an older one is left out."""
 
     def __init__(self) -> None:
         self._furthest: tuple[Any, ...] = ()
 
     def moves_to(self, state: dict[str, Any]) -> bool:
-        """Whether the state is further than all told before; it is told then."""
+        """Test whether the state is further than all sent before; it counts as sent then."""
         place = (
             state["attempt"],
             LIFE.index(state["status"]) if state["status"] in LIFE else len(LIFE),
@@ -93,10 +93,10 @@ class _Sent:
 
 
 async def follow(run_id: UUID | str, after: str = BEGINNING) -> AsyncGenerator[Event, None]:
-    """The run's events after that id, each once and in order, as they come, until its end.
+    """Yield the run's events after that id, each once and in order, as they come, until its end.
 
-    What the stream lacks (before this watcher came, or while Redis was away) is filled in from the database, which
-    is also asked whenever the stream is silent, so that an end that could not be published is seen too.
+    Gaps of the stream (before this viewer came, or while Redis was away) are filled from the database, which is also
+    queried whenever the stream is silent, so that an end that could not be published is seen too.
     """
     stream, last, described = _Stream(run_id), event_id(*position(after)), _Sent()
     try:
@@ -113,7 +113,7 @@ async def follow(run_id: UUID | str, after: str = BEGINNING) -> AsyncGenerator[E
 
 
 async def _batches(stream: _Stream, run_id: UUID | str, last: str) -> AsyncGenerator[list[Event], None]:
-    """Batches of new events, in order; an empty stream gives the state that the database knows."""
+    """Yield batches of new events in order; an empty stream yields the state in the database."""
     live: list[Event] | None = None
     while True:
         known: list[Event] = []
@@ -130,6 +130,6 @@ async def _batches(stream: _Stream, run_id: UUID | str, last: str) -> AsyncGener
 
 
 def _merged(known: list[Event], live: list[Event]) -> list[Event]:
-    """Both in order, what stands in both once."""
+    """Merge both in order, without duplicates."""
     states, rows = [e for e in known if e.name == "state"], [e for e in known if e.name != "state"]
     return states + sorted({event.id: event for event in [*rows, *live]}.values(), key=lambda event: event.position)

@@ -16,11 +16,11 @@ from panel.lib.redis_client import Breaker
 log = logging.getLogger(__name__)
 
 STREAM_SECONDS = 24 * 3600
-STREAM_LENGTH = 20_000  # of the newest events; older ones stand in the database
+STREAM_LENGTH = 20_000  # of the newest events; older ones are in the database
 
 
 class Publisher:
-    """Writes events to Redis when it is there; without it a run goes on, and its watchers read the database."""
+    """Writes events to Redis when it is there; without it a run goes on, and its viewers read the database."""
 
     def __init__(self) -> None:
         self._breaker = Breaker()
@@ -43,11 +43,13 @@ class Publisher:
         return True
 
     def _note_failure(self, run_id: UUID | str, error: Exception) -> None:
-        if isinstance(error, redis.ResponseError):  # an answer all the same: say, an id that another end passed
+        if isinstance(
+            error, redis.ResponseError
+        ):  # Redis is there, but refused: the stream has a later id, for example
             log.warning("run %s: Redis refused an event: %s", run_id, error)
             return
         if self._breaker.trip():
-            log.warning("run %s: Redis can't be reached, its watchers read the database meanwhile: %s", run_id, error)
+            log.warning("run %s: Redis can't be reached, its viewers read the database: %s", run_id, error)
 
 
 _publisher = Publisher()
@@ -64,6 +66,6 @@ def publish_all(run_id: UUID | str, events: Iterable[Event]) -> bool:
 
 
 def publish_end(run: Run) -> bool:
-    """Tell watchers that the run has its final state."""
+    """Publish to viewers that the run has its final state."""
     end = end_of(run)
     return publish(run.pk, end.name, end.id, end.payload)

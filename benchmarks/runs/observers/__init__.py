@@ -1,7 +1,7 @@
-"""What happens around a load while it is on: watched in threads of its worker, told on the load's own clock.
+"""Observers of a load: each runs in a thread of the worker and puts observations into the run's events, on its clock.
 
-A watcher is a context manager that takes an `Overlay` and puts what it sees into the events; a new one is a module
-here and a line in `WATCHERS`. What it must hold before the load takes all connections is opened by `sight`.
+An observer is a context manager that takes an `Overlay`; a new one is a module here and a line in `OBSERVERS`.
+Connections that it needs are opened by `probes` before the load takes all of them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +11,7 @@ from benchmarks.models import Purpose, Run
 from benchmarks.runs.observers import generator, host, pool, server
 from benchmarks.runs.observers.base import Overlay
 
-WATCHERS: tuple[Callable[[Overlay], AbstractContextManager[None]], ...] = (
+OBSERVERS: tuple[Callable[[Overlay], AbstractContextManager[None]], ...] = (
     pool.watching,
     server.watching,
     host.watching,
@@ -21,17 +21,17 @@ WATCHERS: tuple[Callable[[Overlay], AbstractContextManager[None]], ...] = (
 
 @contextmanager
 def watching(overlay: Overlay) -> Iterator[None]:
-    """All watchers while the load is on; none of a dataset being prepared."""
+    """Run all observers while the load is on; none while a dataset is prepared."""
     with ExitStack() as stack:
-        for watcher in _watchers_of(overlay.run):
-            stack.enter_context(watcher(overlay))
+        for observer in _observers_of(overlay.run):
+            stack.enter_context(observer(overlay))
         yield
 
 
-def _watchers_of(run: Run) -> Sequence[Callable[[Overlay], AbstractContextManager[None]]]:
-    """All of them; over several generators each part looks at its own, and the whole at what they share."""
+def _observers_of(run: Run) -> Sequence[Callable[[Overlay], AbstractContextManager[None]]]:
+    """Return the run's observers; of a distributed run, each part observes its generator, and the whole the rest."""
     if run.purpose != Purpose.LOAD:
         return ()
     if run.parent_id is not None:
         return (generator.watching,)
-    return [one for one in WATCHERS if one is not generator.watching] if run.is_spread else WATCHERS
+    return [one for one in OBSERVERS if one is not generator.watching] if run.is_spread else OBSERVERS

@@ -1,4 +1,4 @@
-"""What a watcher is given, and what it says."""
+"""The context of an observer, and its observations."""
 
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from benchmarks.runs.observers.probes import ServerProbe
 
 @dataclass(frozen=True)
 class Seen:
-    """A look at a monotonic time; `figures` have their units in their names."""
+    """An observation at a monotonic time; `figures` carry their units in their names."""
 
     kind: ObservationKind
     at: float
@@ -20,9 +20,9 @@ class Seen:
 
 @dataclass(frozen=True)
 class Overlay:
-    """A run whose load is on: the load's process, its private home, where to put what is seen, what was opened before.
+    """A run whose load is on: the load's process, its private home, the queue for observations, and the open probes.
 
-    `pid` may be a wrapper's: the load is that process and all that come from it.
+    `pid` may be a wrapper's: the load is that process and its descendants.
     """
 
     run: Run
@@ -32,6 +32,6 @@ class Overlay:
     probe: ServerProbe = field(default_factory=ServerProbe)
 
     def put(self, event: object) -> None:
-        """Hand over what was seen; dropped where nobody takes it any more."""
+        """Put an observation into the queue; drop it where nobody reads the queue any more."""
         with suppress(Full):
             self.events.put_nowait(event)

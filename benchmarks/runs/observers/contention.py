@@ -1,6 +1,6 @@
-"""What others took of the load's host: work that is neither the load's, nor its pooler's and server's, nor the panel's.
+"""Processor time that others took on the load's host: not the load, its pooler and server, or the panel.
 
-Time that the hypervisor stole stands apart. Time of interrupts is nobody's, and is left out.
+Time stolen by the hypervisor is counted apart. Time of interrupts belongs to nobody and is left out.
 """
 
 from collections.abc import Iterable
@@ -8,19 +8,20 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import psutil
+from django.utils.translation import gettext as _
 
 from benchmarks.runs.observers import procfs
 
 SERVERS = frozenset({"postgres", "pgbouncer", "pgpool", "haproxy", "redis-server"})
 PYTHONS = ("python", "celery", "uvicorn")  # how the names of the panel's own processes begin
-SATURATED_PERCENT = 90.0  # below, nobody waits long for a processor
+SATURATED_PERCENT = 90.0  # below, no process waits long for a processor
 STOLEN_PERCENT = 5.0
 OURS = ("panel", "benchmarks.load_programs")
 
 
 @dataclass(frozen=True)
 class Crowd:
-    """Seconds of all cores since the host started: given to processes, stolen, all there were; and those of ours."""
+    """Processor seconds of all cores since the host started: used by processes, stolen, total; and those of our own."""
 
     worked: float
     stolen: float
@@ -29,14 +30,14 @@ class Crowd:
 
 
 def read(load: Iterable[int]) -> Crowd:
-    """Look at all processes: some milliseconds, so it is made now and then only. `load`: the load's processes."""
+    """Read the times of all processes, given the load's; takes some milliseconds, so it is called rarely."""
     host, mine = procfs.host_times(), set(load)
     ours = sum(_seconds(process, mine) for process in psutil.process_iter())
     return Crowd(host.worked, host.stolen, host.total, ours)
 
 
 def _seconds(process: psutil.Process, load: set[int]) -> float:
-    """Processor seconds of a process that is ours, its children that ended included; 0 of another."""
+    """Return the processor seconds of one of our own processes with its ended children; 0 for any other."""
     with suppress(psutil.Error), process.oneshot():
         name = process.name()
         if process.pid in load or name in SERVERS or _is_the_panels(process, name):
@@ -49,7 +50,7 @@ def _is_the_panels(process: psutil.Process, name: str) -> bool:
 
 
 def figures(before: Crowd, now: Crowd) -> dict[str, object]:
-    """`others_percent` and `steal_percent` between two looks; of both 100 is all cores of the host."""
+    """Return `others_percent` and `steal_percent` between two readings; 100 is all cores of the host."""
     total = now.total - before.total
     if total <= 0:
         return {}
@@ -61,16 +62,16 @@ def figures(before: Crowd, now: Crowd) -> dict[str, object]:
 
 
 def doubt(found: dict[str, float], allowed_percent: int) -> str:
-    """Why the figures can't be relied on; empty where others took little, or nothing was short. 0 allows all."""
+    """Return why the figures are unreliable; empty where others took little, or processors were free. 0 allows all."""
     others, stolen = found.get("others_percent", 0.0), found.get("steal_percent", 0.0)
     if allowed_percent and stolen > STOLEN_PERCENT:
-        return (
-            f"the hypervisor took {stolen:.0f} % of the processors of the generator's host for others: repeat it when "
-            "the machine is quieter"
-        )
+        return _(
+            "the hypervisor took %(stolen)s %% of the processors of the generator's host for others: repeat "
+            "it when the machine is quieter"
+        ) % {"stolen": f"{stolen:.0f}"}
     if allowed_percent and others > allowed_percent and found.get("host_cpu_percent", 0.0) > SATURATED_PERCENT:
-        return (
-            f"others' work took {others:.0f} % of the processors of the generator's host, which was "
-            f"{found['host_cpu_percent']:.0f} % busy: repeat it when the machine is quieter, or on another generator"
-        )
+        return _(
+            "others' work took %(others)s %% of the processors of the generator's host, which was "
+            "%(busy)s %% busy: repeat it when the machine is quieter, or on another generator"
+        ) % {"others": f"{others:.0f}", "busy": f"{found['host_cpu_percent']:.0f}"}
     return ""

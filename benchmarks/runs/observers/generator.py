@@ -1,6 +1,6 @@
-"""Looks once a second at what the load itself takes of the processors, and what is here of what it goes through.
+"""Observes once a second the processor time of the load, and of what it goes through on this host.
 
-That is the PgBouncer of the run, and a service that the engine runs beside its load.
+That is the run's PgBouncer, and a service that the engine runs beside its load.
 """
 
 import os
@@ -18,7 +18,7 @@ from benchmarks.runs.observers.contention import Crowd
 from benchmarks.runs.observers.procfs import HostTimes
 
 Figures = dict[str, object]
-FAMILY_S = 5.0  # after which processes that the load started meanwhile are looked for
+FAMILY_S = 5.0  # after which new processes of the load are listed
 FIRST_OBSERVATIONS = 3  # each lists anew: a sandbox or a shell starts the load a moment after itself
 
 
@@ -36,14 +36,14 @@ class Reading:
 
 @contextmanager
 def watching(overlay: Overlay) -> Iterator[None]:
-    """Puts looks at the generator into the events."""
+    """Put observations of the generator into the events."""
     generator = _Generator(overlay)
     with ticker.each("the generator", generator.observe):
         yield
 
 
 class _Generator:
-    """The load's processes between two looks."""
+    """The load's processes between two observations."""
 
     def __init__(self, overlay: Overlay) -> None:
         self.overlay, self.cores = overlay, os.cpu_count() or 1
@@ -54,7 +54,7 @@ class _Generator:
         self.crowd: Crowd | None = None
 
     def observe(self) -> None:
-        """Put what they took since the last look; the first one only remembers."""
+        """Put the processor time since the last observation; the first call only reads."""
         now = self._read()
         around = self._around() if self.listed_at == now.at else {}
         if self.before and now.load:
@@ -62,7 +62,7 @@ class _Generator:
         self.before = now
 
     def _around(self) -> Figures:
-        """What others took since the processes were listed last."""
+        """Return what others took since the processes were last listed."""
         before, self.crowd = self.crowd, contention.read(self.pids)
         return contention.figures(before, self.crowd) if before else {}
 
@@ -83,11 +83,11 @@ class _Generator:
 
 
 def figures(before: Reading, now: Reading, cores: int) -> Figures:
-    """What was taken between two readings, in percent of one core.
+    """Return the processor use between two readings, in percent of one core.
 
-    `cpu_percent` is the load's, `busy_percent` its share of what its threads can use of the cores that there are,
-    `pooler_cpu_percent` that of the busiest PgBouncer process, `service_cpu_percent` that of what the engine runs
-    beside its load; of `host_cpu_percent` 100 is all cores of the host.
+    `cpu_percent` is the load's, `busy_percent` its share of the cores that its threads can use, `pooler_cpu_percent`
+    that of the busiest PgBouncer process, `service_cpu_percent` that of the engine's service. `host_cpu_percent` is of
+    all cores.
     """
     elapsed_s = now.at - before.at
     load = sum(_taken(before.load, now.load).values())
@@ -107,12 +107,12 @@ def figures(before: Reading, now: Reading, cores: int) -> Figures:
 
 
 def _taken(before: dict[int, float], now: dict[int, float]) -> dict[int, float]:
-    """Seconds by process that lives; one that came meanwhile took all of its own."""
+    """Return the seconds by live process; one that is new took all of its own."""
     return {pid: used - before.get(pid, 0.0) for pid, used in now.items()}
 
 
 def _pid_in(path: Path) -> tuple[int, ...]:
-    """The process that a file names; none without one."""
+    """Return the process that a file names; empty where there is no file."""
     try:
         return (int(path.read_text()),)
     except OSError:

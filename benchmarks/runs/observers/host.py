@@ -1,4 +1,4 @@
-"""Looks at the server's host once a second, where the server was proved to run on the generator's own host."""
+"""Observes the server's host once a second, where the server was found to run on the generator's host."""
 
 import time
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ class Reading:
 
 @contextmanager
 def watching(overlay: Overlay) -> Iterator[None]:
-    """Puts looks at the host into the events; none where the server is elsewhere."""
+    """Put observations of the host into the events; none where the server is elsewhere."""
     if not overlay.probe.is_here:
         yield
         return
@@ -35,14 +35,14 @@ def watching(overlay: Overlay) -> Iterator[None]:
 
 
 class _Host:
-    """The host between two looks."""
+    """The host between two observations."""
 
     def __init__(self, overlay: Overlay) -> None:
         self.overlay, self.disks = overlay, procfs.disks()
         self.before: Reading | None = None
 
     def observe(self) -> None:
-        """Put what it did since the last look; the first one only remembers."""
+        """Put what happened since the last observation; the first call only reads."""
         now = _read(self.disks)
         if self.before:
             self.overlay.put(Seen(ObservationKind.HOST, now.at, figures(self.before, now)))
@@ -50,7 +50,7 @@ class _Host:
 
 
 def figures(before: Reading, now: Reading) -> Figures:
-    """`cpu_percent` and `waiting_percent` (100: all cores), memory in bytes, disks in bytes/s between two readings."""
+    """Return `cpu_percent` and `waiting_percent` (100: all cores), memory in bytes, disks in bytes/s."""
     spent_s, elapsed_s = now.times.total - before.times.total, now.at - before.at
     waited = now.times.waiting - before.times.waiting
     idle = now.times.idle - before.times.idle + waited
@@ -66,7 +66,7 @@ def figures(before: Reading, now: Reading) -> Figures:
 
 
 def _share(part: float, whole: float) -> float | None:
-    """In percent; idle time may seem to run backwards on some kernels."""
+    """Return a percentage; on some kernels idle time may seem to run backwards."""
     return round(min(100.0, max(0.0, 100 * part / whole)), 1) if whole > 0 else None
 
 

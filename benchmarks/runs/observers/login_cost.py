@@ -1,20 +1,23 @@
-"""What a login cost in a run that made one for each transaction (-C), and what would lessen it; pure.
+"""Cost of a login in a run that made one for each transaction (-C), and remedies; pure.
 
-Processor time is what the looks saw, shared out over the run's transactions: it holds the transaction's own work, which
-is little beside a login by SCRAM.
+Processor time comes from the observations, divided by the run's transactions. It includes the transaction's own work,
+which is small beside a login by SCRAM.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from pools.advice import login_cost as login_advice
 
 
 @dataclass(frozen=True)
 class Part:
-    """Where the time of a login goes; `ms` of one processor, or of the clock."""
+    """A part of a login's time: `ms` of one processor or of the clock, as `where` says."""
 
+    key: str
     label: str
     ms: float
     where: str
@@ -22,7 +25,7 @@ class Part:
 
 @dataclass(frozen=True)
 class LoginCost:
-    """The parts, and in sentences what would lessen them with the price of each."""
+    """The parts of a login's cost, and remedies as sentences, each with its price."""
 
     logins_per_s: float
     parts: list[Part]
@@ -38,13 +41,16 @@ def of_run(
     pooler: str = "",
     version: tuple[int, ...] = (),
 ) -> LoginCost | None:
-    """None of a run that kept its connections, or has no figures. `pooler`: its name where it went through one."""
+    """Return the login cost of a run; None where it kept its connections or has no figures.
+
+    `cores` are those of the generator's host; `pooler` is the name of the pooler that the run went through, if any.
+    """
     tps = summary.get("tps_including_connections") or summary.get("tps")
     if not options.get("connect") or not tps:
         return None
     parts = list(_parts(float(tps), summary, observed, cores, pooler))
     return LoginCost(
-        float(tps), parts, list(login_advice.remedies({part.label: part.ms for part in parts}, pooler, version))
+        float(tps), parts, list(login_advice.remedies({part.key: part.ms for part in parts}, pooler, version))
     )
 
 
@@ -55,12 +61,14 @@ def _parts(
         return 10 * percent_of_a_core / tps
 
     if connecting := summary.get("average_connection_ms"):
-        yield Part("Until logged in", float(connecting), "on the clock, as the load program measured it")
+        yield Part("Login", _("Until logged in"), float(connecting), _("on the clock, as the load program measured it"))
     client, pooled = observed.get("cpu_percent"), observed.get("pooler_cpu_percent")
     if client is not None:
-        yield Part("Client", each(client), "processor: hashing the password, TLS where it is on")
+        yield Part("Client", _("Client"), each(client), _("processor: hashing the password, TLS where it is on"))
     if pooled is not None:
-        yield Part("Pooler", each(pooled), f"processor of {pooler or 'PgBouncer'}: one thread serves everybody")
+        text = _("processor of %(pooler)s: one thread serves everybody")
+        yield Part("Pooler", _("Pooler"), each(pooled), text % {"pooler": pooler or "PgBouncer"})
     if observed.get("server_here") and observed.get("host_cpu_percent") is not None:
         rest = observed["host_cpu_percent"] * cores - (client or 0.0) - (pooled or 0.0)
-        yield Part("Server", each(max(0.0, rest)), "processor of all else here: a fork, a login, the transaction")
+        text = _("processor of all other processes here: a fork, a login, the transaction")
+        yield Part("Server", _("Server"), each(max(0.0, rest)), text)

@@ -1,4 +1,4 @@
-"""Looks once a second at the pool that a run goes through, and at its pooler as a whole."""
+"""Observes once a second the pool that a run goes through, and its pooler as a whole."""
 
 import logging
 import time
@@ -23,8 +23,10 @@ OF_ALL = ("cl_active", "cl_waiting", "sv_active", "maxwait_ms")
 
 @dataclass(frozen=True)
 class PoolObservation:
-    """The pool's figures (`cl_active cl_waiting sv_active sv_idle maxwait_ms`) at a monotonic time; None for what its
-    kind of pooler does not count."""
+    """The pool's figures (`cl_active cl_waiting sv_active sv_idle maxwait_ms`) at a monotonic time.
+
+    None for what its kind of pooler does not count.
+    """
 
     at: float
     figures: dict[str, float | None]
@@ -32,7 +34,7 @@ class PoolObservation:
 
 @contextmanager
 def watching(overlay: Overlay) -> Iterator[None]:
-    """Puts a `PoolObservation` and a look at the pooler into the events; nothing if the run has no console to ask."""
+    """Put observations of the pool and the pooler into the events; none where the run has no console to poll."""
     run = overlay.run
     found = (run.pool.pooler, run.pool.name) if run.pool else _of_external(run)
     if found is None:
@@ -44,13 +46,13 @@ def watching(overlay: Overlay) -> Iterator[None]:
 
 
 def _of_external(run: Run) -> tuple[Pooler, str] | None:
-    """The console of an external endpoint, where it has one; its pools are called after the database asked for."""
+    """Return an external endpoint's console and the name of its pool, its database; None without a console."""
     console = run.external.console if run.external else None
     return (console, run.external.database) if console and run.external else None
 
 
 class _Console:
-    """The pool between two looks; the console's answers are shared with all who watch the pooler."""
+    """The pool between two observations; one poll of the console serves all that observe the pooler."""
 
     def __init__(self, overlay: Overlay, pooler: Pooler, name: str) -> None:
         self.overlay, self.pooler, self.name, self.seen = overlay, pooler, name, ConsoleSnapshot()
@@ -58,10 +60,10 @@ class _Console:
         self.observations = 0
 
     def observe(self) -> None:
-        """Put what the console says now, once; the run goes on without it, and of failures in a row one is told."""
+        """Put the console's newest snapshot, once; of failures in a row only the first is logged."""
         snapshot = consoles.latest(self.pooler)
         if snapshot.error and not self.seen.error:
-            log.warning("pool %s can't be watched: %s", self.name, snapshot.error)
+            log.warning("pool %s can't be observed: %s", self.name, snapshot.error)
         if not snapshot.error and snapshot.at != self.seen.at:
             self._put(snapshot, time.monotonic() - max(0.0, snapshot.age_s))
         self.seen = snapshot
@@ -79,10 +81,11 @@ class _Console:
 
 
 def figures(snapshot: ConsoleSnapshot, name: str, uncounted: Collection[str] = ()) -> dict[str, object]:
-    """The pool's `wait_ms` (clients' wait for a server connection, shared out over the transactions), `service_ms` (the
-    time with one) and `transactions_per_s`; `all_…` of the whole pooler where other pools are in use too.
+    """Return the pool's `wait_ms`, `service_ms` and `transactions_per_s`, and `all_…` figures of the whole pooler.
 
-    PgBouncer counts the time of a transaction from when it came, the wait included. What is `uncounted` is None.
+    `wait_ms` is the clients' wait for a server connection per transaction, `service_ms` the time with one. PgBouncer
+    counts a transaction's time from its arrival, the wait included. `all_…` is left out where the pooler has no other
+    pool in use. What is `uncounted` is None.
     """
     rates = snapshot.rates.get(name)
     wait_ms, whole_ms = (rates.wait_ms, rates.transaction_ms) if rates else (None, None)

@@ -1,4 +1,4 @@
-"""What the watchers open before a load starts: a server that the load fills would let nobody in any more."""
+"""Monitoring connections, opened before the load because a saturated server would refuse them later."""
 
 import logging
 from collections.abc import Iterator
@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import psycopg
+from django.utils.translation import gettext_lazy as _
 from psycopg.rows import dict_row
 
 from benchmarks.models import Purpose, Run
@@ -19,13 +20,16 @@ log = logging.getLogger(__name__)
 
 NAME = "pooldeck-watch"
 STATEMENT_TIMEOUT_MS = 5_000
-HIDDEN = "wait events and states of other roles' sessions: grant pg_monitor to the panel's role"
+HIDDEN = _("wait events and states of other roles' sessions: grant pg_monitor to the panel's role")
 
 
 @dataclass(frozen=True)
 class ServerProbe:
-    """The session that asks the server (None: it can't be asked), whether the server runs on this very host, what the
-    panel's role may not see, and the processes of the run's PgBouncer where they run here."""
+    """The open probes of a load.
+
+    `session` monitors the server (None: it can't), `is_here` is whether the server runs on this host, `hidden` names
+    what the panel's role can't see, and `pooler_pids` are the run's PgBouncer processes on this host.
+    """
 
     session: connect.Connection | None = None
     is_here: bool = False
@@ -35,12 +39,12 @@ class ServerProbe:
 
 @contextmanager
 def opened(run: Run) -> Iterator[ServerProbe]:
-    """All that the watchers of a load need open; the run goes on without what can't be had."""
+    """Open all that the observers of a load need; the run goes on without what can't be had."""
     if run.purpose != Purpose.LOAD:
         yield ServerProbe()
         return
     pids = pooler_processes(run.pool.pooler) if run.pool else ()
-    session = log_in(run) if run.parent_id is None else None  # the whole looks at the server, once for all parts
+    session = log_in(run) if run.parent_id is None else None  # the whole observes the server, once for all parts
     try:
         is_here, hidden = _open_probes(session) if session else (False, "")
         yield ServerProbe(session, is_here, hidden, pids)
@@ -50,30 +54,30 @@ def opened(run: Run) -> Iterator[ServerProbe]:
 
 
 def pooler_processes(pooler: Pooler) -> tuple[int, ...]:
-    """The pooler's processes on this host, where each works on one core at the most."""
+    """Return the pooler's processes on this host, where each uses one core at most."""
     program = driver(pooler).one_core_program
     return local_process.pids(pooler, program) if program else ()
 
 
 def log_in(run: Run) -> connect.Connection | None:
-    """A session for looks at the run's server, past any pooler and outside the loaded database; None without one."""
+    """Open a monitoring session on the run's server, past any pooler and outside the loaded database; else None."""
     if run.cluster is None:
         return None
     try:
         session = connect.connect(run.cluster, application_name=NAME)
         session.execute(f"SET statement_timeout = {STATEMENT_TIMEOUT_MS}")
     except (PoolsError, SealBroken, psycopg.Error) as error:
-        log.warning("run %s: its server can't be watched: %s", run.pk, error)
+        log.warning("run %s: its server can't be observed: %s", run.pk, error)
         return None
     return session
 
 
 def _open_probes(session: connect.Connection) -> tuple[bool, str]:
-    """Whether the server is on this host, and what is hidden from the session's role."""
+    """Return whether the server is on this host, and what is hidden from the session's role."""
     try:
         with session.cursor(row_factory=dict_row) as cursor:
             own, sees_all = activity.own_session(cursor)
     except psycopg.Error as error:
-        log.warning("the server said nothing of the session that watches it: %s", error)
+        log.warning("the server's own session could not be read: %s", error)
         return False, ""
-    return process_memory.is_here(own), "" if sees_all else HIDDEN
+    return process_memory.is_here(own), "" if sees_all else str(HIDDEN)

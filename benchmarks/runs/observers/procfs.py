@@ -1,4 +1,4 @@
-"""This host and its processes as figures, by psutil: processor times, memory, disks, processes and their children."""
+"""Figures of this host and its processes, by psutil: processor times, memory, disks, processes and their children."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -13,9 +13,10 @@ MADE_OF_OTHERS = ("loop", "ram", "zram", "dm-", "md", "sr")  # devices that are 
 
 @dataclass(frozen=True)
 class HostTimes:
-    """Processor seconds of all cores since the host started; `waiting`: idle while a disk worked.
+    """Processor seconds of all cores since the host started.
 
-    `worked` was given to processes, interrupts left out; `stolen` the hypervisor gave to others.
+    `waiting` is idle time while a disk worked, `worked` time of processes without interrupts, `stolen` time that the
+    hypervisor gave to others.
     """
 
     idle: float
@@ -27,7 +28,7 @@ class HostTimes:
 
 @dataclass(frozen=True)
 class DiskBytes:
-    """What all disks read and wrote since the host started."""
+    """Bytes read and written by all disks since the host started."""
 
     read: int
     written: int
@@ -55,7 +56,7 @@ def disk_bytes(disks: Iterable[str]) -> DiskBytes:
 
 
 def disks() -> tuple[str, ...]:
-    """The names of this host's disks; partitions are no entries of their own there."""
+    """Return the names of this host's disks; partitions have no entries of their own."""
     try:
         names = sorted(path.name for path in BLOCK_DEVICES.iterdir())
     except OSError:
@@ -64,7 +65,7 @@ def disks() -> tuple[str, ...]:
 
 
 def process_times(pids: Iterable[int]) -> Iterator[tuple[int, tuple[float, int]]]:
-    """Read processor seconds of all threads and how many there are, by process; one that ended is left out."""
+    """Yield (pid, (processor seconds of all threads, number of threads)); ended processes are left out."""
     for pid in pids:
         with suppress(psutil.Error):
             process = psutil.Process(pid)
@@ -74,7 +75,7 @@ def process_times(pids: Iterable[int]) -> Iterator[tuple[int, tuple[float, int]]
 
 
 def family(pid: int) -> Iterator[int]:
-    """A process and all that it started, itself or through others, whatever their groups are."""
+    """Yield a process and all its descendants, whatever their groups."""
     yield pid
     with suppress(psutil.Error):
         yield from (child.pid for child in psutil.Process(pid).children(recursive=True))

@@ -17,7 +17,7 @@ from pools.clusters import connect, session_deadline
 log = logging.getLogger(__name__)
 
 AGAIN_S = 5.0  # after which a server that hung up is logged in to again
-WAITS_KEPT = 12  # of a look; the rest are told together
+WAITS_KEPT = 12  # of an observation; the rest are summed up
 REST = "others"
 RATES = (
     "commits",
@@ -37,7 +37,7 @@ Row = Mapping[str, Any]
 
 @contextmanager
 def watching(overlay: Overlay) -> Iterator[None]:
-    """Puts looks at the server into the events; none where it could not be logged in to before the load."""
+    """Put observations of the server into the events; none where no session could be opened before the load."""
     if overlay.probe.session is None:
         yield
         return
@@ -50,7 +50,7 @@ def watching(overlay: Overlay) -> Iterator[None]:
 
 
 class _Server:
-    """The server between two looks, over one session that lasts as long as the load."""
+    """The server between two observations, over one session that lasts as long as the load."""
 
     def __init__(self, overlay: Overlay, session: connect.Connection) -> None:
         self.overlay = overlay
@@ -59,7 +59,7 @@ class _Server:
         self.before: Row | None = None
 
     def observe(self) -> None:
-        """Put what it did since the last look; nothing while it does not answer."""
+        """Put what happened since the last observation; nothing while the server does not answer."""
         if (found := self._asked()) is None:
             return
         at, row = found
@@ -68,12 +68,11 @@ class _Server:
         self.before = row
 
     def hang_up(self) -> None:
-        """Cut the line to a server that does not answer."""
+        """Cut the connection to a server that does not answer."""
         if self.session:
             session_deadline.hang_up(self.session)
 
     def leave(self) -> None:
-        """End the session."""
         if self.session:
             self.session.close()
 
@@ -87,13 +86,13 @@ class _Server:
                 words = statement(session.info.server_version)
                 row = cursor.execute(words, {"database": self.overlay.run.database}, prepare=True).fetchone()
         except psycopg.Error as error:
-            log.warning("run %s: its server did not tell what it does: %s", self.overlay.run.pk, error)
+            log.warning("run %s: its server can't be observed: %s", self.overlay.run.pk, error)
             self.rest_until = time.monotonic() + AGAIN_S
             return None
         return ((began + time.monotonic()) / 2, row) if row else None
 
     def _connected(self) -> connect.Connection | None:
-        """The session, a new one where the server hung up; None while it rests."""
+        """Return the session, a new one where the server hung up; None during the pause after a failure."""
         if time.monotonic() < self.rest_until:
             return None
         if self.session is None or self.session.closed:
@@ -103,10 +102,10 @@ class _Server:
 
 
 def figures(before: Row | None, now: Row) -> dict[str, object]:
-    """`waits` and `states` as sessions by name, and of two looks also rates by the second and counted checkpoints.
+    """Return `waits` and `states` as sessions by name; with an earlier row also rates per second and checkpoints.
 
-    A rate is None where a counter shrank: the statistics were reset, or the server was started anew. A checkpoint that
-    the server skips, since nothing was written after the last one, is counted by it but not here.
+    A rate is None where a counter shrank: statistics were reset, or the server restarted. A checkpoint that the server
+    skips, since nothing was written after the last one, is counted by it but not here.
     """
     found: dict[str, object] = {"waits": _largest(now["waits"]), "states": dict(now["states"])}
     if before is None or (elapsed_s := now["at_s"] - before["at_s"]) <= 0:
@@ -126,14 +125,14 @@ def _grown(before: Row, now: Row, name: str) -> float | None:
 
 
 def _largest(waits: Mapping[str, int]) -> dict[str, int]:
-    """The waits that hold most sessions up, the others summed up."""
+    """Return the waits with most sessions, and the sum of the others."""
     ordered = sorted(waits.items(), key=lambda wait: (-wait[1], wait[0]))
     rest = sum(sessions for _, sessions in ordered[WAITS_KEPT:])
     return dict(ordered[:WAITS_KEPT]) | ({REST: rest} if rest else {})
 
 
 # The sessions of the whole server, since it is one server's connections, locks and disks that they share; a role
-# without pg_read_all_stats sees others with an empty backend_type and state. Watchers' own sessions are left out.
+# without pg_read_all_stats sees others with an empty backend_type and state. The observers' own sessions are left out.
 _SESSIONS: LiteralString = """
     sessions AS MATERIALIZED (
         SELECT state, wait_event_type, wait_event
@@ -172,16 +171,16 @@ _WAL_14: LiteralString = "(SELECT wal_bytes FROM pg_stat_wal)::float8 AS wal_byt
 _IO_16: LiteralString = """
         (SELECT sum(reads * op_bytes) FROM pg_stat_io)::float8 AS read_bytes,
         (SELECT sum(writes * op_bytes) FROM pg_stat_io)::float8 AS written_bytes"""
-# WAL has rows of its own there since 18, and is told already
+# WAL has rows of its own there since 18, and is counted already
 _IO_18: LiteralString = """
         (SELECT sum(read_bytes) FROM pg_stat_io WHERE object <> 'wal')::float8 AS read_bytes,
         (SELECT sum(write_bytes) FROM pg_stat_io WHERE object <> 'wal')::float8 AS written_bytes"""
 
 
 def statement(version: int) -> LiteralString:
-    """The statement for a server of that `server_version_num`; its one parameter is the loaded database's name.
+    """Return the statement for a server of that `server_version_num`; its parameter is the loaded database's name.
 
-    It gives one row: sessions by wait (`type:event`, or `CPU` of one that waits for nothing) and by state, and
+    It returns one row: sessions by wait (`type:event`, or `CPU` where a session waits for nothing) and by state, and
     counters: those of pg_stat_database for that database, all others for the whole server.
     """
     columns = [

@@ -1,9 +1,10 @@
-"""What the looks of a whole run come to: means, counts, and what they warn of; pure but for the rows it is given."""
+"""Summary of a run's observations: means, counts, and warnings; pure but for the rows it is given."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from benchmarks.engines import engine
 from benchmarks.models import Observation, ObservationKind, Run
@@ -15,7 +16,7 @@ PROCESSORS = (
     *("cpu_percent", "busy_percent", "pooler_cpu_percent", "service_cpu_percent", "host_cpu_percent"),
     *("others_percent", "steal_percent"),
 )
-SETTLED_S = 1.0  # looks before are of the start, when clients connect
+SETTLED_S = 1.0  # earlier observations are of the start, when clients connect
 
 
 @dataclass
@@ -35,7 +36,7 @@ class _Mean:
 
 @dataclass
 class LoadCounters:
-    """Fed with each look as it is kept; nothing of it grows with the run."""
+    """Sums over the observations of a run, fed as they are stored; its size does not grow with the run."""
 
     means: dict[str, _Mean] = field(default_factory=dict)
     checkpoints: dict[str, int] = field(default_factory=dict)
@@ -44,7 +45,7 @@ class LoadCounters:
     uncounted_by: str = ""
 
     def take(self, observe: Observation) -> None:
-        """One more look."""
+        """Add one observation."""
         figures = observe.figures
         self.server_here = self.server_here or observe.kind == ObservationKind.HOST
         self.hidden = figures.get("hidden", self.hidden)
@@ -65,36 +66,48 @@ class LoadCounters:
         return self.means.setdefault(name, _Mean())
 
     def found(self) -> dict[str, Any]:
-        """`queue_ms` and `service_ms` of a transaction on average; the processors' means in percent of one core
-        (`busy_percent`: of what the load's threads can use); checkpoints that began; what the panel's role could not
-        see of the server (`hidden`); who counts no queue (`uncounted_by`); whether the server runs on the generator's
-        host (`server_here`). What was not seen is left out."""
+        """Return the means and counts; what was not observed is left out.
+
+        `queue_ms` and `service_ms` are means per transaction; processors' means are in percent of one core
+        (`busy_percent`: of the cores that the load's threads can use). Beside them: checkpoints that began, what the
+        panel's role could not see of the server (`hidden`), the pooler that counts no queue (`uncounted_by`), and
+        whether the server runs on the generator's host (`server_here`).
+        """
         means = {name: round(mean.value, 3) for name, mean in self.means.items() if mean.value is not None}
         described = {"hidden": self.hidden, "uncounted_by": self.uncounted_by, "server_here": self.server_here}
         return means | self.checkpoints | {name: reported for name, reported in described.items() if reported}
 
     def doubts(self) -> list[str]:
-        """Why the figures can't be relied on, in a sentence: others were at work on the load's host."""
+        """Return why the figures are unreliable, as sentences: others used the load's host."""
         reported = contention.doubt(self.found(), settings.CONTENTION_PERCENT)
         return [reported] if reported else []
 
     def warnings(self, run: Run) -> list[str]:
-        """What limited the load beside the server, in sentences; the figures stay true, for these limits."""
+        """Return what limited the load other than the server, as sentences; the figures hold within these limits."""
         found, words, reported = self.found(), engine(run.engine).terms, []
         if (busy := found.get("busy_percent", 0.0)) > FULL_PERCENT:
             reported.append(
-                f"{words.program} itself took {busy:.0f} % of what its threads can use of the processors: it may be "
-                f"the limit, not the server; {words.busier}, or a generator with more cores"
+                _(
+                    "%(program)s itself took %(busy)s %% of what its threads can use of the processors: it may be the "
+                    "limit, not the server; %(busier)s, or a generator with more cores"
+                )
+                % {"program": words.program, "busy": f"{busy:.0f}", "busier": words.busier}
             )
         if (taken := found.get("pooler_cpu_percent", 0.0)) > FULL_PERCENT:
             reported.append(
-                f"PgBouncer took {taken:.0f} % of the one core that a process of it can use: it may be the limit, "
-                "not the server; let several share its port (so_reuseport)"
+                _(
+                    "PgBouncer took %(taken)s %% of the one core that a process of it can use: it may be the limit, "
+                    "not the server; let several share its port (so_reuseport)"
+                )
+                % {"taken": f"{taken:.0f}"}
             )
         if (taken := found.get("service_cpu_percent", 0.0)) > SERVICE_FULL_PERCENT:
             reported.append(
-                f"{words.service} took {taken:.0f} % of the one core that its process can use: it may be the limit, "
-                "not the server; compare its kinds of connection with each other, or use several generators, each of "
-                "which has a service of its own"
+                _(
+                    "%(service)s took %(taken)s %% of the one core that its process can use: it may be the limit, not "
+                    "the server; compare its kinds of connection with each other, or use several generators, each of "
+                    "which has a service of its own"
+                )
+                % {"service": words.service, "taken": f"{taken:.0f}"}
             )
         return reported

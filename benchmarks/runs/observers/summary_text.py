@@ -1,52 +1,73 @@
-"""What the looks of a whole run came to, in words for people; pure."""
+"""Observations of a whole run as sentences for people; pure."""
 
 from collections.abc import Iterator
 from typing import Any
+
+from django.utils.translation import gettext as _
 
 LabelledText = tuple[str, str]  # label and sentence
 
 
 def in_words(found: dict[str, Any]) -> list[LabelledText]:
-    """Label and sentence of each thing that `LoadCounters.found` tells; nothing where nothing was seen."""
+    """Return a label and a sentence for each figure of `LoadCounters.found`; empty where nothing was observed."""
     return [*_latency(found), *_processors(found), *_checkpoints(found), *_hidden(found)]
 
 
 def _latency(found: dict[str, Any]) -> Iterator[LabelledText]:
     if by := found.get("uncounted_by"):
-        yield "Queue at the pooler", f"not counted by {by}: clients that wait stand in the kernel's queue"
+        text = _("not counted by %(pooler)s: waiting clients are in the kernel's queue")
+        yield _("Queue at the pooler"), text % {"pooler": by}
     if "queue_ms" in found and "service_ms" in found:
-        queue, service = found["queue_ms"], found["service_ms"]
-        whole = queue + service
-        share = f" ({queue / whole:.0%} of both)" if whole else ""
-        yield (
-            "Latency at the pooler",
-            f"{queue:.3g} ms in the queue for a server connection{share}, {service:.3g} ms with one; "
-            "means over the pool's transactions",
+        yield _("Latency at the pooler"), _queue(found["queue_ms"], found["service_ms"])
+
+
+def _queue(queue_ms: float, service_ms: float) -> str:
+    words = {"queue": f"{queue_ms:.3g}", "service": f"{service_ms:.3g}"}
+    if not (whole := queue_ms + service_ms):
+        text = _(
+            "%(queue)s ms in the queue for a server connection, %(service)s ms with one; "
+            "means over the pool's transactions"
         )
+        return text % words
+    text = _(
+        "%(queue)s ms in the queue for a server connection (%(share)s of both), %(service)s ms with one; "
+        "means over the pool's transactions"
+    )
+    return text % (words | {"share": f"{queue_ms / whole:.0%}"})
 
 
 def _processors(found: dict[str, Any]) -> Iterator[LabelledText]:
     if "cpu_percent" in found:
-        sentence = f"{found['cpu_percent']:.0f} % of a core, {found['busy_percent']:.0f} % of what its threads can use"
-        yield "Processors taken by the load", sentence
+        text = _("%(core)s %% of a core, %(share)s %% of what its threads can use")
+        words = {"core": f"{found['cpu_percent']:.0f}", "share": f"{found['busy_percent']:.0f}"}
+        yield _("Processors taken by the load"), text % words
     if "pooler_cpu_percent" in found:
-        yield "Processor taken by PgBouncer", f"{found['pooler_cpu_percent']:.0f} % of the one core a process can use"
+        text = _("%(share)s %% of the one core a process can use")
+        yield _("Processor taken by PgBouncer"), text % {"share": f"{found['pooler_cpu_percent']:.0f}"}
     if "others_percent" in found:
-        stolen = f"; {found['steal_percent']:.0f} % were stolen by the hypervisor" if found.get("steal_percent") else ""
-        sentence = f"{found['others_percent']:.0f} % of all cores of the generator's host{stolen}"
-        yield "Processors taken by others", sentence
+        yield _("Processors taken by others"), _others(found)
     if "service_cpu_percent" in found:
-        yield "Processor taken by the service", f"{found['service_cpu_percent']:.0f} % of the one core it can use"
+        text = _("%(share)s %% of the one core it can use")
+        yield _("Processor taken by the service"), text % {"share": f"{found['service_cpu_percent']:.0f}"}
+
+
+def _others(found: dict[str, Any]) -> str:
+    words = {"share": f"{found['others_percent']:.0f}"}
+    if not found.get("steal_percent"):
+        return _("%(share)s %% of all cores of the generator's host") % words
+    text = _("%(share)s %% of all cores of the generator's host; %(stolen)s %% were stolen by the hypervisor")
+    return text % (words | {"stolen": f"{found['steal_percent']:.0f}"})
 
 
 def _checkpoints(found: dict[str, Any]) -> Iterator[LabelledText]:
     timed, requested = found.get("checkpoints_timed"), found.get("checkpoints_requested")
     if timed is None or requested is None:
         return
-    causes = [f"{count:,} {cause}" for count, cause in ((timed, "timed"), (requested, "requested")) if count]
-    yield "Checkpoints that began", ", ".join(causes) or "none"
+    causes = [_("%(count)s timed") % {"count": f"{timed:,}"}] if timed else []
+    causes += [_("%(count)s requested") % {"count": f"{requested:,}"}] if requested else []
+    yield _("Checkpoints that began"), ", ".join(causes) or _("none")
 
 
 def _hidden(found: dict[str, Any]) -> Iterator[LabelledText]:
     if hidden := found.get("hidden"):
-        yield "Hidden from the panel", hidden
+        yield _("Hidden from the panel"), hidden

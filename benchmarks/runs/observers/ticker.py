@@ -1,4 +1,4 @@
-"""The beat of the watchers: a thread of the worker looks once a second, between the load's own progress lines."""
+"""Runs an observer once a second in its own thread, 0.5 s away from the progress lines."""
 
 import logging
 import threading
@@ -11,14 +11,14 @@ from django.db import connections
 log = logging.getLogger(__name__)
 
 EVERY_S = 1.0
-ASIDE_S = 0.5  # programs tell their progress on the full second: a look then would delay it
+ASIDE_S = 0.5  # programs print progress on the full second: an observation then would delay it
 
 
 @contextmanager
 def each(name: str, observe: Callable[[], None], hang_up: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Has `observe` called at once and then each second, in a thread of its own; a look that fails is the last.
+    """Call `observe` at once and then each second, in a thread of its own; an observer that fails is not called again.
 
-    One that lasts when the load is over is ended by `hang_up`.
+    One that still runs when the load is over is ended by `hang_up`.
     """
     over = threading.Event()
     thread = threading.Thread(target=_go_on, args=(name, observe, over), name=name, daemon=True)
@@ -41,7 +41,7 @@ def _go_on(name: str, observe: Callable[[], None], over: threading.Event) -> Non
         while not over.wait(max(0.0, due - time.monotonic())):
             observe()
             due = max(due + EVERY_S, time.monotonic())
-    except Exception:  # the run goes on without this watcher, whatever it met
-        log.exception("%s is watched no longer", name)
+    except Exception:  # the run goes on without this observer, whatever failed
+        log.exception("%s is no longer observed", name)
     finally:
-        connections.close_all()  # this thread's own, should a look have opened one
+        connections.close_all()  # this thread's own, in case the observer opened one

@@ -1,12 +1,15 @@
-"""What holds before and around a load, and is put back after it whatever happens.
+"""Set-up and tear-down steps around a load, as context managers; tear-down always runs.
 
-A condition is a context manager that takes a `SetupContext`; a new one is a module here and a line in
-`CONDITIONS`, in the order in which they are set up (they are taken back in the opposite order).
+A step takes a `SetupContext`; a new one is a module here and a line in `CONDITIONS`, in the order of set-up (tear-down
+goes in the opposite order).
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from benchmarks.models import Purpose, Run
 from benchmarks.runs.setup.base import SetupContext
@@ -32,7 +35,7 @@ OF_PARTS = (pinged, served)
 
 @contextmanager
 def held(around: SetupContext) -> Iterator[None]:
-    """Every condition of a load, one inside the other; none of a dataset being prepared."""
+    """Enter every set-up step of a load, one inside the other; none for a dataset being prepared."""
     with ExitStack() as stack:
         for condition in _conditions_of(around.run):
             stack.enter_context(condition(around))
@@ -40,7 +43,7 @@ def held(around: SetupContext) -> Iterator[None]:
 
 
 def _conditions_of(run: Run) -> Sequence[Callable[[SetupContext], AbstractContextManager[None]]]:
-    """All of them; over several generators each part has those that are its own, and the whole holds the rest once."""
+    """Return the run's steps; of a distributed run, each part has its own ones, and the whole holds the rest once."""
     if run.purpose != Purpose.LOAD:
         return ()
     if run.parent_id is not None:
@@ -49,20 +52,22 @@ def _conditions_of(run: Run) -> Sequence[Callable[[SetupContext], AbstractContex
 
 
 def doubts(found: dict[str, Any]) -> list[str]:
-    """Why the figures of a run are not to be relied on, from what its conditions noted."""
+    """Return why the figures of a run are unreliable, from what its set-up steps noted."""
     reported: list[str] = [*found.get("settings_profile", {}).get("left", [])]
     idle = found.get("idle", {})
     if closed := idle.get("closed_by_others"):
-        were = "was" if closed == 1 else "were"
-        reported.append(
-            f"{closed:,} of {idle['connections']:,} idle connections {were} closed by the server or the pooler before "
-            "the load ended"
+        text = ngettext(
+            "%(closed)s of %(all)s idle connections was closed by the server or the pooler before the load ended",
+            "%(closed)s of %(all)s idle connections were closed by the server or the pooler before the load ended",
+            closed,
         )
+        reported.append(text % {"closed": f"{closed:,}", "all": f"{idle['connections']:,}"})
     service = found.get("service", {})
     if service.get("exit_code") is not None:
-        reported.append("the service that was loaded ended before the load did: what came after it only failed")
+        reported.append(_("the service that was loaded ended before the load did: what came after it only failed"))
     if service.get("refused"):
         reported.append(
-            f"the service's pool was refused connections, so it was smaller than asked for: {service['refused']}"
+            _("the service's pool was refused connections, so it was smaller than asked for: %(refused)s")
+            % {"refused": service["refused"]}
         )
     return reported

@@ -1,4 +1,4 @@
-"""Work that takes its time, done in a thread while the run is looked after."""
+"""Runs long set-up work in a thread, while the run is kept alive."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -12,9 +12,9 @@ T = TypeVar("T")
 def carry_out(
     held: SetupContext, work: Callable[[], T], give_up: Callable[[], None], percent: Callable[[], float] | None = None
 ) -> T:
-    """What the work answers; `percent` tells watchers meanwhile how much of it is done.
+    """Return the work's result; `percent` is published meanwhile as its progress.
 
-    Where the run must end, `give_up` is called to make it end early, and waited for.
+    Where the run must end, `give_up` is called to end the work early, and the work is waited for.
     """
     with ThreadPoolExecutor(1, thread_name_prefix="condition") as worker:
         doing = worker.submit(work)

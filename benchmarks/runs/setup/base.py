@@ -1,4 +1,4 @@
-"""What a condition is given, and how it says what it did."""
+"""The context of a set-up step, with its means to report and note."""
 
 import time
 from collections.abc import Callable
@@ -14,24 +14,24 @@ POLL_EVERY_S = 0.4  # how long a condition may work without calling `check`
 
 
 class RunRecorder(Protocol):
-    """What sets up a load writes of it: see `benchmarks.runs.execution.recorder.Recorder`."""
+    """The writes of a set-up step: see `benchmarks.runs.execution.recorder.Recorder`."""
 
     def log(self, text: str, at: float) -> None:
-        """Tell watchers a line."""
+        """Publish a line to live viewers."""
 
     def state(self, **values: Any) -> None:
-        """Write values of the run and tell its state."""
+        """Write values of the run and publish its state."""
 
     def progress(self, percent: float) -> None:
-        """Tell how much is done."""
+        """Publish how much is done, in percent."""
 
 
 @dataclass(frozen=True)
 class SetupContext:
-    """A run about to start: where it logs in, its private home, and its recorder.
+    """A run about to start: the endpoint it logs in to, its private home, and its recorder.
 
-    `command` builds the load's command from other options. `check` renews the lease and raises where the run must
-    end: a condition that takes its time calls it every `POLL_EVERY_S`.
+    `command` builds the load's command from other options. `check` renews the lease and raises where the run must end:
+    long steps call it every `POLL_EVERY_S`.
     """
 
     run: Run
@@ -42,9 +42,9 @@ class SetupContext:
     check: Callable[[], None]
 
     def report(self, words: str) -> None:
-        """Tell watchers what is being done."""
+        """Publish to live viewers what is being done."""
         self.recorder.log(words, time.monotonic())
 
     def note(self, name: str, found: Any) -> None:
-        """Keep what was done or measured in the run's `conditions`."""
+        """Store what was done or measured in the run's `conditions`."""
         self.recorder.state(conditions={**self.run.conditions, name: found})

@@ -1,9 +1,11 @@
-"""Whether a server has the connections that are held through a load, asked before anything of the run is queued.
+"""Checks, before a run is queued, that the server has the connections that are held through its load.
 
-A run that finds out by itself has taken all of them from everybody else by then.
+A run that finds out by itself has by then taken all of them from everybody else.
 """
 
 from typing import Any
+
+from django.utils.translation import gettext as _
 
 from benchmarks import engines
 from benchmarks.errors import InvalidOptions
@@ -20,10 +22,10 @@ _LIMITS = """
 
 
 def guard(target: Target, engine: str, options: dict[str, Any]) -> None:
-    """Raises `InvalidOptions` where the server can't have them all, whatever else is connected.
+    """Raise `InvalidOptions` where the held connections exceed the server's limit, even with nobody else connected.
 
-    What goes through a pool is left alone: those are the pooler's clients, and its size bounds what the server sees.
-    Raises `ClusterUnreachable` too.
+    Connections through a pool are not checked: they are the pooler's clients, and the pool's size bounds what the
+    server sees. Also raises `ClusterUnreachable`.
     """
     if target.cluster is None:
         return
@@ -42,20 +44,39 @@ def guard(target: Target, engine: str, options: dict[str, Any]) -> None:
 
 
 def _of_profile(options: dict[str, Any]) -> dict[str, int]:
-    """The limits as the run's own settings profile has them, which is in force before anything is opened."""
+    """Return the limits in the run's settings profile, which is in force before any connection is opened."""
     profile = SettingsProfile.objects.filter(name=options.get("settings_profile") or "").first()
     values = profile.values if profile else {}
     return {name: int(values[name]) for name in LIMITS if str(values.get(name, "")).isdigit()}
 
 
 def _why_not(cluster: str, held: dict[str, int], most: int, reserved: int) -> dict[str, list[str]]:
-    """The reason, at each option that could be made smaller."""
+    """Return the reason at each option that could be lowered."""
     usable, found = most - reserved, {}
-    there = f"the {usable:,} that {cluster} has for logins (max_connections {most:,}, {reserved:,} of them reserved)"
+    limits = {"cluster": cluster, "usable": f"{usable:,}", "most": f"{most:,}", "reserved": f"{reserved:,}"}
     for name, number in held.items():
-        others = {other: count for other, count in held.items() if other != name}
-        beside = "".join(f" and the {count:,} of {other}" for other, count in others.items())
-        left = usable - sum(others.values())
-        remedy = f"use at most {left:,}" if left > 0 else "use fewer of both"
-        found[name] = [f"{number:,} connections{beside} are more than {there}: {remedy}, or let them go through a pool"]
+        others = [(other, count) for other, count in held.items() if other != name]
+        left = usable - sum(count for _other, count in others)
+        beside = {"other": others[0][0], "others": f"{others[0][1]:,}"} if others else {}
+        text = _format(beside=bool(others), left=left > 0)
+        found[name] = [text % (limits | beside | {"number": f"{number:,}", "left": f"{left:,}"})]
     return found
+
+
+def _format(*, beside: bool, left: bool) -> str:
+    if not beside:
+        return _(
+            "%(number)s connections are more than the %(usable)s that %(cluster)s has for logins (max_connections "
+            "%(most)s, %(reserved)s of them reserved): use at most %(left)s, or let them go through a pool"
+        )
+    if left:
+        return _(
+            "%(number)s connections and the %(others)s of %(other)s are more than the %(usable)s that %(cluster)s has "
+            "for logins (max_connections %(most)s, %(reserved)s of them reserved): use at most %(left)s, or let them "
+            "go through a pool"
+        )
+    return _(
+        "%(number)s connections and the %(others)s of %(other)s are more than the %(usable)s that %(cluster)s has for "
+        "logins (max_connections %(most)s, %(reserved)s of them reserved): use fewer of both, or let them go through "
+        "a pool"
+    )

@@ -1,4 +1,4 @@
-"""What an engine itself needs while its load is on."""
+"""The services of an engine, run while its load is on."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +9,6 @@ from benchmarks.runs.setup.base import SetupContext
 
 @contextmanager
 def served(held: SetupContext) -> Iterator[None]:
-    """The engine's own services: one that it loads, say."""
+    """Run the engine's own services, for example the one that it loads."""
     with engine(held.run.engine).run_services(held):
         yield

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import psycopg
+from django.utils.translation import gettext as _
 from psycopg import sql
 from psycopg.rows import dict_row
 
@@ -41,20 +42,24 @@ class IdleConnections:
         self._stopped = threading.Event()
 
     def stop(self) -> None:
-        """Open no further ones."""
+        """Open no more of them."""
         self._stopped.set()
 
     def open_all(self) -> None:
-        """Open them and let each read the catalogue; raises `Refused` with the first failure and how many stood."""
+        """Open them and let each read the catalog; raise `Refused` with the first failure and the number opened."""
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="idle") as openers:
             try:
-                for done in [openers.submit(self._open_one) for _ in range(self.count)]:
+                for done in [openers.submit(self._open_one) for _nth in range(self.count)]:
                     done.result()
             except (ClusterUnreachable, psycopg.Error) as error:
                 self.stop()
                 raise Refused(
-                    f"only {len(self.connections):,} of {self.count:,} idle connections could be opened: "
-                    f"{str(error).splitlines()[0]}"
+                    _("only %(opened)s of %(count)s idle connections could be opened: %(error)s")
+                    % {
+                        "opened": f"{len(self.connections):,}",
+                        "count": f"{self.count:,}",
+                        "error": str(error).splitlines()[0],
+                    }
                 ) from None
 
     def _open_one(self) -> None:
@@ -67,15 +72,15 @@ class IdleConnections:
         read_catalogue(connection)
 
     def percent(self) -> float:
-        """How many of them are open, in percent."""
+        """Return the share of them that is open, in percent."""
         return 100 * len(self.connections) / self.count
 
     def closed_by_others(self) -> int:
-        """How many the server or the pooler has ended: nothing else makes an idle session readable for good."""
+        """Count those that the server or the pooler ended: only that makes an idle session readable."""
         return sum(_is_gone(connection) for connection in self.connections)
 
     def close(self) -> None:
-        """Close them all, those that are broken too."""
+        """Close them all, broken ones included."""
         for connection in self.connections:
             with suppress(psycopg.Error, OSError):
                 connection.close()
@@ -86,12 +91,12 @@ def _is_gone(connection: Connection) -> bool:
         return True
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN | select.POLLRDHUP)
-    return any(event & (select.POLLRDHUP | select.POLLHUP | select.POLLERR) for _, event in poll.poll(0))
+    return any(event & (select.POLLRDHUP | select.POLLHUP | select.POLLERR) for _descriptor, event in poll.poll(0))
 
 
 @contextmanager
 def held_idle(held: SetupContext) -> Iterator[None]:
-    """Opens them where they were asked for; their number, time and memory are noted. Raises `Refused`."""
+    """Open them where they were asked for, and note number, time and memory. Raises `Refused`."""
     count = held.run.options.get("idle_connections")
     if not count:
         yield
@@ -107,7 +112,7 @@ def held_idle(held: SetupContext) -> Iterator[None]:
 
 
 def _endpoint(held: SetupContext) -> Endpoint:
-    """Where they go: with the load, or past the pooler as the same role."""
+    """Return where they connect to: the load's endpoint, or the server itself as the same role."""
     cluster, login = held.run.cluster, held.endpoint
     if held.run.options.get("idle_at") != CLUSTER or not held.run.went_through_pool or cluster is None:
         return login
@@ -115,11 +120,16 @@ def _endpoint(held: SetupContext) -> Endpoint:
 
 
 def _open(held: SetupContext, idle: IdleConnections) -> None:
-    held.report(f"opening {idle.count:,} idle connections, each of which reads the catalogue")
+    held.report(
+        _("opening %(count)s idle connections, each of which reads the catalogue") % {"count": f"{idle.count:,}"}
+    )
     began = time.monotonic()
     carry_out(held, idle.open_all, idle.stop, idle.percent)
     seconds = round(time.monotonic() - began, 3)
-    held.report(f"{idle.count:,} idle connections are open after {seconds:,.1f} s")
+    held.report(
+        _("%(count)s idle connections are open after %(seconds)s s")
+        % {"count": f"{idle.count:,}", "seconds": f"{seconds:,.1f}"}
+    )
     direct = not held.run.went_through_pool or held.run.options.get("idle_at") == CLUSTER
     # through a pool they have no session of their own on the server, so none of its memory
     memory = of_idle(held, idle.name, idle.count) if direct else {"memory": "pooled"}
@@ -128,13 +138,16 @@ def _open(held: SetupContext, idle: IdleConnections) -> None:
 
 
 def _make_room(count: int) -> None:
-    """Let this worker have that many files open; raises `Refused` where the system forbids it."""
+    """Raise this worker's limit of open files as needed; raise `Refused` where the system forbids it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = count + FILES_TO_SPARE
     if hard != resource.RLIM_INFINITY and needed > hard:
         raise Refused(
-            f"{count:,} idle connections need {needed:,} open files, and this worker may have {hard:,} (ulimit -Hn): "
-            "use fewer, or raise the limit"
+            _(
+                "%(count)s idle connections need %(needed)s open files, and this worker may have %(hard)s (ulimit "
+                "-Hn): use fewer, or raise the limit"
+            )
+            % {"count": f"{count:,}", "needed": f"{needed:,}", "hard": f"{hard:,}"}
         )
     if soft != resource.RLIM_INFINITY and needed > soft:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
@@ -145,7 +158,7 @@ LIST = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'i
 
 
 def read_catalogue(connection: psycopg.Connection[tuple[Any, ...]]) -> int:
-    """Read it in one transaction of this session; how many views were read."""
+    """Read the catalog in one transaction of this session; return the number of views read."""
     with connection.transaction():
         connection.execute(_WITHOUT_JIT)
         views = [row[0] for row in connection.execute(LIST)]
@@ -163,7 +176,7 @@ _PIDS = "SELECT pid FROM pg_stat_activity WHERE application_name = %s ORDER BY r
 
 
 def of_idle(held: SetupContext, application_name: str, count: int) -> dict[str, Any]:
-    """`memory` and `memory_bytes_each`, the mean of some sessions' own memory, or `memory` alone with its bounds.
+    """Return `memory` and `memory_bytes_each`, the mean over some sessions, or `memory` with its bounds.
 
     `memory` is `measured`, or `estimated` with `memory_low_bytes` and `memory_high_bytes` for all.
     """
@@ -185,6 +198,6 @@ def _measured(held: SetupContext, application_name: str) -> Measured | process_m
         connect.connect(held.run.cluster, application_name="pooldeck-conditions") as connection,
         connection.cursor(row_factory=dict_row) as cursor,
     ):
-        own, _ = activity.own_session(cursor)
+        own, _sees_all = activity.own_session(cursor)
         found = cursor.execute(_PIDS, (application_name, activity.PROCESSES_MEASURED)).fetchall()
         return process_memory.measure(own, [row["pid"] for row in found])

@@ -1,13 +1,16 @@
-"""The panel's own options of a load, which no load program knows: what holds before and around it."""
+"""The panel's own options of a load, which no load program has: the conditions before and around it."""
 
 from collections.abc import Iterator
 from typing import Any
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from benchmarks.engines import option_parsing
-from benchmarks.engines.base import Field
+from benchmarks.engines.base import Field, OptionGroup
 from benchmarks.errors import InvalidOptions
 
-GROUP = "Conditions"
+GROUP = OptionGroup.CONDITIONS
 LONGEST_WARM_UP_S = 3_600
 MOST_IDLE = 10_000
 ENDPOINT, CLUSTER = "endpoint", "cluster"
@@ -16,66 +19,66 @@ FIELDS = (
     Field(
         "idle_connections",
         "",
-        "Idle connections beside it",
+        gettext_lazy("Idle connections beside the load"),
         "int",
         minimum=0,
         maximum=MOST_IDLE,
         group=GROUP,
-        help="Opened before the load, each having read the catalogue once as clients do, and held until it ends",
+        help=gettext_lazy("Opened before the load and held until it ends; each reads the catalog once, as clients do"),
     ),
     Field(
         "idle_at",
         "",
-        "Idle connections to",
+        gettext_lazy("Idle connections to"),
         "choice",
         default=ENDPOINT,
         choices=(ENDPOINT, CLUSTER),
         group=GROUP,
-        help="endpoint: where the load goes, through the pool if it goes through one; cluster: past every pooler",
+        help=gettext_lazy("endpoint: same as the load, through its pool if it has one; cluster: past every pooler"),
     ),
     Field(
         "settings_profile",
         "",
-        "Settings profile",
+        gettext_lazy("Settings profile"),
         "text",
         group=GROUP,
-        help="The name of a set of server settings: put in force before the run, taken back after it",
+        help=gettext_lazy("The name of a set of server settings: put in force before the run, restored after it"),
     ),
     Field(
         "vacuum",
         "",
-        "Vacuum before",
+        gettext_lazy("Vacuum before"),
         "bool",
         default=False,
         group=GROUP,
-        help="VACUUM (ANALYZE) of the tables that the load uses",
+        help=gettext_lazy("VACUUM (ANALYZE) of the tables that the load uses"),
     ),
     Field(
         "checkpoint",
         "",
-        "Checkpoint before",
+        gettext_lazy("Checkpoint before"),
         "bool",
         default=False,
         group=GROUP,
-        help="So that every run begins with as much to write as the others",
+        help=gettext_lazy("So that every run begins with the same amount of data to write"),
     ),
     Field(
         "warm_up",
         "",
-        "Warm-up",
+        gettext_lazy("Warm-up"),
         "int",
         minimum=1,
         maximum=LONGEST_WARM_UP_S,
         unit="s",
         group=GROUP,
-        help="The same load for a while, thrown away",
+        help=gettext_lazy("Run the same load for a while first; its figures are thrown away"),
     ),
 )
 NAMES = frozenset(field.name for field in FIELDS)
 
 
 def validate(raw: dict[str, Any]) -> dict[str, Any]:
-    """The options that were given, typed; one that was left out is absent. Raises `InvalidOptions`."""
+    """Return the given options, typed; options left out are absent. Raises `InvalidOptions`."""
     options, errors = option_parsing.read(FIELDS, raw)
     errors |= {name: [message] for name, message in _contradictions(options)}
     if errors:
@@ -86,11 +89,11 @@ def validate(raw: dict[str, Any]) -> dict[str, Any]:
 def _contradictions(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
     profile = options.get("settings_profile")
     if profile is not None and not profile.strip():
-        yield "settings_profile", "the name is blank: choose a profile or leave it out"
+        yield "settings_profile", _("the name is blank: choose a profile or leave it out")
 
 
 def _is_set(name: str, value: Any, options: dict[str, Any]) -> bool:
-    """False for what changes nothing: no idle connections, and where to open none."""
+    """Return False for a value that changes nothing: no idle connections, and where to open none."""
     if name == "idle_at":
         return bool(options.get("idle_connections"))
     return bool(value)

@@ -1,4 +1,4 @@
-"""What a run's figures came from, kept with them: the server's settings, the pooler's revision, the machines."""
+"""Provenance of a run's figures, stored with them: the server's settings, the pooler's revision, the machines."""
 
 import logging
 import os
@@ -24,19 +24,19 @@ _CHANGED = """
     SELECT name, setting, coalesce(unit, ''), source FROM pg_settings
      WHERE setting IS DISTINCT FROM boot_val AND source NOT IN ('default', 'client', 'session') ORDER BY name
 """
-# What may carry a password or the way to one is told to be set, and no more.
+# Of settings that may hold or lead to a password, only the fact that they are set is stored.
 _SECRET = re.compile(r"passw|conninfo|passphrase|secret|_command$|key")
 
 
 @contextmanager
 def recorded(held: SetupContext) -> Iterator[None]:
-    """Keeps it in the run's `evidence`, as it is when all other conditions hold."""
+    """Store it in the run's `evidence`, once all other conditions hold."""
     held.recorder.state(evidence=found_of(held.run))
     yield
 
 
 def found_of(run: Run) -> dict[str, Any]:
-    """`server`, `pooler` (of a pooled run) and `generator`; what can't be asked is left out and logged."""
+    """Return `server`, `pooler` (of a pooled run) and `generator`; what can't be read is logged and left out."""
     found: dict[str, Any] = {"generator": of_this_host()}
     try:
         found |= {"server": of_server(run)}
@@ -50,7 +50,7 @@ def found_of(run: Run) -> dict[str, Any]:
 
 
 def of_server(run: Run) -> dict[str, Any]:
-    """`version`, the `settings` that differ from PostgreSQL's own defaults, and the machine as it was registered."""
+    """Return `version`, the `settings` that differ from PostgreSQL's defaults, and the machine as registered."""
     if run.cluster is None:
         return {}
     cluster = run.cluster
@@ -63,7 +63,7 @@ def of_server(run: Run) -> dict[str, Any]:
 
 
 def of_pooler(run: Run) -> dict[str, Any]:
-    """Kind and version of the pooler, the pool's settings, and the revision that was live."""
+    """Return kind and version of the pooler, the pool's settings, and the live revision."""
     pool = run.pool
     if pool is None:
         return {}
@@ -78,7 +78,7 @@ def of_pooler(run: Run) -> dict[str, Any]:
 
 
 def of_external(external: ExternalEndpoint) -> dict[str, Any]:
-    """What is known of somebody else's endpoint: its address, TLS, and what it was said to be pooled by."""
+    """Return what is known of an external endpoint: its address, TLS mode, and the pooler named for it."""
     return {
         "name": external.name,
         "kind": external.pooled_by,
@@ -88,7 +88,7 @@ def of_external(external: ExternalEndpoint) -> dict[str, Any]:
 
 
 def of_this_host() -> dict[str, Any]:
-    """The machine that made the load: host, kernel, processor, cores and memory in bytes."""
+    """Return the machine that ran the load: host, kernel, processor, cores, and memory in bytes."""
     return {
         "host": platform.node(),
         "kernel": platform.release(),

@@ -1,7 +1,11 @@
-"""What was done and measured around a load, in words for people; pure."""
+"""Set-up steps and measurements around a load as sentences for people; pure."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from pools.clusters.memory_budget import GB, MB
 
@@ -9,13 +13,14 @@ LabelledText = tuple[str, str]  # label and sentence
 
 
 def in_words(noted: dict[str, Any]) -> list[LabelledText]:
-    """Each condition that a run noted, in the order in which it came about; unknown ones are left out."""
-    return [(label, report(noted[name])) for name, label, report in _TELLERS if name in noted]
+    """Return a label and a sentence for each condition that a run noted, in their order; unknown ones are left out."""
+    return [(str(label), describe(noted[name])) for name, label, describe in _DESCRIBED if name in noted]
 
 
 def _ping(found: dict[str, Any]) -> str:
-    span = f"{found['min_ms']:.3g} to {found['max_ms']:.3g}, {found['count']} times"
-    return f"{found['avg_ms']:.3g} ms on average ({span}), logging in {found['connect_ms']:.3g} ms"
+    text = _("%(mean)s ms on average (%(least)s to %(most)s, %(count)s times), logging in %(login)s ms")
+    keys = {"mean": "avg_ms", "least": "min_ms", "most": "max_ms", "login": "connect_ms"}
+    return text % ({name: f"{found[key]:.3g}" for name, key in keys.items()} | {"count": found["count"]})
 
 
 def _profile(found: dict[str, Any]) -> str:
@@ -28,20 +33,29 @@ def _idle(found: dict[str, Any]) -> str:
 
 
 def _idle_parts(found: dict[str, Any]) -> Iterator[str]:
-    yield f"{found['connections']:,} opened in {found['opened_in_s']:,.1f} s"
+    text = _("%(count)s opened in %(seconds)s s")
+    yield text % {"count": f"{found['connections']:,}", "seconds": f"{found['opened_in_s']:,.1f}"}
     if found["memory"] == "measured":
-        each, whole = found["memory_bytes_each"] / MB, found["memory_bytes"]
-        yield f"{each:,.1f} MB each, {_size(whole)} in all, measured"
+        each = f"{found['memory_bytes_each'] / MB:,.1f}"
+        yield _("%(each)s MB each, %(all)s in all, measured") % {"each": each, "all": _size(found["memory_bytes"])}
     elif found["memory"] == "estimated":
-        yield f"about {_size(found['memory_low_bytes'])} to {_size(found['memory_high_bytes'])} in all, estimated"
+        ends = {"least": _size(found["memory_low_bytes"]), "most": _size(found["memory_high_bytes"])}
+        yield _("about %(least)s to %(most)s in all, estimated") % ends
     elif found["memory"] == "pooled":
-        yield "they share the pool's server connections, so they take no memory of the server by themselves"
-    if found.get("closed_by_others"):
-        yield f"{found['closed_by_others']:,} were closed by the other side before the end"
+        yield _("they share the pool's server connections, so they take no memory of the server by themselves")
+    if closed := found.get("closed_by_others"):
+        text = ngettext(
+            "%(count)s was closed by the other side before the end",
+            "%(count)s were closed by the other side before the end",
+            closed,
+        )
+        yield text % {"count": f"{closed:,}"}
 
 
 def _vacuum(found: dict[str, Any]) -> str:
-    return f"{len(found['tables'])} tables in {found['seconds']:,.1f} s"
+    tables = len(found["tables"])
+    text = ngettext("%(count)s table in %(seconds)s s", "%(count)s tables in %(seconds)s s", tables)
+    return text % {"count": tables, "seconds": f"{found['seconds']:,.1f}"}
 
 
 def _seconds(found: dict[str, Any]) -> str:
@@ -52,11 +66,11 @@ def _size(size: float) -> str:
     return f"{size / GB:,.1f} GB" if size >= GB else f"{size / MB:,.0f} MB"
 
 
-_TELLERS: tuple[tuple[str, str, Callable[[dict[str, Any]], str]], ...] = (
-    ("ping", "Round trip to the endpoint", _ping),
-    ("settings_profile", "Settings profile", _profile),
-    ("idle", "Idle connections", _idle),
-    ("vacuum", "Vacuumed before", _vacuum),
-    ("checkpoint", "Checkpoint before", _seconds),
-    ("warm_up", "Warm-up, thrown away", _seconds),
+_DESCRIBED: tuple[tuple[str, str | Promise, Callable[[dict[str, Any]], str]], ...] = (
+    ("ping", gettext_lazy("Round trip to the endpoint"), _ping),
+    ("settings_profile", gettext_lazy("Settings profile"), _profile),
+    ("idle", gettext_lazy("Idle connections"), _idle),
+    ("vacuum", gettext_lazy("Vacuumed before"), _vacuum),
+    ("checkpoint", gettext_lazy("Checkpoint before"), _seconds),
+    ("warm_up", gettext_lazy("Warm-up, thrown away"), _seconds),
 )

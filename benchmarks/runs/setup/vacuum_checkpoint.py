@@ -1,4 +1,4 @@
-"""Leaves the server alike before every run: the load's tables vacuumed, a checkpoint done."""
+"""Brings the server to the same state before every run: the load's tables vacuumed, a checkpoint done."""
 
 import time
 from collections.abc import Iterator
@@ -7,6 +7,7 @@ from functools import partial
 from typing import LiteralString
 
 import psycopg
+from django.utils.translation import gettext as _
 from psycopg import sql
 
 from benchmarks.errors import Refused
@@ -17,8 +18,8 @@ from pools.models import Cluster
 
 LOADED = ("pgbench_accounts", "pgbench_branches", "pgbench_history", "pgbench_tellers", "products")
 SYSBENCH = "^sbtest[0-9]+$"
-# VACUUM passes over a table of somebody else's with a warning alone; who owns the table or the database may, and from
-# PostgreSQL 17 on whoever was granted MAINTAIN
+# VACUUM skips another role's table with only a warning; allowed are the owners of table and database, and from
+# PostgreSQL 17 on roles with MAINTAIN
 _TABLES: LiteralString = """
     SELECT n.nspname, c.relname, pg_has_role(c.relowner, 'USAGE') OR pg_has_role(d.datdba, 'USAGE')
       FROM pg_class c
@@ -32,7 +33,7 @@ MAINTAIN_SINCE, CHECKPOINT_ROLE_SINCE = 170_000, 150_000
 
 @contextmanager
 def prepared(held: SetupContext) -> Iterator[None]:
-    """VACUUM (ANALYZE) and CHECKPOINT, where they were asked for; there is nothing to undo. Raises `Refused`."""
+    """Run VACUUM (ANALYZE) and CHECKPOINT where asked for; nothing needs undoing. Raises `Refused`."""
     if held.run.options.get("vacuum"):
         _vacuum(held)
     if held.run.options.get("checkpoint"):
@@ -52,33 +53,41 @@ def _vacuum(held: SetupContext) -> None:
 
 
 def _tables(held: SetupContext, connection: connect.Connection) -> list[tuple[str, str]]:
-    """Those of loads, by schema and name; raises `Refused` where the role would vacuum one in vain."""
+    """Return the tables of loads as (schema, name); raise `Refused` where VACUUM would skip one for lack of rights."""
     query = _TABLES
     if connection.info.server_version >= MAINTAIN_SINCE:
         query = query.replace("pg_has_role(d.datdba", "has_table_privilege(c.oid, 'MAINTAIN') OR pg_has_role(d.datdba")
     found = connection.execute(query, (list(LOADED), SYSBENCH)).fetchall()
-    if not_ours := [table for _, table, may in found if not may]:
+    if not_ours := [table for _schema, table, may in found if not may]:
         raise Refused(
-            f"the panel's role may not VACUUM {', '.join(not_ours)}: use the role that owns them or the database, or "
-            "leave the vacuum out"
+            _(
+                "the panel's role may not VACUUM %(tables)s: use the role that owns them or the database, or "
+                "leave the vacuum out"
+            )
+            % {"tables": ", ".join(not_ours)}
         )
-    return [(schema, table) for schema, table, _ in found]
+    return [(schema, table) for schema, table, _may in found]
 
 
 def why_no_checkpoint(cluster: Cluster) -> str:
-    """Why the panel's role may do none there; empty where it may. Raises `ClusterUnreachable`."""
+    """Return why the panel's role may not CHECKPOINT; empty where it may. Raises `ClusterUnreachable`."""
     with connect.connect(cluster, application_name="pooldeck-conditions") as connection:
         granted = "OR pg_has_role('pg_checkpoint', 'USAGE')"
         asked = granted if connection.info.server_version >= CHECKPOINT_ROLE_SINCE else ""
         row = connection.execute(f"SELECT current_setting('is_superuser') = 'on' {asked}").fetchone()
     if row and row[0]:
         return ""
-    remedy = "grant it pg_checkpoint" if asked else "use a superuser"
-    return f"the panel's role on {cluster.name} may not CHECKPOINT: {remedy}, or leave the checkpoint out"
+    if asked:
+        text = _(
+            "the panel's role on %(cluster)s may not CHECKPOINT: grant it pg_checkpoint, or leave the checkpoint out"
+        )
+    else:
+        text = _("the panel's role on %(cluster)s may not CHECKPOINT: use a superuser, or leave the checkpoint out")
+    return text % {"cluster": cluster.name}
 
 
 def _checkpoint(held: SetupContext) -> None:
-    """Superusers may, and from PostgreSQL 15 on members of pg_checkpoint."""
+    """Run CHECKPOINT, which superusers may, and from PostgreSQL 15 on members of pg_checkpoint."""
     began = time.monotonic()
     with _session(held, None) as connection:
         _send(held, connection, sql.SQL("CHECKPOINT"), "CHECKPOINT")
@@ -86,9 +95,9 @@ def _checkpoint(held: SetupContext) -> None:
 
 
 def _session(held: SetupContext, database: str | None) -> connect.Connection:
-    """The panel's own session, past any pooler."""
+    """Open the panel's own session, past any pooler."""
     if held.run.cluster is None:
-        raise Refused(f"the cluster of {held.run.target_label} was removed")
+        raise Refused(_("the cluster of %(target)s was removed") % {"target": held.run.target_label})
     return connect.connect(held.run.cluster, database=database, application_name="pooldeck-conditions")
 
 
@@ -97,4 +106,7 @@ def _send(held: SetupContext, connection: connect.Connection, command: sql.Compo
     try:
         carry_out(held, partial(connection.execute, command), connection.cancel_safe)
     except psycopg.Error as error:
-        raise Refused(f"{held.run.cluster} refused {words}: {str(error).splitlines()[0]}") from None
+        raise Refused(
+            _("%(cluster)s refused %(command)s: %(error)s")
+            % {"cluster": held.run.cluster, "command": words, "error": str(error).splitlines()[0]}
+        ) from None

@@ -1,6 +1,6 @@
-"""The same load for a while before the one that counts, its figures thrown away but for what it reached.
+"""Warm-up: the same load for a while before the real one; only its throughput is kept.
 
-That tells how much of the load to log (`benchmarks.analysis.latency.sampling`).
+That decides how much of the load to log (`benchmarks.analysis.latency.sampling`).
 """
 
 import time
@@ -8,6 +8,8 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from queue import Queue
+
+from django.utils.translation import gettext as _
 
 from benchmarks.engines import engine
 from benchmarks.errors import Refused
@@ -25,9 +27,9 @@ WITHOUT = {"transactions": None, "events": None} | UNCOUNTED
 
 @contextmanager
 def warmed(held: SetupContext) -> Iterator[None]:
-    """Runs it where it was asked for; raises `Refused` in the program's own words where it fails.
+    """Run the warm-up where it was asked for; raise `Refused` with the program's message where it fails.
 
-    Over several generators the one that leads does it for all, with what only parts have otherwise.
+    For a distributed run the coordinator runs it for all parts, with the services that only parts have otherwise.
     """
     if seconds := held.run.options.get("warm_up"):
         _of_whole(held, seconds) if held.run.is_spread else _run(held, _command(held, seconds), seconds)
@@ -47,7 +49,7 @@ def _of_whole(held: SetupContext, seconds: int) -> None:
 
 
 def _run(held: SetupContext, command: Command, seconds: int) -> None:
-    held.report(f"warming up for {seconds} s")
+    held.report(_("warming up for %(seconds)s s") % {"seconds": seconds})
     began = time.monotonic()
     load = LoadProcess(command.argv, command.env, held.home, Queue(QUEUED_EVENTS))
     reported: list[str] = []
@@ -57,21 +59,27 @@ def _run(held: SetupContext, command: Command, seconds: int) -> None:
             held.check()
             _parse_line(load, reported, printed)
             if time.monotonic() - began > seconds * 1.1 + LONGER_S:
-                raise Refused(f"the warm-up did not end in its {seconds} s: the server or the pooler hangs")
+                raise Refused(
+                    _("the warm-up did not end in its %(seconds)s s: the server or the pooler hangs")
+                    % {"seconds": seconds}
+                )
             time.sleep(POLL_EVERY_S / 2)
     finally:
         exit_code = load.stop()
         load.join()
     _parse_line(load, reported, printed)
     if exit_code:
-        raise Refused(f"the warm-up ended with code {exit_code}: {reported[0] if reported else 'no reason was given'}")
+        if not reported:
+            raise Refused(_("the warm-up ended with code %(code)s and printed no reason") % {"code": exit_code})
+        text = _("the warm-up ended with code %(code)s: %(error)s")
+        raise Refused(text % {"code": exit_code, "error": reported[0]})
     tps = engine(held.run.engine).read_output("\n".join(printed), "").summary.get("tps")
     reached = {"tps": tps} if tps else {}
     held.note("warm_up", {"seconds": round(time.monotonic() - began, 1), **reached})
 
 
 def _parse_line(load: LoadProcess, reported: list[str], printed: deque[str]) -> None:
-    """Keep the first lines that speak of an error and the last of stdout, where the summary is."""
+    """Keep the first lines that mention an error, and the last lines of stdout, which hold the summary."""
     for event in drain(load.events):
         if not isinstance(event, Line):
             continue

@@ -1,1 +1,1 @@
-"""Submitting runs: resolved, checked against limits, saved, dispatched, queued, cancelled."""
+"""Submission of runs: resolve, check against limits, save, dispatch, queue, cancel."""

@@ -1,13 +1,13 @@
-"""Ending a run before its time."""
+"""Cancels runs."""
 
 from benchmarks.models import FINAL, Run
 from benchmarks.runs.live import publisher
 
 
 def cancel(run: Run) -> None:
-    """Ask for its end: a queued run ends now and its watchers hear so, an active one ends when its worker sees it.
+    """Cancel a run: a queued one ends now and viewers are notified, an active one ends at its worker's next check.
 
-    A part ends with the whole that it belongs to, and the other way round.
+    A part ends with its whole, and the whole with its part.
     """
     whole = run.parent or run
     if whole.request_cancel():
@@ -17,7 +17,7 @@ def cancel(run: Run) -> None:
 
 
 def end_parts_left(wholes: list[Run]) -> None:
-    """Ask the parts of runs that have ended to end too; one that nobody carries out ends now."""
+    """Cancel the parts of runs that have ended; one that nobody carries out ends now."""
     for part in Run.objects.filter(parent__in=wholes).exclude(status__in=FINAL):
         if part.request_cancel():
             publisher.publish_end(part)

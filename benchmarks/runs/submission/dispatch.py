@@ -1,4 +1,4 @@
-"""Sends runs to workers; the database is the queue, so that a message lost with Redis is sent again."""
+"""Dispatches runs to workers; the database is the queue, so that a message lost with Redis is sent again."""
 
 import logging
 
@@ -20,9 +20,9 @@ EXAMINED_AT_MOST = 200
 
 
 def dispatch(run: Run, generator: str = "") -> bool:
-    """Send one run's id: to its generator (the first of several leads), else to this one, else to who is free first.
+    """Send one run's id: to its generator (the first of several coordinates), else to this one, else to any free one.
 
-    False when the broker can't be reached, in which case a later look sends it.
+    Returns False where the broker can't be reached; a later dispatch sends it.
     """
     to = run.generator or generator or (run.wanted_generators[0] if run.is_spread else "")
     queue = queues.of_generator(to) if to else queues.RUNS
@@ -35,16 +35,16 @@ def dispatch(run: Run, generator: str = "") -> bool:
 
 
 def dispatch_new(run: Run) -> bool:
-    """Send a run that was just made: where any may take it, to those alone that have its engine and its file."""
+    """Send a new run; where any generator may take it, only to those that have its engine and its file."""
     alive = [] if run.generator or run.is_spread else _alive() or []
     return dispatch(run) if _able(run, alive) == alive else _send(run, alive)
 
 
 def dispatch_due() -> int:
-    """Send the earliest run of each cluster that nothing keeps waiting, and all that may run alongside; how many.
+    """Send each cluster's earliest run that nothing blocks, and all that may run alongside; return the number sent.
 
-    A run that any generator may take goes to one that is idle, so that no busy one swallows its message; while nobody
-    is, none is sent: the end of a run does that.
+    A run for any generator goes to an idle one, so that no busy one takes its message; while none is idle, none is
+    sent, since the end of a run dispatches again.
     """
     earliest: dict[object, Run] = {}
     for run in Run.objects.due()[:EXAMINED_AT_MOST]:
@@ -53,7 +53,7 @@ def dispatch_due() -> int:
 
 
 def _alive() -> list[Known] | None:
-    """Those that may be given work; None while Redis is away, when nothing can be sent either."""
+    """Return the live generators; None while Redis is away, when nothing can be sent either."""
     try:
         return registry.alive()
     except QueueDown as error:
@@ -62,11 +62,11 @@ def _alive() -> list[Known] | None:
 
 
 def _send(run: Run, alive: list[Known]) -> bool:
-    """Send a run to who can start it now; False where nobody can."""
+    """Send a run to a generator that can start it now; return False where there is none."""
     if run.generator or run.is_spread:
         wanted = {run.generator} if run.generator else set(run.wanted_generators)
         return wanted <= {one.name for one in alive} and dispatch(run)
-    if not alive:  # a Redis that lost its memory has not heard the one that looks here yet
+    if not alive:  # a Redis that lost its memory has no heartbeat of this worker yet
         return dispatch(run)
     able = _able(run, alive)
     idle = sorted(able, key=lambda one: len(one.runs))[:1] if run.alongside else [one for one in able if not one.runs]
@@ -74,13 +74,13 @@ def _send(run: Run, alive: list[Known]) -> bool:
 
 
 def _able(run: Run, alive: list[Known]) -> list[Known]:
-    """Those that have what a run needs, as far as they have told."""
+    """Return the generators that have what a run needs, as far as they reported."""
     need = host_files.needed(run.engine, run.options)
     return [one for one in alive if host_files.can_carry(one, run.engine, need)]
 
 
 def ask_generators() -> int:
-    """Ask each generator that lives to describe itself; how many were asked."""
+    """Ask each live generator to describe itself; return the number asked."""
     alive = _alive() or []
     for generator in alive:
         current_app.send_task(DESCRIBE, queue=generator.queue, retry=False, expires=ANSWER_WITHIN_S)

@@ -1,10 +1,11 @@
-"""Whether a run stays below the ceilings that hold for whoever starts it and for what it is aimed at."""
+"""Checks a run against the ceilings for its author and its cluster."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext as _
 
 from benchmarks.errors import InvalidOptions
 from benchmarks.models import Ceiling, Holder
@@ -23,10 +24,10 @@ UNITS = {"duration": " s"}
 
 
 def check(author: Any, cluster: Cluster | None, options: dict[str, Any]) -> None:
-    """Refuse what is above any ceiling; of several the lowest holds. Asks no server.
+    """Refuse what is above any ceiling; if several apply, the lowest wins. Queries no server.
 
-    Raises `InvalidOptions` with the figure, the ceiling and whose it is. A run that nobody started (the
-    installation's own) is held to what holds for everyone.
+    Raises `InvalidOptions` with the value, the ceiling and its holder. A run without an author (the installation's own)
+    is subject to the ceilings for everyone.
     """
     lowest = {name: ceiling for name in BOUNDED if (ceiling := _lowest(name, list(_held_to(author, cluster))))}
     errors: dict[str, list[str]] = {}
@@ -50,19 +51,24 @@ def _lowest(name: str, ceilings: list[Ceiling]) -> Ceiling | None:
 def _above(lowest: dict[str, Ceiling], options: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for name, ceiling in lowest.items():
         most, unit = getattr(ceiling, name), UNITS.get(name, "")
-        whose = f"the ceiling of {most:,}{unit} ({name}) for {ceiling}"
+        words = {"most": f"{most:,}{unit}", "name": name, "holder": ceiling}
         for option in (*BOUNDED[name], *_clients_by_another_name(name, options)):
             value = options.get(option)
             if value is not None and value > most:
-                yield (
-                    option,
-                    f"{value:,}{unit} is above {whose}: use at most {most:,}{unit}, or ask an admin to raise it",
+                text = _(
+                    "%(value)s is above the ceiling of %(most)s (%(name)s) for %(holder)s: "
+                    "use at most %(most)s, or ask an admin to raise it"
                 )
+                yield option, text % (words | {"value": f"{value:,}{unit}"})
         counted = next((option for option in ENDLESS if options.get(option)), None)
         if name == "duration" and counted and not options.get("duration"):
-            yield counted, f"counting {counted} has no end in time, beside {whose}: set a duration instead"
+            text = _(
+                "counting %(counted)s sets no time limit, but there is a ceiling of %(most)s (%(name)s) for "
+                "%(holder)s: set a duration instead"
+            )
+            yield counted, text % (words | {"counted": counted})
 
 
 def _clients_by_another_name(name: str, options: dict[str, Any]) -> tuple[str, ...]:
-    """The threads of a program that has one client each (sysbench)."""
+    """Return the option that counts clients in a program with one client for each thread (sysbench)."""
     return ("threads",) if name == "clients" and not {"clients", "concurrency"} & options.keys() else ()

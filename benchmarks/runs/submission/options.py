@@ -1,7 +1,9 @@
-"""All options that a run may carry: its engine's, and the panel's own beside them."""
+"""All options of a run: its engine's, and the panel's own."""
 
 from collections.abc import Callable
 from typing import Any
+
+from django.utils.translation import gettext as _
 
 from benchmarks.engines import engine
 from benchmarks.engines.base import Field
@@ -12,13 +14,13 @@ from benchmarks.runs.setup import options as setup_options
 
 
 def fields_for(engine_name: str, purpose: str) -> tuple[Field, ...]:
-    """The options of a run of this engine and purpose, in the order of the form."""
+    """Return the options of a run of this engine and purpose, in the order of the form."""
     own = setup_options.FIELDS if purpose == Purpose.LOAD else ()
     return (*engine(engine_name).fields_for(purpose), *own)
 
 
 def validate(engine_name: str, raw: dict[str, Any], *, purpose: str) -> dict[str, Any]:
-    """All options, typed and filled with defaults; raises `InvalidOptions` with every fault found."""
+    """Return all options, typed and with defaults; raise `InvalidOptions` with every fault found."""
     raw = library.filled(raw)
     own = {name: value for name, value in raw.items() if purpose == Purpose.LOAD and name in setup_options.NAMES}
     checked: dict[str, Any] = {}
@@ -40,11 +42,11 @@ def validate(engine_name: str, raw: dict[str, Any], *, purpose: str) -> dict[str
 
 
 def _why_no_warm_up(engine_name: str, options: dict[str, Any], purpose: str) -> str:
-    """Why the load can't be warmed up for; empty where it can, or need not."""
+    """Return why the load can't have a warm-up; empty where it can, or none was asked for."""
     tables = engine(engine_name).tables_of(options, purpose=purpose) if options.get("warm_up") else None
     if tables is None or not tables.needed_empty:
         return ""
-    return (
-        f"{tables.writes} needs {tables.called} empty, and a warm-up of {options['warm_up']} s would fill them before "
-        "the load begins: leave it out"
-    )
+    return _(
+        "%(script)s needs %(tables)s empty, and a warm-up of %(seconds)s s would fill them before the "
+        "load begins: leave it out"
+    ) % {"script": tables.writes, "tables": tables.called, "seconds": options["warm_up"]}

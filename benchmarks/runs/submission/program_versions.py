@@ -1,4 +1,4 @@
-"""Which version of a load program will carry a run, as far as is known before a worker takes it."""
+"""Version of the load program that will carry a run, as far as it is known before a worker takes the run."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,15 +11,15 @@ Version = tuple[int, int]
 
 
 def known(engine_name: str, generators: Sequence[str] = ()) -> Version | None:
-    """The oldest among the generators that may take it (named, or any that lives), else of the program here.
+    """Return the oldest version among the generators that may take it (named, or any live one), else of this host.
 
-    None where neither is known: then the worker that takes the run refuses what its program lacks.
+    None where neither is known: then the worker that takes the run refuses options that its program lacks.
     """
     return _of_generators(engine_name, generators) or _here(engine_name)
 
 
 def check(engine_name: str, options: dict[str, Any], generators: Sequence[str] = ()) -> Version | None:
-    """Refuse options that the program lacks, by name; its version where that is `known`. Raises `InvalidOptions`."""
+    """Refuse options that the program lacks, by name; return its version where `known`. Raises `InvalidOptions`."""
     version = known(engine_name, generators)
     if version and (errors := engine(engine_name).unsupported_options(options, version)):
         raise InvalidOptions(errors)
@@ -34,7 +34,7 @@ def _of_generators(engine_name: str, generators: Sequence[str]) -> Version | Non
 
 
 def _version_of(text: str) -> Version | None:
-    """(15, 18) of `15.18`; None for anything else, since a worker of another release wrote it."""
+    """Return (15, 18) for `15.18`; None for any other text, since a worker of another release wrote it."""
     major, _, minor = text.partition(".")
     return (int(major), int(minor or 0)) if major.isdecimal() and (minor or "0").isdecimal() else None
 

@@ -1,10 +1,12 @@
-"""What a queued run waits for, and for about how long."""
+"""Reasons why a queued run has not started, and about how long it will wait."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from benchmarks.generators import host_files, registry
 from benchmarks.generators.registry import Known
@@ -15,9 +17,9 @@ from panel.installation import pausing
 
 @dataclass(frozen=True)
 class Waiting:
-    """What stands before a run: another one and where it is (None: no run), and what its generators lack.
+    """The reasons for a wait: an earlier run and its place (None: no run), and what the generators lack.
 
-    `ahead` are the queued runs that come before it, `left_s` the seconds left of `run` (None: not known).
+    `ahead` counts the queued runs that come before it; `left_s` are the seconds left of `run` (None: not known).
     """
 
     run: Run | None
@@ -28,16 +30,27 @@ class Waiting:
 
     @property
     def sentences(self) -> list[str]:
-        """For those who read no page."""
+        """The reasons for the API and programs."""
         if self.run is None:
             return list(self.missing)
-        left = f", about {self.left_s:.0f} s left" if self.left_s is not None else ""
-        others = f"; {self.ahead} runs go before this one" if self.ahead > 1 else ""
-        return [f"waits for {self.run} {self.place}".rstrip() + left + others, *self.missing]
+        if self.ahead <= 1:
+            return [self._waits_for(), *self.missing]
+        ahead = ngettext("%(count)s run goes before this one", "%(count)s runs go before this one", self.ahead)
+        return ["; ".join([self._waits_for(), ahead % {"count": self.ahead}]), *self.missing]
+
+    def _waits_for(self) -> str:
+        words = {"run": self.run, "place": self.place, "seconds": f"{self.left_s or 0:.0f}"}
+        if self.place and self.left_s is not None:
+            return _("waits for %(run)s %(place)s, about %(seconds)s s left") % words
+        if self.place:
+            return _("waits for %(run)s %(place)s") % words
+        if self.left_s is not None:
+            return _("waits for %(run)s, about %(seconds)s s left") % words
+        return _("waits for %(run)s") % words
 
 
 def waits_for(run: Run) -> Waiting | None:
-    """Why a queued run has not started; None when nothing stands before it but a free generator's next look."""
+    """Return why a queued run has not started; None when it will start at the next poll of a free generator."""
     if run.status != Status.QUEUED:
         return None
     same_place = Q(cluster=run.cluster_id) | Q(group=run.group) if run.group else Q(cluster=run.cluster_id)
@@ -54,23 +67,26 @@ def waits_for(run: Run) -> Waiting | None:
 
 
 def _before(run: Run, known: list[Known]) -> Iterator[tuple[Run, str]]:
-    """The runs that have to end first, each with where it is in its way."""
+    """Yield the runs that have to end first, each with its place."""
     if run.group:
         group = Run.objects.filter(group=run.group, number__lt=run.number).exclude(status__in=FINAL)
-        yield from ((one, "of the same group") for one in _first(group))
+        yield from ((one, _("of the same group")) for one in _first(group))
     if run.alongside:
         return
     active = Run.objects.wholes().filter(status__in=ACTIVE)
     if run.cluster_id:
-        yield from ((one, f"on cluster {one.cluster}") for one in _first(active.filter(cluster=run.cluster_id)))
+        for one in _first(active.filter(cluster=run.cluster_id)):
+            yield one, _("on cluster %(cluster)s") % {"cluster": one.cluster}
     for name in run.wanted_generators:
         carried = next((one.runs for one in known if one.name == name), ())
-        yield from ((one, f"on generator {name}") for one in carried[:1])
+        yield from ((one, _("on generator %(generator)s") % {"generator": name}) for one in carried[:1])
     need = host_files.needed(run.engine, run.options)
     able = [one for one in known if one.alive and host_files.can_carry(one, run.engine, need)]
     if not run.wanted_generators and able and all(one.runs for one in able):
         soonest = min((one for one in able), key=lambda one: left_s(one.runs[0]) or float("inf"))
-        yield soonest.runs[0], f"on generator {soonest.name}" + (", as all are busy" if len(able) > 1 else "")
+        several = len(able) > 1
+        text = _("on generator %(generator)s, as all are busy") if several else _("on generator %(generator)s")
+        yield soonest.runs[0], text % {"generator": soonest.name}
 
 
 def _first(runs: QuerySet[Run]) -> QuerySet[Run]:
@@ -78,33 +94,34 @@ def _first(runs: QuerySet[Run]) -> QuerySet[Run]:
 
 
 def _missing(run: Run, known: list[Known]) -> Iterator[str]:
-    """What its generators lack to start it, in sentences."""
+    """Yield what the run's generators lack to start it, as sentences."""
     by_name = {one.name: one for one in known}
     for name in run.wanted_generators:
         found = by_name.get(name)
         if found is None:
-            yield f"its generator {name} is not known any more"
+            yield _("its generator %(generator)s is not known any more") % {"generator": name}
         elif not found.alive:
-            yield f"its generator {name} was last seen {seen_ago(found.last_seen_at)} ago"
+            text = _("its generator %(generator)s was last seen %(ago)s ago")
+            yield text % {"generator": name, "ago": seen_ago(found.last_seen_at)}
     if not run.wanted_generators:
         yield from _why_nobody(run, [one for one in known if one.alive])
 
 
 def _why_nobody(run: Run, alive: list[Known]) -> Iterator[str]:
-    """Why none of those that live can take a run that any may take; nothing where one can."""
+    """Yield why no live generator can take a run that is bound to none; nothing where one can."""
     having = [one for one in alive if not one.lacks(run.engine)]
     need = host_files.needed(run.engine, run.options)
     faults = [host_files.wrong_with(one, need) for one in having]
     if not alive:
-        yield "no generator is alive: start a worker"
+        yield _("no generator is alive: start a worker")
     elif not having:
-        yield f"no generator that is alive has {run.engine}"
+        yield _("no generator that is alive has %(engine)s") % {"engine": run.engine}
     elif all(faults):
         yield from faults
 
 
 def left_s(run: Run) -> float | None:
-    """Seconds until the planned end of an active run's load, never below 0; None when no time was planned."""
+    """Return the seconds until the planned end of an active run's load, at least 0; None where none was planned."""
     duration = run.options.get("duration")
     if run.status not in ACTIVE or not duration or run.options.get("transactions"):
         return None

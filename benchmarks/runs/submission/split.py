@@ -1,10 +1,12 @@
-"""Sharing a load out: a run's clients, rate, events and pool are those of the whole, all else for each; pure.
+"""Splits a load: a run's clients, rate, events and pool are totals over its parts, other options apply to each; pure.
 
-So it is with other distributed load programs, and so the same options make the same load from one generator or many.
+Other distributed load programs do the same, so that the same options make the same load on one generator or many.
 """
 
 from collections.abc import Sequence
 from typing import Any
+
+from django.utils.translation import gettext as _
 
 from benchmarks import engines
 from benchmarks.errors import InvalidOptions
@@ -19,13 +21,14 @@ PACED = ("rate",)  # follow the clients, so that each client keeps its pace
 
 
 def shares(engine: str, options: dict[str, Any], count: int) -> list[dict[str, Any]]:
-    """The checked options of each of `count` parts; raises `InvalidOptions` where a share can't be run."""
+    """Return the checked options of each of `count` parts; raise `InvalidOptions` where a share can't be run."""
     if errors := engines.engine(engine).unshardable(options):
         raise InvalidOptions(errors)
     counted = next((name for name in COUNTED if options.get(name)), None)
     if counted is None:
         whole = ", ".join(COUNTED)
-        raise InvalidOptions({"generators": [f"{engine} has no {whole} to share out: name one generator"]})
+        text = _("%(engine)s has none of %(options)s to share out: name one generator")
+        raise InvalidOptions({"generators": [text % {"engine": engine, "options": whole}]})
     _check_enough(options, (counted, *TOTALS), count)
     sizes = even(int(options[counted]), count)
     found = [_share(options, counted, sizes, at) for at in range(count)]
@@ -37,19 +40,23 @@ def shares(engine: str, options: dict[str, Any], count: int) -> list[dict[str, A
 def _check_enough(options: dict[str, Any], names: Sequence[str], count: int) -> None:
     for name in names:
         if (total := options.get(name)) and total < count:
-            raise InvalidOptions({name: [f"{total} can't be shared by {count} generators: use at least {count}"]})
+            text = _("%(total)s can't be shared by %(count)s generators: use at least %(count)s")
+            raise InvalidOptions({name: [text % {"total": total, "count": count}]})
 
 
 def _check_paces(options: dict[str, Any], found: list[dict[str, Any]]) -> None:
-    """A rate of 0 would be none at all, so that one generator would load without end."""
+    """Refuse a rate that leaves a part with 0, which would mean no limit at all."""
     for name in PACED:
         if options.get(name) and not all(share[name] for share in found):
-            why = f"a {name} of {options[name]:g} leaves one of {len(found)} generators without any"
-            raise InvalidOptions({name: [f"{why}: raise it, or name fewer generators"]})
+            text = _(
+                "a %(name)s of %(value)s leaves one of %(count)s generators without any: raise it, or name fewer "
+                "generators"
+            )
+            raise InvalidOptions({name: [text % {"name": name, "value": f"{options[name]:g}", "count": len(found)}]})
 
 
 def even(total: int, count: int) -> list[int]:
-    """A number in `count` parts that differ by 1 at the most, the larger ones first."""
+    """Split a number into `count` parts that differ by 1 at most, the larger ones first."""
     each, rest = divmod(total, count)
     return [each + (at < rest) for at in range(count)]
 
@@ -64,7 +71,7 @@ def _share(options: dict[str, Any], counted: str, sizes: list[int], at: int) -> 
 
 
 def _pace(whole: int | float, sizes: list[int], at: int) -> int | float:
-    """A share of a rate by the clients; those of a whole number are whole and add up to it."""
+    """Return a part's share of a rate, by its clients; shares of a whole number are whole and add up to it."""
     total, before, upto = sum(sizes), sum(sizes[:at]), sum(sizes[: at + 1])
     if isinstance(whole, int):
         return whole * upto // total - whole * before // total
@@ -75,8 +82,9 @@ def _check(engine: str, smallest: dict[str, Any], counted: str) -> None:
     try:
         load_options.validate(engine, smallest, purpose=Purpose.LOAD)
     except InvalidOptions as error:
-        of_it = f" (each generator has as few as {smallest[counted]} of the {counted})"
-        errors = {name: [text + of_it for text in found] for name, found in error.errors.items()}
+        text = _("%(fault)s (each generator has as few as %(least)s of the %(counted)s)")
+        words = {"least": smallest[counted], "counted": counted}
+        errors = {name: [text % (words | {"fault": one}) for one in found] for name, found in error.errors.items()}
         raise InvalidOptions(errors) from None
 
 
@@ -87,7 +95,7 @@ SAME = (
 
 
 def make_parts(run: Run) -> list[Run]:
-    """One queued part for each generator, in their order; raises `InvalidOptions` where the load can't be shared."""
+    """Queue one part for each generator, in order; raise `InvalidOptions` where the load can't be split."""
     names = run.wanted_generators
     parts = shares(run.engine, run.options, len(names))
     same = {name: getattr(run, name) for name in SAME}

@@ -1,4 +1,4 @@
-"""Submitting runs: everything is checked first, saved next, and sent to a worker once it is committed."""
+"""Submits runs: everything is checked first, then saved, then dispatched once it is committed."""
 
 import uuid
 from collections.abc import Sequence
@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
 from benchmarks.errors import InvalidOptions, InvalidTarget, QueueDown
@@ -29,13 +30,13 @@ MOST_REPEATS = 20
 
 @dataclass(frozen=True)
 class Placement:
-    """The generators named (none: any), and whether to start although others run there or on the target."""
+    """The generators named (none: any), and whether to start beside other runs on them or on the target."""
 
     generators: Sequence[str] = ()
     alongside: bool = False
 
     def fields(self, engine: str, purpose: str) -> dict[str, Any]:
-        """The run's columns; raises `InvalidGenerators` where a generator can't carry it, and `QueueDown`."""
+        """Return the run's columns; raise `InvalidGenerators` where a generator can't carry it, and `QueueDown`."""
         names = selection.checked(self.generators, engine, purpose)
         bound_to = names[0] if len(names) == 1 else ""
         return {"wanted_generators": names, "generator": bound_to, "alongside": self.alongside}
@@ -46,10 +47,11 @@ ANYWHERE = Placement()
 
 @dataclass(frozen=True, kw_only=True)
 class RunRequest:
-    """What a page or a script asks for: one run, a series of it, or pairs of runs past and through a pooler.
+    """A submission: one run, a series of repeats, or pairs of runs past and through a pooler.
 
-    `target` is what `targets.resolve.find` takes; `confirm` the database's name where it had to be typed; `thresholds`
-    are as `benchmarks.models.thresholds` reads them; `run_id` is the id of the first run where it is known before.
+    `target` is what `targets.resolve.find` takes; `confirm` is the database's name where it had to be typed;
+    `thresholds` are as `benchmarks.models.thresholds` reads them; `run_id` is the id of the first run where it was
+    chosen before.
     """
 
     target: dict[str, Any]
@@ -69,7 +71,7 @@ class RunRequest:
 
 
 def submit(request: RunRequest) -> list[Run]:
-    """Queue the runs that were asked for, in the order in which they follow each other; several are one group.
+    """Queue the runs of a request, in their order; several form one group.
 
     Raises, with nothing saved: `InvalidTarget`, `InvalidOptions`, `InvalidGenerators`, `Refused`, `ClusterUnreachable`
     (of the pools app) and `QueueDown`.
@@ -87,12 +89,12 @@ def submit(request: RunRequest) -> list[Run]:
 
 
 def _in_turn(direct: Target, pooled: Target, repeat: int) -> list[Target]:
-    """Turn each second pair round (direct, pooled, pooled, direct, …): what drifts with time falls on both alike."""
+    """Swap each second pair (direct, pooled, pooled, direct, …), so that drift over time affects both alike."""
     return [aim for at in range(repeat) for aim in ((direct, pooled) if at % 2 == 0 else (pooled, direct))]
 
 
 def _fields(request: RunRequest, group: uuid.UUID | None) -> dict[str, Any]:
-    """The columns that all runs of a request share."""
+    """Return the columns that all runs of a request share."""
     fields = {"author": request.author, "purpose": request.purpose, "engine": request.engine, "group": group}
     fields |= {"name": request.name[:NAME_CAP], "thresholds": list(request.thresholds)}
     return fields | request.place.fields(request.engine, request.purpose)
@@ -101,9 +103,12 @@ def _fields(request: RunRequest, group: uuid.UUID | None) -> dict[str, Any]:
 def _checked(request: RunRequest) -> tuple[Target, dict[str, Any]]:
     engine, purpose, place, confirm = request.engine, request.purpose, request.place, request.confirm
     if engine not in ENGINES:
-        raise InvalidOptions({"engine": [f"{engine!r} is no engine here: use one of {', '.join(ENGINES)}"]})
+        text = _("%(engine)s is no engine here: use one of %(engines)s")
+        raise InvalidOptions({"engine": [text % {"engine": repr(engine), "engines": ", ".join(ENGINES)}]})
     if purpose not in (Purpose.LOAD, Purpose.PREPARE):
-        raise InvalidOptions({"purpose": [f"{purpose!r} can't be submitted: use load or prepare"]})
+        raise InvalidOptions(
+            {"purpose": [_("%(purpose)s can't be submitted: use load or prepare") % {"purpose": repr(purpose)}]}
+        )
     aim = resolve.find(request.target, purpose=purpose)
     checked = load_options.validate(engine, request.options, purpose=purpose)
     limits.check(request.author, aim.cluster, checked)
@@ -146,12 +151,14 @@ def _enqueue(
 
 
 def _require_queue() -> None:
-    """Refuse while no worker could be told: better nothing saved than a run that nobody starts."""
+    """Raise `QueueDown` while Redis is away: better nothing saved than a run that nobody starts."""
     try:
         with redis_client.opened(PING_S) as client:
             client.ping()
     except redis_client.ERRORS as error:
-        raise QueueDown("redis can't be reached, so no worker can be told; nothing was saved: try again") from error
+        raise QueueDown(
+            _("redis can't be reached, so no run can be dispatched; nothing was saved: try again")
+        ) from error
 
 
 def dry_run_request(
@@ -169,4 +176,10 @@ def dry_run_request(
     """
     scripts = [{"script_version": version.pk}]
     options = dry_run.ONCE | {"scale": 1, "scripts": scripts, "variables": variables, "protocol": protocol}
-    return RunRequest(target=target, options=options, author=author, name=f"Dry run of {version}", confirm=confirm)
+    return RunRequest(
+        target=target,
+        options=options,
+        author=author,
+        name=_("Dry run of %(version)s") % {"version": version},
+        confirm=confirm,
+    )

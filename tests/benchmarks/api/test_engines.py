@@ -18,7 +18,7 @@ def test_each_engine_tells_who_has_it_or_why_it_can_not_be_chosen(seen, warp):
     assert found["http"] == {"generators": {"east": "3.11"}, "missing": ""}
     assert found["warp"] == {
         "generators": {},
-        "missing": "no generator has it (east, west told so): no warp here: install it",
+        "missing": "no generator has it (east, west reported so): no warp here: install it",
     }
 
 

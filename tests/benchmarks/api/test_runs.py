@@ -275,7 +275,7 @@ def test_a_key_for_another_body_and_one_that_is_none_are_refused(runner, started
     asked_with(runner, key)
     other = asked_with(runner, key, name="another")
     assert other.status_code == 422
-    assert other.json()["detail"].startswith("this Idempotency-Key came with another body before")
+    assert other.json()["detail"].startswith("this Idempotency-Key was used with another body before")
     none = asked_with(runner, "x" * 201)
     assert (none.status_code, list(none.json())) == (400, ["Idempotency-Key"])
     assert len(started) == 1

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.engines.base import Logged, ParsedLine, ProgramTerms, Progress
 from benchmarks.engines.load_output import LogReader, log_files, parse_line, read_output
 
-WORDS = ProgramTerms("it", unit="request", worker="worker")
+WORDS = ProgramTerms("it", unit="request", workers="workers")
 INTERVAL = (
     '{"interval": {"t": 2.001, "tps": 431.5, "latency_avg_ms": 47.5, "latency_stddev_ms": 6.5, "latency_min_ms": 4.9, '
     '"latency_max_ms": 75.9, "failed": 3, "megabytes_per_second": 0.054}}'

@@ -28,13 +28,13 @@ def test_an_engine_that_no_generator_has_is_missing_though_this_host_has_it(seen
     seen("east", engines={"warp": "1.2"})
     seen("west", engines={})
     assert offer("http") == Offer(
-        "http", {}, "no generator has it (east, west told so): install it where one of them runs"
+        "http", {}, "no generator has it (east, west reported so): install it where one of them runs"
     )
 
 
 def test_the_reason_of_this_host_is_told_where_it_lacks_it_too(seen):
     seen("east", engines={"pgbench": "15.18"})
-    assert offer("warp").missing == "no generator has it (east told so): no warp here: install it"
+    assert offer("warp").missing == "no generator has it (east reported so): no warp here: install it"
 
 
 def test_a_generator_that_has_not_told_yet_may_have_it(seen):
@@ -52,7 +52,7 @@ def test_without_redis_those_that_told_are_believed(settings: Settings, seen, mo
     seen("east", engines={"warp": "1.2"})
     monkeypatch.undo()
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
-    assert offer("pgbench").missing.startswith("no generator has it (east told so)")
+    assert offer("pgbench").missing.startswith("no generator has it (east reported so)")
 
 
 def test_an_engine_is_offered_for_what_it_can_do(seen):
@@ -66,7 +66,7 @@ def test_the_form_tells_who_has_the_engine_or_why_nobody_and_keeps_the_target(cl
     client.force_login(person())
     page = page_of(client.get("/runs/new/", {"database": "shop"}))
     assert "pgbench is on east<" in page
-    assert "warp can't be chosen: no generator has it (east told so): no warp here: install it<" in page
+    assert "warp can't be chosen: no generator has it (east reported so): no warp here: install it<" in page
     assert "?engine=warp" not in page
     assert "database=shop&amp;engine=http" in page
     assert "http is on east<" in page_of(client.get("/datasets/new/", {"engine": "http"}))

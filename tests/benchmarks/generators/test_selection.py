@@ -55,8 +55,8 @@ def test_one_that_has_not_described_itself_is_believed(seen):
 
 
 def test_any_goes_alone_and_each_name_once(two):
-    assert refusals(["any", "east"]) == ["any goes alone: leave it out, or name no other generator"]
-    assert refusals(["east", "east"]) == ["east stands there twice: name each generator once"]
+    assert refusals(["any", "east"]) == ["any stands for all generators: leave it out, or name no other generator"]
+    assert refusals(["east", "east"]) == ["east is named twice: name each generator once"]
 
 
 def test_a_dataset_is_prepared_by_one(two):

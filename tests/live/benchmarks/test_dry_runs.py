@@ -69,13 +69,13 @@ def test_a_lock_is_told_with_the_session_that_holds_it(dry, postgres, dataset):
         holder.execute("LOCK TABLE pgbench_history")
         with at_work(postgres, dataset, run, "TABLE pgbench_history;"):
             described = dry_run.why_late(run)
-        waiting = f"waiting for what session {holder.info.backend_pid} has locked; end that session or wait for it"
+        waiting = f"waiting for a lock of session {holder.info.backend_pid}; end that session or wait for it"
     assert waiting in described
     assert "line 2 (TABLE pgbench_history;)" in described
 
 
 def test_a_sleep_of_pgbench_itself_is_told_from_a_statement(dry):
-    assert "no statement of it was running on the server: a \\sleep held it up" in dry_run.why_late(
+    assert "no statement of it was running on the server: a \\sleep or the network delayed it" in dry_run.why_late(
         dry("\\sleep 600 s\n")
     )
 

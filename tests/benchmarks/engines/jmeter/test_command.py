@@ -50,10 +50,10 @@ def test_what_is_missing_is_told_with_the_remedy(settings: Settings, tmp_path: P
     with pytest.raises(ProgramMissing, match=r"is 2\.13, and Debian's 2\.13 can't read its own plans"):
         find()
     settings.JMETER = str(a_jmeter(tmp_path / "odd", "new"))
-    with pytest.raises(ProgramMissing, match="does not tell its version"):
+    with pytest.raises(ProgramMissing, match="has no version in its manifest"):
         find()
     settings.JMETER, settings.JMETER_PLANS = str(a_jmeter(tmp_path / "jm", "5.6.3")), ""
-    with pytest.raises(ProgramMissing, match="name that in POOLDECK_JMETER_PLANS"):
+    with pytest.raises(ProgramMissing, match="name it in POOLDECK_JMETER_PLANS"):
         find()
 
 

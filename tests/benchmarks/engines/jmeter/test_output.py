@@ -20,6 +20,6 @@ def test_the_first_request_may_be_late(lasted_s: float, verdict: Validity) -> No
 def test_it_is_spoken_of_as_jmeter() -> None:
     _, reasons = judge(read_output("error: no such plan\n"), options={}, exit_code=1)
     assert reasons == [
-        "JMeter left with code 1: error: no such plan",
-        "JMeter printed no summary, only 0 interval lines",
+        "JMeter exited with code 1: error: no such plan",
+        "JMeter printed no summary; interval lines received: 0",
     ]

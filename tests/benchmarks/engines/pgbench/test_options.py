@@ -100,9 +100,13 @@ def test_a_default_of_threads_never_exceeds_the_clients() -> None:
         ({"connect": "maybe"}, {"connect": ["'maybe' is neither true nor false: use one of these for connect"]}),
         (
             {"builtin": "select"},
-            {"builtin": ["'select' is no script here: use select-only, simple-update, tpcb-like, or one with @WEIGHT"]},
+            {
+                "builtin": [
+                    "'select' is not a script here: use select-only, simple-update, tpcb-like, or one with @WEIGHT"
+                ]
+            },
         ),
-        ({"protocol": 3}, {"protocol": ["3 is no protocol here: use one of simple, extended, prepared"]}),
+        ({"protocol": 3}, {"protocol": ["3 is not a choice of “Protocol”: use one of simple, extended, prepared"]}),
         ({"clients": 2, "threads": 4}, {"threads": ["4 threads are more than 2 clients: use at most 2"]}),
         (
             {"transactions": 5, "duration": 6},
@@ -185,30 +189,30 @@ def test_an_unknown_option_names_those_there_are() -> None:
         ({"fillfactor": 5}, {"fillfactor": ["5 is out of range: use 10 to 100 %"]}),
         (
             {"initialize_steps": "dtx"},
-            {"initialize_steps": ["'dtx' are no steps: use letters of dtgGvpf, each once"]},
+            {"initialize_steps": ["'dtx' is not a list of steps: use letters of dtgGvpf, each once"]},
         ),
         (
             {"initialize_steps": "dd"},
-            {"initialize_steps": ["'dd' are no steps: use letters of dtgGvpf, each once"]},
+            {"initialize_steps": ["'dd' is not a list of steps: use letters of dtgGvpf, each once"]},
         ),
         (
             {"initialize_steps": "dtgG"},
-            {"initialize_steps": ["'dtgG' makes no dataset: t and one of g and G belong to it, and d alone drops one"]},
+            {"initialize_steps": ["'dtgG' makes no dataset: include t and either g or G, or use d alone to drop one"]},
         ),
         (
             {"initialize_steps": "dv"},
-            {"initialize_steps": ["'dv' makes no dataset: t and one of g and G belong to it, and d alone drops one"]},
+            {"initialize_steps": ["'dv' makes no dataset: include t and either g or G, or use d alone to drop one"]},
         ),
         (
             {"partition_method": "hash"},
             {"partition_method": ["there are no partitions: set their number, or leave the method empty"]},
         ),
         ({"partitions": -1}, {"partitions": ["-1 is out of range: use 0 to 10,000"]}),
-        ({"tablespace": "a\nb"}, {"tablespace": ["'a\\nb' is no name: use at most 63 bytes that can be printed"]}),
-        ({"tablespace": 7}, {"tablespace": ["7 is no name: use at most 63 bytes that can be printed"]}),
+        ({"tablespace": "a\nb"}, {"tablespace": ["'a\\nb' is not a name: use at most 63 printable bytes"]}),
+        ({"tablespace": 7}, {"tablespace": ["7 is not a name: use at most 63 printable bytes"]}),
         (
             {"index_tablespace": "ö" * 32},
-            {"index_tablespace": [f"'{'ö' * 32}' is no name: use at most 63 bytes that can be printed"]},
+            {"index_tablespace": [f"'{'ö' * 32}' is not a name: use at most 63 printable bytes"]},
         ),
         ({"clients": 3}, {"clients": ["clients is an option of a run, not of preparing a dataset: leave it out"]}),
     ],

@@ -68,14 +68,14 @@ def test_whatever_ran_a_command_is_refused(text):
         ),
         ("SELECT 1;\r\nSELECT 2;", "line 1: a carriage return ends a line for pgbench: end lines by a line feed alone"),
         ("SELECT 1;\nSELECT '\0';", "line 2: a NUL ends the script for pgbench: leave it out"),
-        ("\nSELECT '\ud800';", "line 2: a character is no text in UTF-8: leave it out"),
+        ("\nSELECT '\ud800';", "line 2: a character can't be encoded in UTF-8: leave it out"),
         (
             "\\set x 1 + \\\n2\nSELECT :x;",
-            "line 1 ('\\set x 1 + \\'): the backslash at its end would let it go on in the next line: write it on "
+            "line 1 ('\\set x 1 + \\'): the backslash at its end would continue it on the next line: write it on "
             "one line",
         ),
-        ("\ufeffSELECT 1;", "line 1: a byte order mark begins it, which is no SQL: leave it out"),
-        (" \n\t", "the script says nothing: write a statement, such as SELECT 1;"),
+        ("\ufeffSELECT 1;", "line 1: the script begins with a byte order mark, which is not SQL: leave it out"),
+        (" \n\t", "the script is empty: write a statement, such as SELECT 1;"),
         ("-" * 65_537, "the script has 65,537 bytes: use at most 65,536"),
     ],
 )

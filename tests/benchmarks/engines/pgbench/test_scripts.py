@@ -47,18 +47,18 @@ def test_they_are_numbered_as_pgbench_reports_them():
     ("raw", "message"),
     [
         ({"scripts": "SELECT 1;"}, 'give a list of {"text": …, "weight": …}, or of {"script": …} from the library'),
-        ({"scripts": ["SELECT 1;"]}, 'script 1 is none: give {"text": …, "weight": …}'),
-        ({"scripts": [{"text": 1}]}, 'script 1 is none: give {"text": …, "weight": …}'),
+        ({"scripts": ["SELECT 1;"]}, 'script 1 is not a script: give {"text": …, "weight": …}'),
+        ({"scripts": [{"text": 1}]}, 'script 1 is not a script: give {"text": …, "weight": …}'),
         (
             {"scripts": [ONE | {"file": "/etc/passwd"}]},
             "script 1 has file: use text, weight, name, version",
         ),
         ({"scripts": [ONE, ONE | {"weight": 0}]}, "weight 0 of script 2 is out of range: use 1 to 1,000,000"),
         ({"scripts": [ONE | {"weight": True}]}, "weight True of script 1 is out of range: use 1 to 1,000,000"),
-        ({"scripts": [ONE | {"version": "x"}]}, "version 'x' of script 1 is no number: leave it out"),
+        ({"scripts": [ONE | {"version": "x"}]}, "version 'x' of script 1 is not a number: leave it out"),
         (
             {"scripts": [ONE | {"name": "a\nb"}]},
-            "script 1 is called by more than a name: use at most 100 characters",
+            "the name of script 1 is not usable: use at most 100 printable characters",
         ),
         (
             {"scripts": [ONE, {"text": "SELECT 1;\n\\settle", "name": "odd"}]},
@@ -77,9 +77,12 @@ def test_what_is_no_script_is_refused(raw, message):
     ("given", "message"),
     [
         ([], "an empty list names no script: use some of select-only, simple-update, tpcb-like, or leave it out"),
-        (["x"], "'x' is no script here: use select-only, simple-update, tpcb-like, or one with @WEIGHT"),
-        ("select-only@x", "'select-only@x' is no script here: use select-only, simple-update, tpcb-like, or one with "),
-        (7, "7 is no script here: use select-only, simple-update, tpcb-like, or one with @WEIGHT"),
+        (["x"], "'x' is not a script here: use select-only, simple-update, tpcb-like, or one with @WEIGHT"),
+        (
+            "select-only@x",
+            "'select-only@x' is not a script here: use select-only, simple-update, tpcb-like, or one with ",
+        ),
+        (7, "7 is not a script here: use select-only, simple-update, tpcb-like, or one with @WEIGHT"),
         ("select-only@0", "weight 0 of select-only@0 is out of range: use 1 to 1,000,000"),
     ],
 )

@@ -32,15 +32,15 @@ def test_no_variables_are_none():
     ("given", "message"),
     [
         ("n=5", 'give names with numbers or text: {"rows": 10, "city": "Oslo"}'),
-        ({"1n": 5}, "'1n' is no name of a variable: use letters, digits and _, at most 63"),
-        ({"a=b": 5}, "'a=b' is no name of a variable: use letters, digits and _, at most 63"),
+        ({"1n": 5}, "'1n' is not a name for a variable: use letters, digits and _, at most 63"),
+        ({"a=b": 5}, "'a=b' is not a name for a variable: use letters, digits and _, at most 63"),
         ({"scale": 5}, "pgbench sets scale itself: choose another name"),
         ({"n": True}, "n is True: use a number, or text in quotes"),
         ({"n": None}, "n is None: use a number, or text in quotes"),
         ({"n": float("nan")}, "n is nan: use a number, or text in quotes"),
         ({"n": 2**63}, "n is 9223372036854775808: use a number of at most 9,223,372,036,854,775,807"),
-        ({"n": "a\nb"}, "n is no text to pass: use at most 1,000 characters that can be printed"),
-        ({"n": "x" * 1001}, "n is no text to pass: use at most 1,000 characters that can be printed"),
+        ({"n": "a\nb"}, "the text of n can't be passed: use at most 1,000 printable characters"),
+        ({"n": "x" * 1001}, "the text of n can't be passed: use at most 1,000 printable characters"),
     ],
 )
 def test_what_is_neither_number_nor_text_is_refused(given, message):

@@ -48,8 +48,8 @@ def test_the_log_says_who_did_what_to_a_script(caplog):
 @pytest.mark.parametrize(
     ("given", "field", "message"),
     [
-        ({"name": ""}, "name", "a name has 1 to 100 characters that can be printed: enter it"),
-        ({"name": "a\nb"}, "name", "a name has 1 to 100 characters that can be printed: enter it"),
+        ({"name": ""}, "name", "a name has 1 to 100 printable characters: enter it"),
+        ({"name": "a\nb"}, "name", "a name has 1 to 100 printable characters: enter it"),
         ({"name": "taken"}, "name", "there is a script taken already: choose another name"),
         ({"description": "x" * 501}, "description", "a description has at most 500 characters and no NUL"),
     ],
@@ -105,7 +105,7 @@ def test_a_run_carries_the_text_of_the_version_it_names():
         ({"script_version": [1]}, "script 1: there is no version '[1]' in the library"),
         (
             {"text": "SELECT 2;", "name": "orders", "version": 1},
-            "script 1 is not what version 1 of orders says: leave the version out",
+            "script 1 differs from version 1 of orders: leave the version out",
         ),
     ],
 )

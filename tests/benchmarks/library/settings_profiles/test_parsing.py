@@ -16,7 +16,7 @@ def test_every_wrong_line_is_named():
     with pytest.raises(WrongLines) as caught:
         parse("work_mem = 16MB\nwork_mem = 8MB\n= 7\nmax_wal_size = 4 GB\n")
     assert caught.value.faults == {
-        2: "work_mem stands twice: leave one of them out",
+        2: "work_mem is set twice: leave one of them out",
         3: "'= 7' is no setting: use name = value, with quotes round a value with blanks",
         4: "'max_wal_size = 4 GB' is no setting: use name = value, with quotes round a value with blanks",
     }

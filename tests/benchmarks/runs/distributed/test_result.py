@@ -63,7 +63,7 @@ def test_what_limited_a_valid_part_is_told_and_leaves_the_whole_valid(whole):
     ("start", "words"),
     [
         ({"start": {"late_ms": 900.0, "clock_error_ms": 0.1}}, "the loads began 899 ms apart"),
-        ({}, "the loads began at times unknown"),
+        ({}, "the loads began at unknown times"),
     ],
 )
 def test_a_start_that_was_none_is_doubted(whole, start, words):

@@ -39,7 +39,7 @@ def test_a_run_whose_lease_ran_out_is_lost_with_its_reason_and_its_samples(runni
     assert reaper.reap() == [running]
     run = Run.objects.get()
     assert (run.status, run.validity, run.samples.count()) == (Status.LOST, Validity.INCOMPLETE, 1)
-    assert run.error.startswith("its worker on generator north was lost: it renewed its lease until ")
+    assert run.error.startswith("its worker on generator north was lost: its lease ran out at ")
     assert reaper.reap() == []
 
 

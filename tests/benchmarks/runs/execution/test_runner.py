@@ -66,4 +66,4 @@ def test_a_load_that_reaches_nobody_fails_in_pgbenchs_words_and_its_unwatchable_
     run = Run.objects.get(pk=pooled.pk)
     assert (run.status, run.exit_code, run.pool_samples.count()) == (Status.FAILED, 1, 0)
     assert "Connection refused" in run.error
-    assert caplog.text.count(f"pool {pooled.pool_id} can't be watched") <= 1
+    assert caplog.text.count(f"pool {pooled.pool_id} can't be observed") <= 1

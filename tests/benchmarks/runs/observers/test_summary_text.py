@@ -37,5 +37,5 @@ def test_what_was_not_seen_is_not_told():
 
 def test_a_queue_that_nobody_counts_is_said_not_to_be_counted():
     assert in_words({"uncounted_by": "Pgpool-II"}) == [
-        ("Queue at the pooler", "not counted by Pgpool-II: clients that wait stand in the kernel's queue")
+        ("Queue at the pooler", "not counted by Pgpool-II: waiting clients are in the kernel's queue")
     ]

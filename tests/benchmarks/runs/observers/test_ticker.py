@@ -43,7 +43,7 @@ def test_a_watcher_that_fails_ends_by_itself_and_is_told(caplog):
 
     with ticker.each("the host", observe):
         pass
-    assert "the host is watched no longer" in caplog.text
+    assert "the host is no longer observed" in caplog.text
 
 
 def test_a_look_that_lasts_when_the_load_is_over_is_hung_up_on():

@@ -21,7 +21,7 @@ def test_a_dataset_being_prepared_is_not_watched(monkeypatch, purpose, watched):
         entered.append(overlay)
         return observers.ExitStack()
 
-    monkeypatch.setattr(observers, "WATCHERS", (watcher,))
+    monkeypatch.setattr(observers, "OBSERVERS", (watcher,))
     with observers.watching(Overlay(Run(purpose=purpose), 1, Path("/"), Queue())):
         assert bool(entered) is watched
 

@@ -27,7 +27,7 @@ def test_all_of_them_typed():
     ("name", "value", "message"),
     [
         ("idle_connections", "10001", "10,001 is out of range: use 0 to 10,000"),
-        ("idle_at", "elsewhere", "'elsewhere' is no idle connections to here: use one of endpoint, cluster"),
+        ("idle_at", "elsewhere", "'elsewhere' is not a choice of “Idle connections to”: use one of endpoint, cluster"),
         ("warm_up", 0, "0 is out of range: use 1 to 3,600 s"),
         ("settings_profile", "  ", "the name is blank: choose a profile or leave it out"),
         ("settings_profile", 7, "7 is not a text: use at most 200 characters, without NUL"),

@@ -85,7 +85,7 @@ def test_while_the_first_is_at_work_the_second_is_told_to_ask_again(author, monk
     monkeypatch.setattr(idempotency, "WAITED_S", 0)
 
     def twice(run_id):
-        with pytest.raises(IllegalTransition, match="at work: ask again"):
+        with pytest.raises(IllegalTransition, match="still being handled: try again"):
             start(author)
         return begin(run_id)
 

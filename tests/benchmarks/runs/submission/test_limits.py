@@ -107,8 +107,8 @@ def test_a_number_of_transactions_does_not_pass_a_ceiling_of_time(cluster: Clust
     Ceiling.objects.create(cluster=cluster, holder=Holder.EVERYONE, duration=60)
     assert refused(None, cluster, transactions=10**9, duration=None) == {
         "transactions": [
-            f"counting transactions has no end in time, beside the ceiling of 60 s (duration) for {cluster}, everyone: "
-            "set a duration instead"
+            "counting transactions sets no time limit, but there is a ceiling of 60 s (duration) for "
+            f"{cluster}, everyone: set a duration instead"
         ]
     }
 

@@ -94,5 +94,5 @@ def test_a_share_that_the_program_would_refuse_is_refused_before():
 
 
 def test_a_load_without_clients_goes_to_one_generator():
-    with pytest.raises(InvalidOptions, match="jmeter has no clients, concurrency, threads to share out"):
+    with pytest.raises(InvalidOptions, match="jmeter has none of clients, concurrency, threads to share out"):
         shares("jmeter", {}, 2)
