@@ -90,7 +90,7 @@ COLUMNS: dict[str, Column] = {
     "max_user_connections": Column(_("The most server connections of this user; 0: no limit"), COUNTS),
     "max_user_client_connections": Column(_("The most clients of this user; 0: no limit"), COUNTS),
     "pool_size": Column(_("The most server connections, for each user"), COUNTS),
-    "min_pool_size": Column(_("Server connections kept even when nobody asks"), COUNTS),
+    "min_pool_size": Column(_("Server connections kept even without clients"), COUNTS),
     "reserve_pool": Column(_("Server connections more when clients wait too long"), COUNTS),
     "reserve_pool_size": Column(_("Server connections more when clients wait too long"), COUNTS),
     "server_lifetime": Column(_("How old a server connection may grow"), "s"),
@@ -98,7 +98,7 @@ COLUMNS: dict[str, Column] = {
     "load_balance_hosts": Column(_("How one of several hosts is picked")),
     # CONFIG, LISTS, MEM and DNS
     "value": Column(_("What it is now")),
-    "default": Column(_("What it would be if nobody had set it")),
+    "default": Column(_("Its value if it is not set")),
     "changeable": Column(_("yes: RELOAD can change it; no: only a restart can")),
     "items": Column(_("How many there are"), COUNTS),
     "size": Column(_("Of one piece"), "bytes"),

@@ -7,7 +7,6 @@ from typing import Any
 from uuid import UUID
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from pools.poolers.adoption import Adoption
 from pools.poolers.pgbouncer import global_settings, releases, render, verifiers
@@ -44,13 +43,8 @@ def detached(settled: Texts, found: Texts) -> dict[str, str]:
     main = found.get(MAIN, "")
     lines = {DATABASES: render.INCLUDE, SETTINGS: render.SETTINGS_INCLUDE}
     lost = [name for name, include in lines.items() if name in settled and not include.search(main)]
-    if not lost:
-        return {}
-    names = ", ".join(lost)
-    text = ngettext(
-        "the line that includes %(names)s was removed", "the lines that include %(names)s were removed", len(lost)
-    )
-    return {MAIN: text % {"names": names}}
+    removed = (_("the line that includes %(name)s was removed") % {"name": name} for name in lost)
+    return {MAIN: "; ".join(removed)} if lost else {}
 
 
 def adoption(settled: Texts, found: Texts) -> Adoption:

@@ -170,7 +170,7 @@ class PgBouncerSession:
             raise Rejected(
                 _(
                     "%(version_text)s would die at the next login to %(own)s of pgbouncer.ini, whose users were "
-                    "looked up and would now stand in userlist.txt: restart it right before the next try"
+                    "looked up and would now be in userlist.txt: restart it right before the next try"
                 )
                 % {"version_text": self.version_text, "own": ", ".join(sorted(own))}
             )

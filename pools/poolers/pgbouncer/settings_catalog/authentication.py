@@ -57,11 +57,11 @@ SETTINGS = of_group(
     ),
     text(
         "stats_users",
-        _("Users who may look"),
+        _("Users with read access"),
         "",
         _("Names with commas between, who may use SHOW in the console"),
         may_be_empty=True,
     ),
-    text("admin_users", _("Users who may command"), "", "", fixed=_("the panel's own console login stands there")),
+    text("admin_users", _("Users with full access"), "", "", fixed=_("the panel's own console login is in it")),
     text("auth_file", _("User list"), "", "", fixed=_("the panel writes the users of its pools into the one there is")),
 )

@@ -11,7 +11,7 @@ LARGEST_RESERVE = 100_000  # beyond any max_connections; with the size it must f
 
 SETTINGS = of_group(
     _("Further settings"),
-    number("min_pool_size", _("Smallest size"), "", _("Server connections kept open even when nobody asks"), **OF_POOL),
+    number("min_pool_size", _("Smallest size"), "", _("Server connections kept open even without clients"), **OF_POOL),
     number(
         "reserve_pool",
         _("Reserve"),

@@ -58,6 +58,6 @@ SETTINGS = of_group(
     ),
     number("listen_port", _("Port"), "6432", "", restart=True, fixed=_("clients and the panel know it by this port")),
     text("user", _("System user"), "", "", restart=True, fixed=_("it belongs to the installation, which starts it")),
-    text("pidfile", _("PID file"), "", "", restart=True, fixed=_("it belongs to the installation, which looks there")),
+    text("pidfile", _("PID file"), "", "", restart=True, fixed=_("it belongs to the installation, which reads it")),
     text("conffile", _("Main file"), "", "", fixed=_("it is the file that the program was started on")),
 )

@@ -32,7 +32,7 @@ SIZES = of_group(
         _("Server connections of entries without a size, 0 for no limit; each pool made here has its own"),
         since=(1, 24),
     ),
-    number("min_pool_size", _("Smallest pool size"), "0", _("Server connections kept open even when nobody asks")),
+    number("min_pool_size", _("Smallest pool size"), "0", _("Server connections kept open even without clients")),
     number("reserve_pool_size", _("Reserve"), "0", _("Of your own pools in pgbouncer.ini: one made here has its own")),
     seconds("reserve_pool_timeout", _("Wait before the reserve"), "5", _("How long a client waits until it is used")),
     number("max_db_connections", _("Server connections of an entry"), "0", _("Over all its users; 0 for no limit")),
