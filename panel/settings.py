@@ -224,6 +224,11 @@ CELERY_BEAT_SCHEDULE = {
     "catch-up": {"task": "pools.tasks.catch_up", "schedule": 10.0, "options": {"expires": 10}},
     "resume-paused-pools": {"task": "pools.tasks.resume_paused_pools", "schedule": 5.0},
     "reap-and-dispatch": {"task": "benchmarks.tasks.reap_and_dispatch", "schedule": 5.0},
+    "advance-experiments": {
+        "task": "benchmarks.tasks.advance_experiments",
+        "schedule": 3.0,
+        "options": {"expires": 3},
+    },
     "ask-generators": {"task": "benchmarks.tasks.ask_generators", "schedule": 180.0, "options": {"expires": 180}},
     "forget-old-runs": {"task": "benchmarks.tasks.forget_old_runs", "schedule": 3600.0, "options": {"expires": 3600}},
     "record-figures": {"task": "pools.tasks.record_figures", "schedule": 10.0, "options": {"expires": 10}},

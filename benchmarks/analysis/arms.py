@@ -196,8 +196,13 @@ def compare(subjects: Sequence[Subject], *, baseline: str = "", metric: str = "t
 
     Raises `KeyError` for a key or metric that is none here.
     """
-    judged = metrics.BY_KEY[metric]
-    arms = _arms(subjects, baseline)
+    return compare_arms(_arms(subjects, baseline), metric=metric)
+
+
+def compare_arms(arms: Sequence[Arm], *, metric: str = "tps") -> Comparison:
+    """Compare arms that are made already, the first of them the baseline; raises `KeyError` for an unknown metric."""
+    judged, arms = metrics.BY_KEY[metric], tuple(arms)
+    subjects = [run for arm in arms for run in arm.runs]
     shown = [one for one in metrics.METRICS if any(run.summary.get(one.key) is not None for run in subjects)]
     rows = tuple(Row(one, tuple(_figure(one, arms[0], arm) for arm in arms)) for one in shown)
     noise = confidence_intervals.repeatability([_values(arm.valid, metric) for arm in arms])

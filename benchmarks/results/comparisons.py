@@ -29,8 +29,13 @@ def of_group(group: UUID) -> list[Run]:
 
 def compare(runs: Sequence[Run], *, baseline: str = "", metric: str = "tps") -> Comparison:
     """As `benchmarks.analysis.arms.compare`, for runs of the database."""
+    return arms.compare(subjects(runs), baseline=baseline, metric=metric)
+
+
+def subjects(runs: Sequence[Run]) -> list[Subject]:
+    """Return the runs as a comparison sees them, each with its outcome."""
     printed = _printed(run for run in runs if run.is_final and run.validity != Validity.VALID)
-    return arms.compare([_subject(run, printed.get(run.pk, "")) for run in runs], baseline=baseline, metric=metric)
+    return [_subject(run, printed.get(run.pk, "")) for run in runs]
 
 
 def _printed(runs: Iterable[Run]) -> dict[Any, str]:

@@ -12,7 +12,7 @@ from benchmarks.engines import DEFAULT_ENGINE, ENGINES
 from benchmarks.errors import InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.generators import host_files, selection
 from benchmarks.library.scripts import dry_run, privileges
-from benchmarks.models import Purpose, Run, ScriptVersion
+from benchmarks.models import Experiment, Purpose, Run, ScriptVersion
 from benchmarks.runs.setup import connection_headroom, validation
 from benchmarks.runs.submission import dispatch, limits, program_versions, split
 from benchmarks.runs.submission import options as load_options
@@ -49,7 +49,8 @@ class RunRequest:
     """What a page or a script asks for: one run, a series of it, or pairs of runs past and through a pooler.
 
     `target` is what `targets.resolve.find` takes; `confirm` the database's name where it had to be typed; `thresholds`
-    are as `benchmarks.models.thresholds` reads them; `run_id` is the id of the first run where it is known before.
+    are as `benchmarks.models.thresholds` reads them; `run_id` is the id of the first run where it is known before;
+    `arm` is the key of the arm of the `experiment` that it is a run of.
     """
 
     target: dict[str, Any]
@@ -66,6 +67,8 @@ class RunRequest:
     run_id: uuid.UUID | None = None
     repeat: int = 1
     pair: bool = False
+    experiment: Experiment | None = None
+    arm: str = ""
 
 
 def submit(request: RunRequest) -> list[Run]:
@@ -76,7 +79,7 @@ def submit(request: RunRequest) -> list[Run]:
     """
     direct = resolve.past_the_pooler(resolve.find(request.target)) if request.pair else None
     aim, checked = _checked(request)
-    _require_queue()
+    require_queue()
     aims = _in_turn(direct, aim, request.repeat) if direct else [aim] * request.repeat
     fields = _fields(request, request.group or (uuid.uuid4() if len(aims) > 1 else None))
     ids = [request.run_id, *[None] * (len(aims) - 1)]
@@ -95,6 +98,7 @@ def _fields(request: RunRequest, group: uuid.UUID | None) -> dict[str, Any]:
     """The columns that all runs of a request share."""
     fields = {"author": request.author, "purpose": request.purpose, "engine": request.engine, "group": group}
     fields |= {"name": request.name[:NAME_CAP], "thresholds": list(request.thresholds)}
+    fields |= {"experiment": request.experiment, "arm": request.arm}
     return fields | request.place.fields(request.engine, request.purpose)
 
 
@@ -145,7 +149,7 @@ def _enqueue(
     return run
 
 
-def _require_queue() -> None:
+def require_queue() -> None:
     """Refuse while no worker could be told: better nothing saved than a run that nobody starts."""
     try:
         with redis_client.opened(PING_S) as client:
