@@ -1,1 +1,1 @@
-"""Figures of runs judged and drawn: validity, comparison, statements, chart series. Pure."""
+"""Judging and drawing the figures of runs: validity, comparison, statements, chart series."""

@@ -1,12 +1,16 @@
-"""Runs compared: repeats of one configuration are one arm, and verdicts rest on arms with repeats only; pure."""
+"""Comparison of runs: repeats of one configuration form an arm, and only arms with repeats get a verdict; pure."""
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from statistics import median
 from typing import Any
+
+from django.db.models import TextChoices
+from django.utils.text import get_text_list
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.analysis import comparison, confidence_intervals
 from benchmarks.analysis.comparison import Difference
@@ -16,30 +20,40 @@ from benchmarks.models import metrics
 from benchmarks.models.metrics import Direction, Metric
 
 
-class Outcome(StrEnum):
-    """What became of a run, or of an arm."""
+class Outcome(TextChoices):
+    """How a run or an arm ended."""
 
-    SUCCEEDED = "succeeded"
-    SUSPECT = "suspect"
-    REFUSED = "refused"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-    NOT_ENDED = "not ended"
+    SUCCEEDED = "succeeded", gettext_lazy("succeeded")
+    SUSPECT = "suspect", gettext_lazy("suspect")
+    REFUSED = "refused", gettext_lazy("refused")
+    FAILED = "failed", gettext_lazy("failed")
+    CANCELLED = "cancelled", gettext_lazy("cancelled")
+    NOT_ENDED = "not ended", gettext_lazy("not ended")
 
 
-class Verdict(StrEnum):
-    """What may be said of an arm beside the baseline's."""
+class Verdict(TextChoices):
+    """Result of comparing an arm with the baseline."""
 
-    FASTER = "faster"
-    SLOWER = "slower"
-    NO_DIFFERENCE = "no difference shown"
-    REFUSED = "refused"
-    NOT_ENOUGH = "not enough data"
+    FASTER = "faster", gettext_lazy("faster")
+    SLOWER = "slower", gettext_lazy("slower")
+    NO_DIFFERENCE = "no difference shown", gettext_lazy("no difference shown")
+    REFUSED = "refused", gettext_lazy("refused")
+    NOT_ENOUGH = "not enough data", gettext_lazy("not enough data")
+
+
+ENDPOINT_KINDS = {
+    "direct": gettext_lazy("direct"),
+    "pooled": gettext_lazy("pooled"),
+    "imported": gettext_lazy("imported"),
+}
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A run as a comparison sees it; `group` ties runs that were started together, in the order of their numbers."""
+    """The fields of a run that a comparison needs.
+
+    Runs of one `group` were started together; the order of their numbers pairs them.
+    """
 
     id: str
     number: int
@@ -53,7 +67,7 @@ class Subject:
     refusal: Refusal | None = None
     server_version: str = ""
     group: str = ""
-    called: str = ""  # its way where more is known of it: pooled by Odyssey
+    called: str = ""  # a label more precise than the endpoint's kind: pooled by Odyssey
 
     @property
     def counts(self) -> bool:
@@ -61,32 +75,43 @@ class Subject:
         return self.outcome is Outcome.SUCCEEDED
 
     @property
-    def refused_by(self) -> str:
-        """Who lets the clients of this run in."""
-        return "the pool" if self.endpoint_kind == "pooled" else "the server"
+    def is_pooled(self) -> bool:
+        return self.endpoint_kind == "pooled"
+
+    @property
+    def label(self) -> str:
+        """The endpoint as people read it: `direct`, `pooled by Odyssey`."""
+        return self.called or str(ENDPOINT_KINDS.get(self.endpoint_kind, self.endpoint_kind))
+
+    @property
+    def refusal_sentence(self) -> str:
+        """The refusal in words; empty where its clients were let in."""
+        return self.refusal.sentence(pooled=self.is_pooled) if self.refusal else ""
 
     @property
     def words(self) -> str:
-        """Its outcome with the reasons."""
-        why = self.refusal.sentence(self.refused_by) if self.refusal else "; ".join(self.reasons)
-        return f"{self.outcome}: {why}" if why else str(self.outcome)
+        """The outcome with its reasons: `suspect: the load lasted 15.0 s instead of 10 s`."""
+        if why := self.refusal_sentence or "; ".join(self.reasons):
+            return _("%(outcome)s: %(reasons)s") % {"outcome": self.outcome.label, "reasons": why}
+        return str(self.outcome.label)
 
     @property
     def at_work(self) -> tuple[float, float] | None:
-        """(at work, asked) where fewer or more clients were at work than asked for."""
+        """(busy clients, clients asked for) where the two differ by a tenth or more; else None."""
         return comparison.idle_clients(self.options, self.summary)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What makes its configuration, in words."""
+        """Its configuration as name → value, for people."""
         return comparison.settings_in_words(self.options, self.engine, self.server_version)
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One metric of an arm, over its valid runs; `interval` is the ratio to the baseline's, `verdict` None: unjudged.
+    """One metric of an arm, over its valid runs.
 
-    `missing` says what a verdict lacks.
+    `ratio` and `interval` compare it with the baseline's figure. `verdict` is None where none is asked for, and
+    `missing` names the data that a verdict still needs.
     """
 
     median: float | None
@@ -99,7 +124,7 @@ class Figure:
 
     @property
     def tone(self) -> str:
-        """The colour of a verdict; `none` where there is none to colour."""
+        """The colour of the verdict on a page: `better`, `worse` or `none`."""
         return {Verdict.FASTER: "better", Verdict.SLOWER: "worse"}.get(self.verdict or Verdict.NOT_ENOUGH, "none")
 
 
@@ -119,30 +144,30 @@ class Arm:
 
     @property
     def n_valid(self) -> int:
-        """How many they are."""
         return len(self.valid)
 
     @property
     def outcome(self) -> Outcome:
-        """Succeeded as soon as one run did; refused where none did and one was refused."""
+        """Succeeded if any run did; else refused if any run was; else the first run's outcome."""
         found = [run.outcome for run in self.runs]
         return next((one for one in (Outcome.SUCCEEDED, Outcome.REFUSED) if one in found), found[0])
 
     @property
     def words(self) -> str:
-        """Its outcome: how many runs count, and what became of the others."""
+        """How many runs are valid, and the outcomes of the others: `2 of 3 valid; suspect: some clients hung`."""
         others = dict.fromkeys(run.words for run in self.runs if not run.counts)
-        return "; ".join([f"{self.n_valid} of {len(self.runs)} valid", *others])
+        valid = _("%(valid)s of %(all)s valid") % {"valid": self.n_valid, "all": len(self.runs)}
+        return "; ".join([valid, *others])
 
     @property
     def refusal(self) -> Subject | None:
-        """The run that tells most of a refusal; None where the arm has figures or was not refused."""
+        """The first run that was refused; None where the arm has valid runs or none was refused."""
         refused = [run for run in self.runs if run.refusal]
         return refused[0] if refused and not self.n_valid else None
 
     @property
     def at_work(self) -> tuple[float, float] | None:
-        """(at work, asked) by the median of its runs, where that is not what was asked for."""
+        """(busy clients, clients asked for) by the median of its runs, where the two differ; else None."""
         busy = _values(self.valid, "effective_clients")
         summary = {"effective_clients": median(busy)} if busy else {}
         return comparison.idle_clients(self.runs[0].options, summary)
@@ -158,7 +183,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What page and API show; the first arm is the baseline."""
+    """A finished comparison, as page and API show it; the first arm is the baseline."""
 
     metric: Metric
     arms: tuple[Arm, ...]
@@ -169,32 +194,32 @@ class Comparison:
 
     @property
     def baseline(self) -> Arm:
-        """What the others are measured by."""
         return self.arms[0]
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """Those of the chosen metric, an arm each."""
+        """The figures of the chosen metric, in the order of the arms."""
         empty = tuple(Figure(None, None, None) for _ in self.arms)
         return next((row.figures for row in self.rows if row.metric == self.metric), empty)
 
     @property
     def conclusion(self) -> str:
-        """All that may be said, in one text."""
+        """All conclusions as one text of sentences."""
         return " ".join(f"{one[0].upper()}{one[1:]}." for one in self.conclusions)
 
     @property
     def noise_words(self) -> str:
-        """How repeats vary here, or that nobody knows yet."""
+        """How much repeats vary here, or that it is not known yet."""
         if self.noise is None:
-            return "How much runs vary here is not known yet: repeat one configuration to see."
-        return f"Repeats of one configuration vary by ±{self.noise:.1%} here (standard deviation)."
+            return _("How much runs vary here is not known yet: repeat one configuration to see.")
+        text = _("Repeats of one configuration vary by ±%(share)s here (standard deviation).")
+        return text % {"share": f"{self.noise:.1%}"}
 
 
 def compare(subjects: Sequence[Subject], *, baseline: str = "", metric: str = "tps") -> Comparison:
-    """The runs as arms; `baseline` is an arm's key (the first run's arm where left out).
+    """Sort the runs into arms and judge each by the baseline; `baseline` is an arm's key (default: the first run's).
 
-    Raises `KeyError` for a key or metric that is none here.
+    Raises `KeyError` for a key or a metric that does not exist here.
     """
     return compare_arms(_arms(subjects, baseline), metric=metric)
 
@@ -212,7 +237,7 @@ def compare_arms(arms: Sequence[Arm], *, metric: str = "tps") -> Comparison:
 
 
 def key_of(run: Subject) -> str:
-    """Names a configuration: the way of the load and a digest of target, program and options but the seed."""
+    """Return the key of a run's configuration: endpoint kind and a digest of target, engine and options but seeds."""
     options = {name: value for name, value in run.options.items() if name not in comparison.SEEDS}
     made_of = json.dumps([run.endpoint_kind, run.target, run.engine, options], sort_keys=True, default=str)
     return f"{run.endpoint_kind}-{hashlib.sha256(made_of.encode()).hexdigest()[:8]}"
@@ -231,12 +256,12 @@ def _arms(subjects: Sequence[Subject], baseline: str) -> tuple[Arm, ...]:
 
 
 def _labels(firsts: Sequence[Subject]) -> list[str]:
-    """Each arm's way, with the target and the options by which it differs where the way alone does not tell."""
-    labels = [run.called or run.endpoint_kind for run in firsts]
+    """Label each arm by its endpoint; where that is ambiguous, add the target and up to four differing options."""
+    labels = [run.label for run in firsts]
     if len(set(labels)) == len(labels):
         return labels
     if len({run.target for run in firsts}) > 1:
-        labels = [f"{run.called or run.endpoint_kind} {run.target}" for run in firsts]
+        labels = [f"{run.label} {run.target}" for run in firsts]
     differing = comparison.differences([run.settings for run in firsts])[:4]
     parts = [", ".join(f"{one.name} {one.values[at]}" for one in differing) for at in range(len(firsts))]
     return [f"{label}, {part}" if part else label for label, part in zip(labels, parts, strict=True)]
@@ -246,7 +271,7 @@ def _differs_in(arms: Sequence[Arm]) -> tuple[Difference, ...]:
     described = []
     for arm in arms:
         versions = ", ".join(dict.fromkeys(run.server_version for run in arm.runs if run.server_version))
-        described.append(arm.runs[0].settings | {"server version": versions})
+        described.append(arm.runs[0].settings | {comparison.server_version_name(): versions})
     return comparison.differences(described)
 
 
@@ -277,16 +302,19 @@ def _ratio(value: float, base: float) -> float | None:
 
 
 def _missing(metric: Metric, arms: Sequence[Arm]) -> str:
-    """What a verdict lacks, in words; empty where it has all."""
-    unsupported = []
+    """List the runs and logged transactions that a verdict still needs; empty where it has enough."""
+    needed = []
     for arm in arms:
         more = ENOUGH_REPEATS - len(_values(arm.valid, metric.key))
         if more > 0:
-            unsupported.append(f"{more} more valid run{'s' if more > 1 else ''} of {arm.label}")
+            runs = ngettext("%(count)s more valid run of %(arm)s", "%(count)s more valid runs of %(arm)s", more)
+            needed.append(runs % {"count": more, "arm": arm.label})
         logged = sum(_values(arm.valid, "latency_samples"))
         if metric.samples_needed > logged:
-            unsupported.append(f"{metric.samples_needed:,} logged transactions of {arm.label} (it has {logged:,.0f})")
-    return " and ".join(unsupported)
+            samples = _("%(needed)s logged transactions of %(arm)s (it has %(logged)s)")
+            numbers = {"needed": f"{metric.samples_needed:,}", "logged": f"{logged:,.0f}"}
+            needed.append(samples % {"arm": arm.label, **numbers})
+    return get_text_list(needed, _("and"))
 
 
 def _interval(metric: Metric, base: Arm, arm: Arm) -> Interval | None:
@@ -300,7 +328,10 @@ def _interval(metric: Metric, base: Arm, arm: Arm) -> Interval | None:
 
 
 def _pairs(base: Arm, arm: Arm) -> list[tuple[Subject, Subject]] | None:
-    """Neighbours of one group, each of both valid; None unless all runs are such and enough of them are left."""
+    """Pair the runs of both arms group by group, keeping the pairs of two valid runs.
+
+    None where a run has no group or no partner, or fewer than `ENOUGH_REPEATS` pairs are left.
+    """
     found: list[tuple[Subject, Subject]] = []
     for group in {run.group for run in (*base.runs, *arm.runs)}:
         ours = [[run for run in one.runs if run.group == group] for one in (base, arm)]
@@ -320,7 +351,10 @@ def _verdict(metric: Metric, interval: Interval | None) -> Verdict | None:
 
 
 def verdict_of(found: Comparison, arm: Arm, figure: Figure) -> Verdict | None:
-    """The word for an arm: of its figure, or that it was refused; None of a baseline, or beside a refused one."""
+    """Return the verdict on an arm: its figure's, or that it was refused.
+
+    None for the baseline, and for a valid arm beside a refused baseline.
+    """
     if arm.refusal:
         return Verdict.REFUSED
     if arm.is_baseline or (found.baseline.refusal and arm.n_valid):
@@ -330,39 +364,74 @@ def verdict_of(found: Comparison, arm: Arm, figure: Figure) -> Verdict | None:
 
 def _conclusion(found: Comparison, arm: Arm, figure: Figure) -> str:
     base = found.baseline
-    if (run := arm.refusal) and run.refusal:
-        return run.refusal.sentence(run.refused_by)
+    if run := arm.refusal:
+        return run.refusal_sentence
     if arm.is_baseline:
         return ""
     if base.refusal and (carried := _carried(found, arm)):
         return carried
     if figure.verdict is None or figure.verdict is Verdict.NOT_ENOUGH:
         why = figure.missing or _missing(found.metric, (base, arm))
-        return f"not enough data to judge {arm.label} by {base.label}: it needs {why}" if why else ""
+        text = _("not enough data to judge %(arm)s by %(baseline)s: it needs %(missing)s")
+        return text % {"arm": arm.label, "baseline": base.label, "missing": why} if why else ""
     return _judged(found, arm, figure)
 
 
 def _carried(found: Comparison, arm: Arm) -> str:
-    """What an arm did that the baseline was refused: `the pool carried 150 clients at 344 tps`, and any doubt of it."""
+    """Say what an arm did while the baseline was refused: `the pool carried 150 clients at 344 tps`.
+
+    The outcomes of the runs follow in brackets where none of them is valid; empty where no throughput is known.
+    """
     runs = arm.valid or tuple(run for run in arm.runs if run.outcome is Outcome.SUSPECT)
-    alone = [one.runs[0].endpoint_kind for one in found.arms].count("pooled") == 1 and arm.runs[
-        0
-    ].endpoint_kind == "pooled"
     asked, tps = comparison.clients_asked(arm.runs[0].options), _values(runs, "tps")
-    clients = f"{asked:,.0f} clients" if asked else "its clients"
-    doubt = "" if arm.n_valid else f" ({'; '.join(dict.fromkeys(run.words for run in runs))})"
-    who = "the pool" if alone else arm.label
-    return f"{who} carried {clients} at {median(tps):,.0f} tps{doubt}" if tps else ""
+    if not tps:
+        return ""
+    only_pool = arm.runs[0].is_pooled and sum(one.runs[0].is_pooled for one in found.arms) == 1
+    words = {"arm": arm.label, "clients": f"{asked or 0:,.0f}", "tps": f"{median(tps):,.0f}"}
+    carried = _carried_format(only_pool=only_pool, counted=bool(asked)) % words
+    if arm.n_valid:
+        return carried
+    doubts = "; ".join(dict.fromkeys(run.words for run in runs))
+    return _("%(conclusion)s (%(doubts)s)") % {"conclusion": carried, "doubts": doubts}
+
+
+def _carried_format(*, only_pool: bool, counted: bool) -> str:
+    if only_pool and counted:
+        return _("the pool carried %(clients)s clients at %(tps)s tps")
+    if only_pool:
+        return _("the pool carried its clients at %(tps)s tps")
+    if counted:
+        return _("%(arm)s carried %(clients)s clients at %(tps)s tps")
+    return _("%(arm)s carried its clients at %(tps)s tps")
 
 
 def _judged(found: Comparison, arm: Arm, figure: Figure) -> str:
     interval = figure.interval
-    if interval is None:
+    if interval is None or figure.verdict is None:
         return ""
-    what = found.metric.label[0].lower() + found.metric.label[1:]
-    pairs = _pairs(found.baseline, arm) or []
-    rests = f"{len(pairs)} pairs" if interval.paired else f"{found.baseline.n_valid} and {arm.n_valid} runs"
-    ratio = f"×{interval.ratio:.2f} its {what} (95 % interval ×{interval.low:.2f} to ×{interval.high:.2f}, {rests})"
-    if figure.verdict is Verdict.NO_DIFFERENCE:
-        return f"no difference shown between {arm.label} and {found.baseline.label}: {ratio}"
-    return f"{arm.label} is {figure.verdict} than {found.baseline.label}: {ratio}"
+    texts = {
+        Verdict.NO_DIFFERENCE: _(
+            "no difference shown between %(arm)s and %(baseline)s: "
+            "%(metric)s ×%(ratio)s (95 %% interval ×%(low)s to ×%(high)s, %(basis)s)"
+        ),
+        Verdict.FASTER: _(
+            "%(arm)s is faster than %(baseline)s: "
+            "%(metric)s ×%(ratio)s (95 %% interval ×%(low)s to ×%(high)s, %(basis)s)"
+        ),
+        Verdict.SLOWER: _(
+            "%(arm)s is slower than %(baseline)s: "
+            "%(metric)s ×%(ratio)s (95 %% interval ×%(low)s to ×%(high)s, %(basis)s)"
+        ),
+    }
+    ends = {name: f"{getattr(interval, name):.2f}" for name in ("ratio", "low", "high")}
+    names = {"arm": arm.label, "baseline": found.baseline.label, "metric": found.metric.label}
+    return texts[figure.verdict] % (names | ends | {"basis": _basis(found.baseline, arm, interval)})
+
+
+def _basis(base: Arm, arm: Arm, interval: Interval) -> str:
+    """Say how many runs an interval rests on."""
+    if interval.paired:
+        pairs = len(_pairs(base, arm) or [])
+        return ngettext("%(count)s pair", "%(count)s pairs", pairs) % {"count": pairs}
+    runs = ngettext("%(base)s and %(count)s run", "%(base)s and %(count)s runs", arm.n_valid)
+    return runs % {"base": base.n_valid, "count": arm.n_valid}

@@ -1,4 +1,4 @@
-"""Data of a run's charts: samples and observations as compact rows, thinned where they are many."""
+"""Series for a run's charts: samples and observations as compact rows, thinned where they are many."""
 
 from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
@@ -18,8 +18,8 @@ SAMPLE_COLUMNS = ("attempt", "seq", "t", *FIGURES)
 POOL_COLUMNS = ("attempt", "seq", "t", "cl_active", "cl_waiting", "sv_active", "sv_idle", "maxwait_ms")
 
 OBSERVATIONS_DRAWN_AT_MOST = 4_000  # rows of one kind sent to a browser: some for each pixel
-OBSERVATIONS_READ_AT_MOST = 12_000  # rows of one kind read for it: beyond, only those of each so many seconds are
-# What an eye follows in the chart of each kind; the rest is thinned along with it.
+OBSERVATIONS_READ_AT_MOST = 12_000  # rows of one kind read for a chart; beyond, only every nth second is read
+# The curve that decides which rows of each kind are kept by the thinning.
 FOLLOWED: dict[str, Callable[[dict[str, Any]], float | None]] = {
     ObservationKind.POOLER: lambda figures: figures.get("wait_ms"),
     ObservationKind.SERVER: lambda figures: sum(figures.get("waits", {}).values()),
@@ -33,10 +33,10 @@ Place = tuple[int, int]
 
 
 def course(run: Run) -> dict[str, Any]:
-    """What is drawn of a run: `samples`, `pool` and, by kind, `observations` as `{columns, rows}`, and `checkpoints`.
+    """Return a run's `samples`, `pool`, `observations` by kind (each `{columns, rows}`) and `checkpoints`.
 
-    `uncounted` names what the pool's kind of pooler does not count. `span` is planned, in seconds, or None. `after` is
-    the id up to which all is complete: the place in the run's events where a watcher goes on.
+    `uncounted` names the columns that the pool's kind of pooler does not count. `span` is the planned duration in
+    seconds, or None. `after` is the id of the last event included: a live viewer subscribes from there.
     """
     upto = max(_last_place(model, run) for model in (Sample, PoolSample, Observation))
     pool = _rows(PoolSample, POOL_COLUMNS, run, upto)
@@ -51,25 +51,25 @@ def course(run: Run) -> dict[str, Any]:
 
 
 def progress(run: Run, upto: Place = WITHOUT_END) -> dict[str, Any]:
-    """The `samples` of a run up to a place in its events, and the planned `span`."""
+    """Return the `samples` of a run up to a place in its events, and the planned `span` in seconds."""
     rows = _rows(Sample, SAMPLE_COLUMNS, run, upto)
     return {"span": planned_seconds(run), "samples": _table(SAMPLE_COLUMNS, rows, "tps")}
 
 
 def planned_seconds(run: Run) -> float | None:
-    """How long the load was to take; None when its end is a number of transactions, or not known."""
+    """Return the planned duration; None where a number of transactions ends the run, or nothing is known."""
     duration = run.options.get("duration")
     return None if run.options.get("transactions") else duration
 
 
 def failed_so_far(run: Run) -> int:
-    """Failed transactions of all samples; once the program printed its own count, that."""
+    """Return the failed transactions: the program's own count once it is printed, else the sum over samples."""
     printed = run.summary.get("failed")
     return printed if printed is not None else run.samples.aggregate(total=Sum("failed"))["total"] or 0
 
 
 def partial_summary(run: Run) -> dict[str, float]:
-    """Figures over the progress lines of a run that printed no summary; latency is weighted by throughput."""
+    """Average the progress lines of a run that printed no summary; latency is weighted by throughput."""
     samples = run.samples.filter(tps__isnull=False).order_by()
     found = samples.aggregate(
         count=Count("pk"),
@@ -85,7 +85,7 @@ def partial_summary(run: Run) -> dict[str, float]:
 
 
 def few(table: dict[str, Any], at_most: int, name: str) -> Sequence[Row]:
-    """So many rows of a table, thinned by one of its columns."""
+    """Return at most so many rows of a table, thinned by one of its columns."""
     columns = table["columns"]
     return thinned(table["rows"], at_most, t=itemgetter(columns.index("t")), value=itemgetter(columns.index(name)))
 
@@ -96,24 +96,24 @@ def _last_place(model: type[Sample] | type[PoolSample] | type[Observation], run:
 
 
 def _rows(model: type[Sample] | type[PoolSample], columns: tuple[str, ...], run: Run, upto: Place) -> list[Row]:
-    """Rows up to a place: what is written between two queries comes by the run's events, once."""
+    """Return the rows up to a place; rows written between two queries arrive once, as events of the run."""
     return [row for row in model.objects.filter(run=run).values_list(*columns) if row[:2] <= upto]
 
 
 def _uncounted(run: Run, pool: list[Row]) -> list[str]:
-    """Columns of the pool that have no value; before its first look, those that its kind of pooler will not give."""
+    """Return the pool's columns without a value; before its first observation, those that its kind does not count."""
     if pool:
         return [name for at, name in enumerate(POOL_COLUMNS) if all(row[at] is None for row in pool)]
     return sorted(KINDS[run.pool.pooler.kind].uncounted & set(POOL_COLUMNS)) if run.pool else []
 
 
 def _table(columns: tuple[str, ...], rows: list[Row], followed: str) -> dict[str, Any]:
-    """The rows, thinned by the column that the eye follows."""
+    """Thin the rows by the column whose shape the eye follows."""
     return {"columns": columns, "rows": few({"columns": columns, "rows": rows}, DRAWN_AT_MOST, followed)}
 
 
 def tables(run: Run, upto: Place) -> dict[str, dict[str, Any]]:
-    """`{columns, rows}` by kind, of the looks up to a place in the run's events; kinds without looks are left out."""
+    """Return the observations up to a place in the run's events as `{columns, rows}` by kind, without empty kinds."""
     counts = dict(run.observations.order_by().values_list("kind").annotate(count=Count("pk")))
     return {
         kind: _observation_table(kind, _observation_rows(run, kind, count, upto))
@@ -122,7 +122,7 @@ def tables(run: Run, upto: Place) -> dict[str, dict[str, Any]]:
 
 
 def checkpoints(run: Run, upto: Place) -> list[tuple[float, int, int]]:
-    """`(t, timed, requested)` of each look in which checkpoints began: these marks are never thinned."""
+    """Return `(t, timed, requested)` of each observation in which checkpoints began; these are never thinned."""
     timed = Q(figures__checkpoints_timed__gt=0)
     began = run.observations.filter(timed | Q(figures__checkpoints_requested__gt=0), kind=ObservationKind.SERVER)
     return [
@@ -133,7 +133,7 @@ def checkpoints(run: Run, upto: Place) -> list[tuple[float, int, int]]:
 
 
 def _observation_rows(run: Run, kind: str, count: int, upto: Place) -> list[Row]:
-    """`(t, figures)` in order."""
+    """Return `(t, figures)` in order of time."""
     observations = Observation.objects.filter(run=run, kind=kind)
     if (step := -(-count // OBSERVATIONS_READ_AT_MOST)) > 1:
         observations = observations.annotate(left_out=Mod(Floor("t"), step)).filter(left_out__lt=1)
@@ -149,5 +149,5 @@ def _observation_table(kind: str, rows: list[Row]) -> dict[str, Any]:
 
 
 def _names(figures: Iterable[dict[str, Any]]) -> list[str]:
-    """All names of figures there are, in the order in which they came."""
+    """Return the names of all figures, in order of their first appearance."""
     return list(dict.fromkeys(name for one in figures for name in one))

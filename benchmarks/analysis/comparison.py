@@ -1,53 +1,64 @@
-"""What runs are compared by: the figures of a summary, and the settings in which runs differ; pure."""
+"""Settings in which compared runs differ, and clients that were asked for but idle; pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from benchmarks.engines.pgbench import scripts
 
-PROGRAM = "load program"
 SEEDS = frozenset({"random_seed"})  # repeats may each have their own
-IDLE_SHARE = 0.10  # clients at work are told beside the number asked for where they differ by so much
+IDLE_SHARE = 0.10  # difference between busy and asked-for clients from which both are shown
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A setting in which the arms are not alike, so that their figures answer different questions."""
+    """A setting whose values differ between arms, so that their figures answer different questions."""
 
     name: str
     values: tuple[str, ...]
 
 
 def settings_in_words(options: Mapping[str, Any], engine: str, server_version: str) -> dict[str, Any]:
-    """What makes a configuration, by name: options as they can be told, the load program, the server's version.
+    """Return a configuration as name → value for people: options, load program, version of the server.
 
-    Scripts are told by their names, without their texts, and variables one after the other.
+    Scripts appear by their names, without their texts; variables as one list.
     """
     reported = {name: value for name, value in options.items() if name not in SEEDS}
     if reported.get("scripts"):
         reported |= {"builtin": None, "scripts": scripts.in_words(reported)}
     if reported.get("variables"):
         reported["variables"] = ", ".join(f"{name} = {value!r}" for name, value in reported["variables"].items())
-    return {**reported, PROGRAM: engine, "server version": server_version}
+    return {**reported, _program_name(): engine, server_version_name(): server_version}
+
+
+def server_version_name() -> str:
+    """Return the name under which `settings_in_words` gives the version of the server."""
+    return _("server version")
+
+
+def _program_name() -> str:
+    return _("load program")
 
 
 def differences(described: Sequence[Mapping[str, Any]]) -> tuple[Difference, ...]:
-    """The load program first, then whatever is not the same in all, by name."""
-    names = sorted({name for one in described for name in one}, key=lambda name: (name != PROGRAM, name))
+    """Return the settings that are not the same in all, the load program first, the others by name."""
+    program = _program_name()
+    names = sorted({name for one in described for name in one}, key=lambda name: (name != program, name))
     every = (Difference(name, tuple(_text(one.get(name)) for one in described)) for name in names)
     return tuple(difference for difference in every if len(set(difference.values)) > 1)
 
 
 def clients_asked(options: Mapping[str, Any]) -> float | None:
-    """The workers that a load was asked for: clients, an HTTP load's concurrency, else sysbench's threads."""
+    """Return the clients that a load was asked for: pgbench's clients, an HTTP load's concurrency, else threads."""
     return options.get("clients") or options.get("concurrency") or options.get("threads")
 
 
 def idle_clients(options: Mapping[str, Any], summary: Mapping[str, Any]) -> tuple[float, float] | None:
-    """(at work, asked) where Little's law (tps × latency) finds another number of clients at work than was asked for.
+    """Return (busy, asked) where Little's law (tps × latency) gives another number of busy clients than asked for.
 
-    Under a rate clients wait on purpose: there it is no finding, and None too.
+    None where they differ by less than `IDLE_SHARE`, and under a rate, where clients wait on purpose.
     """
     asked, busy = clients_asked(options), summary.get("effective_clients")
     if not asked or busy is None or options.get("rate") or abs(busy - asked) < IDLE_SHARE * asked:
@@ -59,5 +70,5 @@ def _text(value: object) -> str:
     if value in (None, ""):
         return "–"
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return _("yes") if value else _("no")
     return str(value)

@@ -1,4 +1,4 @@
-"""How much one set of measurements differs from another: ratios with their 95 % intervals, on the log scale; pure."""
+"""Ratios of two sets of measurements with their 95 % intervals, on the log scale; pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _Z = 1.959964
 
 @dataclass(frozen=True)
 class Interval:
-    """A ratio, the ends of its 95 % interval, and whether it rests on pairs of neighbours."""
+    """A ratio, the ends of its 95 % interval, and whether it rests on pairs of neighbouring runs."""
 
     ratio: float
     low: float
@@ -23,12 +23,12 @@ class Interval:
 
     @property
     def shows_difference(self) -> bool:
-        """Whether 1 lies outside it, as people are shown it: one that begins at ×1.00 shows none."""
+        """Whether 1 lies outside the interval as it is displayed: one that begins at ×1.00 shows no difference."""
         return not round(self.low, SHOWN_DIGITS) <= 1 <= round(self.high, SHOWN_DIGITS)
 
 
 def of_pairs(pairs: Sequence[tuple[float, float]]) -> Interval | None:
-    """The ratio of the second to the first of each pair; None with too few, or where a value is 0."""
+    """Return the mean ratio of second to first over pairs; None with fewer than `ENOUGH_REPEATS`, or at a 0."""
     if len(pairs) < ENOUGH_REPEATS or any(one <= 0 or other <= 0 for one, other in pairs):
         return None
     logs = [log(other / one) for one, other in pairs]
@@ -36,7 +36,7 @@ def of_pairs(pairs: Sequence[tuple[float, float]]) -> Interval | None:
 
 
 def of_samples(base: Sequence[float], values: Sequence[float]) -> Interval | None:
-    """The ratio of the means of two sets that may vary differently (Welch); None with too few, or at a 0."""
+    """Return the ratio of the means of two sets of unequal variance (Welch); None with too few values, or at a 0."""
     if min(len(base), len(values)) < ENOUGH_REPEATS or min(*base, *values) <= 0:
         return None
     ours, theirs = [log(value) for value in values], [log(value) for value in base]
@@ -46,21 +46,21 @@ def of_samples(base: Sequence[float], values: Sequence[float]) -> Interval | Non
 
 
 def repeatability(sets: Sequence[Sequence[float]]) -> float | None:
-    """By which share repeats of one configuration vary (a standard deviation), over all sets; None without any two."""
+    """Return the pooled standard deviation of repeats as a share; None unless some set has two values."""
     logs = [[log(value) for value in one] for one in sets if len(one) > 1 and min(one) > 0]
     freedom = sum(len(one) - 1 for one in logs)
     return exp(sqrt(sum(variance(one) * (len(one) - 1) for one in logs) / freedom)) - 1 if freedom else None
 
 
 def student_t(freedom: int) -> float:
-    """The 97.5 % quantile of Student's t."""
+    """Return the 97.5 % quantile of Student's t for these degrees of freedom."""
     if freedom <= len(_T):
         return _T[max(freedom, 1) - 1]
     return _Z + (_Z**3 + _Z) / (4 * freedom) + (5 * _Z**5 + 16 * _Z**3 + 3 * _Z) / (96 * freedom**2)
 
 
 def _welch_freedom(parts: Sequence[float], sizes: Sequence[int]) -> int:
-    """Degrees of freedom by Welch and Satterthwaite, rounded down: the wider interval."""
+    """Return the degrees of freedom by Welch and Satterthwaite, rounded down for the wider interval."""
     below = sum(part**2 / (size - 1) for part, size in zip(parts, sizes, strict=True))
     return int(sum(parts) ** 2 / below) if below else min(sizes) - 1
 

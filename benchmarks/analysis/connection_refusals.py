@@ -1,9 +1,11 @@
-"""Whether a server or pooler refused clients of a load for want of connections, and how many of them; pure."""
+"""Finds in a load program's output that a server or pooler had no connection left, and counts refused clients; pure."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from django.utils.translation import gettext as _
 
 # PostgreSQL's own words (src/backend/utils/init/postinit.c, storage/lmgr/proc.c), PgBouncer's and Pgpool-II's
 _FATAL = re.compile(
@@ -11,7 +13,7 @@ _FATAL = re.compile(
     r"|too many connections for (?:role|database)[^\n]*|no more connections allowed[^\n]*)",
     re.IGNORECASE,
 )
-# pgbench from 14 on ends at the first client that gets no connection, before 14 and under -C that client alone does
+# From 14 on, pgbench ends at the first client that gets no connection; before 14 and under -C only that client ends
 _FIRST = re.compile(r"could not create connection for client (\d+)")
 _ABORTED = re.compile(r"client (\d+) aborted while establishing connection")
 _BY_DEFAULT = {"max_connections": 100, "superuser_reserved_connections": 3, "reserved_connections": 0}
@@ -19,24 +21,41 @@ _BY_DEFAULT = {"max_connections": 100, "superuser_reserved_connections": 3, "res
 
 @dataclass(frozen=True)
 class Refusal:
-    """What a server said to clients that it did not let in; `refused` is None where it can't be counted."""
+    """The message with which clients were refused; `refused` is None where they can't be counted."""
 
     why: str
     asked: int | None
     refused: int | None
 
-    def sentence(self, who: str) -> str:
-        """In words: `the server refused 53 of 150 clients: remaining connection slots are reserved …`."""
-        of_all = f" of {self.asked:,}" if self.asked else ""
-        many = f"{self.refused:,}{of_all} clients" if self.refused else f"some{of_all} clients"
-        return f"{who} refused {many}: {self.why}"
+    def sentence(self, *, pooled: bool) -> str:
+        """Return it in words: `the server refused 53 of 150 clients: remaining connection slots are reserved …`."""
+        numbers = {"refused": f"{self.refused or 0:,}", "asked": f"{self.asked or 0:,}", "why": self.why}
+        return (self._pool_format() if pooled else self._server_format()) % numbers
+
+    def _pool_format(self) -> str:
+        if self.refused and self.asked:
+            return _("the pool refused %(refused)s of %(asked)s clients: %(why)s")
+        if self.refused:
+            return _("the pool refused %(refused)s clients: %(why)s")
+        if self.asked:
+            return _("the pool refused some of %(asked)s clients: %(why)s")
+        return _("the pool refused some clients: %(why)s")
+
+    def _server_format(self) -> str:
+        if self.refused and self.asked:
+            return _("the server refused %(refused)s of %(asked)s clients: %(why)s")
+        if self.refused:
+            return _("the server refused %(refused)s clients: %(why)s")
+        if self.asked:
+            return _("the server refused some of %(asked)s clients: %(why)s")
+        return _("the server refused some clients: %(why)s")
 
 
 def find(text: str, options: Mapping[str, Any], settings: Mapping[str, Mapping[str, Any]]) -> Refusal | None:
-    """The refusal in what a load program printed, or None; `settings` are the server's as the run kept them.
+    """Return the refusal in a load program's output, or None; `settings` are the server's as stored with the run.
 
-    pgbench 14 and later names the first refused client only: with one thread all before it were let in. With more it is
-    what is above the logins that the server has, so at least that many.
+    pgbench 14 and later names only the first refused client. With one thread, all clients before it were let in. With
+    more threads, the count is what exceeds the server's free logins: a lower bound.
     """
     found = _FATAL.search(text)
     if found is None:
@@ -58,7 +77,7 @@ def _counted(
 
 
 def _room(why: str, settings: Mapping[str, Mapping[str, Any]]) -> int | None:
-    """The logins that the server has for those who got these words; None where another limit is meant."""
+    """Return the server's logins for the clients that got this message; None where another limit was reached."""
     if not settings or not why.lower().startswith(("remaining", "sorry")):
         return None
     most, superusers, others = (_number(settings, name) for name in _BY_DEFAULT)
@@ -66,6 +85,6 @@ def _room(why: str, settings: Mapping[str, Mapping[str, Any]]) -> int | None:
 
 
 def _number(settings: Mapping[str, Mapping[str, Any]], name: str) -> int:
-    """A run keeps what differs from PostgreSQL's own defaults."""
+    """Return a setting's value; a run stores only those that differ from PostgreSQL's defaults."""
     value = str(settings.get(name, {}).get("value", ""))
     return int(value) if value.isdecimal() else _BY_DEFAULT[name]

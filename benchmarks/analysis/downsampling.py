@@ -1,4 +1,4 @@
-"""Thinning of long series for drawing by largest-triangle-three-buckets (S. Steinarsson, 2013); pure."""
+"""Thinning of long series for charts by largest-triangle-three-buckets (S. Steinarsson, 2013); pure."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,8 +8,11 @@ Value = Callable[[Row], float | None]
 
 
 def thinned(rows: Sequence[Row], at_most: int, *, t: Value, value: Value) -> Sequence[Row]:
-    """At most so many of the rows, in order: the first, the last, and of each bucket between them the one that the eye
-    would miss most, which spans the largest triangle with the row kept before and the mean of the bucket after it."""
+    """Return at most so many of the rows, in order, keeping the shape of the curve.
+
+    Keeps the first row, the last, and of each bucket between them the one that spans the largest triangle with the row
+    kept before and the mean of the next bucket.
+    """
     if len(rows) <= at_most or at_most < 3:
         return rows
     points = [(t(row) or 0.0, value(row) or 0.0) for row in rows]
@@ -23,7 +26,7 @@ def thinned(rows: Sequence[Row], at_most: int, *, t: Value, value: Value) -> Seq
 
 
 def _edges(count: int, buckets: int) -> list[int]:
-    """Where the buckets between the first row and the last begin; the end of the rows behind them."""
+    """Return the index at which each bucket begins, and the end of the rows twice."""
     width = (count - 2) / buckets
     return [1 + int(bucket * width) for bucket in range(buckets)] + [count - 1, count]
 

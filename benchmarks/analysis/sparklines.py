@@ -1,4 +1,4 @@
-"""The course of a run's throughput in a few points, for lists of runs; two queries however many runs there are."""
+"""Throughput of runs over time in a few points, for lists of runs; two queries whatever the number of runs."""
 
 from collections.abc import Iterable
 from uuid import UUID
@@ -12,7 +12,7 @@ POINTS = 40
 
 
 def of_runs(runs: Iterable[Run]) -> dict[UUID, list[float]]:
-    """Run id → at most `POINTS` mean tps in order of time; a run without samples is absent."""
+    """Return run id → at most `POINTS` mean tps in order of time; a run without samples is absent."""
     samples = Sample.objects.filter(run__in=[run.pk for run in runs]).order_by()
     ends = dict(samples.values_list("run").annotate(last=Max("t")))
     if not ends:
@@ -25,7 +25,7 @@ def of_runs(runs: Iterable[Run]) -> dict[UUID, list[float]]:
 
 
 def path(points: list[float], width: int = 96, height: int = 24) -> str:
-    """The points as SVG polyline coordinates, from zero to the highest; empty below two points."""
+    """Return the points as SVG polyline coordinates, from zero to the highest; empty for fewer than two points."""
     if len(points) < 2:
         return ""
     step, top = width / (len(points) - 1), max(points) or 1.0

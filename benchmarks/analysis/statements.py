@@ -1,6 +1,6 @@
-"""The statement tables (-r) of runs side by side: each statement's latency with its ratio to the first run's; pure.
+"""Statement tables (-r) of runs side by side: each statement's latency, and its ratio to the first run's; pure.
 
-Figures only: of single runs nothing is said to be better or worse.
+Single runs get figures only, no verdict.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ Key = tuple[int, str, int]  # script, statement, and the how manieth time it sta
 
 @dataclass(frozen=True)
 class StatementCell:
-    """One run's figures of a statement; all None where that run did not have it."""
+    """One run's figures of a statement; all None where the run did not have the statement."""
 
     latency_ms: float | None = None
     more_ms: float | None = None  # than in the first run
@@ -23,7 +23,7 @@ class StatementCell:
 
 @dataclass(frozen=True)
 class StatementRow:
-    """A statement over all runs."""
+    """A statement with its figures in all runs."""
 
     script: int
     statement: str
@@ -31,7 +31,7 @@ class StatementRow:
 
 
 def compare(tables: Sequence[Sequence[Mapping[str, Any]]]) -> list[StatementRow]:
-    """Rows in the order in which the statements are met."""
+    """Return a row for each statement, in order of first appearance."""
     keyed = [_keyed(table) for table in tables]
     keys = dict.fromkeys(key for table in keyed for key in table)
     return [_row(key, keyed) for key in keys]

@@ -1,7 +1,7 @@
-"""Whether a run's figures may be compared: rules over what is known of it, each with its reason in a sentence; pure.
+"""Validity of a run's figures: rules over its output and options, each with its reason as a sentence; pure.
 
-A load program prints a plausible rate after most failures (pgbench a `tps =` line), so exit code, aborts, time and
-counts are judged together.
+A load program prints a plausible rate after most failures (pgbench a `tps =` line), so the rules check exit code,
+aborts, time and counts together.
 """
 
 import signal
@@ -11,16 +11,20 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
 from benchmarks.engines.base import Output, ProgramTerms, Progress
 from benchmarks.models import Purpose, Validity
 
-TIME_REACHED = 0.98  # of the duration; the rest is the last transactions' and the clock's
-BUSIER = 1.10  # than there are clients can't be; published runs of pgbench 9.6 to 18 keep within 1.01
-# Below this share of the clients something else held them up. Slow transactions keep 0.97 and more at work with 5
-# clients a thread; with 10 a thread 0.87 was measured and with 50 a thread 0.74 (15.18 and 18.4 on two busy cores).
+TIME_REACHED = 0.98  # of the duration; the last transactions and the clock may take the rest
+BUSIER = 1.10  # times the clients is impossible; published runs of pgbench 9.6 to 18 keep within 1.01
+# Where a smaller share of the clients was busy, something other than the server delayed them. Slow
+# transactions keep 0.97 and more busy with 5 clients a thread; 0.87 was measured with 10 a thread and 0.74 with 50
+# (15.18 and 18.4 on two busy cores).
 BUSY_SHARE, BUSY_SHARE_OF_CROWDED_THREADS, CROWDED = 0.85, 0.70, 5
 # Between two transactions a client waits while its thread serves the others: 3 to 8 µs for each of them, 18 µs with a
-# hundred on two cores (15.18). Beside transactions of 0.1 ms that is much, and yet no fault (0.83 with 5 a thread).
+# hundred on two cores (15.18). That is much beside transactions of 0.1 ms, and still no fault (0.83 with 5 a thread).
 TURN_MS, BUSY_SHARE_BETWEEN_TURNS = 0.05, 0.60
 FEW = 10  # transactions of a client
 OVERRUN_SHARE, OVERRUN_S = 1.10, 1.0
@@ -34,7 +38,7 @@ ERROR_CHARACTERS = 200
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """All that is known of a run; `exit_code` is None for an imported output."""
+    """Output, options and progress of a run; `exit_code` is None for an imported output."""
 
     output: Output
     options: dict[str, Any]
@@ -43,38 +47,37 @@ class Evidence:
 
     @property
     def terms(self) -> ProgramTerms:
-        """How its program is spoken of."""
         return self.output.terms
 
     def figure(self, name: str) -> float | None:
-        """A number of the summary; None where it was not printed or was a NaN."""
+        """Return a number of the summary; None where it was not printed or was a NaN."""
         value = self.output.summary.get(name)
         return value if isinstance(value, int | float) else None
 
     @property
     def clients(self) -> float | None:
-        """How many were asked for."""
+        """The clients asked for."""
         return self.options.get("clients") or self.figure("clients")
 
     @property
     def duration_s(self) -> float | None:
-        """How long the load was asked to last; None where transactions were counted instead."""
+        """The duration asked for; None where a number of transactions was asked for instead."""
         return self.options.get("duration") or self.figure("duration_s")
 
     @property
     def interval_s(self) -> float | None:
-        """The progress interval; of an import what most of its lines keep to."""
+        """The progress interval; for an import, the median distance of its lines."""
         between = [later.t - earlier.t for earlier, later in pairwise(self.progress)]
         return self.options.get("progress") or (median(between) if between else None)
 
     @property
     def connecting_s(self) -> float:
-        """How long the clients took to connect before the load (14 and later print it)."""
+        """The time in which all clients connected before the load (pgbench 14 and later print it)."""
         return (self.figure("initial_connection_ms") or 0.0) / 1000
 
     @property
     def elapsed_s(self) -> float | None:
-        """How long the program worked, connecting included: what it counted over the rate it printed."""
+        """The program's running time, connecting included: its count of transactions over the rate that it printed."""
         rate = self.figure("tps_including_connections") or self.figure("tps")
         transactions = self.figure("transactions")
         return transactions / rate + self.connecting_s if rate and transactions else None
@@ -92,11 +95,11 @@ def judge(
     progress: Sequence[Progress] | None = None,
     doubts: Sequence[str] = (),
 ) -> tuple[Validity, list[str]]:
-    """The verdict and its reasons; `valid` has none.
+    """Return the validity of a run and the reasons for it; a valid run has none.
 
-    `progress` are the samples as they were received (by default those in the output, which may have been capped);
-    `options` of an import is empty, its exit code None: what can't be known is not held against it. `doubts` are those
-    that the program can't tell of: what went wrong around the load.
+    `progress` are the samples as received (default: those in the output, which may have been capped). An imported
+    output has no `options` and no exit code; rules that need them are skipped. `doubts` are reasons that the output
+    can't show: faults of the set-up around the load.
     """
     evidence = Evidence(output, options, exit_code, output.samples if progress is None else progress)
     incomplete, suspect = (_DATASET_RULES, ()) if purpose == Purpose.PREPARE else (_INCOMPLETE_RULES, _SUSPECT_RULES)
@@ -110,56 +113,63 @@ def judge(
 def _ended_badly(run: Evidence) -> Iterator[str]:
     if run.exit_code is None or run.exit_code == 0:
         return
-    how = f"was ended by {_signal_name(-run.exit_code)}" if run.exit_code < 0 else f"left with code {run.exit_code}"
-    error = "" if run.output.aborted else _first_error(run.output)
-    yield f"{run.terms.program} {how}{error}"
+    words = {"program": run.terms.program, "code": run.exit_code, "signal": _signal_name(-run.exit_code)}
+    text = _("%(program)s was ended by %(signal)s") if run.exit_code < 0 else _("%(program)s exited with code %(code)s")
+    yield _with_error(text % words, "" if run.output.aborted else _first_error(run.output))
 
 
 def _signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
     except ValueError:
-        return f"signal {number}"
+        return _("signal %(number)s") % {"number": number}
 
 
 def _first_error(output: Output) -> str:
-    return f": {output.errors[0].strip()[:ERROR_CHARACTERS]}" if output.errors else ""
+    return output.errors[0].strip()[:ERROR_CHARACTERS] if output.errors else ""
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def _with_error(sentence: str, error: str) -> str:
+    """Add the program's own error message to a sentence about it."""
+    return _("%(sentence)s: %(error)s") % {"sentence": sentence, "error": error} if error else sentence
 
 
 def _aborted(run: Evidence) -> Iterator[str]:
-    gave_up = len(run.output.aborted_clients)
-    if gave_up:
-        worker = run.terms.worker
-        of_all = f"{gave_up:,} of {run.clients:,} {worker}s" if run.clients else _counted(gave_up, worker)
-        yield f"{of_all} aborted, so fewer than asked for made these figures{_first_error(run.output)}"
+    if gave_up := len(run.output.aborted_clients):
+        words = {"aborted": f"{gave_up:,}", "all": f"{run.clients or 0:,}", "workers": run.terms.workers}
+        if run.clients:
+            text = _("%(aborted)s of %(all)s %(workers)s aborted, so fewer than asked for made these figures")
+        else:
+            text = _("%(aborted)s %(workers)s aborted, so fewer than asked for made these figures")
+        yield _with_error(text % words, _first_error(run.output))
     elif run.output.aborted:
-        yield "the run was aborted: its figures cover only the time before"
+        yield _("the run was aborted: its figures cover only the time before")
 
 
 def _no_summary(run: Evidence) -> Iterator[str]:
     if not run.output.has_summary:
-        lines = _counted(len(run.progress), run.terms.interval)
-        error = "" if run.exit_code or run.output.aborted else _first_error(run.output)  # told there already
-        yield f"{run.terms.program} printed no summary, only {lines}{error}"
+        text = _("%(program)s printed no summary; %(lines)s received: %(count)s")
+        lines = {"lines": run.terms.interval_lines, "count": f"{len(run.progress):,}"}
+        stated = run.exit_code or run.output.aborted  # another reason carries the error already
+        yield _with_error(text % ({"program": run.terms.program} | lines), "" if stated else _first_error(run.output))
 
 
 def _nothing_done(run: Evidence) -> Iterator[str]:
     if run.figure("transactions") != 0:
         return
     asked, failed = run.duration_s, run.figure("failed")
+    words = {"unit": run.terms.unit, "workers": run.terms.workers}
     if failed:
-        yield f"no {run.terms.unit} was processed, {failed:,} failed{_first_error(run.output)}"
+        text = _("no %(unit)s was processed, %(failed)s failed") % (words | {"failed": f"{failed:,}"})
+        yield _with_error(text, _first_error(run.output))
     elif asked and run.progress and run.progress[0].t >= asked:
-        yield (
-            f"no {run.terms.unit} was processed: connecting took the whole {asked:,} s; "
-            f"use fewer {run.terms.worker}s or a longer time"
+        text = _(
+            "no %(unit)s was processed: connecting took the whole %(duration)s s; "
+            "use fewer %(workers)s or a longer duration"
         )
+        yield text % (words | {"duration": f"{asked:,}"})
     else:
-        yield f"no {run.terms.unit} was processed"
+        yield _("no %(unit)s was processed") % words
 
 
 def _ended_early(run: Evidence) -> Iterator[str]:
@@ -167,7 +177,7 @@ def _ended_early(run: Evidence) -> Iterator[str]:
     # under -R the last start may lie before the end by some intervals of the schedule
     slack = run.terms.slow_start_s + (0.1 + 5 / run.options["rate"] if run.options.get("rate") else 0.1)
     if asked and elapsed is not None and elapsed < asked * TIME_REACHED - slack:
-        yield f"the load lasted {elapsed:,.1f} s of {asked:,} s"
+        yield _("the load lasted %(elapsed)s s of %(asked)s s") % {"elapsed": f"{elapsed:,.1f}", "asked": f"{asked:,}"}
 
 
 def _transactions_missing(run: Evidence) -> Iterator[str]:
@@ -176,58 +186,72 @@ def _transactions_missing(run: Evidence) -> Iterator[str]:
         return
     accounted = processed + (run.figure("failed") or 0) + (run.figure("skipped") or 0)
     if accounted < expected:
-        yield f"{accounted:,.0f} of {expected:,.0f} {run.terms.unit}s were done"
+        numbers = {"done": f"{accounted:,.0f}", "expected": f"{expected:,.0f}"}
+        yield _("%(done)s of %(expected)s %(units)s were done") % (numbers | {"units": run.terms.units})
 
 
 def _many_failed(run: Evidence) -> Iterator[str]:
     failed, processed = run.figure("failed") or 0, run.figure("transactions") or 0
-    if failed > FAILED_SHARE * (failed + processed):
-        total = failed + processed
-        # pgbench counts failures without a word; where there are kinds of errors, the first of each was told in words
-        why = _first_error(run.output) if processed and run.output.summary.get("errors") else ""
-        share = f"{failed / total:.1%}"
-        yield f"{failed:,} of {total:,} {run.terms.unit}s failed ({share}){why}; tps counts only the others"
+    if failed <= FAILED_SHARE * (failed + processed):
+        return
+    total = failed + processed
+    words = {"failed": f"{failed:,}", "all": f"{total:,}", "units": run.terms.units, "share": f"{failed / total:.1%}"}
+    # pgbench counts failures without a message; programs that count errors by kind print the first of each
+    if processed and run.output.summary.get("errors") and (error := _first_error(run.output)):
+        text = _("%(failed)s of %(all)s %(units)s failed (%(share)s): %(error)s; tps counts only the others")
+        yield text % (words | {"error": error})
+    else:
+        yield _("%(failed)s of %(all)s %(units)s failed (%(share)s); tps counts only the others") % words
 
 
 def _many_skipped(run: Evidence) -> Iterator[str]:
     skipped, processed = run.figure("skipped") or 0, run.figure("transactions") or 0
     if skipped > SKIPPED_SHARE * (skipped + processed):
-        share = skipped / (skipped + processed)
-        late = f"{skipped:,} {run.terms.unit}s ({share:.1%}) were skipped as too late"
-        yield f"{late}: the rate is beyond what was reached"
+        text = _("%(skipped)s %(units)s (%(share)s) were skipped as too late: the rate is beyond what was reached")
+        numbers = {"skipped": f"{skipped:,}", "share": f"{skipped / (skipped + processed):.1%}"}
+        yield text % (numbers | {"units": run.terms.units})
 
 
 def _overloaded(run: Evidence) -> Iterator[str]:
     lag_ms, tps, rate = run.figure("lag_avg_ms"), run.figure("tps"), run.options.get("rate")
-    if rate and tps is not None:
-        starts = rate * (run.duration_s or run.elapsed_s or 1)
-        if tps < rate * (RATE_KEPT - 3 / starts**0.5):  # starts are drawn at random: three deviations aside
-            outcome = "and what was late was skipped" if run.figure("skipped") else "so latency grew with time"
-            yield f"overloaded: {tps:,.1f} of {rate:,.1f} {run.terms.unit}s/s were reached, {outcome}"
-            return
-    if lag_ms is not None and lag_ms > LATE_MS:
-        yield f"overloaded: {run.terms.unit}s started {lag_ms / 1000:,.1f} s late on average, so latency grew with time"
+    if rate and tps is not None and _is_below(rate, tps, run):
+        words = {"tps": f"{tps:,.1f}", "rate": f"{rate:,.1f}", "units": run.terms.units}
+        if run.figure("skipped"):
+            yield _("overloaded: %(tps)s of %(rate)s %(units)s/s were reached, and late ones were skipped") % words
+        else:
+            yield _("overloaded: %(tps)s of %(rate)s %(units)s/s were reached, so latency grew with time") % words
+    elif lag_ms is not None and lag_ms > LATE_MS:
+        text = _("overloaded: %(units)s started %(lag)s s late on average, so latency grew with time")
+        yield text % {"units": run.terms.units, "lag": f"{lag_ms / 1000:,.1f}"}
+
+
+def _is_below(rate: float, tps: float, run: Evidence) -> bool:
+    """Test whether the rate was missed by more than the random draw of starts explains: three standard deviations."""
+    starts = rate * (run.duration_s or run.elapsed_s or 1)
+    return bool(tps < rate * (RATE_KEPT - 3 / starts**0.5))
 
 
 def _ended_late(run: Evidence) -> Iterator[str]:
     asked, elapsed = run.duration_s, run.elapsed_s
     if asked and elapsed is not None and elapsed > asked * OVERRUN_SHARE + OVERRUN_S:
-        yield f"the load lasted {elapsed:,.1f} s instead of {asked:,} s: some {run.terms.unit}s did not end in time"
+        text = _("the load lasted %(elapsed)s s instead of %(asked)s s: some %(units)s did not end in time")
+        yield text % {"elapsed": f"{elapsed:,.1f}", "asked": f"{asked:,}", "units": run.terms.units}
 
 
 def _busier_than_possible(run: Evidence) -> Iterator[str]:
-    """Little's law: rate × time in the system = clients at work, and no client has two transactions at once."""
+    """Apply Little's law: rate × time in the system = busy clients, and no client has two transactions at once."""
     busy, clients, latency_ms = run.figure("effective_clients"), run.clients, run.figure("latency_avg_ms")
     if busy and clients and latency_ms and busy > clients * (BUSIER + LATENCY_STEP_MS / latency_ms):
-        yield f"tps × latency gives {busy:,.1f} {run.terms.worker}s at work, more than the {clients:,} there were"
+        text = _("tps × latency gives %(busy)s %(workers)s at work, more than the %(all)s there were")
+        yield text % {"busy": f"{busy:,.1f}", "workers": run.terms.workers, "all": f"{clients:,}"}
 
 
 def _idle_clients(run: Evidence) -> Iterator[str]:
-    """The same law from below, where a client has nothing else to do than its next transaction.
+    """Apply the same law as a lower bound, where a client has nothing to do but its next transaction.
 
-    Under -R it waits for its start, under -C for its turn (a thread makes one connection at a time); what the time
-    of failed transactions or of aborted clients was, no program says. In a run of a few transactions its beginning
-    and end are most of the time.
+    Under -R a client waits for its start, under -C for its turn (a thread makes one connection at a time). No program
+    prints the time of failed transactions or of aborted clients. In a run of few transactions, its beginning and end
+    are most of its time.
     """
     if (counted := run.options.get("transactions") or run.figure("transactions_per_client")) and counted < FEW:
         return
@@ -237,14 +261,16 @@ def _idle_clients(run: Evidence) -> Iterator[str]:
     if busy is None or not clients or reconnects or scheduled or run.figure("failed") or run.output.aborted:
         return
     if busy < clients * _least_busy_share(run, clients, busy):
-        yield (
-            f"tps × latency gives only {busy:,.1f} of {clients:,} {run.terms.worker}s at work: "
-            f"{run.terms.program} itself was the bottleneck ({run.terms.busier}), or some {run.terms.worker}s hung"
+        text = _(
+            "tps × latency gives only %(busy)s of %(all)s %(workers)s at work: "
+            "%(program)s itself was the bottleneck (%(remedy)s), or some %(workers)s hung"
         )
+        names = {"workers": run.terms.workers, "program": run.terms.program, "remedy": run.terms.busier}
+        yield text % (names | {"busy": f"{busy:,.1f}", "all": f"{clients:,}"})
 
 
 def _least_busy_share(run: Evidence, clients: float, busy: float) -> float:
-    """The share of the clients that has to be at work: less where the others but wait for their thread's turn."""
+    """Return the share of clients that must be busy: less where the others only wait for their thread's turn."""
     a_thread, tps = clients / (run.options.get("threads") or run.figure("threads") or 1), run.figure("tps")
     if tps and (clients - busy) / tps * 1000 <= TURN_MS * a_thread:
         return BUSY_SHARE_BETWEEN_TURNS
@@ -257,10 +283,9 @@ def _gaps(run: Evidence) -> Iterator[str]:
         return
     for earlier, later in pairwise(run.progress):
         if later.t - earlier.t > 1.5 * interval + 0.5:
-            yield (
-                f"nothing was heard for {later.t - earlier.t:,.1f} s after t = {earlier.t:,.1f} s; "
-                f"progress was due every {interval:g} s"
-            )
+            text = _("no progress for %(gap)s s after t = %(t)s s; it was due every %(interval)s s")
+            gap = {"gap": f"{later.t - earlier.t:,.1f}", "t": f"{earlier.t:,.1f}"}
+            yield text % (gap | {"interval": f"{interval:g}"})
 
 
 def _silent_ends(run: Evidence) -> Iterator[str]:
@@ -269,9 +294,10 @@ def _silent_ends(run: Evidence) -> Iterator[str]:
         return
     first, last = run.progress[0].t, run.progress[-1].t
     if first > run.connecting_s + 1.5 * interval + 0.5 + interval:
-        yield f"the first progress came after {first:,.1f} s; it was due every {interval:g} s"
+        text = _("the first progress came after %(first)s s; it was due every %(interval)s s")
+        yield text % {"first": f"{first:,.1f}", "interval": f"{interval:g}"}
     if asked - last > 2.5 * interval + 0.5:  # a program may leave the last line out
-        yield f"progress ended at t = {last:,.1f} s of {asked:,} s"
+        yield _("progress ended at t = %(last)s s of %(asked)s s") % {"last": f"{last:,.1f}", "asked": f"{asked:,}"}
 
 
 def _stalls(run: Evidence) -> Iterator[str]:
@@ -280,18 +306,25 @@ def _stalls(run: Evidence) -> Iterator[str]:
     still = sum(sample.tps == 0 for sample in busy[begun:])
     slow_anyway = (run.figure("latency_avg_ms") or 0) / 1000 > (run.interval_s or 0)
     if still and not slow_anyway:
-        yield f"in {still:,} of {len(busy):,} progress intervals no {run.terms.unit} ended"
+        text = _("in %(still)s of %(all)s progress intervals no %(unit)s ended")
+        yield text % {"still": f"{still:,}", "all": f"{len(busy):,}", "unit": run.terms.unit}
 
 
 def _connecting_took_long(run: Evidence) -> Iterator[str]:
     if run.duration_s and run.connecting_s > CONNECTING_SHARE * run.duration_s:
-        yield f"connecting took {run.connecting_s:,.1f} s of {run.duration_s:,} s: the load was that much shorter"
+        text = _("connecting took %(connecting)s s of %(duration)s s: the load was that much shorter")
+        yield text % {"connecting": f"{run.connecting_s:,.1f}", "duration": f"{run.duration_s:,}"}
 
 
 def _not_prepared(run: Evidence) -> Iterator[str]:
-    if not run.output.prepared:
-        rows = f" after {run.output.prepared_rows:,} rows" if run.output.prepared_rows else ""
-        yield f"the dataset was not finished{rows}"
+    if run.output.prepared:
+        return
+    if rows := run.output.prepared_rows:
+        yield ngettext(
+            "the dataset was not finished after %(rows)s row", "the dataset was not finished after %(rows)s rows", rows
+        ) % {"rows": f"{rows:,}"}
+    else:
+        yield _("the dataset was not finished")
 
 
 _DATASET_RULES: tuple[Rule, ...] = (_ended_badly, _not_prepared)

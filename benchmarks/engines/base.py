@@ -7,6 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from django.utils.functional import Promise
+
+from django.utils.translation import gettext_lazy as _
+
 from benchmarks.engines.binaries import Program
 from benchmarks.errors import BenchmarksError
 from benchmarks.models import Purpose, Run
@@ -100,18 +104,20 @@ class ParsedLine:
 
 @dataclass(frozen=True, slots=True)
 class ProgramTerms:
-    """How the panel speaks of a program: its name, what it counts, who does it, and what it says meanwhile."""
+    """The words for a program in sentences about its runs, and when and where it prints its progress."""
 
-    program: str
-    unit: str = "transaction"
-    worker: str = "client"
-    interval: str = "progress line"
-    busier: str = "use more threads"  # the remedy where the program itself was the limit
-    service: str = ""  # what an engine runs beside its load
-    stream: str = "stderr"  # where it says what goes on, line by line
+    program: str | Promise
+    unit: str | Promise = _("transaction")
+    units: str | Promise = _("transactions")
+    workers: str | Promise = _("clients")
+    interval: str | Promise = _("progress line")
+    interval_lines: str | Promise = _("progress lines")
+    busier: str | Promise = _("use more threads")  # the remedy where the program itself was the bottleneck
+    service: str | Promise = ""  # the service that an engine runs beside its load
+    stream: str = "stderr"  # the stream that carries its progress lines
     starts_within_s: float = 0.0  # before its load begins, on a busy host
     slow_start_s: float = 0.0  # of the load's own duration, before its first request
-    silent_end: str = ""  # what it means where it is ended by a signal without a word
+    silent_end: str | Promise = ""  # the likely cause where a signal ended it without a message
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""The latency distribution of a run: logged, kept as a histogram, merged over runs."""
+"""Latency distribution of a run: read from its log, stored as a histogram, merged over runs."""

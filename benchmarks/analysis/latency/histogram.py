@@ -1,4 +1,4 @@
-"""Latencies as an HDR histogram, which keeps three digits of each and merges without loss; pure."""
+"""Latencies as an HDR histogram, which keeps three significant digits and merges without loss; pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -10,16 +10,16 @@ from typing import Any
 from hdrh.histogram import HdrHistogram
 
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99_9": 99.9}
-LONGEST_US = 100_000_000_000  # a day, the longest run, and some; what takes longer is in no histogram
+LONGEST_US = 100_000_000_000  # more than a day, the longest run; a histogram holds nothing above it
 DIGITS = 3
-FIRM_COUNT = 10_000  # latencies below which a p99 is rough: about a hundred lie above it then
+FIRM_COUNT = 10_000  # with fewer latencies a p99 is rough: only a hundred of these lie above it
 UNRECORDED = 20_000  # different latencies
-WEIGHT_STEPS = 1_000  # how finely parts are weighed against each other when they are merged
+WEIGHT_STEPS = 1_000  # resolution of the weights with which parts are merged
 
 
 @dataclass(frozen=True)
 class Bar:
-    """How many latencies lie above `from_ms` and up to `to_ms`."""
+    """The number of latencies above `from_ms` and up to `to_ms`."""
 
     from_ms: float
     to_ms: float
@@ -27,20 +27,20 @@ class Bar:
 
 
 class Histogram:
-    """Latencies in whole microseconds; percentiles come out in milliseconds."""
+    """HDR histogram of latencies in whole microseconds; its percentiles are in milliseconds."""
 
     def __init__(self) -> None:
         self._recorded: Any = HdrHistogram(1, LONGEST_US, DIGITS)
-        self._counted: Counter[int] = Counter()  # not recorded yet: recording is slow, and most values come again
+        self._counted: Counter[int] = Counter()  # not recorded yet: recording is slow, and most values recur
 
     def add(self, latencies_us: Iterable[int]) -> None:
-        """Count each of them."""
+        """Count each latency once."""
         self._counted.update(latencies_us)
         if len(self._counted) > UNRECORDED:
             self._record()
 
     def add_counted(self, latencies_ms: Iterable[tuple[float, int]]) -> None:
-        """Count latencies in milliseconds, each so many times; one beyond the longest counts as that."""
+        """Count `(latency in ms, times)` pairs; a latency above `LONGEST_US` counts as that."""
         for latency_ms, times in latencies_ms:
             self._counted[min(LONGEST_US, max(1, round(latency_ms * 1000)))] += times
 
@@ -57,18 +57,17 @@ class Histogram:
 
     @property
     def count(self) -> int:
-        """How many were counted."""
         return int(self._hdr.get_total_count())
 
     def percentiles_ms(self) -> dict[str, float]:
-        """`p50 p90 p95 p99 p99_9`; empty where nothing was counted."""
+        """Return `p50 p90 p95 p99 p99_9` in milliseconds; empty where nothing was counted."""
         if not self.count:
             return {}
         found = self._hdr.get_percentile_to_value_dict(list(PERCENTILES.values()))
         return {name: found[share] / 1000 for name, share in PERCENTILES.items()}
 
     def bars(self, per_decade: int = 10) -> list[Bar]:
-        """The counts in steps of equal ratio, from the fastest to the slowest, empty steps between them included."""
+        """Return the counts in steps of equal ratio from fastest to slowest, including empty steps between them."""
         steps = {
             step: sum(times for _, times in group)
             for step, group in groupby(self._in_order(), lambda one: floor(log10(max(one[0], 1)) * per_decade))
@@ -78,16 +77,16 @@ class Histogram:
         return [Bar(edge[at], edge[at + 1], steps.get(first + at, 0)) for at in range(len(edge) - 1)]
 
     def _in_order(self) -> Iterator[tuple[int, int]]:
-        """Each latency, in order, with how often it was counted."""
+        """Yield each latency in order with its count."""
         for item in self._hdr.get_recorded_iterator():
             yield item.value_iterated_to, item.count_added_in_this_iter_step
 
     def encoded(self) -> str:
-        """Its base64 form, as every implementation of HDR histograms reads it (V2, compressed)."""
+        """Return the base64 form that all implementations of HDR histograms read (V2, compressed)."""
         return str(self._hdr.encode(), "ascii")
 
     def take(self, encoded: str, times: int = 1) -> None:
-        """Count all latencies of another histogram in its base64 form, each so many times."""
+        """Add all latencies of another histogram in its base64 form, each so many times."""
         other = HdrHistogram.decode(encoded)
         if times == 1:
             self._hdr.add(other)
@@ -97,10 +96,10 @@ class Histogram:
 
 
 def merged(parts: Iterable[tuple[str, float]]) -> Histogram:
-    """One histogram of several, given as (base64 form, number of transactions that it stands for).
+    """Merge histograms given as (base64 form, number of transactions that it stands for).
 
-    A part that was logged more densely than the others weighs no more than its transactions: where the parts differ in
-    that, the counts of the whole are in thousandths of those of the sparsest.
+    Each part weighs as much as its transactions, however densely they were logged. Where densities differ, the merged
+    counts are in thousandths of the sparsest part's.
     """
     listed = [(encoded, transactions / max(1, decoded_count(encoded))) for encoded, transactions in parts]
     sparsest = max((each for _, each in listed), default=1.0)
@@ -112,10 +111,10 @@ def merged(parts: Iterable[tuple[str, float]]) -> Histogram:
 
 
 def decoded_count(encoded: str) -> int:
-    """How many latencies a histogram in its base64 form has counted."""
+    """Return the number of latencies in a histogram in its base64 form."""
     return int(HdrHistogram.decode(encoded).get_total_count())
 
 
 def percentile(ordered: list[int], share: float) -> int:
-    """The value at this share (0 to 100) of a sorted list that is not empty, by nearest rank."""
+    """Return the value at this share (0 to 100) of a sorted, non-empty list, by nearest rank."""
     return ordered[max(0, ceil(share / 100 * len(ordered)) - 1)]

@@ -1,7 +1,7 @@
-"""The logged latencies of a run, sorted into its progress intervals by the time at which each transaction ended; pure.
+"""Logged latencies of a run, sorted into its progress intervals by the time at which each transaction ended; pure.
 
-A program writes its log in blocks, so that lines arrive behind the progress line of their interval: they are put where
-they belong, and the intervals that they change are told.
+A program writes its log in blocks, so lines arrive after the progress line of their interval. They are added to the
+interval they belong to, and `changed` lists the intervals that they changed.
 """
 
 from array import array
@@ -12,27 +12,27 @@ from typing import Any
 from benchmarks.analysis.latency.histogram import Histogram, percentile
 from benchmarks.engines.base import Logged
 
-KEPT = 400_000  # latencies held for late-comers, of the newest intervals; all of them are in the histogram
+KEPT = 400_000  # latencies of the newest intervals held for late lines; the histogram has all of them
 SHOWN = {"latency_p50_ms": 50.0, "latency_p95_ms": 95.0, "latency_p99_ms": 99.0}
 
 Figures = dict[str, Any]  # floats; typed so that it fits dataclasses.replace, which knows no names
 
 
 class Intervals:
-    """`whole` counts every latency, `service` (under a rate) every latency without the wait for its start."""
+    """`whole` counts every latency; under a rate, `service` counts every latency without the wait for its start."""
 
     def __init__(self) -> None:
         self.whole = Histogram()
         self.service = Histogram()
-        self._later: list[Logged] = []  # of the interval that is not over yet
+        self._later: list[Logged] = []  # of the open interval
         self._ends: list[int] = []
         self._latencies: list[array[int]] = []
-        self._forgotten = 0  # intervals whose latencies are not held any more
+        self._forgotten = 0  # intervals whose latencies were dropped
         self._held = 0
         self._changed: set[int] = set()
 
     def add(self, logged: Sequence[Logged], *, scheduled: bool = False) -> None:
-        """Count them, and put those of intervals that are over where they belong."""
+        """Count the transactions, and sort those of finished intervals into them."""
         self.whole.add([one.latency_us for one in logged])
         if scheduled:
             self.service.add(max(0, one.latency_us - one.lag_us) for one in logged)
@@ -50,9 +50,9 @@ class Intervals:
             self._changed.add(place)
 
     def end(self, at_us: int) -> Figures:
-        """The interval up to this time is over: `latency_p50_ms latency_p95_ms latency_p99_ms` of what is known of it.
+        """Close the interval up to this time; return `latency_p50_ms latency_p95_ms latency_p99_ms` as known so far.
 
-        Empty where nothing is.
+        Empty where no latency is known.
         """
         now = [one for one in self._later if one.at_us <= at_us]
         self._later = [one for one in self._later if one.at_us > at_us]
@@ -63,7 +63,7 @@ class Intervals:
         return _figures(self._latencies[-1])
 
     def _forget(self) -> None:
-        """Let go of the oldest intervals while too much is held."""
+        """Drop the oldest intervals while more than `KEPT` latencies are held."""
         while self._held > KEPT and self._forgotten < len(self._latencies) - 1:
             self._held -= len(self._latencies[self._forgotten])
             self._latencies[self._forgotten] = array("Q")
@@ -72,11 +72,11 @@ class Intervals:
 
     @property
     def last(self) -> Sequence[int]:
-        """The latencies known by now of the interval that ended last, in microseconds."""
+        """The latencies of the interval that ended last, as known so far, in microseconds."""
         return self._latencies[-1] if self._latencies else ()
 
     def changed(self) -> dict[int, Figures]:
-        """The figures of the intervals (counted from 0) that late lines changed."""
+        """Return place (from 0) → figures of the intervals that late lines changed."""
         return {place: _figures(self._latencies[place]) for place in sorted(self._changed)}
 
 

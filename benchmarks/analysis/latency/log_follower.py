@@ -1,4 +1,4 @@
-"""Follows the logs of a load while it writes them, and gives the room of what was read back to the disk."""
+"""Follows the transaction logs of a load while it writes them, and frees the disk space of what was read."""
 
 import ctypes
 import errno
@@ -6,6 +6,8 @@ import logging
 import os
 import time
 from pathlib import Path
+
+from django.utils.translation import gettext as _
 
 from benchmarks.analysis.latency.intervals import Figures, Intervals
 from benchmarks.engines.base import LogFiles, Logged, LogReader
@@ -20,7 +22,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Follower:
-    """The logs of one load in its private home; `intervals` holds what was read, `broken` why not all was."""
+    """The logs of one load in its private home: `intervals` holds what was read, `broken` says why reading failed."""
 
     def __init__(self, files: LogFiles, home: Path) -> None:
         self.files = files
@@ -28,14 +30,14 @@ class Follower:
         self.broken = ""
         self._home = home
         self._open: dict[Path, _File] = {}
-        self._listed_ns = 0  # when the home had changed that was listed last
+        self._listed_ns = 0  # the home's modification time when it was last listed
 
     def read(self) -> None:
-        """Take what was written since the last time; a load goes on whose log can't be read."""
+        """Read what was appended since the last call; a load whose log can't be read goes on."""
         try:
             self._read()
         except OSError as error:
-            self.broken = self.broken or f"the log of transactions can't be read: {error}"
+            self.broken = self.broken or _("the log of transactions can't be read: %(error)s") % {"error": error}
             log.warning("%s: %s", self._home.name, self.broken)
 
     def _read(self) -> None:
@@ -52,13 +54,13 @@ class Follower:
                 self._open[path] = _File(path, self.files.reader())
 
     def end_interval(self, at: float) -> Figures:
-        """The figures of the progress interval that ended at this monotonic time, as far as they are known by now."""
+        """Return the figures, as known so far, of the progress interval that ended at this monotonic time."""
         self.read()
         ended = time.time() - (time.monotonic() - at)
         return self.intervals.end(round(ended * 1_000_000))
 
     def close(self) -> None:
-        """Take the rest and let go of the files."""
+        """Read the rest and close the files."""
         self.read()
         for file in self._open.values():
             file.close()
@@ -66,7 +68,7 @@ class Follower:
 
 
 class _File:
-    """One log: where it was read up to, and its reader."""
+    """One log file: the position read up to, and its reader."""
 
     def __init__(self, path: Path, reader: LogReader) -> None:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -75,7 +77,7 @@ class _File:
         self._freed_bytes = 0
 
     def read(self) -> list[Logged]:
-        """The transactions that were written since the last time."""
+        """Return the transactions that were appended since the last call."""
         found: list[Logged] = []
         while chunk := os.pread(self._descriptor, CHUNK_BYTES, self._read_bytes):
             self._read_bytes += len(chunk)
@@ -84,7 +86,7 @@ class _File:
         return found
 
     def _free(self) -> None:
-        """Punch a hole where everything was read: the program writes on behind it, undisturbed."""
+        """Punch a hole where everything was read; the program goes on appending after it."""
         upto = self._read_bytes - self._read_bytes % _BLOCK_BYTES
         if upto > self._freed_bytes and punch_hole(self._descriptor, self._freed_bytes, upto - self._freed_bytes):
             self._freed_bytes = upto
@@ -94,7 +96,7 @@ class _File:
 
 
 def punch_hole(descriptor: int, start: int, length: int) -> bool:
-    """Give the blocks of this part of a file back; False where the file system can't (NFS before 4.2, say)."""
+    """Free the blocks of this part of a file; False where the file system can't (NFS before 4.2, for example)."""
     done = _libc.fallocate(descriptor, _PUNCH_HOLE_KEEP_SIZE, ctypes.c_longlong(start), ctypes.c_longlong(length))
     if done == 0:
         return True
@@ -104,7 +106,7 @@ def punch_hole(descriptor: int, start: int, length: int) -> bool:
 
 
 def can_punch_holes(home: Path) -> bool:
-    """Whether logs in this folder can be given back while they grow."""
+    """Test whether logs in this folder can be freed while they grow."""
     path = home / "hole"
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:

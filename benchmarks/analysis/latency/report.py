@@ -1,9 +1,11 @@
-"""What is told of a run's latencies, or of repeats taken together: percentiles, histogram, and how firm they are."""
+"""Report on the latencies of a run, or of repeats merged: percentiles, histogram, and how reliable they are."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import log10
 from typing import Any
+
+from django.utils.translation import gettext as _
 
 from benchmarks.analysis.latency.histogram import FIRM_COUNT, PERCENTILES, Bar, Histogram, merged
 from benchmarks.models import LatencyHistogram, Purpose, Run, Validity
@@ -13,7 +15,7 @@ FIGURES = frozenset({f"latency_{name}_ms" for name in PERCENTILES} | {"latency_s
 
 @dataclass(frozen=True)
 class Spread:
-    """The latencies of one or more runs; `count` transactions were logged, `sampling_rate` of all.
+    """The latencies of one or more runs: `count` transactions were logged, the share `sampling_rate` of all.
 
     `percentiles_ms` are `p50 p90 p95 p99 p99_9`.
     """
@@ -26,37 +28,47 @@ class Spread:
 
     @property
     def is_firm(self) -> bool:
-        """Whether enough transactions were logged for a p99 to be relied on."""
+        """Whether enough transactions were logged for a reliable p99."""
         return self.count >= FIRM_COUNT
 
     @property
     def note(self) -> str:
-        """What the figures rest on, in a sentence."""
-        share = "" if self.sampling_rate >= 1 else f", {self.sampling_rate:.2%} of all,"
-        source = f"From {self.count:,} transactions{share} that were logged"
-        if self.runs > 1:
-            source += f" in {self.runs} runs, counted together"
-        return f"{source}." if self.is_firm else f"{source}: with fewer than {FIRM_COUNT:,} a p99 is rough."
+        """The number of transactions behind the figures, and a warning where they are few."""
+        return self._source() if self.is_firm else f"{self._source()} {self._doubt()}"
+
+    def _source(self) -> str:
+        numbers = {"count": f"{self.count:,}", "share": f"{self.sampling_rate:.2%}", "runs": self.runs}
+        sampled, several = self.sampling_rate < 1, self.runs > 1
+        if sampled and several:
+            return _("From %(count)s logged transactions (%(share)s of all) of %(runs)s runs, merged.") % numbers
+        if several:
+            return _("From %(count)s logged transactions of %(runs)s runs, merged.") % numbers
+        if sampled:
+            return _("From %(count)s logged transactions (%(share)s of all).") % numbers
+        return _("From %(count)s logged transactions.") % numbers
+
+    def _doubt(self) -> str:
+        return _("A p99 from fewer than %(count)s transactions is rough.") % {"count": f"{FIRM_COUNT:,}"}
 
 
 def of_run(run: Run) -> Spread | None:
-    """Of one run; None where nothing was logged."""
+    """Return the latencies of one run; None where nothing was logged."""
     return _spread(LatencyHistogram.objects.filter(run=run))
 
 
 def of_runs(runs: Iterable[Run]) -> Spread | None:
-    """Of several runs taken together: their histograms merged, each by the share of its transactions it counts."""
+    """Merge the latencies of several runs, each weighted by the share of its transactions that was logged."""
     return _spread(LatencyHistogram.objects.filter(run__in=list(runs)))
 
 
 def repeats_of(run: Run) -> list[Run]:
-    """The valid runs of its group that did the same on the same target, itself included."""
+    """Return the valid runs of its group with the same options and target, the run included."""
     same: dict[str, Any] = {
         "group": run.group,
         "cluster": run.cluster_id,
         "pool": run.pool_id,
         "external": run.external_id,
-        "pooled": run.pooled,  # a pool that was removed is no pool's id any more
+        "pooled": run.pooled,  # a run whose pool was removed has no pool id
         "database": run.database,
     }
     runs = Run.objects.filter(**same, purpose=Purpose.LOAD, validity=Validity.VALID).order_by("number")
@@ -77,7 +89,7 @@ def _figures(whole: Histogram) -> tuple[dict[str, float], list[Bar]]:
 
 
 def repeated(runs: Iterable[Run]) -> list[tuple[list[Run], Spread]]:
-    """The sets of repeats that these runs belong to, each once, with their latencies taken together."""
+    """Return the sets of repeats that these runs belong to, each once, with their merged latencies."""
     sets = {tuple(one.pk for one in same): same for run in runs if run.group and len(same := repeats_of(run)) > 1}
     found = ((same, of_runs(same)) for same in sets.values())
     return [(same, spread) for same, spread in found if spread and spread.runs > 1]
@@ -85,7 +97,7 @@ def repeated(runs: Iterable[Run]) -> list[tuple[list[Run], Spread]]:
 
 @dataclass(frozen=True)
 class Column:
-    """A bar as it is drawn in a box of 100 by 100 from the upper left corner."""
+    """A bar in a box of 100 by 100 whose origin is the upper left corner."""
 
     x: float
     width: float
@@ -95,7 +107,7 @@ class Column:
 
 
 def columns(spread: Spread) -> list[Column]:
-    """The bars side by side, all of the same width since their steps are of equal ratio."""
+    """Lay the bars out side by side, all of one width, since their steps have equal ratios."""
     width, most = 100 / len(spread.bars), max(bar.count for bar in spread.bars)
     heights = [100 * bar.count / most for bar in spread.bars]
     return [
@@ -105,7 +117,7 @@ def columns(spread: Spread) -> list[Column]:
 
 
 def marks(spread: Spread) -> dict[str, float]:
-    """Where each percentile lies in that box, from the left."""
+    """Return the distance of each percentile from the left side of that box."""
     first, last = log10(spread.bars[0].from_ms), log10(spread.bars[-1].to_ms)
     return {
         name: round(min(100.0, 100 * (log10(max(ms, 0.001)) - first) / (last - first)), 2)

@@ -1,4 +1,4 @@
-"""How many of a load's transactions are logged: enough for a firm p99, and never so many that reading them costs."""
+"""Share of a load's transactions to log: enough for a firm p99, and few enough to read cheaply."""
 
 from typing import Any
 
@@ -7,20 +7,20 @@ from benchmarks.engines import engine
 from benchmarks.models import FINAL, Run
 
 WANTED = 200_000  # logged transactions in all; a p99 of theirs has 2,000 above it
-LINES_A_SECOND = 2_000  # reading them takes a quarter of a hundredth of a processor (tests.bench.latencies)
+LINES_A_SECOND = 2_000  # reading them takes 0.25 % of a processor (tests.bench.latencies)
 LEAST = 0.0001
-FEW = 1_000  # transactions of a client that one counted
+FEW = 1_000  # transactions of a client; shorter runs are no measure
 EXAMINED_AT_MOST = 20  # earlier runs of the target
-# Of a target that was never loaded, guessed high: a rate that is too low costs samples, one too high processor time.
+# For a target that was never loaded, guessed high: a guess too low costs processor time, one too high costs samples.
 UNKNOWN_STATEMENTS = 50_000.0  # a second
 UNKNOWN_RECONNECTING_TPS = 10_000.0
-LINES_OF_A_GUESS = 5_000  # reading these takes under a hundredth of a processor, were the guess ever right
-BEYOND_PING = 8  # how much faster than the panel's own first login and SELECT 1 a load may log in and ask
+LINES_OF_A_GUESS = 5_000  # reading these takes under 1 % of a processor, should the guess be right
+BEYOND_PING = 8  # factor by which a load's logins and statements may be faster than the panel's own
 ALIKE = ("builtin", "scripts", "connect")
 
 
 def options_of(run: Run) -> dict[str, Any]:
-    """The run's options with the share to log, where it logs and none was chosen."""
+    """Return the run's options, adding the share to log where it logs and none was chosen."""
     options: dict[str, Any] = run.options
     if options.get("percentiles") and not options.get("sampling_rate"):
         known = known_tps(run)
@@ -30,18 +30,18 @@ def options_of(run: Run) -> dict[str, Any]:
 
 
 def rate(options: dict[str, Any], tps: float, lines_a_second: int = LINES_A_SECOND) -> float:
-    """The share of the transactions to log where so many a second are expected; pure."""
+    """Return the share of transactions to log at this expected throughput; pure."""
     per_client, duration_s = options.get("transactions"), options.get("duration")
     expected = per_client * (options.get("clients") or 1) if per_client else tps * (duration_s or 1)
     share = min(1.0, WANTED / expected, lines_a_second / tps)
-    few = FIRM_COUNT / expected if per_client else 0.0  # so many are soon read, however fast they come
+    few = FIRM_COUNT / expected if per_client else 0.0  # so many are read quickly at any throughput
     return max(LEAST, round(min(1.0, max(share, few)), 4))
 
 
 def known_tps(run: Run) -> float | None:
-    """What its warm-up reached, or the last comparable run of that target; a rate is never passed. None without both.
+    """Return the throughput of the run's warm-up or of the last comparable run on its target; None without either.
 
-    More clients are taken to do more, up to what is hardly passed by any.
+    Never above the run's rate. More clients are expected to reach more, up to `guessed_tps`.
     """
     if warm := run.conditions.get("warm_up", {}).get("tps"):
         return _within_rate(run, warm)
@@ -52,7 +52,7 @@ def known_tps(run: Run) -> float | None:
 
 
 def guessed_tps(run: Run) -> float:
-    """What it will hardly pass: every client waits for each of its statements, and there is an end to any server."""
+    """Return an upper bound of the throughput, from round trips: a client waits for each of its statements."""
     files = engine(run.engine).log_files(run.options)
     statements, reconnects = files.statements if files else 1.0, bool(run.options.get("connect"))
     most = min(UNKNOWN_STATEMENTS / statements, UNKNOWN_RECONNECTING_TPS if reconnects else UNKNOWN_STATEMENTS)
@@ -70,7 +70,7 @@ def _within_rate(run: Run, tps: float) -> float:
 
 
 def _last_reached(run: Run) -> tuple[float, float] | None:
-    """Its rate, and how many times its clients this run has."""
+    """Return the last comparable run's tps, and by what factor this run has more clients."""
     same = Run.objects.filter(
         engine=run.engine,
         cluster=run.cluster_id,
@@ -82,7 +82,7 @@ def _last_reached(run: Run) -> tuple[float, float] | None:
     for options, summary in same.order_by("-number").values_list("options", "summary")[:EXAMINED_AT_MOST]:
         alike = all(options.get(name) == run.options.get(name) for name in ALIKE)
         if (options.get("transactions") or FEW) < FEW:
-            continue  # its beginning and end were most of its time
+            continue  # start and end took most of its time
         if alike and not options.get("rate") and (tps := summary.get("tps")):
             return float(tps), (run.options.get("clients") or 1) / (options.get("clients") or 1)
     return None

@@ -1,10 +1,11 @@
-"""Has the log of a load followed, and keeps what it told: histogram, percentiles, intervals that late lines changed."""
+"""Follows the log of a load and stores its histogram, percentiles, and the intervals that late lines changed."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from benchmarks.analysis.latency import sampling
 from benchmarks.analysis.latency.histogram import Histogram
@@ -13,14 +14,14 @@ from benchmarks.analysis.latency.log_follower import Follower, can_punch_holes
 from benchmarks.engines import engine
 from benchmarks.models import LatencyHistogram, Run, Sample
 
-SERVICE = ("p50", "p95", "p99")  # told of the time without the wait for the schedule
+SERVICE = ("p50", "p95", "p99")  # percentiles kept of the time without the wait for the schedule
 
 
 def planned(run: Run, home: Path) -> tuple[dict[str, Any], Follower | None]:
-    """The options to start the load with, the share to log among them, and who follows its log (None: it writes none).
+    """Return the options to start the load with, share to log included, and the follower of its log (None: no log).
 
-    Where the room of what was read can't be given back, nothing is logged, since a long load would fill the disk: the
-    follower has nothing to read and says so.
+    Where the file system can't free what was read, nothing is logged, since a long load would fill the disk; the
+    follower then reads nothing, and its `broken` says why.
     """
     options = sampling.options_of(run)
     files = engine(run.engine).log_files(options)
@@ -29,14 +30,16 @@ def planned(run: Run, home: Path) -> tuple[dict[str, Any], Follower | None]:
     follower = Follower(files, home)
     if can_punch_holes(home):
         return options, follower
-    follower.broken = f"the file system of {home.parent} can't free the parts of a log that were read"
+    text = _("the file system of %(folder)s can't free the parts of a log that were read")
+    follower.broken = text % {"folder": home.parent}
     return options | {"percentiles": False, "sampling_rate": None}, follower
 
 
 def keep(run: Run, follower: Follower, seqs: list[int]) -> dict[str, Any]:
-    """Write it as the holder of the attempt, `seqs` being those of the samples; the figures for the summary.
+    """Store the histogram as the holder of the attempt, and return the figures for the summary.
 
-    Raises `Fenced`. Nothing is kept of a log that was not read whole: percentiles of a part would mislead.
+    `seqs` are the numbers of the samples. Raises `Fenced`. Stores nothing of a log that was read in part, since its
+    percentiles would mislead.
     """
     intervals = follower.intervals
     if follower.broken or not intervals.whole.count:
@@ -55,7 +58,7 @@ def keep(run: Run, follower: Follower, seqs: list[int]) -> dict[str, Any]:
 
 
 def keep_printed(run: Run, latencies: Sequence[tuple[float, int]]) -> dict[str, Any]:
-    """Write the histogram (ms, how many) that a program printed itself; the figures for the summary."""
+    """Store the histogram `(ms, count)` that a program printed itself, and return the figures for the summary."""
     whole = Histogram()
     whole.add_counted(latencies)
     if not whole.count:
@@ -71,7 +74,7 @@ def _percentiles_of(whole: Histogram) -> dict[str, Any]:
 
 
 def figures_of(intervals: Intervals, *, scheduled: bool) -> dict[str, Any]:
-    """`latency_p50_ms latency_p90_ms … latency_p99_9_ms latency_samples`; under a rate `service_p50_ms …` too."""
+    """Return `latency_p50_ms latency_p90_ms … latency_samples`; under a rate `service_p50_ms …` too."""
     figures = _percentiles_of(intervals.whole)
     if scheduled:
         service = intervals.service.percentiles_ms()

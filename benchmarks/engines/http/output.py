@@ -1,15 +1,19 @@
 """What the HTTP load says, read; pure."""
 
+from django.utils.translation import gettext_lazy as _
+
 from benchmarks.engines import load_output
 from benchmarks.engines.base import Output, ProgramTerms
 
 TERMS = ProgramTerms(
-    "the HTTP load",
-    unit="request",
-    worker="worker",
-    interval="interval line",
-    busier="run it from several generators",
-    service="the products service",
+    _("the HTTP load"),
+    unit=_("request"),
+    units=_("requests"),
+    workers=_("workers"),
+    interval=_("interval line"),
+    interval_lines=_("interval lines"),
+    busier=_("run it from several generators"),
+    service=_("the products service"),
     stream="stdout",
     starts_within_s=20.0,
 )

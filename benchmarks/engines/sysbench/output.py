@@ -7,16 +7,19 @@ import re
 from itertools import accumulate
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from benchmarks.engines.base import Output, ParsedLine, ProgramTerms, Progress
 from benchmarks.processes.line_reader import LineReader
 
 TERMS = ProgramTerms(
     "sysbench",
-    worker="thread",
-    interval="interval line",
-    busier="give it a host of its own",
+    workers=_("threads"),
+    interval=_("interval line"),
+    interval_lines=_("interval lines"),
+    busier=_("give it a host of its own"),
     stream="stdout",
-    silent_end="it crashes so where the server or the pooler ends one of its connections",
+    silent_end=_("sysbench crashes like this when the server or the pooler closes one of its connections"),
 )
 _N, _COUNT = r"[0-9]{1,15}\.[0-9]{2}", r"[0-9]{1,15}"
 _INTERVAL = re.compile(

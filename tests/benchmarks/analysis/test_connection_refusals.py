@@ -18,7 +18,7 @@ KEPT = {"max_connections": {"value": "60"}}
 
 def test_with_one_thread_all_before_the_first_refused_were_let_in():
     found = connection_refusals.find(FIRST_ONLY, {"clients": 150, "threads": 1}, {})
-    assert found.sentence("the server") == f"the server refused 53 of 150 clients: {SLOTS}"
+    assert found.sentence(pooled=False) == f"the server refused 53 of 150 clients: {SLOTS}"
 
 
 def test_with_several_it_is_what_the_server_has_no_room_for():
@@ -29,7 +29,7 @@ def test_with_several_it_is_what_the_server_has_no_room_for():
 
 def test_where_nothing_is_known_of_the_server_no_number_is_made_up():
     found = connection_refusals.find(FIRST_ONLY, {"clients": 150, "threads": 2}, {})
-    assert found.sentence("the server") == f"the server refused some of 150 clients: {SLOTS}"
+    assert found.sentence(pooled=False) == f"the server refused some of 150 clients: {SLOTS}"
 
 
 def test_clients_that_gave_up_are_counted():

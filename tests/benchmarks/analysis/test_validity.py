@@ -45,8 +45,8 @@ def test_a_whole_run_is_valid_without_reasons() -> None:
 @pytest.mark.parametrize(
     ("exit_code", "reason"),
     [
-        (1, "pgbench left with code 1"),
-        (2, "pgbench left with code 2"),
+        (1, "pgbench exited with code 1"),
+        (2, "pgbench exited with code 2"),
         (-9, "pgbench was ended by SIGKILL"),
         (-99, "pgbench was ended by signal 99"),
     ],
@@ -60,8 +60,8 @@ def test_the_first_error_is_told_with_the_exit() -> None:
     assert judge(failed, options=OPTIONS, exit_code=1) == (
         Validity.INCOMPLETE,
         [
-            "pgbench left with code 1: pgbench: error: could not connect",
-            "pgbench printed no summary, only 0 progress lines",
+            "pgbench exited with code 1: pgbench: error: could not connect",
+            "pgbench printed no summary; progress lines received: 0",
         ],
     )
 
@@ -85,7 +85,7 @@ def test_a_run_that_says_it_was_aborted_is_incomplete() -> None:
 
 def test_a_lost_summary_leaves_only_progress() -> None:
     assert judge(Output(progress=EVERY_SECOND), options=OPTIONS)[1] == [
-        "pgbench printed no summary, only 10 progress lines"
+        "pgbench printed no summary; progress lines received: 10"
     ]
 
 
@@ -93,7 +93,7 @@ def test_a_lost_summary_leaves_only_progress() -> None:
     ("first_t", "reason"),
     [
         (1.0, "no transaction was processed"),
-        (12.4, "no transaction was processed: connecting took the whole 10 s; use fewer clients or a longer time"),
+        (12.4, "no transaction was processed: connecting took the whole 10 s; use fewer clients or a longer duration"),
     ],
 )
 def test_a_run_without_a_transaction_is_incomplete(first_t: float, reason: str) -> None:
@@ -183,7 +183,7 @@ def test_where_late_transactions_were_skipped_latency_did_not_grow() -> None:
         Validity.SUSPECT,
         [
             "1,000 transactions (20.0%) were skipped as too late: the rate is beyond what was reached",
-            "overloaded: 400.0 of 1,000.0 transactions/s were reached, and what was late was skipped",
+            "overloaded: 400.0 of 1,000.0 transactions/s were reached, and late ones were skipped",
         ],
     )
 
@@ -269,7 +269,7 @@ def test_a_gap_in_the_progress_is_suspect() -> None:
     gap = output(EVERY_SECOND[:3] + EVERY_SECOND[6:])
     assert judge(gap, options=OPTIONS, exit_code=0) == (
         Validity.SUSPECT,
-        ["nothing was heard for 4.0 s after t = 3.0 s; progress was due every 1 s"],
+        ["no progress for 4.0 s after t = 3.0 s; it was due every 1 s"],
     )
 
 

@@ -57,7 +57,7 @@ def test_arms_with_their_verdict_and_the_conclusion(reader, runs):
         "outcome_words": "succeeded",
         "value": 500.0,
     }
-    assert found["conclusion"].startswith("Pooled is slower than direct: ×0.50 its throughput (95 % interval")
+    assert found["conclusion"].startswith("Pooled is slower than direct: Throughput ×0.50 (95 % interval")
 
 
 def test_a_group_another_baseline_and_another_metric(reader, runs):

@@ -112,7 +112,7 @@ def test_the_page_has_what_happened_meanwhile_the_latencies_and_each_generator(r
     for words in ("Wait events, sessions", "IO:DataFileRead", "Transactions on the server", "Generator: processors"):
         assert words in text
     assert "Server&#x27;s host" not in text  # nothing was seen of it
-    assert "From 100 transactions that were logged" in text
+    assert "From 100 logged transactions" in text
     assert "<td>east</td>" in text
     assert "<dt>Command on east</dt><dd><code>pgbench &#x27;-c 3&#x27;</code></dd>" in text
     assert text.count("<svg") == 2 + 3 + 1

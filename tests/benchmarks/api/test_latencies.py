@@ -22,7 +22,7 @@ def test_percentiles_and_histogram_are_told(runner):
         "count": 4,
         "sampling_rate": 0.5,
         "is_firm": False,
-        "note": "From 4 transactions, 50.00% of all, that were logged: with fewer than 10,000 a p99 is rough.",
+        "note": "From 4 logged transactions (50.00% of all). A p99 from fewer than 10,000 transactions is rough.",
         "percentiles_ms": {"p50": 1.0, "p90": 5.003, "p95": 5.003, "p99": 5.003, "p99_9": 5.003},
         "bars": runner.get(address(run)).json()["bars"],
     }

@@ -137,7 +137,7 @@ def test_an_aborted_run_is_failed_and_incomplete() -> None:
 def test_progress_without_a_summary_is_a_failed_run_that_keeps_its_samples() -> None:
     run = import_output(SUMMARY.split("transaction type")[0])
     assert (run.status, run.validity, run.samples.count()) == (Status.FAILED, Validity.INCOMPLETE, 2)
-    assert run.error == "pgbench printed no summary, only 2 progress lines"
+    assert run.error == "pgbench printed no summary; progress lines received: 2"
 
 
 def test_a_finished_dataset_is_a_succeeded_run() -> None:

@@ -61,7 +61,7 @@ def test_repeats_are_one_arm_with_a_verdict_in_words_and_colour(staff):
     text = page_of(answer)
     assert [(one["arm"].label, one["arm"].n_valid) for one in answer.context["arms"]] == [("direct", 3), ("pooled", 3)]
     assert '<strong class="compare-verdict compare-better">faster</strong>' in text
-    assert "Pooled is faster than direct: ×3.00 its throughput (95 % interval" in text
+    assert "Pooled is faster than direct: Throughput ×3.00 (95 % interval" in text
     assert all(f"/runs/{run.pk}/" in text for run in (*direct, *pooled))
     key = answer.context["arms"][1]["arm"].key
     turned = staff.get(COMPARE, {"run": [run.pk for run in (*direct, *pooled)], "baseline": key})

@@ -27,7 +27,7 @@ def statement(words: str, latency_ms: float, **figures: Any) -> dict[str, Any]:
 
 def test_the_page_of_a_run_draws_its_latencies_and_says_what_they_rest_on(staff: Client):
     page = page_of(staff, logged(a_finished_run(), [1_000] * 30 + [4_000], rate=0.5))
-    assert "From 31 transactions, 50.00% of all, that were logged: with fewer than 10,000 a p99 is rough." in page
+    assert "From 31 logged transactions (50.00% of all). A p99 from fewer than 10,000 transactions is rough." in page
     assert page.count("<rect ") == 7
     assert page.count("<line ") == 5
     assert "p99.9" in page

@@ -28,11 +28,11 @@ def test_a_spread_says_what_it_rests_on():
     assert few is not None
     assert (few.runs, few.count, few.is_firm, few.percentiles_ms["p99"]) == (1, 9_999, False, 1.0)
     assert few.note == (
-        "From 9,999 transactions, 5.55% of all, that were logged: with fewer than 10,000 a p99 is rough."
+        "From 9,999 logged transactions (5.55% of all). A p99 from fewer than 10,000 transactions is rough."
     )
     many = of_run(logged(a_finished_run(), [1_000] * 10_000))
     assert many is not None
-    assert (many.is_firm, many.note) == (True, "From 10,000 transactions that were logged.")
+    assert (many.is_firm, many.note) == (True, "From 10,000 logged transactions.")
 
 
 def test_repeats_are_the_valid_runs_of_the_group_that_did_the_same():
@@ -53,7 +53,7 @@ def test_repeats_are_counted_together_once():
     [(runs, spread)] = repeated([first, second, alone])
     assert (runs, spread.runs, spread.count, spread.is_firm) == ([first, second], 2, 12_000, True)
     assert (spread.percentiles_ms["p50"], spread.percentiles_ms["p99"]) == (1.0, 3.001)
-    assert spread.note == "From 12,000 transactions that were logged in 2 runs, counted together."
+    assert spread.note == "From 12,000 logged transactions of 2 runs, merged."
     assert spread == of_runs([first, second])
 
 
