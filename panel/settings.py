@@ -249,6 +249,7 @@ OUTPUT_CAP_BYTES = env.number("POOLDECK_OUTPUT_CAP_BYTES", 8 * 1024 * 1024, leas
 
 # Whom events are told, see pools.monitoring.channels.
 CONTENTION_PERCENT = env.number("POOLDECK_CONTENTION_PERCENT", 25)
+TIE_BAND_PERCENT = env.number("POOLDECK_TIE_BAND_PERCENT", 3)
 CONNECTION_RESERVE = env.number("POOLDECK_CONNECTION_RESERVE", 3)
 CLEARTEXT_PASSWORDS = env.flag("POOLDECK_CLEARTEXT_PASSWORDS")
 PUBLIC_URL = env.read("POOLDECK_PUBLIC_URL", "http://localhost:8000", env.web_address)

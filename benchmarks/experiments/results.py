@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import mean
 
+from django.conf import settings
 from django.utils import timezone
 
 from benchmarks.analysis import arms as arm_comparison
 from benchmarks.analysis.arms import Arm, Comparison, Figure, Outcome, Verdict
+from benchmarks.analysis.confidence_intervals import Rule
 from benchmarks.experiments import derived, library
 from benchmarks.experiments.playbook import ArmSpec, PlaybookSpec
 from benchmarks.experiments.start import arms_of
@@ -40,6 +42,11 @@ class ArmResult:
     def outcome(self) -> Outcome | None:
         """What became of it; None before its first run has ended."""
         return self.arm.outcome if self.arm else None
+
+    @property
+    def figure(self) -> Figure | None:
+        """The figure that its verdict rests on."""
+        return self.figures.get(self.comparison.metric.key) if self.comparison else None
 
     def value(self, metric: str) -> float | None:
         """Return the median of a metric over its valid runs."""
@@ -76,7 +83,8 @@ def of(experiment: Experiment) -> Result:
     spec, specs = library.spec_of(experiment), arms_of(experiment)
     runs = list(experiment.runs.filter(purpose=Purpose.LOAD).select_related("cluster", "pool").order_by("number"))
     by_arm = _arms(specs, runs)
-    found = [_result(experiment, spec, one, specs, by_arm) for one in specs]
+    rule = rule_of(experiment, spec, specs)
+    found = [_result(experiment, spec, one, specs, by_arm, rule) for one in specs]
     return Result(experiment, spec, tuple(found), tuple(runs))
 
 
@@ -103,8 +111,19 @@ def _arms(specs: Sequence[ArmSpec], runs: Sequence[Run]) -> dict[str, Arm]:
     return found
 
 
+def rule_of(experiment: Experiment, playbook: PlaybookSpec, specs: Sequence[ArmSpec]) -> Rule:
+    """Return how its verdicts are reached: all its intervals hold together, at each look in sequential mode."""
+    compared = sum(playbook.baseline_of(one, specs) is not None for one in specs)
+    return Rule(settings.TIE_BAND_PERCENT / 100, max(1, compared), is_sequential=experiment.minutes is not None)
+
+
 def _result(
-    experiment: Experiment, playbook: PlaybookSpec, spec: ArmSpec, specs: Sequence[ArmSpec], arms: Mapping[str, Arm]
+    experiment: Experiment,
+    playbook: PlaybookSpec,
+    spec: ArmSpec,
+    specs: Sequence[ArmSpec],
+    arms: Mapping[str, Arm],
+    rule: Rule,
 ) -> ArmResult:
     base = playbook.baseline_of(spec, specs)
     skipped = experiment.skipped.get(spec.key, "")
@@ -112,7 +131,7 @@ def _result(
     if arm is None:
         return ArmResult(spec, base.key if base else "", skipped=skipped)
     pair = [_as_baseline(arms[base.key]), arm] if base and base.key in arms else [_as_baseline(arm)]
-    compared = arm_comparison.compare_arms(pair, metric=playbook.metric)
+    compared = arm_comparison.compare_arms(pair, metric=playbook.metric, rule=rule)
     own = compared.arms[-1]
     figures = {row.metric.key: row.figures[-1] for row in compared.rows}
     figure = figures.get(playbook.metric, Figure(None, None, None))

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db.models.functions import Substr
 
 from benchmarks.analysis import arms, chart_series, connection_refusals
@@ -29,7 +30,7 @@ def of_group(group: UUID) -> list[Run]:
 
 def compare(runs: Sequence[Run], *, baseline: str = "", metric: str = "tps") -> Comparison:
     """As `benchmarks.analysis.arms.compare`, for runs of the database."""
-    return arms.compare(subjects(runs), baseline=baseline, metric=metric)
+    return arms.compare(subjects(runs), baseline=baseline, metric=metric, tie_band=settings.TIE_BAND_PERCENT / 100)
 
 
 def subjects(runs: Sequence[Run]) -> list[Subject]:
