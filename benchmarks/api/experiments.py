@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -13,6 +15,7 @@ from benchmarks.api.comparisons import ArmSerializer
 from benchmarks.errors import IllegalTransition, InvalidGenerators, InvalidOptions
 from benchmarks.experiments import conclusions, dispatch, results, tables
 from benchmarks.experiments import start as starting
+from benchmarks.experiments.report import files
 from benchmarks.experiments.start import MOST_MINUTES, MOST_REPEATS, ExperimentRequest, InvalidExperiment
 from benchmarks.models import Experiment, ExperimentState
 from panel.accounts.permissions import person
@@ -115,6 +118,7 @@ class AskedExperimentSerializer(KnownFields):
     repeats = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=MOST_REPEATS)
     minutes = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=MOST_MINUTES)
     options = serializers.DictField(default=dict, help_text="Such as a shorter duration")
+    dataset = serializers.DictField(default=dict, help_text="Such as a smaller scale")
     arms = serializers.ListField(child=serializers.CharField(max_length=100), default=list, help_text="None: all")
     seed = serializers.IntegerField(required=False, allow_null=True, min_value=0, max_value=2**31 - 1)
     confirm = serializers.CharField(default="", allow_blank=True, help_text="The name of a protected cluster")
@@ -151,3 +155,26 @@ class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Generi
             raise IllegalTransition(f"{experiment} has ended already: there is nothing left to cancel")
         dispatch.request_advance()
         return Response(self.get_serializer(experiment).data)
+
+    @extend_schema(
+        parameters=[OpenApiParameter("as", str, enum=list(files.MAKERS), description="`html` if left out")],
+        responses={
+            (200, "text/html"): OpenApiTypes.STR,
+            (200, "text/csv"): OpenApiTypes.STR,
+            (200, "application/json"): OpenApiTypes.OBJECT,
+            (200, "application/pdf"): OpenApiTypes.BINARY,
+        },
+        filters=False,
+    )
+    @action(detail=True)
+    def report(self, request: Request, pk: str) -> HttpResponse:
+        """Answer the report: verdict first, chart, table, conditions and evidence."""
+        kind = request.query_params.get("as", "html")
+        if kind not in files.MAKERS:
+            message = f"{kind[:40]!r} is no kind of report: use one of {', '.join(files.MAKERS)}"
+            raise serializers.ValidationError({"as": [message]})
+        experiment = self.get_object()
+        content_type, make = files.MAKERS[kind]
+        response = HttpResponse(make(experiment), content_type=content_type)
+        response["Content-Disposition"] = f'attachment; filename="pooldeck-experiment-{experiment.number}.{kind}"'
+        return response

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from django.utils.functional import Promise
-
 from django.utils.translation import gettext_lazy as _
 
 from benchmarks.engines.binaries import Program

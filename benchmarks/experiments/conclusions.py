@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from django.utils.translation import gettext as _
 
-from benchmarks.analysis.arms import Verdict
+from benchmarks.analysis.arms import Outcome, Verdict
 from benchmarks.experiments.results import ArmResult, Result
 
 
@@ -99,7 +99,7 @@ def _judged(one: ArmResult, wanted: Verdict, published: str) -> Claim:
 
 
 def _burst(result: Result) -> Iterator[Claim]:
-    """Judge the burst: beyond max_connections direct clients are refused and a pool carries them; below it gains none."""
+    """Judge the burst: beyond max_connections a pool carries what the server refuses; below it gains nothing."""
     for clients in sorted({int(one.spec.values["clients"]) for one in result.arms}):
         direct, pooled = (result.arm(clients=str(clients), endpoint=key) for key in ("direct", "pool97"))
         if direct is None or pooled is None or direct.arm is None or pooled.arm is None:
@@ -108,7 +108,8 @@ def _burst(result: Result) -> Iterator[Claim]:
             text = _("with %(clients)s clients, %(direct)s; the pool carried them at %(tps)s tps")
             tps = pooled.value("tps")
             values = {"clients": clients, "direct": direct.arm.refusal.words, "tps": f"{tps:,.0f}" if tps else "–"}
-            yield Claim(Finding.REPRODUCED if pooled.arm.n_valid else Finding.NOT_REPRODUCED, text % values)
+            carried = {Outcome.SUCCEEDED: Finding.REPRODUCED, Outcome.REFUSED: Finding.NOT_REPRODUCED}
+            yield Claim(carried.get(pooled.arm.outcome, Finding.NOT_JUDGED), text % values)
         elif "outcome" in direct.spec.published:
             text = _("the server let %(clients)s clients in directly, so that its max_connections is not exceeded")
             yield Claim(Finding.NOT_JUDGED, text % {"clients": clients})
@@ -126,7 +127,8 @@ def _no_gain(pooled: ArmResult) -> Claim:
 def _burst_notes(result: Result) -> Iterator[str]:
     yield _(
         "The published +33 % compares 73 clients with 145: by Little's law (tps × latency) half of the 150 direct "
-        "clients were refused and never ran. Since pgbench 14 such a run ends without a figure, so the refusal is the result."
+        "clients were refused and never ran. Since pgbench 14 such a run ends without a figure: the refusal is its "
+        "result."
     )
     for one in result.arms:
         busy = one.arm.at_work if one.arm else None

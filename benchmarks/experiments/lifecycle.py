@@ -21,6 +21,7 @@ from pools.errors import ClusterUnreachable, PoolsError
 log = logging.getLogger(__name__)
 
 APPLIED_WITHIN = timedelta(seconds=120)
+RELEASED_WITHIN = timedelta(seconds=15)
 REMOVED_WITHIN = timedelta(seconds=120)
 DATASET = "dataset"
 
@@ -82,7 +83,7 @@ def _set_up(experiment: Experiment) -> bool:
     for need in resources.needs(experiment, arms):
         _make(experiment, need)
         experiment.renew()
-    if not _dataset_is_ready(experiment, arms):
+    if not _dataset_is_ready(experiment):
         return False
     pending, refused = resources.waiting_for(experiment)
     waited = timezone.now() - (experiment.started_at or timezone.now())
@@ -122,13 +123,11 @@ def _skip(experiment: Experiment, reasons: dict[str, str]) -> None:
         experiment.write(skipped=reasons | experiment.skipped)
 
 
-def _dataset_is_ready(experiment: Experiment, arms: tuple[ArmSpec, ...]) -> bool:
+def _dataset_is_ready(experiment: Experiment) -> bool:
     """Whether the tables are made; submits the run that makes them. Raises `BenchmarksError` where that failed."""
-    spec = library.spec_of(experiment)
     run = experiment.runs.filter(purpose=Purpose.PREPARE).first()
     if run is None:
-        options = dict(spec.scale(quick=experiment.quick).dataset)
-        _submit(experiment, DATASET, "", resources.role_of(experiment, ""), options, Purpose.PREPARE)
+        _submit(experiment, DATASET, "", resources.role_of(experiment, ""), experiment.dataset, Purpose.PREPARE)
         return False
     if run.is_final and run.status != Status.SUCCEEDED:
         raise BenchmarksError(_("the dataset was not made: %(reason)s") % {"reason": run.error})
@@ -148,9 +147,17 @@ def _measure(experiment: Experiment) -> bool:
     block, key = planned[experiment.step]
     if key not in experiment.skipped:
         arm = next(arm for arm in arms_of(experiment) if arm.key == key)
+        if resources.release_connections(experiment, arm) and not _has_waited(experiment):
+            return False
         _submit_arm(experiment, arm, block)
     experiment.write(step=experiment.step + 1)
     return True
+
+
+def _has_waited(experiment: Experiment) -> bool:
+    """Whether the sessions of the last run have had their time to end."""
+    last = experiment.runs.order_by("-number").values_list("finished_at", flat=True).first()
+    return last is None or timezone.now() - last > RELEASED_WITHIN
 
 
 def _submit_arm(experiment: Experiment, arm: ArmSpec, block: int) -> None:

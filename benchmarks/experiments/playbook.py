@@ -188,8 +188,15 @@ def _schema() -> dict[str, Any]:
 def _faults(text: str, raw: dict[str, Any]) -> Iterator[str]:
     validator = jsonschema.Draft202012Validator(_schema())
     for error in sorted(validator.iter_errors(raw), key=lambda one: list(map(str, one.absolute_path))):
-        path = list(error.absolute_path)
-        yield _named(text, path, error.message)
+        cause = _deepest(error)
+        yield _named(text, list(cause.absolute_path), cause.message)
+
+
+def _deepest(error: jsonschema.ValidationError) -> jsonschema.ValidationError:
+    """Return the fault that an "is valid under none of the schemas" is about: that which lies deepest."""
+    while error.context:
+        error = max(error.context, key=lambda one: len(one.absolute_path))
+    return error
 
 
 def _named(text: str, path: Sequence[str | int], message: str) -> str:

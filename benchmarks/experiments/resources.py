@@ -19,6 +19,7 @@ from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.library.settings_profiles import store
 from benchmarks.models import Experiment, ExperimentResource, ResourceKind, SettingsProfile
 from pools.clusters import connect, endpoints
+from pools.console import commands
 from pools.errors import ClusterUnreachable, InvalidValues, NotThere, PoolsError
 from pools.inventory import budget
 from pools.inventory import pools as pool_changes
@@ -32,6 +33,10 @@ SCRAM, MD5 = "scram", "md5"
 MAIN = "main"
 LIVE = (PoolState.APPLIED, PoolState.DRIFTED)
 KINDS = {"pgbouncer": PoolerKind.PGBOUNCER, "pgpool": PoolerKind.PGPOOL}
+_COUNTED = """
+    SELECT count(*) FROM pg_stat_activity
+     WHERE datname = %s AND backend_type = 'client backend' AND pid <> pg_backend_pid() AND NOT %s
+"""
 _SESSIONS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()"
 
 
@@ -236,6 +241,28 @@ def waiting_for(experiment: Experiment) -> tuple[list[Pool], dict[str, str]]:
 def _pool_of(row: ExperimentResource) -> Pool | None:
     """Return its record; by name where a crash came before its id was written down."""
     return Pool.objects.filter(pk=row.record).first() if row.record else Pool.objects.filter(name=row.name).first()
+
+
+def release_connections(experiment: Experiment, arm: ArmSpec) -> int:
+    """Have its PgBouncer pools, but for the arm's own, close their idle server connections; return the sessions left.
+
+    What a pool keeps open after its arm's run is taken from the arms that follow: a direct one would be refused.
+    """
+    cluster, own = _cluster_of(experiment), pool_key(arm)
+    for row in experiment.resources.filter(kind=ResourceKind.POOL, removed_at=None).exclude(key=own):
+        pool = _pool_of(row)
+        if pool is not None and pool.pooler.kind == PoolerKind.PGBOUNCER and pool.state in LIVE:
+            commands.reconnect(pool, experiment.author)
+    with changing(cluster) as connection:
+        kept = _kept_by_pgpool(experiment)
+        found = connection.execute(_COUNTED, (name_of(experiment), kept)).fetchone()
+    return int(found[0]) if found else 0
+
+
+def _kept_by_pgpool(experiment: Experiment) -> bool:
+    """Whether a Pgpool-II keeps sessions there: its children hold theirs for as long as they live."""
+    pools = experiment.resources.filter(kind=ResourceKind.POOL, removed_at=None, key__startswith="pgpool")
+    return pools.exists()
 
 
 def remove_all(experiment: Experiment) -> list[str]:

@@ -84,7 +84,7 @@ def of(experiment: Experiment) -> Result:
     runs = list(experiment.runs.filter(purpose=Purpose.LOAD).select_related("cluster", "pool").order_by("number"))
     by_arm = _arms(specs, runs)
     rule = rule_of(experiment, spec, specs)
-    found = [_result(experiment, spec, one, specs, by_arm, rule) for one in specs]
+    found = [_result(experiment, spec, one, specs, by_arm, runs, rule) for one in specs]
     return Result(experiment, spec, tuple(found), tuple(runs))
 
 
@@ -123,6 +123,7 @@ def _result(
     spec: ArmSpec,
     specs: Sequence[ArmSpec],
     arms: Mapping[str, Arm],
+    runs: Sequence[Run],
     rule: Rule,
 ) -> ArmResult:
     base = playbook.baseline_of(spec, specs)
@@ -142,7 +143,9 @@ def _result(
         comparison=compared,
         figures=figures,
         verdict=arm_comparison.verdict_of(compared, own, figure),
-        derived=derived.columns(playbook.derived, own, figures.get(playbook.metric)),
+        derived=derived.columns(
+            playbook.derived, own, figures.get(playbook.metric), [run for run in runs if run.arm == spec.key]
+        ),
         skipped=skipped,
     )
 

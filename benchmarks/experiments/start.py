@@ -30,8 +30,8 @@ class ExperimentRequest:
     """What a page or a script asks for.
 
     `minutes` asks for the sequential mode: blocks go on until the intervals are narrow enough or the budget is spent.
-    `options` replace the playbook's in every arm, such as a shorter duration; `arms` names those that take part (none:
-    all); `confirm` is the cluster's name, which a protected cluster asks for.
+    `options` replace the playbook's in every arm, such as a shorter duration, `dataset` those of the tables; `arms`
+    names those that take part (none: all); `confirm` is the cluster's name, which a protected cluster asks for.
     """
 
     playbook: str
@@ -43,6 +43,7 @@ class ExperimentRequest:
     repeats: int | None = None
     minutes: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    dataset: Mapping[str, Any] = field(default_factory=dict)
     arms: Sequence[str] = ()
     seed: int | None = None
     confirm: str = ""
@@ -73,6 +74,7 @@ def start(request: ExperimentRequest) -> Experiment:
             minutes=request.minutes,
             seed=seed,
             overrides=dict(request.options),
+            dataset=dict(spec.scale(quick=request.quick).dataset) | dict(request.dataset),
             plan=order.blocks([arm.key for arm in arms], repeats, seed),
             author=request.author,
         )

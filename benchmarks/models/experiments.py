@@ -97,6 +97,7 @@ class Experiment(models.Model):
     minutes = models.PositiveIntegerField(null=True)  # sequential mode: the budget
     seed = models.PositiveIntegerField(default=0)
     overrides = models.JSONField(default=dict)  # options that replace the playbook's, such as a shorter duration
+    dataset = models.JSONField(default=dict)  # the options that its tables are made with
     plan = models.JSONField(default=list)  # arm keys in the order in which their runs go, a list for each block
     step = models.PositiveIntegerField(default=0)  # runs of the plan that have been submitted
     advice = models.JSONField(default=dict)  # of a sweep for a pool: what was asked, and the recommendation

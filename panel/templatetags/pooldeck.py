@@ -19,7 +19,7 @@ register = template.Library()
 Number = float | Literal[""] | None
 
 SIZE_UNITS = ["bytes", "kB", "MB", "GB", "TB"]
-NAVIGATION = [
+NAVIGATION: list[tuple[str, str, str, str | tuple[str, ...]]] = [
     # label, URL name, icon, prefix of the URL names it stands for
     ("Dashboard", "dashboard", "dashboard", "dashboard"),
     ("Clusters", "cluster-list", "cluster", "cluster-"),
@@ -27,6 +27,7 @@ NAVIGATION = [
     ("Pools", "pool-list", "pool", "pool-"),
     ("Events", "event-list", "warning", "event-"),
     ("Runs", "run-list", "run", "run-"),
+    ("Experiments", "experiment-list", "compare", ("experiment-", "playbook-")),
     ("Generators", "generator-list", "plug", "generator-"),
     ("Datasets", "dataset-list", "dataset", "dataset-"),
     ("Scripts", "script-list", "file", "script-"),
