@@ -9,18 +9,21 @@ from rest_framework import mixins, serializers, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
 from benchmarks.api.comparisons import ArmSerializer
 from benchmarks.errors import IllegalTransition, InvalidGenerators, InvalidOptions
 from benchmarks.experiments import conclusions, dispatch, results, tables
 from benchmarks.experiments import start as starting
+from benchmarks.experiments.advice import sweep
+from benchmarks.experiments.advice.sweep import AdviceRequest
 from benchmarks.experiments.report import files
 from benchmarks.experiments.start import MOST_MINUTES, MOST_REPEATS, ExperimentRequest, InvalidExperiment
 from benchmarks.models import Experiment, ExperimentState
 from panel.accounts.permissions import person
 from panel.lib.known_fields import KnownFields
-from pools.models import Cluster, Pooler
+from pools.models import Cluster, Pool, Pooler
 
 
 class ProgressSerializer(serializers.Serializer[Any]):
@@ -122,6 +125,46 @@ class AskedExperimentSerializer(KnownFields):
     arms = serializers.ListField(child=serializers.CharField(max_length=100), default=list, help_text="None: all")
     seed = serializers.IntegerField(required=False, allow_null=True, min_value=0, max_value=2**31 - 1)
     confirm = serializers.CharField(default="", allow_blank=True, help_text="The name of a protected cluster")
+
+
+class AskedAdviceSerializer(KnownFields):
+    """A pool, or a cluster to make one for; `workload` holds options of pgbench and the `scale` of its tables."""
+
+    pool: Any = serializers.PrimaryKeyRelatedField(queryset=Pool.objects.wanted(), required=False, allow_null=True)
+    cluster: Any = serializers.PrimaryKeyRelatedField(queryset=Cluster.objects.all(), required=False, allow_null=True)
+    pooler: Any = serializers.PrimaryKeyRelatedField(queryset=Pooler.objects.all(), required=False, allow_null=True)
+    database = serializers.CharField(default="", allow_blank=True, help_text="Left as it is: the sweep has its own")
+    user = serializers.CharField(default="", allow_blank=True)
+    question = serializers.ChoiceField(sweep.QUESTIONS, default=sweep.SIZE)
+    workload = serializers.DictField(default=dict)
+    minutes = serializers.IntegerField(default=5, min_value=1, max_value=MOST_MINUTES)
+    confirm = serializers.CharField(default="", allow_blank=True, help_text="The name of a protected cluster")
+
+    def validate(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Take the cluster of the pool; one of both is needed."""
+        pool = asked.get("pool")
+        cluster = pool.cluster if pool else asked.get("cluster")
+        if cluster is None:
+            raise serializers.ValidationError({"pool": ["name a pool, or a cluster"]})
+        return asked | {"cluster": cluster}
+
+
+class PoolSizeView(APIView):
+    """Advice on a pool."""
+
+    write_scope = "apply"
+
+    @extend_schema(request=AskedAdviceSerializer, responses={201: ExperimentSerializer})
+    def post(self, request: Request) -> Response:
+        """Ask for a pool's size (or its mode, or whether to pool at all): a sweep that is carried out as an experiment."""
+        asked = AskedAdviceSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        given = {name: value for name, value in asked.validated_data.items() if name not in ("database", "user")}
+        try:
+            experiment = sweep.ask(AdviceRequest(**given, author=person(request.user)))
+        except (InvalidExperiment, InvalidOptions) as error:
+            raise serializers.ValidationError(error.errors) from error
+        return Response(ExperimentSerializer(experiment).data, status=status.HTTP_201_CREATED)
 
 
 class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[Experiment]):

@@ -7,7 +7,7 @@ from benchmarks.api.ceilings import CeilingViewSet
 from benchmarks.api.comparisons import comparisons
 from benchmarks.api.engines import EngineViewSet
 from benchmarks.api.events import run_events
-from benchmarks.api.experiments import ExperimentViewSet
+from benchmarks.api.experiments import ExperimentViewSet, PoolSizeView
 from benchmarks.api.external import ExternalEndpointViewSet
 from benchmarks.api.generators import GeneratorViewSet
 from benchmarks.api.playbooks import PlaybookViewSet
@@ -26,6 +26,7 @@ router.register("generators", GeneratorViewSet, basename="api-generator")
 router.register("playbooks", PlaybookViewSet, basename="api-playbook")
 router.register("experiments", ExperimentViewSet, basename="api-experiment")
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("advice/pool-size/", PoolSizeView.as_view(), name="api-advice-pool-size"),
     path("comparisons/", comparisons, name="api-comparisons"),
     path("runs/<uuid:pk>/events/", run_events, name="api-run-events"),
     *router.urls,

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from benchmarks.errors import BenchmarksError, InvalidFields
 from benchmarks.experiments import library, resources, sequential
+from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.experiments.resources import Need
 from benchmarks.experiments.start import arms_of
@@ -142,7 +143,9 @@ def _measure(experiment: Experiment) -> bool:
     if experiment.step and experiment.step % len(experiment.plan[0]) == 0 and sequential.is_settled(experiment):
         planned = planned[: experiment.step]
     if experiment.step >= len(planned):
-        experiment.tear_down(ExperimentState.SUCCEEDED)
+        if not sweep.add_round(experiment):
+            experiment.write(advice=experiment.advice | _recommended(experiment))
+            experiment.tear_down(ExperimentState.SUCCEEDED)
         return True
     block, key = planned[experiment.step]
     if key not in experiment.skipped:
@@ -152,6 +155,11 @@ def _measure(experiment: Experiment) -> bool:
         _submit_arm(experiment, arm, block)
     experiment.write(step=experiment.step + 1)
     return True
+
+
+def _recommended(experiment: Experiment) -> dict[str, object]:
+    found = sweep.answer(experiment) if experiment.advice else None
+    return {"recommendation": found} if found else {}
 
 
 def _has_waited(experiment: Experiment) -> bool:

@@ -56,7 +56,7 @@ def start(request: ExperimentRequest) -> Experiment:
     arms = _arms(spec, request)
     _check(spec, request)
     if request.cluster.protected and request.confirm != request.cluster.name:
-        raise Refused(_protected(request.cluster, changes(spec, arms)))
+        raise Refused(protected(request.cluster, changes(spec, arms)))
     require_queue()
     repeats = request.repeats or (SEQUENTIAL_REPEATS if request.minutes else spec.scale(quick=request.quick).repeats)
     seed = secrets.randbelow(2**31) if request.seed is None else request.seed
@@ -140,7 +140,8 @@ def _check(spec: PlaybookSpec, request: ExperimentRequest) -> None:
         selection.checked(request.generators, spec.engine, Purpose.LOAD)
 
 
-def _protected(cluster: Cluster, found: Sequence[str]) -> str:
+def protected(cluster: Cluster, found: Sequence[str]) -> str:
+    """Return why a protected cluster refuses, with the list of changes."""
     return _("cluster %(cluster)s is protected, and the experiment %(changes)s: confirm with the cluster's name") % {
         "cluster": cluster,
         "changes": "; ".join(found),
