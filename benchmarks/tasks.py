@@ -3,6 +3,8 @@
 from celery import shared_task
 from django.conf import settings
 
+from benchmarks.experiments import dispatch as experiment_dispatch
+from benchmarks.experiments import lifecycle
 from benchmarks.generators import registration
 from benchmarks.models import Run
 from benchmarks.results import retention
@@ -17,6 +19,14 @@ def run_benchmark(run_id: str) -> None:
     if run := Run.objects.claim(run_id, settings.GENERATOR):
         coordinator.execute(run) if run.is_spread else runner.execute(run)
         dispatch.dispatch_due()
+        if run.experiment_id:
+            experiment_dispatch.request_advance()
+
+
+@shared_task(expires=30)
+def advance_experiments() -> None:
+    """Carry the experiments on, each by its next steps."""
+    lifecycle.advance_all()
 
 
 @shared_task(expires=3600)

@@ -227,6 +227,11 @@ CELERY_BEAT_SCHEDULE = {
     "catch-up": {"task": "pools.tasks.catch_up", "schedule": 10.0, "options": {"expires": 10}},
     "resume-paused-pools": {"task": "pools.tasks.resume_paused_pools", "schedule": 5.0},
     "reap-and-dispatch": {"task": "benchmarks.tasks.reap_and_dispatch", "schedule": 5.0},
+    "advance-experiments": {
+        "task": "benchmarks.tasks.advance_experiments",
+        "schedule": 3.0,
+        "options": {"expires": 3},
+    },
     "ask-generators": {"task": "benchmarks.tasks.ask_generators", "schedule": 180.0, "options": {"expires": 180}},
     "forget-old-runs": {"task": "benchmarks.tasks.forget_old_runs", "schedule": 3600.0, "options": {"expires": 3600}},
     "record-figures": {"task": "pools.tasks.record_figures", "schedule": 10.0, "options": {"expires": 10}},
@@ -247,6 +252,7 @@ OUTPUT_CAP_BYTES = env.number("POOLDECK_OUTPUT_CAP_BYTES", 8 * 1024 * 1024, leas
 
 # Whom events are told, see pools.monitoring.channels.
 CONTENTION_PERCENT = env.number("POOLDECK_CONTENTION_PERCENT", 25)
+TIE_BAND_PERCENT = env.number("POOLDECK_TIE_BAND_PERCENT", 3)
 CONNECTION_RESERVE = env.number("POOLDECK_CONNECTION_RESERVE", 3)
 CLEARTEXT_PASSWORDS = env.flag("POOLDECK_CLEARTEXT_PASSWORDS")
 PUBLIC_URL = env.read("POOLDECK_PUBLIC_URL", "http://localhost:8000", env.web_address)

@@ -14,7 +14,7 @@ from django.utils.translation import ngettext
 from benchmarks.analysis import comparison, conclusions, confidence_intervals
 from benchmarks.analysis.comparison import Difference
 from benchmarks.analysis.conclusions import ENDPOINT_KINDS, Outcome, Verdict
-from benchmarks.analysis.confidence_intervals import ENOUGH_REPEATS, Interval
+from benchmarks.analysis.confidence_intervals import ENOUGH_REPEATS, FIXED, TIE_BAND, Interval, Rule
 from benchmarks.analysis.connection_refusals import Refusal
 from benchmarks.models import metrics
 from benchmarks.models.metrics import Direction, Metric
@@ -190,15 +190,23 @@ class Comparison:
         return text % {"share": f"{self.noise:.1%}"}
 
 
-def compare(subjects: Sequence[Subject], *, baseline: str = "", metric: str = "tps") -> Comparison:
+def compare(
+    subjects: Sequence[Subject], *, baseline: str = "", metric: str = "tps", tie_band: float = TIE_BAND
+) -> Comparison:
     """Sort the runs into arms and judge each by the baseline; `baseline` is an arm's key (default: the first run's).
 
-    Raises `KeyError` for a key or a metric that does not exist here.
+    The intervals of all arms hold together with 95 %. Raises `KeyError` for a key or a metric that does not exist here.
     """
-    judged = metrics.BY_KEY[metric]
     arms = _arms(subjects, baseline)
+    return compare_arms(arms, metric=metric, rule=Rule(tie_band, comparisons=len(arms) - 1))
+
+
+def compare_arms(arms: Sequence[Arm], *, metric: str = "tps", rule: Rule = FIXED) -> Comparison:
+    """Compare arms that are made already, the first of them the baseline; raises `KeyError` for an unknown metric."""
+    judged, arms = metrics.BY_KEY[metric], tuple(arms)
+    subjects = [run for arm in arms for run in arm.runs]
     shown = [one for one in metrics.METRICS if any(run.summary.get(one.key) is not None for run in subjects)]
-    rows = tuple(Row(one, tuple(_figure(one, arms[0], arm) for arm in arms)) for one in shown)
+    rows = tuple(Row(one, tuple(_figure(one, arms[0], arm, rule) for arm in arms)) for one in shown)
     noise = confidence_intervals.repeatability([_values(arm.valid, metric) for arm in arms])
     found = Comparison(judged, arms, rows, _differs_in(arms), noise, ())
     sentences = tuple(_conclusion(found, arm, figure) for arm, figure in zip(arms, found.figures, strict=True))
@@ -248,7 +256,7 @@ def _values(runs: Sequence[Subject], key: str) -> list[float]:
     return [value for run in runs if isinstance(value := run.summary.get(key), int | float)]
 
 
-def _figure(metric: Metric, base: Arm, arm: Arm) -> Figure:
+def _figure(metric: Metric, base: Arm, arm: Arm, rule: Rule) -> Figure:
     values = _values(arm.valid, metric.key) or _values(arm.runs, metric.key)
     if not values:
         return Figure(None, None, None)
@@ -261,9 +269,9 @@ def _figure(metric: Metric, base: Arm, arm: Arm) -> Figure:
     if missing := _missing(metric, (base, arm)):
         ratio = _ratio(median(values), median(theirs))
         return replace(seen, ratio=ratio, verdict=Verdict.NOT_ENOUGH, missing=missing)
-    interval = _interval(metric, base, arm)
+    interval = _interval(metric, base, arm, rule)
     ratio = interval.ratio if interval else None
-    return replace(seen, ratio=ratio, interval=interval, verdict=_verdict(metric, interval))
+    return replace(seen, ratio=ratio, interval=interval, verdict=_verdict(metric, interval, rule))
 
 
 def _ratio(value: float, base: float) -> float | None:
@@ -286,13 +294,13 @@ def _missing(metric: Metric, arms: Sequence[Arm]) -> str:
     return get_text_list(needed, _("and"))
 
 
-def _interval(metric: Metric, base: Arm, arm: Arm) -> Interval | None:
+def _interval(metric: Metric, base: Arm, arm: Arm, rule: Rule) -> Interval | None:
     pairs = _pairs(base, arm)
     if pairs is None:
-        return confidence_intervals.of_samples(_values(base.valid, metric.key), _values(arm.valid, metric.key))
+        return confidence_intervals.of_samples(_values(base.valid, metric.key), _values(arm.valid, metric.key), rule)
     values = [(one.summary.get(metric.key), other.summary.get(metric.key)) for one, other in pairs]
     return confidence_intervals.of_pairs(
-        [(one, other) for one, other in values if one is not None and other is not None]
+        [(one, other) for one, other in values if one is not None and other is not None], rule
     )
 
 
@@ -304,17 +312,17 @@ def _pairs(base: Arm, arm: Arm) -> list[tuple[Subject, Subject]] | None:
     found: list[tuple[Subject, Subject]] = []
     for group in {run.group for run in (*base.runs, *arm.runs)}:
         ours = [[run for run in one.runs if run.group == group] for one in (base, arm)]
-        if not group or len(ours[0]) != len(ours[1]):
+        if not group or abs(len(ours[0]) - len(ours[1])) > 1:  # one of them may be still to come
             return None
-        found += zip(*ours, strict=True)
+        found += zip(*ours, strict=False)
     valid = [pair for pair in found if pair[0].counts and pair[1].counts]
     return valid if len(valid) >= ENOUGH_REPEATS else None
 
 
-def _verdict(metric: Metric, interval: Interval | None) -> Verdict | None:
+def _verdict(metric: Metric, interval: Interval | None, rule: Rule) -> Verdict | None:
     if interval is None:
-        return None
-    if not interval.shows_difference:
+        return Verdict.NOT_ENOUGH if rule.is_sequential else None
+    if interval.is_tie(rule):
         return Verdict.NO_DIFFERENCE
     return Verdict.FASTER if (interval.ratio > 1) == (metric.direction is Direction.UP) else Verdict.SLOWER
 

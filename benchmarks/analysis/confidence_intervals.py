@@ -1,15 +1,44 @@
-"""Ratios of two sets of measurements with their 95 % intervals, on the log scale; pure."""
+"""Ratios of two sets of measurements with their 95 % intervals, on the log scale; pure.
+
+The interval of pairs is Student's over the logarithms of their ratios. By simulation (`tests/bench/evidence`) it holds
+93 to 97 % with 10 pairs under normal, heavy-tailed and skewed noise, where bootstrap intervals (percentile, BCa,
+studentized) hold 90 to 95 %. An experiment that looks at its figures again and again takes the always-valid interval.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, log, sqrt
+from functools import cache
+from math import atan, cos, exp, inf, isfinite, log, pi, sin, sqrt
 from statistics import fmean, stdev, variance
 
 ENOUGH_REPEATS = 3  # of each arm: with fewer, an interval is too wide to be of use
 SHOWN_DIGITS = 2
-# Student's t for 95 %, by degrees of freedom from 1 (any table of it; with more, Cornish and Fisher's expansion)
-_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
-_Z = 1.959964
+ALPHA = 0.05
+TIE_BAND = 0.03  # pg_doorman's published comparisons take 3 % for a tie
+# The prior variance of the standardized effect is the inverse of this: 2, that of an effect of 1.4 standard deviations
+PRIOR_WEIGHT = 0.5
+BISECTIONS = 80
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How verdicts are reached.
+
+    `tie_band` is the share within which two arms count as alike, `comparisons` how many intervals hold together with
+    95 % (Bonferroni), `is_sequential` whether the figures are looked at again and again until they suffice.
+    """
+
+    tie_band: float = TIE_BAND
+    comparisons: int = 1
+    is_sequential: bool = False
+
+    @property
+    def alpha(self) -> float:
+        """The error rate of each interval."""
+        return ALPHA / max(1, self.comparisons)
+
+
+FIXED = Rule()
 
 
 @dataclass(frozen=True)
@@ -21,42 +50,81 @@ class Interval:
     high: float
     paired: bool
 
+    def is_tie(self, rule: Rule) -> bool:
+        """Whether no difference is shown, or one so small that the rule takes it for none."""
+        return not self.shows_difference or abs(log(self.ratio)) < log(1 + rule.tie_band)
+
     @property
     def shows_difference(self) -> bool:
         """Whether 1 lies outside the interval as it is displayed: one that begins at ×1.00 shows no difference."""
         return not round(self.low, SHOWN_DIGITS) <= 1 <= round(self.high, SHOWN_DIGITS)
 
 
-def of_pairs(pairs: Sequence[tuple[float, float]]) -> Interval | None:
-    """Return the mean ratio of second to first over pairs; None with fewer than `ENOUGH_REPEATS`, or at a 0."""
+def of_pairs(pairs: Sequence[tuple[float, float]], rule: Rule = FIXED) -> Interval | None:
+    """Return the mean ratio of second to first over pairs; None with too few of them for the rule, or at a 0."""
     if len(pairs) < ENOUGH_REPEATS or any(one <= 0 or other <= 0 for one, other in pairs):
         return None
     logs = [log(other / one) for one, other in pairs]
-    return _around(fmean(logs), stdev(logs) / sqrt(len(logs)), len(logs) - 1, paired=True)
+    error = stdev(logs) / sqrt(len(logs))
+    reach = always_valid_t(len(logs), rule.alpha) if rule.is_sequential else student_t(len(logs) - 1, rule.alpha)
+    return _around(fmean(logs), reach * error, paired=True) if isfinite(reach) else None
 
 
-def of_samples(base: Sequence[float], values: Sequence[float]) -> Interval | None:
-    """Return the ratio of the means of two sets of unequal variance (Welch); None with too few values, or at a 0."""
+def of_samples(base: Sequence[float], values: Sequence[float], rule: Rule = FIXED) -> Interval | None:
+    """Return the ratio of the geometric means of two sets that may vary differently (Welch).
+
+    None with fewer than `ENOUGH_REPEATS` in a set, or at a 0.
+    """
     if min(len(base), len(values)) < ENOUGH_REPEATS or min(*base, *values) <= 0:
         return None
     ours, theirs = [log(value) for value in values], [log(value) for value in base]
     parts = [variance(logs) / len(logs) for logs in (ours, theirs)]
     freedom = _welch_freedom(parts, [len(ours), len(theirs)])
-    return _around(fmean(ours) - fmean(theirs), sqrt(sum(parts)), freedom, paired=False)
+    return _around(fmean(ours) - fmean(theirs), student_t(freedom, rule.alpha) * sqrt(sum(parts)), paired=False)
 
 
 def repeatability(sets: Sequence[Sequence[float]]) -> float | None:
-    """Return the pooled standard deviation of repeats as a share; None unless some set has two values."""
+    """Return by which share repeats of one configuration vary (a standard deviation), over all sets.
+
+    None where no set has two values.
+    """
     logs = [[log(value) for value in one] for one in sets if len(one) > 1 and min(one) > 0]
     freedom = sum(len(one) - 1 for one in logs)
     return exp(sqrt(sum(variance(one) * (len(one) - 1) for one in logs) / freedom)) - 1 if freedom else None
 
 
-def student_t(freedom: int) -> float:
-    """Return the 97.5 % quantile of Student's t for these degrees of freedom."""
-    if freedom <= len(_T):
-        return _T[max(freedom, 1) - 1]
-    return _Z + (_Z**3 + _Z) / (4 * freedom) + (5 * _Z**5 + 16 * _Z**3 + 3 * _Z) / (96 * freedom**2)
+@cache
+def student_t(freedom: int, alpha: float = ALPHA) -> float:
+    """Return the quantile of Student's t that both tails together leave `alpha` beyond."""
+    low, high = 0.0, 1e6
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if 1 - _within(middle, max(freedom, 1)) > alpha else (low, middle)
+    return high
+
+
+def _within(t: float, freedom: int) -> float:
+    """Return the probability of -t to t (Abramowitz and Stegun, 26.7.3 and 26.7.4, whole degrees of freedom)."""
+    angle = atan(t / sqrt(freedom))
+    term = cos(angle) if freedom % 2 else 1.0
+    total = term if freedom > 1 else 0.0
+    for n in range(2 + freedom % 2, freedom - 1, 2):
+        term *= cos(angle) ** 2 * (n - 1) / n
+        total += term
+    return 2 / pi * (angle + sin(angle) * total) if freedom % 2 else sin(angle) * total
+
+
+def always_valid_t(count: int, alpha: float = ALPHA) -> float:
+    """Return the reach of an interval, in standard errors, that holds at every count at once; infinite with too few.
+
+    The test martingale is the scale-invariant mixture of likelihood ratios over a normal prior of the standardized
+    effect (Lai 1976; Wang and Ramdas 2023, "Anytime-valid t-tests and confidence sequences").
+    """
+    share = PRIOR_WEIGHT / (count + PRIOR_WEIGHT)
+    bound = (1 / (alpha * sqrt(share))) ** (2 / count)
+    if bound * share >= 1:
+        return inf
+    return sqrt((bound - 1) / (1 - bound * share) * (count - 1))
 
 
 def _welch_freedom(parts: Sequence[float], sizes: Sequence[int]) -> int:
@@ -65,6 +133,5 @@ def _welch_freedom(parts: Sequence[float], sizes: Sequence[int]) -> int:
     return int(sum(parts) ** 2 / below) if below else min(sizes) - 1
 
 
-def _around(middle: float, error: float, freedom: int, *, paired: bool) -> Interval:
-    reach = student_t(freedom) * error
+def _around(middle: float, reach: float, *, paired: bool) -> Interval:
     return Interval(exp(middle), exp(middle - reach), exp(middle + reach), paired)

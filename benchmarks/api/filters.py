@@ -17,7 +17,7 @@ class RunFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filte
     status = django_filters.MultipleChoiceFilter(choices=Status.choices)
     engine = django_filters.ChoiceFilter(choices=[(name, name) for name in ENGINES])
     target = django_filters.UUIDFilter(method="aimed_at", label=_("A pool's or a cluster's id"))
-    experiment = django_filters.UUIDFilter(method="of_experiment", label=_("An experiment's id"))
+    experiment = django_filters.UUIDFilter(field_name="experiment_id", label=_("An experiment's id"))
 
     parent = django_filters.UUIDFilter(label=_("The id of a run over several generators, for its parts"))
 
@@ -30,7 +30,3 @@ class RunFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filte
     def aimed_at(self, runs: RunQuerySet, name: str, target: UUID) -> RunQuerySet:
         """Filter by target: runs against the cluster, directly or through one of its pools, or through the pool."""
         return runs.filter(Q(pool=target) | Q(cluster=target))
-
-    def of_experiment(self, runs: RunQuerySet, name: str, experiment: UUID) -> RunQuerySet:
-        """Return no runs: experiments are not implemented yet."""
-        return runs.none()

@@ -7,8 +7,10 @@ from benchmarks.api.ceilings import CeilingViewSet
 from benchmarks.api.comparisons import comparisons
 from benchmarks.api.engines import EngineViewSet
 from benchmarks.api.events import run_events
+from benchmarks.api.experiments import ExperimentViewSet, PoolSizeView
 from benchmarks.api.external import ExternalEndpointViewSet
 from benchmarks.api.generators import GeneratorViewSet
+from benchmarks.api.playbooks import PlaybookViewSet
 from benchmarks.api.profiles import ProfileViewSet
 from benchmarks.api.runs import RunViewSet
 from benchmarks.api.scripts import ScriptViewSet
@@ -21,7 +23,10 @@ router.register("settings-profiles", ProfileViewSet, basename="api-settings-prof
 router.register("ceilings", CeilingViewSet, basename="api-ceiling")
 router.register("engines", EngineViewSet, basename="api-engine")
 router.register("generators", GeneratorViewSet, basename="api-generator")
+router.register("playbooks", PlaybookViewSet, basename="api-playbook")
+router.register("experiments", ExperimentViewSet, basename="api-experiment")
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("advice/pool-size/", PoolSizeView.as_view(), name="api-advice-pool-size"),
     path("comparisons/", comparisons, name="api-comparisons"),
     path("runs/<uuid:pk>/events/", run_events, name="api-run-events"),
     *router.urls,

@@ -3,6 +3,14 @@
 from benchmarks.models.ceilings import Ceiling, Holder
 from benchmarks.models.datasets import Dataset
 from benchmarks.models.endpoints import ExternalEndpoint
+from benchmarks.models.experiments import (
+    Experiment,
+    ExperimentResource,
+    ExperimentState,
+    Phase,
+    Playbook,
+    ResourceKind,
+)
 from benchmarks.models.generators import Generator
 from benchmarks.models.profiles import AppliedProfile, SettingsProfile
 from benchmarks.models.runs import ACTIVE, FINAL, Gate, Purpose, Run, RunOutput, Status, Tag, Validity
@@ -15,6 +23,9 @@ __all__ = [
     "AppliedProfile",
     "Ceiling",
     "Dataset",
+    "Experiment",
+    "ExperimentResource",
+    "ExperimentState",
     "ExternalEndpoint",
     "Gate",
     "Generator",
@@ -22,8 +33,11 @@ __all__ = [
     "LatencyHistogram",
     "Observation",
     "ObservationKind",
+    "Phase",
+    "Playbook",
     "PoolSample",
     "Purpose",
+    "ResourceKind",
     "Run",
     "RunOutput",
     "Sample",

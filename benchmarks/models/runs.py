@@ -203,6 +203,8 @@ class Run(models.Model):
     options = models.JSONField(default=dict)
     group = models.UUIDField(null=True, db_index=True)  # runs started together, done in order of number
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
+    experiment = models.ForeignKey("benchmarks.Experiment", null=True, on_delete=models.SET_NULL, related_name="runs")
+    arm = models.CharField(max_length=100, default="", blank=True)  # the key of its arm there
 
     # a run over several generators has one part for each of them; only the whole is listed and compared
     parent = models.ForeignKey("self", null=True, on_delete=models.CASCADE, related_name="parts")

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db.models.functions import Substr
 from django.utils.translation import gettext as _
 
@@ -30,8 +31,13 @@ def of_group(group: UUID) -> list[Run]:
 
 def compare(runs: Sequence[Run], *, baseline: str = "", metric: str = "tps") -> Comparison:
     """Compare runs of the database; see `benchmarks.analysis.arms.compare`."""
+    return arms.compare(subjects(runs), baseline=baseline, metric=metric, tie_band=settings.TIE_BAND_PERCENT / 100)
+
+
+def subjects(runs: Sequence[Run]) -> list[Subject]:
+    """Return the runs as a comparison sees them, each with its outcome."""
     printed = _printed(run for run in runs if run.is_final and run.validity != Validity.VALID)
-    return arms.compare([_subject(run, printed.get(run.pk, "")) for run in runs], baseline=baseline, metric=metric)
+    return [_subject(run, printed.get(run.pk, "")) for run in runs]
 
 
 def _printed(runs: Iterable[Run]) -> dict[Any, str]:

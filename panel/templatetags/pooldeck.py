@@ -22,7 +22,7 @@ Number = float | Literal[""] | None
 
 MINUTE_S = 60
 SIZE_UNITS = ["bytes", "kB", "MB", "GB", "TB"]
-NAVIGATION = [
+NAVIGATION: list[tuple[Promise, str, str, str | tuple[str, ...]]] = [
     # label, URL name, icon, prefix of the URL names of its section
     (gettext_lazy("Dashboard"), "dashboard", "dashboard", "dashboard"),
     (gettext_lazy("Clusters"), "cluster-list", "cluster", "cluster-"),
@@ -30,6 +30,7 @@ NAVIGATION = [
     (gettext_lazy("Pools"), "pool-list", "pool", "pool-"),
     (gettext_lazy("Events"), "event-list", "warning", "event-"),
     (gettext_lazy("Runs"), "run-list", "run", "run-"),
+    (gettext_lazy("Experiments"), "experiment-list", "compare", ("experiment-", "playbook-")),
     (gettext_lazy("Generators"), "generator-list", "plug", "generator-"),
     (gettext_lazy("Datasets"), "dataset-list", "dataset", "dataset-"),
     (gettext_lazy("Scripts"), "script-list", "file", "script-"),

@@ -17,7 +17,7 @@ def as_json(found: Comparison) -> dict[str, Any]:
     return {
         "metric": found.metric.key,
         "baseline": found.baseline.key,
-        "arms": [_arm(found, arm, figure) for arm, figure in zip(found.arms, found.figures, strict=True)],
+        "arms": [arm_row(found, arm, figure) for arm, figure in zip(found.arms, found.figures, strict=True)],
         "conclusion": found.conclusion,
         "differs_in": [{"name": one.name, "values": list(one.values)} for one in found.differs_in],
         "noise": found.noise,
@@ -42,7 +42,8 @@ def as_html(found: Comparison) -> str:
     return render_to_string("benchmarks/comparison_export.html", {"compared": found, "answer": as_json(found)})
 
 
-def _arm(found: Comparison, arm: Arm, figure: Figure) -> dict[str, Any]:
+def arm_row(found: Comparison, arm: Arm, figure: Figure) -> dict[str, Any]:
+    """Return what the API answers of an arm."""
     at_work = arm.at_work
     return {
         "key": arm.key,

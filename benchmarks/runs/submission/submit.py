@@ -13,7 +13,7 @@ from benchmarks.engines import DEFAULT_ENGINE, ENGINES
 from benchmarks.errors import InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.generators import host_files, selection
 from benchmarks.library.scripts import dry_run, privileges
-from benchmarks.models import Purpose, Run, ScriptVersion
+from benchmarks.models import Experiment, Purpose, Run, ScriptVersion
 from benchmarks.runs.setup import connection_headroom, validation
 from benchmarks.runs.submission import dispatch, limits, program_versions, split
 from benchmarks.runs.submission import options as load_options
@@ -51,7 +51,7 @@ class RunRequest:
 
     `target` is what `targets.resolve.find` takes; `confirm` is the database's name where it had to be typed;
     `thresholds` are as `benchmarks.models.thresholds` reads them; `run_id` is the id of the first run where it was
-    chosen before.
+    chosen before; `arm` is the key of the arm of the `experiment` that it is a run of.
     """
 
     target: dict[str, Any]
@@ -68,6 +68,8 @@ class RunRequest:
     run_id: uuid.UUID | None = None
     repeat: int = 1
     pair: bool = False
+    experiment: Experiment | None = None
+    arm: str = ""
 
 
 def submit(request: RunRequest) -> list[Run]:
@@ -78,7 +80,7 @@ def submit(request: RunRequest) -> list[Run]:
     """
     direct = resolve.past_the_pooler(resolve.find(request.target)) if request.pair else None
     aim, checked = _checked(request)
-    _require_queue()
+    require_queue()
     aims = _in_turn(direct, aim, request.repeat) if direct else [aim] * request.repeat
     fields = _fields(request, request.group or (uuid.uuid4() if len(aims) > 1 else None))
     ids = [request.run_id, *[None] * (len(aims) - 1)]
@@ -97,6 +99,7 @@ def _fields(request: RunRequest, group: uuid.UUID | None) -> dict[str, Any]:
     """Return the columns that all runs of a request share."""
     fields = {"author": request.author, "purpose": request.purpose, "engine": request.engine, "group": group}
     fields |= {"name": request.name[:NAME_CAP], "thresholds": list(request.thresholds)}
+    fields |= {"experiment": request.experiment, "arm": request.arm}
     return fields | request.place.fields(request.engine, request.purpose)
 
 
@@ -150,7 +153,7 @@ def _enqueue(
     return run
 
 
-def _require_queue() -> None:
+def require_queue() -> None:
     """Raise `QueueDown` while Redis is away: better nothing saved than a run that nobody starts."""
     try:
         with redis_client.opened(PING_S) as client:

@@ -20,7 +20,7 @@ def script():
 @pytest.fixture
 def accepted(monkeypatch):
     """Runs are taken without a queue, and without a look at the server."""
-    monkeypatch.setattr(submit, "_require_queue", lambda: None)
+    monkeypatch.setattr(submit, "require_queue", lambda: None)
     monkeypatch.setattr(dispatch, "dispatch", lambda run: True)
     monkeypatch.setattr(privileges, "refuse_reaching", lambda target: None)
 

@@ -1,0 +1,223 @@
+"""The REST API of experiments: start a playbook, watch its arms fill in, take the report away."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from rest_framework import mixins, serializers, status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+from rest_framework.viewsets import GenericViewSet
+
+from benchmarks.api.comparisons import ArmSerializer
+from benchmarks.errors import IllegalTransition, InvalidGenerators, InvalidOptions
+from benchmarks.experiments import conclusions, dispatch, results, tables
+from benchmarks.experiments import start as starting
+from benchmarks.experiments.advice import sweep
+from benchmarks.experiments.advice.sweep import AdviceRequest
+from benchmarks.experiments.report import files
+from benchmarks.experiments.start import MOST_MINUTES, MOST_REPEATS, ExperimentRequest, InvalidExperiment
+from benchmarks.models import Experiment, ExperimentState
+from panel.accounts.permissions import person
+from panel.lib.known_fields import KnownFields
+from pools.models import Cluster, Pool, Pooler
+
+
+class ProgressSerializer(serializers.Serializer[Any]):
+    """Runs that have ended of those planned; `eta_s` is null while nobody can know."""
+
+    done = serializers.IntegerField()
+    total = serializers.IntegerField()
+    eta_s = serializers.FloatField(allow_null=True)
+
+
+class ExperimentArmSerializer(ArmSerializer):
+    """An arm as in a comparison, beside what was published for it."""
+
+    values = serializers.DictField(help_text="The keys of its axis values")
+    baseline = serializers.CharField(allow_null=True, help_text="The key of the arm that it is compared with")
+    published = serializers.DictField(help_text="The source's figures by metric")
+    figures = serializers.DictField(help_text="The median of each of the playbook's metrics")
+    derived = serializers.DictField(help_text="Derived columns, such as gain_percent")
+    skipped = serializers.CharField(allow_blank=True, help_text="Why it is not measured")
+
+
+class ExperimentSerializer(serializers.ModelSerializer[Experiment]):
+    """An experiment, its progress, and its arms so far."""
+
+    cluster: Any = serializers.PrimaryKeyRelatedField(read_only=True)
+    pooler: Any = serializers.PrimaryKeyRelatedField(read_only=True)
+    progress = serializers.SerializerMethodField()
+    arms = serializers.SerializerMethodField()
+    conclusion = serializers.SerializerMethodField()
+    reasons = serializers.ListField(child=serializers.CharField(), read_only=True)
+    notes = serializers.ListField(child=serializers.CharField(), read_only=True)
+    generators = serializers.ListField(child=serializers.CharField(), read_only=True)
+    recommendation = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Experiment
+        fields = [
+            "id",
+            "number",
+            "playbook",
+            "cluster",
+            "cluster_name",
+            "pooler",
+            "generators",
+            "quick",
+            "repeats",
+            "minutes",
+            "seed",
+            "state",
+            "phase",
+            "progress",
+            "arms",
+            "conclusion",
+            "reasons",
+            "notes",
+            "recommendation",
+            "created_at",
+            "started_at",
+            "finished_at",
+        ]
+        read_only_fields = fields
+
+    def to_representation(self, instance: Experiment) -> dict[str, Any]:
+        """Read the experiment's runs once for all that is made of them."""
+        self._result = results.of(instance)
+        found: dict[str, Any] = super().to_representation(instance)
+        return found
+
+    @extend_schema_field(ProgressSerializer)
+    def get_progress(self, experiment: Experiment) -> dict[str, Any]:
+        found = results.progress(experiment)
+        return {"done": found.done, "total": found.total, "eta_s": found.eta_s}
+
+    @extend_schema_field(ExperimentArmSerializer(many=True))
+    def get_arms(self, experiment: Experiment) -> list[dict[str, Any]]:
+        return tables.arms(self._result)
+
+    @extend_schema_field(serializers.CharField())
+    def get_conclusion(self, experiment: Experiment) -> str:
+        return conclusions.text_of(self._result)
+
+    @extend_schema_field(serializers.DictField(allow_null=True))
+    def get_recommendation(self, experiment: Experiment) -> Any:
+        return experiment.advice.get("recommendation")
+
+
+class AskedExperimentSerializer(KnownFields):
+    """What to carry out; `minutes` asks for the sequential mode, `options` replace the playbook's in every arm."""
+
+    playbook = serializers.CharField(max_length=40)
+    cluster: Any = serializers.PrimaryKeyRelatedField(queryset=Cluster.objects.all())
+    pooler: Any = serializers.PrimaryKeyRelatedField(queryset=Pooler.objects.all(), required=False, allow_null=True)
+    generators = serializers.ListField(child=serializers.CharField(max_length=63), default=list)
+    quick = serializers.BooleanField(default=True)
+    repeats = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=MOST_REPEATS)
+    minutes = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=MOST_MINUTES)
+    options = serializers.DictField(default=dict, help_text="Such as a shorter duration")
+    dataset = serializers.DictField(default=dict, help_text="Such as a smaller scale")
+    arms = serializers.ListField(child=serializers.CharField(max_length=100), default=list, help_text="None: all")
+    seed = serializers.IntegerField(required=False, allow_null=True, min_value=0, max_value=2**31 - 1)
+    confirm = serializers.CharField(default="", allow_blank=True, help_text="The name of a protected cluster")
+
+
+class AskedAdviceSerializer(KnownFields):
+    """A pool, or a cluster to make one for; `workload` holds options of pgbench and the `scale` of its tables."""
+
+    pool: Any = serializers.PrimaryKeyRelatedField(queryset=Pool.objects.wanted(), required=False, allow_null=True)
+    cluster: Any = serializers.PrimaryKeyRelatedField(queryset=Cluster.objects.all(), required=False, allow_null=True)
+    pooler: Any = serializers.PrimaryKeyRelatedField(queryset=Pooler.objects.all(), required=False, allow_null=True)
+    database = serializers.CharField(default="", allow_blank=True, help_text="Left as it is: the sweep has its own")
+    user = serializers.CharField(default="", allow_blank=True)
+    question = serializers.ChoiceField(sweep.QUESTIONS, default=sweep.SIZE)
+    workload = serializers.DictField(default=dict)
+    minutes = serializers.IntegerField(default=5, min_value=1, max_value=MOST_MINUTES)
+    confirm = serializers.CharField(default="", allow_blank=True, help_text="The name of a protected cluster")
+
+    def validate(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Take the cluster of the pool; one of both is needed."""
+        pool = asked.get("pool")
+        cluster = pool.cluster if pool else asked.get("cluster")
+        if cluster is None:
+            raise serializers.ValidationError({"pool": ["name a pool, or a cluster"]})
+        return asked | {"cluster": cluster}
+
+
+class PoolSizeView(APIView):
+    """Advice on a pool."""
+
+    write_scope = "apply"
+
+    @extend_schema(request=AskedAdviceSerializer, responses={201: ExperimentSerializer})
+    def post(self, request: Request) -> Response:
+        """Ask for a pool's size, its mode, or whether to pool: a sweep that is carried out as an experiment."""
+        asked = AskedAdviceSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        given = {name: value for name, value in asked.validated_data.items() if name not in ("database", "user")}
+        try:
+            experiment = sweep.ask(AdviceRequest(**given, author=person(request.user)))
+        except (InvalidExperiment, InvalidOptions) as error:
+            raise serializers.ValidationError(error.errors) from error
+        return Response(ExperimentSerializer(experiment).data, status=status.HTTP_201_CREATED)
+
+
+class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[Experiment]):
+    """Playbooks carried out: interleaved arms, compared with their baselines and with what was published."""
+
+    queryset = Experiment.objects.select_related("cluster", "pooler")
+    serializer_class = ExperimentSerializer
+    lookup_value_converter = "uuid"
+    write_scope = "apply"
+    filterset_fields = ["state", "playbook", "cluster", "quick"]
+    search_fields = ["playbook", "cluster_name"]
+    ordering_fields = ["number", "state", "created_at", "finished_at"]
+
+    @extend_schema(request=AskedExperimentSerializer, responses={201: ExperimentSerializer})
+    def create(self, request: Request) -> Response:
+        """Start a playbook on a cluster; what its arms need is made before and removed after."""
+        asked = AskedExperimentSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        try:
+            experiment = starting.start(ExperimentRequest(**asked.validated_data, author=person(request.user)))
+        except (InvalidExperiment, InvalidGenerators, InvalidOptions) as error:
+            raise serializers.ValidationError(error.errors) from error
+        return Response(self.get_serializer(experiment).data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(request=None, responses=ExperimentSerializer)
+    @action(detail=True, methods=["post"])
+    def cancel(self, request: Request, pk: str) -> Response:
+        """End it: the run that is on is stopped, what was measured stays, what was made is removed; 409 once ended."""
+        experiment = self.get_object()
+        if not experiment.request_cancel() and experiment.state != ExperimentState.CANCELLED:
+            raise IllegalTransition(f"{experiment} has ended already: there is nothing left to cancel")
+        dispatch.request_advance()
+        return Response(self.get_serializer(experiment).data)
+
+    @extend_schema(
+        parameters=[OpenApiParameter("as", str, enum=list(files.MAKERS), description="`html` if left out")],
+        responses={
+            (200, "text/html"): OpenApiTypes.STR,
+            (200, "text/csv"): OpenApiTypes.STR,
+            (200, "application/json"): OpenApiTypes.OBJECT,
+            (200, "application/pdf"): OpenApiTypes.BINARY,
+        },
+        filters=False,
+    )
+    @action(detail=True)
+    def report(self, request: Request, pk: str) -> HttpResponse:
+        """Answer the report: verdict first, chart, table, conditions and evidence."""
+        kind = request.query_params.get("as", "html")
+        if kind not in files.MAKERS:
+            message = f"{kind[:40]!r} is no kind of report: use one of {', '.join(files.MAKERS)}"
+            raise serializers.ValidationError({"as": [message]})
+        experiment = self.get_object()
+        content_type, make = files.MAKERS[kind]
+        response = HttpResponse(make(experiment), content_type=content_type)
+        response["Content-Disposition"] = f'attachment; filename="pooldeck-experiment-{experiment.number}.{kind}"'
+        return response

@@ -1,0 +1,134 @@
+"""The REST API of playbooks: those that come with the panel, and those that users add as TOML."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import ViewSet
+
+from benchmarks.experiments import library
+from benchmarks.experiments.playbook import InvalidPlaybook, PlaybookSpec
+from panel.accounts.permissions import person
+from panel.lib.known_fields import KnownFields
+from panel.rest.pagination_and_errors import Pages
+
+
+class PlaybookArmSerializer(serializers.Serializer[Any]):
+    """An arm of the matrix: `values` are the keys of its axis values, `published` the source's figures by metric."""
+
+    key = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # a field of the answer, not the label of this one
+    values = serializers.DictField()
+    options = serializers.DictField()
+    published = serializers.DictField()
+    in_quick = serializers.BooleanField(help_text="Whether the quick form measures it")
+
+
+class PlaybookSerializer(serializers.Serializer[Any]):
+    """A playbook as its TOML says; `quick` and `published_scale` are the sizes it can be carried out in."""
+
+    name = serializers.CharField()
+    title = serializers.CharField()
+    summary = serializers.CharField(allow_blank=True)
+    engine = serializers.CharField()
+    source = serializers.DictField()  # type: ignore[assignment]
+    axes = serializers.DictField()
+    baseline = serializers.DictField()
+    arms = PlaybookArmSerializer(many=True)
+    metrics = serializers.ListField(child=serializers.CharField())
+    derived = serializers.ListField(child=serializers.CharField())
+    published = serializers.ListField(child=serializers.DictField())
+    quick = serializers.DictField()
+    published_scale = serializers.DictField()
+    needs = serializers.ListField(child=serializers.CharField())
+    built_in = serializers.BooleanField()
+    toml = serializers.CharField()
+
+
+class AskedPlaybookSerializer(KnownFields):
+    """A playbook to add: its text, which names it."""
+
+    toml = serializers.CharField(trim_whitespace=False, max_length=library.MOST_CHARACTERS)
+
+
+def shown(spec: PlaybookSpec) -> dict[str, Any]:
+    """Return what the API answers of a playbook."""
+    quick = {arm.key for arm in spec.arms(quick=True)}
+    whole = {arm.key: arm for quick_form in (False, True) for arm in spec.arms(quick=quick_form)}
+    return {
+        "name": spec.name,
+        "title": spec.title,
+        "summary": spec.summary,
+        "engine": spec.engine,
+        "source": dict(spec.source),
+        "axes": {
+            name: [{"key": one.key, "label": one.label, "explains": one.explains, **one.sets} for one in values]
+            for name, values in spec.axes.items()
+        },
+        "baseline": dict(spec.baseline),
+        "arms": [
+            {
+                "key": arm.key,
+                "label": arm.label,
+                "values": dict(arm.values),
+                "options": dict(arm.options),
+                "published": dict(arm.published),
+                "in_quick": arm.key in quick,
+            }
+            for arm in whole.values()
+        ],
+        "metrics": list(spec.metrics),
+        "derived": list(spec.derived),
+        "published": [dict(row) for row in spec.published],
+        "quick": _scale(spec, quick=True),
+        "published_scale": _scale(spec, quick=False),
+        "needs": library.needs_in_words(spec),
+        "built_in": spec.name in library.BUILT_IN,
+        "toml": spec.text,
+    }
+
+
+def _scale(spec: PlaybookSpec, *, quick: bool) -> dict[str, Any]:
+    one = spec.scale(quick=quick)
+    return {"repeats": one.repeats, "dataset": dict(one.dataset), "options": dict(one.options), "axes": dict(one.axes)}
+
+
+class PlaybookViewSet(ViewSet):
+    """Declared experiments: axes, arms, what was published, and how large they are carried out."""
+
+    lookup_field = "name"
+    lookup_value_regex = "[a-z0-9][a-z0-9-]{0,39}"
+    lookup_value_converter = "slug"
+    write_scope = "run"
+    serializer_class = PlaybookSerializer
+
+    @extend_schema(responses=PlaybookSerializer(many=True))
+    def list(self, request: Request) -> Response:
+        """All playbooks, the built-in ones first."""
+        pages = Pages()
+        rows = pages.paginate_queryset([shown(one) for one in library.listed()], request)
+        return pages.get_paginated_response(rows or [])
+
+    @extend_schema(responses=PlaybookSerializer)
+    def retrieve(self, request: Request, name: str) -> Response:
+        """One playbook."""
+        return Response(shown(library.find(name)))
+
+    @extend_schema(request=AskedPlaybookSerializer, responses={201: PlaybookSerializer})
+    def create(self, request: Request) -> Response:
+        """Add a playbook; each fault of its text names the key and the line."""
+        asked = AskedPlaybookSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        try:
+            spec = library.add(asked.validated_data["toml"], person(request.user))
+        except InvalidPlaybook as error:
+            raise serializers.ValidationError(error.errors) from error
+        return Response(shown(spec), status=status.HTTP_201_CREATED)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request: Request, name: str) -> Response:
+        """Forget a user's playbook; the experiments that were made with it stay."""
+        library.remove(name)
+        return Response(status=status.HTTP_204_NO_CONTENT)

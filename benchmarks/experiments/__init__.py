@@ -1,0 +1,1 @@
+"""Experiments: playbooks carried out as interleaved arms, compared honestly, and reported."""

@@ -1,0 +1,1 @@
+"""What size a pool should have: a sweep as an experiment, a fit, and a recommendation with its interval."""

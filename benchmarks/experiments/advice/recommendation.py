@@ -1,0 +1,71 @@
+"""From the throughputs of a sweep to a size: the smallest that gives all but a tie band of the best; pure."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from statistics import fmean
+
+from benchmarks.experiments.advice import scalability
+from benchmarks.experiments.advice.scalability import Law
+
+RESAMPLES = 400
+RESERVE_SHARE = 0.1
+KEPT_IN_ROUND = 0.5  # of the sizes, the better half goes on (successive halving)
+FEWEST = 3
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """A pool's size and reserve, the interval of the size (95 %, resampled runs), and where the knee is.
+
+    `best` is the highest measured mean throughput and its size; `law` is None with too few sizes.
+    """
+
+    size: int
+    reserve: int
+    interval: tuple[int, int]
+    knee: int
+    best: tuple[int, float]
+    law: Law | None
+
+
+def survivors(measured: Mapping[int, Sequence[float]]) -> list[int]:
+    """Return the sizes of the next round: the better half by mean throughput, three at least, in order of size."""
+    ranked = sorted(measured, key=lambda size: -fmean(measured[size]) if measured[size] else 0.0)
+    kept = max(FEWEST, ceil(len(ranked) * KEPT_IN_ROUND))
+    return sorted(ranked[:kept])
+
+
+def recommend(measured: Mapping[int, Sequence[float]], tie_band: float, seed: int = 0) -> Recommendation | None:
+    """Return the smallest size within the tie band of the best; None where nothing was measured."""
+    known = {size: list(values) for size, values in measured.items() if values}
+    if not known:
+        return None
+    size = _smallest(known, tie_band)
+    drawn = sorted(_resampled(known, tie_band, seed))
+    interval = (drawn[int(0.025 * len(drawn))], drawn[min(len(drawn) - 1, int(0.975 * len(drawn)))])
+    best = max(known, key=lambda one: fmean(known[one]))
+    law = scalability.fit(known)
+    return Recommendation(size, max(1, round(RESERVE_SHARE * size)), interval, size, (best, fmean(known[best])), law)
+
+
+def _smallest(known: Mapping[int, Sequence[float]], tie_band: float) -> int:
+    """Return the smallest measured size whose mean, smoothed by the law, is within the tie band of the best."""
+    law = scalability.fit(known)
+    smooth = {size: _smoothed(law, size, fmean(values), len(values)) for size, values in known.items()}
+    enough = max(smooth.values()) * (1 - tie_band)
+    return min(size for size, value in smooth.items() if value >= enough)
+
+
+def _smoothed(law: Law | None, size: int, mean: float, count: int) -> float:
+    """Weigh a measured mean with the law's prediction: with many runs the measurement decides."""
+    return mean if law is None else (mean * count + law.throughput(size)) / (count + 1)
+
+
+def _resampled(known: Mapping[int, Sequence[float]], tie_band: float, seed: int) -> list[int]:
+    draw = random.Random(seed)  # noqa: S311 (resampling, no secret)
+    return [
+        _smallest({size: draw.choices(values, k=len(values)) for size, values in known.items()}, tie_band)
+        for _ in range(RESAMPLES)
+    ]

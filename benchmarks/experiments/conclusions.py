@@ -1,0 +1,239 @@
+"""What an experiment shows, in words: reproduced, not reproduced, or not to be judged here, and why; pure."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from django.utils.translation import gettext as _
+
+from benchmarks.analysis.arms import Outcome, Verdict
+from benchmarks.experiments.results import ArmResult, Result
+
+
+class Finding(StrEnum):
+    """Whether a published effect was found again."""
+
+    REPRODUCED = "reproduced"
+    NOT_REPRODUCED = "not reproduced"
+    NOT_JUDGED = "not to be judged here"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A published effect, whether it was found again here, and the figures or the reason."""
+
+    finding: Finding
+    text: str
+
+    @property
+    def sentence(self) -> str:
+        """The claim as one sentence."""
+        return {
+            Finding.REPRODUCED: _("Reproduced: %(text)s"),
+            Finding.NOT_REPRODUCED: _("Not reproduced: %(text)s"),
+            Finding.NOT_JUDGED: _("Not to be judged here: %(text)s"),
+        }[self.finding] % {"text": self.text}
+
+
+def text_of(result: Result) -> str:
+    """Return the conclusion as one text; empty before there is one."""
+    return " ".join(sentences(result))
+
+
+def sentences(result: Result) -> list[str]:
+    """Return the conclusion, a sentence each: the claims of the source, then what is to be known of them."""
+    if not any(one.arm for one in result.arms):
+        return []
+    claims = [*JUDGES.get(result.spec.conclusion, _plain)(result)]
+    notes = list(NOTES[result.spec.conclusion](result)) if result.spec.conclusion in NOTES else []
+    return [claim.sentence for claim in claims] + notes
+
+
+def claims(result: Result) -> list[Claim]:
+    """Return the published effects, each with what became of it here."""
+    return list(JUDGES.get(result.spec.conclusion, _plain)(result)) if any(one.arm for one in result.arms) else []
+
+
+def _plain(result: Result) -> Iterator[Claim]:
+    """Judge a user's playbook: each arm beside its baseline, the sign of the published change as the claim."""
+    for one in result.arms:
+        if one.baseline:
+            yield _as_published(result, one)
+
+
+def _as_published(result: Result, one: ArmResult) -> Claim:
+    """Judge whether an arm differs from its baseline in the direction that was published."""
+    base = next((arm for arm in result.arms if arm.spec.key == one.baseline), None)
+    metric = result.spec.metric
+    ours, theirs = one.spec.published.get(metric), base.spec.published.get(metric) if base else None
+    if not ours or not theirs:
+        return Claim(Finding.NOT_JUDGED, _("%(what)s; nothing was published for it") % {"what": in_words(one)})
+    wanted = Verdict.FASTER if ours > theirs else Verdict.SLOWER
+    return _judged(one, wanted, f"{(ours / theirs - 1) * 100:+.1f} %")
+
+
+def in_words(one: ArmResult) -> str:
+    """Return an arm's figure beside its baseline's: `PgBouncer: ×2.10 (95 % interval ×1.90 to ×2.30), 3 of 3 runs`."""
+    if one.skipped:
+        return _("%(arm)s is not measured (%(reason)s)") % {"arm": one.spec.label, "reason": one.skipped}
+    if one.arm is None:
+        return _("%(arm)s has no run yet") % {"arm": one.spec.label}
+    if one.arm.refusal:
+        return _("%(arm)s: %(words)s") % {"arm": one.spec.label, "words": one.arm.refusal.words}
+    figure = one.figure
+    if figure is None or figure.ratio is None:
+        return _("%(arm)s: %(words)s") % {"arm": one.spec.label, "words": one.arm.words}
+    values = {"arm": one.spec.label, "ratio": f"{figure.ratio:.2f}"}
+    if figure.interval is None:
+        return _("%(arm)s: ×%(ratio)s its baseline") % values
+    values |= {"low": f"{figure.interval.low:.2f}", "high": f"{figure.interval.high:.2f}"}
+    return _("%(arm)s: ×%(ratio)s its baseline (95 %% interval ×%(low)s to ×%(high)s)") % values
+
+
+def _judged(one: ArmResult, wanted: Verdict, published: str) -> Claim:
+    """Judge an arm whose published change has a sign."""
+    text = _("%(measured)s; published: %(published)s") % {"measured": in_words(one), "published": published}
+    if one.skipped or one.verdict in (None, Verdict.NOT_ENOUGH, Verdict.REFUSED):
+        return Claim(Finding.NOT_JUDGED, text)
+    return Claim(Finding.REPRODUCED if one.verdict == wanted else Finding.NOT_REPRODUCED, text)
+
+
+def _burst(result: Result) -> Iterator[Claim]:
+    """Judge the burst: beyond max_connections a pool carries what the server refuses; below it gains nothing."""
+    for clients in sorted({int(one.spec.values["clients"]) for one in result.arms}):
+        direct, pooled = (result.arm(clients=str(clients), endpoint=key) for key in ("direct", "pool97"))
+        if direct is None or pooled is None or direct.arm is None or pooled.arm is None:
+            continue
+        if direct.arm.refusal:
+            text = _("with %(clients)s clients, %(direct)s; the pool carried them at %(tps)s tps")
+            tps = pooled.value("tps")
+            values = {"clients": clients, "direct": direct.arm.refusal.words, "tps": f"{tps:,.0f}" if tps else "–"}
+            carried = {Outcome.SUCCEEDED: Finding.REPRODUCED, Outcome.REFUSED: Finding.NOT_REPRODUCED}
+            yield Claim(carried.get(pooled.arm.outcome, Finding.NOT_JUDGED), text % values)
+        elif "outcome" in direct.spec.published:
+            text = _("the server let %(clients)s clients in directly, so that its max_connections is not exceeded")
+            yield Claim(Finding.NOT_JUDGED, text % {"clients": clients})
+        else:
+            yield _no_gain(pooled)
+
+
+def _no_gain(pooled: ArmResult) -> Claim:
+    text = _("below the limit a pool gains nothing: %(measured)s; published: −2 %%") % {"measured": in_words(pooled)}
+    if pooled.verdict in (None, Verdict.NOT_ENOUGH):
+        return Claim(Finding.NOT_JUDGED, text)
+    return Claim(Finding.NOT_REPRODUCED if pooled.verdict == Verdict.FASTER else Finding.REPRODUCED, text)
+
+
+def _burst_notes(result: Result) -> Iterator[str]:
+    yield _(
+        "The published +33 % compares 73 clients with 145: by Little's law (tps × latency) half of the 150 direct "
+        "clients were refused and never ran. Since pgbench 14 such a run ends without a figure: the refusal is its "
+        "result."
+    )
+    for one in result.arms:
+        busy = one.arm.at_work if one.arm else None
+        if busy and one.arm and one.arm.n_valid:
+            text = _("%(arm)s: %(busy)s of %(asked)s clients were at work on average.")
+            yield text % {"arm": one.spec.label, "busy": f"{busy[0]:,.0f}", "asked": f"{busy[1]:,.0f}"}
+
+
+def _idle_tax(result: Result) -> Iterator[Claim]:
+    """Judge idle connections: they cost a direct load, and leave one through a pool as it was."""
+    for one in result.arms:
+        if not one.baseline:
+            continue
+        if one.spec.values["endpoint"] == "direct":
+            yield _as_published(result, one)
+        else:
+            yield _unchanged(one)
+
+
+def _unchanged(one: ArmResult) -> Claim:
+    text = _("through the pool idle clients cost nothing: %(measured)s; published: 0 %%") % {"measured": in_words(one)}
+    if one.verdict in (None, Verdict.NOT_ENOUGH, Verdict.REFUSED):
+        return Claim(Finding.NOT_JUDGED, text)
+    return Claim(Finding.REPRODUCED if one.verdict == Verdict.NO_DIFFERENCE else Finding.NOT_REPRODUCED, text)
+
+
+def _idle_notes(result: Result) -> Iterator[str]:
+    yield _(
+        "Since PostgreSQL 14 taking a snapshot no longer costs in proportion to the connections; what is left of the "
+        "tax is memory, which shows where memory is short, and the processor time of opening them."
+    )
+
+
+def _tuning_notes(result: Result) -> Iterator[str]:
+    ends = {one.spec.values["settings"]: one.derived.get("end_ms") for one in result.arms}
+    waits, does_not = ends.get("defaults"), ends.get("async")
+    if waits and does_not:
+        text = _(
+            "A commit (END) took %(waits)s ms, and %(fast)s ms with synchronous_commit=off, published 7.6 and 0.15."
+        )
+        yield text % {"waits": f"{waits:.3f}", "fast": f"{does_not:.3f}"}
+    yield _("synchronous_commit=off may lose the commits of the last moments at a crash: it is no tuning to copy.")
+
+
+def _app_pool(result: Result) -> Iterator[Claim]:
+    """Judge pooling inside the application: new < normal < pooled."""
+    for concurrency in dict.fromkeys(one.spec.values["concurrency"] for one in result.arms):
+        found = [result.arm(concurrency=concurrency, connection=key) for key in ("new", "normal", "pooled")]
+        rates = [one.value("tps") if one else None for one in found]
+        if any(one is None or one.arm is None for one in found) or None in rates:
+            continue
+        new, normal, pooled = (rate or 0.0 for rate in rates)
+        text = _("%(workers)s workers: new %(new)s, shared handle %(normal)s, pooled %(pooled)s requests/s") % {
+            "workers": concurrency,
+            "new": f"{new:,.0f}",
+            "normal": f"{normal:,.0f}",
+            "pooled": f"{pooled:,.0f}",
+        }
+        yield Claim(Finding.REPRODUCED if new < normal < pooled else Finding.NOT_REPRODUCED, text)
+
+
+def _app_notes(result: Result) -> Iterator[str]:
+    failed = [one for one in result.arms if one.value("failed")]
+    for one in failed:
+        text = _("%(arm)s: %(count)s requests failed; only those answered are counted in the rate.")
+        yield text % {"arm": one.spec.label, "count": f"{one.value('failed') or 0:,.0f}"}
+    yield _(
+        "The published rates of new and shared connections count requests that failed fast: they are no throughput."
+    )
+
+
+def _reconnect(result: Result) -> Iterator[Claim]:
+    """Judge reconnecting clients: PgBouncer gains, Pgpool-II does not."""
+    for one in result.arms:
+        if one.baseline and one.spec.values["endpoint"] == "pgbouncer":
+            yield _judged(one, Verdict.FASTER, "+58 to +62 %")
+        elif one.baseline and one.spec.values["endpoint"] == "pgpool":
+            yield _no_faster(one)
+
+
+def _no_faster(one: ArmResult) -> Claim:
+    text = _("%(measured)s; published: −5 to −8 %%") % {"measured": in_words(one)}
+    if one.skipped or one.verdict in (None, Verdict.NOT_ENOUGH, Verdict.REFUSED):
+        return Claim(Finding.NOT_JUDGED, text)
+    return Claim(Finding.NOT_REPRODUCED if one.verdict == Verdict.FASTER else Finding.REPRODUCED, text)
+
+
+def _reconnect_notes(result: Result) -> Iterator[str]:
+    for one in result.arms:
+        connecting = one.value("average_connection_ms")
+        if connecting is not None and one.arm and one.arm.n_valid:
+            text = _("%(arm)s: a login takes %(ms)s ms on average.")
+            yield text % {"arm": one.spec.label, "ms": f"{connecting:.1f}"}
+    yield _(
+        "A pooler saves the start of a server process at each login, not the proof of the password: under SCRAM client "
+        "and pooler spend milliseconds of a processor on it, under md5 next to nothing."
+    )
+
+
+Judge = Callable[[Result], Iterable[Claim]]
+JUDGES: dict[str, Judge] = {"burst": _burst, "idle-tax": _idle_tax, "app-pool": _app_pool, "reconnect": _reconnect}
+NOTES: dict[str, Callable[[Result], Iterable[str]]] = {
+    "burst": _burst_notes,
+    "idle-tax": _idle_notes,
+    "tuning": _tuning_notes,
+    "app-pool": _app_notes,
+    "reconnect": _reconnect_notes,
+}

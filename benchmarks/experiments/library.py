@@ -1,0 +1,87 @@
+"""The playbooks there are: those that come with the panel, and those that users added."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+
+from benchmarks.errors import BenchmarksError
+from benchmarks.experiments.playbook import InvalidPlaybook, PlaybookSpec, parse
+from benchmarks.models import Experiment, Playbook
+
+FOLDER = Path(__file__).parent / "playbooks"
+BUILT_IN = ("burst", "idle-tax", "tuning", "app-pool", "reconnect")
+MOST_CHARACTERS = 100_000
+
+
+class UnknownPlaybook(BenchmarksError):
+    """There is no playbook of that name."""
+
+    status = 404
+
+
+@cache
+def built_in() -> dict[str, PlaybookSpec]:
+    """Return the playbooks that come with the panel, by name."""
+    return {name: parse((FOLDER / f"{name}.toml").read_text(encoding="utf-8")) for name in BUILT_IN}
+
+
+def listed() -> list[PlaybookSpec]:
+    """Return the built-in ones in the order of the documentation, then users' by name."""
+    return [*built_in().values(), *(parse(one.text) for one in Playbook.objects.all())]
+
+
+def find(name: str) -> PlaybookSpec:
+    """Return a playbook; raises `UnknownPlaybook`."""
+    if name in built_in():
+        return built_in()[name]
+    own = Playbook.objects.filter(name=name).first()
+    if own is None:
+        raise UnknownPlaybook(_("there is no playbook %(name)s") % {"name": repr(name[:60])})
+    return parse(own.text)
+
+
+def add(text: str, author: Any = None) -> PlaybookSpec:
+    """Keep a user's playbook under the name that it gives itself; raises `InvalidPlaybook`."""
+    if len(text) > MOST_CHARACTERS:
+        raise InvalidPlaybook([_("the text is too long: use at most %(most)s characters") % {"most": MOST_CHARACTERS}])
+    spec = parse(text)
+    taken = _("line 1, name: there is a playbook %(name)s already: choose another name") % {"name": spec.name}
+    if spec.name in built_in():
+        raise InvalidPlaybook([taken])
+    try:
+        with transaction.atomic():
+            Playbook.objects.create(name=spec.name, text=text, author=author)
+    except IntegrityError:
+        raise InvalidPlaybook([taken]) from None
+    return spec
+
+
+def remove(name: str) -> None:
+    """Forget a user's playbook; experiments keep their own copy. Raises `UnknownPlaybook`, `BenchmarksError`."""
+    if name in built_in():
+        raise BenchmarksError(_("%(name)s comes with the panel and can't be removed") % {"name": name})
+    if not Playbook.objects.filter(name=name).delete()[0]:
+        raise UnknownPlaybook(_("there is no playbook %(name)s") % {"name": repr(name[:60])})
+
+
+def spec_of(experiment: Experiment) -> PlaybookSpec:
+    """Return the playbook as it was when the experiment was started."""
+    return parse(experiment.definition)
+
+
+def needs_in_words(spec: PlaybookSpec) -> list[str]:
+    """Return what has to be there for every arm, in sentences."""
+    kinds = {arm.endpoint.kind for arm in spec.arms(quick=False)}
+    found = []
+    if "pgbouncer" in kinds:
+        found.append(_("a PgBouncer with a configuration folder"))
+    if "pgpool" in kinds:
+        found.append(_("a Pgpool-II that serves the cluster"))
+    if any(arm.other_host for arm in spec.arms(quick=False)):
+        found.append(_("a second generator, on another host"))
+    if most := spec.needs.get("max_connections"):
+        found.append(_("max_connections of %(most)s or more") % {"most": most})
+    return found

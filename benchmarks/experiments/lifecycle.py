@@ -1,0 +1,248 @@
+"""Carries experiments on, a step at a time: what the database says is all that a step needs, so that a killed worker,
+a restart or a second delivery changes nothing."""
+
+import logging
+import uuid
+from datetime import timedelta
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from benchmarks.errors import BenchmarksError, InvalidFields
+from benchmarks.experiments import library, resources, sequential
+from benchmarks.experiments.advice import sweep
+from benchmarks.experiments.playbook import ArmSpec
+from benchmarks.experiments.resources import Need
+from benchmarks.experiments.start import arms_of
+from benchmarks.models import FINAL, Experiment, ExperimentState, Phase, Purpose, ResourceKind, Run, Status
+from benchmarks.runs.submission import cancel, submit
+from benchmarks.runs.submission.submit import Placement, RunRequest
+from pools.errors import ClusterUnreachable, PoolsError
+
+log = logging.getLogger(__name__)
+
+APPLIED_WITHIN = timedelta(seconds=120)
+RELEASED_WITHIN = timedelta(seconds=15)
+REMOVED_WITHIN = timedelta(seconds=120)
+DATASET = "dataset"
+
+
+def advance_all() -> None:
+    """Carry each unfinished experiment on as far as it goes without waiting; one at a time on a cluster."""
+    busy: set[uuid.UUID | None] = set()
+    for experiment in Experiment.objects.unfinished():
+        if experiment.state == ExperimentState.QUEUED and experiment.cluster_id in busy:
+            continue
+        busy.add(experiment.cluster_id)
+        advance(experiment.pk)
+
+
+def advance(pk: uuid.UUID) -> None:
+    """Carry one on, unless another worker does."""
+    experiment = Experiment.objects.claim(pk)
+    if experiment is None:
+        return
+    try:
+        while _step(experiment):
+            experiment.renew()
+            experiment.refresh_from_db()
+    except (PoolsError, BenchmarksError) as error:
+        log.warning("%s: %s", experiment, error)
+        if experiment.phase != Phase.TEARDOWN and not isinstance(error, ClusterUnreachable):
+            experiment.tear_down(ExperimentState.FAILED, str(error))
+    finally:
+        experiment.release()
+
+
+def _step(experiment: Experiment) -> bool:
+    """Do the next thing; False where something else has to happen first."""
+    if experiment.has_ended:
+        resources.remove_all(experiment)
+        return False
+    if experiment.cancel_requested_at and experiment.phase != Phase.TEARDOWN:
+        return _cancel(experiment)
+    return {Phase.SETUP: _set_up, Phase.MEASURE: _measure, Phase.TEARDOWN: _tear_down}[Phase(experiment.phase)](
+        experiment
+    )
+
+
+def _cancel(experiment: Experiment) -> bool:
+    """End the run that is on, keep what was measured, and go on to the teardown."""
+    for run in experiment.runs.exclude(status__in=FINAL):
+        cancel.cancel(run)
+    if experiment.runs.exclude(status__in=FINAL).exists():
+        return False
+    experiment.tear_down(ExperimentState.CANCELLED, _("cancelled: what was measured until then is kept"))
+    return True
+
+
+def _set_up(experiment: Experiment) -> bool:
+    """Make what is missing; measure once all of it is there."""
+    if experiment.state == ExperimentState.QUEUED:
+        experiment.write(state=ExperimentState.RUNNING, started_at=timezone.now())
+    arms = arms_of(experiment)
+    for need in resources.needs(experiment, arms):
+        _make(experiment, need)
+        experiment.renew()
+    if not _dataset_is_ready(experiment):
+        return False
+    pending, refused = resources.waiting_for(experiment)
+    waited = timezone.now() - (experiment.started_at or timezone.now())
+    if pending and waited < APPLIED_WITHIN:
+        return False
+    refused |= {pool.name: _("its pool was not applied in time") for pool in pending}
+    _skip(experiment, {arm.key: refused[key] for arm in arms if (key := resources.pool_key(arm)) in refused})
+    left = [arm for arm in arms if arm.key not in experiment.skipped]
+    if len(left) < 2:
+        reason = _("there is nothing to compare: %(reasons)s") % {"reasons": "; ".join(_reasons(experiment))}
+        experiment.tear_down(ExperimentState.FAILED, reason)
+        return True
+    experiment.write(phase=Phase.MEASURE, measuring_at=timezone.now())
+    return True
+
+
+def _reasons(experiment: Experiment) -> list[str]:
+    return list(dict.fromkeys(experiment.skipped.values()))
+
+
+def _make(experiment: Experiment, need: Need) -> None:
+    """Make a thing; what a part of the arms alone needs and can't be made leaves those arms out."""
+    if need.arms and all(arm in experiment.skipped for arm in need.arms):
+        return
+    try:
+        resources.make(experiment, need)
+    except ClusterUnreachable:
+        raise
+    except (PoolsError, BenchmarksError) as error:
+        if not need.arms:
+            raise
+        _skip(experiment, dict.fromkeys(need.arms, str(error)))
+
+
+def _skip(experiment: Experiment, reasons: dict[str, str]) -> None:
+    if reasons:
+        experiment.write(skipped=reasons | experiment.skipped)
+
+
+def _dataset_is_ready(experiment: Experiment) -> bool:
+    """Whether the tables are made; submits the run that makes them. Raises `BenchmarksError` where that failed."""
+    run = experiment.runs.filter(purpose=Purpose.PREPARE).first()
+    if run is None:
+        _submit(experiment, DATASET, "", resources.role_of(experiment, ""), experiment.dataset, Purpose.PREPARE)
+        return False
+    if run.is_final and run.status != Status.SUCCEEDED:
+        raise BenchmarksError(_("the dataset was not made: %(reason)s") % {"reason": run.error})
+    return run.is_final
+
+
+def _measure(experiment: Experiment) -> bool:
+    """Submit the next run of the plan once the last one has ended."""
+    if experiment.runs.exclude(status__in=FINAL).exists():
+        return False
+    planned = [(block, arm) for block, keys in enumerate(experiment.plan) for arm in keys]
+    if experiment.step and experiment.step % len(experiment.plan[0]) == 0 and sequential.is_settled(experiment):
+        planned = planned[: experiment.step]
+    if experiment.step >= len(planned):
+        if not sweep.add_round(experiment):
+            experiment.write(advice=experiment.advice | _recommended(experiment))
+            experiment.tear_down(ExperimentState.SUCCEEDED)
+        return True
+    block, key = planned[experiment.step]
+    if key not in experiment.skipped:
+        arm = next(arm for arm in arms_of(experiment) if arm.key == key)
+        if resources.release_connections(experiment, arm) and not _has_waited(experiment):
+            return False
+        _submit_arm(experiment, arm, block)
+    experiment.write(step=experiment.step + 1)
+    return True
+
+
+def _recommended(experiment: Experiment) -> dict[str, object]:
+    found = sweep.answer(experiment) if experiment.advice else None
+    return {"recommendation": found} if found else {}
+
+
+def _has_waited(experiment: Experiment) -> bool:
+    """Whether the sessions of the last run have had their time to end."""
+    last = experiment.runs.order_by("-number").values_list("finished_at", flat=True).first()
+    return last is None or timezone.now() - last > RELEASED_WITHIN
+
+
+def _submit_arm(experiment: Experiment, arm: ArmSpec, block: int) -> None:
+    """Submit a run of an arm; one that is refused before it starts leaves the arm out, with the reason."""
+    pool = experiment.resources.filter(kind=ResourceKind.POOL, key=resources.pool_key(arm)).first()
+    profile = experiment.resources.filter(kind=ResourceKind.PROFILE, key=resources.profile_key(arm)).first()
+    options = dict(arm.options) | ({"settings_profile": profile.name} if profile and arm.profile else {})
+    try:
+        _submit(
+            experiment,
+            f"{block}/{arm.key}",
+            arm.key,
+            resources.role_of(experiment, arm.auth),
+            options,
+            Purpose.LOAD,
+            pool=str(pool.record) if pool and arm.endpoint.is_pooled else "",
+            name=f"{experiment} · {arm.label}",
+        )
+    except ClusterUnreachable:
+        raise
+    except (InvalidFields, PoolsError, BenchmarksError) as error:
+        _skip(experiment, {arm.key: str(error)})
+
+
+def _submit(
+    experiment: Experiment,
+    key: str,
+    arm: str,
+    role: str,
+    options: dict[str, object],
+    purpose: Purpose,
+    *,
+    pool: str = "",
+    name: str = "",
+) -> None:
+    """Queue a run under an id that its place in the plan gives, so that no second delivery starts it twice."""
+    run_id = uuid.uuid5(experiment.pk, key)
+    if Run.objects.filter(pk=run_id).exists():
+        return
+    database = resources.name_of(experiment)
+    direct = {"cluster": str(experiment.cluster_id), "database": database, "user": role}
+    request = RunRequest(
+        target={"pool": pool} if pool else direct,
+        options=dict(options),
+        author=experiment.author,
+        engine=library.spec_of(experiment).engine,
+        purpose=purpose,
+        name=name or f"{experiment} · {key}",
+        group=experiment.pk if purpose == Purpose.LOAD else None,
+        confirm=database,  # which is the experiment's own
+        place=Placement(_generators(experiment)),
+        run_id=run_id,
+        experiment=experiment,
+        arm=arm,
+    )
+    submit.submit(request)
+
+
+def _generators(experiment: Experiment) -> list[str]:
+    """Return those asked for, else that of the first run: another machine's figures are not comparable."""
+    first = experiment.runs.filter(purpose=Purpose.LOAD).exclude(generator="").order_by("number").first()
+    if experiment.generators or first is None or first.is_spread:
+        return list(experiment.generators)
+    return [first.generator]
+
+
+def _tear_down(experiment: Experiment) -> bool:
+    """Remove what was made; what resists is named, and tried again after the end."""
+    if experiment.runs.exclude(status__in=FINAL).exists():
+        return False
+    left = resources.remove_all(experiment)
+    since = experiment.runs.order_by("-finished_at").values_list("finished_at", flat=True).first()
+    waited = timezone.now() - (since or experiment.started_at or experiment.created_at)
+    if left and waited < REMOVED_WITHIN:
+        return False
+    if left:
+        reason = _("left for now and tried again: %(left)s") % {"left": "; ".join(left)}
+        experiment.write(reasons=[*experiment.reasons, reason])
+    experiment.finish()
+    return False

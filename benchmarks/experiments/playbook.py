@@ -1,0 +1,269 @@
+"""What a playbook says: its axes, their matrix of arms, and what was published for each; pure."""
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+from django.utils.translation import gettext as _
+
+from benchmarks.errors import InvalidFields
+from benchmarks.experiments.toml_lines import line_of
+
+MOST_ARMS = 60
+SCHEMA_FILE = Path(__file__).parent / "playbooks" / "schema.json"
+# axes whose values are no options of the load program
+ENDPOINT, WORKLOAD, PROFILE, AUTH, HOST = "endpoint", "workload", "profile", "auth", "host"
+
+
+class InvalidPlaybook(InvalidFields):
+    """A playbook's text can't be taken; each message names the key and the line."""
+
+    def __init__(self, faults: Sequence[str]) -> None:
+        super().__init__({"toml": list(faults)})
+
+
+@dataclass(frozen=True)
+class EndpointSpec:
+    """Where the load of an arm goes.
+
+    `kind`: direct, pgbouncer or pgpool; pools have `size` (server connections; the rest of the cluster's budget where
+    that is less) and `mode`.
+    """
+
+    kind: str = "direct"
+    size: int = 0
+    mode: str = "transaction"
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether a pooler stands before the server."""
+        return self.kind != "direct"
+
+
+@dataclass(frozen=True)
+class AxisValue:
+    """One value of an axis: how it is written in keys, what it is called, and what it sets in its arms."""
+
+    key: str
+    label: str
+    sets: Mapping[str, Any]
+    explains: str = ""
+
+
+@dataclass(frozen=True)
+class ArmSpec:
+    """One cell of the matrix; `values` are keys of axis values by axis, `published` figures by metric."""
+
+    key: str
+    label: str
+    values: Mapping[str, str]
+    endpoint: EndpointSpec
+    options: Mapping[str, Any]
+    profile: Mapping[str, str] = field(default_factory=dict)
+    auth: str = ""
+    other_host: bool = False
+    published: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large a playbook is carried out: `quick` here in minutes, or as it was `published`."""
+
+    repeats: int
+    dataset: Mapping[str, Any]
+    options: Mapping[str, Any]
+    axes: Mapping[str, Sequence[str]]  # the values that take part, by axis; all where an axis is absent
+
+
+@dataclass(frozen=True)
+class PlaybookSpec:
+    """A playbook as its TOML says; `baseline` gives axis values that the arm to compare with has instead."""
+
+    name: str
+    title: str
+    summary: str
+    engine: str
+    source: Mapping[str, str]
+    axes: Mapping[str, tuple[AxisValue, ...]]
+    baseline: Mapping[str, str]
+    metrics: tuple[str, ...]
+    derived: tuple[str, ...]
+    options: Mapping[str, Any]
+    quick: Scale
+    published_scale: Scale
+    published: tuple[Mapping[str, Any], ...]
+    exclude: tuple[Mapping[str, Any], ...]
+    needs: Mapping[str, Any]
+    conclusion: str
+    text: str = ""
+
+    @property
+    def metric(self) -> str:
+        """The figure that verdicts rest on: the first."""
+        return self.metrics[0]
+
+    def scale(self, *, quick: bool) -> Scale:
+        """Return the size to carry it out in."""
+        return self.quick if quick else self.published_scale
+
+    def arms(self, *, quick: bool, overrides: Mapping[str, Any] | None = None) -> tuple[ArmSpec, ...]:
+        """Return the matrix of the axes without what is excluded, in the order of the axes."""
+        scale = self.scale(quick=quick)
+        taken = [
+            [one for one in values if name not in scale.axes or one.key in scale.axes[name]]
+            for name, values in self.axes.items()
+        ]
+        made = (self._arm(cell, scale, overrides or {}) for cell in product(*taken))
+        return tuple(arm for arm in made if not self._is_excluded(arm.values))
+
+    def baseline_of(self, arm: ArmSpec, arms: Sequence[ArmSpec]) -> ArmSpec | None:
+        """Return the arm that this one is compared with; None of a baseline itself, or where there is none."""
+        wanted = dict(arm.values) | dict(self.baseline)
+        return next((one for one in arms if dict(one.values) == wanted and one.key != arm.key), None)
+
+    def _arm(self, cell: Sequence[AxisValue], scale: Scale, overrides: Mapping[str, Any]) -> ArmSpec:
+        names = list(self.axes)
+        values = {name: value.key for name, value in zip(names, cell, strict=True)}
+        options = dict(self.options) | dict(scale.options)
+        others: dict[str, Any] = {}
+        for value in cell:
+            options |= dict(value.sets.get("options", {}))
+            others |= {key: one for key, one in value.sets.items() if key != "options"}
+        options = {name: value for name, value in (options | dict(overrides)).items() if value is not None}
+        return ArmSpec(
+            key="-".join(values.values()),
+            label=", ".join(value.label for value in cell),
+            values=values,
+            endpoint=EndpointSpec(**others.get(ENDPOINT, {})),
+            options=_fitted(self.engine, options),
+            profile=others.get(PROFILE, {}),
+            auth=others.get(AUTH, ""),
+            other_host=others.get(HOST) == "other",
+            published=self._published_for(values),
+        )
+
+    def _published_for(self, values: Mapping[str, str]) -> Mapping[str, Any]:
+        for row in self.published:
+            if all(str(row[name]) == key for name, key in values.items() if name in row):
+                return {name: figure for name, figure in row.items() if name not in values}
+        return {}
+
+    def _is_excluded(self, values: Mapping[str, str]) -> bool:
+        return any(all(values.get(name) == str(key) for name, key in row.items()) for row in self.exclude)
+
+
+def _fitted(engine: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options with no more pgbench threads than clients: pgbench refuses more."""
+    if engine == "pgbench" and options.get("clients") and options.get("threads"):
+        options["threads"] = min(options["threads"], options["clients"])
+    return options
+
+
+def parse(text: str) -> PlaybookSpec:
+    """Read a playbook; raises `InvalidPlaybook` with each fault, its key and its line."""
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidPlaybook([_("not TOML: %(reason)s") % {"reason": error}]) from None
+    if faults := list(_faults(text, raw)):
+        raise InvalidPlaybook(faults)
+    spec = _read(raw, text)
+    if faults := list(_contradictions(text, spec)):
+        raise InvalidPlaybook(faults)
+    return spec
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(SCHEMA_FILE.read_text())
+    return found
+
+
+def _faults(text: str, raw: dict[str, Any]) -> Iterator[str]:
+    validator = jsonschema.Draft202012Validator(_schema())
+    for error in sorted(validator.iter_errors(raw), key=lambda one: list(map(str, one.absolute_path))):
+        cause = _deepest(error)
+        yield _named(text, list(cause.absolute_path), cause.message)
+
+
+def _deepest(error: jsonschema.ValidationError) -> jsonschema.ValidationError:
+    """Return the fault that an "is valid under none of the schemas" is about: that which lies deepest."""
+    while error.context:
+        error = max(error.context, key=lambda one: len(one.absolute_path))
+    return error
+
+
+def _named(text: str, path: Sequence[str | int], message: str) -> str:
+    key = ".".join(map(str, path)) or _("the playbook")
+    return _("line %(line)s, %(key)s: %(message)s") % {"line": line_of(text, path), "key": key, "message": message}
+
+
+def _read(raw: dict[str, Any], text: str) -> PlaybookSpec:
+    return PlaybookSpec(
+        name=raw["name"],
+        title=raw["title"],
+        summary=raw.get("summary", ""),
+        engine=raw.get("engine", "pgbench"),
+        source=raw.get("source", {}),
+        axes={name: tuple(_axis(name, values)) for name, values in raw["axes"].items()},
+        baseline={name: str(key) for name, key in raw["baseline"].items()},
+        metrics=tuple(raw["metrics"]),
+        derived=tuple(raw.get("derived", ())),
+        options=raw.get("options", {}),
+        quick=_scale(raw, "quick"),
+        published_scale=_scale(raw, "published_scale"),
+        published=tuple(raw.get("published", ())),
+        exclude=tuple(raw.get("exclude", ())),
+        needs=raw.get("needs", {}),
+        conclusion=raw.get("conclusion", ""),
+        text=text,
+    )
+
+
+def _scale(raw: dict[str, Any], name: str) -> Scale:
+    one = raw[name]
+    axes = {axis: [str(key) for key in keys] for axis, keys in one.get("axes", {}).items()}
+    return Scale(one.get("repeats", 3), one.get("dataset", {}), one.get("options", {}), axes)
+
+
+def _axis(name: str, values: Sequence[Any]) -> Iterator[AxisValue]:
+    """Yield the values of an axis: tables, or plain values of the option that the axis is named for."""
+    for value in values:
+        if isinstance(value, dict):
+            sets = {key: one for key, one in value.items() if key not in ("key", "label", "explains")}
+            yield AxisValue(str(value["key"]), value.get("label", str(value["key"])), sets, value.get("explains", ""))
+        else:
+            word = str(value).lower() if isinstance(value, bool) else str(value)
+            yield AxisValue(word, f"{word} {name.replace('_', ' ')}", {"options": {name: value}})
+
+
+def _contradictions(text: str, spec: PlaybookSpec) -> Iterator[str]:
+    for name, keys in _referred(spec):
+        if name not in spec.axes:
+            yield _named(
+                text,
+                ["baseline", name],
+                _("there is no axis of that name: use one of %(axes)s") % {"axes": ", ".join(spec.axes)},
+            )
+        elif unknown := [key for key in keys if key not in {one.key for one in spec.axes[name]}]:
+            yield _named(text, ["axes", name], _("the axis has no value %(key)s") % {"key": ", ".join(unknown)})
+    for quick in (True, False):
+        arms = spec.arms(quick=quick)
+        if len(arms) > MOST_ARMS:
+            message = _("%(count)s arms are too many: use at most %(most)s") % {"count": len(arms), "most": MOST_ARMS}
+            yield _named(text, ["axes"], message)
+        if len({arm.key for arm in arms}) < len(arms) or len(arms) < 2:
+            yield _named(text, ["axes"], _("the matrix needs two arms or more, each with a key of its own"))
+
+
+def _referred(spec: PlaybookSpec) -> Iterator[tuple[str, list[str]]]:
+    """Yield each axis that is named outside the axes, with the keys that are named of it."""
+    yield from ((name, [key]) for name, key in spec.baseline.items())
+    for scale in (spec.quick, spec.published_scale):
+        yield from ((name, list(keys)) for name, keys in scale.axes.items())

@@ -1,0 +1,1 @@
+"""An experiment to read and to take away: its chart, and its report as HTML, PDF, CSV and JSON."""

@@ -1,0 +1,129 @@
+"""What pages and reports show of an experiment: verdict, table with the published figures, chart, conditions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from benchmarks.analysis.arms import Verdict
+from benchmarks.experiments import conclusions, results
+from benchmarks.experiments.conclusions import Claim
+from benchmarks.experiments.report import chart
+from benchmarks.experiments.report.chart import Chart
+from benchmarks.experiments.results import ArmResult, Progress, Result
+from benchmarks.models import Experiment, Run, metrics
+
+DERIVED = {
+    "gain_percent": (gettext_lazy("Gain"), "%"),
+    "ratio": (gettext_lazy("Ratio"), "×"),
+    "effective_clients": (gettext_lazy("Clients at work"), ""),
+    "refused_clients": (gettext_lazy("Refused clients"), ""),
+    "end_ms": (gettext_lazy("END (commit)"), "ms"),
+    "ping_ms": (gettext_lazy("Ping"), "ms"),
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A measured figure beside the published one; None where there is none."""
+
+    measured: float | None
+    published: Any
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """An arm with a cell for each column, and its runs."""
+
+    arm: ArmResult
+    cells: tuple[Cell, ...]
+    runs: tuple[Run, ...]
+
+    @property
+    def tone(self) -> str:
+        """The colour of its verdict."""
+        return {Verdict.FASTER: "better", Verdict.SLOWER: "worse"}.get(self.arm.verdict or Verdict.NOT_ENOUGH, "none")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An experiment as its page and its report show it."""
+
+    experiment: Experiment
+    result: Result
+    progress: Progress
+    claims: tuple[Claim, ...]
+    notes: tuple[str, ...]
+    columns: tuple[tuple[str, str], ...]
+    rows: tuple[TableRow, ...]
+    chart: Chart | None
+    metric: str
+
+    @property
+    def percent(self) -> float:
+        """How much of the plan is done, in percent."""
+        return 100 * self.progress.done / self.progress.total if self.progress.total else 0.0
+
+
+def show(experiment: Experiment) -> Shown:
+    """Return all that is shown of an experiment by now."""
+    result = results.of(experiment)
+    found = conclusions.claims(result)
+    metric = metrics.BY_KEY[result.spec.metric]
+    return Shown(
+        experiment=experiment,
+        result=result,
+        progress=results.progress(experiment),
+        claims=tuple(found),
+        notes=tuple(conclusions.sentences(result)[len(found) :]),
+        columns=tuple(_columns(result)),
+        rows=tuple(_row(result, one) for one in result.arms),
+        chart=chart.draw(result),
+        metric=_("%(label)s (%(unit)s)") % {"label": metric.label, "unit": metric.unit or "–"},
+    )
+
+
+def conditions(experiment: Experiment) -> Mapping[str, Any]:
+    """Return what the figures were measured under, by name."""
+    run = experiment.runs.exclude(server_version="").order_by("number").first()
+    scale = _("quick form") if experiment.quick else _("as published")
+    return {
+        _("Cluster"): experiment.cluster_name,
+        _("Pooler"): experiment.pooler.name if experiment.pooler else _("the first that fits"),
+        _("Size"): scale,
+        _("Blocks"): experiment.repeats,
+        _("Order"): _("ABBA, drawn with seed %(seed)s") % {"seed": experiment.seed},
+        _("Server"): run.server_version if run else "–",
+        _("Load program"): run.client_version if run else "–",
+        _("Generator"): run.generator if run else "–",
+        _("Tables"): ", ".join(f"{name} {value}" for name, value in experiment.dataset.items()) or "–",
+    }
+
+
+def _columns(result: Result) -> list[tuple[str, str]]:
+    found = [(metrics.BY_KEY[key].label or key, metrics.BY_KEY[key].unit) for key in result.spec.metrics]
+    return [*((str(label), unit) for label, unit in found), *_derived_columns(result)]
+
+
+def _derived_columns(result: Result) -> list[tuple[str, str]]:
+    return [(str(DERIVED[name][0]), DERIVED[name][1]) for name in result.spec.derived]
+
+
+def _row(result: Result, one: ArmResult) -> TableRow:
+    published = one.spec.published
+    cells = [Cell(one.value(key), published.get(key)) for key in result.spec.metrics]
+    cells += [Cell(one.derived.get(name), _published_derived(result, one, name)) for name in result.spec.derived]
+    return TableRow(one, tuple(cells), tuple(run for run in result.runs if run.arm == one.spec.key))
+
+
+def _published_derived(result: Result, one: ArmResult, name: str) -> Any:
+    """Return a derived figure of the source: as it printed it, else out of its figures."""
+    if name in one.spec.published:
+        return one.spec.published[name]
+    ratio = chart.published_ratio(result, one)
+    if name == "gain_percent" and ratio:
+        return (ratio - 1) * 100
+    tps, latency = one.spec.published.get("tps"), one.spec.published.get("latency_avg_ms")
+    return tps * latency / 1000 if name == "effective_clients" and tps and latency else None

@@ -1,0 +1,327 @@
+"""What an experiment makes for itself: roles, a database, pools and settings profiles; and how it removes them.
+
+A row is written before the thing is made and closed after it is gone, so that a crash at any moment leaves nothing
+that nobody knows of. All of it carries the experiment's number in its name.
+"""
+
+import hashlib
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from psycopg import sql
+
+from benchmarks.errors import BenchmarksError
+from benchmarks.experiments.playbook import ArmSpec
+from benchmarks.library.settings_profiles import store
+from benchmarks.models import Experiment, ExperimentResource, ResourceKind, SettingsProfile
+from pools.clusters import connect, endpoints
+from pools.console import commands
+from pools.errors import ClusterUnreachable, InvalidValues, NotThere, PoolsError
+from pools.inventory import budget
+from pools.inventory import pools as pool_changes
+from pools.models import Cluster, Pool, Pooler, PoolerKind, PoolState
+from pools.provisioning import databases, roles
+from pools.provisioning.ddl import changing
+
+log = logging.getLogger(__name__)
+
+SCRAM, MD5 = "scram", "md5"
+MAIN = "main"
+LIVE = (PoolState.APPLIED, PoolState.DRIFTED)
+KINDS = {"pgbouncer": PoolerKind.PGBOUNCER, "pgpool": PoolerKind.PGPOOL}
+_COUNTED = """
+    SELECT count(*) FROM pg_stat_activity
+     WHERE datname = %s AND backend_type = 'client backend' AND pid <> pg_backend_pid() AND NOT %s
+"""
+_SESSIONS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()"
+
+
+@dataclass(frozen=True)
+class Need:
+    """Something that arms need; `arms` are their keys."""
+
+    kind: ResourceKind
+    key: str
+    name: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    arms: tuple[str, ...] = ()
+
+
+def name_of(experiment: Experiment, suffix: str = "") -> str:
+    """Return the name that its role, its database and its pools begin with."""
+    return f"pooldeck_experiment_{experiment.number}" + (f"_{suffix}" if suffix else "")
+
+
+def role_of(experiment: Experiment, auth: str) -> str:
+    """Return the role that arms of this authentication log in as."""
+    return name_of(experiment, MD5 if auth == MD5 else "")
+
+
+def pool_key(arm: ArmSpec) -> str:
+    """Return what the pool of an arm is known by; empty of a direct one."""
+    one = arm.endpoint
+    return f"{one.kind}-{one.mode}-{one.size}-{arm.auth or SCRAM}" if one.is_pooled else ""
+
+
+def profile_key(arm: ArmSpec) -> str:
+    """Return what the settings profile of an arm is known by; empty where it has none."""
+    return "_".join(sorted(f"{name}={value}" for name, value in arm.profile.items()))[:60]
+
+
+def needs(experiment: Experiment, arms: Sequence[ArmSpec]) -> list[Need]:
+    """Return all that the arms need, in the order in which it has to be made."""
+    auths = {SCRAM} | {arm.auth for arm in arms if arm.auth}
+    found = [Need(ResourceKind.ROLE, SCRAM, role_of(experiment, SCRAM))]
+    if MD5 in auths:
+        users = tuple(arm.key for arm in arms if arm.auth == MD5)
+        found.append(Need(ResourceKind.ROLE, MD5, role_of(experiment, MD5), arms=users))
+    found.append(Need(ResourceKind.DATABASE, MAIN, name_of(experiment)))
+    return [*found, *_profiles(experiment, arms), *_pools(experiment, arms)]
+
+
+def _profiles(experiment: Experiment, arms: Sequence[ArmSpec]) -> Iterator[Need]:
+    keys = dict.fromkeys(profile_key(arm) for arm in arms if arm.profile)
+    for at, key in enumerate(keys, 1):
+        users = [arm for arm in arms if arm.profile and profile_key(arm) == key]
+        name = f"experiment {experiment.number} profile {at}"
+        yield Need(ResourceKind.PROFILE, key, name, dict(users[0].profile), tuple(arm.key for arm in users))
+
+
+def _pools(experiment: Experiment, arms: Sequence[ArmSpec]) -> Iterator[Need]:
+    keys = dict.fromkeys(key for arm in arms if (key := pool_key(arm)))
+    for at, key in enumerate(keys, 1):
+        users = [arm for arm in arms if pool_key(arm) == key]
+        one, auth = users[0].endpoint, users[0].auth
+        values = {"kind": one.kind, "mode": one.mode, "size": one.size, "user": role_of(experiment, auth)}
+        # Pgpool-II has no names of its own for databases
+        name = name_of(experiment) if one.kind == "pgpool" else name_of(experiment, f"p{at}")
+        yield Need(ResourceKind.POOL, key, name, values, tuple(arm.key for arm in users))
+
+
+def make(experiment: Experiment, need: Need) -> ExperimentResource:
+    """Make it unless it was made; raises `PoolsError` or `BenchmarksError` where that is refused."""
+    row, is_new = experiment.resources.get_or_create(kind=need.kind, key=need.key, defaults={"name": need.name})
+    if row.made_at is None:
+        try:
+            row.record = MAKERS[need.kind](experiment, need)
+        except (InvalidValues, BenchmarksError):
+            if is_new or not _exists(experiment, need):  # else an earlier attempt of ours, cut short, made it
+                raise
+        row.made_at = timezone.now()
+        row.save(update_fields=["record", "made_at"])
+    return row
+
+
+def _cluster_of(experiment: Experiment) -> Cluster:
+    if experiment.cluster is None:
+        raise BenchmarksError(_("cluster %(name)s was removed") % {"name": experiment.cluster_name})
+    return experiment.cluster
+
+
+def _make_role(experiment: Experiment, need: Need) -> None:
+    cluster = _cluster_of(experiment)
+    __, password = roles.create(cluster, {"name": need.name}, experiment.author)
+    if need.key == MD5:
+        _hash_by_md5(experiment, cluster, need.name, password)
+
+
+def _hash_by_md5(experiment: Experiment, cluster: Cluster, name: str, password: str) -> None:
+    """Give a role an MD5 hash and the rights of the database's owner; raises `BenchmarksError` where it may not log in.
+
+    The server decides by pg_hba.conf: the method scram-sha-256 lets in no role with an MD5 hash.
+    """
+    digest = hashlib.md5((password + name).encode()).hexdigest()  # noqa: S324 (PostgreSQL's own scheme)
+    role, owner = sql.Identifier(name), sql.Identifier(role_of(experiment, SCRAM))
+    with changing(cluster) as connection:
+        connection.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(role, sql.Literal(f"md5{digest}")))
+        connection.execute(sql.SQL("GRANT {} TO {}").format(owner, role))
+    endpoint = replace(endpoints.of_cluster(cluster, cluster.maintenance_database), user=name, password=password)
+    try:
+        connect.connect_endpoint(endpoint).close()
+    except ClusterUnreachable as error:
+        reason = _("%(cluster)s lets in no role with an MD5 hash (pg_hba.conf): %(reason)s")
+        raise BenchmarksError(reason % {"cluster": cluster, "reason": error}) from None
+
+
+def _make_database(experiment: Experiment, need: Need) -> None:
+    cluster = _cluster_of(experiment)
+    databases.create(cluster, {"name": need.name, "owner": role_of(experiment, SCRAM)}, experiment.author)
+
+
+def _make_profile(experiment: Experiment, need: Need) -> Any:
+    description = _("Made for %(experiment)s, removed after it") % {"experiment": experiment}
+    return store.create(name=need.name, values=need.values, description=description, author=experiment.author).pk
+
+
+def _make_pool(experiment: Experiment, need: Need) -> Any:
+    cluster, pooler = _cluster_of(experiment), pooler_for(experiment, need.values["kind"])
+    if pooler is None:
+        raise BenchmarksError(_no_pooler(need.values["kind"], cluster))
+    values = {
+        "name": need.name,
+        "pooler": pooler,
+        "cluster": cluster,
+        "database": name_of(experiment),
+        "user": need.values["user"],
+        "mode": need.values["mode"],
+        "size": size_within_budget(cluster, need.values["size"]),
+    }
+    return pool_changes.create(values, experiment.author).pk
+
+
+MAKERS = {
+    ResourceKind.ROLE: _make_role,
+    ResourceKind.DATABASE: _make_database,
+    ResourceKind.PROFILE: _make_profile,
+    ResourceKind.POOL: _make_pool,
+}
+
+
+def size_within_budget(cluster: Cluster, wanted: int) -> int:
+    """Return the size asked for, or what the budget has left where that is less; 1 at least."""
+    free = budget.of_cluster(cluster).free
+    return wanted if free is None else max(1, min(wanted, free))
+
+
+def pooler_for(experiment: Experiment, kind: str) -> Pooler | None:
+    """Return the pooler that a pool of this kind is made on: the one asked for, else the first that can carry it.
+
+    A Pgpool-II serves one cluster: only one whose pools, if it has any, lead to this cluster.
+    """
+    asked = experiment.pooler
+    if asked is not None and asked.kind == KINDS[kind]:
+        return asked
+    for pooler in Pooler.objects.filter(kind=KINDS[kind]).exclude(config_dir="").order_by("created_at"):
+        others = Pool.objects.wanted().filter(pooler=pooler).exclude(cluster=experiment.cluster)
+        if kind != "pgpool" or not others.exists():
+            return pooler
+    return None
+
+
+def _no_pooler(kind: str, cluster: Cluster) -> str:
+    if kind == "pgpool":
+        return _("no Pgpool-II is registered that serves cluster %(cluster)s: register one") % {"cluster": cluster}
+    return _("no PgBouncer with a configuration folder is registered: register one")
+
+
+def _exists(experiment: Experiment, need: Need) -> bool:
+    """Whether there is something of that name; of an earlier attempt it is ours."""
+    cluster = _cluster_of(experiment)
+    try:
+        if need.kind == ResourceKind.ROLE:
+            roles.reset_password(cluster, need.name, experiment.author)
+        elif need.kind == ResourceKind.DATABASE:
+            databases.find(cluster, need.name)
+        else:
+            return False
+    except NotThere:
+        return False
+    return True
+
+
+def waiting_for(experiment: Experiment) -> tuple[list[Pool], dict[str, str]]:
+    """Return its pools that are not applied yet, and why those that were refused can't be used, by their keys."""
+    pending: list[Pool] = []
+    refused: dict[str, str] = {}
+    for row in experiment.resources.filter(kind=ResourceKind.POOL, removed_at=None):
+        pool = _pool_of(row)
+        if pool is None:
+            refused[row.key] = _("its pool was removed by somebody")
+        elif pool.state == PoolState.PENDING:
+            pending.append(pool)
+        elif pool.state not in LIVE:
+            refused[row.key] = pool.state_reason or str(pool.get_state_display())
+    return pending, refused
+
+
+def _pool_of(row: ExperimentResource) -> Pool | None:
+    """Return its record; by name where a crash came before its id was written down."""
+    return Pool.objects.filter(pk=row.record).first() if row.record else Pool.objects.filter(name=row.name).first()
+
+
+def release_connections(experiment: Experiment, arm: ArmSpec) -> int:
+    """Have its PgBouncer pools, but for the arm's own, close their idle server connections; return the sessions left.
+
+    What a pool keeps open after its arm's run is taken from the arms that follow: a direct one would be refused.
+    """
+    cluster, own = _cluster_of(experiment), pool_key(arm)
+    for row in experiment.resources.filter(kind=ResourceKind.POOL, removed_at=None).exclude(key=own):
+        pool = _pool_of(row)
+        if pool is not None and pool.pooler.kind == PoolerKind.PGBOUNCER and pool.state in LIVE:
+            commands.reconnect(pool, experiment.author)
+    with changing(cluster) as connection:
+        kept = _kept_by_pgpool(experiment)
+        found = connection.execute(_COUNTED, (name_of(experiment), kept)).fetchone()
+    return int(found[0]) if found else 0
+
+
+def _kept_by_pgpool(experiment: Experiment) -> bool:
+    """Whether a Pgpool-II keeps sessions there: its children hold theirs for as long as they live."""
+    pools = experiment.resources.filter(kind=ResourceKind.POOL, removed_at=None, key__startswith="pgpool")
+    return pools.exists()
+
+
+def remove_all(experiment: Experiment) -> list[str]:
+    """Remove what is left, the last made first; return why what is still there could not go yet, in sentences."""
+    left: list[str] = []
+    for row in experiment.resources.filter(removed_at=None).order_by("-pk"):
+        try:
+            gone = REMOVERS[ResourceKind(row.kind)](experiment, row)
+            reason = "" if gone else _("%(resource)s is still being removed") % {"resource": row}
+        except NotThere:
+            reason = ""
+        except (PoolsError, BenchmarksError) as error:
+            reason = _("%(resource)s could not be removed: %(reason)s") % {"resource": row, "reason": error}
+        _close(row, reason)
+        left += [reason] if reason else []
+    return left
+
+
+def _close(row: ExperimentResource, reason: str) -> None:
+    row.error, row.removed_at = reason, None if reason else timezone.now()
+    row.save(update_fields=["error", "removed_at"])
+
+
+def _remove_pool(experiment: Experiment, row: ExperimentResource) -> bool:
+    pool = _pool_of(row)
+    if pool is None:
+        return True
+    if pool.removal_requested_at is None:
+        pool_changes.remove(pool, experiment.author)
+    return not Pool.objects.filter(pk=pool.pk).exists()
+
+
+def _remove_profile(experiment: Experiment, row: ExperimentResource) -> bool:
+    if profile := SettingsProfile.objects.filter(name=row.name).first():
+        store.remove(profile)
+    return True
+
+
+def _remove_database(experiment: Experiment, row: ExperimentResource) -> bool:
+    if experiment.cluster is None or Pool.objects.filter(cluster=experiment.cluster, database=row.name).exists():
+        return experiment.cluster is None
+    with changing(experiment.cluster) as connection:
+        connection.execute(_SESSIONS, (row.name,))  # all of them are this experiment's: the database is its own
+    databases.drop(experiment.cluster, row.name, experiment.author)
+    return True
+
+
+def _remove_role(experiment: Experiment, row: ExperimentResource) -> bool:
+    if experiment.cluster is None:
+        return True
+    if experiment.resources.filter(removed_at=None).exclude(kind=ResourceKind.ROLE).exclude(pk=row.pk).exists():
+        return False
+    roles.drop(experiment.cluster, row.name, experiment.author)
+    return True
+
+
+REMOVERS = {
+    ResourceKind.ROLE: _remove_role,
+    ResourceKind.DATABASE: _remove_database,
+    ResourceKind.PROFILE: _remove_profile,
+    ResourceKind.POOL: _remove_pool,
+}

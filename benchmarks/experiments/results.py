@@ -1,0 +1,154 @@
+"""What an experiment has measured: its arms with their runs, published figures and verdicts beside their baselines."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import mean
+
+from django.conf import settings
+from django.utils import timezone
+
+from benchmarks.analysis import arms as arm_comparison
+from benchmarks.analysis.arms import Arm, Comparison, Figure, Outcome, Verdict
+from benchmarks.analysis.confidence_intervals import Rule
+from benchmarks.experiments import derived, library
+from benchmarks.experiments.playbook import ArmSpec, PlaybookSpec
+from benchmarks.experiments.start import arms_of
+from benchmarks.models import FINAL, Experiment, Purpose, Run
+from benchmarks.results import comparisons
+
+
+@dataclass(frozen=True)
+class ArmResult:
+    """An arm: its runs, its figures by metric, and what may be said of it beside its baseline.
+
+    `comparison` is the one it stands in, None before any of its runs; `skipped` says why it is not measured.
+    """
+
+    spec: ArmSpec
+    baseline: str
+    arm: Arm | None = None
+    comparison: Comparison | None = None
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    verdict: Verdict | None = None
+    derived: Mapping[str, float | None] = field(default_factory=dict)
+    skipped: str = ""
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether others are compared with it, and it with none."""
+        return not self.baseline
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What became of it; None before its first run has ended."""
+        return self.arm.outcome if self.arm else None
+
+    @property
+    def figure(self) -> Figure | None:
+        """The figure that its verdict rests on."""
+        return self.figures.get(self.comparison.metric.key) if self.comparison else None
+
+    def value(self, metric: str) -> float | None:
+        """Return the median of a metric over its valid runs."""
+        found = self.figures.get(metric)
+        return found.median if found else None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far an experiment is: runs, and the seconds left (None: not known yet)."""
+
+    done: int
+    total: int
+    eta_s: float | None
+
+
+@dataclass(frozen=True)
+class Result:
+    """An experiment's arms in the order of the playbook."""
+
+    experiment: Experiment
+    spec: PlaybookSpec
+    arms: tuple[ArmResult, ...]
+    runs: tuple[Run, ...]
+
+    def arm(self, **values: str) -> ArmResult | None:
+        """Return the first arm with these axis values."""
+        wanted = values.items()
+        return next((one for one in self.arms if wanted <= one.spec.values.items()), None)
+
+
+def of(experiment: Experiment) -> Result:
+    """Return what is known of an experiment by now."""
+    spec, specs = library.spec_of(experiment), arms_of(experiment)
+    runs = list(experiment.runs.filter(purpose=Purpose.LOAD).select_related("cluster", "pool").order_by("number"))
+    by_arm = _arms(specs, runs)
+    rule = rule_of(experiment, spec, specs)
+    found = [_result(experiment, spec, one, specs, by_arm, runs, rule) for one in specs]
+    return Result(experiment, spec, tuple(found), tuple(runs))
+
+
+def progress(experiment: Experiment) -> Progress:
+    """Return how many of the planned runs have ended, and how long the others will take by those."""
+    total = sum(len(block) for block in experiment.plan)
+    ended = list(experiment.runs.filter(purpose=Purpose.LOAD, status__in=FINAL))
+    if experiment.has_ended:
+        return Progress(len(ended), total, 0.0)
+    if not ended or experiment.measuring_at is None:
+        return Progress(len(ended), total, None)
+    each = (timezone.now() - experiment.measuring_at).total_seconds() / len(ended)
+    times = [(run.finished_at - run.created_at).total_seconds() for run in ended if run.finished_at]
+    return Progress(len(ended), total, (mean(times) if times else each) * (total - experiment.step + 1))
+
+
+def _arms(specs: Sequence[ArmSpec], runs: Sequence[Run]) -> dict[str, Arm]:
+    """Return the arms that have runs, by key."""
+    subjects = dict(zip((run.pk for run in runs), comparisons.subjects(runs), strict=True))
+    found = {}
+    for spec in specs:
+        if own := tuple(subjects[run.pk] for run in runs if run.arm == spec.key):
+            found[spec.key] = Arm(spec.key, spec.label, own)
+    return found
+
+
+def rule_of(experiment: Experiment, playbook: PlaybookSpec, specs: Sequence[ArmSpec]) -> Rule:
+    """Return how its verdicts are reached: all its intervals hold together, at each look in sequential mode."""
+    compared = sum(playbook.baseline_of(one, specs) is not None for one in specs)
+    return Rule(settings.TIE_BAND_PERCENT / 100, max(1, compared), is_sequential=experiment.minutes is not None)
+
+
+def _result(
+    experiment: Experiment,
+    playbook: PlaybookSpec,
+    spec: ArmSpec,
+    specs: Sequence[ArmSpec],
+    arms: Mapping[str, Arm],
+    runs: Sequence[Run],
+    rule: Rule,
+) -> ArmResult:
+    base = playbook.baseline_of(spec, specs)
+    skipped = experiment.skipped.get(spec.key, "")
+    arm = arms.get(spec.key)
+    if arm is None:
+        return ArmResult(spec, base.key if base else "", skipped=skipped)
+    pair = [_as_baseline(arms[base.key]), arm] if base and base.key in arms else [_as_baseline(arm)]
+    compared = arm_comparison.compare_arms(pair, metric=playbook.metric, rule=rule)
+    own = compared.arms[-1]
+    figures = {row.metric.key: row.figures[-1] for row in compared.rows}
+    figure = figures.get(playbook.metric, Figure(None, None, None))
+    return ArmResult(
+        spec=spec,
+        baseline=base.key if base else "",
+        arm=own,
+        comparison=compared,
+        figures=figures,
+        verdict=arm_comparison.verdict_of(compared, own, figure),
+        derived=derived.columns(
+            playbook.derived, own, figures.get(playbook.metric), [run for run in runs if run.arm == spec.key]
+        ),
+        skipped=skipped,
+    )
+
+
+def _as_baseline(arm: Arm) -> Arm:
+    return Arm(arm.key, arm.label, arm.runs, is_baseline=True)

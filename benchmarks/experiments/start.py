@@ -1,0 +1,148 @@
+"""Starts an experiment: finds the playbook, names what it would change, and draws the plan; nothing is made yet."""
+
+import secrets
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from benchmarks.errors import InvalidFields, Refused
+from benchmarks.experiments import dispatch, library, order, resources
+from benchmarks.experiments.playbook import ArmSpec, PlaybookSpec
+from benchmarks.generators import selection
+from benchmarks.models import Experiment, Purpose
+from benchmarks.runs.submission.submit import require_queue
+from pools.models import Cluster, Pooler
+
+MOST_REPEATS, MOST_MINUTES = 50, 24 * 60
+SEQUENTIAL_REPEATS = 30  # the most blocks where a budget of minutes decides
+
+
+class InvalidExperiment(InvalidFields):
+    """What was asked for can't be carried out; `errors` are by field."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExperimentRequest:
+    """What a page or a script asks for.
+
+    `minutes` asks for the sequential mode: blocks go on until the intervals are narrow enough or the budget is spent.
+    `options` replace the playbook's in every arm, such as a shorter duration, `dataset` those of the tables; `arms`
+    names those that take part (none: all); `confirm` is the cluster's name, which a protected cluster asks for.
+    """
+
+    playbook: str
+    cluster: Cluster
+    author: Any
+    pooler: Pooler | None = None
+    generators: Sequence[str] = ()
+    quick: bool = True
+    repeats: int | None = None
+    minutes: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    dataset: Mapping[str, Any] = field(default_factory=dict)
+    arms: Sequence[str] = ()
+    seed: int | None = None
+    confirm: str = ""
+    experiment_id: uuid.UUID | None = None
+
+
+def start(request: ExperimentRequest) -> Experiment:
+    """Queue an experiment; raises `InvalidExperiment`, `Refused` with the list of changes, and `QueueDown`."""
+    spec = library.find(request.playbook)
+    arms = _arms(spec, request)
+    _check(spec, request)
+    if request.cluster.protected and request.confirm != request.cluster.name:
+        raise Refused(protected(request.cluster, changes(spec, arms)))
+    require_queue()
+    repeats = request.repeats or (SEQUENTIAL_REPEATS if request.minutes else spec.scale(quick=request.quick).repeats)
+    seed = secrets.randbelow(2**31) if request.seed is None else request.seed
+    with transaction.atomic():
+        experiment = Experiment.objects.enqueue(
+            pk=request.experiment_id or uuid.uuid4(),
+            playbook=spec.name,
+            definition=spec.text,
+            cluster=request.cluster,
+            cluster_name=request.cluster.name,
+            pooler=request.pooler,
+            generators=list(request.generators),
+            quick=request.quick,
+            repeats=repeats,
+            minutes=request.minutes,
+            seed=seed,
+            overrides=dict(request.options),
+            dataset=dict(spec.scale(quick=request.quick).dataset) | dict(request.dataset),
+            plan=order.blocks([arm.key for arm in arms], repeats, seed),
+            author=request.author,
+        )
+        transaction.on_commit(dispatch.request_advance)
+    return experiment
+
+
+def changes(spec: PlaybookSpec, arms: Sequence[ArmSpec]) -> list[str]:
+    """Return what the experiment makes and changes on the cluster, in sentences; all of it is undone after it."""
+    found = [
+        _("creates a role and a database of its own, and fills that with the playbook's tables"),
+        _("loads the server with up to %(clients)s clients") % {"clients": max(map(_clients_of, arms), default=0)},
+    ]
+    pools = {resources.pool_key(arm): arm.endpoint for arm in arms if arm.endpoint.is_pooled}
+    for one in pools.values():
+        values = {"kind": one.kind, "mode": one.mode, "size": one.size}
+        found.append(_("adds a pool of %(size)s connections (%(kind)s, %(mode)s) and reloads its pooler") % values)
+    settings = sorted({name for arm in arms for name in arm.profile})
+    if spec.needs.get("max_connections"):
+        settings = sorted({*settings, "max_connections"})
+    if settings:
+        listed = {"settings": ", ".join(settings)}
+        found.append(_("changes server settings by ALTER SYSTEM for the time of a run: %(settings)s") % listed)
+    return found
+
+
+def arms_of(experiment: Experiment) -> tuple[ArmSpec, ...]:
+    """Return the arms of an experiment, those alone that are in its plan, in the order of the playbook."""
+    spec = library.spec_of(experiment)
+    planned = {key for block in experiment.plan for key in block}
+    arms = spec.arms(quick=experiment.quick, overrides=experiment.overrides)
+    return tuple(arm for arm in arms if arm.key in planned)
+
+
+def _clients_of(arm: ArmSpec) -> int:
+    options = arm.options
+    return int(options.get("clients") or options.get("concurrency") or 0) + int(options.get("idle_connections") or 0)
+
+
+def _arms(spec: PlaybookSpec, request: ExperimentRequest) -> list[ArmSpec]:
+    arms = spec.arms(quick=request.quick, overrides=request.options)
+    if not request.arms:
+        return list(arms)
+    known = {arm.key for arm in arms}
+    if unknown := [key for key in request.arms if key not in known]:
+        message = _("%(keys)s: no arm of %(playbook)s; its arms are %(known)s")
+        values = {"keys": ", ".join(unknown), "playbook": spec.name, "known": ", ".join(sorted(known))}
+        raise InvalidExperiment({"arms": [message % values]})
+    return [arm for arm in arms if arm.key in request.arms]
+
+
+def _check(spec: PlaybookSpec, request: ExperimentRequest) -> None:
+    errors: dict[str, list[str]] = {}
+    bounds = {"repeats": (request.repeats, MOST_REPEATS), "minutes": (request.minutes, MOST_MINUTES)}
+    for name, (value, most) in bounds.items():
+        if value is not None and not 1 <= value <= most:
+            errors[name] = [_("%(value)s is out of range: use 1 to %(most)s") % {"value": value, "most": most}]
+    if request.pooler is not None and request.pooler.kind not in resources.KINDS.values():
+        errors["pooler"] = [_("a playbook's pools are made on a PgBouncer or a Pgpool-II: choose one")]
+    if errors:
+        raise InvalidExperiment(errors)
+    if request.generators:
+        selection.checked(request.generators, spec.engine, Purpose.LOAD)
+
+
+def protected(cluster: Cluster, found: Sequence[str]) -> str:
+    """Return why a protected cluster refuses, with the list of changes."""
+    return _("cluster %(cluster)s is protected, and the experiment %(changes)s: confirm with the cluster's name") % {
+        "cluster": cluster,
+        "changes": "; ".join(found),
+    }

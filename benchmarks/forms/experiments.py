@@ -1,0 +1,74 @@
+"""Forms to start an experiment and to add a playbook."""
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from benchmarks.experiments.library import MOST_CHARACTERS
+from benchmarks.experiments.start import MOST_MINUTES, MOST_REPEATS
+from pools.models import Cluster, Pooler, PoolerKind
+
+QUICK, PUBLISHED = "quick", "published"
+
+
+class ExperimentForm(forms.Form):
+    """Where and how large a playbook is carried out."""
+
+    cluster = forms.ModelChoiceField(Cluster.objects.all(), label=_("Cluster"), empty_label=None)
+    pooler = forms.ModelChoiceField(
+        Pooler.objects.filter(kind__in=[PoolerKind.PGBOUNCER, PoolerKind.PGPOOL]),
+        label=_("Pooler"),
+        required=False,
+        empty_label=_("the first that fits"),
+        help_text=_("Its pools are made there for the time of the experiment, and removed after it."),
+    )
+    scale = forms.ChoiceField(
+        label=_("Size"),
+        choices=[(QUICK, _("Quick: a few minutes")), (PUBLISHED, _("As published: hours"))],
+        initial=QUICK,
+    )
+    repeats = forms.IntegerField(
+        label=_("Blocks"),
+        required=False,
+        min_value=1,
+        max_value=MOST_REPEATS,
+        help_text=_("Each block measures every arm once; empty: the playbook's own number."),
+    )
+    minutes = forms.IntegerField(
+        label=_("Or go on for, in minutes"),
+        required=False,
+        min_value=1,
+        max_value=MOST_MINUTES,
+        help_text=_("Sequential mode: blocks go on until the intervals are narrow enough or this time is spent."),
+    )
+    confirm = forms.CharField(
+        label=_("Name of the protected cluster"),
+        required=False,
+        help_text=_("Type it to agree to the changes above; not asked for on an unprotected cluster."),
+    )
+
+    def request(self, playbook: str, author: Any) -> dict[str, Any]:
+        """Return the fields of `ExperimentRequest`."""
+        given = self.cleaned_data
+        asked = {name: given[name] for name in ("cluster", "pooler", "repeats", "minutes", "confirm")}
+        return {**asked, "playbook": playbook, "author": author, "quick": given["scale"] == QUICK}
+
+
+class PlaybookForm(forms.Form):
+    """A playbook as a file or as text."""
+
+    toml = forms.CharField(
+        label=_("Playbook (TOML)"),
+        required=False,
+        strip=False,
+        max_length=MOST_CHARACTERS,
+        widget=forms.Textarea(attrs={"rows": 24, "spellcheck": "false", "class": "pd-code-input"}),
+    )
+    file = forms.FileField(label=_("Or upload a file"), required=False)
+
+    def text(self) -> str:
+        """Return the text; that of the file where one was uploaded."""
+        uploaded = self.cleaned_data.get("file")
+        text: str = uploaded.read().decode(errors="replace") if uploaded else self.cleaned_data["toml"]
+        return text

@@ -1,0 +1,193 @@
+"""Experiments: a playbook carried out on a cluster, the runs of its arms, and what was made for it alone."""
+
+import uuid
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, models, transaction
+from django.db.models import Max, Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from pools.models import Cluster, Pooler
+
+LEASE = timedelta(seconds=30)
+NUMBERING_TRIES = 10
+
+
+class Playbook(models.Model):
+    """A playbook that a user added; the built-in ones are files."""
+
+    name = models.SlugField(max_length=40, unique=True)
+    text = models.TextField()  # TOML, as it was given
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ExperimentState(models.TextChoices):
+    """The life of an experiment."""
+
+    QUEUED = "queued", _("queued")
+    RUNNING = "running", _("running")
+    SUCCEEDED = "succeeded", _("succeeded")
+    FAILED = "failed", _("failed")
+    CANCELLED = "cancelled", _("cancelled")
+
+
+ENDED = frozenset({ExperimentState.SUCCEEDED, ExperimentState.FAILED, ExperimentState.CANCELLED})
+
+
+class Phase(models.TextChoices):
+    """What a running experiment does."""
+
+    SETUP = "setup", _("making what the arms need")
+    MEASURE = "measure", _("measuring")
+    TEARDOWN = "teardown", _("removing what was made")
+
+
+class ExperimentQuerySet(models.QuerySet["Experiment"]):
+    """Making and claiming experiments."""
+
+    def enqueue(self, **fields: Any) -> "Experiment":
+        """Save a queued experiment with the next number; of two that reach for one number both get one."""
+        for _attempt in range(NUMBERING_TRIES - 1):
+            try:
+                return self._enqueue_once(fields)
+            except IntegrityError:  # another experiment took the number between the query and the insert
+                continue
+        return self._enqueue_once(fields)
+
+    def _enqueue_once(self, fields: dict[str, Any]) -> "Experiment":
+        with transaction.atomic():
+            number = (self.aggregate(last=Max("number"))["last"] or 0) + 1
+            return self.create(number=number, **fields)
+
+    def unfinished(self) -> "ExperimentQuerySet":
+        """Those that go on, or whose own resources are not removed yet."""
+        left = Q(resources__removed_at=None, resources__isnull=False)
+        return self.filter(~Q(state__in=ENDED) | left).distinct().order_by("number")
+
+    def claim(self, pk: uuid.UUID) -> "Experiment | None":
+        """Lease the experiment to this worker; None while another worker has it."""
+        now = timezone.now()
+        free = self.filter(pk=pk).filter(Q(lease_until=None) | Q(lease_until__lt=now))
+        return self.get(pk=pk) if free.update(lease_until=now + LEASE) else None
+
+
+class Experiment(models.Model):
+    """A playbook carried out: its arms in interleaved blocks, then compared."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    number = models.PositiveIntegerField(unique=True)
+    playbook = models.CharField(max_length=40, db_index=True)  # its name
+    definition = models.TextField()  # the playbook's TOML as it was when the experiment was started
+    cluster = models.ForeignKey(Cluster, null=True, on_delete=models.SET_NULL, related_name="experiments")
+    cluster_name = models.CharField(max_length=100, default="")  # kept when the cluster is gone
+    pooler = models.ForeignKey(Pooler, null=True, on_delete=models.SET_NULL, related_name="experiments")
+    generators = models.JSONField(default=list)
+    quick = models.BooleanField(default=True)
+    repeats = models.PositiveIntegerField(default=3)  # blocks; the most of them in sequential mode
+    minutes = models.PositiveIntegerField(null=True)  # sequential mode: the budget
+    seed = models.PositiveIntegerField(default=0)
+    overrides = models.JSONField(default=dict)  # options that replace the playbook's, such as a shorter duration
+    dataset = models.JSONField(default=dict)  # the options that its tables are made with
+    plan = models.JSONField(default=list)  # arm keys in the order in which their runs go, a list for each block
+    step = models.PositiveIntegerField(default=0)  # runs of the plan that have been submitted
+    advice = models.JSONField(default=dict)  # of a sweep for a pool: what was asked, and the recommendation
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
+
+    state = models.CharField(
+        max_length=10, choices=ExperimentState.choices, default=ExperimentState.QUEUED, db_index=True
+    )
+    phase = models.CharField(max_length=10, choices=Phase.choices, default=Phase.SETUP)
+    outcome = models.CharField(max_length=10, choices=ExperimentState.choices, default="", blank=True)  # after teardown
+    reasons = models.JSONField(default=list)
+    skipped = models.JSONField(default=dict)  # why an arm is not measured, by its key
+    notes = models.JSONField(default=list)  # what is otherwise than the playbook says, in sentences
+    lease_until = models.DateTimeField(null=True)
+    cancel_requested_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True)
+    measuring_at = models.DateTimeField(null=True)  # since when runs are submitted
+    finished_at = models.DateTimeField(null=True)
+
+    objects = ExperimentQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-number"]
+
+    def __str__(self) -> str:
+        return f"experiment {self.number}"
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its state is final."""
+        return self.state in ENDED
+
+    def renew(self) -> None:
+        """Keep the lease for another while."""
+        self.lease_until = timezone.now() + LEASE
+        Experiment.objects.filter(pk=self.pk).update(lease_until=self.lease_until)
+
+    def release(self) -> None:
+        """Let any worker go on with it."""
+        Experiment.objects.filter(pk=self.pk).update(lease_until=None)
+
+    def write(self, **values: Any) -> None:
+        """Save these columns and no others."""
+        for name, value in values.items():
+            setattr(self, name, value)
+        self.save(update_fields=list(values))
+
+    def tear_down(self, outcome: ExperimentState, *reasons: str) -> None:
+        """Go on to the removal of what was made; the outcome becomes the state once nothing is left."""
+        self.write(phase=Phase.TEARDOWN, outcome=outcome, reasons=[*self.reasons, *reasons])
+
+    def finish(self) -> None:
+        """End with the outcome that teardown was asked for with."""
+        self.write(state=self.outcome or ExperimentState.FAILED, finished_at=timezone.now())
+
+    def request_cancel(self) -> bool:
+        """Ask for its end; False where it had ended or is being removed already."""
+        asked = Experiment.objects.filter(pk=self.pk, cancel_requested_at=None).exclude(state__in=ENDED)
+        done = asked.exclude(phase=Phase.TEARDOWN).update(cancel_requested_at=timezone.now())
+        self.refresh_from_db()
+        return bool(done)
+
+
+class ResourceKind(models.TextChoices):
+    """What an experiment makes for itself."""
+
+    ROLE = "role", _("role")
+    DATABASE = "database", _("database")
+    POOL = "pool", _("pool")
+    PROFILE = "profile", _("settings profile")
+
+
+class ExperimentResource(models.Model):
+    """Something that was made for an experiment alone; written down before it is made, so that nothing is left."""
+
+    experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="resources")
+    kind = models.CharField(max_length=10, choices=ResourceKind.choices)
+    key = models.CharField(max_length=60)  # what the arms know it by
+    name = models.CharField(max_length=100)  # on the cluster, the pooler or in the panel
+    record = models.UUIDField(null=True)  # the pool's or the profile's id
+    made_at = models.DateTimeField(null=True)
+    removed_at = models.DateTimeField(null=True)
+    error = models.TextField(default="")  # why it could not be removed yet
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["experiment", "kind", "key"], name="one_resource_of_a_kind_and_key")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()} {self.name}"

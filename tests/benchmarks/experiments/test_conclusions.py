@@ -1,0 +1,48 @@
+"""What experiments show, in words."""
+
+import pytest
+
+from benchmarks.experiments import conclusions, results
+from benchmarks.experiments.conclusions import Finding
+from tests.benchmarks.experiments.records import a_measured_experiment, an_experiment
+
+pytestmark = pytest.mark.django_db
+
+
+def findings(experiment) -> list[Finding]:
+    return [claim.finding for claim in conclusions.claims(results.of(experiment))]
+
+
+def test_a_pooler_that_gains_is_reproduced_and_one_that_does_not() -> None:
+    figures = {"10-scram-none": [100, 101, 99], "10-scram-pgbouncer": [200, 210, 195], "10-scram-pgpool": [98, 99, 97]}
+    assert findings(a_measured_experiment(figures))[-2:] == [Finding.REPRODUCED, Finding.REPRODUCED]
+
+
+def test_a_pooler_that_is_slower_is_not_reproduced() -> None:
+    figures = {"10-scram-none": [100, 101, 99], "10-scram-pgbouncer": [80, 81, 79]}
+    experiment = a_measured_experiment(figures)
+    claim = next(one for one in conclusions.claims(results.of(experiment)) if one.finding == Finding.NOT_REPRODUCED)
+    assert "×0.80 its baseline (95 % interval" in claim.text
+
+
+def test_too_few_runs_are_not_judged() -> None:
+    figures = {"10-scram-none": [100], "10-scram-pgbouncer": [200]}
+    assert Finding.REPRODUCED not in findings(a_measured_experiment(figures))
+
+
+def test_a_burst_that_the_server_refuses_and_the_pool_carries_is_reproduced() -> None:
+    figures = {"150-direct": [None] * 3, "150-pool97": [340, 350, 345], "50-direct": [170, 172, 171]}
+    figures["50-pool97"] = [171, 170, 172]
+    experiment = a_measured_experiment(figures, "burst")
+    assert findings(experiment) == [Finding.REPRODUCED, Finding.REPRODUCED]
+    assert "the pool carried them at 345 tps" in conclusions.text_of(results.of(experiment))
+
+
+def test_the_order_of_the_application_pool_is_what_counts() -> None:
+    figures = {"20-new": [50, 51, 52], "20-normal": [80, 81, 79], "20-pooled": [150, 149, 151]}
+    assert findings(a_measured_experiment(figures, "app-pool")) == [Finding.REPRODUCED]
+    assert findings(a_measured_experiment(figures | {"20-new": [90, 91, 92]}, "app-pool")) == [Finding.NOT_REPRODUCED]
+
+
+def test_nothing_is_concluded_before_anything_is_measured() -> None:
+    assert conclusions.sentences(results.of(an_experiment())) == []

@@ -1,0 +1,96 @@
+"""The pages of experiments and playbooks."""
+
+import json
+import re
+
+import pytest
+
+from benchmarks.models import Experiment, ExperimentState, Playbook
+from tests.benchmarks.experiments.records import a_measured_experiment, an_experiment
+from tests.benchmarks.experiments.test_playbook import SMALL
+from tests.callers import queries_of
+from tests.pages import page_of
+from tests.pools.records import a_cluster
+
+FIGURES = {"10-scram-none": [100, 101, 99], "10-scram-pgbouncer": [200, 210, 195], "10-scram-pgpool": [98, 99, 97]}
+
+
+def test_the_list_offers_the_playbooks_and_shows_what_was_carried_out(staff) -> None:
+    experiment = a_measured_experiment(FIGURES)
+    page = page_of(staff.get("/experiments/"))
+    assert "A burst of clients against max_connections" in page
+    assert f'href="/experiments/{experiment.pk}/"' in page
+
+
+def test_the_list_asks_as_often_for_three_as_for_one(staff) -> None:
+    an_experiment()
+    one = queries_of(staff, "/experiments/")
+    an_experiment()
+    an_experiment()
+    assert queries_of(staff, "/experiments/") == one
+
+
+def test_the_page_shows_the_verdict_first_and_the_published_figures_beside_the_measured(staff) -> None:
+    page = page_of(staff.get(f"/experiments/{a_measured_experiment(FIGURES).pk}/"))
+    assert "Reproduced: 10 clients, SCRAM, PgBouncer: ×2.02 its baseline" in page
+    assert page.index("What it shows") < page.index("Published beside measured")
+    assert "◆ 16.96" in page
+    assert "hx-get" not in page[page.index("experiment-live") : page.index("What it shows")]
+
+
+def test_an_experiment_that_goes_on_asks_for_itself_and_can_be_cancelled(staff) -> None:
+    experiment = an_experiment(state=ExperimentState.RUNNING)
+    page = page_of(staff.get(f"/experiments/{experiment.pk}/"))
+    assert "0 of 15 runs" in page
+    assert f'hx-get="/experiments/{experiment.pk}/"' in page
+    part = page_of(
+        staff.get(f"/experiments/{experiment.pk}/", headers={"HX-Request": "true", "HX-Target": "experiment-live"})
+    )
+    assert part.startswith("<div")
+    staff.post(f"/experiments/{experiment.pk}/cancel/")
+    experiment.refresh_from_db()
+    assert experiment.cancel_requested_at is not None
+
+
+@pytest.mark.parametrize("name", ["burst", "idle-tax", "tuning", "app-pool", "reconnect"])
+def test_the_page_of_a_playbook_names_its_arms_and_what_it_would_change(staff, name: str) -> None:
+    page = page_of(staff.get(f"/playbooks/{name}/"))
+    assert "creates a role and a database of its own" in page
+    assert "In the quick form" in page
+
+
+def test_a_protected_cluster_is_refused_with_the_list_of_changes(staff) -> None:
+    cluster = a_cluster(protected=True)
+    answer = staff.post("/playbooks/burst/", {"cluster": cluster.pk, "scale": "quick"})
+    assert answer.status_code == 400
+    assert "is protected, and the experiment creates a role and a database of its own" in page_of(answer)
+    assert Experiment.objects.count() == 0
+
+
+def test_a_playbook_is_added_and_a_bad_one_keeps_what_was_typed(staff) -> None:
+    refused = staff.post("/playbooks/new/", {"toml": SMALL.replace('title = "Small"', "title = 3")})
+    assert refused.status_code == 400
+    assert "line 2, title" in page_of(refused)
+    assert "select-only" in page_of(refused)
+    assert staff.post("/playbooks/new/", {"toml": SMALL})["Location"] == "/playbooks/small/"
+    staff.post("/playbooks/small/delete/")
+    assert Playbook.objects.count() == 0
+
+
+def test_reports_are_files(staff) -> None:
+    experiment = a_measured_experiment(FIGURES)
+    kinds = {
+        kind: staff.get(f"/experiments/{experiment.pk}/report/{kind}/").content
+        for kind in ("html", "csv", "json", "pdf")
+    }
+    assert not re.search(rb'(src|href)="', kinds["html"])  # it loads nothing
+    assert kinds["csv"].splitlines()[0].startswith(b"key,label,outcome")
+    assert json.loads(kinds["json"])["arms"][2]["n_valid"] == 3
+    assert kinds["pdf"].startswith(b"%PDF-")
+
+
+def test_readers_look_and_start_nothing(reader) -> None:
+    experiment = an_experiment()
+    assert reader.get(f"/experiments/{experiment.pk}/").status_code == 200
+    assert reader.post(f"/experiments/{experiment.pk}/cancel/").status_code == 403
+    assert reader.post("/playbooks/burst/", {}).status_code == 403

@@ -1,0 +1,60 @@
+"""Experiments carried out by a real worker on real servers, shortened for CI."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from benchmarks.experiments import conclusions, lifecycle, results, start
+from benchmarks.experiments.results import Result
+from benchmarks.experiments.start import ExperimentRequest
+from benchmarks.models import Experiment
+from pools.clusters import health_check
+from pools.inventory import poolers
+from pools.models import Cluster, Pooler
+from tests.live.benchmarks.conftest import TestWorker
+
+WITHIN_S = 280
+SHORT = {"duration": 3}
+CarryOut = Callable[..., Result]
+
+
+@pytest.fixture
+def author(db: None, django_user_model: Any) -> Any:
+    """Whose experiments they are."""
+    return django_user_model.objects.create_superuser("dba")
+
+
+@pytest.fixture
+def checked(cluster: Cluster, pooler: Pooler) -> Cluster:
+    """The cluster with what a check found of it, and its PgBouncer."""
+    health_check.check_cluster(cluster)
+    poolers.check(pooler)
+    return cluster
+
+
+@pytest.fixture
+def carry_out(checked: Cluster, worker: TestWorker, author: Any) -> CarryOut:
+    """Start a playbook and carry it on until it has ended; its figures are printed for the log of a failure."""
+
+    def run(playbook: str, **asked: Any) -> Result:
+        request = {"options": SHORT, "dataset": {"scale": 1}, "seed": 1, "cluster": checked, "author": author} | asked
+        found = results.of(until_ended(start.start(ExperimentRequest(playbook=playbook, **request))))
+        for one in found.arms:
+            print(one.spec.key, one.value("tps"), one.verdict, one.skipped, one.arm.words if one.arm else "")
+        print(found.experiment.state, found.experiment.reasons, conclusions.text_of(found))
+        return found
+
+    return run
+
+
+def until_ended(experiment: Experiment) -> Experiment:
+    """Carry it on as beat does; fails at the deadline with where it was."""
+    deadline = time.monotonic() + WITHIN_S
+    while not experiment.has_ended:
+        assert time.monotonic() < deadline, f"{experiment} is {experiment.state} ({experiment.phase}) still"
+        lifecycle.advance_all()
+        time.sleep(0.2)
+        experiment.refresh_from_db()
+    return experiment

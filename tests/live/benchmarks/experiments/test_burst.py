@@ -1,0 +1,20 @@
+"""The playbook burst on real servers: a pool carries what the server refuses."""
+
+import pytest
+
+from benchmarks.analysis.arms import Outcome
+from benchmarks.experiments import conclusions
+from tests.live.benchmarks.experiments.conftest import CarryOut
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_the_server_refuses_what_the_pool_carries(carry_out: CarryOut) -> None:
+    found = carry_out("burst", arms=["150-direct", "150-pool97"], options={"duration": 8})
+    direct, pooled = found.arms
+    assert direct.outcome is Outcome.REFUSED
+    assert direct.derived["refused_clients"] == 53  # as published: 97 of 150 find a connection
+    assert pooled.outcome in (Outcome.SUCCEEDED, Outcome.SUSPECT)  # connecting takes its time on a busy machine
+    assert pooled.value("tps")
+    assert "the pool carried them" in conclusions.text_of(found)
+    assert found.experiment.resources.filter(removed_at=None).count() == 0

@@ -1,0 +1,21 @@
+"""The playbook reconnect on real servers: what a pooler saves of clients that connect anew for each transaction."""
+
+import pytest
+
+from benchmarks.analysis.arms import Verdict
+from pools.models import Pooler
+from tests.live.benchmarks.experiments.conftest import CarryOut
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.mark.parametrize("pgpool_binary", ["installed"], indirect=True)
+def test_pgbouncer_is_faster_than_none_and_than_pgpool(carry_out: CarryOut, pgpool_pooler: Pooler) -> None:
+    found = carry_out("reconnect", options={"duration": 4})
+    none, pgbouncer, pgpool = (found.arm(auth="scram", endpoint=key) for key in ("none", "pgbouncer", "pgpool"))
+    assert none and pgbouncer and pgpool
+    assert pgbouncer.verdict == Verdict.FASTER
+    assert pgbouncer.figure and pgbouncer.figure.ratio and pgbouncer.figure.ratio >= 1.3
+    assert (pgbouncer.value("tps") or 0) > (pgpool.value("tps") or 0)
+    assert "pg_hba.conf" in found.experiment.skipped["10-md5-none"]  # this server lets in no MD5 hash
+    assert found.experiment.resources.filter(removed_at=None).count() == 0
