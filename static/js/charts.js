@@ -101,9 +101,9 @@ export class ChartStack {
 
 /**
  * One chart. A series is `{label, colour, unit, rows, value(row), band?(row) → [low, high], dashed?}`; with `shade`
- * (as "60%") its colour is that much weaker, `optional` ones are named once they have a value but 0. In a `stacked` chart
- * areas lie on each other, all from the same rows, but for the lines of series that are `alone`. `marksNamed`: the
- * moments that all charts mark are named in this one. `most`: where the axis ends.
+ * (as "60%") its colour is that much weaker, `optional` ones are named once they have a value but 0. In a `stacked`
+ * chart areas lie on each other, all from the same rows, but for the lines of series that are `alone`. `marksNamed`:
+ * the moments that all charts mark are named in this one. `most`: where the axis ends.
  */
 class TimeChart {
   constructor(stack, root, title, series, { stacked = false, marksNamed = false, most }) {
@@ -124,7 +124,7 @@ class TimeChart {
     this.series = series;
     this.lines = series.map((one) => linesOf(one, this.stacked && !one.alone));
     this.chart.data.datasets = this.lines.flat();
-    series.forEach(({ label }, index) => hidden.has(label) && this.hide(index, true));
+    for (const [index, { label }] of series.entries()) if (hidden.has(label)) this.hide(index, true);
     this.legend = buildLegend(this);
     this.paint();
   }
@@ -166,23 +166,27 @@ class TimeChart {
 
   /** The rows of a series that are drawn: of areas on each other the same ones, chosen by their height together. */
   shown(series) {
-    const room = Math.max(400, this.canvas.parentNode.clientWidth); // rows: a pixel each, but no gap of a history thinned away
+    // rows: a pixel each, but no gap of a history thinned away
+    const room = Math.max(400, this.canvas.parentNode.clientWidth);
     const height = (row) => this.series.reduce((sum, one) => sum + (one.alone ? 0 : (one.value(row) ?? 0)), 0);
     const value = this.stacked && !series.alone ? height : series.value;
     return thinned(within(series.rows, this.stack.range), room, value);
   }
 
-  /** Write the figures at the crosshair, else a series' `mean()` where it has one, else the latest, beside the legend's names. */
+  /** Write beside the legend's names the figures at the crosshair, else a series' `mean()`, else the latest ones. */
   readOut(redraw = true) {
     const { cursor } = this.stack;
-    this.series.forEach((one, index) => {
+    for (const [index, one] of this.series.entries()) {
       const mean = cursor === null ? one.mean?.() : null;
-      if (mean != null) return this.nameMean(index, mean);
+      if (mean != null) {
+        this.nameMean(index, mean);
+        continue;
+      }
       const row = cursor === null ? one.rows[one.rows.length - 1] : nearest(one.rows, cursor);
       const value = row ? one.value(row) : null;
       this.legend[index].textContent = rounded(value);
       this.legend[index].title = row ? `${exact(value, one.unit)} at ${this.stack.moment(row.t)}` : "";
-    });
+    }
     if (redraw) this.chart.draw();
   }
 
@@ -281,7 +285,11 @@ function buildLegend(owner) {
     const value = document.createElement("output");
     const key = document.createElement("i");
     key.style.background = mixed(one.colour, one.shade ?? "100%");
-    Object.assign(button, { type: "button", className: "chart-key", title: "Show or hide; the figure is the last one, or that at the cursor" });
+    Object.assign(button, {
+      type: "button",
+      className: "chart-key",
+      title: "Show or hide; the figure is the last one, or that at the cursor",
+    });
     button.append(key, ` ${one.label} `, value);
     button.setAttribute("aria-pressed", String(!owner.lines[index][0].hidden));
     button.addEventListener("click", () => button.setAttribute("aria-pressed", String(owner.toggle(index))));

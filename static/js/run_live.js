@@ -138,7 +138,8 @@ if (!course.final) catchUp();
 /** A sample in the words of pgbench 15 and later; the program's own line comes with its output at the end. */
 function progressLine({ t, tps, latency_ms: latency, stddev_ms: stddev, failed: lost }) {
   const [mean, by] = [latency, stddev].map((number) => number?.toFixed(3) ?? "nan");
-  return `progress: ${t.toFixed(1)} s, ${tps?.toFixed(1) ?? "nan"} tps, lat ${mean} ms stddev ${by}, ${lost ?? 0} failed`;
+  const rate = tps?.toFixed(1) ?? "nan";
+  return `progress: ${t.toFixed(1)} s, ${rate} tps, lat ${mean} ms stddev ${by}, ${lost ?? 0} failed`;
 }
 
 /** The output is stored every few seconds, samples at once: say those that the stored lines lack. */
@@ -250,7 +251,10 @@ window.pooldeckRun = {
 if (!course.final) {
   let connection = "";
   const follow = (kind, payload) => handlers[kind](payload);
-  const stream = new RunStream(root.dataset.events, course.after, follow, (state) => link((connection = state)));
+  const stream = new RunStream(root.dataset.events, course.after, follow, (state) => {
+    connection = state;
+    link(state);
+  });
   document.body.addEventListener("htmx:afterSettle", () => {
     link(connection); // the head is a new one
     drawSoon(...AT_ONCE);

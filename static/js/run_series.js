@@ -14,7 +14,7 @@ const SHADES = ["90%", "60%", "38%", "22%"]; // of the events of one type
 const REST = "others"; // the many rare ones, told together
 
 const field = (name) => (row) => row[name] ?? null;
-const scaled = (name, by) => (row) => (row[name] ?? null) === null ? null : row[name] / by;
+const scaled = (name, by) => (row) => ((row[name] ?? null) === null ? null : row[name] / by);
 const spread = ({ latency_ms: mean, stddev_ms: by }) =>
   mean === null || by === null ? null : [Math.max(0, mean - by), mean + by];
 

@@ -1,6 +1,6 @@
 /**
- * The run's event stream: one EventSource that is made anew, from the last id seen, whenever it ends. The browser's
- * own reconnecting gives up after an HTTP error (a web process that restarts answers 502 or nothing), so it is not used.
+ * The run's event stream: one EventSource that is made anew, from the last id seen, whenever it ends. The browser's own
+ * reconnecting gives up after an HTTP error (a web process that restarts answers 502 or nothing), so it is not used.
  */
 
 const KINDS = ["sample", "pool", "pooler", "waits", "host", "generator", "state", "log", "end"];

@@ -8,9 +8,16 @@
   const count = form.querySelector("[data-settings-count]");
   const rows = [...form.querySelectorAll("[data-setting]")];
   const fits = (row, words) => words.every((word) => row.dataset.setting.includes(word));
-  const typedAnew = (row) => [...row.querySelectorAll("input, select")].some((field) =>
-    field.type === "checkbox" ? field.checked !== field.defaultChecked : field.tagName === "SELECT" ? !field.options[field.selectedIndex]?.defaultSelected && field.value !== "" : field.value !== field.defaultValue);
-  const isChanged = (row) => "settingChanged" in row.dataset || row.classList.contains("pd-field-invalid") || typedAnew(row);
+  const typedAnew = (row) =>
+    [...row.querySelectorAll("input, select")].some((field) =>
+      field.type === "checkbox"
+        ? field.checked !== field.defaultChecked
+        : field.tagName === "SELECT"
+          ? !field.options[field.selectedIndex]?.defaultSelected && field.value !== ""
+          : field.value !== field.defaultValue,
+    );
+  const isChanged = (row) =>
+    "settingChanged" in row.dataset || row.classList.contains("pd-field-invalid") || typedAnew(row);
 
   const show = () => {
     const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
