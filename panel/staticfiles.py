@@ -7,9 +7,12 @@ old style or script.
 import logging
 from collections.abc import Iterable
 from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
 
 from django.contrib.staticfiles import finders
 from django.contrib.staticfiles.storage import ManifestStaticFilesStorage
+from django.core.files.base import ContentFile, File
 from django.core.files.storage import Storage
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
@@ -19,13 +22,20 @@ USED = (
     "js/*",
     "img/*.svg",  # not the README's screenshot
     "vendor/tabler/css/tabler.min.css",
-    "vendor/chartjs/chart.umd.js",
+    "vendor/charts.js",
     "django_htmx/htmx-2.min.js",
     "django_htmx/django-htmx.js",
     "drf_spectacular_sidecar/swagger-ui-dist/*.css",
     "drf_spectacular_sidecar/swagger-ui-dist/*.js",
     "drf_spectacular_sidecar/swagger-ui-dist/*.png",
 )
+# What pages load as one file, joined from these in this order.
+BUNDLES = {
+    "vendor/charts.js": (
+        "vendor/chart.js/chart.umd.min.js",
+        "vendor/chartjs-plugin-zoom/chartjs-plugin-zoom.min.js",
+    ),
+}
 log = logging.getLogger(__name__)
 Found = Iterable[tuple[str, Storage]]
 
@@ -55,6 +65,35 @@ class Apps(finders.AppDirectoriesFinder):
         return used(super().list(ignore_patterns))
 
 
+class _Joined(Storage):
+    """Reads a bundle from its parts."""
+
+    def _open(self, name: str, mode: str = "rb") -> "File[bytes]":
+        return ContentFile(b"".join(_part(part).read_bytes().rstrip() + b"\n" for part in BUNDLES[name]))
+
+    def path(self, name: str) -> str:
+        return name
+
+
+class Bundles(finders.BaseFinder):
+    """The files of `BUNDLES`."""
+
+    def list(self, ignore_patterns: Iterable[str] | None) -> Found:
+        """Yield each bundle; opening it raises FileNotFoundError for a part that is not installed."""
+        return ((name, _Joined()) for name in BUNDLES)
+
+    def find(self, path: str, *args: Any, **kwargs: Any) -> Any:
+        """Find nothing: a bundle has no place on the disk before it is collected."""
+        return [] if any([*args, *kwargs.values()]) else None
+
+
+def _part(name: str) -> Path:
+    found = finders.find(name)
+    if not isinstance(found, str):
+        raise FileNotFoundError(f"{name} is not installed: run script/up, or npm ci in static")
+    return Path(found)
+
+
 class HashedStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
     """STATIC_ROOT with hashed names and compressed copies, also where a stylesheet or a module names another file.
 
@@ -65,7 +104,7 @@ class HashedStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
     patterns = (("*.css", ManifestStaticFilesStorage.patterns[0][1][:2]),)  # url() and @import
 
     def stored_name(self, name: str) -> str:
-        """The hashed name; its own where it is not collected, so that the page comes without it and no error instead.
+        """Return the hashed name; its own where it is not collected: the page comes without it rather than as an error.
 
         That happens when templates are upgraded under a running process, which knows the files of its start.
         """

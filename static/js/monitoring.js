@@ -5,6 +5,7 @@ import { exact, rounded } from "./run_figures.js";
 
 const WINDOW = 300; // s that the live charts show
 const KEPT = 3600; // s of live rows in memory
+const SPARE = 600; // s more, so that old rows go in pieces: without its first point a line is made anew
 const STILL_ONE_LINE = 25; // s: a look is recorded each ten, one may be missed
 const FIRST_WAIT = 1000; // ms, doubled with each failure
 const LONGEST_WAIT = 15000; // ms
@@ -130,7 +131,11 @@ function take(figures) {
   if (last && figures.t <= last.t) return;
   if (last && figures.t - last.t > STILL_ONE_LINE) rows.push({ t: last.t + 1 });
   rows.push(figures.error ? { t: figures.t } : figures);
-  while (rows.length && rows[0].t < figures.t - KEPT) rows.shift();
+  if (rows[0].t < figures.t - KEPT - SPARE)
+    rows.splice(
+      0,
+      rows.findIndex(({ t }) => t >= figures.t - KEPT),
+    );
   writeError(figures.error);
   if (!figures.error) writeTiles(figures);
   stack.slide(figures.t - WINDOW, figures.t);
