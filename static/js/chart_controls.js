@@ -68,7 +68,8 @@ function save(owner) {
   ctx.fillRect(0, 0, image.width, image.height);
   ctx.font = `${13 * ratio}px sans-serif`;
   ctx.fillStyle = colour("--chart-text");
-  ctx.fillText(`${owner.title}: ${owner.series.map((one) => one.label).join(", ")}`, 12 * ratio, 22 * ratio);
+  const words = { title: owner.title, series: owner.series.map(({ label }) => label).join(", ") };
+  ctx.fillText(interpolate(gettext("%(title)s: %(series)s"), words, true), 12 * ratio, 22 * ratio);
   ctx.drawImage(owner.canvas, 0, head);
   image.toBlob((blob) => download(blob, `${document.title} ${owner.title}.png`));
 }

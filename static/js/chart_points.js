@@ -31,6 +31,18 @@ export class Points {
   }
 }
 
+/** The rows of a table as the page brings it: its columns' names and the values of each row. */
+export function rowsOf({ columns, rows } = { columns: [], rows: [] }) {
+  return rows.map((row) => Object.fromEntries(columns.map((name, index) => [name, row[index]])));
+}
+
+/** The same with an empty row wherever more than `longest` seconds passed, so that a line breaks there. */
+export function withGaps(rows, longest, step) {
+  return rows.flatMap((row, at) =>
+    at && row.t - rows[at - 1].t > longest ? [{ t: rows[at - 1].t + step }, row] : [row],
+  );
+}
+
 /** Index of the first row whose t is at or after `t`. */
 function firstAt(rows, t) {
   let low = 0;

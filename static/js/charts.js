@@ -187,13 +187,19 @@ class TimeChart {
       }
       const row = cursor === null ? one.rows[one.rows.length - 1] : nearest(one.rows, cursor);
       const value = row ? one.value(row) : null;
-      this.name(index, value, row ? `${exact(value, one.unit)} at ${this.stack.moment(row.t)}` : "");
+      this.name(index, value, row ? this.stamped(value, one.unit, row.t) : "");
     }
   }
 
   /** A run that has ended is told by what it reached as a whole, not by its last interval. */
   nameMean(index, mean) {
-    this.name(index, mean, `${exact(mean, this.series[index].unit)} over the whole run`);
+    const value = exact(mean, this.series[index].unit);
+    this.name(index, mean, interpolate(gettext("%(value)s over the whole run"), { value }, true));
+  }
+
+  stamped(value, unit, t) {
+    const words = { value: exact(value, unit), moment: this.stack.moment(t) };
+    return interpolate(gettext("%(value)s at %(moment)s"), words, true);
   }
 
   name(index, value, title) {
@@ -245,7 +251,7 @@ function buildLegend(owner) {
     const value = document.createElement("output");
     const key = document.createElement("i");
     key.style.background = mixed(one.colour, one.shade ?? "100%");
-    const title = "Show or hide; the figure is the last one, or that at the cursor";
+    const title = gettext("Show or hide; the figure is the last one, or that at the cursor");
     Object.assign(button, { type: "button", className: "chart-key", title });
     button.append(key, ` ${one.label} `, value);
     button.setAttribute("aria-pressed", String(!owner.isHidden(index)));

@@ -1,5 +1,6 @@
 /** A run's page: charts, tiles and log, drawn from what the page brought and then from the run's event stream. */
 
+import { rowsOf } from "./chart_points.js";
 import { ChartStack } from "./charts.js";
 import { exact, rounded, seconds } from "./run_figures.js";
 import { LogPanel } from "./run_log.js";
@@ -13,10 +14,6 @@ const LOOK_EVERY = 3000; // ms
 
 const root = document.querySelector("[data-run-id]");
 const course = JSON.parse(document.getElementById("course").textContent);
-
-function rowsOf({ columns, rows } = { columns: [], rows: [] }) {
-  return rows.map((row) => Object.fromEntries(columns.map((name, index) => [name, row[index]])));
-}
 
 const samples = rowsOf(course.samples);
 const rows = { samples, pool: rowsOf(course.pool) };
@@ -157,7 +154,8 @@ const handlers = {
     if (course.span) timing = { left: Math.max(0, course.span - sample.t), at: performance.now() };
     tile("tps", rounded(sample.tps), exact(sample.tps, "tps"));
     tile("latency_ms", rounded(sample.latency_ms), exact(sample.latency_ms, "ms"));
-    tile("failed", rounded(failed), `${failed} transactions`);
+    const format = ngettext("%(count)s transaction", "%(count)s transactions", failed);
+    tile("failed", rounded(failed), interpolate(format, { count: failed }, true));
     log.add(progressLine(sample));
   },
   pool: (look) => take("pool", look),
@@ -225,7 +223,7 @@ function refresh() {
 
 function link(state) {
   const place = document.querySelector("[data-link-state]");
-  const words = { live: "live", reconnecting: "reconnecting…", ended: "" };
+  const words = { live: gettext("live"), reconnecting: gettext("reconnecting…"), ended: "" };
   if (!place) return;
   place.dataset.link = state;
   place.textContent = words[state];

@@ -26,7 +26,8 @@
       group.hidden = !group.querySelector("[data-setting]:not([hidden])");
     }
     const shown = rows.filter((row) => !row.hidden).length;
-    count.textContent = shown === rows.length ? "" : `${shown} of ${rows.length}`;
+    count.textContent =
+      shown === rows.length ? "" : interpolate(gettext("%(shown)s of %(all)s"), { shown, all: rows.length }, true);
   };
   find.addEventListener("input", show);
   find.addEventListener("keydown", (event) => event.key === "Enter" && event.preventDefault());
