@@ -31,11 +31,33 @@ USED = (
 )
 # What pages load as one file, joined from these in this order.
 BUNDLES = {
+    "css/pooldeck.css": tuple(
+        f"css/pooldeck/{part}.css"
+        for part in (
+            "tokens",
+            "shell",
+            "cards",
+            "tables",
+            "forms",
+            "budget",
+            "empty",
+            "tabs",
+            "connection_box",
+            "lists",
+            "pool_form",
+            "pool",
+            "dashboard",
+            "page_tabs",
+            "diff",
+            "monitoring",
+        )
+    ),
     "vendor/charts.js": (
         "vendor/chart.js/chart.umd.min.js",
         "vendor/chartjs-plugin-zoom/chartjs-plugin-zoom.min.js",
     ),
 }
+JOINED = frozenset(part for parts in BUNDLES.values() for part in parts)
 log = logging.getLogger(__name__)
 Found = Iterable[tuple[str, Storage]]
 
@@ -45,7 +67,7 @@ def used(found: Found) -> Found:
     for path, storage in found:
         prefix = getattr(storage, "prefix", None)
         name = f"{prefix}/{path}" if prefix else path
-        if any(fnmatch(name, pattern) for pattern in USED):
+        if name not in JOINED and any(fnmatch(name, pattern) for pattern in USED):
             yield path, storage
 
 

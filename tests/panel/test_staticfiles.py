@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 
 from panel.lib.env import BASE_DIR
-from panel.staticfiles import HashedStorage
+from panel.staticfiles import BUNDLES, HashedStorage
 
 
 @pytest.fixture(scope="module")
@@ -59,3 +59,13 @@ def test_a_file_that_is_not_collected_costs_no_page(collected: Path, caplog: pyt
     assert storage.stored_name("js/theme.js").startswith("js/theme.")
     assert storage.stored_name("js/of-a-newer-version.js") == "js/of-a-newer-version.js"
     assert "js/of-a-newer-version.js" in caplog.text
+
+
+def test_a_bundle_holds_its_parts_in_their_order_and_they_are_not_collected_too(
+    collected: Path, names: dict[str, str]
+) -> None:
+    parts = sorted(path.name for path in (BASE_DIR / "static" / "css" / "pooldeck").glob("*.css"))
+    assert sorted(Path(part).name for part in BUNDLES["css/pooldeck.css"]) == parts
+    text = (collected / "css" / "pooldeck.css").read_text()
+    assert text.index("--pd-gap:") < text.index(".pd-shell") < text.index(".pd-fields") < text.index(".pd-live-lost")
+    assert not [name for name in names if name.startswith("css/pooldeck/")]
