@@ -129,7 +129,8 @@ STATICFILES_DIRS = [
     ("js", BASE_DIR / "static" / "js"),
     ("img", BASE_DIR / "static" / "img"),
     ("vendor/tabler", NODE_MODULES / "@tabler" / "core" / "dist"),
-    ("vendor/chartjs", NODE_MODULES / "chart.js" / "dist"),
+    ("vendor/chart.js", NODE_MODULES / "chart.js" / "dist"),
+    ("vendor/chartjs-plugin-zoom", NODE_MODULES / "chartjs-plugin-zoom" / "dist"),
 ]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -137,6 +138,7 @@ STORAGES = {
 }
 STATICFILES_FINDERS = [
     "panel.staticfiles.Folders",
+    "panel.staticfiles.Bundles",
     "panel.staticfiles.Apps",
 ]
 

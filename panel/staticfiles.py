@@ -6,9 +6,12 @@ Browsers may cache a hashed name for ever, and after an upgrade no page loads an
 import logging
 from collections.abc import Iterable
 from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
 
 from django.contrib.staticfiles import finders
 from django.contrib.staticfiles.storage import ManifestStaticFilesStorage
+from django.core.files.base import ContentFile, File
 from django.core.files.storage import Storage
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
@@ -18,13 +21,42 @@ USED = (
     "js/*",
     "img/*.svg",  # not the README's screenshot
     "vendor/tabler/css/tabler.min.css",
-    "vendor/chartjs/chart.umd.js",
+    "vendor/charts.js",
     "django_htmx/htmx-2.min.js",
     "django_htmx/django-htmx.js",
     "drf_spectacular_sidecar/swagger-ui-dist/*.css",
     "drf_spectacular_sidecar/swagger-ui-dist/*.js",
     "drf_spectacular_sidecar/swagger-ui-dist/*.png",
 )
+# What pages load as one file, joined from these in this order.
+BUNDLES = {
+    "css/pooldeck.css": tuple(
+        f"css/pooldeck/{part}.css"
+        for part in (
+            "tokens",
+            "shell",
+            "cards",
+            "tables",
+            "forms",
+            "budget",
+            "empty",
+            "tabs",
+            "connection_box",
+            "lists",
+            "pool_form",
+            "pool",
+            "dashboard",
+            "page_tabs",
+            "diff",
+            "monitoring",
+        )
+    ),
+    "vendor/charts.js": (
+        "vendor/chart.js/chart.umd.min.js",
+        "vendor/chartjs-plugin-zoom/chartjs-plugin-zoom.min.js",
+    ),
+}
+JOINED = frozenset(part for parts in BUNDLES.values() for part in parts)
 log = logging.getLogger(__name__)
 Found = Iterable[tuple[str, Storage]]
 
@@ -34,7 +66,7 @@ def used(found: Found) -> Found:
     for path, storage in found:
         prefix = getattr(storage, "prefix", None)
         name = f"{prefix}/{path}" if prefix else path
-        if any(fnmatch(name, pattern) for pattern in USED):
+        if name not in JOINED and any(fnmatch(name, pattern) for pattern in USED):
             yield path, storage
 
 
@@ -50,6 +82,35 @@ class Apps(finders.AppDirectoriesFinder):
 
     def list(self, ignore_patterns: Iterable[str] | None) -> Found:
         return used(super().list(ignore_patterns))
+
+
+class _Joined(Storage):
+    """Reads a bundle from its parts."""
+
+    def _open(self, name: str, mode: str = "rb") -> "File[bytes]":
+        return ContentFile(b"".join(_part(part).read_bytes().rstrip() + b"\n" for part in BUNDLES[name]))
+
+    def path(self, name: str) -> str:
+        return name
+
+
+class Bundles(finders.BaseFinder):
+    """The files of `BUNDLES`."""
+
+    def list(self, ignore_patterns: Iterable[str] | None) -> Found:
+        """Yield each bundle; opening it raises FileNotFoundError for a part that is not installed."""
+        return ((name, _Joined()) for name in BUNDLES)
+
+    def find(self, path: str, *args: Any, **kwargs: Any) -> Any:
+        """Find nothing: a bundle has no place on the disk before it is collected."""
+        return [] if any([*args, *kwargs.values()]) else None
+
+
+def _part(name: str) -> Path:
+    found = finders.find(name)
+    if not isinstance(found, str):
+        raise FileNotFoundError(f"{name} is not installed: run script/up, or npm ci in static")
+    return Path(found)
 
 
 class HashedStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]

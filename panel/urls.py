@@ -1,10 +1,17 @@
 """The root URL configuration."""
 
+from django.contrib.auth.decorators import login_not_required
 from django.urls import URLPattern, URLResolver, include, path
+from django.views.decorators.cache import cache_control
+from django.views.i18n import JavaScriptCatalog
 
 from panel.rest.docs import DocsView, SchemaView
 
+CATALOG_KEPT_S = 3600  # by browsers
+catalog = cache_control(public=True, max_age=CATALOG_KEPT_S)(JavaScriptCatalog.as_view())
+
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("texts.js", login_not_required(catalog), name="javascript-catalog"),
     path("", include("panel.health")),
     path("", include("panel.metrics")),
     path("", include("panel.dashboard")),

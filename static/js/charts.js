@@ -3,15 +3,13 @@
  * a series reads its rows (`{t, …}`, in order of t) from the caller's own array: to add points, push and draw.
  */
 
+import { announceZoom, crosshair, listen } from "./chart_controls.js";
+import { configuration, paintFrame } from "./chart_options.js";
+import { nearest, Points, tallest } from "./chart_points.js";
+import { Zoom } from "./chart_zoom.js";
 import { colour, mixed, onTheme } from "./charts_colours.js";
-import { decorations } from "./charts_decorations.js";
-import { listen } from "./charts_pointing.js";
-import { nearest, thinned, within } from "./charts_thin.js";
-import { exact, rounded, seconds, tick } from "./run_figures.js";
+import { exact, rounded, seconds } from "./run_figures.js";
 
-const AXIS_WIDTH = 58; // px: every chart's y axis is as wide, so that the time axes line up
-const TICK_WIDTH = 88; // px for a label and its distance to the next
-const STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400]; // s
 const EDGE = { hidden: false, pointRadius: 0, borderWidth: 0 };
 const NEAR = "150px"; // of the window: a chart so near to it is drawn as if it were in sight
 const COUNTED = ["connections", "sessions", "clients", "servers"]; // no halves on their axes
@@ -23,11 +21,9 @@ const UNSEEN = 5000; // ms after which a chart out of sight is drawn again
  */
 export class ChartStack {
   constructor(span, { start = 0, label = seconds, moment = (t) => `${t} s` } = {}) {
-    Object.assign(this, { start, label, moment });
+    Object.assign(this, { label, moment });
     this.charts = [];
-    this.history = [];
-    this.span = span;
-    this.range = [start, span];
+    this.zoom = new Zoom(start, span);
     this.reached = 0;
     this.shaded = true;
     this.cursor = null;
@@ -44,7 +40,7 @@ export class ChartStack {
     return chart;
   }
 
-  /** Charts that come into sight get what they missed meanwhile. */
+  /** Charts that come into sight get what they missed. */
   see(seen) {
     for (const { target, isIntersecting } of seen) {
       const chart = this.charts.find((one) => one.root === target);
@@ -60,37 +56,36 @@ export class ChartStack {
 
   /** Make the axis longer (a run without planned end grows), a zoomed view excepted; whether it is longer now. */
   extend(span) {
-    if (span <= this.span) return false;
-    if (!this.history.length) this.range = [this.start, span];
-    this.span = span;
+    if (span <= this.zoom.end) return false;
+    this.zoom.reach(this.zoom.start, span);
     return true;
   }
 
   /** Show another span of time, a zoomed view excepted, with what the series hold by now. */
   slide(start, span) {
-    Object.assign(this, { start, span });
-    this.show(this.range);
+    this.zoom.reach(start, span);
+    this.draw();
   }
 
-  zoom(range) {
-    this.history.push(this.range);
-    this.show(range);
+  zoomInto(range) {
+    this.zoom.into(range);
+    this.show();
   }
 
-  undo() {
-    if (this.history.length) this.show(this.history.pop());
+  undoZoom() {
+    this.zoom.undo();
+    this.show();
   }
 
-  show(range) {
-    this.range = this.history.length ? range : [this.start, this.span];
-    for (const chart of this.charts) chart.undoButton.hidden = !this.history.length;
+  show() {
+    for (const chart of this.charts) announceZoom(chart);
     this.draw();
   }
 
   /** Move the crosshair of all charts to a time, or away (null). */
   point(t) {
     this.cursor = t;
-    for (const chart of this.charts) chart.readOut(chart.inSight);
+    for (const chart of this.charts) chart.readOut();
   }
 
   repaint() {
@@ -101,9 +96,9 @@ export class ChartStack {
 
 /**
  * One chart. A series is `{label, colour, unit, rows, value(row), band?(row) → [low, high], dashed?}`; with `shade`
- * (as "60%") its colour is that much weaker, `optional` ones are named once they have a value but 0. In a `stacked` chart
- * areas lie on each other, all from the same rows, but for the lines of series that are `alone`. `marksNamed`: the
- * moments that all charts mark are named in this one. `most`: where the axis ends.
+ * (as "60%") its colour is that much weaker, `optional` ones are named once they have a value but 0. In a `stacked`
+ * chart areas lie on each other, all from the same rows, but for the lines of series that are `alone`. `marksNamed`:
+ * the moments that all charts mark are named in this one. `most`: where the axis ends.
  */
 class TimeChart {
   constructor(stack, root, title, series, { stacked = false, marksNamed = false, most }) {
@@ -112,36 +107,34 @@ class TimeChart {
     this.inSight = true; // until the browser says otherwise
     this.drawnAt = -UNSEEN;
     this.canvas = root.querySelector("canvas");
-    this.undoButton = root.querySelector("[data-undo-zoom]");
-    this.chart = new window.Chart(this.canvas, configuration(this));
+    this.chart = new window.Chart(
+      this.canvas,
+      configuration(this, (range) => stack.zoomInto(range)),
+    );
+    this.crosshair = crosshair(this.canvas);
     this.take(series);
     listen(this);
   }
 
   /** Take these series in place of those before; what was hidden stays hidden. */
   take(series) {
-    const hidden = new Set(this.series.filter((_, index) => this.lines[index][0].hidden).map(({ label }) => label));
+    const hidden = new Set(this.series.filter((_, index) => this.isHidden(index)).map(({ label }) => label));
     this.series = series;
     this.lines = series.map((one) => linesOf(one, this.stacked && !one.alone));
-    this.chart.data.datasets = this.lines.flat();
-    series.forEach(({ label }, index) => hidden.has(label) && this.hide(index, true));
+    this.chart.data.datasets = this.lines.flat().map(({ dataset }) => dataset);
+    for (const [index, { label }] of series.entries()) this.hide(index, hidden.has(label));
     this.legend = buildLegend(this);
     this.paint();
   }
 
   /** Take the colours of the theme. */
   paint() {
-    const { x, y } = this.chart.options.scales;
-    for (const axis of [x, y]) {
-      axis.ticks.color = colour("--chart-text");
-      axis.grid.color = colour("--chart-grid");
-      axis.border.color = colour("--chart-grid");
-    }
+    paintFrame(this.chart);
     this.series.forEach((one, index) => {
-      const [line, , top] = this.lines[index];
-      line.borderColor = colour(one.colour, one.shade);
-      line.backgroundColor = line.fill ? colour(one.colour, one.shade ?? "80%") : line.borderColor;
-      if (top) top.backgroundColor = colour(one.colour, "22%");
+      const [{ dataset }, , top] = this.lines[index];
+      dataset.borderColor = colour(one.colour, one.shade);
+      dataset.backgroundColor = dataset.fill ? colour(one.colour, one.shade ?? "80%") : dataset.borderColor;
+      if (top) top.dataset.backgroundColor = colour(one.colour, "22%");
     });
   }
 
@@ -151,126 +144,103 @@ class TimeChart {
   }
 
   draw() {
-    const [from, to] = this.stack.range;
-    Object.assign(this.chart.options.scales.x, { min: from, max: to });
-    const radii = this.lines.map(([line]) => line.pointRadius);
-    this.series.forEach((one, index) => {
-      const filled = fillIn(one, this.lines[index], this.shown(one));
-      if (one.optional) this.legend[index].parentNode.hidden = !filled;
-    });
-    // "none" is the cheapest, and keeps the points as they were
-    this.chart.update(this.lines.every(([line], index) => line.pointRadius === radii[index]) ? "none" : "default");
+    const [min, max] = this.stack.zoom.range;
+    Object.assign(this.chart.options.scales.x, { min, max });
+    const areas = this.stacked ? this.rowsOfAreas() : null;
+    const isNewLook = this.series.map(({ rows }, index) => this.feed(index, areas ?? rows)).includes(true);
+    this.chart.update(isNewLook ? "default" : "none"); // "none" is the cheapest, and keeps the look of the points
     this.drawnAt = performance.now();
-    this.readOut(false);
+    this.readOut();
   }
 
-  /** The rows of a series that are drawn: of areas on each other the same ones, chosen by their height together. */
-  shown(series) {
-    const room = Math.max(400, this.canvas.parentNode.clientWidth); // rows: a pixel each, but no gap of a history thinned away
-    const height = (row) => this.series.reduce((sum, one) => sum + (one.alone ? 0 : (one.value(row) ?? 0)), 0);
-    const value = this.stacked && !series.alone ? height : series.value;
-    return thinned(within(series.rows, this.stack.range), room, value);
+  /** Give a series' lines the points of these rows; whether they look otherwise now. */
+  feed(index, rows) {
+    const series = this.series[index];
+    const [line] = this.lines[index];
+    for (const { points } of this.lines[index]) {
+      if (rows !== series.rows) points.clear(); // chosen anew
+      points.follow(rows);
+    }
+    if (series.optional) this.legend[index].parentNode.hidden = !line.points.filled;
+    const radius = rows.length < 3 ? 2.5 : 0; // a line needs two points to be seen
+    const isNewLook = radius !== line.dataset.pointRadius;
+    line.dataset.pointRadius = radius;
+    return isNewLook;
   }
 
-  /** Write the figures at the crosshair, else a series' `mean()` where it has one, else the latest, beside the legend's names. */
-  readOut(redraw = true) {
+  /** Chart.js thins lines; areas on each other need the same rows in each, chosen by their height together. */
+  rowsOfAreas() {
+    const areas = this.series.filter(({ alone }) => !alone);
+    const height = (row) => areas.reduce((sum, one) => sum + (one.value(row) ?? 0), 0);
+    return tallest(this.series[0]?.rows ?? [], this.stack.zoom.range, Math.max(400, this.chart.width), height);
+  }
+
+  /** Write beside the legend's names the figures at the crosshair, else a series' `mean()`, else the latest ones. */
+  readOut() {
     const { cursor } = this.stack;
-    this.series.forEach((one, index) => {
+    this.crosshair(cursor === null ? null : this.chart.scales.x.getPixelForValue(cursor), this.chart.chartArea);
+    for (const [index, one] of this.series.entries()) {
       const mean = cursor === null ? one.mean?.() : null;
-      if (mean != null) return this.nameMean(index, mean);
+      if (mean != null) {
+        this.nameMean(index, mean);
+        continue;
+      }
       const row = cursor === null ? one.rows[one.rows.length - 1] : nearest(one.rows, cursor);
       const value = row ? one.value(row) : null;
-      this.legend[index].textContent = rounded(value);
-      this.legend[index].title = row ? `${exact(value, one.unit)} at ${this.stack.moment(row.t)}` : "";
-    });
-    if (redraw) this.chart.draw();
+      this.name(index, value, row ? this.stamped(value, one.unit, row.t) : "");
+    }
   }
 
   /** A run that has ended is told by what it reached as a whole, not by its last interval. */
   nameMean(index, mean) {
-    this.legend[index].textContent = rounded(mean);
-    this.legend[index].title = `${exact(mean, this.series[index].unit)} over the whole run`;
+    const value = exact(mean, this.series[index].unit);
+    this.name(index, mean, interpolate(gettext("%(value)s over the whole run"), { value }, true));
+  }
+
+  stamped(value, unit, t) {
+    const words = { value: exact(value, unit), moment: this.stack.moment(t) };
+    return interpolate(gettext("%(value)s at %(moment)s"), words, true);
+  }
+
+  name(index, value, title) {
+    this.legend[index].textContent = rounded(value);
+    this.legend[index].title = title;
   }
 
   timeAt(x) {
     return this.chart.scales.x.getValueForPixel(x);
   }
 
+  isHidden(index) {
+    return this.lines[index][0].dataset.hidden;
+  }
+
   /** Show or hide a series; whether it is shown now. */
   toggle(index) {
-    this.hide(index, !this.lines[index][0].hidden);
+    this.hide(index, !this.isHidden(index));
     this.draw();
-    return !this.lines[index][0].hidden;
+    return !this.isHidden(index);
   }
 
   hide(index, hidden) {
-    for (const line of this.lines[index]) line.hidden = hidden;
+    for (const { dataset } of this.lines[index]) dataset.hidden = hidden;
   }
 }
 
-/** The datasets of a series: its line and, where it has a band, the band's edges. They are kept: new ones cost time. */
+/** A series' line and, where it has a band, the band's edges: each the dataset that Chart.js draws and its points. */
 function linesOf(series, isArea) {
-  const line = { data: [], hidden: false, borderWidth: 1.75, borderDash: series.dashed ? [6, 4] : [], pointRadius: 0 };
-  if (isArea) Object.assign(line, { fill: "stack", borderWidth: 0.5 });
-  if (series.alone) line.stack = series.label;
+  const dash = series.dashed ? [6, 4] : [];
+  const line = lineOf(series.value, { hidden: false, borderWidth: 1.75, borderDash: dash, pointRadius: 0 });
+  if (isArea) Object.assign(line.dataset, { fill: "stack", borderWidth: 0.5 });
+  if (series.alone) line.dataset.stack = series.label;
   if (!series.band) return [line];
-  return [line, { ...EDGE, data: [], fill: false }, { ...EDGE, data: [], fill: "-1" }];
+  const edge = (at, fill) => lineOf((row) => series.band(row)?.[at], { ...EDGE, fill });
+  return [line, edge(0, false), edge(1, "-1")];
 }
 
-/** Put the rows into a series' datasets; whether any of them has a value but 0. */
-function fillIn(series, [line, low, high], rows) {
-  line.data = rows.map((row) => ({ x: row.t, y: series.value(row) ?? null }));
-  line.pointRadius = rows.length < 3 ? 2.5 : 0; // a line needs two points to be seen
-  const filled = line.data.some(({ y }) => y);
-  if (!low) return filled;
-  const edges = rows.map((row) => series.band(row) ?? [null, null]);
-  low.data = rows.map((row, at) => ({ x: row.t, y: edges[at][0] }));
-  high.data = rows.map((row, at) => ({ x: row.t, y: edges[at][1] }));
-  return filled;
-}
-
-function configuration(owner) {
-  const axis = { ticks: { maxRotation: 0 }, grid: {}, border: {} };
-  return {
-    type: "line",
-    data: { datasets: [] },
-    plugins: [decorations(owner)],
-    options: {
-      animation: false,
-      parsing: false,
-      normalized: true,
-      responsive: true,
-      maintainAspectRatio: false,
-      events: [],
-      layout: { padding: { right: 12, top: 4 } },
-      plugins: { legend: { display: false }, tooltip: { enabled: false } },
-      scales: {
-        x: { ...axis, type: "linear", afterBuildTicks: stepEvenly, ticks: timeTicks(owner.stack) },
-        y: {
-          ...axis,
-          beginAtZero: true,
-          max: owner.most,
-          stacked: owner.stacked,
-          grace: "5%",
-          afterFit: (scale) => Object.assign(scale, { width: AXIS_WIDTH }),
-          ticks: { maxTicksLimit: 5, callback: tick, precision: owner.counts ? 0 : undefined },
-        },
-      },
-    },
-  };
-}
-
-function timeTicks(stack) {
-  return { maxRotation: 0, autoSkip: false, callback: (t) => stack.label(t) };
-}
-
-/** Ticks at seconds, minutes and hours as clocks have them, as many as there is room for. */
-function stepEvenly(scale) {
-  const room = Math.max(2, (scale.chart.width - AXIS_WIDTH) / TICK_WIDTH);
-  const step = STEPS.find((one) => (scale.max - scale.min) / one <= room) ?? STEPS.at(-1);
-  const first = Math.ceil(scale.min / step);
-  const count = Math.floor(scale.max / step) - first + 1;
-  scale.ticks = Array.from({ length: count }, (_, at) => ({ value: Number(((first + at) * step).toFixed(3)) }));
+function lineOf(value, dataset) {
+  const points = new Points(value);
+  return { points, dataset: { ...dataset, data: points.list } };
 }
 
 function buildLegend(owner) {
@@ -281,9 +251,10 @@ function buildLegend(owner) {
     const value = document.createElement("output");
     const key = document.createElement("i");
     key.style.background = mixed(one.colour, one.shade ?? "100%");
-    Object.assign(button, { type: "button", className: "chart-key", title: "Show or hide; the figure is the last one, or that at the cursor" });
+    const title = gettext("Show or hide; the figure is the last one, or that at the cursor");
+    Object.assign(button, { type: "button", className: "chart-key", title });
     button.append(key, ` ${one.label} `, value);
-    button.setAttribute("aria-pressed", String(!owner.lines[index][0].hidden));
+    button.setAttribute("aria-pressed", String(!owner.isHidden(index)));
     button.addEventListener("click", () => button.setAttribute("aria-pressed", String(owner.toggle(index))));
     list.append(button);
     return value;

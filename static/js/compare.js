@@ -1,11 +1,12 @@
 /** The comparison's charts: each run a line in the colour of its arm, all on one clock that starts with the load. */
 
+import { rowsOf } from "./chart_points.js";
 import { ChartStack } from "./charts.js";
 
 function read() {
   return JSON.parse(document.getElementById("courses-rows").textContent).map(({ samples, ...course }) => ({
     ...course,
-    rows: samples.rows.map((row) => Object.fromEntries(samples.columns.map((name, index) => [name, row[index]]))),
+    rows: rowsOf(samples),
   }));
 }
 
@@ -16,7 +17,7 @@ stack.shaded = false;
 
 function series(name, unit) {
   return courses.map(({ label, valid, rows, colour, means }) => ({
-    label: valid ? label : `${label} (not valid)`,
+    label: valid ? label : interpolate(gettext("%(run)s (not valid)"), { run: label }, true),
     colour: `--chart-${colour}`,
     unit,
     rows,
@@ -28,8 +29,8 @@ function series(name, unit) {
 
 const charts = document.querySelector("[data-charts]");
 charts.hidden = false;
-stack.add(charts.querySelector('[data-chart="tps"]'), "Throughput", series("tps", "tps"));
-stack.add(charts.querySelector('[data-chart="latency"]'), "Latency", series("latency_ms", "ms"));
+stack.add(charts.querySelector('[data-chart="tps"]'), gettext("Throughput"), series("tps", "tps"));
+stack.add(charts.querySelector('[data-chart="latency"]'), gettext("Latency"), series("latency_ms", "ms"));
 stack.draw();
 
 // While a run goes on, htmx brings the figures and rows anew: the lines take them over where they are.

@@ -25,12 +25,12 @@
     }
   };
 
-  const tell = (button, done, why = "Not copied") => {
+  const tell = (button, done, why = gettext("Not copied")) => {
     const label = button.querySelector("[data-copy-label]");
     const before = button.dataset.copyBefore ?? label?.textContent ?? "";
     button.dataset.copyBefore = before;
     button.classList.toggle("pd-copied", done);
-    if (label) label.textContent = done ? "Copied" : why;
+    if (label) label.textContent = done ? gettext("Copied") : why;
     clearTimeout(Number(button.dataset.copyTimer));
     button.dataset.copyTimer = setTimeout(() => {
       button.classList.remove("pd-copied");
@@ -43,8 +43,8 @@
     const body = new URLSearchParams(button.dataset.copyBody ?? "");
     const answer = await fetch(button.dataset.copyPost, { method: "POST", headers, body });
     if (answer.redirected) window.location.reload(); // the session has ended
-    if (answer.status === 403) throw new Error("Show the password first", { cause: "unconfirmed" });
-    if (!answer.ok || answer.redirected) throw new Error(`the panel answered ${answer.status}`);
+    if (answer.status === 403) throw new Error(gettext("Show the password first"), { cause: "unconfirmed" });
+    if (!answer.ok || answer.redirected) throw new Error(answer.status);
     return answer.text();
   };
 

@@ -1,17 +1,13 @@
-// Counts down elements with data-left (seconds when the page was made), also those that htmx brings later.
-(() => {
-  const ends = new WeakMap();
+/** Counts down elements with data-left (seconds when the page was made), also those that htmx brings later. */
 
-  const words = (seconds) => {
-    const minutes = Math.floor(seconds / 60);
-    return minutes ? `${minutes} min ${seconds % 60} s left` : `${seconds} s left`;
-  };
+import { left } from "./run_figures.js";
 
-  setInterval(() => {
-    const now = performance.now();
-    for (const element of document.querySelectorAll("[data-left]")) {
-      if (!ends.has(element)) ends.set(element, now + Number(element.dataset.left) * 1000);
-      element.textContent = words(Math.max(0, Math.ceil((ends.get(element) - now) / 1000)));
-    }
-  }, 250);
-})();
+const ends = new WeakMap();
+
+setInterval(() => {
+  const now = performance.now();
+  for (const element of document.querySelectorAll("[data-left]")) {
+    if (!ends.has(element)) ends.set(element, now + Number(element.dataset.left) * 1000);
+    element.textContent = left(Math.max(0, Math.ceil((ends.get(element) - now) / 1000)));
+  }
+}, 250);

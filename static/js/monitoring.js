@@ -1,14 +1,16 @@
 /** What a pool or a pooler does: charts of what was recorded, or live from the figures that arrive each second. */
 
+import { Backoff } from "./backoff.js";
+import { rowsOf, withGaps } from "./chart_points.js";
 import { ChartStack } from "./charts.js";
-import { exact, rounded } from "./run_figures.js";
+import { exact, rounded, sized } from "./run_figures.js";
 
 const WINDOW = 300; // s that the live charts show
 const KEPT = 3600; // s of live rows in memory
+const SPARE = 600; // s more, so that old rows go in pieces: without its first point a line is made anew
 const STILL_ONE_LINE = 25; // s: a look is recorded each ten, one may be missed
 const FIRST_WAIT = 1000; // ms, doubled with each failure
 const LONGEST_WAIT = 15000; // ms
-const BYTES = ["bytes", "kB", "MB", "GB"];
 
 const root = document.querySelector("[data-monitoring]");
 const course = JSON.parse(document.getElementById("course").textContent);
@@ -17,51 +19,40 @@ const isLive = course.range === "live";
 const line = (label, colour, name, unit) => ({ label, colour, name, unit });
 const SERIES = {
   connections: [
-    "Connections",
-    line("clients waiting", "--chart-4", "cl_waiting", "clients"),
-    line("clients active", "--chart-3", "cl_active", "clients"),
-    line("servers active", "--chart-5", "sv_active", "servers"),
-    line("servers idle", "--chart-6", "sv_idle", "servers"),
-    line("servers used", "--chart-2", "sv_used", "servers"),
+    gettext("Connections"),
+    line(gettext("clients waiting"), "--chart-4", "cl_waiting", "clients"),
+    line(gettext("clients active"), "--chart-3", "cl_active", "clients"),
+    line(gettext("servers active"), "--chart-5", "sv_active", "servers"),
+    line(gettext("servers idle"), "--chart-6", "sv_idle", "servers"),
+    line(gettext("servers used"), "--chart-2", "sv_used", "servers"),
   ],
   sessions: [
-    "Connections",
-    line("clients active", "--chart-3", "cl_active", "clients"),
-    line("servers active", "--chart-5", "sv_active", "servers"),
-    line("servers idle", "--chart-6", "sv_idle", "servers"),
+    gettext("Connections"),
+    line(gettext("clients active"), "--chart-3", "cl_active", "clients"),
+    line(gettext("servers active"), "--chart-5", "sv_active", "servers"),
+    line(gettext("servers idle"), "--chart-6", "sv_idle", "servers"),
   ],
   rates: [
-    "Throughput",
-    line("queries", "--chart-1", "queries_per_s", "queries/s"),
-    line("transactions", "--chart-2", "transactions_per_s", "transactions/s"),
+    gettext("Throughput"),
+    line(gettext("queries"), "--chart-1", "queries_per_s", "queries/s"),
+    line(gettext("transactions"), "--chart-2", "transactions_per_s", "transactions/s"),
   ],
   times: [
-    "Average times",
-    line("query", "--chart-1", "query_ms", "ms"),
-    line("transaction", "--chart-2", "transaction_ms", "ms"),
-    line("wait", "--chart-4", "wait_ms", "ms"),
+    gettext("Average times"),
+    line(gettext("query"), "--chart-1", "query_ms", "ms"),
+    line(gettext("transaction"), "--chart-2", "transaction_ms", "ms"),
+    line(gettext("wait"), "--chart-4", "wait_ms", "ms"),
   ],
-  maxwait: ["Longest wait", line("longest wait", "--chart-4", "maxwait_ms", "ms")],
+  maxwait: [gettext("Longest wait"), line(gettext("longest wait"), "--chart-4", "maxwait_ms", "ms")],
   bytes: [
-    "Traffic",
-    line("in", "--chart-5", "received_bytes_per_s", "bytes/s"),
-    line("out", "--chart-3", "sent_bytes_per_s", "bytes/s"),
+    gettext("Traffic"),
+    line(gettext("in"), "--chart-5", "received_bytes_per_s", "bytes/s"),
+    line(gettext("out"), "--chart-3", "sent_bytes_per_s", "bytes/s"),
   ],
 };
 
-/** The rows as objects; where a step is missing one without values is put, so that the line breaks there. */
-function rowsOf({ columns, rows, step }) {
-  const found = [];
-  const missed = isLive ? 2.5 : 1.5; // steps: a look may be late, a minute is there or not
-  for (const row of rows) {
-    const last = found[found.length - 1];
-    if (last && row[0] - last.t > step * missed) found.push({ t: last.t + step });
-    found.push(Object.fromEntries(columns.map((name, index) => [name, row[index]])));
-  }
-  return found;
-}
-
-const rows = rowsOf(course);
+const missed = isLive ? 2.5 : 1.5; // steps: an observation may be late, a minute is there or not
+const rows = withGaps(rowsOf(course), course.step * missed, course.step);
 
 function clock(options) {
   const format = new Intl.DateTimeFormat("en-GB", { timeZone: course.zone, hour12: false, ...options });
@@ -98,19 +89,12 @@ function build() {
   stack.draw();
 }
 
-function sized(value) {
-  if (value === null || value === undefined) return "–";
-  let [unit, number] = [0, value];
-  for (; number >= 1024 && unit < BYTES.length - 1; unit += 1) number /= 1024;
-  return `${unit === 0 || number >= 100 ? Math.round(number) : number.toFixed(1)} ${BYTES[unit]}`;
-}
-
 function writeTiles(figures) {
   for (const place of root.querySelectorAll("[data-figure]")) {
     const { figure, unit } = place.dataset;
     const value = figures[figure];
     place.querySelector("span").textContent = unit === "bytes/s" ? sized(value) : rounded(value);
-    place.title = value === null ? "nothing to tell" : exact(value, unit).trim();
+    place.title = value === null ? gettext("nothing to tell") : exact(value, unit).trim();
     const warns = value > 0 && (figure === "cl_waiting" || figure === "maxwait_ms");
     place.parentElement.classList.toggle("pd-tile-warn", warns);
   }
@@ -122,7 +106,7 @@ function writeError(text) {
   if (!place || !tiles) return;
   place.hidden = !text;
   tiles.hidden = Boolean(text);
-  place.textContent = text ? `No figures: ${text}` : "";
+  place.textContent = text ? interpolate(gettext("No figures: %(error)s"), { error: text }, true) : "";
 }
 
 function take(figures) {
@@ -130,7 +114,11 @@ function take(figures) {
   if (last && figures.t <= last.t) return;
   if (last && figures.t - last.t > STILL_ONE_LINE) rows.push({ t: last.t + 1 });
   rows.push(figures.error ? { t: figures.t } : figures);
-  while (rows.length && rows[0].t < figures.t - KEPT) rows.shift();
+  if (rows[0].t < figures.t - KEPT - SPARE)
+    rows.splice(
+      0,
+      rows.findIndex(({ t }) => t >= figures.t - KEPT),
+    );
   writeError(figures.error);
   if (!figures.error) writeTiles(figures);
   stack.slide(figures.t - WINDOW, figures.t);
@@ -140,7 +128,7 @@ function take(figures) {
 /** One stream, only while somebody looks at the page: another tab costs neither a connection nor a console's time. */
 class Feed {
   constructor(url) {
-    Object.assign(this, { url, wait: FIRST_WAIT, source: null, timer: 0 });
+    Object.assign(this, { url, source: null, timer: 0, backoff: new Backoff(FIRST_WAIT, LONGEST_WAIT) });
     document.addEventListener("visibilitychange", () => (document.hidden ? this.close() : this.open()));
     if (!document.hidden) this.open();
   }
@@ -153,16 +141,15 @@ class Feed {
   }
 
   heard(event) {
-    this.wait = FIRST_WAIT;
-    tell("live");
+    this.backoff.reset();
+    tell(gettext("live"), true);
     take(JSON.parse(event.data));
   }
 
   again() {
     this.close();
-    tell("reconnecting…");
-    this.timer = setTimeout(() => this.open(), this.wait * (0.75 + Math.random() / 2));
-    this.wait = Math.min(LONGEST_WAIT, this.wait * 2);
+    tell(gettext("reconnecting…"), false);
+    this.timer = setTimeout(() => this.open(), this.backoff.next());
   }
 
   close() {
@@ -172,11 +159,11 @@ class Feed {
   }
 }
 
-function tell(state) {
+function tell(words, isLive) {
   const place = root.querySelector("[data-live-state]");
   if (!place) return;
-  place.textContent = state;
-  place.classList.toggle("pd-live-lost", state !== "live");
+  place.textContent = words;
+  place.classList.toggle("pd-live-lost", !isLive);
 }
 
 build();

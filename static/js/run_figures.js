@@ -12,7 +12,7 @@ export function rounded(value) {
 
 /** The value as it was printed, with its unit. */
 export function exact(value, unit) {
-  return value === null || value === undefined ? "not printed" : `${value} ${unit}`;
+  return value === null || value === undefined ? gettext("not printed") : `${value} ${unit}`;
 }
 
 /** A short axis label: 60K, 1.2M, 0.25. */
@@ -27,4 +27,21 @@ export function seconds(value) {
   const [hours, minutes, rest] = [Math.floor(total / 3600), Math.floor((total % 3600) / 60), total % 60];
   const parts = [hours && `${hours} h`, minutes && `${minutes} min`, !hours && rest && `${rest} s`];
   return parts.filter(Boolean).join(" ") || "0 s";
+}
+
+/** What is left of a time, for who waits for its end. */
+export function left(value) {
+  const words = { minutes: Math.floor(value / 60), seconds: value % 60 };
+  const format = words.minutes ? gettext("%(minutes)s min %(seconds)s s left") : gettext("%(seconds)s s left");
+  return interpolate(format, words, true);
+}
+
+const BYTES = ["bytes", "kB", "MB", "GB"];
+
+/** A number of bytes in the unit that keeps it short: 812 bytes, 1.5 MB. */
+export function sized(value) {
+  if (value === null || value === undefined) return "–";
+  let [unit, number] = [0, value];
+  for (; number >= 1024 && unit < BYTES.length - 1; unit += 1) number /= 1024;
+  return `${unit === 0 || number >= 100 ? Math.round(number) : number.toFixed(1)} ${BYTES[unit]}`;
 }

@@ -13,7 +13,9 @@ const isPair = () => route() === "both" || (route() === "external" && form.eleme
 /** Says how many runs start, a pair's both counted. */
 function submitLabel(each) {
   const runs = each * Math.max(1, Number(new FormData(form).get("repeat")) || 1);
-  return runs === 1 ? "Start the run" : runs === 2 && each === 2 ? "Start both runs" : `Start ${runs} runs`;
+  if (runs === 1) return gettext("Start the run");
+  if (runs === 2 && each === 2) return gettext("Start both runs");
+  return interpolate(ngettext("Start %(runs)s run", "Start %(runs)s runs", runs), { runs }, true);
 }
 
 function showRoute() {

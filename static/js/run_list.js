@@ -8,7 +8,8 @@ filters?.addEventListener("change", (event) => event.target.matches("select") &&
 function countTicked() {
   const ticked = compare.querySelectorAll("[name=run]:checked").length;
   compare.querySelector("button[type=submit]").disabled = ticked < 2;
-  compare.querySelector("[data-compare-hint]").textContent = ticked < 2 ? "Tick two or more." : `${ticked} ticked.`;
+  const hint = ticked < 2 ? gettext("Tick two or more.") : ngettext("%(count)s ticked.", "%(count)s ticked.", ticked);
+  compare.querySelector("[data-compare-hint]").textContent = interpolate(hint, { count: ticked }, true);
 }
 
 if (compare) {

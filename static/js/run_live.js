@@ -1,5 +1,6 @@
 /** A run's page: charts, tiles and log, drawn from what the page brought and then from the run's event stream. */
 
+import { rowsOf } from "./chart_points.js";
 import { ChartStack } from "./charts.js";
 import { exact, rounded, seconds } from "./run_figures.js";
 import { LogPanel } from "./run_log.js";
@@ -13,10 +14,6 @@ const LOOK_EVERY = 3000; // ms
 
 const root = document.querySelector("[data-run-id]");
 const course = JSON.parse(document.getElementById("course").textContent);
-
-function rowsOf({ columns, rows } = { columns: [], rows: [] }) {
-  return rows.map((row) => Object.fromEntries(columns.map((name, index) => [name, row[index]])));
-}
 
 const samples = rowsOf(course.samples);
 const rows = { samples, pool: rowsOf(course.pool) };
@@ -138,7 +135,8 @@ if (!course.final) catchUp();
 /** A sample in the words of pgbench 15 and later; the program's own line comes with its output at the end. */
 function progressLine({ t, tps, latency_ms: latency, stddev_ms: stddev, failed: lost }) {
   const [mean, by] = [latency, stddev].map((number) => number?.toFixed(3) ?? "nan");
-  return `progress: ${t.toFixed(1)} s, ${tps?.toFixed(1) ?? "nan"} tps, lat ${mean} ms stddev ${by}, ${lost ?? 0} failed`;
+  const rate = tps?.toFixed(1) ?? "nan";
+  return `progress: ${t.toFixed(1)} s, ${rate} tps, lat ${mean} ms stddev ${by}, ${lost ?? 0} failed`;
 }
 
 /** The output is stored every few seconds, samples at once: say those that the stored lines lack. */
@@ -156,7 +154,8 @@ const handlers = {
     if (course.span) timing = { left: Math.max(0, course.span - sample.t), at: performance.now() };
     tile("tps", rounded(sample.tps), exact(sample.tps, "tps"));
     tile("latency_ms", rounded(sample.latency_ms), exact(sample.latency_ms, "ms"));
-    tile("failed", rounded(failed), `${failed} transactions`);
+    const format = ngettext("%(count)s transaction", "%(count)s transactions", failed);
+    tile("failed", rounded(failed), interpolate(format, { count: failed }, true));
     log.add(progressLine(sample));
   },
   pool: (look) => take("pool", look),
@@ -224,7 +223,7 @@ function refresh() {
 
 function link(state) {
   const place = document.querySelector("[data-link-state]");
-  const words = { live: "live", reconnecting: "reconnecting…", ended: "" };
+  const words = { live: gettext("live"), reconnecting: gettext("reconnecting…"), ended: "" };
   if (!place) return;
   place.dataset.link = state;
   place.textContent = words[state];
@@ -250,7 +249,10 @@ window.pooldeckRun = {
 if (!course.final) {
   let connection = "";
   const follow = (kind, payload) => handlers[kind](payload);
-  const stream = new RunStream(root.dataset.events, course.after, follow, (state) => link((connection = state)));
+  const stream = new RunStream(root.dataset.events, course.after, follow, (state) => {
+    connection = state;
+    link(state);
+  });
   document.body.addEventListener("htmx:afterSettle", () => {
     link(connection); // the head is a new one
     drawSoon(...AT_ONCE);

@@ -36,7 +36,9 @@ export class LogPanel {
     this.text.textContent = shown.join("\n");
     this.text.hidden = !shown.length;
     this.empty.hidden = Boolean(shown.length);
-    this.empty.textContent = wanted ? `No line contains “${this.filter.value}”.` : "Nothing was said yet.";
+    this.empty.textContent = wanted
+      ? interpolate(gettext("No line contains “%(text)s”."), { text: this.filter.value }, true)
+      : gettext("No output yet.");
     if (atEnd) this.text.scrollTop = this.text.scrollHeight;
   }
 }

@@ -14,7 +14,7 @@ const SHADES = ["90%", "60%", "38%", "22%"]; // of the events of one type
 const REST = "others"; // the many rare ones, told together
 
 const field = (name) => (row) => row[name] ?? null;
-const scaled = (name, by) => (row) => (row[name] ?? null) === null ? null : row[name] / by;
+const scaled = (name, by) => (row) => ((row[name] ?? null) === null ? null : row[name] / by);
 const spread = ({ latency_ms: mean, stddev_ms: by }) =>
   mean === null || by === null ? null : [Math.max(0, mean - by), mean + by];
 
@@ -50,105 +50,108 @@ export function chartsOf(rows, uncounted = []) {
   const optional = { optional: true };
   const waiting = { optional: uncounted.includes("cl_waiting") };
   return {
-    tps: { title: "Throughput", series: [on(samples, "tps")("tps", "--chart-1", "tps")] },
+    tps: { title: gettext("Throughput"), series: [on(samples, "tps")("tps", "--chart-1", "tps")] },
     latency: {
-      title: "Latency",
+      title: gettext("Latency"),
       series: [
-        ms("average", "--chart-2", "latency_ms", { band: spread }),
+        ms(gettext("average"), "--chart-2", "latency_ms", { band: spread }),
         ms("p50", "--chart-5", "latency_p50_ms", optional),
         ms("p95", "--chart-3", "latency_p95_ms", optional),
         ms("p99", "--chart-4", "latency_p99_ms", optional),
       ],
     },
     split: {
-      title: "Queue and service",
+      title: gettext("Queue and service"),
       options: { stacked: true },
-      series: [queue("service", "--chart-1", "service_ms"), queue("queue", "--chart-4", "wait_ms")],
+      series: [queue(gettext("service"), "--chart-1", "service_ms"), queue(gettext("queue"), "--chart-4", "wait_ms")],
     },
     pool: {
-      title: "Pool",
+      title: gettext("Pool"),
       series: [
-        clients("clients waiting", "--chart-4", "cl_waiting", waiting),
-        clients("clients active", "--chart-3", "cl_active"),
-        clients("servers active", "--chart-5", "sv_active"),
+        clients(gettext("clients waiting"), "--chart-4", "cl_waiting", waiting),
+        clients(gettext("clients active"), "--chart-3", "cl_active"),
+        clients(gettext("servers active"), "--chart-5", "sv_active"),
       ],
     },
-    maxwait: { title: "Longest wait", series: [on(pool, "ms")("longest wait", "--chart-4", "maxwait_ms")] },
+    maxwait: {
+      title: gettext("Longest wait"),
+      series: [on(pool, "ms")(gettext("longest wait"), "--chart-4", "maxwait_ms")],
+    },
     pooler: {
-      title: "The whole pooler",
+      title: gettext("The whole pooler"),
       series: [
-        all("clients waiting", "--chart-4", "all_cl_waiting", waiting),
-        all("clients active", "--chart-3", "all_cl_active"),
-        all("servers active", "--chart-5", "all_sv_active"),
+        all(gettext("clients waiting"), "--chart-4", "all_cl_waiting", waiting),
+        all(gettext("clients active"), "--chart-3", "all_cl_active"),
+        all(gettext("servers active"), "--chart-5", "all_sv_active"),
       ],
     },
-    waits: { title: "Wait events", options: { stacked: true }, series: waitSeries(server) },
+    waits: { title: gettext("Wait events"), options: { stacked: true }, series: waitSeries(server) },
     states: {
-      title: "Connections",
+      title: gettext("Connections"),
       options: { stacked: true },
       series: [
-        states("active", "--chart-5", state("active")),
-        states("idle in transaction", "--chart-2", state("idle in transaction")),
-        states("in a failed transaction", "--chart-4", state("idle in transaction (aborted)"), optional),
-        states("idle", "--chart-1", state("idle")),
-        states("hidden", OTHER, state("hidden"), optional),
+        states(gettext("active"), "--chart-5", state("active")),
+        states(gettext("idle in transaction"), "--chart-2", state("idle in transaction")),
+        states(gettext("in a failed transaction"), "--chart-4", state("idle in transaction (aborted)"), optional),
+        states(gettext("idle"), "--chart-1", state("idle")),
+        states(gettext("hidden"), OTHER, state("hidden"), optional),
       ],
     },
     transactions: {
-      title: "Transactions on the server",
+      title: gettext("Transactions on the server"),
       series: [
-        perSecond("commits", "--chart-1", "commits_per_s"),
-        perSecond("rollbacks", "--chart-4", "rollbacks_per_s"),
+        perSecond(gettext("commits"), "--chart-1", "commits_per_s"),
+        perSecond(gettext("rollbacks"), "--chart-4", "rollbacks_per_s"),
       ],
     },
     blocks: {
-      title: "Data blocks",
+      title: gettext("Data blocks"),
       series: [
-        perSecond("found in shared buffers", "--chart-5", "blocks_hit_per_s"),
-        perSecond("read", "--chart-2", "blocks_read_per_s"),
+        perSecond(gettext("found in shared buffers"), "--chart-5", "blocks_hit_per_s"),
+        perSecond(gettext("read"), "--chart-2", "blocks_read_per_s"),
       ],
     },
     io: {
-      title: "Server I/O",
+      title: gettext("Server I/O"),
       options: { marksNamed: true },
       series: [
         io("WAL", "--chart-3", scaled("wal_bytes_per_s", MB)),
-        io("temporary files", "--chart-4", scaled("temp_bytes_per_s", MB)),
-        io("read", "--chart-1", scaled("read_bytes_per_s", MB), optional),
-        io("written", "--chart-2", scaled("written_bytes_per_s", MB), optional),
+        io(gettext("temporary files"), "--chart-4", scaled("temp_bytes_per_s", MB)),
+        io(gettext("read"), "--chart-1", scaled("read_bytes_per_s", MB), optional),
+        io(gettext("written"), "--chart-2", scaled("written_bytes_per_s", MB), optional),
       ],
     },
     processors: {
-      title: "Host: processors",
+      title: gettext("Host: processors"),
       options: { most: 100 },
       series: [
-        share("busy", "--chart-1", "cpu_percent"),
-        share("idle, waiting for disks", "--chart-2", "waiting_percent"),
+        share(gettext("busy"), "--chart-1", "cpu_percent"),
+        share(gettext("idle, waiting for disks"), "--chart-2", "waiting_percent"),
       ],
     },
     memory: {
-      title: "Host: memory",
+      title: gettext("Host: memory"),
       series: [
-        memory("available", "--chart-5", scaled("memory_available_bytes", GB)),
-        memory("page cache", "--chart-3", scaled("page_cache_bytes", GB)),
-        memory("free", "--chart-1", scaled("memory_free_bytes", GB)),
+        memory(gettext("available"), "--chart-5", scaled("memory_available_bytes", GB)),
+        memory(gettext("page cache"), "--chart-3", scaled("page_cache_bytes", GB)),
+        memory(gettext("free"), "--chart-1", scaled("memory_free_bytes", GB)),
       ],
     },
     disks: {
-      title: "Host: disks",
+      title: gettext("Host: disks"),
       series: [
-        disks("read", "--chart-1", scaled("read_bytes_per_s", MB)),
-        disks("written", "--chart-2", scaled("written_bytes_per_s", MB)),
+        disks(gettext("read"), "--chart-1", scaled("read_bytes_per_s", MB)),
+        disks(gettext("written"), "--chart-2", scaled("written_bytes_per_s", MB)),
       ],
     },
     generator: {
-      title: "Generator",
+      title: gettext("Generator"),
       series: [
-        cores("the load", "--chart-1", "cpu_percent"),
-        cores("of what its threads can use", "--chart-4", "busy_percent", { dashed: true }),
+        cores(gettext("the load"), "--chart-1", "cpu_percent"),
+        cores(gettext("of what its threads can use"), "--chart-4", "busy_percent", { dashed: true }),
         cores("PgBouncer", "--chart-3", "pooler_cpu_percent", optional),
-        cores("the products service", "--chart-2", "service_cpu_percent", optional),
-        cores("the whole host, of all cores", OTHER, "host_cpu_percent"),
+        cores(gettext("the products service"), "--chart-2", "service_cpu_percent", optional),
+        cores(gettext("the whole host, of all cores"), OTHER, "host_cpu_percent"),
       ],
     },
   };
@@ -184,6 +187,6 @@ function inOrder(one, two) {
 
 /** The words of a checkpoint's mark. */
 export function checkpointLabel(timed, requested) {
-  const causes = [timed && "timed", requested && "requested"].filter(Boolean);
-  return `checkpoint (${causes.join(", ")})`;
+  if (timed && requested) return gettext("checkpoint (timed, requested)");
+  return timed ? gettext("checkpoint (timed)") : gettext("checkpoint (requested)");
 }

@@ -1,7 +1,9 @@
 /**
- * The run's event stream: one EventSource that is made anew, from the last id seen, whenever it ends. The browser's
- * own reconnecting gives up after an HTTP error (a web process that restarts answers 502 or nothing), so it is not used.
+ * The run's event stream: one EventSource that is made anew, from the last id seen, whenever it ends. The browser's own
+ * reconnecting gives up after an HTTP error (a web process that restarts answers 502 or nothing), so it is not used.
  */
+
+import { Backoff } from "./backoff.js";
 
 const KINDS = ["sample", "pool", "pooler", "waits", "host", "generator", "state", "log", "end"];
 const FIRST_WAIT = 250; // ms, doubled with each failure
@@ -20,7 +22,8 @@ function orderOf(id) {
  */
 export class RunStream {
   constructor(url, after, onEvent, onState) {
-    Object.assign(this, { url, after, onEvent, onState, wait: FIRST_WAIT, ended: false });
+    Object.assign(this, { url, after, onEvent, onState, ended: false });
+    this.backoff = new Backoff(FIRST_WAIT, LONGEST_WAIT);
   }
 
   open() {
@@ -34,7 +37,7 @@ export class RunStream {
   }
 
   opened() {
-    this.wait = FIRST_WAIT;
+    this.backoff.reset();
     this.listenForSilence();
     this.onState("live");
   }
@@ -53,8 +56,7 @@ export class RunStream {
     this.source.close();
     clearTimeout(this.silence);
     this.onState("reconnecting");
-    setTimeout(() => this.ended || this.open(), this.wait * (0.75 + Math.random() / 2));
-    this.wait = Math.min(LONGEST_WAIT, this.wait * 2);
+    setTimeout(() => this.ended || this.open(), this.backoff.next());
   }
 
   listenForSilence() {

@@ -18,6 +18,8 @@ if (text) {
   text.before(frame);
   frame.append(gutter, text);
   text.addEventListener("input", () => number(gutter));
-  text.addEventListener("scroll", () => { gutter.scrollTop = text.scrollTop; });
+  text.addEventListener("scroll", () => {
+    gutter.scrollTop = text.scrollTop;
+  });
   number(gutter);
 }

@@ -2,20 +2,24 @@
 
     .venv/bin/python -m tests.bench.live [--seconds 30] [--runs 3]
 
-pgbench is started through a relay that notes the time at which each progress line left it; the page tells by
-its `pooldeck:sample` event when the point was drawn. Both clocks are this machine's.
+pgbench is started through a relay that notes the time at which each progress line left it; a reader of the run's
+stream in Redis notes when it was published there, a second EventSource of the page when the browser got it, and the
+page tells by its `pooldeck:sample` event when the point was drawn. All clocks are this machine's.
 """
 
 import argparse
 import json
 import os
+import re
 import statistics
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
+import redis
 from playwright.sync_api import Page, sync_playwright
 
 from tests.bench import processes
@@ -37,14 +41,48 @@ sys.exit(child.wait())
 
 LISTEN = """() => {
   window.drawn = [];
-  document.addEventListener("pooldeck:sample", (event) => {
-    window.drawn.push([event.detail.t, performance.timeOrigin + performance.now()]);
+  window.arrived = [];
+  const clock = () => performance.timeOrigin + performance.now();
+  const root = document.querySelector("[data-run-id]");
+  new EventSource(root.dataset.events).addEventListener("sample", (event) => {
+    window.arrived.push([JSON.parse(event.data).t, clock()]);
   });
+  document.addEventListener("pooldeck:sample", (event) => window.drawn.push([event.detail.t, clock()]));
 }"""
+STAGES = ("published", "arrived", "drawn")  # after the line was printed
+
+
+class Subscriber:
+    """Notes when each sample of a run stood in Redis: `{t: ms since the epoch}`."""
+
+    def __init__(self, home: Path, run_id: str) -> None:
+        conf = dict(re.findall(r"^(port|requirepass) (\S+)$", (home / "redis" / "redis.conf").read_text(), re.M))
+        self._client = redis.Redis(port=int(conf["port"]), password=conf["requirepass"].strip('"'))
+        self._key = f"pooldeck:run:{run_id}:events"
+        self._done = threading.Event()
+        self.seen: dict[float, float] = {}
+        self._thread = threading.Thread(target=self._read)
+        self._thread.start()
+
+    def _read(self) -> None:
+        last: Any = "0-0"
+        while not self._done.is_set():
+            answer: Any = self._client.xread({self._key: last}, block=200)
+            now = time.time() * 1000
+            entries = answer[0][1] if answer else []
+            last = entries[-1][0] if entries else last
+            samples = [json.loads(fields[b"payload"]) for _, fields in entries if fields[b"event"] == b"sample"]
+            self.seen |= {sample["t"]: now for sample in samples}
+
+    def close(self) -> None:
+        """End the reading."""
+        self._done.set()
+        self._thread.join()
+        self._client.close()
 
 
 def write_relay(folder: Path) -> tuple[Path, Path]:
-    """The relay program and the log it appends to, both usable by the account that runs pgbench."""
+    """Write the relay program and the log it appends to, both usable by the account that runs pgbench."""
     log, relay = folder / "printed.log", folder / "pgbench"
     pgbench = max(Path("/usr/lib/postgresql").glob("*/bin/pgbench"), key=lambda path: int(path.parts[4]))
     log.touch()
@@ -55,19 +93,32 @@ def write_relay(folder: Path) -> tuple[Path, Path]:
     return relay, log
 
 
-def watch_run(page: Page, installation: Installation, log: Path, seconds: int) -> list[float]:
-    """The delays in ms of one run's points."""
+def watch_run(page: Page, installation: Installation, log: Path, seconds: int) -> list[dict[str, float]]:
+    """Return for each point of one run the ms from its printing to each stage that it was seen in."""
     log.write_text("")
     pool = installation.api.get("pools/")["results"][0]
     options = {"builtin": "select-only", "clients": 4, "threads": 2, "duration": seconds, "progress": 1}
     run = installation.api.post("runs/", {"target": {"pool": pool["id"]}, "engine": "pgbench", "options": options})
+    subscriber = Subscriber(installation.home, run["id"])
     page.goto(f"{installation.url}/runs/{run['id']}/")
     page.evaluate(LISTEN)
     installation.api.wait(f"runs/{run['id']}/", "status", {"succeeded", "failed"}, seconds + 30)
     time.sleep(0.5)
-    drawn: list[list[float]] = page.evaluate("() => window.drawn")
+    subscriber.close()
+    seen = {"published": subscriber.seen, **{stage: dict(page.evaluate(f"window.{stage}")) for stage in STAGES[1:]}}
     printed = {float(t): float(at) * 1000 for at, t in (line.split() for line in log.read_text().splitlines())}
-    return [at - printed[t] for t, at in drawn if t in printed]
+    return [
+        {stage: seen[stage][t] - at for stage in STAGES if t in seen[stage]}
+        for t, at in printed.items()
+        if t in seen["drawn"]
+    ]
+
+
+def percentiles(delays: list[float]) -> dict[str, float]:
+    """Return p50, p95 and the maximum in ms."""
+    ordered = sorted(delays)
+    p95 = ordered[int(len(ordered) * 0.95)]
+    return {"p50_ms": round(statistics.median(ordered), 1), "p95_ms": round(p95, 1), "max_ms": round(ordered[-1], 1)}
 
 
 def log_in(page: Page, quickstart: dict[str, Any]) -> None:
@@ -93,16 +144,10 @@ def main() -> None:
             browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
             page = browser.new_page()
             log_in(page, installation.quickstart)
-            delays = [ms for _ in range(chosen.runs) for ms in watch_run(page, installation, log, chosen.seconds)]
+            points = [one for _ in range(chosen.runs) for one in watch_run(page, installation, log, chosen.seconds)]
             browser.close()
-    delays.sort()
-    figures = {
-        "points": len(delays),
-        "p50_ms": round(statistics.median(delays), 1),
-        "p95_ms": round(delays[int(len(delays) * 0.95)], 1),
-        "max_ms": round(delays[-1], 1),
-    }
-    sys.stdout.write(json.dumps(figures) + "\n")
+    figures = {stage: percentiles([one[stage] for one in points if stage in one]) for stage in STAGES}
+    sys.stdout.write(json.dumps({"points": len(points), **figures}) + "\n")
 
 
 if __name__ == "__main__":

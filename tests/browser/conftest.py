@@ -104,6 +104,7 @@ def page(chromium: Browser, web: Web) -> Iterator[Page]:
     context = chromium.new_context(viewport={"width": 1280, "height": 900})
     opened = context.new_page()
     opened.on("console", lambda message: print(f"browser: {message.type}: {message.text}"))
+    opened.on("pageerror", lambda error: print(f"browser: {error}"))
     opened.goto(f"{web.url}/login/")
     opened.fill("[name=username]", "admin")
     opened.fill("[name=password]", PASSWORD)

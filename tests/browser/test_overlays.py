@@ -17,7 +17,7 @@ OF_MORE = "pooler"  # of all pools together, where others than the run's are at 
 OF_HERE = ["processors", "memory", "disks", "generator"]
 POINTS = """() => Object.fromEntries(window.pooldeckRun.stack.charts.map((one) => [
   one.root.dataset.chart,
-  Math.max(0, ...one.lines.map(([line]) => line.data.filter(({ y }) => y !== null).length)),
+  Math.max(0, ...one.lines.map(([{ points }]) => points.list.filter(({ y }) => y !== null).length)),
 ]))"""
 
 

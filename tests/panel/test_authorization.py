@@ -12,7 +12,7 @@ from tests.callers import anonymous, bearer, person
 
 pytestmark = pytest.mark.django_db
 UNSAFE = ("post", "put", "patch", "delete")
-OPEN_TO_ALL = {"/login/", "/healthz/live", "/healthz/ready"}
+OPEN_TO_ALL = {"/login/", "/texts.js", "/healthz/live", "/healthz/ready"}
 FOR_MACHINES = {"/metrics"}  # answers strangers as the API does, see test_metrics
 ONES_OWN = ("/logout/", "/tokens/")  # everybody ends their own session and holds their own tokens
 SAMPLES = {"uuid": str(uuid.uuid4()), "str": "word", "int": "1", "slug": "word", "path": "word"}
