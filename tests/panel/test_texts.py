@@ -21,17 +21,62 @@ MODULES = [
 
 @pytest.mark.parametrize("folder", sorted({path.parent for path in TEMPLATES}), ids=lambda path: path.name)
 def test_texts_of_templates_pass_gettext(folder: Path) -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{text}"
+        for path in TEMPLATES
+        if path.parent == folder
+        for text in template_texts.untranslated(path.read_text())
+    ]
+    assert found == [], "\n".join(found)
 
 
 @pytest.mark.parametrize("room", sorted({path.relative_to(ROOT).parts[0] for path in MODULES}))
 def test_texts_of_the_code_pass_gettext(room: str) -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {text}"
+        for path in MODULES
+        if path.is_relative_to(ROOT / room)
+        for line, text in python_texts.untranslated(path.read_text(), is_api="api" in path.parts or path.stem == "api")
+    ]
+    assert found == [], "\n".join(found)
 
 
 @pytest.mark.parametrize(
+    ("template", "found"),
+    [
+        ("<p>\n  Two words</p>", ["2: Two words"]),
+        ("<p>{{ n }} pools</p>", ["1: … pools"]),
+        ('<a title="Two words">–</a>', ['1: title="Two words"']),
+        ("{{ name|default:'not known' }}", ["1: …not known"]),
+        ("{{ n }} {% translate 'pools' %}{{ n|pluralize }}", ["1: … ……pluralize"]),
+        ('{% include "x.html" with heading="Nothing" class="a b" %}', ['1: heading="Nothing"']),
+        ('{% include "x.html" with heading=_("Nothing") %}', []),
+        ('{% when run.ended_at "not yet" %}{% when run.ended_at _("not yet") %}', ['1: "not yet"']),
+        ("<p>{% blocktranslate %}Two <b>words</b>{% endblocktranslate %}{% translate 'More' as more %}</p>", []),
+        ("<p>{{ ms }} ms, p99 <code>SHOW POOLS</code> <i translate='no'>as <i>it</i> is</i> PgBouncer</p>", []),
+        ('{% comment %}Two words{% endcomment %}{# more #}<p class="two words" data-x="{% url "x" %}">1</p>', []),
+        ("<{% if a %}div{% else %}label{% endif %} class='x'>1</{% if a %}div{% else %}label{% endif %}>", []),
+    ],
 )
 def test_a_text_of_a_template_is_found(template: str, found: list[str]) -> None:
+    assert [str(text) for text in template_texts.untranslated(template)] == found
 
 
 @pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("CharField(label='Name', help_text=_('A name'))", ["'Name'"]),
+        ("raise ValidationError({'name': f'there is no {x}'})", ["f'there is no {x}'"]),
+        ("messages.success(request, 'It ' + what)", []),
+        ("messages.success(request, 'It is gone: ' + what)", ["'It is gone: '"]),
+        ("_(f'there is no {x}')", ["f'there is no {x}'"]),
+        (
+            "class S(TextChoices):\n    ON = 'on', 'switched on'\n    OFF = 'off', _('off')\n    NO = 'no', 'no'",
+            ["'switched on'"],
+        ),
+        ("from pools.errors import PoolsError\nraise PoolsError('the pool is gone')", ["'the pool is gone'"]),
+        ("logger.error('the pool is gone'); raise ValidationError(_('%(n)s is gone') % {'n': n}, code='x')", []),
+    ],
 )
 def test_a_text_of_the_code_is_found(source: str, found: list[str]) -> None:
+    assert [text for _, text in python_texts.untranslated(source)] == found
