@@ -13,7 +13,7 @@ from pools import task_queue
 from pools.inventory import pools
 from pools.models import Pool, PoolState
 from tests.benchmarks.submitting import submit_one
-from tests.live.benchmarks.conftest import QUICK, TestWorker, ended, wait_for
+from tests.live.benchmarks.conftest import LASTING, TestWorker, ended, wait_for
 
 pytestmark = pytest.mark.django_db(transaction=True)
 APPLIED_WITHIN_S = 12  # less than a run lasts
@@ -24,7 +24,8 @@ def test_an_apply_waits_for_no_run(pool: Pool, make_worker: Callable[..., TestWo
     make_worker("local", WorkerKind.TASKS)
     generator = make_worker("local", WorkerKind.RUNS)
     place = Placement(alongside=True)
-    asked = {"target": {"pool": str(pool.pk)}, "options": QUICK | {"duration": 20, "clients": 1}, "place": place}
+    options = LASTING | {"duration": 20, "clients": 1, "rate": 5}
+    asked = {"target": {"pool": str(pool.pk)}, "options": options, "place": place}
     runs = [submit_one(author=None, **asked) for _ in range(generator.children)]
     for run in runs:
         wait_for(run, lambda run: run.status == Status.RUNNING, seconds=30)

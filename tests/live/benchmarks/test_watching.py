@@ -50,7 +50,7 @@ def test_each_of_many_watchers_sees_every_point_once_and_costs_no_thread(
 ) -> None:
     token = ApiToken.objects.issue(person(), "watcher", ["read"])
     with TestWeb(tmp_path, queue.url) as web:
-        run = submit(duration=8)
+        run = submit(duration=8, rate=50)
 
         async def all_watch() -> tuple[list[Any], int]:
             watching = [asyncio.create_task(watch(web, run, token)) for _ in range(WATCHERS)]

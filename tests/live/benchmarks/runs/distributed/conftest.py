@@ -13,7 +13,7 @@ from benchmarks.runs.submission.submit import Placement
 from panel.quickstart.servers import PostgresServer, RedisServer, free_port
 from pools.models import Cluster
 from tests.benchmarks.submitting import submit_one
-from tests.live.benchmarks.conftest import QUICK, TestWorker
+from tests.live.benchmarks.conftest import LASTING, TestWorker
 from tests.live.benchmarks.runs.distributed.namespaces import Network, network
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE, FAST, SUPERUSER_PASSWORD
 
@@ -114,7 +114,7 @@ def spread(cluster: Cluster, dataset: str, three: dict[str, FarWorker]) -> Calla
     def submit(*names: str, alongside: bool = False, **options: object) -> Run:
         target = {"cluster": str(cluster.pk), "database": dataset}
         place = Placement(names or NAMES, alongside)
-        chosen = QUICK | {"clients": 7, "duration": 4} | options
+        chosen = LASTING | {"clients": 7, "duration": 4} | options
         return submit_one(target=target, options=chosen, author=None, place=place)
 
     return submit

@@ -26,7 +26,7 @@ def test_the_tables_are_vacuumed_and_a_checkpoint_is_done(submit, in_this_proces
 
 
 def test_a_warm_up_is_not_counted(submit, in_this_process):
-    done = execute(submit(warm_up=2))
+    done = execute(submit(warm_up=2, duration=2))
     assert done.status == Status.SUCCEEDED, done.error
     assert 2 <= done.conditions["warm_up"]["seconds"] < 5
     assert done.samples.count() <= 3
@@ -34,7 +34,7 @@ def test_a_warm_up_is_not_counted(submit, in_this_process):
 
 
 def test_a_warm_up_tells_a_first_run_how_much_to_log(submit, in_this_process):
-    done = execute(submit(warm_up=2))
+    done = execute(submit(warm_up=2, duration=2))
     reached = done.conditions["warm_up"]["tps"]
     assert 0.2 < reached / done.summary["tps"] < 5
     share = f"--sampling-rate={round(2_000 / reached, 4)}"
