@@ -8,12 +8,13 @@ from hypothesis import HealthCheck, settings
 
 from panel.quickstart import ports
 from panel.quickstart.servers import Server
+from tests.drawing import DRAWS
 
 # a slow machine is no fault of what is tested, here as with every other test
 STEADY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.register_profile("same", STEADY, derandomize=True)  # a change fails by what it changes, not by luck
 settings.register_profile("anew", STEADY)
-settings.load_profile(os.environ.get("POOLDECK_TEST_DRAWS", "same"))
+settings.load_profile(DRAWS)
 
 # parallel processes must not find the same port free at the same moment
 WORKER, WORKERS = os.environ.get("PYTEST_XDIST_WORKER", "gw0"), int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
