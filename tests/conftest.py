@@ -24,9 +24,6 @@ ports.HIGHEST = ports.LOWEST + SHARE
 
 HERE = Path(__file__).parent
 MARKED = {HERE / "live": "live", HERE / "browser": "browser"}
-# whose figures mean what they say only while nothing else works on this machine
-TIMED = ["live/benchmarks/runs/observers", "live/benchmarks/runs/execution", "live/benchmarks/engines/test_pgbench.py"]
-TIMED += ["live/pools/monitoring", "live/pools/advice/test_login_cost.py"]
 START = Server.spawn
 INSTALLATION, INSTALLATIONS = "installation", 2
 
@@ -39,8 +36,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for folder, mark in MARKED.items():
             if folder in item.path.parents:
                 item.add_marker(mark)
-        if any(HERE / timed in (item.path, *item.path.parents) for timed in TIMED):
-            item.add_marker(pytest.mark.timing)
         item.add_marker(pytest.mark.xdist_group(_group_of(item)))
     items.sort(key=lambda item: not _group_of(item).startswith(INSTALLATION))
 
