@@ -25,25 +25,29 @@ ports.HIGHEST = ports.LOWEST + SHARE
 HERE = Path(__file__).parent
 MARKED = {HERE / "live": "live", HERE / "browser": "browser"}
 START = Server.spawn
-INSTALLATION, INSTALLATIONS = "installation", 2
+LONG_S = 15
+# what is started once for a folder and takes long, and is therefore one parallel process's; the longest first
+SHARED = [HERE / "browser", HERE / "live/benchmarks/runs/distributed"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by their folder, and keep those of one file, or of the installation that `script/up` starts, in one
-    parallel process; the longest first, since the last of them to end is what one waits for.
+    """Mark tests by their folder, and keep those of one file, or of a folder with shared programs, in one parallel
+    process; the longest first, since the last of them to end is what one waits for.
     """
     for item in items:
         for folder, mark in MARKED.items():
             if folder in item.path.parents:
                 item.add_marker(mark)
         item.add_marker(pytest.mark.xdist_group(_group_of(item)))
-    items.sort(key=lambda item: not _group_of(item).startswith(INSTALLATION))
+    items.sort(key=lambda item: _shared_by(item) is None)
 
 
 def _group_of(item: pytest.Item) -> str:
-    path = item.path.relative_to(HERE)
-    shares = "installation" in getattr(item, "fixturenames", ())
-    return f"{INSTALLATION}-{len(path.stem) % INSTALLATIONS}" if shares else str(path)
+    return str((_shared_by(item) or item.path).relative_to(HERE))
+
+
+def _shared_by(item: pytest.Item) -> Path | None:
+    return next((folder for folder in SHARED if folder in item.path.parents), None)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

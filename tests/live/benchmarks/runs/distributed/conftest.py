@@ -35,14 +35,14 @@ class FarWorker(TestWorker):
         return [*self.net.enter(self.generator), *super().argv]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def net() -> Iterator[Network]:
     """The network that servers and generators share."""
     with network() as made:
         yield made
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def postgres(net: Network, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
     """A PostgreSQL that the generators reach."""
     home = tmp_path_factory.mktemp("postgres")
@@ -56,14 +56,14 @@ def postgres(net: Network, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def bench(postgres: PostgresServer) -> str:
     """The database for runs, on this folder's own server."""
     postgres.create_owner_and_database(APP_ROLE, APP_PASSWORD, "loaded")
     return "loaded"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def redis_server(net: Network, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     """A Redis that the generators reach."""
     server = RedisServer(tmp_path_factory.mktemp("redis"), free_port(), password="redis-password")
@@ -72,7 +72,7 @@ def redis_server(net: Network, tmp_path_factory: pytest.TempPathFactory) -> Iter
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def lasting_three(
     django_db_setup: None, net: Network, redis_server: RedisServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, FarWorker]]:
