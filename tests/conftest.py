@@ -59,3 +59,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def refuse(server: Server) -> None:
     """Stand in for the start of a server."""
     raise AssertionError(f"{server} was started by a test that is neither live nor of the browser")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name the tests that took long without being marked `slow`; on a busy machine that alone is no failure."""
+    reports = [report for outcome in ("passed", "failed") for report in terminalreporter.getreports(outcome)]
+    long = [one for one in reports if one.when == "call" and one.duration > LONG_S and "slow" not in one.keywords]
+    if long:
+        terminalreporter.section(f"over {LONG_S} s and not marked slow: shorten them, or mark them")
+    for report in sorted(long, key=lambda one: -one.duration):
+        terminalreporter.line(f"{report.duration:.0f} s {report.nodeid}")
