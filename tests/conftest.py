@@ -8,12 +8,13 @@ from hypothesis import HealthCheck, settings
 
 from panel.quickstart import ports
 from panel.quickstart.servers import Server
+from tests.drawing import DRAWS
 
 # a slow machine is no fault of what is tested, here as with every other test
 STEADY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.register_profile("same", STEADY, derandomize=True)  # a change fails by what it changes, not by luck
 settings.register_profile("anew", STEADY)
-settings.load_profile(os.environ.get("POOLDECK_TEST_DRAWS", "same"))
+settings.load_profile(DRAWS)
 
 # parallel processes must not find the same port free at the same moment
 WORKER, WORKERS = os.environ.get("PYTEST_XDIST_WORKER", "gw0"), int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
@@ -23,31 +24,30 @@ ports.HIGHEST = ports.LOWEST + SHARE
 
 HERE = Path(__file__).parent
 MARKED = {HERE / "live": "live", HERE / "browser": "browser"}
-# whose figures mean what they say only while nothing else works on this machine
-TIMED = ["live/benchmarks/runs/observers", "live/benchmarks/runs/execution", "live/benchmarks/engines/test_pgbench.py"]
-TIMED += ["live/pools/monitoring", "live/pools/advice/test_login_cost.py"]
 START = Server.spawn
-INSTALLATION, INSTALLATIONS = "installation", 2
+LONG_S = 15
+# what is started once for a folder and takes long, and is therefore one parallel process's; the longest first
+SHARED = [HERE / "browser", HERE / "live/benchmarks/runs/distributed"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by their folder, and keep those of one file, or of the installation that `script/up` starts, in one
-    parallel process; the longest first, since the last of them to end is what one waits for.
+    """Mark tests by their folder, and keep those of one file, or of a folder with shared programs, in one parallel
+    process; the longest first, since the last of them to end is what one waits for.
     """
     for item in items:
         for folder, mark in MARKED.items():
             if folder in item.path.parents:
                 item.add_marker(mark)
-        if any(HERE / timed in (item.path, *item.path.parents) for timed in TIMED):
-            item.add_marker(pytest.mark.timing)
         item.add_marker(pytest.mark.xdist_group(_group_of(item)))
-    items.sort(key=lambda item: not _group_of(item).startswith(INSTALLATION))
+    items.sort(key=lambda item: _shared_by(item) is None)
 
 
 def _group_of(item: pytest.Item) -> str:
-    path = item.path.relative_to(HERE)
-    shares = "installation" in getattr(item, "fixturenames", ())
-    return f"{INSTALLATION}-{len(path.stem) % INSTALLATIONS}" if shares else str(path)
+    return str((_shared_by(item) or item.path).relative_to(HERE))
+
+
+def _shared_by(item: pytest.Item) -> Path | None:
+    return next((folder for folder in SHARED if folder in item.path.parents), None)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -59,3 +59,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def refuse(server: Server) -> None:
     """Stand in for the start of a server."""
     raise AssertionError(f"{server} was started by a test that is neither live nor of the browser")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name the tests that took long without being marked `slow`; on a busy machine that alone is no failure."""
+    reports = [report for outcome in ("passed", "failed") for report in terminalreporter.getreports(outcome)]
+    long = [one for one in reports if one.when == "call" and one.duration > LONG_S and "slow" not in one.keywords]
+    if long:
+        terminalreporter.section(f"over {LONG_S} s and not marked slow: shorten them, or mark them")
+    for report in sorted(long, key=lambda one: -one.duration):
+        terminalreporter.line(f"{report.duration:.0f} s {report.nodeid}")

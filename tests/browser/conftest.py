@@ -75,7 +75,7 @@ class Web:
             return False
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
     """A panel with an admin and nothing else."""
     home = tmp_path_factory.mktemp("web")
@@ -89,9 +89,9 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
         served.kill()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    """Debian's Chromium; closed with its module, since Playwright's event loop keeps Django from its database."""
+    """Debian's Chromium; closed with this folder, since Playwright's event loop keeps Django from its database."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         yield browser
@@ -114,9 +114,12 @@ def page(chromium: Browser, web: Web) -> Iterator[Page]:
     context.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def installation() -> Iterator[Installation]:
-    """A panel with its demo, in a home and on a port of its own: one for all tests that need the whole."""
+    """A panel with its demo, in a home and on a port of its own: one for all tests that need the whole.
+
+    It ends with this folder: a panel at rest looks at its poolers each second, beside all the tests that follow.
+    """
     with (
         tempfile.TemporaryDirectory(prefix="pooldeck-browser-") as folder,
         Installation(Path(folder) / "home") as panel,

@@ -89,6 +89,12 @@ def pgpool_binary(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.fixture
+def without_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Applies to a Pgpool-II start no throwaway one first: it costs a second, where it is not the subject."""
+    monkeypatch.setattr(preflight, "find", lambda *_: None)
+
+
+@pytest.fixture
 def pgpool_pooler(db: None, own_pgpool: PgpoolServer) -> Pooler:
     """`own_pgpool` registered, as a check found it."""
     made = Pooler(

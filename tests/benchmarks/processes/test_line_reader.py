@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.processes.line_reader import MAX_LINE_BYTES, LineReader
+from tests.drawing import examples
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(st.binary(max_size=400) | st.text(max_size=80).map(lambda line: f"{line}\r\n{line}\n".encode()), st.data())
 def test_where_the_chunks_are_cut_changes_no_line(stream: bytes, data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=8)))

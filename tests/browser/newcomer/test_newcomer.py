@@ -6,7 +6,7 @@ import time
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.visiting import log_in
+from tests.browser.visiting import log_in_by_form
 from tests.installation import Installation
 
 RUN_S = 10
@@ -53,7 +53,7 @@ def points(page: Page) -> int:
 
 
 def test_a_newcomer_makes_a_pool_uses_it_and_measures_it(page: Page, installation: Installation) -> None:
-    log_in(page, installation)
+    log_in_by_form(page, installation)
     make_pool(page, "newcomer")
 
     uri = copied_uri(page)
@@ -82,7 +82,7 @@ def test_a_newcomer_makes_a_pool_uses_it_and_measures_it(page: Page, installatio
 
 
 def test_a_refused_pool_keeps_what_was_typed_and_names_the_figures(page: Page, installation: Installation) -> None:
-    log_in(page, installation)
+    log_in_by_form(page, installation)
     page.goto("/pools/new/")
     page.get_by_label("Name", exact=True).fill("far-too-large")
     with page.expect_response(lambda answer: "choices" in answer.url):

@@ -29,7 +29,9 @@ from pools.models import Cluster, Pool, Pooler, PoolState
 from tests.benchmarks.submitting import submit_one
 from tests.live.conftest import APP_PASSWORD, APP_ROLE
 
-QUICK = {"clients": 2, "threads": 1, "duration": 2}
+# a run of which only its life matters takes a moment; one that is watched second by second says how many
+QUICK = {"clients": 2, "threads": 1, "transactions": 200}
+LASTING = {"clients": 2, "threads": 1, "duration": 2}
 Submit = Callable[..., Run]
 
 
@@ -207,13 +209,18 @@ def pool(cluster: Cluster, pooler: Pooler, pgbouncer: PgBouncerServer, dataset: 
 
 @pytest.fixture
 def submit(cluster: Cluster, dataset: str) -> Submit:
-    """Submits a short run, against `loaded` directly unless a pool is given."""
+    """Submits a short run, against `loaded` directly unless a pool is given; it lasts where its duration is given."""
 
     def submit_run(pool: Pool | None = None, **options: Any) -> Run:
         target = {"pool": str(pool.pk)} if pool else {"cluster": str(cluster.pk), "database": dataset}
-        return submit_one(target=target, options=QUICK | options, author=None)
+        return submit_one(target=target, options=short(**options), author=None)
 
     return submit_run
+
+
+def short(**options: Any) -> dict[str, Any]:
+    """The options of a short run: by transactions, unless it has a duration."""
+    return (LASTING if "duration" in options else QUICK) | options
 
 
 def execute(run: Run) -> Run:

@@ -13,13 +13,12 @@ from rest_framework.test import APIClient
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools.models import Cluster
 from tests.callers import bearer
-from tests.live.benchmarks.conftest import TestWorker
+from tests.live.benchmarks.conftest import LASTING, QUICK, TestWorker
 from tests.live.conftest import APP_PASSWORD, APP_ROLE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 API = "/api/v1"
 ENDED = {"succeeded", "failed", "cancelled", "timed_out", "lost"}
-QUICK = {"clients": 2, "threads": 1, "duration": 2}
 
 
 class Script:
@@ -99,7 +98,7 @@ def test_a_script_registers_pools_runs_and_compares(
     prepared = script.ended(script.post("/runs/", prepare | {"confirm": database}))
     assert (prepared["status"], prepared["error"], prepared["progress_percent"]) == ("succeeded", "", 100.0)
 
-    first = script.post("/runs/", {"target": {"pool": pool["id"]}, "options": QUICK, "pair": True})
+    first = script.post("/runs/", {"target": {"pool": pool["id"]}, "options": LASTING, "pair": True})
     runs = script.until(
         f"/runs/?group={first['group']}&ordering=number",
         lambda page: {run["status"] for run in page["results"]} <= ENDED,

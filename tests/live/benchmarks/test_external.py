@@ -14,13 +14,13 @@ from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools.models import Cluster, Pool
 from tests import callers
 from tests.benchmarks.submitting import submit_one, submit_pair
-from tests.live.benchmarks.conftest import QUICK, execute
+from tests.live.benchmarks.conftest import QUICK, execute, short
 from tests.live.conftest import APP_PASSWORD, APP_ROLE
 from tests.pages import page_of
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("in_this_process")]
 URL = "/api/v1/external-endpoints/"
-READS = QUICK | {"builtin": "select-only"}
+READS = {"builtin": "select-only"}
 
 
 def uri_of(pgbouncer: PgBouncerServer, password: str = APP_PASSWORD) -> str:
@@ -36,11 +36,11 @@ def endpoint(pool: Pool, pgbouncer: PgBouncerServer) -> ExternalEndpoint:
 
 
 def against(endpoint: ExternalEndpoint, **options: Any) -> Run:
-    return submit_one(target={"external": str(endpoint.pk)}, options=READS | options, author=None)
+    return submit_one(target={"external": str(endpoint.pk)}, options=short(**READS, **options), author=None)
 
 
 def test_a_uri_is_all_that_a_run_needs(endpoint: ExternalEndpoint) -> None:
-    run = execute(against(endpoint, connect=True))
+    run = execute(against(endpoint, connect=True, duration=2))
     assert (run.status, run.validity) == (Status.SUCCEEDED, Validity.VALID), (run.error, run.reasons)
     assert (run.cluster, run.pool, run.endpoint_kind, run.pooled_by) == (None, None, "pooled", "Odyssey")
     assert (run.target_label, run.removed) == ("theirs (Odyssey)", "")
@@ -57,7 +57,7 @@ def test_its_cluster_lets_it_be_compared_and_its_console_be_watched(
     uri = external.uri_of(endpoint)
     assert APP_PASSWORD not in uri
     external.save(endpoint, uri, console_password=pgbouncer.admin_password, **known)
-    queued = submit_pair({"external": str(endpoint.pk)}, READS | {"duration": 4}, author=None)
+    queued = submit_pair({"external": str(endpoint.pk)}, short(**READS, duration=4), author=None)
     direct, pooled = [execute(run) for run in queued]
     assert [run.status for run in (direct, pooled)] == [Status.SUCCEEDED] * 2, pooled.error
     assert [run.endpoint_kind for run in (direct, pooled)] == ["direct", "pooled"]
@@ -82,9 +82,9 @@ def test_what_needs_the_server_itself_is_refused_before_it_is_queued(endpoint: E
         with pytest.raises(InvalidOptions, match="no cluster is registered behind theirs"):
             against(endpoint, **options)
     with pytest.raises(InvalidTarget, match="no cluster is registered behind theirs"):
-        submit_pair({"external": str(endpoint.pk)}, READS, author=None)
+        submit_pair({"external": str(endpoint.pk)}, QUICK | READS, author=None)
     with pytest.raises(InvalidTarget, match="includes it"):
-        submit_one(target={"external": str(endpoint.pk), "user": "x"}, options=READS, author=None)
+        submit_one(target={"external": str(endpoint.pk), "user": "x"}, options=QUICK | READS, author=None)
     with pytest.raises(InvalidTarget, match="a dataset is made on a registered cluster"):
         submit_one(target={"external": str(endpoint.pk)}, options={"scale": 1}, author=None, purpose="prepare")
 
@@ -141,7 +141,9 @@ def test_the_api_keeps_its_password_to_itself(pool: Pool, pgbouncer: PgBouncerSe
     assert "not-it" not in page_of(wrong)
     twice = admin.post(URL, body)
     assert (twice.status_code, list(twice.json())) == (400, ["name"])
-    started = callers.bearer("run").post("/api/v1/runs/", {"target": {"external": made.json()["id"]}, "options": READS})
+    started = callers.bearer("run").post(
+        "/api/v1/runs/", {"target": {"external": made.json()["id"]}, "options": QUICK | READS}
+    )
     assert (started.status_code, started.json()["target"]["pooled_by"]) == (201, "Odyssey"), started.json()
 
 

@@ -10,7 +10,7 @@ from benchmarks.analysis.latency.histogram import Histogram
 from benchmarks.models import LatencyHistogram, Run, Status
 from pools.models import Cluster, Pool
 from tests.benchmarks.submitting import submit_one
-from tests.live.benchmarks.conftest import QUICK, Submit, execute
+from tests.live.benchmarks.conftest import Submit, execute, short
 from tests.live.conftest import APP_ROLE
 
 pytestmark = [
@@ -100,7 +100,7 @@ def ask(cluster: Cluster, dataset: str) -> Submit:
 
     def submit_run(pool: Pool | None = None, **options: Any) -> Run:
         target = {"cluster": str(cluster.pk), "database": dataset, "user": APP_ROLE}
-        return submit_one(target=target, options=QUICK | options, author=None)
+        return submit_one(target=target, options=short(**options), author=None)
 
     return submit_run
 

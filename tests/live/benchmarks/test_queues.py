@@ -7,16 +7,17 @@ from pathlib import Path
 import pytest
 
 from benchmarks.models import Run, Status
+from benchmarks.runs.submission import cancel
 from benchmarks.runs.submission.submit import Placement
 from panel.lib.queues import WorkerKind
 from pools import task_queue
 from pools.inventory import pools
 from pools.models import Pool, PoolState
 from tests.benchmarks.submitting import submit_one
-from tests.live.benchmarks.conftest import QUICK, TestWorker, ended, wait_for
+from tests.live.benchmarks.conftest import LASTING, TestWorker, ended, has_samples, wait_for
 
 pytestmark = pytest.mark.django_db(transaction=True)
-APPLIED_WITHIN_S = 12  # less than a run lasts
+APPLIED_WITHIN_S = 40  # less than a run lasts
 
 
 def test_an_apply_waits_for_no_run(pool: Pool, make_worker: Callable[..., TestWorker]) -> None:
@@ -24,16 +25,19 @@ def test_an_apply_waits_for_no_run(pool: Pool, make_worker: Callable[..., TestWo
     make_worker("local", WorkerKind.TASKS)
     generator = make_worker("local", WorkerKind.RUNS)
     place = Placement(alongside=True)
-    asked = {"target": {"pool": str(pool.pk)}, "options": QUICK | {"duration": 20, "clients": 1}, "place": place}
+    options = LASTING | {"duration": 60, "clients": 1, "rate": 5}
+    asked = {"target": {"pool": str(pool.pk)}, "options": options, "place": place}
     runs = [submit_one(author=None, **asked) for _ in range(generator.children)]
     for run in runs:
-        wait_for(run, lambda run: run.status == Status.RUNNING, seconds=30)
+        wait_for(run, has_samples(1))
     made = {"pooler": pool.pooler, "cluster": pool.cluster, "database": "app", "user": "app", "size": 1}
     second = pools.create(made | {"name": "meanwhile"})
     wait_until_applied(second)
     assert {run.status for run in Run.objects.filter(alongside=True)} == {Status.RUNNING}
     for run in runs:
-        assert wait_for(run, ended, seconds=60).status == Status.SUCCEEDED
+        wait_for(run, has_samples(run.samples.count() + 2))  # it goes on after the reload
+        cancel.cancel(run)
+        assert wait_for(run, ended).status == Status.CANCELLED
 
 
 def wait_until_applied(pool: Pool) -> None:

@@ -24,7 +24,7 @@ from panel.quickstart.servers import PostgresServer, free_port
 from pools.clusters.endpoints import Endpoint
 from tests.benchmarks.processes.sandbox.mechanisms import MECHANISMS, NO_BUBBLEWRAP
 from tests.benchmarks.submitting import submit_one
-from tests.live.benchmarks.conftest import QUICK, execute, has_samples, homes_of, pgbenches, wait_for
+from tests.live.benchmarks.conftest import LASTING, execute, has_samples, homes_of, pgbenches, short, wait_for
 from tests.live.conftest import APP_ROLE
 
 ONE = {"text": "\\set n random(1, 10)\nSELECT :n;\n"}
@@ -50,7 +50,7 @@ def ask(cluster, dataset, in_this_process):
 
     def submit_run(user=APP_ROLE, confirm="", **options):
         target = {"cluster": str(cluster.pk), "database": dataset, "user": user}
-        return submit_one(target=target, options=QUICK | options, author=None, confirm=confirm)
+        return submit_one(target=target, options=short(**options), author=None, confirm=confirm)
 
     return submit_run
 
@@ -58,7 +58,7 @@ def ask(cluster, dataset, in_this_process):
 @EACH_MECHANISM
 def test_a_script_runs_confined(ask, only, mechanism):
     only(mechanism)
-    run = execute(ask(scripts=[ONE]))
+    run = execute(ask(scripts=[ONE], duration=2))
     assert (run.status, run.validity, run.reasons) == (Status.SUCCEEDED, Validity.VALID, [])
     assert run.command[1:4] == ["-n", "-f", "script-1.sql@1"]
     assert run.summary["transactions"] > 100
@@ -141,7 +141,7 @@ def test_where_no_sandbox_works_scripts_are_refused_and_built_in_ones_run(ask, o
 def test_scripts_are_mixed_by_weight_and_reported_each(ask):
     script = library.create(name="counting", text="SELECT count(*) FROM pgbench_branches;\n")
     given = [{"script": "counting", "weight": 3}, ONE]
-    run = execute(ask(builtin=["select-only@6"], scripts=given, warm_up=1))
+    run = execute(ask(builtin=["select-only@6"], scripts=given, warm_up=1, duration=2))
     assert (run.status, run.validity) == (Status.SUCCEEDED, Validity.VALID), run.reasons
     assert run.command[1:8] == ["-n", "-b", "select-only@6", "-f", "script-1-counting-v1.sql@3", "-f", "script-2.sql@1"]
     assert [(one["name"], one["weight"], one["target_percent"]) for one in run.summary["scripts"]] == [
@@ -166,9 +166,7 @@ def test_variables_reach_a_script_alike_under_every_protocol(ask, postgres, data
         connection.execute("GRANT ALL ON heard TO app")
     text = "\\set twice 2 * :n\nINSERT INTO heard VALUES (:twice, :share, 5-:less, :word);\n"
     given = {"n": 21, "share": 0.25, "less": -3, "word": "Oslo-7:b/c@d.e"}
-    run = execute(
-        ask(scripts=[{"text": text}], variables=given, protocol=protocol, transactions=1, clients=1, duration="")
-    )
+    run = execute(ask(scripts=[{"text": text}], variables=given, protocol=protocol, transactions=1, clients=1))
     assert run.status == Status.SUCCEEDED, run.error
     with postgres.connect(dataset) as connection:
         assert connection.execute("SELECT * FROM heard").fetchall() == [(42, 0.25, 8, "Oslo-7:b/c@d.e")]
@@ -198,7 +196,7 @@ def test_text_of_a_variable_never_becomes_sql(ask, postgres, dataset, protocol, 
         connection.execute("ALTER TABLE kept OWNER TO app; GRANT ALL ON said TO app")
     refused = 0
     for value in HOSTILE:
-        options = {"transactions": 1, "clients": 1, "duration": "", "protocol": protocol, "variables": {"word": value}}
+        options = {"transactions": 1, "clients": 1, "protocol": protocol, "variables": {"word": value}}
         try:
             run = ask(scripts=[{"text": f"INSERT INTO said SELECT {place};\n"}], **options)
         except InvalidOptions:
@@ -293,7 +291,7 @@ def test_a_confined_load_is_cancelled_whole(ask, only, mechanism, monkeypatch):
 def test_a_confined_load_dies_with_its_worker(worker, cluster, dataset):
     """The worker's processes are killed; what they started, inside its sandbox too, is gone a second later."""
     target = {"cluster": str(cluster.pk), "database": dataset, "user": APP_ROLE}
-    run = submit_one(target=target, options=QUICK | {"duration": 60, "scripts": [ONE]}, author=None)
+    run = submit_one(target=target, options=LASTING | {"duration": 60, "scripts": [ONE]}, author=None)
     run = wait_for(run, has_samples(1))
     inside = pgbenches(run)
     wrappers = 0 if NO_BUBBLEWRAP else 1

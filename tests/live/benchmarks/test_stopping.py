@@ -134,7 +134,7 @@ def cancel_elsewhere(run: Run) -> None:
 
 def test_a_hung_pooler_is_given_up_at_the_deadline(submit: Submit, pool: Pool, pgbouncer: PgBouncerServer) -> None:
     timer = threading.Timer(1.2, pgbouncer.kill, [signal.SIGSTOP])
-    run = submit(pool)
+    run = submit(pool, duration=2)
     timer.start()
     try:
         began = time.monotonic()

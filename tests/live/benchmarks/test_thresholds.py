@@ -5,13 +5,13 @@ import json
 from benchmarks.models import Status
 from benchmarks.results.export import run_document
 from tests.benchmarks.submitting import submit_one
-from tests.live.benchmarks.conftest import QUICK, execute
+from tests.live.benchmarks.conftest import LASTING, QUICK, execute
 
 
-def submit(cluster, dataset, **thresholds):
+def submit(cluster, dataset, options=QUICK, **thresholds):
     asked = [{"metric": metric, bound: limit} for metric, (bound, limit) in thresholds.items()]
     target = {"cluster": str(cluster.pk), "database": dataset}
-    return submit_one(target=target, options=QUICK, author=None, thresholds=asked)
+    return submit_one(target=target, options=options, author=None, thresholds=asked)
 
 
 def test_a_run_that_reaches_its_thresholds_passes(cluster, dataset, in_this_process):
@@ -20,7 +20,7 @@ def test_a_run_that_reaches_its_thresholds_passes(cluster, dataset, in_this_proc
 
 
 def test_one_that_does_not_fails_and_still_succeeds(cluster, dataset, in_this_process):
-    done = execute(submit(cluster, dataset, tps=("at_least", 1e9)))
+    done = execute(submit(cluster, dataset, LASTING, tps=("at_least", 1e9)))
     assert (done.status, done.validity, done.gate) == (Status.SUCCEEDED, "valid", "failed")
 
 
@@ -37,7 +37,7 @@ def test_without_thresholds_there_is_no_gate(cluster, dataset, in_this_process):
 
 
 def test_the_evidence_holds_settings_hardware_and_the_poolers_revision(in_this_process, pool):
-    asked = {"target": {"pool": str(pool.pk)}, "options": QUICK, "author": None}
+    asked = {"target": {"pool": str(pool.pk)}, "options": LASTING, "author": None}
     done = execute(submit_one(**asked))
     assert done.status == Status.SUCCEEDED, done.error
     found = json.loads("".join(run_document.of(done)))

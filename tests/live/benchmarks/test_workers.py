@@ -24,6 +24,7 @@ from panel.quickstart.servers import PostgresServer, RedisServer
 from pools.models import Cluster, Pool
 from tests.benchmarks.submitting import submit_one, submit_pair
 from tests.live.benchmarks.conftest import (
+    LASTING,
     QUICK,
     Submit,
     TestBeat,
@@ -40,7 +41,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_direct_and_pooled_run_one_after_the_other_as_one_role(worker: TestWorker, pool: Pool) -> None:
-    direct, pooled = submit_pair({"pool": str(pool.pk)}, QUICK, author=None)
+    direct, pooled = submit_pair({"pool": str(pool.pk)}, LASTING, author=None)
     assert (direct.group, direct.role, direct.pooled, pooled.pooled) == (pooled.group, "app", False, True)
     direct, pooled = wait_for(direct, ended), wait_for(pooled, ended)
     assert (direct.status, pooled.status) == (Status.SUCCEEDED, Status.SUCCEEDED)
@@ -149,7 +150,7 @@ def test_a_run_whose_message_was_lost_is_sent_again(
 def test_passwords_stand_in_no_argument_no_message_no_log_and_no_record(
     worker: TestWorker, pool: Pool, queue: RedisServer, postgres: PostgresServer
 ) -> None:
-    run = submit_one(target={"pool": str(pool.pk)}, options=QUICK | {"duration": 4}, author=None)
+    run = submit_one(target={"pool": str(pool.pk)}, options=LASTING | {"duration": 4}, author=None)
     running = wait_for(run, has_samples(2))
     arguments = b"\n".join(read(path / "cmdline") for path in Path("/proc").iterdir() if path.name.isdigit())
     assert running.command[0].encode() in arguments
@@ -189,7 +190,7 @@ def test_without_redis_nothing_is_saved_and_the_answer_comes_soon(
 def test_redis_restarted_under_a_run_costs_it_nothing_and_its_watcher_no_point(
     worker: TestWorker, submit: Submit, queue: RedisServer
 ) -> None:
-    run = submit(duration=8)
+    run = submit(duration=8, rate=50)
     wait_for(run, has_samples(2))
     queue.stop()
     time.sleep(1.5)

@@ -173,6 +173,7 @@ def test_waiting_ends_at_its_deadline_with_what_was_waited_for(home: Home) -> No
 
 def test_the_log_of_the_last_start_is_kept(home: Home) -> None:
     for words in ("echo first; exec sleep 60", "echo second; exec sleep 60"):
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # ignored since the first ended, which programs would inherit
         with Supervisor(home) as supervisor:
             program = supervisor.start(Shell(home.path, "teller", words))
             supervisor.wait_for("it prints", 5, lambda program=program: program.log.strip())

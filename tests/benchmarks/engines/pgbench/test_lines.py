@@ -19,6 +19,7 @@ from benchmarks.engines.pgbench.lines import (
     read_line,
 )
 from tests.benchmarks.engines.pgbench import captured
+from tests.drawing import examples
 
 REAL_LINES = sorted({line for path in captured.paths() for line in captured.read(path).stderr.splitlines()})
 PROGRESS_LINES = [line for line in REAL_LINES if "progress:" in line] + [
@@ -221,7 +222,7 @@ def mutated_lines(draw: st.DrawFn) -> str:
     return draw(st.sampled_from([text, text, text, text[:at], text[at:], text + other, other + text]))
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=examples(1500), deadline=None)
 @given(mutated_lines())
 def test_a_mutated_line_never_raises_and_never_makes_up_a_sample(line: str) -> None:
     read = read_line(line)
@@ -229,7 +230,7 @@ def test_a_mutated_line_never_raises_and_never_makes_up_a_sample(line: str) -> N
         assert as_printed(read).search(line.replace("\n", " "))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(st.text())
 def test_any_text_is_read_without_raising(text: str) -> None:
     assert not isinstance(read_line(text), Progress | InitProgress)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from benchmarks.engines.pgbench.option_catalog import FIELDS, LOAD, PREPARE
 from benchmarks.engines.pgbench.options import fields_for, server_refuses, unsupported_options, validate
 from benchmarks.errors import InvalidOptions
+from tests.drawing import examples
 
 DEFAULTS = {
     "builtin": "select-only",
@@ -277,7 +278,7 @@ JUNK = (
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(
     st.dictionaries(st.sampled_from([field.name for field in FIELDS] + ["file"]), JUNK),
     st.sampled_from([LOAD, PREPARE]),

@@ -15,6 +15,7 @@ from benchmarks.engines.pgbench.lines import Unknown, read_line
 from benchmarks.engines.pgbench.output import Output, read_output
 from benchmarks.models import Purpose, Validity
 from tests.benchmarks.engines.pgbench import captured
+from tests.drawing import examples
 
 PATHS = captured.paths()
 LOADED = {"has_summary": True, "aborted": False, "mode": "load"}
@@ -169,7 +170,7 @@ def mutilated(draw: st.DrawFn) -> tuple[str, str]:
     return "".join(parts[:cut]), "".join(parts[cut:])
 
 
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=examples(800), deadline=None)
 @given(mutilated())
 def test_a_mutilated_output_never_raises_and_its_json_is_finite(streams: tuple[str, str]) -> None:
     output = read_output(*streams)
@@ -180,7 +181,7 @@ def test_a_mutilated_output_never_raises_and_its_json_is_finite(streams: tuple[s
     assert all(re.search(rf"progress: 0*{int(sample.t)}\.", "".join(streams)) for sample in output.progress)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_any_text_is_read_without_raising(stdout: str, stderr: str) -> None:
     assert read_output(stdout, stderr).progress == []

@@ -12,6 +12,7 @@ from benchmarks.engines.base import Progress
 from benchmarks.engines.pgbench.output import parse_line, read_output
 from benchmarks.processes.line_reader import MAX_LINE_BYTES, LineReader
 from tests.benchmarks.engines.pgbench import captured
+from tests.drawing import examples
 
 CAPTURED = {f"{path.parent.name}-{path.stem}": captured.read(path) for path in captured.paths()}
 WITH_PROGRESS = sorted(name for name, one in CAPTURED.items() if "progress: " in one.stderr)
@@ -70,7 +71,7 @@ PIECES = st.binary(max_size=6) | st.sampled_from(
 )
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=examples(400), suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(
     st.sampled_from(WITH_PROGRESS),
     st.lists(st.tuples(st.integers(0), st.integers(0, 9), PIECES), max_size=12),
@@ -105,7 +106,7 @@ def test_a_line_of_eight_megabytes_is_one_short_line_between_two_samples(filling
     assert (len(lines), reader.truncated) == (3, 1)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.binary(max_size=80), max_size=10))
 def test_any_bytes_are_heard_without_raising(chunks: list[bytes]) -> None:
     assert {(sample.t, sample.tps) for sample in parsed(chunks)} <= printed(b"".join(chunks))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from benchmarks.engines.base import Logged
 from benchmarks.engines.pgbench.transaction_log import TransactionLog, log_files
 from tests.benchmarks.engines.pgbench.captured import OUTPUTS
+from tests.drawing import examples
 
 LOGS = OUTPUTS.parent / "logs"
 CAPTURED = sorted(LOGS.glob("*/*.log"))
@@ -95,7 +96,7 @@ def test_a_line_of_eight_megabytes_is_dropped_without_being_kept():
 BYTES = st.binary(max_size=200) | st.sampled_from([WHOLE, WHOLE[:-1], WHOLE[9:], b"0 1 2 3 4 5\n", b"\n", b" "])
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(st.lists(BYTES, max_size=12), st.booleans(), st.booleans())
 @example([WHOLE[:12], WHOLE[12:]], False, False)
 def test_any_bytes_give_only_what_stands_there_as_a_whole_line(chunks: list[bytes], scheduled: bool, retries: bool):
@@ -110,7 +111,7 @@ def test_any_bytes_give_only_what_stands_there_as_a_whole_line(chunks: list[byte
     assert {one.latency_us for one in found} <= {int(words[2]) for words in plausible}
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.data())
 def test_a_mutated_log_never_gives_more_transactions_than_it_has_lines(data: st.DataObject):
     path = data.draw(st.sampled_from(CAPTURED))

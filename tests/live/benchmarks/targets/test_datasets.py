@@ -19,7 +19,7 @@ from panel.quickstart import account
 from panel.quickstart.servers import PostgresServer, free_port
 from pools.models import Cluster
 from tests.benchmarks.submitting import submit_one
-from tests.live.benchmarks.conftest import QUICK, execute, prepare, wait_for
+from tests.live.benchmarks.conftest import execute, prepare, short, wait_for
 from tests.live.conftest import APP_PASSWORD, APP_ROLE, FAST
 from tests.postgresqls import bindirs
 
@@ -317,4 +317,4 @@ def test_writing_to_a_protected_cluster_needs_the_databases_name_typed(cluster: 
 def load(cluster: Cluster, database: str, *, user: str = "", confirm: str = "", **options: object) -> Run:
     """A queued load."""
     target = {"cluster": str(cluster.pk), "database": database, "user": user}
-    return submit_one(target=target, options=QUICK | options, author=None, confirm=confirm)
+    return submit_one(target=target, options=short(**options), author=None, confirm=confirm)

@@ -15,7 +15,7 @@ from pools.models import Cluster, Pool, Pooler, PoolState, Revision, RevisionSta
 from pools.poolers.pgpool import pcp
 from tests.live.pools.deployment.test_pgpool_apply import live, log_in, spec
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("without_trial")]
 
 ByHand = Callable[[str, str, str], None]
 REPORTS = "host postgres app 127.0.0.1/32 scram-sha-256"

@@ -16,7 +16,7 @@ from tests.live.pools.conftest import state_of
 from tests.live.pools.deployment.test_apply_attempts import full
 from tests.live.pools.deployment.test_pgpool_apply import log_in
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("without_trial")]
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from panel.lib import redis_client
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, RedisServer
 from pools.models import Cluster, Pool, Pooler, PoolState
 from pools.monitoring import redis_store, sampler
+from pools.poolers.base import PoolFigures
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE
 
 Load = Callable[..., "subprocess.Popen[bytes]"]
@@ -67,3 +68,8 @@ def load(pooler: Pooler, tmp_path: object) -> Iterator[Load]:
         process.wait()
         assert process.stderr
         process.stderr.close()
+
+
+def waiting_at(pool: Pool) -> int | None:
+    """How many clients wait for a connection of the pool, by the last look."""
+    return sampler.latest(pool.pooler).figures.get(pool.name, PoolFigures()).cl_waiting

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from django.db import connections
@@ -12,8 +13,7 @@ from pools.models import Event, EventKind, Pool, PoolerMinute, PoolMinute
 from pools.monitoring import recorder as recorder_module
 from pools.monitoring import redis_store, sampler, thresholds
 from pools.monitoring.hysteresis import Rule
-from pools.poolers.base import PoolFigures
-from tests.live.pools.monitoring.conftest import POOL_SIZE, Load
+from tests.live.pools.monitoring.conftest import POOL_SIZE, Load, waiting_at
 from tests.live.standbys import until
 
 
@@ -31,22 +31,21 @@ def total_queries(pgbouncer: PgBouncerServer) -> int:
     return next((int(row["total_query_count"]) for row in rows if row["database"] == "web"), 0)
 
 
-def wait_for_a_new_minute(seconds: float) -> int:
-    """Wait until so many seconds are left of the minute; the minute."""
-    if time.time() % 60 > 60 - seconds:
-        time.sleep(60.1 - time.time() % 60)
-    return int(time.time() // 60)
+@pytest.fixture
+def new_minute(monkeypatch: pytest.MonkeyPatch) -> int:
+    """A minute that has just begun, by the clock of the sampler and the recorder."""
+    ahead_s = 60 - time.time() % 60
+    clock = SimpleNamespace(time=lambda: time.time() + ahead_s, monotonic=time.monotonic, sleep=time.sleep)
+    for module in (recorder_module, sampler):
+        monkeypatch.setattr(module, "time", clock)
+    return int(clock.time() // 60)
 
 
-def waiting_at(pool: Pool) -> int | None:
-    return sampler.latest(pool.pooler).figures.get(pool.name, PoolFigures()).cl_waiting
-
-
+@pytest.mark.timing
 @pytest.mark.django_db(transaction=True)
 def test_a_minute_agrees_with_the_programs_own_counters(
-    pgbouncer: PgBouncerServer, pool: Pool, shared_redis: RedisServer, load: Load
+    pgbouncer: PgBouncerServer, pool: Pool, shared_redis: RedisServer, load: Load, new_minute: int
 ) -> None:
-    minute = wait_for_a_new_minute(30)
     load("SELECT pg_sleep(0.02);", clients=6, seconds=40)
     until(lambda: waiting_at(pool) == 6 - POOL_SIZE, 15)
     recorder_module.record()
@@ -57,10 +56,10 @@ def test_a_minute_agrees_with_the_programs_own_counters(
         recorder_module.record()
     ended = total_queries(pgbouncer), time.time()
     assert first.figures["web"].cl_waiting == 6 - POOL_SIZE
-    recorder_module.fold_minute(minute)
+    recorder_module.fold_minute(new_minute)
     row = PoolMinute.objects.get()
     truth = (ended[0] - began[0]) / (ended[1] - began[1])
-    assert (row.pool_id, row.minute) == (pool.pk, minute)
+    assert (row.pool_id, row.minute) == (pool.pk, new_minute)
     assert row.snapshots >= 7
     assert row.queries_per_s_avg == pytest.approx(truth, rel=0.2)
     assert row.queries_per_s_max is not None
@@ -73,17 +72,15 @@ def test_a_minute_agrees_with_the_programs_own_counters(
 
 @pytest.mark.django_db(transaction=True)
 def test_two_recorders_at_once_look_once_and_write_each_minute_once(
-    pgbouncer: PgBouncerServer, pool: Pool, shared_redis: RedisServer
+    pgbouncer: PgBouncerServer, pool: Pool, shared_redis: RedisServer, new_minute: int
 ) -> None:
-    minute = wait_for_a_new_minute(30)
-
     def work() -> None:
         try:
             for _ in range(8):
                 recorder_module.record()
                 time.sleep(0.5)
-            redis_client.shared().delete(f"{redis_store.PREFIX}folded:{minute}")
-            recorder_module.fold_minute(minute)
+            redis_client.shared().delete(f"{redis_store.PREFIX}folded:{new_minute}")
+            recorder_module.fold_minute(new_minute)
         finally:
             connections.close_all()
 

@@ -10,7 +10,7 @@ from pools.models import Cluster, Pool, Pooler
 from pools.monitoring import sampler
 from pools.monitoring.rates import FIGURES
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("without_trial")]
 
 
 def test_a_client_is_counted_and_a_queue_that_nobody_counts_is_null(

@@ -10,7 +10,8 @@ import pytest
 from panel.quickstart.servers import PgBouncerServer, RedisServer
 from pools.models import Pool, Pooler
 from pools.monitoring import sampler
-from tests.live.pools.monitoring.conftest import POOL_SIZE, Load
+from tests.live.pools.monitoring.conftest import POOL_SIZE, Load, waiting_at
+from tests.live.standbys import until
 
 WATCH = """
 import sys, time, uuid, django
@@ -58,12 +59,12 @@ def test_processes_that_watch_one_pooler_ask_it_once_a_second(
     assert min(seen) >= 3, f"each saw {seen} looks"
 
 
+@pytest.mark.timing
 def test_a_look_tells_what_the_console_tells(
     pgbouncer: PgBouncerServer, pool: Pool, shared_redis: RedisServer, load: Load
 ) -> None:
-    load("SELECT pg_sleep(0.05);", clients=6, seconds=10)
-    time.sleep(1.5)
-    sampler.latest(pool.pooler)
+    load("SELECT pg_sleep(0.05);", clients=6, seconds=60)
+    until(lambda: waiting_at(pool) == 6 - POOL_SIZE)
     time.sleep(1.2)
     snapshot = sampler.latest(pool.pooler)
     figures = snapshot.figures["web"]

@@ -15,7 +15,7 @@ from tests.live.standbys import until
 
 __all__ = ["make_pool"]
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("without_trial")]
 CLIENTS = 5
 
 

@@ -15,7 +15,7 @@ from tests import callers
 from tests.live.standbys import StandbyServer, until
 from tests.pages import page_of
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("without_trial")]
 
 
 @pytest.fixture

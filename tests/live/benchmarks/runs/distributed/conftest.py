@@ -13,7 +13,7 @@ from benchmarks.runs.submission.submit import Placement
 from panel.quickstart.servers import PostgresServer, RedisServer, free_port
 from pools.models import Cluster
 from tests.benchmarks.submitting import submit_one
-from tests.live.benchmarks.conftest import QUICK, TestWorker
+from tests.live.benchmarks.conftest import LASTING, TestWorker
 from tests.live.benchmarks.runs.distributed.namespaces import Network, network
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE, FAST, SUPERUSER_PASSWORD
 
@@ -35,14 +35,14 @@ class FarWorker(TestWorker):
         return [*self.net.enter(self.generator), *super().argv]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def net() -> Iterator[Network]:
     """The network that servers and generators share."""
     with network() as made:
         yield made
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def postgres(net: Network, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
     """A PostgreSQL that the generators reach."""
     home = tmp_path_factory.mktemp("postgres")
@@ -56,14 +56,14 @@ def postgres(net: Network, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def bench(postgres: PostgresServer) -> str:
     """The database for runs, on this folder's own server."""
     postgres.create_owner_and_database(APP_ROLE, APP_PASSWORD, "loaded")
     return "loaded"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def redis_server(net: Network, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     """A Redis that the generators reach."""
     server = RedisServer(tmp_path_factory.mktemp("redis"), free_port(), password="redis-password")
@@ -72,7 +72,7 @@ def redis_server(net: Network, tmp_path_factory: pytest.TempPathFactory) -> Iter
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def lasting_three(
     django_db_setup: None, net: Network, redis_server: RedisServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, FarWorker]]:
@@ -114,7 +114,7 @@ def spread(cluster: Cluster, dataset: str, three: dict[str, FarWorker]) -> Calla
     def submit(*names: str, alongside: bool = False, **options: object) -> Run:
         target = {"cluster": str(cluster.pk), "database": dataset}
         place = Placement(names or NAMES, alongside)
-        chosen = QUICK | {"clients": 7, "duration": 4} | options
+        chosen = LASTING | {"clients": 7, "duration": 4} | options
         return submit_one(target=target, options=chosen, author=None, place=place)
 
     return submit

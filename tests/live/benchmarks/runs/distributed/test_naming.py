@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def described(three: dict[str, FarWorker], cluster: Cluster) -> None:
     """All have written down what they have; the tables are emptied between tests."""
     dispatch.ask_generators()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while any(one.engines is None or not one.round_trips for one in registry.known()):
         assert time.monotonic() < deadline, "not all generators described themselves"
         time.sleep(0.1)

@@ -21,6 +21,7 @@ def version_of(postgres: PostgresServer) -> str:
         return f"{session.info.server_version // 10000}.{session.info.server_version % 10000}"
 
 
+@pytest.mark.timing
 def test_a_direct_run_succeeds_with_samples_summary_and_output(submit: Submit, postgres: PostgresServer) -> None:
     run = execute(submit(duration=3))
     assert (run.status, run.error, run.exit_code) == (Status.SUCCEEDED, "", 0)
@@ -39,6 +40,7 @@ def test_a_direct_run_succeeds_with_samples_summary_and_output(submit: Submit, p
     assert 2 < (run.finished_at - run.load_began_at).total_seconds() < 20
 
 
+@pytest.mark.timing
 def test_a_pooled_run_carries_what_the_pool_did(pool: Pool, submit: Submit, postgres: PostgresServer) -> None:
     run = execute(submit(pool, clients=8, threads=2, duration=3))
     assert (run.status, run.error) == (Status.SUCCEEDED, "")

@@ -29,6 +29,7 @@ def crowd() -> Iterator[None]:
         one.wait()
 
 
+@pytest.mark.timing
 @pytest.mark.usefixtures("crowd")
 def test_others_work_makes_a_run_suspect_unless_it_may(submit: Submit, settings: Settings) -> None:
     settings.CONTENTION_PERCENT = 25

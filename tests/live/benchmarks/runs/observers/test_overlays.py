@@ -32,6 +32,7 @@ def sleeper(postgres: PostgresServer, bench: str) -> Iterator[None]:
     session.close()
 
 
+@pytest.mark.timing
 @pytest.mark.usefixtures("sleeper")
 def test_a_pooled_run_keeps_what_pooler_server_host_and_generator_did(pool: Pool, submit: Submit) -> None:
     run = execute(submit(pool, clients=8, threads=2, duration=5, builtin="tpcb-like"))
@@ -48,6 +49,7 @@ def test_a_pooled_run_keeps_what_pooler_server_host_and_generator_did(pool: Pool
     assert min(len(host), len(generator), len(server)) >= 4
 
 
+@pytest.mark.timing
 def test_the_means_of_a_run_and_its_ping_stand_among_its_conditions(pool: Pool, submit: Submit) -> None:
     run = execute(submit(pool, clients=8, threads=2, duration=4))
     ping, meanwhile = run.conditions["ping"], run.conditions["meanwhile"]

@@ -13,7 +13,7 @@ from tests.pages import page_of
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
-    pytest.mark.usefixtures("in_this_process"),
+    pytest.mark.usefixtures("in_this_process", "without_trial"),
 ]
 
 

@@ -28,7 +28,7 @@ def sessions(postgres: PostgresServer):
 
 
 def test_they_stand_through_the_load_and_are_closed_after_it(submit, worker, sessions):
-    run = submit(idle_connections=20, duration=5)
+    run = submit(idle_connections=20, duration=5, rate=50)
     wait_for(run, has_samples(1), 60.0)
     assert sessions(run) == 20
     done = wait_for(run, lambda found: found.is_final, 60.0)
@@ -120,7 +120,7 @@ def test_a_killed_session_makes_the_figures_doubtful(submit, in_this_process, po
         return ending(run, *rest)
 
     monkeypatch.setattr(runner, "_load", load_and_kill)
-    done = execute(submit(idle_connections=4))
+    done = execute(submit(idle_connections=4, duration=2))
     assert done.conditions["idle"]["closed_by_others"] == 1
     assert (done.validity, done.reasons) == (
         "suspect",

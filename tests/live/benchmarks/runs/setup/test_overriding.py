@@ -108,7 +108,7 @@ def test_the_run_is_not_relied_on_and_says_why(
     submit: Any, worker: Any, postgres: PostgresServer, alter: Alter, admin_client: Any
 ) -> None:
     SettingsProfile.objects.create(name="tuned", values=VALUES)
-    run = submit(settings_profile="tuned", duration=10)
+    run = submit(settings_profile="tuned", duration=10, rate=50)
     wait_for(run, has_samples(1), 60)
     alter(work_mem="64MB")
     done = wait_for(run, lambda found: found.is_final, 60)

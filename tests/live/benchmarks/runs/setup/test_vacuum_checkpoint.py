@@ -26,17 +26,17 @@ def test_the_tables_are_vacuumed_and_a_checkpoint_is_done(submit, in_this_proces
 
 
 def test_a_warm_up_is_not_counted(submit, in_this_process):
-    done = execute(submit(warm_up=2))
+    done = execute(submit(warm_up=2, duration=2))
     assert done.status == Status.SUCCEEDED, done.error
-    assert 2 <= done.conditions["warm_up"]["seconds"] < 5
+    assert 2 <= done.conditions["warm_up"]["seconds"] < 20
     assert done.samples.count() <= 3
     assert "-T 2" in " ".join(done.command)
 
 
 def test_a_warm_up_tells_a_first_run_how_much_to_log(submit, in_this_process):
-    done = execute(submit(warm_up=2))
+    done = execute(submit(warm_up=2, duration=2))
     reached = done.conditions["warm_up"]["tps"]
-    assert 0.2 < reached / done.summary["tps"] < 5
+    assert 0.05 < reached / done.summary["tps"] < 20
     share = f"--sampling-rate={round(2_000 / reached, 4)}"
     assert share in done.command if reached > 2_000 else not any("sampling" in word for word in done.command)
 
