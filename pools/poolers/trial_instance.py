@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 
 from django.utils.translation import gettext as _
@@ -21,7 +22,8 @@ def find(pooler: Pooler, name: str, search_path: str, is_release: Callable[[str]
     None where neither can be read and started by the account that has the pooler's folder.
     """
     on_path = shutil.which(name, path=search_path)
-    candidates = [*local_process.programs(pooler, name), *([on_path] if on_path else [])]
+    # the first match ends the search: each child of a Pgpool-II is a process to ask for its sockets
+    candidates = chain(local_process.programs(pooler, name), [on_path] if on_path else [])
     return next((path for path in candidates if is_release(_printed(path, pooler.config_dir))), None)
 
 
