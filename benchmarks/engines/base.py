@@ -60,7 +60,7 @@ class Field:
     choices: tuple[str, ...] = ()
     unit: str = ""
     help: "StrOrPromise" = ""
-    group: str = OptionGroup.LOAD
+    group: OptionGroup = OptionGroup.LOAD
     purpose: str = "load"
     since: int = 9
 

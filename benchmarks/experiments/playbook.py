@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+from django.utils.functional import Promise, lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from benchmarks.errors import InvalidFields
 from benchmarks.experiments.toml_lines import line_of
@@ -51,7 +53,7 @@ class AxisValue:
     """One value of an axis: how it is written in keys, what it is called, and what it sets in its arms."""
 
     key: str
-    label: str
+    label: str | Promise
     sets: Mapping[str, Any]
     explains: str = ""
 
@@ -138,7 +140,7 @@ class PlaybookSpec:
         options = {name: value for name, value in (options | dict(overrides)).items() if value is not None}
         return ArmSpec(
             key="-".join(values.values()),
-            label=", ".join(value.label for value in cell),
+            label=", ".join(str(value.label) for value in cell),
             values=values,
             endpoint=EndpointSpec(**others.get(ENDPOINT, {})),
             options=_fitted(self.engine, options),
@@ -189,7 +191,7 @@ def _faults(text: str, raw: dict[str, Any]) -> Iterator[str]:
     validator = jsonschema.Draft202012Validator(_schema())
     for error in sorted(validator.iter_errors(raw), key=lambda one: list(map(str, one.absolute_path))):
         cause = _deepest(error)
-        yield _named(text, list(cause.absolute_path), cause.message)
+        yield _named(text, list(cause.absolute_path), _message(cause))
 
 
 def _deepest(error: jsonschema.ValidationError) -> jsonschema.ValidationError:
@@ -197,6 +199,13 @@ def _deepest(error: jsonschema.ValidationError) -> jsonschema.ValidationError:
     while error.context:
         error = max(error.context, key=lambda one: len(one.absolute_path))
     return error
+
+
+def _message(fault: jsonschema.ValidationError) -> str:
+    """Return what the schema finds wrong; a missing key, the most frequent fault, in the reader's language."""
+    if fault.validator == "required":
+        return _("%(key)s is a required property") % {"key": fault.message.split(" is ")[0]}
+    return fault.message
 
 
 def _named(text: str, path: Sequence[str | int], message: str) -> str:
@@ -240,7 +249,17 @@ def _axis(name: str, values: Sequence[Any]) -> Iterator[AxisValue]:
             yield AxisValue(str(value["key"]), value.get("label", str(value["key"])), sets, value.get("explains", ""))
         else:
             word = str(value).lower() if isinstance(value, bool) else str(value)
-            yield AxisValue(word, f"{word} {name.replace('_', ' ')}", {"options": {name: value}})
+            yield AxisValue(word, _option_label(name, word), {"options": {name: value}})
+
+
+def _option_in_words(name: str, word: str) -> str:
+    if name == "clients" and word.isdigit():
+        return ngettext("%(n)s client", "%(n)s clients", int(word)) % {"n": word}
+    return f"{word} {name.replace('_', ' ')}"
+
+
+# lazy, as built-in playbooks are read once for readers of all languages
+_option_label = lazy(_option_in_words, str)
 
 
 def _contradictions(text: str, spec: PlaybookSpec) -> Iterator[str]:

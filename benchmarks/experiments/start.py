@@ -15,7 +15,7 @@ from benchmarks.experiments.playbook import ArmSpec, PlaybookSpec
 from benchmarks.generators import selection
 from benchmarks.models import Experiment, Purpose
 from benchmarks.runs.submission.submit import require_queue
-from pools.models import Cluster, Pooler
+from pools.models import Cluster, Pooler, PoolerKind
 
 MOST_REPEATS, MOST_MINUTES = 50, 24 * 60
 SEQUENTIAL_REPEATS = 30  # the most blocks where a budget of minutes decides
@@ -90,7 +90,7 @@ def changes(spec: PlaybookSpec, arms: Sequence[ArmSpec]) -> list[str]:
     ]
     pools = {resources.pool_key(arm): arm.endpoint for arm in arms if arm.endpoint.is_pooled}
     for one in pools.values():
-        values = {"kind": one.kind, "mode": one.mode, "size": one.size}
+        values = {"kind": PoolerKind(one.kind).label, "mode": one.mode, "size": one.size}
         found.append(_("adds a pool of %(size)s connections (%(kind)s, %(mode)s) and reloads its pooler") % values)
     settings = sorted({name for arm in arms for name in arm.profile})
     if spec.needs.get("max_connections"):

@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.db.models import F, Q
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from pools.models import Cluster
@@ -32,4 +33,5 @@ class Ceiling(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.cluster or 'every cluster'}, {self.get_holder_display()}"
+        names = {"cluster": self.cluster, "holder": self.get_holder_display()}
+        return (gettext("%(cluster)s, %(holder)s") if self.cluster else gettext("every cluster, %(holder)s")) % names

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import IntegrityError, models, transaction
 from django.db.models import Max, Q
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from pools.models import Cluster, Pooler
@@ -124,7 +125,7 @@ class Experiment(models.Model):
         ordering = ["-number"]
 
     def __str__(self) -> str:
-        return f"experiment {self.number}"
+        return gettext("experiment %(number)s") % {"number": self.number}
 
     @property
     def has_ended(self) -> bool:

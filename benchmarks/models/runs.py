@@ -318,14 +318,14 @@ class Run(models.Model):
     def write(self, **values: Any) -> None:
         """Write as the holder of this attempt and renew the lease; raise `Fenced` where the attempt has ended."""
         if not self.held().update(lease_until=timezone.now() + LEASE, **values):
-            raise Fenced(f"attempt {self.attempt} of {self} has ended")
+            raise Fenced(gettext("attempt %(attempt)s of %(run)s has ended") % {"attempt": self.attempt, "run": self})
         for name, value in values.items():
             setattr(self, name, value)
 
     def finish(self, status: Status, **values: Any) -> bool:
         """Set the one final state; return False where another came first. A queued run can be ended too."""
         if status not in FINAL:
-            raise IllegalTransition(f"{status} is not a final state")
+            raise IllegalTransition(gettext("%(status)s is not a final state") % {"status": status})
         open_rows = Run.objects.filter(Q(status=Status.QUEUED) | Q(status__in=ACTIVE), pk=self.pk, attempt=self.attempt)
         return self._end(open_rows, status, **values)
 

@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from benchmarks.analysis import sparklines
 from benchmarks.analysis.arms import Figure
+from benchmarks.analysis.conclusions import ENDPOINT_KINDS
 from benchmarks.engines.pgbench import scripts
 from benchmarks.models import Run
 
@@ -55,8 +56,7 @@ def exact(found: Figure, unit: str) -> str:
 @register.filter
 def endpoint_label(run: Run) -> str:
     """Name the kind of endpoint that a run loaded."""
-    labels = {"direct": _("direct"), "pooled": _("pooled"), "imported": _("imported")}
-    return labels.get(run.endpoint_kind, run.endpoint_kind)
+    return str(ENDPOINT_KINDS.get(run.endpoint_kind, run.endpoint_kind))
 
 
 @register.filter

@@ -194,7 +194,7 @@ def _of_samples(run: Run) -> tuple[Chart, Chart]:
     else:
         latency_source = source
     program = {"program": terms.program}
-    unit = _("%(units)s per second") % {"units": f"{terms.unit}s"}
+    unit = _("%(units)s per second") % {"units": terms.units}
     return (
         Chart("tps", _("Throughput"), unit, source % program),
         Chart("latency", _("Latency"), _("ms, band: ± one standard deviation"), latency_source % program),

@@ -1,17 +1,23 @@
 """A record of each kind for the pages that need one, all named zq… so that a test knows data from texts."""
 
+import itertools
+import re
 from typing import Any
 
 from django.utils import timezone
 
+from benchmarks.experiments import library as playbooks
 from benchmarks.library.scripts import library
 from benchmarks.models import (
     Ceiling,
     Dataset,
+    Experiment,
+    ExperimentState,
     ExternalEndpoint,
     Generator,
     Holder,
     Observation,
+    Phase,
     Purpose,
     Run,
     SettingsProfile,
@@ -21,12 +27,16 @@ from panel.accounts.models import ApiToken
 from panel.installation.models import Installation
 from pools.deployment import snapshots
 from pools.models import PoolState, Revision, RevisionState
+from tests.benchmarks.experiments.records import a_measured_experiment, an_experiment
 from tests.benchmarks.records import a_finished_run, a_run, look_at_pool
 from tests.pools.monitoring.records import a_minute, an_event
 from tests.pools.records import a_cluster, a_node, a_pool, a_pooler, checked, know_password
 
 POOL = {"database": "zqdatabase", "user": "zqrole"}
 RUN = {"target_label": "zqtarget", "database": "zqdatabase"}
+PLAYBOOK = "zqplaybook"
+WORDS_OF_A_PLAYBOOK = re.compile(r'\b(title|summary|setup|read_critically|label|explains) = ".*?"')
+FIGURES = {"10-scram-none": [100, 101, 99], "10-scram-pgbouncer": [200, 210, 195], "10-scram-pgpool": [98, 99, 97]}
 FILES = {"pooldeck.ini": "[databases]\nzqpool = host='a' pool_size=3\n"}
 
 
@@ -63,6 +73,7 @@ def records(user: Any) -> dict[str, Any]:
         "dry_run": a_run(**RUN, name="zqtried", purpose=Purpose.LOAD, status=Status.SUCCEEDED).pk,
         "pgpool": a_pooler(name="zqpgpool", kind="pgpool", port=2).pk,
         "script": script.pk,
+        "experiment": _experiments(cluster).pk,
         "profile": SettingsProfile.objects.create(name="zqprofile", values={"work_mem": "16MB"}).pk,
         "ceiling": Ceiling.objects.create(holder=Holder.STAFF, clients=100).pk,
         "external": external.pk,
@@ -86,6 +97,17 @@ def _runs(cluster: Any, pool: Any) -> Run:
     look_at_pool(run, 3, 1.0)
     Observation.objects.create(run=run, attempt=1, seq=20, t=1.0, kind="server", figures={"waits": {}})
     return run
+
+
+def _experiments(cluster: Any) -> Experiment:
+    """Make a playbook whose words are all data, an experiment of it that has ended, and one that goes on."""
+    numbers = itertools.count(1)
+    text = playbooks.find("reconnect").text.replace('name = "reconnect"', f'name = "{PLAYBOOK}"', 1)
+    playbooks.add(WORDS_OF_A_PLAYBOOK.sub(lambda found: f'{found[1]} = "zq{next(numbers)}"', text))
+    one = {"cluster": cluster, "playbook": PLAYBOOK}
+    a_measured_experiment(FIGURES, **one)
+    an_experiment(**one, state=ExperimentState.RUNNING, phase=Phase.MEASURE)
+    return a_measured_experiment(FIGURES, **one, reasons=["zqreason"], notes=["zqnote"])
 
 
 def pause_the_panel() -> None:

@@ -4,6 +4,8 @@ import ast
 import re
 from collections.abc import Iterator
 
+from tests.panel.template_texts import has_words
+
 GETTEXT = {"_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy", "pgettext", "pgettext_lazy", "npgettext"}
 GETTEXT |= {"npgettext_lazy"}
 KEYWORDS = {"label", "help_text", "verbose_name", "verbose_name_plural", "empty_label"}
@@ -18,6 +20,7 @@ _SENTENCE = re.compile(r"[^\W\d_]\S* \S*[^\W\d_]")
 def untranslated(source: str, *, is_api: bool = False) -> list[tuple[int, str]]:
     """Line and text of every text that passes no gettext, or reaches it as an f-string.
 
+    Names of programs, units and formats are the same in every language.
     Labels and help texts of an API's serializers are its description, which is English as docstrings are.
     """
     tree = ast.parse(source)
@@ -27,7 +30,7 @@ def untranslated(source: str, *, is_api: bool = False) -> list[tuple[int, str]]:
         for node in ast.walk(tree)
         for text, least in _texts(node, errors, keywords)
         for text in _literals(text)
-        if least.search(_letters(text))
+        if least.search(_letters(text)) and has_words(_letters(text))
     ]
     return sorted(set(found))
 

@@ -10,6 +10,7 @@ DATA = [
     r"\bzq[\w.-]*",  # names of the test's records
     r"\S*[\d_/.:@=]+\S*",  # numbers, identifiers, file names, addresses
     r"--?[a-z][\w-]*",  # options of command lines
+    r"SELECT .+ FROM .+",  # a query that a setting holds
     r"Go pgx|\.NET Npgsql",  # drivers of connection strings
     r"No such file or directory",  # errno(3)
     r"connection to server at .*? failed: .*?accepting TCP/IP connections\?",  # libpq

@@ -13,7 +13,7 @@ SHOWN = {"when"}  # tags of ours that may show a literal; firstof's is often a k
 NOT_TEXT = {"code", "pre", "kbd", "samp", "script", "style"}
 # Names of programs, units and formats are the same in every language.
 PROGRAMS = "Pooldeck PostgreSQL PgBouncer Pgpool II HAProxy pgbench sysbench JMeter Redis"
-FORMATS = "API CSV HTML HTTP HTTPS JSON SQL SVG TLS URI URL WAL PID pid"
+FORMATS = "API CSV HTML HTTP HTTPS JSON PDF SQL SVG TLS URI URL WAL PID pid"
 UNITS = "ms s min h B kB KB MB GB TB KiB MiB GiB tps x"
 SAME_EVERYWHERE = {*PROGRAMS.split(), *FORMATS.split(), *UNITS.split()}
 _WORD = re.compile(r"[^\W\d_]+")

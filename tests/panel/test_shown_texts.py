@@ -18,8 +18,12 @@ pytestmark = pytest.mark.django_db
 # files and JSON; API docs, which are English; nodes, of which only a Pgpool-II that answers has any
 NO_PAGE = {"healthz-live", "healthz-ready", "metrics", "api-schema", "api-docs", "run-export"}
 NO_PAGE |= {"pooler-node-attach", "pooler-node-detach"}
-WORDS = {"word": "pools", "name": "zqgenerator", "setting": "auth_hba_file"}
-OTHER_WORDS = {"pool-verb": {"word": "pause"}}
+WORDS = {"word": "pools", "name": "zqgenerator", "setting": "auth_hba_file", "kind": "html"}
+OTHER_WORDS = {
+    "pool-verb": {"word": "pause"},
+    "playbook-detail": {"name": "zqplaybook"},
+    "playbook-delete": {"name": "zqplaybook"},
+}
 OTHER_KEYS = {"pooler-nodes": "pgpool", "script-tried": "dry_run"}
 QUERIES = {
     "run-compare": "?run={run}&run={other_run}",

@@ -71,7 +71,8 @@ def test_a_text_of_a_template_is_found(template: str, found: list[str]) -> None:
         ("messages.success(request, 'It is gone: ' + what)", ["'It is gone: '"]),
         ("_(f'there is no {x}')", ["f'there is no {x}'"]),
         (
-            "class S(TextChoices):\n    ON = 'on', 'switched on'\n    OFF = 'off', _('off')\n    NO = 'no', 'no'",
+            "class S(TextChoices):\n    ON = 'on', 'switched on'\n    OFF = 'off', _('off')\n    NO = 'no', 'no'\n"
+            "    IT = 'it', 'Pgpool-II'",
             ["'switched on'"],
         ),
         ("from pools.errors import PoolsError\nraise PoolsError('the pool is gone')", ["'the pool is gone'"]),

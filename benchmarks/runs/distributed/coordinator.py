@@ -49,7 +49,7 @@ def _lead(run: Run, recorder: Recorder) -> Ending:
         with runner.prepared(run, recorder) as held:
             subruns.call()
             _gather(subruns, held)
-            with setup.held(held), _looking_on(held) as events:
+            with setup.held(held), _observed(held) as events:
                 subruns.start()
                 _follow(subruns, held, events)
     except Stopped as early:
@@ -73,7 +73,7 @@ def _gather(subruns: Participants, held: SetupContext) -> None:
 
 
 @contextmanager
-def _looking_on(held: SetupContext) -> Iterator["Queue[object]"]:
+def _observed(held: SetupContext) -> Iterator["Queue[object]"]:
     """Yield the queue of what the observers of pooler, server and host find, once for all parts."""
     events: Queue[object] = Queue(QUEUED_EVENTS)
     with (
