@@ -1,8 +1,9 @@
 """Standard error of a run's mean by batch means, which respect that neighbouring samples are alike; pure.
 
 The samples are cut into about √n batches of √n samples each, so that batches grow with the run; the means of long
-batches are nearly independent. Where samples depend on each other for longer than a batch, the figure is still too
-small (`tests/bench/evidence` prints by how much). It describes one run: only repeats show how much runs vary.
+batches are nearly independent. Where samples depend on each other for longer than a batch, the figure is too small: by
+simulation (`tests/bench/evidence`) the 95 % interval under AR(1) noise of 0.8 holds 84 % with 20 samples, 92 % with 300
+and 95 % with 1,200; the classic one holds 50 %. It describes one run: only repeats show how much runs vary.
 """
 
 from collections.abc import Sequence
