@@ -41,6 +41,7 @@ class Subject:
     refusal: Refusal | None = None
     server_version: str = ""
     group: str = ""
+    within_percent: float | None = None  # half the 95 % interval of its mean tps; None with too few samples
     called: str = ""  # a label more precise than the endpoint's kind: pooled by Odyssey
 
     @property

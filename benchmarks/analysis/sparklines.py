@@ -11,14 +11,14 @@ from benchmarks.models import Run, Sample
 POINTS = 40
 
 
-def of_runs(runs: Iterable[Run]) -> dict[UUID, list[float]]:
-    """Return run id → at most `POINTS` mean tps in order of time; a run without samples is absent."""
+def of_runs(runs: Iterable[Run], points: int = POINTS) -> dict[UUID, list[float]]:
+    """Return run id → at most `points` mean tps in order of time; a run without samples is absent."""
     samples = Sample.objects.filter(run__in=[run.pk for run in runs]).order_by()
     ends = dict(samples.values_list("run").annotate(last=Max("t")))
     if not ends:
         return {}
     found: dict[UUID, list[float]] = {}
-    means = samples.annotate(bucket=_bucket(ends)).values("run", "bucket").annotate(mean=Avg("tps"))
+    means = samples.annotate(bucket=_bucket(ends, points)).values("run", "bucket").annotate(mean=Avg("tps"))
     for run_id, _, mean in means.order_by("run", "bucket").values_list("run", "bucket", "mean"):
         found.setdefault(run_id, []).append(mean or 0.0)
     return found
@@ -32,6 +32,6 @@ def path(points: list[float], width: int = 96, height: int = 24) -> str:
     return " ".join(f"{at * step:.1f},{height - 1 - value / top * (height - 2):.1f}" for at, value in enumerate(points))
 
 
-def _bucket(ends: dict[UUID, float]) -> Cast:
-    widths = [When(run=run_id, then=Value((last or 1.0) / (POINTS - 1))) for run_id, last in ends.items()]
+def _bucket(ends: dict[UUID, float], points: int) -> Cast:
+    widths = [When(run=run_id, then=Value((last or 1.0) / (points - 1))) for run_id, last in ends.items()]
     return Cast(Floor(F("t") / Case(*widths, output_field=FloatField())), IntegerField())

@@ -8,11 +8,12 @@ from django.conf import settings
 from django.db.models.functions import Substr
 from django.utils.translation import gettext as _
 
-from benchmarks.analysis import arms, chart_series, connection_refusals
+from benchmarks.analysis import arms, batch_means, chart_series, connection_refusals, sparklines
 from benchmarks.analysis.arms import Comparison, Outcome, Subject
 from benchmarks.models import Purpose, Run, RunOutput, Status, Validity
 
 AT_MOST = 60  # runs per comparison
+POINTS = 400  # of each run's samples, from which the error of its mean is estimated; longer runs are averaged to these
 EXAMINED_AT_MOST = 100_000  # characters of a failed load's output
 
 
@@ -37,7 +38,8 @@ def compare(runs: Sequence[Run], *, baseline: str = "", metric: str = "tps") -> 
 def subjects(runs: Sequence[Run]) -> list[Subject]:
     """Return the runs as a comparison sees them, each with its outcome."""
     printed = _printed(run for run in runs if run.is_final and run.validity != Validity.VALID)
-    return [_subject(run, printed.get(run.pk, "")) for run in runs]
+    points = sparklines.of_runs(runs, POINTS)
+    return [_subject(run, printed.get(run.pk, ""), points.get(run.pk, [])) for run in runs]
 
 
 def _printed(runs: Iterable[Run]) -> dict[Any, str]:
@@ -45,7 +47,7 @@ def _printed(runs: Iterable[Run]) -> dict[Any, str]:
     return dict(rows.annotate(beginning=Substr("stderr", 1, EXAMINED_AT_MOST)).values_list("run_id", "beginning"))
 
 
-def _subject(run: Run, printed: str) -> Subject:
+def _subject(run: Run, printed: str, points: Sequence[float]) -> Subject:
     settings = run.evidence.get("server", {}).get("settings", {})
     refusal = (
         connection_refusals.find(f"{printed}\n{run.error}", run.options, settings) if _may_be_refused(run) else None
@@ -64,6 +66,7 @@ def _subject(run: Run, printed: str) -> Subject:
         refusal=refusal,
         server_version=run.server_version,
         group=str(run.group or ""),
+        within_percent=batch_means.half_width_percent(points),
     )
 
 

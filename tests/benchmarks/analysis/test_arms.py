@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks.analysis import arms
 from benchmarks.analysis.arms import Outcome, Subject, Verdict
+from benchmarks.analysis.confidence_intervals import Rule
 from benchmarks.analysis.connection_refusals import Refusal
 
 _numbers = count(1)
@@ -69,6 +70,46 @@ def test_three_repeats_of_each_are_judged(values, verdict, tone):
     assert found.figures[1].tone == tone
     assert verdict in found.conclusion.lower()
     assert "3 and 3 runs" in found.conclusion
+
+
+def test_a_difference_within_the_tie_band_is_none():
+    runs = [*repeats("direct", 1000.0, 1001.0, 999.0), *repeats("pooled", 1020.0, 1021.0, 1019.0)]
+    tied, strict = arms.compare(runs), arms.compare(runs, tie_band=0.01)
+    assert [words(found)[1][2] for found in (tied, strict)] == [Verdict.NO_DIFFERENCE, Verdict.FASTER]
+    assert tied.figures[1].interval == strict.figures[1].interval
+    assert tied.figures[1].interval.low > 1
+    assert "no difference shown between pooled and direct: throughput ×1.02" in tied.conclusion.lower()
+
+
+def test_the_intervals_of_three_arms_hold_together():
+    direct, pooled = repeats("direct", 1000.0, 1040.0, 970.0), repeats("pooled", 1180.0, 1200.0, 1100.0)
+    alone = arms.compare([*direct, *pooled])
+    together = arms.compare([*direct, *pooled, *repeats("imported", 500.0, 510.0, 490.0)])
+    assert [words(found)[1][2] for found in (alone, together)] == [Verdict.FASTER] * 2
+    assert together.figures[1].ratio == alone.figures[1].ratio
+    assert together.figures[1].interval.low < alone.figures[1].interval.low
+    assert together.figures[1].interval.high > alone.figures[1].interval.high
+
+
+def test_what_two_arms_show_may_not_be_shown_among_three():
+    direct, pooled = repeats("direct", 1000.0, 1040.0, 970.0), repeats("pooled", 1100.0, 1120.0, 1080.0)
+    alone = arms.compare([*direct, *pooled])
+    together = arms.compare([*direct, *pooled, *repeats("imported", 500.0, 510.0, 490.0)])
+    assert [words(found)[1][2] for found in (alone, together)] == [Verdict.FASTER, Verdict.NO_DIFFERENCE]
+    assert words(together)[2] == ("imported", 3, Verdict.SLOWER)
+
+
+def test_in_sequential_mode_three_pairs_are_not_enough_yet():
+    def judged(blocks):
+        order = [("direct", 1000.0), ("pooled", 2000.0), ("pooled", 2100.0), ("direct", 1000.0)] * blocks
+        runs = [run(endpoint_kind, tps, group="g") for endpoint_kind, tps in order]
+        return words(arms.compare_arms(arms.compare(runs).arms, rule=Rule(is_sequential=True)))[1]
+
+    assert judged(2) == ("pooled", 4, Verdict.FASTER)
+    order = [("direct", 1000.0), ("pooled", 2000.0)] * 3
+    runs = [run(endpoint_kind, tps, group="g") for endpoint_kind, tps in order]
+    few = arms.compare_arms(arms.compare(runs).arms, rule=Rule(is_sequential=True))
+    assert words(few)[1] == ("pooled", 3, Verdict.NOT_ENOUGH)
 
 
 def test_pairs_are_judged_pair_by_pair():

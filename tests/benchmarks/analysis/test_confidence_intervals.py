@@ -1,13 +1,16 @@
 """Ratios with their intervals: what repeats of the same thing show, and what repeats of another."""
 
 import random
-from math import exp
+from math import exp, inf, isfinite, sqrt
 
 import pytest
 
 from benchmarks.analysis import confidence_intervals
+from benchmarks.analysis.confidence_intervals import Interval, Rule
 
 DRAWS = 2_000
+LOOKED_AT_DRAWS = 400
+BLOCKS = 30
 
 
 def draw(source: random.Random, count: int, middle: float = 1000.0, spread: float = 0.06) -> list[float]:
@@ -67,6 +70,92 @@ def test_repeats_tell_how_much_they_vary() -> None:
     assert 0.04 < confidence_intervals.repeatability([[100.0, 105.0, 95.0], [10.0, 10.5, 9.5]]) < 0.06
 
 
-@pytest.mark.parametrize(("freedom", "expected"), [(1, 12.706), (4, 2.776), (16, 2.120), (30, 2.042), (120, 1.980)])
-def test_students_t_is_that_of_the_tables(freedom: int, expected: float) -> None:
-    assert confidence_intervals.student_t(freedom) == pytest.approx(expected, abs=0.001)
+@pytest.mark.parametrize(
+    ("freedom", "alpha", "expected"),
+    [
+        (1, 0.05, 12.706),
+        (4, 0.05, 2.776),
+        (16, 0.05, 2.120),
+        (30, 0.05, 2.042),
+        (120, 0.05, 1.980),
+        (1, 0.01, 63.657),
+        (2, 0.01, 9.925),
+        (9, 0.01, 3.250),
+        (30, 0.01, 2.750),
+        (2, 0.005, 14.089),
+        (9, 0.005, 3.690),
+        (19, 0.005, 3.174),
+    ],
+)
+def test_students_t_is_that_of_the_tables(freedom: int, alpha: float, expected: float) -> None:
+    assert confidence_intervals.student_t(freedom, alpha) == pytest.approx(expected, abs=0.001)
+
+
+def test_an_always_valid_interval_is_endless_with_few_pairs_and_later_wider_than_students() -> None:
+    reach = {count: confidence_intervals.always_valid_t(count) for count in range(2, 200)}
+    assert [reach[2], reach[3]] == [inf, inf]
+    assert all(isfinite(reach[count]) for count in range(4, 200))
+    assert all(reach[count] > confidence_intervals.student_t(count - 1) for count in reach)
+
+
+def test_an_always_valid_interval_narrows_with_every_pair_and_widens_with_more_comparisons() -> None:
+    half_widths = [confidence_intervals.always_valid_t(count) / sqrt(count) for count in range(4, 200)]
+    assert half_widths == sorted(half_widths, reverse=True)
+    reach = [confidence_intervals.always_valid_t(10, Rule(comparisons=count).alpha) for count in (1, 2, 5, 10)]
+    assert reach == sorted(set(reach))
+
+
+def shows_a_difference_at_some_look(source: random.Random, rule: Rule) -> bool:
+    pairs = list(zip(draw(source, BLOCKS), draw(source, BLOCKS), strict=True))
+    found = [confidence_intervals.of_pairs(pairs[:count], rule) for count in range(3, BLOCKS + 1)]
+    return any(one and not one.low <= 1 <= one.high for one in found)
+
+
+def test_looking_after_every_block_shows_a_difference_of_the_same_thing_in_at_most_one_of_twenty() -> None:
+    source = random.Random(17)
+    always_valid = Rule(is_sequential=True)
+    wrong = sum(shows_a_difference_at_some_look(source, always_valid) for _ in range(LOOKED_AT_DRAWS))
+    assert wrong / LOOKED_AT_DRAWS <= 0.05
+
+
+def test_looking_after_every_block_with_the_fixed_rule_would_be_wrong_far_more_often() -> None:
+    source = random.Random(17)
+    wrong = sum(shows_a_difference_at_some_look(source, Rule()) for _ in range(LOOKED_AT_DRAWS))
+    assert wrong / LOOKED_AT_DRAWS > 0.15
+
+
+def test_a_difference_within_the_tie_band_is_a_tie_though_the_interval_excludes_1() -> None:
+    found = Interval(1.02, 1.01, 1.03, paired=True)
+    assert found.shows_difference
+    assert found.is_tie(Rule(tie_band=0.03))
+    assert not found.is_tie(Rule(tie_band=0.01))
+    slower = Interval(1 / 1.02, 1 / 1.03, 1 / 1.01, paired=True)
+    assert (slower.is_tie(Rule(tie_band=0.03)), slower.is_tie(Rule(tie_band=0.01))) == (True, False)
+
+
+def test_a_difference_that_is_not_shown_is_a_tie_however_far_it_lies_outside_the_band() -> None:
+    assert Interval(1.5, 0.9, 2.5, paired=True).is_tie(Rule(tie_band=0.0))
+
+
+def test_several_comparisons_widen_each_interval() -> None:
+    pairs = [(100.0, 103.0), (100.0, 106.0), (100.0, 104.0), (100.0, 107.0)]
+    alone, one_of_ten = (confidence_intervals.of_pairs(pairs, Rule(comparisons=count)) for count in (1, 10))
+    assert alone.ratio == one_of_ten.ratio
+    assert one_of_ten.low < alone.low < alone.high < one_of_ten.high
+    # both by the tables: t of 3 degrees of freedom is 3.182 for 5 %, 7.453 for 0.5 %
+    assert (one_of_ten.high / one_of_ten.ratio) == pytest.approx(
+        (alone.high / alone.ratio) ** (7.453 / 3.182), rel=1e-4
+    )
+
+
+def test_no_interval_is_stricter_than_one_comparison() -> None:
+    assert Rule(comparisons=0).alpha == Rule(comparisons=1).alpha == 0.05
+    assert Rule(comparisons=10).alpha == pytest.approx(0.005)
+
+
+def test_in_sequential_mode_three_pairs_give_no_interval_yet() -> None:
+    pairs = [(100.0, 200.0), (100.0, 210.0), (100.0, 190.0)]
+    assert confidence_intervals.of_pairs(pairs, Rule(is_sequential=True)) is None
+    many = confidence_intervals.of_pairs(pairs * 3, Rule(is_sequential=True))
+    fixed = confidence_intervals.of_pairs(pairs * 3)
+    assert many.low < fixed.low < fixed.high < many.high

@@ -129,3 +129,17 @@ def test_three_refused_runs_take_the_queries_of_one(reader):
     failed = [a_finished_run(0, status=Status.FAILED, validity=Validity.INCOMPLETE) for _ in range(3)]
     one, three = (queries_of(reader, f"{URL}?runs={ids(some)}") for some in (failed[:1], failed))
     assert one == three
+
+
+@pytest.mark.parametrize(("percent", "verdict"), [(3, "no difference shown"), (1, "faster")])
+def test_the_tie_band_is_that_of_the_settings(reader, settings, percent, verdict):
+    settings.TIE_BAND_PERCENT = percent
+    found = repeats(1000.0, 1001.0, 999.0) + repeats(1020.0, 1021.0, 1019.0, pooled=True)
+    arm = reader.get(URL, {"runs": ids(found)}).json()["arms"][1]
+    assert (arm["verdict"], arm["interval"][0] > 1) == (verdict, True)
+
+
+def test_three_runs_with_samples_take_the_queries_of_one(reader):
+    sampled = [a_finished_run(20) for _ in range(3)]
+    one, three = (queries_of(reader, f"{URL}?runs={ids(some)}") for some in (sampled[:1], sampled))
+    assert one == three

@@ -4,6 +4,8 @@ import json
 import re
 from uuid import uuid4
 
+import pytest
+
 from benchmarks.models import Status, Validity
 from tests.benchmarks.records import a_finished_run, a_run
 from tests.callers import queries_of
@@ -150,3 +152,18 @@ def test_many_differences_are_folded_under_their_count(staff):
     one, other = a_finished_run(), a_finished_run(options=options)
     text = page_of(staff.get(COMPARE, {"run": [one.pk, other.pk]}))
     assert re.search(r"<summary[^>]*>Runs differ in \d+ options", text)
+
+
+@pytest.mark.parametrize(("percent", "verdict"), [(3, "no difference shown"), (1, "faster")])
+def test_the_tie_band_is_that_of_the_settings(staff, settings, percent, verdict):
+    settings.TIE_BAND_PERCENT = percent
+    runs = [*repeats({}, 1000.0, 1001.0, 999.0), *repeats({"pooled": True}, 1020.0, 1021.0, 1019.0)]
+    answer = staff.get(COMPARE, {"run": [run.pk for run in runs]})
+    assert [one["verdict"] for one in answer.context["arms"]] == [None, verdict]
+
+
+def test_a_run_of_enough_samples_shows_the_error_of_its_mean(staff):
+    long, short = a_finished_run(16), a_finished_run(15)
+    text = page_of(staff.get(COMPARE, {"run": [long.pk, short.pk]}))
+    # batches of 250, 650, 1,050 and 1,450 tps: 3.182 × 516.4 / √4 of 850
+    assert re.findall(r"±([\d.]+) % within the run", text) == ["96.7"]
