@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db.models import Count, Q, QuerySet
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
@@ -21,7 +22,7 @@ from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.advice.sweep import AdviceRequest
 from benchmarks.experiments.report import files
 from benchmarks.experiments.start import MOST_MINUTES, MOST_REPEATS, ExperimentRequest, InvalidExperiment
-from benchmarks.models import Experiment, ExperimentState
+from benchmarks.models import FINAL, Experiment, ExperimentState, Purpose
 from panel.accounts.permissions import person
 from panel.lib.known_fields import KnownFields
 from pools.models import Cluster, Pool, Pooler
@@ -46,14 +47,12 @@ class ExperimentArmSerializer(ArmSerializer):
     skipped = serializers.CharField(allow_blank=True, help_text="Why it is not measured")
 
 
-class ExperimentSerializer(serializers.ModelSerializer[Experiment]):
-    """An experiment, its progress, and its arms so far."""
+class ListedExperimentSerializer(serializers.ModelSerializer[Experiment]):
+    """An experiment in a list: all but its arms and its conclusion, which are made of its runs."""
 
     cluster: Any = serializers.PrimaryKeyRelatedField(read_only=True)
     pooler: Any = serializers.PrimaryKeyRelatedField(read_only=True)
     progress = serializers.SerializerMethodField()
-    arms = serializers.SerializerMethodField()
-    conclusion = serializers.SerializerMethodField()
     reasons = serializers.ListField(child=serializers.CharField(), read_only=True)
     notes = serializers.ListField(child=serializers.CharField(), read_only=True)
     generators = serializers.ListField(child=serializers.CharField(), read_only=True)
@@ -76,8 +75,6 @@ class ExperimentSerializer(serializers.ModelSerializer[Experiment]):
             "state",
             "phase",
             "progress",
-            "arms",
-            "conclusion",
             "reasons",
             "notes",
             "recommendation",
@@ -85,6 +82,26 @@ class ExperimentSerializer(serializers.ModelSerializer[Experiment]):
             "started_at",
             "finished_at",
         ]
+        read_only_fields = fields
+
+    @extend_schema_field(ProgressSerializer)
+    def get_progress(self, experiment: Any) -> dict[str, Any]:
+        total = sum(len(block) for block in experiment.plan)
+        return {"done": experiment.ended_runs, "total": total, "eta_s": 0.0 if experiment.has_ended else None}
+
+    @extend_schema_field(serializers.DictField(allow_null=True))
+    def get_recommendation(self, experiment: Experiment) -> Any:
+        return experiment.advice.get("recommendation")
+
+
+class ExperimentSerializer(ListedExperimentSerializer):
+    """An experiment, its progress, and its arms so far."""
+
+    arms = serializers.SerializerMethodField()
+    conclusion = serializers.SerializerMethodField()
+
+    class Meta(ListedExperimentSerializer.Meta):
+        fields = [*ListedExperimentSerializer.Meta.fields, "arms", "conclusion"]
         read_only_fields = fields
 
     def to_representation(self, instance: Experiment) -> dict[str, Any]:
@@ -105,10 +122,6 @@ class ExperimentSerializer(serializers.ModelSerializer[Experiment]):
     @extend_schema_field(serializers.CharField())
     def get_conclusion(self, experiment: Experiment) -> str:
         return conclusions.text_of(self._result)
-
-    @extend_schema_field(serializers.DictField(allow_null=True))
-    def get_recommendation(self, experiment: Experiment) -> Any:
-        return experiment.advice.get("recommendation")
 
 
 class AskedExperimentSerializer(KnownFields):
@@ -178,6 +191,18 @@ class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Generi
     filterset_fields = ["state", "playbook", "cluster", "quick"]
     search_fields = ["playbook", "cluster_name"]
     ordering_fields = ["number", "state", "created_at", "finished_at"]
+
+    def get_queryset(self) -> QuerySet[Experiment]:
+        """Count the ended runs of a list's rows in the same query."""
+        found = super().get_queryset()
+        if self.action != "list":
+            return found
+        ended = Q(runs__purpose=Purpose.LOAD, runs__status__in=FINAL)
+        return found.annotate(ended_runs=Count("runs", filter=ended))
+
+    def get_serializer_class(self) -> type[serializers.BaseSerializer[Experiment]]:
+        """Leave arms and conclusion out of lists."""
+        return ListedExperimentSerializer if self.action == "list" else ExperimentSerializer
 
     @extend_schema(request=AskedExperimentSerializer, responses={201: ExperimentSerializer})
     def create(self, request: Request) -> Response:

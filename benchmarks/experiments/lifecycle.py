@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from benchmarks.errors import BenchmarksError, InvalidFields
-from benchmarks.experiments import library, resources, sequential
+from benchmarks.experiments import library, resources, sequential, server_settings
 from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.experiments.resources import Need
@@ -79,7 +79,7 @@ def _cancel(experiment: Experiment) -> bool:
 def _set_up(experiment: Experiment) -> bool:
     """Make what is missing; measure once all of it is there."""
     if experiment.state == ExperimentState.QUEUED:
-        experiment.write(state=ExperimentState.RUNNING, started_at=timezone.now())
+        _begin(experiment)
     arms = arms_of(experiment)
     for need in resources.needs(experiment, arms):
         _make(experiment, need)
@@ -99,6 +99,17 @@ def _set_up(experiment: Experiment) -> bool:
         return True
     experiment.write(phase=Phase.MEASURE, measuring_at=timezone.now())
     return True
+
+
+def _begin(experiment: Experiment) -> None:
+    """Decide, once, which settings the server falls short of: every arm runs under the same ones."""
+    settings, notes = server_settings.raised(library.spec_of(experiment), resources.cluster_of(experiment))
+    experiment.write(
+        state=ExperimentState.RUNNING,
+        started_at=timezone.now(),
+        server_settings=settings,
+        notes=[*experiment.notes, *notes],
+    )
 
 
 def _reasons(experiment: Experiment) -> list[str]:

@@ -116,14 +116,15 @@ def make(experiment: Experiment, need: Need) -> ExperimentResource:
     return row
 
 
-def _cluster_of(experiment: Experiment) -> Cluster:
+def cluster_of(experiment: Experiment) -> Cluster:
+    """Return its cluster; raises `BenchmarksError` where that was removed."""
     if experiment.cluster is None:
         raise BenchmarksError(_("cluster %(name)s was removed") % {"name": experiment.cluster_name})
     return experiment.cluster
 
 
 def _make_role(experiment: Experiment, need: Need) -> None:
-    cluster = _cluster_of(experiment)
+    cluster = cluster_of(experiment)
     __, password = roles.create(cluster, {"name": need.name}, experiment.author)
     if need.key == MD5:
         _hash_by_md5(experiment, cluster, need.name, password)
@@ -148,7 +149,7 @@ def _hash_by_md5(experiment: Experiment, cluster: Cluster, name: str, password: 
 
 
 def _make_database(experiment: Experiment, need: Need) -> None:
-    cluster = _cluster_of(experiment)
+    cluster = cluster_of(experiment)
     databases.create(cluster, {"name": need.name, "owner": role_of(experiment, SCRAM)}, experiment.author)
 
 
@@ -158,7 +159,7 @@ def _make_profile(experiment: Experiment, need: Need) -> Any:
 
 
 def _make_pool(experiment: Experiment, need: Need) -> Any:
-    cluster, pooler = _cluster_of(experiment), pooler_for(experiment, need.values["kind"])
+    cluster, pooler = cluster_of(experiment), pooler_for(experiment, need.values["kind"])
     if pooler is None:
         raise BenchmarksError(_no_pooler(need.values["kind"], cluster))
     values = {
@@ -210,7 +211,7 @@ def _no_pooler(kind: str, cluster: Cluster) -> str:
 
 def _exists(experiment: Experiment, need: Need) -> bool:
     """Whether there is something of that name; of an earlier attempt it is ours."""
-    cluster = _cluster_of(experiment)
+    cluster = cluster_of(experiment)
     try:
         if need.kind == ResourceKind.ROLE:
             roles.reset_password(cluster, need.name, experiment.author)
@@ -248,7 +249,7 @@ def release_connections(experiment: Experiment, arm: ArmSpec) -> int:
 
     What a pool keeps open after its arm's run is taken from the arms that follow: a direct one would be refused.
     """
-    cluster, own = _cluster_of(experiment), pool_key(arm)
+    cluster, own = cluster_of(experiment), pool_key(arm)
     for row in experiment.resources.filter(kind=ResourceKind.POOL, removed_at=None).exclude(key=own):
         pool = _pool_of(row)
         if pool is not None and pool.pooler.kind == PoolerKind.PGBOUNCER and pool.state in LIVE:

@@ -3,14 +3,14 @@
 import secrets
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from benchmarks.errors import InvalidFields, Refused
-from benchmarks.experiments import dispatch, library, order, resources
+from benchmarks.experiments import dispatch, library, order, resources, server_settings
 from benchmarks.experiments.playbook import ArmSpec, PlaybookSpec
 from benchmarks.generators import selection
 from benchmarks.models import Experiment, Purpose
@@ -56,7 +56,7 @@ def start(request: ExperimentRequest) -> Experiment:
     arms = _arms(spec, request)
     _check(spec, request)
     if request.cluster.protected and request.confirm != request.cluster.name:
-        raise Refused(protected(request.cluster, changes(spec, arms)))
+        raise Refused(protected(request.cluster, changes(spec, arms, request.cluster)))
     require_queue()
     repeats = request.repeats or (SEQUENTIAL_REPEATS if request.minutes else spec.scale(quick=request.quick).repeats)
     seed = secrets.randbelow(2**31) if request.seed is None else request.seed
@@ -82,8 +82,11 @@ def start(request: ExperimentRequest) -> Experiment:
     return experiment
 
 
-def changes(spec: PlaybookSpec, arms: Sequence[ArmSpec]) -> list[str]:
-    """Return what the experiment makes and changes on the cluster, in sentences; all of it is undone after it."""
+def changes(spec: PlaybookSpec, arms: Sequence[ArmSpec], cluster: Cluster | None = None) -> list[str]:
+    """Return what the experiment makes and changes on the cluster, in sentences; all of it is undone after it.
+
+    Without a cluster the list names what a playbook's needs may change on one that falls short of them.
+    """
     found = [
         _("creates a role and a database of its own, and fills that with the playbook's tables"),
         _("loads the server with up to %(clients)s clients") % {"clients": max(map(_clients_of, arms), default=0)},
@@ -93,8 +96,9 @@ def changes(spec: PlaybookSpec, arms: Sequence[ArmSpec]) -> list[str]:
         values = {"kind": PoolerKind(one.kind).label, "mode": one.mode, "size": one.size}
         found.append(_("adds a pool of %(size)s connections (%(kind)s, %(mode)s) and reloads its pooler") % values)
     settings = sorted({name for arm in arms for name in arm.profile})
-    if spec.needs.get("max_connections"):
+    if spec.needs.get("max_connections") and (cluster is None or server_settings.may_be_raised(spec, cluster)):
         settings = sorted({*settings, "max_connections"})
+        found.append(_("restarts the server before and after a run where it has fewer max_connections than needed"))
     if settings:
         listed = {"settings": ", ".join(settings)}
         found.append(_("changes server settings by ALTER SYSTEM for the time of a run: %(settings)s") % listed)
@@ -106,7 +110,8 @@ def arms_of(experiment: Experiment) -> tuple[ArmSpec, ...]:
     spec = library.spec_of(experiment)
     planned = {key for block in experiment.plan for key in block}
     arms = spec.arms(quick=experiment.quick, overrides=experiment.overrides)
-    return tuple(arm for arm in arms if arm.key in planned)
+    common = experiment.server_settings
+    return tuple(replace(arm, profile=common | dict(arm.profile)) for arm in arms if arm.key in planned)
 
 
 def _clients_of(arm: ArmSpec) -> int:

@@ -111,6 +111,7 @@ class Experiment(models.Model):
     outcome = models.CharField(max_length=10, choices=ExperimentState.choices, default="", blank=True)  # after teardown
     reasons = models.JSONField(default=list)
     skipped = models.JSONField(default=dict)  # why an arm is not measured, by its key
+    server_settings = models.JSONField(default=dict)  # in force for every run, beside the profile of its arm
     notes = models.JSONField(default=list)  # what is otherwise than the playbook says, in sentences
     lease_until = models.DateTimeField(null=True)
     cancel_requested_at = models.DateTimeField(null=True)

@@ -250,7 +250,7 @@ class PgBouncerServer(Server):
             "stats_users": self.admin_user,
             "pidfile": self.home / "pgbouncer.pid",
             "pool_mode": "transaction",
-            "max_client_conn": 1000,
+            "max_client_conn": 2000,
             "ignore_startup_parameters": "extra_float_digits",
             **self.own_settings,
         }

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.engines.binaries import Program
-from benchmarks.engines.http.options import DROP, LOAD, PREPARE, aim_of, fields_for
+from benchmarks.engines.http.options import DROP, LOAD, OF_POOL, PREPARE, aim_of, fields_for
 from benchmarks.engines.load_output import LOG
 from benchmarks.engines.process_environment import of_libpq, of_python
 from benchmarks.processes.command import Command
@@ -42,17 +42,17 @@ def build_command(
 
 
 def preview(options: dict[str, Any], endpoint: Endpoint, *, purpose: str = LOAD, binary: str = "python") -> str:
-    """Return the same arguments quoted for a shell, with the target as a comment."""
+    """Return the same arguments quoted for a shell, with the target and the pool of its service as a comment."""
     line = shlex.join(_arguments(options, purpose, binary))
-    return f"{line}  # {TARGET}: {aim_of(options)}" if purpose == LOAD else line
+    aim = " ".join([aim_of(options), *_pool_flags(options)])
+    return f"{line}  # {TARGET}: {aim}" if purpose == LOAD else line
 
 
 def service_command(
     options: dict[str, Any], *, binary: str, home: Path, endpoint: Endpoint, application_name: str
 ) -> Command:
     """Build the command of the products service, which logs in to that endpoint."""
-    pool = [f"--pool-size={options['pool_size']}"] if options.get("pool_size") else []
-    argv = [binary, "-m", "benchmarks.load_programs.products.app", *pool]
+    argv = [binary, "-m", "benchmarks.load_programs.products.app", *_pool_flags(options)]
     return Command(argv, environment(home, endpoint, application_name))
 
 
@@ -67,6 +67,12 @@ def environment(home: Path, endpoint: Endpoint, application_name: str) -> dict[s
         **{name: value for name, value in encryption.items() if value},
         **of_libpq(home, application_name, endpoint),
     }
+
+
+def _pool_flags(options: dict[str, Any]) -> Iterator[str]:
+    for name in OF_POOL:
+        if (value := options.get(name)) is not None:
+            yield f"--{name.replace('_', '-')}={value:g}"
 
 
 def _arguments(options: dict[str, Any], purpose: str, binary: str) -> list[str]:

@@ -16,6 +16,7 @@ FILL, DROP = "fill", "drop"
 PRODUCTS = "products"
 LONGEST_URL = 2_000
 POOLED = "pooled"
+OF_POOL = ("pool_size", "pool_idle", "pool_lifetime", "pool_idle_time")  # set only where the service has a pool
 
 FIELDS = (
     Field(
@@ -51,9 +52,40 @@ FIELDS = (
         minimum=1,
         maximum=5_000,
         help=gettext_lazy(
-            "For pooled connections: the most that the pool opens; idle, it keeps five ninths of them. Several "
-            "generators share the number of the whole run"
+            "For pooled connections: the most that the pool opens. Several generators share the number of the whole run"
         ),
+    ),
+    Field(
+        "pool_idle",
+        "",
+        gettext_lazy("Idle connections kept in the service's pool"),
+        "int",
+        minimum=0,
+        maximum=5_000,
+        group=OptionGroup.CONNECTIONS,
+        help=gettext_lazy("Kept open without work; five ninths of the pool if left out, as published"),
+    ),
+    Field(
+        "pool_lifetime",
+        "",
+        gettext_lazy("Lifetime of the pool's connections"),
+        "float",
+        minimum=0.1,
+        maximum=86_400,
+        unit="s",
+        group=OptionGroup.CONNECTIONS,
+        help=gettext_lazy("Each connection is replaced after this time; 120 s if left out"),
+    ),
+    Field(
+        "pool_idle_time",
+        "",
+        gettext_lazy("Idle time of the pool's connections"),
+        "float",
+        minimum=0.1,
+        maximum=86_400,
+        unit="s",
+        group=OptionGroup.CONNECTIONS,
+        help=gettext_lazy("Those beyond the idle ones kept are closed after so long without work; 600 s if left out"),
     ),
     Field(
         "concurrency",
@@ -130,7 +162,7 @@ def fields_for(purpose: str) -> tuple[Field, ...]:
 def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
     """Return all options of this purpose, typed and with defaults; with a `url` there is no `workload` or `connection`.
 
-    `pool_size` is set only where the service has a pool. Raises `InvalidOptions` with every fault found.
+    Options of the pool are set only where the service has a pool. Raises `InvalidOptions` with every fault found.
     """
     fields = {field.name: field for field in fields_for(purpose)}
     options, errors = option_parsing.read(fields.values(), raw, {"url": _url})
@@ -139,12 +171,21 @@ def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
         name: [_("%(name)s is not an option here; use %(fields)s") % {"name": repr(name), "fields": ", ".join(fields)}]
         for name in unknown
     }
+    errors = _pool_errors(options) | errors
     if errors:
         raise InvalidOptions(errors)
     filled = {name: options.get(name, field.default) for name, field in fields.items()}
     if filled.get("url"):
         filled |= {"workload": None, "connection": None}
-    return filled | ({} if filled.get("connection") == POOLED or purpose == PREPARE else {"pool_size": None})
+    return filled | ({} if filled.get("connection") == POOLED or purpose == PREPARE else dict.fromkeys(OF_POOL))
+
+
+def _pool_errors(options: dict[str, Any]) -> dict[str, list[str]]:
+    size, idle = options.get("pool_size", MOST_OPEN), options.get("pool_idle", 0)
+    if idle <= size:
+        return {}
+    message = _("%(idle)s is more than the pool opens (%(size)s): use at most %(size)s, or raise pool_size")
+    return {"pool_idle": [message % {"idle": f"{idle:,}", "size": f"{size:,}"}]}
 
 
 def _url(field: Field, value: Any) -> str:

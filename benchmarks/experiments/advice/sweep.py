@@ -57,7 +57,7 @@ def ask(request: AdviceRequest) -> Experiment:
     spec = playbook.parse(text)
     arms = spec.arms(quick=True)
     if request.cluster.protected and request.confirm != request.cluster.name:
-        raise Refused(start.protected(request.cluster, start.changes(spec, arms)))
+        raise Refused(start.protected(request.cluster, start.changes(spec, arms, request.cluster)))
     load_options.validate("pgbench", dict(arms[0].options), purpose=Purpose.LOAD)
     require_queue()
     keys = [arm.key for arm in arms]

@@ -1,8 +1,8 @@
 """The products service: `/products/new`, `/products/normal` and `/products/pooled` answer 1,000 products as JSON.
 
-`python -m benchmarks.load_programs.products.app [--pool-size N]` listens on a free port of 127.0.0.1 and prints
-`listening on PORT`. libpq's variables hold its endpoint, PGPASSFILE the password. It is one process, so it uses one
-processor.
+`python -m benchmarks.load_programs.products.app [--pool-size N] [--pool-idle N] [--pool-lifetime S]
+[--pool-idle-time S]` listens on a free port of 127.0.0.1 and prints `listening on PORT`. libpq's variables hold its
+endpoint, PGPASSFILE the password. It is one process, so it uses one processor.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import psycopg
 import uvicorn
 from psycopg_pool import PoolTimeout
 
-from benchmarks.load_programs.products.connections import MOST_OPEN, targets
+from benchmarks.load_programs.products.connections import IDLE_TIME_S, LIFETIME_S, MOST_OPEN, PoolLimits, targets
 
 ROWS = 1_000
 QUERY = f"SELECT id, name, price::float8, description FROM products ORDER BY id LIMIT {ROWS}"  # noqa: S608 a constant
@@ -29,8 +29,8 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 class Products:
     """The ASGI application."""
 
-    def __init__(self, pool_size: int) -> None:
-        self.sources = targets(pool_size)
+    def __init__(self, limits: PoolLimits) -> None:
+        self.sources = targets(limits)
 
     async def __call__(self, scope: dict[str, Any], receive: Callable[[], Awaitable[Any]], send: Send) -> None:
         """Answer one request."""
@@ -59,9 +59,9 @@ async def _answer(send: Send, status: int, body: bytes) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-async def serve(pool_size: int) -> None:
+async def serve(limits: PoolLimits) -> None:
     """Serve until the process is ended."""
-    app = Products(pool_size)
+    app = Products(limits)
     listening = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
     config = uvicorn.Config(app, lifespan="off", log_level="error", access_log=False, backlog=BACKLOG)
     print(f"listening on {listening.getsockname()[1]}", flush=True)  # noqa: T201 who started it waits for this line
@@ -75,7 +75,11 @@ def main() -> None:
     """Parse the arguments and serve."""
     words = argparse.ArgumentParser(description=__doc__)
     words.add_argument("--pool-size", type=int, default=MOST_OPEN)
-    asyncio.run(serve(words.parse_args().pool_size))
+    words.add_argument("--pool-idle", type=int)
+    words.add_argument("--pool-lifetime", type=float, default=LIFETIME_S)
+    words.add_argument("--pool-idle-time", type=float, default=IDLE_TIME_S)
+    asked = words.parse_args()
+    asyncio.run(serve(PoolLimits(asked.pool_size, asked.pool_idle, asked.pool_lifetime, asked.pool_idle_time)))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from psycopg import AsyncConnection
@@ -9,8 +10,29 @@ from psycopg_pool import AsyncConnectionPool
 
 # of the published experiment that the service repeats
 MOST_OPEN, KEPT_IDLE, LIFETIME_S = 90, 50, 120.0
+IDLE_TIME_S = 600.0  # the default of psycopg_pool
 WAIT_S = 30.0  # for a connection of the pool
 Connection = AsyncConnection[tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class PoolLimits:
+    """Limits of the pool inside the application.
+
+    At most `size` connections are open, `idle` of them are kept open without work (None: five ninths of the size, as
+    published), each is replaced after `lifetime_s`, and those beyond `idle` are closed after `idle_time_s` without
+    work.
+    """
+
+    size: int = MOST_OPEN
+    idle: int | None = None
+    lifetime_s: float = LIFETIME_S
+    idle_time_s: float = IDLE_TIME_S
+
+    @property
+    def kept(self) -> int:
+        """The connections that are kept open, at most the size."""
+        return max(1, self.size * KEPT_IDLE // MOST_OPEN) if self.idle is None else min(self.idle, self.size)
 
 
 class Source(Protocol):
@@ -67,13 +89,14 @@ class Normal:
 
 
 class Pooled:
-    """A pool inside the application, of at most `size` connections; keeps the usual share of them idle."""
+    """A pool inside the application."""
 
-    def __init__(self, size: int = MOST_OPEN) -> None:
+    def __init__(self, limits: PoolLimits) -> None:
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
-            min_size=max(1, size * KEPT_IDLE // MOST_OPEN),
-            max_size=size,
-            max_lifetime=LIFETIME_S,
+            min_size=limits.kept,
+            max_size=limits.size,
+            max_lifetime=limits.lifetime_s,
+            max_idle=limits.idle_time_s,
             timeout=WAIT_S,
             open=False,
             kwargs={"autocommit": True, "prepare_threshold": None},
@@ -94,6 +117,6 @@ class Pooled:
         await self._pool.close()
 
 
-def targets(pool_size: int) -> dict[str, Source]:
+def targets(limits: PoolLimits) -> dict[str, Source]:
     """Return each source by its name; none is connected yet."""
-    return {"new": New(), "normal": Normal(), "pooled": Pooled(pool_size)}
+    return {"new": New(), "normal": Normal(), "pooled": Pooled(limits)}

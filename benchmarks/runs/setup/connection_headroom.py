@@ -13,6 +13,9 @@ from benchmarks.models import SettingsProfile
 from benchmarks.runs.setup.options import CLUSTER
 from benchmarks.targets.resolve import Target
 from pools.clusters import connect
+from pools.errors import PoolsError
+from pools.models import PoolerKind
+from pools.poolers.pgbouncer import console
 
 LIMITS = ("max_connections", "superuser_reserved_connections", "reserved_connections")
 _LIMITS = """
@@ -33,6 +36,7 @@ def guard(target: Target, engine: str, options: dict[str, Any]) -> None:
     direct = not target.pooled or options.get("idle_at") == CLUSTER
     idle = {"idle_connections": int(options.get("idle_connections") or 0)} if direct else {}
     held = {name: number for name, number in (kept | idle).items() if number}
+    _guard_pooler(target, options)
     if not held:
         return
     with connect.connect(target.cluster) as connection:
@@ -41,6 +45,29 @@ def guard(target: Target, engine: str, options: dict[str, Any]) -> None:
     reserved = sum(limits.values())
     if sum(held.values()) > most - reserved:
         raise InvalidOptions(_why_not(target.cluster.name, held, most, reserved))
+
+
+def _guard_pooler(target: Target, options: dict[str, Any]) -> None:
+    """Raise `InvalidOptions` where a PgBouncer lets in fewer clients than the load and its idle connections are."""
+    idle = int(options.get("idle_connections") or 0)
+    if target.pool is None or not idle or options.get("idle_at") == CLUSTER:
+        return
+    pooler = target.pool.pooler
+    if pooler.kind != PoolerKind.PGBOUNCER:
+        return
+    try:
+        config = {row["key"]: row["value"] for row in console.show(pooler, "config")}
+    except PoolsError:  # the run itself finds out
+        return
+    most = int(config.get("max_client_conn") or 0)
+    clients = int(options.get("clients") or options.get("concurrency") or options.get("threads") or 0)
+    if idle + clients > most:
+        text = _(
+            "%(idle)s connections and %(clients)s clients are more than the %(most)s that %(pooler)s lets in "
+            "(max_client_conn): use fewer, or raise it in the pooler's settings"
+        )
+        values = {"idle": f"{idle:,}", "clients": f"{clients:,}", "most": f"{most:,}", "pooler": pooler.name}
+        raise InvalidOptions({"idle_connections": [text % values]})
 
 
 def _of_profile(options: dict[str, Any]) -> dict[str, int]:

@@ -19,7 +19,7 @@ from psycopg.rows import dict_row
 from benchmarks.errors import Refused
 from benchmarks.runs.setup.background import carry_out
 from benchmarks.runs.setup.base import SetupContext
-from benchmarks.runs.setup.options import CLUSTER
+from benchmarks.runs.setup.options import CLUSTER, NOTHING
 from pools.clusters import activity, connect, endpoints, process_memory
 from pools.clusters.endpoints import Endpoint
 from pools.clusters.memory_budget import MB
@@ -35,8 +35,8 @@ FILES_TO_SPARE = 200  # what else this worker has open
 class IdleConnections:
     """The idle connections of one run."""
 
-    def __init__(self, endpoint: Endpoint, count: int, name: str) -> None:
-        self.count, self.name = count, name
+    def __init__(self, endpoint: Endpoint, count: int, name: str, *, reads: bool = True) -> None:
+        self.count, self.name, self.reads = count, name, reads
         self.connections: list[Connection] = []
         self._endpoint = endpoint
         self._stopped = threading.Event()
@@ -46,7 +46,7 @@ class IdleConnections:
         self._stopped.set()
 
     def open_all(self) -> None:
-        """Open them and let each read the catalog; raise `Refused` with the first failure and the number opened."""
+        """Open them, let each read the catalog if asked to; raise `Refused` with the first failure and their number."""
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="idle") as openers:
             try:
                 for done in [openers.submit(self._open_one) for _nth in range(self.count)]:
@@ -69,7 +69,8 @@ class IdleConnections:
             self._endpoint, application_name=self.name, connect_timeout=CONNECT_WITHIN_S
         )
         self.connections.append(connection)
-        read_catalogue(connection)
+        if self.reads:
+            read_catalogue(connection)
 
     def percent(self) -> float:
         """Return the share of them that is open, in percent."""
@@ -102,7 +103,8 @@ def held_idle(held: SetupContext) -> Iterator[None]:
         yield
         return
     _make_room(count)
-    idle = IdleConnections(_endpoint(held), count, f"{held.run.application_name}-idle")
+    reads = held.run.options.get("idle_reads") != NOTHING
+    idle = IdleConnections(_endpoint(held), count, f"{held.run.application_name}-idle", reads=reads)
     try:
         _open(held, idle)
         yield
@@ -120,9 +122,11 @@ def _endpoint(held: SetupContext) -> Endpoint:
 
 
 def _open(held: SetupContext, idle: IdleConnections) -> None:
-    held.report(
-        _("opening %(count)s idle connections, each of which reads the catalogue") % {"count": f"{idle.count:,}"}
-    )
+    if idle.reads:
+        text = _("opening %(count)s idle connections, each of which reads the catalogue")
+    else:
+        text = _("opening %(count)s idle connections, which read nothing")
+    held.report(text % {"count": f"{idle.count:,}"})
     began = time.monotonic()
     carry_out(held, idle.open_all, idle.stop, idle.percent)
     seconds = round(time.monotonic() - began, 3)
@@ -132,7 +136,7 @@ def _open(held: SetupContext, idle: IdleConnections) -> None:
     )
     direct = not held.run.went_through_pool or held.run.options.get("idle_at") == CLUSTER
     # through a pool they have no session of their own on the server, so none of its memory
-    memory = of_idle(held, idle.name, idle.count) if direct else {"memory": "pooled"}
+    memory = of_idle(held, idle.name, idle.count, reads=idle.reads) if direct else {"memory": "pooled"}
     held.recorder.state(progress_percent=None)
     held.note("idle", {"connections": idle.count, "opened_in_s": seconds, **memory})
 
@@ -175,7 +179,7 @@ READ_LOW, READ_HIGH = 5 * MB, 18 * MB
 _PIDS = "SELECT pid FROM pg_stat_activity WHERE application_name = %s ORDER BY random() LIMIT %s"
 
 
-def of_idle(held: SetupContext, application_name: str, count: int) -> dict[str, Any]:
+def of_idle(held: SetupContext, application_name: str, count: int, *, reads: bool = True) -> dict[str, Any]:
     """Return `memory` and `memory_bytes_each`, the mean over some sessions, or `memory` with its bounds.
 
     `memory` is `measured`, or `estimated` with `memory_low_bytes` and `memory_high_bytes` for all.
@@ -187,7 +191,8 @@ def of_idle(held: SetupContext, application_name: str, count: int) -> dict[str, 
         found = None
     if isinstance(found, Measured):
         return {"memory": "measured", "memory_bytes_each": found.own, "memory_bytes": found.own * count}
-    low, high = (size * count for size in (READ_LOW, READ_HIGH))
+    bounds = (READ_LOW, READ_HIGH) if reads else (activity.IDLE_LOW, activity.IDLE_HIGH)
+    low, high = (size * count for size in bounds)
     return {"memory": "estimated", "memory_low_bytes": low, "memory_high_bytes": high}
 
 

@@ -14,6 +14,7 @@ GROUP = OptionGroup.CONDITIONS
 LONGEST_WARM_UP_S = 3_600
 MOST_IDLE = 10_000
 ENDPOINT, CLUSTER = "endpoint", "cluster"
+CATALOGUE, NOTHING = "catalogue", "nothing"
 
 FIELDS = (
     Field(
@@ -25,6 +26,18 @@ FIELDS = (
         maximum=MOST_IDLE,
         group=GROUP,
         help=gettext_lazy("Opened before the load and held until it ends; each reads the catalog once, as clients do"),
+    ),
+    Field(
+        "idle_reads",
+        "",
+        gettext_lazy("Idle connections read"),
+        "choice",
+        default=CATALOGUE,
+        choices=(CATALOGUE, NOTHING),
+        group=GROUP,
+        help=gettext_lazy(
+            "catalogue: each keeps what it read in its memory, as sessions of clients do; nothing: they open faster"
+        ),
     ),
     Field(
         "idle_at",
@@ -93,7 +106,9 @@ def _contradictions(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _is_set(name: str, value: Any, options: dict[str, Any]) -> bool:
-    """Return False for a value that changes nothing: no idle connections, and where to open none."""
+    """Return False for a value that changes nothing: no idle connections, and how to open none."""
     if name == "idle_at":
         return bool(options.get("idle_connections"))
+    if name == "idle_reads":
+        return bool(options.get("idle_connections")) and value != CATALOGUE
     return bool(value)

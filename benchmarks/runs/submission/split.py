@@ -16,7 +16,7 @@ from benchmarks.runs.submission import options as load_options
 # What a program calls its clients: whole numbers; where they don't divide, the first generators get one more.
 COUNTED = ("clients", "concurrency", "threads")
 # What is done or held by all together; pgbench's transactions are each client's.
-TOTALS = ("events", "pool_size")
+TOTALS = ("events", "pool_size", "pool_idle")
 PACED = ("rate",)  # follow the clients, so that each client keeps its pace
 
 

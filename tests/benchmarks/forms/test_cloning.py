@@ -25,7 +25,7 @@ ASKED = [
     ("pgbench", {"builtin": ["tpcb-like@3", "select-only"], "report_per_command": True, "random_seed": "7"}),
     ("pgbench", {"scripts": [{"text": "SELECT :rows, :city", "weight": 2}], "variables": {"rows": 10, "city": "Oslo"}}),
     ("sysbench", CONDITIONS | {"script": "oltp_read_only", "threads": 4, "duration": 9, "tables": 3}),
-    ("http", CONDITIONS | {"connection": "pooled", "pool_size": 5, "concurrency": 9, "duration": 7}),
+    ("http", CONDITIONS | {"connection": "pooled", "pool_size": 5, "pool_idle": 2, "concurrency": 9, "duration": 7}),
     ("http", {"connection": "new", "concurrency": 3}),
 ]
 THRESHOLDS = [

@@ -7,7 +7,7 @@ import pytest
 from pytest_django import Settings
 
 from benchmarks.engines.http.command import build_command, find, preview, service_command
-from benchmarks.engines.http.options import extra_connections, validate
+from benchmarks.engines.http.options import OF_POOL, extra_connections, validate
 from benchmarks.engines.http.tables import tables_of
 from benchmarks.engines.load_output import log_files
 from benchmarks.errors import InvalidOptions
@@ -29,6 +29,9 @@ def test_left_out_is_filled() -> None:
         "workload": "products",
         "connection": "pooled",
         "pool_size": 90,
+        "pool_idle": None,
+        "pool_lifetime": None,
+        "pool_idle_time": None,
         "concurrency": 20,
         "duration": 30,
         "url": None,
@@ -41,8 +44,8 @@ def test_left_out_is_filled() -> None:
 @pytest.mark.parametrize("raw", [{"connection": "new"}, {"connection": "normal"}, {"url": "http://shop.example/"}])
 def test_only_a_service_with_a_pool_keeps_one(raw: dict[str, Any], settings: Settings) -> None:
     settings.HTTP_ALLOW = ["shop.example"]
-    options = validate(raw | {"pool_size": 40})
-    assert (options["pool_size"], extra_connections(options)) == (None, {})
+    options = validate(raw | {"pool_size": 40, "pool_idle": 10, "pool_lifetime": 60, "pool_idle_time": 5})
+    assert ([options[name] for name in OF_POOL], extra_connections(options)) == ([None] * 4, {})
     assert extra_connections(validate({"pool_size": 40})) == {"pool_size": 40}
 
 
@@ -52,6 +55,10 @@ def test_only_a_service_with_a_pool_keeps_one(raw: dict[str, Any], settings: Set
         ({"concurrency": 0}, "load", "concurrency"),
         ({"connection": "spare"}, "load", "connection"),
         ({"pool_size": 0}, "load", "pool_size"),
+        ({"pool_size": 10, "pool_idle": 11}, "load", "pool_idle"),
+        ({"pool_idle": 91}, "load", "pool_idle"),
+        ({"pool_lifetime": 0}, "load", "pool_lifetime"),
+        ({"pool_idle_time": "long"}, "load", "pool_idle_time"),
         ({"workload": "orders"}, "load", "workload"),
         ({"clients": 3}, "load", "clients"),
         ({"url": 5}, "load", "url"),
@@ -87,6 +94,10 @@ def test_the_service_logs_in_by_its_environment_without_a_password() -> None:
     command = service_command(validate({"pool_size": 7}), **common)
     assert command.argv == ["python", "-m", "benchmarks.load_programs.products.app", "--pool-size=7"]
     assert service_command(validate({"connection": "new"}), **common).argv == command.argv[:3]
+    published = {"pool_size": 90, "pool_idle": 50, "pool_lifetime": 120, "pool_idle_time": 2.5}
+    words = ["--pool-size=90", "--pool-idle=50", "--pool-lifetime=120", "--pool-idle-time=2.5"]
+    assert service_command(validate(published), **common).argv[3:] == words
+    assert preview(validate(published), ENDPOINT).endswith(f"/products/pooled {' '.join(words)}")
     assert {name: value for name, value in command.env.items() if name.startswith("PG")} == {
         "PGHOST": "db.example",
         "PGPORT": "5432",
@@ -113,4 +124,4 @@ def test_its_program_is_the_panels_own_python() -> None:
     assert find().version_text.startswith("Python 3.")
     line = preview(validate({}), ENDPOINT)
     assert line.startswith("python -m benchmarks.load_programs.http_client")
-    assert line.endswith("  # target.json: /products/pooled")
+    assert line.endswith("  # target.json: /products/pooled --pool-size=90")

@@ -8,14 +8,32 @@ from benchmarks.runs.setup.options import validate
 
 def test_nothing_said_is_nothing_kept():
     assert validate({}) == {}
-    assert validate({"idle_connections": "0", "idle_at": "endpoint", "vacuum": False, "settings_profile": ""}) == {}
+    assert (
+        validate(
+            {
+                "idle_connections": "0",
+                "idle_at": "endpoint",
+                "idle_reads": "nothing",
+                "vacuum": False,
+                "settings_profile": "",
+            }
+        )
+        == {}
+    )
 
 
 def test_all_of_them_typed():
-    typed = {"idle_connections": "1000", "idle_at": "cluster", "settings_profile": "tuned", "vacuum": "on"}
+    typed = {
+        "idle_connections": "1000",
+        "idle_at": "cluster",
+        "idle_reads": "nothing",
+        "settings_profile": "tuned",
+        "vacuum": "on",
+    }
     assert validate(typed | {"checkpoint": True, "warm_up": "30"}) == {
         "idle_connections": 1000,
         "idle_at": "cluster",
+        "idle_reads": "nothing",
         "settings_profile": "tuned",
         "vacuum": True,
         "checkpoint": True,

@@ -76,7 +76,7 @@ def test_a_setting_taken_away_gives_way_to_the_operators_own_value(pooler: Poole
     spec(settings={})
     deployment.apply_pooler(pooler)
     assert outcome(pooler) == (PoolState.APPLIED, "")
-    assert (config()["max_client_conn"], config()["query_timeout"]) == ("1000", "0")
+    assert (config()["max_client_conn"], config()["query_timeout"]) == ("2000", "0")
 
 
 def test_pools_stay_while_settings_change_and_settings_while_pools_do(

@@ -1,0 +1,191 @@
+"""Experiments and advice over the API: started, read, cancelled and reported, by whom it may be."""
+
+import uuid
+
+import pytest
+
+from benchmarks.experiments import dispatch, start
+from benchmarks.experiments.advice import sweep
+from benchmarks.models import Experiment, ExperimentState
+from tests.benchmarks.experiments.records import a_measured_experiment, an_experiment
+from tests.callers import anonymous, bearer, queries_of
+from tests.pools.records import a_cluster
+
+URL, ADVICE = "/api/v1/experiments/", "/api/v1/advice/pool-size/"
+FIGURES = {"10-scram-none": [100, 104, 97], "10-scram-pgbouncer": [200, 206, 195]}
+
+
+@pytest.fixture(autouse=True)
+def queue(monkeypatch):
+    """Redis answers, and no message leaves."""
+    for module in (start, sweep):
+        monkeypatch.setattr(module, "require_queue", lambda: None)
+    monkeypatch.setattr(dispatch, "request_advance", lambda: None)
+
+
+@pytest.fixture
+def dba(db):
+    return bearer("read", "run", "apply")
+
+
+@pytest.fixture
+def reader(db):
+    return bearer("read")
+
+
+def open_cluster():
+    """A cluster that asks for no confirmation."""
+    return a_cluster(protected=False)
+
+
+def one(experiment, verb=""):
+    return f"{URL}{experiment.pk}/{verb}"
+
+
+def test_a_playbook_is_started_with_its_arms_planned(dba):
+    asked = {
+        "playbook": "reconnect",
+        "cluster": str(open_cluster().pk),
+        "repeats": 2,
+        "options": {"duration": 3},
+        "seed": 7,
+    }
+    answer = dba.post(URL, asked, format="json")
+    assert answer.status_code == 201, answer.json()
+    found = answer.json()
+    assert (found["state"], found["phase"], found["repeats"], found["seed"]) == ("queued", "setup", 2, 7)
+    assert found["progress"] == {"done": 0, "total": 10, "eta_s": None}
+    assert {arm["key"] for arm in found["arms"]} >= {"10-scram-none", "10-md5-pgbouncer"}
+    assert Experiment.objects.get().overrides == {"duration": 3}
+
+
+def test_a_measured_one_answers_arms_published_figures_and_a_conclusion(reader):
+    found = reader.get(one(a_measured_experiment(FIGURES))).json()
+    arms = {arm["key"]: arm for arm in found["arms"]}
+    pooled = arms["10-scram-pgbouncer"]
+    assert (pooled["verdict"], pooled["baseline"], pooled["published"]["tps"]) == ("faster", "10-scram-none", 26.86)
+    assert pooled["derived"]["gain_percent"] == pytest.approx(100, abs=5)
+    assert arms["10-md5-none"]["runs"] == []
+    assert "Reproduced" in found["conclusion"]
+
+
+def test_a_list_asks_as_often_for_three_as_for_one_and_leaves_the_arms_out(reader):
+    a_measured_experiment(FIGURES)
+    first = queries_of(reader, URL)
+    for name in ("two", "three"):
+        a_measured_experiment(FIGURES, cluster=a_cluster(name=name))
+    assert queries_of(reader, URL) == first
+    rows = reader.get(URL).json()
+    assert rows["count"] == 3
+    assert rows["results"][0]["progress"] == {"done": 6, "total": 15, "eta_s": 0.0}
+    assert "arms" not in rows["results"][0]
+
+
+def test_lists_are_filtered_and_ordered(reader):
+    a_measured_experiment(FIGURES)
+    queued = an_experiment("burst", cluster=a_cluster(name="two"))
+    for query in ({"state": "queued"}, {"playbook": "burst"}, {"cluster": str(queued.cluster.pk)}, {"search": "two"}):
+        assert [row["number"] for row in reader.get(URL, query).json()["results"]] == [queued.number], query
+    assert [row["number"] for row in reader.get(URL, {"ordering": "number"}).json()["results"]] == [1, 2]
+
+
+def test_cancelling_is_asked_for_once_and_refused_after_the_end(dba):
+    running = an_experiment()
+    assert dba.post(one(running, "cancel/")).status_code == 200
+    running.refresh_from_db()
+    assert running.cancel_requested_at is not None
+    ended = a_measured_experiment(FIGURES, cluster=a_cluster(name="two"))
+    assert dba.post(one(ended, "cancel/")).status_code == 409
+    ended.write(state=ExperimentState.CANCELLED)
+    assert dba.post(one(ended, "cancel/")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("kind", "begins"), [("html", b"\n<!DOCTYPE html>"), ("csv", b""), ("json", b"{"), ("pdf", b"%PDF")]
+)
+def test_its_report_in_each_format(reader, kind, begins):
+    answer = reader.get(one(a_measured_experiment(FIGURES), "report/"), {"as": kind})
+    assert answer.status_code == 200
+    assert answer.content.startswith(begins)
+    assert f".{kind}" in answer["Content-Disposition"]
+
+
+def test_no_other_kind_of_report(reader):
+    answer = reader.get(one(a_measured_experiment(FIGURES), "report/"), {"as": "docx"})
+    assert (answer.status_code, list(answer.json())) == (400, ["as"])
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "field"),
+    [
+        ({"playbook": "nothing"}, 404, None),
+        ({"playbook": None}, 400, "playbook"),
+        ({"cluster": str(uuid.uuid4())}, 400, "cluster"),
+        ({"repeats": 0}, 400, "repeats"),
+        ({"repeats": 51}, 400, "repeats"),
+        ({"minutes": 0}, 400, "minutes"),
+        ({"arms": ["10-none"]}, 400, "arms"),
+        ({"colour": "red"}, 400, "colour"),
+    ],
+)
+def test_bad_input_is_named(dba, change, status, field):
+    asked = {"playbook": "reconnect", "cluster": str(open_cluster().pk)} | change
+    answer = dba.post(URL, asked, format="json")
+    assert answer.status_code == status, answer.json()
+    assert field is None or list(answer.json()) == [field]
+    assert not Experiment.objects.exists()
+
+
+def test_a_protected_cluster_asks_for_its_name_and_lists_the_changes(dba):
+    cluster = a_cluster(protected=True)
+    asked = {"playbook": "reconnect", "cluster": str(cluster.pk)}
+    refused = dba.post(URL, asked, format="json")
+    assert refused.status_code == 400
+    assert "adds a pool of 20 connections" in str(refused.json())
+    assert dba.post(URL, asked | {"confirm": cluster.name}, format="json").status_code == 201
+
+
+def test_who_may_not_and_what_is_not_there(db, reader):
+    experiment = an_experiment()
+    asked = {"playbook": "reconnect", "cluster": str(experiment.cluster.pk)}
+    for client, status in ((anonymous(), 401), (reader, 403)):
+        assert client.post(URL, asked, format="json").status_code == status
+        assert client.post(one(experiment, "cancel/")).status_code == status
+        assert client.post(ADVICE, asked, format="json").status_code == status
+    assert anonymous().get(URL).status_code == 401
+    assert anonymous().get(one(experiment, "report/")).status_code == 401
+    for path in ("", "report/"):
+        assert reader.get(f"{URL}{uuid.uuid4()}/{path}").status_code == 404
+    assert bearer("apply").post(f"{URL}{uuid.uuid4()}/cancel/").status_code == 404
+
+
+def test_wrong_methods(db):
+    client, experiment = bearer(), an_experiment()
+    for verb in ("put", "patch", "delete"):
+        assert getattr(client, verb)(one(experiment)).status_code == 405
+    assert client.get(one(experiment, "cancel/")).status_code == 405
+    assert client.post(one(experiment, "report/")).status_code == 405
+    assert client.get(ADVICE).status_code == 405
+
+
+def test_advice_is_an_experiment_of_its_own(dba):
+    answer = dba.post(ADVICE, {"cluster": str(open_cluster().pk), "minutes": 2}, format="json")
+    assert answer.status_code == 201, answer.json()
+    found = answer.json()
+    assert (found["playbook"], found["state"], found["recommendation"]) == ("pool-size", "queued", None)
+    assert all("size" in arm["values"] for arm in found["arms"])
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"cluster": None}, "pool"),
+        ({"question": "colour"}, "question"),
+        ({"minutes": 0}, "minutes"),
+        ({"pool": str(uuid.uuid4())}, "pool"),
+        ({"workload": {"protocol": "smoke"}}, "protocol"),
+    ],
+)
+def test_advice_on_bad_input_is_named(dba, change, field):
+    answer = dba.post(ADVICE, {"cluster": str(open_cluster().pk)} | change, format="json")
+    assert (answer.status_code, list(answer.json())) == (400, [field])

@@ -1,0 +1,16 @@
+"""The playbook app-pool on a real server: what a pool inside an application is worth."""
+
+import pytest
+
+from tests.live.benchmarks.experiments.conftest import CarryOut
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_pooled_beats_one_shared_handle_and_that_a_connection_each_request(carry_out: CarryOut) -> None:
+    found = carry_out("app-pool", options={"duration": 3}, dataset={"rows": 1_000}, repeats=2)
+    rates = {one.spec.values["connection"]: one.value("tps") for one in found.arms}
+    assert rates["new"] < rates["normal"] < rates["pooled"]
+    pooled = next(run for run in found.runs if run.options["connection"] == "pooled")
+    assert [pooled.options[name] for name in ("pool_size", "pool_idle", "pool_lifetime")] == [90, 50, 120]
+    assert found.experiment.resources.filter(removed_at=None).count() == 0

@@ -1,0 +1,44 @@
+"""The playbook reconnect where MD5 hashes may log in, as in its source: the pool saves nearly all of a login."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from benchmarks.analysis.arms import Verdict
+from panel.quickstart.servers import PgBouncerServer, PostgresServer, free_port
+from tests.live.benchmarks.experiments.conftest import CarryOut
+from tests.live.conftest import FAST, SUPERUSER_PASSWORD
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(scope="module")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
+    """A PostgreSQL whose pg_hba.conf has the method md5: roles with a SCRAM hash still log in by SCRAM there."""
+    home = tmp_path_factory.mktemp("postgres-md5")
+    with PostgresServer(home, free_port(), password=SUPERUSER_PASSWORD, settings=FAST) as server:
+        rules = server.cluster_folder / "pg_hba.conf"
+        rules.write_text(rules.read_text().replace("scram-sha-256", "md5"))
+        with server.connect() as session:
+            session.execute("SELECT pg_reload_conf()")
+        yield server
+
+
+@pytest.fixture
+def pgbouncer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PgBouncerServer]:
+    """A PgBouncer that asks its clients for MD5."""
+    made = PgBouncerServer(tmp_path_factory.mktemp("pgbouncer"), free_port(), "pooldeck", "console-password")
+    made.own_settings = {"auth_type": "md5"}
+    with made:
+        yield made
+
+
+def test_the_gain_of_the_source_is_found_again(carry_out: CarryOut) -> None:
+    found = carry_out("reconnect", arms=["10-md5-none", "10-md5-pgbouncer"], options={"duration": 3})
+    direct, pooled = found.arms
+    assert (direct.skipped, pooled.skipped) == ("", "")
+    assert pooled.verdict == Verdict.FASTER
+    assert pooled.figure is not None
+    assert pooled.figure.ratio is not None
+    assert pooled.figure.ratio >= 1.6  # published: 1.58 to 1.62
+    assert found.experiment.resources.filter(removed_at=None).count() == 0
