@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from benchmarks.analysis.confidence_intervals import ENOUGH_REPEATS
-from panel.quickstart import demo_experiment
+from panel.quickstart import demo, demo_experiment
 from panel.quickstart.ports import free_port
 from tests.installation import ROOT, Installation, Refused
 from tests.programs import HEADS, below, heads, processes
@@ -176,4 +176,4 @@ def test_once_prints_its_tables_and_succeeds_only_if_every_arm_is_valid(tmp_path
         pools = database.execute("SELECT name, state, size FROM pools_pool").fetchall()
         demo_tables = database.execute("SELECT scale FROM benchmarks_dataset WHERE database = 'app'").fetchall()
         left = database.execute("SELECT count(*) FROM benchmarks_experimentresource WHERE removed_at IS NULL")
-        assert (pools, demo_tables, left.fetchone()) == ([("app", "applied", 10)], [(demo_experiment.SCALE,)], (0,))
+        assert (pools, demo_tables, left.fetchone()) == ([("app", "applied", 10)], [(demo.SCALE,)], (0,))
