@@ -54,7 +54,7 @@ def arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--port", type=port_number, help="where to serve (default 8000, or a free one when that is taken)"
     )
-    parser.add_argument("--once", action="store_true", help="run the demo experiment, print its table, stop")
+    parser.add_argument("--once", action="store_true", help="run the demo experiment, print its tables, stop")
     parser.add_argument("--since", type=float, help=argparse.SUPPRESS)
     return parser.parse_args(words)
 

@@ -14,12 +14,12 @@ from benchmarks.runs.submission import submit
 from panel.quickstart.home import Home
 from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.servers import Server
-from panel.quickstart.services import DEMO_ROLE, DemoServers
+from panel.quickstart.services import DEMO_CLUSTER, DEMO_ROLE, DemoServers
 from panel.quickstart.supervise import Supervisor
 from pools.inventory import clusters, poolers, pools
 from pools.models import Cluster, Mode, Pool, Pooler, PoolerKind, PoolState
 
-CLUSTER, DATABASE, POOL = "demo", "app", "app"
+CLUSTER, DATABASE, POOL = DEMO_CLUSTER, "app", "app"
 POOL_SIZE = 10
 SCALE = 10  # a million rows, 150 MB
 APPLIED_WITHIN_S = 60
@@ -159,12 +159,12 @@ class Demo:
         """Remember the dataset, so that it does not come back after a person drops it."""
         self.home.keep("demo", "dataset was prepared", True)
 
-    def target(self) -> dict[str, str]:
-        """Return the target of the experiment; raises `ProgramFailed` where the pool or its cluster was deleted."""
-        cluster, pool = self._existing(Cluster, CLUSTER), self._existing(Pool, POOL)
-        if cluster is None or pool is None:
-            raise ProgramFailed("the demo cluster or pool was deleted: use --once with a fresh POOLDECK_HOME")
-        return {"pool": str(pool.pk)}
+    def cluster_id(self) -> str:
+        """Return the cluster of the experiment; raises `ProgramFailed` where it was deleted."""
+        cluster = self._existing(Cluster, CLUSTER)
+        if cluster is None:
+            raise ProgramFailed("the demo cluster was deleted: use --once with a fresh POOLDECK_HOME")
+        return str(cluster.pk)
 
 
 def settled(pool: Pool) -> bool:

@@ -1,8 +1,9 @@
-"""The demo experiment through the REST API: direct and pooled runs, with kept and with new connections."""
+"""The demo experiment through the REST API: playbooks on the demo cluster, each with direct and pooled arms."""
 
 import json
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -12,13 +13,25 @@ from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.progress import Steps
 from panel.quickstart.supervise import Supervisor
 
-DURATION_S, PAIRS = 6, 4
-OPTIONS = {"builtin": "select-only", "clients": 10, "threads": 2, "duration": DURATION_S, "progress": 1}
-SCENARIOS = (("connections kept", False), ("a new one each transaction (-C)", True))
-FINAL = {"succeeded", "failed", "cancelled", "timed_out", "lost"}
-SCENARIO_WITHIN_S = 2 * PAIRS * (DURATION_S + 20) + 60
-HEADINGS = ("tps, median", "low to high", "latency ms", "connect ms", "to direct", "95 % interval", "valid", "verdict")
-METRICS = ("tps", "latency_avg_ms", "average_connection_ms")
+REPEATS = ENOUGH_REPEATS + 1  # one run of an arm may be lost to other processes on the host
+SCALE = 10
+ENDED = {"succeeded", "failed", "cancelled"}
+POLL_EVERY_S = 1.0  # each answer compares all runs so far, on the processors that are measured
+RUN_WITHIN_S, SET_UP_WITHIN_S = 20, 240  # beside the load
+DIRECT = {"direct", "none"}  # endpoints of the playbooks without a pooler
+HEADINGS = (
+    "arm",
+    "route",
+    "tps, median",
+    "low to high",
+    "latency ms",
+    "connect ms",
+    "to direct",
+    "95 % interval",
+    "published tps",
+    "valid",
+    "verdict",
+)
 
 
 class Api:
@@ -48,104 +61,134 @@ class Api:
 
 
 @dataclass(frozen=True)
-class Scenario:
-    """Pairs of direct and pooled runs, as the API compares them by throughput, latency and the time to connect."""
+class Part:
+    """A playbook in a short form; `refused` are the arms for which the source reports a refusal."""
 
-    label: str
-    tps: dict[str, Any]
-    latency: dict[str, Any]
-    connecting: dict[str, Any]
+    playbook: str
+    arms: tuple[str, ...]
+    duration_s: int
+    refused: tuple[str, ...] = ()
+
+    def request(self, cluster: str) -> dict[str, Any]:
+        """Return the body of POST experiments/."""
+        form = {"repeats": REPEATS, "options": {"duration": self.duration_s}, "dataset": {"scale": SCALE}}
+        return {"playbook": self.playbook, "cluster": cluster, "arms": list(self.arms), **form}
+
+    @property
+    def within_s(self) -> float:
+        """The deadline on a busy host."""
+        return SET_UP_WITHIN_S + REPEATS * len(self.arms) * (self.duration_s + RUN_WITHIN_S)
+
+
+PARTS = (
+    Part("reconnect", ("10-scram-none", "10-scram-pgbouncer", "10-scram-pgpool"), 2),
+    # 150 logins through the pool take half a second, which must stay below a tenth of the run
+    Part("burst", ("150-direct", "150-pool97"), 8, refused=("150-direct",)),
+)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A part carried out: the playbook and the experiment as the API returns them."""
+
+    part: Part
+    title: str
+    experiment: dict[str, Any] = field(repr=False)
 
     @property
     def is_valid(self) -> bool:
-        """Tell whether both arms have enough valid runs; a few may be lost to other processes on the host."""
-        arms = self.tps["arms"]
-        return len(arms) == 2 and all(arm["n_valid"] >= ENOUGH_REPEATS for arm in arms)
+        """Tell whether it succeeded with enough valid runs of each arm, or refused ones where that is the result."""
+        arms = self.experiment["arms"]
+        measured = {arm["key"] for arm in arms if self._counts(arm)}
+        return self.experiment["state"] == "succeeded" and measured == set(self.part.arms)
+
+    def _counts(self, arm: dict[str, Any]) -> bool:
+        refused = sum(run["outcome"] == "refused" for run in arm["runs"]) if arm["key"] in self.part.refused else 0
+        return bool(max(arm["n_valid"], refused) >= ENOUGH_REPEATS)
+
+    def lost(self) -> Iterator[str]:
+        """Yield a sentence for each arm that was not measured, and for each run that does not count."""
+        for arm in self.experiment["arms"]:
+            if arm["skipped"]:
+                yield f"{arm['label']} was not measured: {arm['skipped']}"
+            results = {"succeeded", "refused"} if arm["key"] in self.part.refused else {"succeeded"}
+            for run in arm["runs"]:
+                if run["outcome"] not in results:
+                    yield f"Run {run['number']} ({arm['label']}) does not count: {run['outcome_words']}"
 
 
-def experiment(api: Api, pooled: dict[str, str], supervisor: Supervisor, steps: Steps) -> list[Scenario]:
-    """Run both scenarios, one after the other: alternating pairs of direct and pooled runs."""
-    scenarios = []
-    for label, connect in SCENARIOS:
-        steps.report(f"running {PAIRS} pairs of {DURATION_S} s, direct and pooled in turn: {label}")
-        group = _carried_out(api, pooled, connect, supervisor)
-        found = [api.get(f"comparisons/?group={group}&metric={metric}") for metric in METRICS]
-        scenarios.append(Scenario(label, *found))
-    return scenarios
+def experiment(api: Api, cluster: str, supervisor: Supervisor, steps: Steps) -> list[Measured]:
+    """Carry out all parts, one after the other."""
+    return [_carried_out(api, part, cluster, supervisor, steps) for part in PARTS]
 
 
-def _carried_out(api: Api, pooled: dict[str, str], connect: bool, supervisor: Supervisor) -> str:
-    """Run the pairs and wait until all have ended; return their group."""
-    asked = {"target": pooled, "engine": "pgbench", "options": {**OPTIONS, "connect": connect}}
-    group = str(api.post("runs/", asked | {"pair": True, "repeat": PAIRS})["group"])
-    deadline = time.monotonic() + SCENARIO_WITHIN_S
-    while going_on := _going_on(api, group):
+def _carried_out(api: Api, part: Part, cluster: str, supervisor: Supervisor, steps: Steps) -> Measured:
+    """Start the experiment and wait until it has ended; raises `ProgramFailed` at the deadline."""
+    title = str(api.get(f"playbooks/{part.playbook}/")["title"])
+    runs = f"{REPEATS} runs of {part.duration_s} s for each of {len(part.arms)} arms"
+    steps.report(f"running the playbook {part.playbook}: {runs}")
+    found = api.post("experiments/", part.request(cluster))
+    deadline = time.monotonic() + part.within_s
+    while found["state"] not in ENDED:
         if time.monotonic() > deadline:
-            raise ProgramFailed(f"{', '.join(going_on)} after {SCENARIO_WITHIN_S} s")
+            done = found["progress"]
+            counted = f"{done['done']} of {done['total']} runs have ended"
+            raise ProgramFailed(f"experiment {found['number']} is {found['state']} after {part.within_s} s: {counted}")
         supervisor.poll()
-        time.sleep(0.3)
-    return group
+        time.sleep(POLL_EVERY_S)
+        found = api.get(f"experiments/{found['id']}/")
+    return Measured(part, title, found)
 
 
-def _going_on(api: Api, group: str) -> list[str]:
-    runs = api.get(f"runs/?group={group}&ordering=number")["results"]
-    return [f"run {run['number']} is still {run['status']}" for run in runs if run["status"] not in FINAL]
+def report(measured: list[Measured]) -> str:
+    """Format each part: its title, its table, the conclusion, then what does not count, with reasons."""
+    return "\n\n".join("\n".join(_paragraph(one)) for one in measured)
 
 
-def table(scenarios: list[Scenario]) -> str:
-    """Format the table, then the conclusions, then the runs that do not count, with reasons."""
-    load = f"pgbench select-only, {OPTIONS['clients']} clients, {PAIRS} pairs of {DURATION_S} s"
-    rows: list[tuple[str, ...]] = [(load, *HEADINGS)]
-    for scenario in scenarios:
-        rows += _rows(scenario)
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+def _paragraph(one: Measured) -> Iterator[str]:
+    yield f"{one.title} (playbook {one.part.playbook}: pgbench, {REPEATS} runs of {one.part.duration_s} s)"
+    yield from _table(one.experiment["arms"])
+    yield ""
+    if one.experiment["state"] != "succeeded":
+        yield f"Experiment {one.experiment['number']} {one.experiment['state']}."
+    yield from filter(None, [*one.experiment["reasons"], one.experiment["conclusion"], *one.experiment["notes"]])
+    yield from one.lost()
+
+
+def _table(arms: list[dict[str, Any]]) -> list[str]:
+    rows = [HEADINGS, *(_row(arm) for arm in arms)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     lines = ["  ".join(_cells(row, widths)).rstrip() for row in rows]
     lines.insert(1, "-" * max(len(line) for line in lines))
-    return "\n".join([*lines, "", *_sentences(scenarios)])
+    return lines
 
 
 def _cells(row: tuple[str, ...], widths: list[int]) -> list[str]:
-    last = len(row) - 1
-    return [cell.ljust(widths[at]) if at in (0, last) else cell.rjust(widths[at]) for at, cell in enumerate(row)]
+    texts = (0, 1, len(row) - 1)
+    return [cell.ljust(widths[at]) if at in texts else cell.rjust(widths[at]) for at, cell in enumerate(row)]
 
 
-def _rows(scenario: Scenario) -> list[tuple[str, ...]]:
-    return [
-        _row(f"{scenario.label}, {arm['label']}", arm, *_times(scenario, arm["key"])) for arm in scenario.tps["arms"]
-    ]
-
-
-def _times(scenario: Scenario, key: str) -> list[str]:
-    """Return the medians of latency and of connection time; a dash where the arm has none."""
-    found = (
-        {arm["key"]: arm["median"] for arm in by["arms"]}.get(key) for by in (scenario.latency, scenario.connecting)
-    )
-    return [f"{median:.3f}" if median else "-" for median in found]
-
-
-def _row(label: str, arm: dict[str, Any], latency: str, connecting: str) -> tuple[str, ...]:
-    has_figures, interval = arm["median"] is not None, arm["interval"]
+def _row(arm: dict[str, Any]) -> tuple[str, ...]:
+    interval = arm["interval"]
+    has_figures = arm["median"] is not None
     return (
-        label,
-        f"{arm['median']:,.0f}" if has_figures else "-",
-        f"{arm['low']:,.0f} to {arm['high']:,.0f}" if has_figures else "-",
-        latency,
-        connecting,
-        f"{arm['ratio']:.2f}" if arm["ratio"] else "-",
+        arm["label"],
+        "direct" if arm["values"]["endpoint"] in DIRECT else "pooled",
+        _rate(arm["median"]) if has_figures else "-",
+        f"{_rate(arm['low'])} to {_rate(arm['high'])}" if has_figures else "-",
+        _number(arm["figures"].get("latency_avg_ms"), 3),
+        _number(arm["figures"].get("average_connection_ms"), 3),
+        _number(arm["ratio"], 2),
         f"{interval[0]:.2f} to {interval[1]:.2f}" if interval else "-",
+        _number(arm["published"].get("tps"), 2),
         f"{arm['n_valid']} of {len(arm['runs'])}",
-        arm["verdict"] or "baseline",
+        arm["verdict"] or ("-" if arm["baseline"] else "baseline"),
     )
 
 
-def _sentences(scenarios: list[Scenario]) -> list[str]:
-    described = [
-        f"{scenario.label[0].upper()}{scenario.label[1:]}: {scenario.tps['conclusion']}" for scenario in scenarios
-    ]
-    for scenario in scenarios:
-        for arm in scenario.tps["arms"]:
-            lost = [run for run in arm["runs"] if run["outcome"] != "succeeded"]
-            described += [
-                f"Run {run['number']} ({arm['label']}) does not count: {run['outcome_words']}" for run in lost
-            ]
-    return described
+def _rate(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.1f}"
+
+
+def _number(value: float | None, digits: int) -> str:
+    return f"{value:,.{digits}f}" if value else "-"

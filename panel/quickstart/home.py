@@ -37,11 +37,15 @@ class Home:
         self.path.chmod(0o711)
         self.log_folder.mkdir(mode=0o700, exist_ok=True)
         (self.path / "static").mkdir(exist_ok=True)  # STATIC_ROOT; WhiteNoise warns when it is not there
-        self._kept = read_json(self._kept_path)
+        self.read()
         was = self.kept("home", "path")
         self.is_moved = was not in (None, str(self.path))  # then the original may use its ports
         if was != str(self.path):
             self.keep("home", "path", str(self.path))
+
+    def read(self) -> None:
+        """Read what an earlier start stored, without changing anything."""
+        self._kept = read_json(self._kept_path)
 
     @contextmanager
     def held(self) -> Iterator["Home"]:
@@ -75,6 +79,10 @@ class Home:
             f"Pooldeck is running already, {place} (pid {holder.get('pid', 'unknown')}, home {self.path}): "
             "stop that one first, or set POOLDECK_HOME to another folder for a second installation"
         )
+
+    def restart_request(self, program: str) -> Path:
+        """Return the file that asks the supervisor to start a program again whose end is on purpose."""
+        return self.path / f"restart-{program}"
 
     def keep(self, group: str, name: str, value: Any) -> None:
         """Remember a value for the next start."""

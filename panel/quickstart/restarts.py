@@ -26,6 +26,10 @@ class Restarts:
         self.due = now + back_off
         return back_off
 
+    def request(self, now: float) -> None:
+        """Start it again at once, without counting an end."""
+        self.due = now
+
     def is_due(self, now: float) -> bool:
         """Tell whether to start it now; true once per end."""
         if self.due is None or now < self.due:

@@ -1,16 +1,23 @@
 """The private servers of an installation, started in parallel."""
 
+import json
 import os
+import sys
 from dataclasses import dataclass
 
-from panel.lib import env
+from panel.lib import env, private_files
 from panel.quickstart.home import Home
 from panel.quickstart.progress import Steps
 from panel.quickstart.servers import PgBouncerServer, PgpoolServer, PostgresServer, RedisServer
 from panel.quickstart.supervise import Supervisor
 
 CONSOLE_USER = "pooldeck"
-DEMO_ROLE = "app"
+DEMO_CLUSTER, DEMO_ROLE = "demo", "app"
+RESTART_FILE = """\
+# Written at each start of script/up. For commands of your own, set POOLDECK_RESTART_FILE to another file.
+[restart]
+{cluster} = {command}
+"""
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,7 @@ class DemoServers:
 def start(home: Home, supervisor: Supervisor, steps: Steps) -> DemoServers:
     """Spawn all servers without waiting for them; set REDIS_URL unless it is set."""
     start_redis(home, supervisor, steps)
+    allow_restart(home)
     if not (home.path / "postgres").exists():
         steps.report("creating the demo PostgreSQL")
     demo = describe(home)
@@ -49,6 +57,17 @@ def start_redis(home: Home, supervisor: Supervisor, steps: Steps) -> None:
     steps.report(f"starting redis on port {redis.port}")
     supervisor.start(redis)
     os.environ["REDIS_URL"] = redis.url
+
+
+def allow_restart(home: Home) -> None:
+    """Let settings profiles restart the demo's PostgreSQL, unless POOLDECK_RESTART_FILE names the user's own file."""
+    if env.text("POOLDECK_RESTART_FILE"):
+        return
+    module = [sys.executable, "-m", "panel.quickstart.restart_postgres", str(home.path)]
+    command = json.dumps(["env", f"--chdir={env.BASE_DIR}", *module], ensure_ascii=False)
+    path = home.path / "restart.toml"
+    private_files.replace(path, RESTART_FILE.format(cluster=DEMO_CLUSTER, command=command))
+    os.environ["POOLDECK_RESTART_FILE"] = str(path)
 
 
 def describe(home: Home) -> DemoServers:

@@ -74,10 +74,10 @@ class Serving:
         return 0
 
     def experiment(self, demo: Demo) -> int:
-        """Run the demo experiment and print its table; return 0 only if every arm is valid."""
+        """Run the demo experiment and print its tables; return 0 only if every arm is valid."""
         if pausing.is_paused():
             raise ProgramFailed(str(pausing.PAUSED))
         api = demo_experiment.Api(self.web.url, self.token)
-        scenarios = demo_experiment.experiment(api, demo.target(), self.supervisor, self.steps)
-        print(f"\n{demo_experiment.table(scenarios)}\n", flush=True)
-        return 0 if all(scenario.is_valid for scenario in scenarios) else 1
+        measured = demo_experiment.experiment(api, demo.cluster_id(), self.supervisor, self.steps)
+        print(f"\n{demo_experiment.report(measured)}\n", flush=True)
+        return 0 if all(one.is_valid for one in measured) else 1

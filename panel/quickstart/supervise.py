@@ -62,15 +62,16 @@ class Supervisor:
         program.log_path = self.home.log_folder / f"{program.name}.log"
         if program.log_path.exists():
             program.log_path.replace(program.log_path.with_suffix(".log.1"))
+        self.home.restart_request(program.name).unlink(missing_ok=True)  # of a command that was killed
         program.prepare()
         self.programs.append(program)
         program.spawn()
         return program
 
     def poll(self) -> None:
-        """Raise `ProgramFailed` if a program has ended."""
+        """Raise `ProgramFailed` if a program has ended, unless by a restart, which is completed."""
         for program in self.programs:
-            if program.has_ended:
+            if program.has_ended and not self._complete_restart(program):
                 raise ProgramFailed(f"{how_ended(program)}; {end_of_log(program)}")
 
     def wait_for(
@@ -98,6 +99,10 @@ class Supervisor:
         restarts = self.restarts.setdefault(program.name, Restarts())
         if program.has_ended:
             how = how_ended(program)
+            if self._restart_is_requested(program):
+                report(f"{program} is restarted on request")
+                restarts.request(time.monotonic())
+                return program.wait_until_stopped()
             program.wait_until_stopped()  # kills its process group too
             self._start_later(program, restarts, how, report)
         elif restarts.is_due(time.monotonic()):
@@ -106,6 +111,22 @@ class Supervisor:
                 program.spawn()
             except (OSError, ProgramFailed) as error:
                 self._start_later(program, restarts, f"{program} could not be started: {error}", report)
+
+    def _restart_is_requested(self, program: Program) -> bool:
+        """Tell whether a command ended it on purpose; such an end is no failure, and does not count."""
+        request = self.home.restart_request(program.name)
+        is_requested = request.exists()
+        request.unlink(missing_ok=True)
+        return is_requested
+
+    def _complete_restart(self, program: Program) -> bool:
+        """Start a program again whose restart was requested; return whether it was."""
+        if not self._restart_is_requested(program):
+            return False
+        program.wait_until_stopped()
+        program.prepare()
+        program.spawn()
+        return True
 
     def _start_later(self, program: Program, restarts: Restarts, why: str, report: Callable[[str], None]) -> None:
         seconds = restarts.ended(time.monotonic())

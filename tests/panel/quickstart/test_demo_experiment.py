@@ -1,67 +1,110 @@
-"""The experiment's table says what each arm reached over its repeats, and what may be concluded."""
+"""The experiment's tables say what each arm reached over its repeats, and what may be concluded."""
 
 from typing import Any
 
-from panel.quickstart.demo_experiment import Scenario, table
+import pytest
+
+from benchmarks.experiments import library
+from panel.quickstart.demo_experiment import DIRECT, PARTS, REPEATS, Measured, Part, report
+
+PART = Part("burst", ("150-direct", "150-pool97"), 6, refused=("150-direct",))
 
 
-def arm(label: str, figures: tuple[float, float, float] | None, **more: Any) -> dict[str, Any]:
-    low, median, high = figures or (None, None, None)
-    runs = [{"number": number, "outcome": "succeeded", "outcome_words": "succeeded"} for number in (1, 2, 3)]
-    fields = {"ratio": None, "interval": None, "verdict": None, "n_valid": 3, "runs": runs}
-    return {"key": label, "label": label, "median": median, "low": low, "high": high} | fields | more
+def runs(*outcomes: str) -> list[dict[str, Any]]:
+    return [
+        {"number": number, "outcome": outcome, "outcome_words": f"{outcome}: the reason"}
+        for number, outcome in enumerate(outcomes, 1)
+    ]
 
 
-def scenario(label: str, direct: dict[str, Any], pooled: dict[str, Any], conclusion: str = "") -> Scenario:
-    latency = {"arms": [{"key": "direct", "median": 0.5}, {"key": "pooled", "median": 1.0}]}
-    connecting = {"arms": [{"key": "direct", "median": None}, {"key": "pooled", "median": 9.5}]}
-    return Scenario(label, {"arms": [direct, pooled], "conclusion": conclusion}, latency, connecting)
+def arm(key: str, label: str, *outcomes: str, **more: Any) -> dict[str, Any]:
+    fields = {"key": key, "label": label, "runs": runs(*outcomes), "n_valid": outcomes.count("succeeded")}
+    empty = dict.fromkeys(("median", "low", "high", "ratio", "interval", "verdict", "baseline"))
+    values = {"endpoint": key.partition("-")[2]}
+    return fields | empty | {"values": values, "figures": {}, "published": {}, "skipped": ""} | more
 
 
-def kept(**more: Any) -> Scenario:
-    judged = {"ratio": 0.5, "interval": [0.46, 0.54], "verdict": "slower"} | more
-    pooled = arm("pooled", (9700.0, 10000.0, 10300.0), **judged)
-    return scenario("kept", arm("direct", (19000.0, 20000.0, 21000.0)), pooled, "Pooled is slower than direct.")
+def direct(*outcomes: str, **more: Any) -> dict[str, Any]:
+    published = {"published": {"tps": 258.05, "outcome": "FATAL"}}
+    return arm("150-direct", "150 clients, direct", *outcomes, **{"verdict": "refused"} | published | more)
 
 
-def test_each_arm_is_told_with_its_spread_its_ratio_and_the_interval() -> None:
-    assert table([kept()]).splitlines() == [
-        "pgbench select-only, 10 clients, 4 pairs of 6 s  tps, median       low to high  latency ms  connect ms"
-        "  to direct  95 % interval   valid  verdict",
-        "-" * 146,
-        "kept, direct                                          20,000  19,000 to 21,000       0.500           -"
-        "          -              -  3 of 3  baseline",
-        "kept, pooled                                          10,000   9,700 to 10,300       1.000       9.500"
-        "       0.50   0.46 to 0.54  3 of 3  slower",
+def pooled(*outcomes: str, **more: Any) -> dict[str, Any]:
+    figures = {"latency_avg_ms": 15.0, "average_connection_ms": 9.5}
+    reached = {"median": 10000.0, "low": 9700.0, "high": 10300.0, "ratio": 0.5, "interval": [0.46, 0.54]}
+    judged = reached | {"figures": figures, "baseline": "150-direct", "verdict": "slower"}
+    return arm("150-pool97", "150 clients, pool of 97", *outcomes, **judged | more)
+
+
+def measured(*arms: dict[str, Any], part: Part = PART, **more: Any) -> Measured:
+    values = {"number": 1, "state": "succeeded", "conclusion": "Reproduced: it is so.", "reasons": [], "notes": []}
+    return Measured(part, "A burst", values | {"arms": list(arms)} | more)
+
+
+GOOD = ("succeeded",) * REPEATS
+REFUSED = ("refused",) * REPEATS
+
+
+def test_each_arm_is_told_with_its_spread_its_ratio_and_what_was_published() -> None:
+    assert report([measured(direct(*REFUSED), pooled(*GOOD))]).splitlines() == [
+        "A burst (playbook burst: pgbench, 4 runs of 6 s)",
+        "arm                      route   tps, median      low to high  latency ms  connect ms  to direct"
+        "  95 % interval  published tps   valid  verdict",
+        "-" * 143,
+        "150 clients, direct      direct            -                -           -           -          -"
+        "              -         258.05  0 of 4  refused",
+        "150 clients, pool of 97  pooled       10,000  9,700 to 10,300      15.000       9.500       0.50"
+        "   0.46 to 0.54              -  4 of 4  slower",
         "",
-        "Kept: Pooled is slower than direct.",
+        "Reproduced: it is so.",
     ]
 
 
-def test_a_run_that_does_not_count_says_why_and_the_story_is_not_valid() -> None:
-    runs = [{"number": 7, "outcome": "suspect", "outcome_words": "suspect: the host was busy"}]
-    found = kept(n_valid=0, runs=runs, ratio=None, interval=None, verdict="not enough data")
-    lines = table([found]).splitlines()
-    assert lines[3].endswith("-              -  0 of 1  not enough data")
-    assert lines[-1] == "Run 7 (pooled) does not count: suspect: the host was busy"
+def test_a_low_rate_keeps_a_digit() -> None:
+    slow = pooled(*GOOD, median=16.58, low=9.96, high=1234.5)
+    assert "  16.6  10.0 to 1,234  " in report([measured(direct(*REFUSED), slow)])
+
+
+def test_a_baseline_is_named_and_an_arm_without_a_verdict_has_a_dash() -> None:
+    lines = report([measured(direct(*GOOD, verdict=None), pooled(*GOOD, verdict=None))]).splitlines()
+    assert lines[3].endswith("4 of 4  baseline")
+    assert lines[4].endswith("4 of 4  -")
+
+
+@pytest.mark.parametrize("lost", ["suspect", "failed", "lost"])
+def test_one_run_of_an_arm_may_be_lost_and_says_why(lost: str) -> None:
+    found = measured(direct(*REFUSED), pooled(*GOOD[1:], lost))
+    assert found.is_valid
+    assert report([found]).splitlines()[-1] == (f"Run 4 (150 clients, pool of 97) does not count: {lost}: the reason")
+    assert not measured(direct(*REFUSED), pooled(*GOOD[2:], lost, lost)).is_valid
+
+
+def test_a_refusal_is_valid_only_where_the_source_reports_it() -> None:
+    assert measured(direct(*REFUSED), pooled(*GOOD)).is_valid
+    assert measured(direct(*GOOD), pooled(*GOOD)).is_valid
+    assert not measured(direct(*REFUSED[2:], "failed", "failed"), pooled(*GOOD)).is_valid
+    found = measured(direct(*GOOD), pooled(*REFUSED))
     assert not found.is_valid
+    assert "Run 1 (150 clients, pool of 97) does not count: refused: the reason" in report([found])
 
 
-def test_a_story_is_valid_when_enough_runs_of_both_arms_count() -> None:
-    assert kept().is_valid
-    assert not kept(n_valid=2).is_valid
+def test_an_arm_that_was_not_measured_makes_it_invalid() -> None:
+    found = measured(direct(*REFUSED), pooled(skipped="no PgBouncer is registered"))
+    assert not found.is_valid
+    assert report([found]).splitlines()[-1] == "150 clients, pool of 97 was not measured: no PgBouncer is registered"
+    assert not measured(direct(*REFUSED)).is_valid
 
 
-def test_an_arm_without_figures_has_dashes() -> None:
-    refused = scenario("burst", arm("direct", None, n_valid=0, verdict="refused"), arm("pooled", (1.0, 2.0, 3.0)))
-    assert table([refused]).splitlines()[2].split() == [
-        "burst,",
-        "direct",
-        *"-" * 2,
-        "0.500",
-        *"---",
-        "0",
-        "of",
-        "3",
-        "refused",
-    ]
+def test_an_experiment_that_failed_is_invalid_and_says_why() -> None:
+    found = measured(direct(*REFUSED), pooled(*GOOD), state="failed", reasons=["the dataset was not made"])
+    assert not found.is_valid
+    assert report([found]).splitlines()[6:8] == ["Experiment 1 failed.", "the dataset was not made"]
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.playbook)
+def test_the_parts_name_arms_of_the_built_in_playbooks_with_direct_and_pooled_ones(part: Part) -> None:
+    arms = {one.key: one for one in library.built_in()[part.playbook].arms(quick=True)}
+    assert set(part.arms) <= set(arms)
+    assert {arms[key].endpoint.is_pooled for key in part.arms} == {True, False}
+    assert all("outcome" in arms[key].published for key in part.refused)
+    assert all((arms[key].values["endpoint"] in DIRECT) != arms[key].endpoint.is_pooled for key in part.arms)

@@ -144,6 +144,46 @@ def test_a_program_that_dies_five_times_in_a_minute_is_given_up_and_the_others_r
     assert described[-1].endswith("out of luck")
 
 
+def test_a_restart_on_request_does_not_count_as_an_end(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Supervisor(home) as supervisor:
+        program = supervisor.start(Shell(home.path, "postgres", "exec sleep 60"))
+        spawn = program.spawn
+
+        def end_it() -> None:
+            home.restart_request("postgres").touch()
+            program.kill()
+
+        def spawned() -> None:
+            spawn()
+            end_it()
+
+        monkeypatch.setattr(program, "spawn", spawned)
+        end_it()
+        described = watched(supervisor, lambda described: len(described) > restarts.START_LIMIT_BURST)
+    assert described == ["postgres is restarted on request"] * (restarts.START_LIMIT_BURST + 1)
+    assert not home.restart_request("postgres").exists()
+
+
+def test_a_restart_on_request_while_all_start_is_completed(home: Home) -> None:
+    with Supervisor(home) as supervisor:
+        program = supervisor.start(Shell(home.path, "postgres", "exec sleep 60"))
+        first = pid_of(program)
+        home.restart_request("postgres").touch()
+        program.kill()
+        supervisor.wait_for("it runs again", 30, lambda: program.is_running and pid_of(program) != first)
+        program.kill()
+        with pytest.raises(ProgramFailed, match="postgres ended with exit code -9"):
+            supervisor.wait_for("the moon is blue", 30, lambda: False)
+
+
+def test_a_request_of_an_earlier_start_is_forgotten(home: Home) -> None:
+    home.restart_request("postgres").touch()
+    with Supervisor(home) as supervisor:
+        supervisor.start(Shell(home.path, "postgres", "exit 3"))
+        with pytest.raises(ProgramFailed, match="postgres ended with exit code 3"):
+            supervisor.wait_for("the moon is blue", 30, lambda: False)
+
+
 def test_the_wait_before_a_start_doubles_and_old_ends_are_forgotten() -> None:
     counted = Restarts()
     assert [counted.ended(now) for now in (0.0, 1.0, 2.0, 3.0)] == [0.5, 1.0, 2.0, 4.0]

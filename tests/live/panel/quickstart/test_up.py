@@ -3,17 +3,19 @@
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchmarks.analysis.confidence_intervals import ENOUGH_REPEATS
-from panel.quickstart import demo_experiment
+from panel.quickstart import demo, demo_experiment
 from panel.quickstart.ports import free_port
 from tests.installation import ROOT, Installation, Refused
 from tests.programs import HEADS, below, heads, processes
@@ -146,19 +148,32 @@ def test_programs_that_are_killed_come_back_and_leave_nothing(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_once_prints_its_table_and_succeeds_only_if_every_arm_is_valid(tmp_path: Path) -> None:
+def test_once_prints_its_tables_and_succeeds_only_if_every_arm_is_valid(tmp_path: Path) -> None:
     done = subprocess.run(
         [ROOT / "script" / "up", "--once", "--port", str(free_port())],
         env={**os.environ, "POOLDECK_HOME": str(tmp_path), "DJANGO_SETTINGS_MODULE": "another.project"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
         check=False,
     )
-    arms = [line for line in done.stdout.splitlines() if ", direct  " in line or ", pooled  " in line]
-    assert len(arms) == 4, done.stdout + done.stderr
-    valid = [int(found[1]) for arm in arms if (found := re.search(rf"  (\d) of {demo_experiment.PAIRS}  ", arm))]
-    assert len(valid) == 4, done.stdout
-    assert (done.returncode == 0) == (min(valid) >= ENOUGH_REPEATS), done.stdout
-    assert "Connections kept: " in done.stdout
-    assert "A new one each transaction (-C): " in done.stdout
+    arms = [line for line in done.stdout.splitlines() if re.search(r"  (direct|pooled)  ", line)]
+    keys = [key for part in demo_experiment.PARTS for key in part.arms]
+    assert len(arms) == len(keys) == 5, done.stdout + done.stderr
+    valid = {
+        key: int(found[1])
+        for key, arm in zip(keys, arms, strict=True)
+        if (found := re.search(rf"  (\d) of {demo_experiment.REPEATS}  ", arm))
+    }
+    assert len(valid) == 5, done.stdout
+    refused = [line for line in arms if line.startswith("150 clients, direct  ")]
+    assert [line.endswith("0 of 4  refused") for line in refused] == [True], done.stdout
+    enough = [valid[key] >= ENOUGH_REPEATS for key in keys if key != "150-direct"]
+    assert (done.returncode == 0) == all(enough), done.stdout
+    assert "10 clients, SCRAM, PgBouncer: " in done.stdout
+    assert "with 150 clients, refused: the server refused " in done.stdout
+    with closing(sqlite3.connect(tmp_path / "pooldeck.sqlite3")) as database:
+        pools = database.execute("SELECT name, state, size FROM pools_pool").fetchall()
+        demo_tables = database.execute("SELECT scale FROM benchmarks_dataset WHERE database = 'app'").fetchall()
+        left = database.execute("SELECT count(*) FROM benchmarks_experimentresource WHERE removed_at IS NULL")
+        assert (pools, demo_tables, left.fetchone()) == ([("app", "applied", 10)], [(demo.SCALE,)], (0,))
