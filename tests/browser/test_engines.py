@@ -47,7 +47,7 @@ def test_a_sysbench_run_by_hand(page: Page) -> None:
     start(page, "sysbench", threads="2", duration="4", table_size="2000")
     expect(page.locator("#run-result")).to_contain_text("From sysbench's own summary")
     expect(page.get_by_role("region", name="Latencies", exact=True)).to_contain_text("p95")
-    expect(page.locator("[data-chart=tps] .chart-source")).to_have_text("sysbench's interval lines")
+    expect(page.locator("[data-chart=tps] .chart-source")).to_have_text("interval reports of sysbench")
     page.goto("/datasets/")
     expect(page.get_by_role("row", name="sysbench")).to_contain_text("1 × 2,000 rows")
 
