@@ -80,7 +80,7 @@ def test_the_page_measures_at_the_press_of_a_button(orders: Pool, admin_client: 
     assert "Measure it now" in page_of(admin_client.get(page))
     shown = page_of(admin_client.post(page))
     assert "Through the pool" in shown
-    assert "What would lessen it" in shown
+    assert "How to shorten it" in shown
 
 
 def test_a_pooler_that_is_away_is_said(orders: Pool, pgbouncer: PgBouncerServer, admin_client: Client) -> None:

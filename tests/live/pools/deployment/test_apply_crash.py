@@ -169,7 +169,7 @@ def test_a_pooler_that_stops_answering_keeps_no_worker(
     pgbouncer.kill(signal.SIGCONT)
     fresh.refresh_from_db()
     assert fresh.state == PoolState.PENDING
-    assert "said nothing for 0.5 s" in fresh.state_reason
+    assert "did not answer within 0.5 s" in fresh.state_reason
     assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
 
 

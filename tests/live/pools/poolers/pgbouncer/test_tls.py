@@ -178,7 +178,7 @@ def test_settings_that_only_pgbouncer_itself_can_try_are_rolled_back(
     spec(settings={"server_tls_sslmode": "require", "server_tls_protocols": "tlsv1.1"} | soon)
     deployment.apply_pooler(pooler)
     state, reason = outcome(pooler)
-    assert (state, reason.startswith("with the new settings a login through pool orders")) == ("rolled_back", True)
+    assert (state, reason.startswith("with the new settings: a login through pool orders")) == ("rolled_back", True)
     pool.refresh_from_db()
     assert pool.state == PoolState.APPLIED
     log_in_through(pooler)
@@ -222,7 +222,8 @@ def test_a_pool_whose_server_insists_on_more_than_the_pooler_offers_is_refused_b
     deployment.apply_pooler(pooler)
     pool.refresh_from_db()
     assert (pool.state, files_of(pooler)) == (PoolState.ROLLED_BACK, before)
-    assert pool.state_reason.startswith("pool orders was not tried: with server_tls_sslmode=disable live lets no pool")
+    refused = "pool orders was not tried: with server_tls_sslmode=disable live refuses every pool"
+    assert pool.state_reason.startswith(refused)
 
 
 def test_settings_and_a_pool_at_once_are_blamed_apart(
