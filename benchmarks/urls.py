@@ -3,6 +3,7 @@
 from django.urls import URLPattern, URLResolver, path
 
 from benchmarks.views import (
+    advice,
     annotations,
     ceilings,
     compare,
@@ -34,6 +35,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("experiments/<uuid:pk>/", experiments.experiment_detail, name="experiment-detail"),
     path("experiments/<uuid:pk>/cancel/", experiments.experiment_cancel, name="experiment-cancel"),
     path("experiments/<uuid:pk>/report/<slug:kind>/", experiments.experiment_report, name="experiment-report"),
+    path("experiments/advice/<uuid:pool>/", advice.advice_ask, name="advice-ask"),
+    path("experiments/<uuid:pk>/apply/", advice.advice_apply, name="advice-apply"),
     path("playbooks/new/", experiments.playbook_create, name="playbook-create"),
     path("playbooks/<slug:name>/", experiments.playbook_detail, name="playbook-detail"),
     path("playbooks/<slug:name>/delete/", experiments.playbook_delete, name="playbook-delete"),

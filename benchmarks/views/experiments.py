@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -14,7 +15,7 @@ from benchmarks.errors import BenchmarksError, InvalidFields, InvalidGenerators
 from benchmarks.experiments import dispatch, library, results, start
 from benchmarks.experiments.library import UnknownPlaybook
 from benchmarks.experiments.playbook import InvalidPlaybook, PlaybookSpec
-from benchmarks.experiments.report import files, presentation
+from benchmarks.experiments.report import advice, files, presentation
 from benchmarks.experiments.start import ExperimentRequest
 from benchmarks.forms.experiments import ExperimentForm, PlaybookForm
 from benchmarks.models import Experiment, metrics
@@ -30,7 +31,7 @@ TREND = 10
 @require_safe
 def experiment_list(request: HttpRequest) -> HttpResponse:
     """Show the playbooks to start, and the experiments so far, the latest first."""
-    found = Experiment.objects.select_related("cluster").filter(advice={})
+    found = Experiment.objects.select_related("cluster")
     page = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
     return render(request, "benchmarks/experiment_list.html", {"page": page, "playbooks": library.listed()})
 
@@ -44,13 +45,25 @@ def experiment_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
         "shown": presentation.show(experiment),
         "conditions": presentation.conditions(experiment),
         "trend": _trend(experiment),
+        "again_url": _again_url(experiment),
     }
     part = request.headers.get("HX-Target") == "experiment-live"
     return render(request, f"benchmarks/{'includes/experiment_live' if part else 'experiment_detail'}.html", context)
 
 
+def _again_url(experiment: Experiment) -> str:
+    """Return where it is started again: its playbook, or the questions to its pool; empty where that is gone."""
+    if not experiment.advice:
+        known = experiment.playbook in {spec.name for spec in library.listed()}
+        return reverse("playbook-detail", args=[experiment.playbook]) if known else ""
+    pool = advice.pool_of(experiment)
+    return f"{reverse('advice-ask', args=[pool.pk])}?question={experiment.advice['question']}" if pool else ""
+
+
 def _trend(experiment: Experiment) -> list[dict[str, Any]]:
     """Return the last experiments of the same playbook, size and cluster with the ratio of each of their arms."""
+    if experiment.advice:
+        return []
     same = Experiment.objects.filter(
         playbook=experiment.playbook, cluster=experiment.cluster, quick=experiment.quick, state="succeeded", advice={}
     )
@@ -120,7 +133,7 @@ def _playbook_page(request: HttpRequest, spec: PlaybookSpec, form: ExperimentFor
         "form": form,
         "arms": [*whole, *(arm for arm in quick if arm.key not in known)],
         "quick": {arm.key for arm in quick},
-        "columns": [(key, metrics.BY_KEY[key]) for key in spec.metrics],
+        "columns": [(key, metrics.BY_KEY[key]) for key in spec.metrics if any(key in arm.published for arm in whole)],
         "needs": library.needs_in_words(spec),
         "changes": start.changes(spec, quick),
         "is_built_in": spec.name in library.BUILT_IN,

@@ -92,6 +92,12 @@ def test_it_shows_the_latest_measurements_with_their_course(staff):
     assert "6,396" in page
 
 
+def test_is_my_pool_worth_it_leads_to_an_experiment_of_direct_and_pooled(staff):
+    pool = a_pool(state=PoolState.APPLIED)
+    a_finished_run()
+    assert f'href="/experiments/advice/{pool.pk}/?question=pooling"' in page_of(staff.get("/"))
+
+
 def test_it_costs_the_same_with_one_and_three_of_each(staff):
     def add():
         cluster = a_cluster()

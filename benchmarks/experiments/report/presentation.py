@@ -10,7 +10,8 @@ from django.utils.translation import gettext_lazy
 from benchmarks.analysis.arms import Verdict
 from benchmarks.experiments import conclusions, results
 from benchmarks.experiments.conclusions import Claim
-from benchmarks.experiments.report import chart
+from benchmarks.experiments.report import advice, chart
+from benchmarks.experiments.report.advice import Advice
 from benchmarks.experiments.report.chart import Chart
 from benchmarks.experiments.results import ArmResult, Progress, Result
 from benchmarks.models import Experiment, Run, metrics
@@ -27,8 +28,9 @@ DERIVED = {
 
 @dataclass(frozen=True)
 class Cell:
-    """A measured figure beside the published one; None where there is none."""
+    """A measured figure beside the published one; None where there is none. `label` is the column's, with the unit."""
 
+    label: str
     measured: float | None
     published: Any
 
@@ -60,6 +62,12 @@ class Shown:
     rows: tuple[TableRow, ...]
     chart: Chart | None
     metric: str
+    advice: Advice | None = None
+
+    @property
+    def has_published(self) -> bool:
+        """Whether its source published a figure for any arm."""
+        return any(arm.published for arm in (row.arm.spec for row in self.rows))
 
     @property
     def percent(self) -> float:
@@ -70,18 +78,20 @@ class Shown:
 def show(experiment: Experiment) -> Shown:
     """Return all that is shown of an experiment by now."""
     result = results.of(experiment)
-    found = conclusions.claims(result)
+    asked = advice.show(experiment, result)
+    found = [] if asked else conclusions.claims(result)
     metric = metrics.BY_KEY[result.spec.metric]
     return Shown(
         experiment=experiment,
         result=result,
         progress=results.progress(experiment),
         claims=tuple(found),
-        notes=tuple(conclusions.sentences(result)[len(found) :]),
+        notes=() if asked else tuple(conclusions.sentences(result)[len(found) :]),
         columns=tuple(_columns(result)),
         rows=tuple(_row(result, one) for one in result.arms),
         chart=chart.draw(result),
         metric=_("%(label)s (%(unit)s)") % {"label": metric.label, "unit": metric.unit or "–"},
+        advice=asked,
     )
 
 
@@ -113,8 +123,10 @@ def _derived_columns(result: Result) -> list[tuple[str, str]]:
 
 def _row(result: Result, one: ArmResult) -> TableRow:
     published = one.spec.published
-    cells = [Cell(one.value(key), published.get(key)) for key in result.spec.metrics]
-    cells += [Cell(one.derived.get(name), _published_derived(result, one, name)) for name in result.spec.derived]
+    figures = [(one.value(key), published.get(key)) for key in result.spec.metrics]
+    figures += [(one.derived.get(name), _published_derived(result, one, name)) for name in result.spec.derived]
+    labels = (f"{label} {unit}".strip() for label, unit in _columns(result))
+    cells = (Cell(label, *pair) for label, pair in zip(labels, figures, strict=True))
     return TableRow(one, tuple(cells), tuple(run for run in result.runs if run.arm == one.spec.key))
 
 

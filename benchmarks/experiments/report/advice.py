@@ -1,0 +1,137 @@
+"""What the page and the report of an advice show: the answer, the knee chart, and what the sweep could not see."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from benchmarks.analysis.arms import Verdict
+from benchmarks.experiments.advice import sweep
+from benchmarks.experiments.advice.scalability import Law
+from benchmarks.experiments.report import knee
+from benchmarks.experiments.report.knee import KneeChart
+from benchmarks.experiments.results import ArmResult, Result
+from benchmarks.models import Experiment
+from pools.models import Pool
+
+RESERVE = "reserve_pool"
+QUESTIONS = {
+    sweep.SIZE: gettext_lazy("What size should this pool be?"),
+    sweep.MODE: gettext_lazy("Which mode?"),
+    sweep.POOLING: gettext_lazy("Direct or pooled?"),
+}
+
+
+@dataclass(frozen=True)
+class Advice:
+    """An advice as it is shown; `found` is the recommendation of the API, None for other questions than the size.
+
+    `pool` is None once the pool is gone; `sentences` answer the question, the answer first.
+    """
+
+    question: str
+    title: str
+    pool: Pool | None
+    found: Mapping[str, Any] | None
+    sentences: tuple[str, ...]
+    not_seen: tuple[str, ...]
+    chart: KneeChart | None
+    is_final: bool
+
+    @property
+    def can_be_applied(self) -> bool:
+        """Whether a size was recommended at the end, for a pool that is still there and has another one."""
+        return self.is_final and self.found is not None and self.pool is not None and not self.is_as_advised
+
+    @property
+    def is_as_advised(self) -> bool:
+        """Whether the pool has the recommended size and reserve already."""
+        if self.found is None or self.pool is None:
+            return False
+        return values(self.found, self.pool) == {"size": self.pool.size, "settings": dict(self.pool.settings)}
+
+
+def values(found: Mapping[str, Any], pool: Pool) -> dict[str, Any]:
+    """Return the fields of the pool that a recommendation sets; its other settings stay."""
+    return {"size": found["size"], "settings": {**pool.settings, RESERVE: str(found["reserve"])}}
+
+
+def show(experiment: Experiment, result: Result) -> Advice | None:
+    """Return what is shown of an advice by now; None for an experiment that was asked for as such."""
+    question = experiment.advice.get("question")
+    if question is None:
+        return None
+    found = experiment.advice.get("recommendation") or sweep.answer(experiment)
+    sentences = _size_sentences(found) if question == sweep.SIZE else _arm_sentences(result)
+    return Advice(
+        question=question,
+        title=str(QUESTIONS[question]),
+        pool=pool_of(experiment),
+        found=found,
+        sentences=(*sentences, *(_doubts(result) if sentences else ())),
+        not_seen=tuple(sweep.unseen(experiment)),
+        chart=_chart(experiment, found),
+        is_final=experiment.has_ended and "recommendation" in experiment.advice,
+    )
+
+
+def pool_of(experiment: Experiment) -> Pool | None:
+    """Return the pool that the question was asked for, unless it is gone or being removed."""
+    return Pool.objects.wanted().select_related("pooler", "cluster").filter(pk=experiment.advice.get("pool")).first()
+
+
+def _chart(experiment: Experiment, found: Mapping[str, Any] | None) -> KneeChart | None:
+    if found is None:
+        return None
+    law = Law(**found["law"]) if found["law"] else None
+    low, high = found["interval"]
+    return knee.draw(sweep.measured(experiment), law, found["size"], (low, high))
+
+
+def _size_sentences(found: Mapping[str, Any] | None) -> list[str]:
+    if found is None:
+        return []
+    low, high = found["interval"]
+    names = {"size": found["size"], "reserve": found["reserve"], "low": low, "high": high}
+    names |= {"best": found["best"]["size"], "tps": f"{found['best']['tps']:,.0f}"}
+    if low == high:
+        certainty = _("Every resampling of the runs gives this size.") % names
+    else:
+        certainty = _("The 95 %% interval of the size is %(low)s to %(high)s.") % names
+    if found["best"]["size"] == found["size"]:
+        best = _("It also has the highest throughput of all measured sizes: %(tps)s tps.") % names
+    else:
+        best = _("Size %(best)s has the highest mean throughput of the measured sizes: %(tps)s tps.") % names
+    return [_("Use size %(size)s with a reserve of %(reserve)s.") % names, certainty, best]
+
+
+def _doubts(result: Result) -> list[str]:
+    """Tell where arms have no valid run: their figures are shown all the same."""
+    without = [one.spec.label for one in result.arms if one.arm and not one.arm.n_valid]
+    if not without:
+        return []
+    return [_("No run of these arms is valid, so take the answer as a hint: %(arms)s.") % {"arms": ", ".join(without)}]
+
+
+def _arm_sentences(result: Result) -> list[str]:
+    """Compare the other arm with the baseline: the mode of the session, or the direct connection."""
+    base = next((one for one in result.arms if one.is_baseline), None)
+    return [_compared(one, base) for one in result.arms if base and one.baseline and one.arm]
+
+
+def _compared(one: ArmResult, base: ArmResult) -> str:
+    names = {"arm": one.spec.label, "base": base.spec.label, "ratio": "–", "low": "–", "high": "–"}
+    if one.figure and one.figure.ratio:
+        names["ratio"] = f"{one.figure.ratio:.2f}"
+    if one.figure is None or one.figure.interval is None or one.verdict in (None, Verdict.NOT_ENOUGH):
+        return _("There are not enough valid runs to compare “%(arm)s” with “%(base)s”.") % names
+    names |= {"low": f"{one.figure.interval.low:.2f}", "high": f"{one.figure.interval.high:.2f}"}
+    return {
+        Verdict.FASTER: _("“%(arm)s” is faster than “%(base)s”: ×%(ratio)s (95 %% interval ×%(low)s to ×%(high)s)."),
+        Verdict.SLOWER: _("“%(arm)s” is slower than “%(base)s”: ×%(ratio)s (95 %% interval ×%(low)s to ×%(high)s)."),
+    }.get(
+        one.verdict,
+        _("No difference shown: “%(arm)s” is ×%(ratio)s of “%(base)s” (95 %% interval ×%(low)s to ×%(high)s)."),
+    ) % names

@@ -1,0 +1,66 @@
+"""The pages of advice on a pool: ask for it, and apply what was recommended."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from benchmarks.errors import BenchmarksError, InvalidFields
+from benchmarks.experiments import results
+from benchmarks.experiments.advice import sweep
+from benchmarks.experiments.advice.sweep import AdviceRequest
+from benchmarks.experiments.report import advice
+from benchmarks.forms.advice import AdviceForm
+from benchmarks.models import Experiment
+from panel.accounts.permissions import person
+from panel.lib.access import staff_only
+from pools.errors import PoolsError
+from pools.inventory import pools
+from pools.models import Pool
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@staff_only
+def advice_ask(request: HttpRequest, pool: UUID) -> HttpResponse:
+    """Show what can be asked of a pool (`?question=` chooses), and start the sweep that answers."""
+    found = get_object_or_404(Pool.objects.wanted().select_related("pooler", "cluster"), pk=pool)
+    form = AdviceForm(request.POST or None, initial={"question": request.GET.get("question", sweep.SIZE)})
+    if request.method == "POST" and form.is_valid():
+        try:
+            asked = AdviceRequest(cluster=found.cluster, pool=found, author=person(request.user), **form.request())
+            return redirect("experiment-detail", sweep.ask(asked).pk)
+        except InvalidFields as error:
+            for field, told in error.errors.items():
+                form.add_error(field if field in form.fields else None, told)
+        except (BenchmarksError, PoolsError) as error:
+            form.add_error(None, str(error))
+    context = {"pool": found, "form": form, "past": _past(found)}
+    return render(request, "benchmarks/advice_form.html", context, status=400 if request.method == "POST" else 200)
+
+
+def _past(pool: Pool) -> list[tuple[Experiment, str]]:
+    """Return the latest advice on the pool with the name of its question."""
+    found = Experiment.objects.filter(advice__pool=str(pool.pk))[:5]
+    return [(one, str(advice.QUESTIONS[one.advice["question"]])) for one in found]
+
+
+@require_POST
+@staff_only
+def advice_apply(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Give the pool the recommended size and reserve."""
+    experiment = get_object_or_404(Experiment, pk=pk)
+    shown = advice.show(experiment, results.of(experiment))
+    if shown is None or shown.found is None or shown.pool is None or not shown.is_final:
+        messages.error(request, _("There is nothing to apply: the sweep has no recommendation, or the pool is gone."))
+        return redirect("experiment-detail", experiment.pk)
+    try:
+        pools.change(shown.pool, advice.values(shown.found, shown.pool), None, person(request.user))
+    except PoolsError as error:
+        messages.error(request, str(error))
+        return redirect("experiment-detail", experiment.pk)
+    text = _("The pool gets size %(size)s with a reserve of %(reserve)s, as experiment %(number)s advised.")
+    messages.success(request, text % {**shown.found, "number": experiment.number})
+    return redirect("pool-detail", shown.pool.pk)

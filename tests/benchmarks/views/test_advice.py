@@ -1,0 +1,107 @@
+"""The pages of advice on a pool."""
+
+import json
+
+import pytest
+
+from benchmarks.experiments.advice import sweep
+from benchmarks.experiments.advice.sweep import AdviceRequest
+from benchmarks.experiments.report import knee
+from benchmarks.models import Experiment, ExperimentState, Phase
+from pools.inventory import pools
+from pools.models import Pool
+from tests.benchmarks.records import a_finished_run
+from tests.pages import page_of
+from tests.pools import records
+from tests.pools.records import a_cluster
+
+ASKED = {"question": "size", "builtin": "tpcb-like", "clients": 8, "scale": 1, "minutes": 5}
+FIGURES = {1: [100, 101], 2: [180, 178], 4: [260, 261], 8: [262, 263]}
+
+
+@pytest.fixture
+def queued(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker that takes everything."""
+    monkeypatch.setattr("benchmarks.experiments.advice.sweep.require_queue", lambda: None)
+    monkeypatch.setattr("benchmarks.experiments.dispatch.request_advance", lambda: None)
+
+
+def a_pool(**fields: object) -> Pool:
+    """A pool of a cluster that needs no typed confirmation."""
+    return records.a_pool(cluster=a_cluster(protected=False), **fields)
+
+
+def an_advice(pool: Pool) -> Experiment:
+    """A sweep of sizes that has ended with its recommendation."""
+    request = AdviceRequest(cluster=pool.cluster, pool=pool, author=None, workload={"clients": 8, "scale": 1})
+    experiment = sweep.ask(request)
+    for block in range(2):
+        for size, values in FIGURES.items():
+            summary = {"tps": values[block], "latency_avg_ms": 8000 / values[block]}
+            fields = {"experiment": experiment, "arm": str(size), "group": experiment.pk, "target_label": str(size)}
+            a_finished_run(0, summary=summary, cluster=experiment.cluster, options={"clients": 8}, **fields)
+    ended = {"state": ExperimentState.SUCCEEDED, "outcome": ExperimentState.SUCCEEDED, "phase": Phase.TEARDOWN}
+    experiment.write(advice=experiment.advice | {"recommendation": sweep.answer(experiment)}, **ended)
+    return experiment
+
+
+def test_a_question_starts_a_sweep(staff, queued: None) -> None:
+    pool = a_pool(size=4)
+    assert "selected>Direct or pooled?" in page_of(staff.get(f"/experiments/advice/{pool.pk}/?question=pooling"))
+    answer = staff.post(f"/experiments/advice/{pool.pk}/", ASKED)
+    experiment = Experiment.objects.get()
+    assert answer["Location"] == f"/experiments/{experiment.pk}/"
+    assert (experiment.advice["question"], experiment.advice["pool"]) == ("size", str(pool.pk))
+    assert json.loads(json.dumps(experiment.dataset)) == {"scale": 1}
+    assert "advice on a pool" in page_of(staff.get("/experiments/"))
+
+
+def test_bad_values_are_refused_and_start_nothing(staff, queued: None) -> None:
+    answer = staff.post(f"/experiments/advice/{a_pool().pk}/", ASKED | {"minutes": 0})
+    assert answer.status_code == 400
+    assert Experiment.objects.count() == 0
+
+
+def test_the_recommendation_comes_first_with_the_knee_and_one_button(staff, queued: None) -> None:
+    page = page_of(staff.get(f"/experiments/{an_advice(a_pool(size=10)).pk}/"))
+    assert "Use size 4 with a reserve of 1." in page
+    assert page.index("Use size 4") < page.index("<polyline") < page.index("What this could not see")
+    assert "nothing was published" not in page
+    assert "Published beside measured" not in page
+
+
+def test_the_button_gives_the_pool_its_size_and_reserve(staff, queued: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = a_pool(size=10, settings={"min_pool_size": "1"})
+    given = []
+    monkeypatch.setattr(pools, "change", lambda *asked: given.append(asked[:3]))
+    experiment = an_advice(pool)
+    answer = staff.post(f"/experiments/{experiment.pk}/apply/")
+    assert answer["Location"] == f"/pools/{pool.pk}/"
+    assert given == [(pool, {"size": 4, "settings": {"min_pool_size": "1", "reserve_pool": "1"}}, None)]
+
+
+def test_nothing_is_applied_before_the_end_or_without_the_pool(
+    staff, queued: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pools, "change", lambda *asked: pytest.fail("nothing may change"))
+    experiment = an_advice(a_pool(size=10))
+    experiment.write(state=ExperimentState.RUNNING)
+    assert staff.post(f"/experiments/{experiment.pk}/apply/")["Location"] == f"/experiments/{experiment.pk}/"
+    experiment.write(state=ExperimentState.SUCCEEDED)
+    Pool.objects.all().delete()
+    assert staff.post(f"/experiments/{experiment.pk}/apply/")["Location"] == f"/experiments/{experiment.pk}/"
+
+
+def test_readers_neither_ask_nor_apply(reader, queued: None) -> None:
+    experiment = an_advice(a_pool())
+    assert reader.get(f"/experiments/advice/{experiment.advice['pool']}/").status_code == 403
+    assert reader.post(f"/experiments/{experiment.pk}/apply/").status_code == 403
+
+
+def test_the_knee_chart_marks_the_size_within_the_chart() -> None:
+    chart = knee.draw(FIGURES, None, 4, (4, 8))
+    assert chart is not None
+    assert len(chart.dots) == 8
+    assert [label for _, label in chart.size_ticks] == ["1", "2", "4", "8"]
+    assert chart.left < chart.mark.x < chart.right
+    assert knee.draw({}, None, 4, (4, 8)) is None
