@@ -18,13 +18,12 @@ from pools.clusters.endpoints import Endpoint
 from pools.models import Pool, PoolerKind, Revision
 from pools.poolers import KINDS, driver, local_process
 from pools.poolers.pgbouncer import releases
-from pools.poolers.pgbouncer.verifiers import KEEPS_KEYS
+from pools.poolers.pgbouncer.verifiers import IN_CLEAR, KEEPS_KEYS
 
 LOGINS, HANDSHAKES = 20, 5
 ANSWER_WITHIN_S = 5
 EXPENSIVE_MS = 1.0  # of processor time a login: a password was hashed, not only compared
 SSL_REQUEST = struct.pack("!ii", 8, 80877103)  # PostgreSQL's manual, "Message Formats"
-CLEAR = re.compile(r"each login of (\S+) costs PgBouncer .*, which stays in clear: (.+)")  # a step of an apply
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,8 @@ def client_auth_note(pool: Pool) -> str:
     last = Revision.objects.live_on(pool.pooler)
     if last is None:
         return ""
-    noted = (CLEAR.match(str(step.get("detail", ""))) for step in last.steps)
+    in_clear = re.escape(str(IN_CLEAR)).replace(re.escape("%(role)s"), r"(\S+)").replace(re.escape("%(why)s"), "(.+)")
+    noted = (re.match(in_clear, str(step.get("detail", ""))) for step in last.steps)
     notes = {found[1]: found[2] for found in noted if found}
     return KINDS[pool.pooler.kind].client_auth_note(pool, last.files, notes)
 

@@ -201,9 +201,7 @@ class Drafting:
         pools = [pool for pool, _ in self.asked]
         yield from sorted({note for pool in pools if (note := self.found.address(pool)[2])})
         for role, why in sorted(self.verifiers.in_clear.items()):
-            yield _(
-                "each login of %(role)s costs PgBouncer the hashing of its password, which stays in clear: %(why)s"
-            ) % {"role": role, "why": why}
+            yield verifiers.IN_CLEAR % {"role": role, "why": why}
         limited = {user for user, own in self.spec.users.items() if "max_user_connections" in own}
         fixed = sorted(limited.intersection(entry.user for entry in self.entries))
         if fixed and self.version < user_limits.KEPT:

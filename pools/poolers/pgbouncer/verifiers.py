@@ -22,6 +22,7 @@ from uuid import UUID
 
 import psycopg
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from pools.clusters import connect
 from pools.errors import ClusterUnreachable
@@ -35,6 +36,9 @@ SHAPE = re.compile(r"SCRAM-SHA-256\$(\d+):([A-Za-z0-9+/=]+)\$([A-Za-z0-9+/=]+):[
 CLIENTS_SCRAM = ("scram-sha-256", "md5", "hba")  # auth_type by which clients of a verifier log in by SCRAM
 STORED = "SELECT rolname, rolpassword FROM pg_catalog.pg_authid WHERE rolname = ANY(%s)"
 WITHIN_MS = 5_000
+IN_CLEAR = gettext_lazy(
+    "each login of %(role)s costs PgBouncer the hashing of its password, which stays in clear: %(why)s"
+)
 
 
 @dataclass(frozen=True)

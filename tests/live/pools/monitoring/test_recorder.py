@@ -95,7 +95,8 @@ def test_two_recorders_at_once_look_once_and_write_each_minute_once(
     took_s = time.monotonic() - began
     assert asked <= took_s + 2, f"{asked} looks in {took_s:.1f} s"
     assert PoolMinute.objects.count() == 1
-    assert PoolMinute.objects.get().snapshots - asked in (0, 1)  # the first may be a look of less than a second before
+    noted = PoolMinute.objects.get().snapshots  # more than asked: a poll serves the looks of less than a second later
+    assert asked <= noted <= took_s + 2, f"{noted} snapshots of {asked} polls in {took_s:.1f} s"
 
 
 def standing_after_a_look() -> int:

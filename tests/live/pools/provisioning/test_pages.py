@@ -63,7 +63,7 @@ def test_a_database_is_made_changed_and_dropped_by_its_typed_name(staff: Client,
     assert staff.post(edit, {"owner": "postgres", "connection_limit": ""}).status_code == 302
     asked = read(staff, drop)
     assert "This can’t be undone" in asked
-    assert "that belong to postgres" in asked
+    assert "owned by postgres" in asked
     wrong = unescape(page_of(staff.post(drop, {"name": "two word"})))
     assert "“two word” is not the database's name: nothing was removed" in wrong
     dropped = staff.post(drop, {"name": "two words"}, follow=True)
