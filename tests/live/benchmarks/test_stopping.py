@@ -132,15 +132,17 @@ def cancel_elsewhere(run: Run) -> None:
         connections.close_all()
 
 
-def test_a_hung_pooler_is_given_up_at_the_deadline(submit: Submit, pool: Pool, pgbouncer: PgBouncerServer) -> None:
-    timer = threading.Timer(1.2, pgbouncer.kill, [signal.SIGSTOP])
-    run = submit(pool, duration=2)
-    timer.start()
+def test_a_hung_pooler_is_given_up_at_the_deadline(
+    submit: Submit, begin: Begin, pool: Pool, pgbouncer: PgBouncerServer
+) -> None:
+    run = submit(pool, duration=8)
+    began = time.monotonic()
+    begin(run)
+    wait_for(run, has_samples(1))  # connected by then
+    pgbouncer.kill(signal.SIGSTOP)
     try:
-        began = time.monotonic()
-        done = execute(run)
+        done = wait_for(run, ended, runner.allowed_s(run) + 60)
     finally:
-        timer.join()
         pgbouncer.kill(signal.SIGCONT)
     assert (done.status, done.validity) == (Status.TIMED_OUT, Validity.INCOMPLETE)
     assert done.error.startswith("it did not end in its time")
