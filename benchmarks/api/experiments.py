@@ -4,6 +4,7 @@ from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpResponse
+from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import mixins, serializers, status
@@ -158,7 +159,7 @@ class AskedAdviceSerializer(KnownFields):
         pool = asked.get("pool")
         cluster = pool.cluster if pool else asked.get("cluster")
         if cluster is None:
-            raise serializers.ValidationError({"pool": ["name a pool, or a cluster"]})
+            raise serializers.ValidationError({"pool": [_("name a pool, or a cluster")]})
         return asked | {"cluster": cluster}
 
 
@@ -220,7 +221,8 @@ class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Generi
         """End it: the run that is on is stopped, what was measured stays, what was made is removed; 409 once ended."""
         experiment = self.get_object()
         if not experiment.request_cancel() and experiment.state != ExperimentState.CANCELLED:
-            raise IllegalTransition(f"{experiment} has ended already: there is nothing left to cancel")
+            message = _("%(experiment)s has ended already: there is nothing left to cancel")
+            raise IllegalTransition(message % {"experiment": experiment})
         dispatch.request_advance()
         return Response(self.get_serializer(experiment).data)
 
@@ -239,8 +241,9 @@ class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Generi
         """Answer the report: verdict first, chart, table, conditions and evidence."""
         kind = request.query_params.get("as", "html")
         if kind not in files.MAKERS:
-            message = f"{kind[:40]!r} is no kind of report: use one of {', '.join(files.MAKERS)}"
-            raise serializers.ValidationError({"as": [message]})
+            message = _("%(kind)s is no kind of report: use one of %(kinds)s")
+            values = {"kind": repr(kind[:40]), "kinds": ", ".join(files.MAKERS)}
+            raise serializers.ValidationError({"as": [message % values]})
         experiment = self.get_object()
         content_type, make = files.MAKERS[kind]
         response = HttpResponse(make(experiment), content_type=content_type)

@@ -59,7 +59,7 @@ def _guard_pooler(target: Target, options: dict[str, Any]) -> None:
         config = {row["key"]: row["value"] for row in console.show(pooler, "config")}
     except PoolsError:  # the run itself finds out
         return
-    most = int(config.get("max_client_conn") or 0)
+    most = int(str(config.get("max_client_conn") or 0))
     clients = int(options.get("clients") or options.get("concurrency") or options.get("threads") or 0)
     if idle + clients > most:
         text = _(
