@@ -221,9 +221,8 @@ class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Generi
         """End it: the run that is on is stopped, what was measured stays, what was made is removed; 409 once ended."""
         experiment = self.get_object()
         if not experiment.request_cancel() and experiment.state != ExperimentState.CANCELLED:
-            raise IllegalTransition(
-                _("%(experiment)s has ended already: there is nothing left to cancel") % {"experiment": experiment}
-            )
+            message = _("%(experiment)s has ended already: there is nothing left to cancel")
+            raise IllegalTransition(message % {"experiment": experiment})
         dispatch.request_advance()
         return Response(self.get_serializer(experiment).data)
 

@@ -29,9 +29,9 @@ class Claim:
     def sentence(self) -> str:
         """The claim as one sentence."""
         return {
-            Finding.REPRODUCED: _("Reproduced: %(text)s"),
-            Finding.NOT_REPRODUCED: _("Not reproduced: %(text)s"),
-            Finding.NOT_JUDGED: _("Not to be judged here: %(text)s"),
+            Finding.REPRODUCED: _("Reproduced: %(text)s."),
+            Finding.NOT_REPRODUCED: _("Not reproduced: %(text)s."),
+            Finding.NOT_JUDGED: _("Not to be judged here: %(text)s."),
         }[self.finding] % {"text": self.text}
 
 

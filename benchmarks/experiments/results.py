@@ -90,15 +90,16 @@ def of(experiment: Experiment) -> Result:
 
 def progress(experiment: Experiment) -> Progress:
     """Return how many of the planned runs have ended, and how long the others will take by those."""
-    total = sum(len(block) for block in experiment.plan)
+    total = sum(key not in experiment.skipped for block in experiment.plan for key in block)
     ended = list(experiment.runs.filter(purpose=Purpose.LOAD, status__in=FINAL))
     if experiment.has_ended:
         return Progress(len(ended), total, 0.0)
+    left = max(0, total - len(ended))
     if not ended or experiment.measuring_at is None:
         return Progress(len(ended), total, None)
     each = (timezone.now() - experiment.measuring_at).total_seconds() / len(ended)
     times = [(run.finished_at - run.created_at).total_seconds() for run in ended if run.finished_at]
-    return Progress(len(ended), total, (mean(times) if times else each) * (total - experiment.step + 1))
+    return Progress(len(ended), total, (mean(times) if times else each) * left)
 
 
 def _arms(specs: Sequence[ArmSpec], runs: Sequence[Run]) -> dict[str, Arm]:

@@ -13,6 +13,7 @@ RESAMPLES = 400
 RESERVE_SHARE = 0.1
 KEPT_IN_ROUND = 0.5  # of the sizes, the better half goes on (successive halving)
 FEWEST = 3
+FAR_OFF = 0.1
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,9 @@ def _smallest(known: Mapping[int, Sequence[float]], tie_band: float) -> int:
 
 
 def _smoothed(law: Law | None, size: int, mean: float, count: int) -> float:
-    """Weigh a measured mean with the law's prediction: with many runs the measurement decides."""
-    return mean if law is None else (mean * count + law.throughput(size)) / (count + 1)
+    """Weigh a measured mean with the law's prediction, as one more run; a law that misses it by far counts nothing."""
+    predicted = law.throughput(size) if law else mean
+    return (mean * count + predicted) / (count + 1) if abs(predicted - mean) < FAR_OFF * mean else mean
 
 
 def _resampled(known: Mapping[int, Sequence[float]], tie_band: float, seed: int) -> list[int]:

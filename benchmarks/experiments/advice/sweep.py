@@ -96,7 +96,7 @@ def add_round(experiment: Experiment) -> bool:
 def measured(experiment: Experiment, in_round: int | None = None) -> dict[int, list[float]]:
     """Return the valid throughputs by size; of the sizes that took part in this round only, where one is given."""
     found = {
-        int(one.spec.values["size"]): [run.summary["tps"] for run in one.arm.runs if run.summary.get("tps")]
+        int(one.spec.values["size"]): [run.summary["tps"] for run in one.arm.valid if run.summary.get("tps")]
         for one in results.of(experiment).arms
         if one.arm and not one.skipped
     }

@@ -10,8 +10,8 @@ from panel.quickstart.servers import PostgresServer, free_port
 from tests.live.benchmarks.experiments.conftest import CarryOut
 from tests.live.conftest import FAST, SUPERUSER_PASSWORD
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
-SHORT = {"duration": 2, "warm_up": 1}
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow, pytest.mark.timing]
+SHORT = {"duration": 5, "warm_up": 1, "clients": 4}  # few clients: on a busy machine 20 logins take a second
 
 
 @pytest.fixture(scope="module")
