@@ -201,6 +201,7 @@ SPECTACULAR_SETTINGS = {
         "PoolStateEnum": "pools.models.PoolState",
         "PoolerKindEnum": "pools.models.PoolerKind",
         "RevisionStateEnum": "pools.models.RevisionState",
+        "ExperimentStateEnum": "benchmarks.models.ExperimentState",
     },
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",

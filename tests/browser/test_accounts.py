@@ -59,6 +59,7 @@ def test_the_documentation_draws_itself_under_the_panels_policy(scripted: Page, 
     scripted.emulate_media(color_scheme=scheme)
     scripted.goto("/api/docs/")
     log_in(scripted)
+    scripted.locator("#operations-tag-clusters").scroll_into_view_if_needed()  # what is out of sight is not drawn yet
     scripted.locator("#operations-clusters-clusters_list .opblock-summary-control").click()
     scripted.get_by_role("button", name="Try it out").click()
     scripted.get_by_role("button", name="Execute").click()

@@ -24,7 +24,7 @@ OTHER_WORDS = {
     "playbook-detail": {"name": "zqplaybook"},
     "playbook-delete": {"name": "zqplaybook"},
 }
-OTHER_KEYS = {"pooler-nodes": "pgpool", "script-tried": "dry_run"}
+OTHER_KEYS = {"pooler-nodes": "pgpool", "advice-apply": "experiment", "script-tried": "dry_run"}
 QUERIES = {
     "run-compare": "?run={run}&run={other_run}",
     "run-create": "?pool={pool}",
@@ -69,7 +69,14 @@ def records(admin: Client) -> dict[str, Any]:
 
 def address(name: str, kept: list[str], records: dict[str, Any]) -> str:
     key = records.get(OTHER_KEYS.get(name, name.split("-")[0]))
-    values = {"pk": key, "node": records["node"], "number": records["number"], **WORDS, **OTHER_WORDS.get(name, {})}
+    values = {
+        "pk": key,
+        "pool": records["pool"],
+        "node": records["node"],
+        "number": records["number"],
+        **WORDS,
+        **OTHER_WORDS.get(name, {}),
+    }
     return reverse(name, kwargs={one: values[one] for one in kept})
 
 

@@ -66,7 +66,7 @@ def test_the_form_tells_who_has_the_engine_or_why_nobody_and_keeps_the_target(cl
     client.force_login(person())
     page = page_of(client.get("/runs/new/", {"database": "shop"}))
     assert "pgbench is on east<" in page
-    assert "warp can't be chosen: no generator has it (east reported so): no warp here: install it<" in page
+    assert "warp is not available: no generator has it (east reported so): no warp here: install it<" in page
     assert "?engine=warp" not in page
     assert "database=shop&amp;engine=http" in page
     assert "http is on east<" in page_of(client.get("/datasets/new/", {"engine": "http"}))

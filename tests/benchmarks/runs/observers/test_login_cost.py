@@ -15,10 +15,10 @@ def test_processor_time_is_shared_out_over_the_logins() -> None:
         "Pooler": 4.5,
         "Server": 2.0,  # 190 % of a core, less the 150 % of both
     }
-    assert ["apply the pool once more" in one for one in cost.remedies] == [False, True, False]
+    assert ["apply the pool again" in one for one in cost.remedies] == [False, True, False]
     newer = login_cost.of_run({"connect": True}, SUMMARY, SEEN, cores=2, pooler="PgBouncer", version=(1, 26))
     assert newer is not None
-    assert not any("apply the pool once more" in one for one in newer.remedies)
+    assert not any("apply the pool again" in one for one in newer.remedies)
 
 
 def test_a_run_that_kept_its_connections_tells_of_none() -> None:

@@ -51,7 +51,7 @@ def test_a_folder_that_is_not_the_poolers_is_refused(make_pool: MakePool, pooler
     pool = make_pool()
     deployment.apply_pooler(pooler)
     assert state_of(pool)[0] == PoolState.ROLLED_BACK
-    assert f"config_dir {tmp_path} must hold pgbouncer.ini" in pool.state_reason
+    assert f"config_dir {tmp_path} must have pgbouncer.ini" in pool.state_reason
     assert list(tmp_path.iterdir()) == []
 
 

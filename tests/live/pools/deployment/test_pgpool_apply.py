@@ -154,7 +154,7 @@ def test_a_reload_that_was_half_applied_is_rolled_back(
 
     pgpool_pooler.refresh_from_db()
     assert (revision.state, pgpool_pooler.settings_state) == (RevisionState.ROLLED_BACK, PoolState.ROLLED_BACK)
-    assert pgpool_pooler.settings_reason == "after the reload client_idle_limit is '0', not '99999999999'"
+    assert pgpool_pooler.settings_reason == "after the reload: client_idle_limit is '0', not '99999999999'"
     # a child that was busy takes the reload when it is done
     until(lambda: reported(pgpool_pooler, "log_statement", "log_client_messages") == {("off", "off")})
     assert own_pgpool.log.count("FATAL") == refused
