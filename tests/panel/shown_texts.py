@@ -13,6 +13,7 @@ DATA = [
     r"SELECT .+ FROM .+",  # a query that a setting holds
     r"Go pgx|\.NET Npgsql",  # drivers of connection strings
     r"No such file or directory",  # errno(3)
+    r"no [\w-]+ on the PATH of this host: [^⟧]*",  # reported and kept by a generator, in its own language
     r"connection to server at .*? failed: .*?accepting TCP/IP connections\?",  # libpq
 ]
 _DATA = re.compile("|".join(reversed(DATA)))

@@ -14,6 +14,7 @@ from django.conf import settings as django_settings
 from django.db import connection
 from pytest_django import Settings
 
+import pools.tasks  # noqa: F401 (registered before `use_broker` closes the application, which forgets it for later ones)
 from benchmarks.models import FINAL, Run, Status
 from benchmarks.processes import workdir
 from benchmarks.runs.execution import runner

@@ -15,7 +15,7 @@ def submit(cluster, dataset, options=QUICK, **thresholds):
 
 
 def test_a_run_that_reaches_its_thresholds_passes(cluster, dataset, in_this_process):
-    done = execute(submit(cluster, dataset, tps=("at_least", 1.0), failed_percent=("at_most", 0.0)))
+    done = execute(submit(cluster, dataset, LASTING, tps=("at_least", 1.0), failed_percent=("at_most", 0.0)))
     assert (done.status, done.gate) == (Status.SUCCEEDED, "passed")
 
 

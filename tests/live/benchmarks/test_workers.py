@@ -52,7 +52,8 @@ def test_direct_and_pooled_run_one_after_the_other_as_one_role(worker: TestWorke
 
 
 def test_pairs_that_are_repeated_take_turns_and_never_overlap(worker: TestWorker, pool: Pool) -> None:
-    runs = [wait_for(run, ended) for run in submit_pair({"pool": str(pool.pk)}, QUICK, author=None, repeat=2)]
+    # each lasts longer than it takes the worker to leave a heartbeat in the Redis that was emptied for this test
+    runs = [wait_for(run, ended) for run in submit_pair({"pool": str(pool.pk)}, LASTING, author=None, repeat=2)]
     assert [run.endpoint_kind for run in runs] == ["direct", "pooled", "pooled", "direct"]
     assert [run.status for run in runs] == [Status.SUCCEEDED] * 4
     assert all(one.finished_at <= two.started_at for one, two in itertools.pairwise(runs))

@@ -4,7 +4,7 @@ import pytest
 
 from tests.live.benchmarks.experiments.conftest import CarryOut
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timing]
 
 
 def test_pooled_beats_one_shared_handle_and_that_a_connection_each_request(carry_out: CarryOut) -> None:

@@ -6,7 +6,7 @@ from benchmarks.analysis.arms import Verdict
 from pools.models import Pooler
 from tests.live.benchmarks.experiments.conftest import CarryOut
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timing]
 
 
 @pytest.mark.parametrize("pgpool_binary", ["installed"], indirect=True)

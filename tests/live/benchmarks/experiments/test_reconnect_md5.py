@@ -9,7 +9,7 @@ from panel.quickstart.servers import PgBouncerServer, PostgresServer, free_port
 from tests.live.benchmarks.experiments.conftest import CarryOut
 from tests.live.conftest import FAST, SUPERUSER_PASSWORD
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timing]
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from panel.quickstart.servers import PostgresServer, free_port
 from tests.live.benchmarks.experiments.conftest import CarryOut
 from tests.live.conftest import SUPERUSER_PASSWORD
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timing]
 
 
 @pytest.fixture(scope="module")
