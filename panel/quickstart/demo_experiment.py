@@ -83,7 +83,7 @@ class Part:
 PARTS = (
     Part("reconnect", ("10-scram-none", "10-scram-pgbouncer", "10-scram-pgpool"), 2),
     # 150 logins through the pool take half a second, which must stay below a tenth of the run
-    Part("burst", ("150-direct", "150-pool97"), 8, refused=("150-direct",)),
+    Part("burst", ("150-direct", "150-pool97"), 10, refused=("150-direct",)),
 )
 
 
