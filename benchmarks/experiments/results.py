@@ -114,7 +114,8 @@ def _arms(specs: Sequence[ArmSpec], runs: Sequence[Run]) -> dict[str, Arm]:
 
 def rule_of(experiment: Experiment, playbook: PlaybookSpec, specs: Sequence[ArmSpec]) -> Rule:
     """Return how its verdicts are reached: all its intervals hold together, at each look in sequential mode."""
-    compared = sum(playbook.baseline_of(one, specs) is not None for one in specs)
+    measured = [one for one in specs if one.key not in experiment.skipped]
+    compared = sum(playbook.baseline_of(one, specs) is not None for one in measured)
     return Rule(settings.TIE_BAND_PERCENT / 100, max(1, compared), is_sequential=experiment.minutes is not None)
 
 
