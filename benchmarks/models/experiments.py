@@ -5,16 +5,16 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import IntegrityError, models, transaction
-from django.db.models import Max, Q
+from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from benchmarks.models.numbering import NumberedQuerySet
 from pools.models import Cluster, Pooler
 
 LEASE = timedelta(seconds=30)
-NUMBERING_TRIES = 10
 
 
 class Playbook(models.Model):
@@ -53,22 +53,8 @@ class Phase(models.TextChoices):
     TEARDOWN = "teardown", _("removing what was made")
 
 
-class ExperimentQuerySet(models.QuerySet["Experiment"]):
+class ExperimentQuerySet(NumberedQuerySet["Experiment"]):
     """Making and claiming experiments."""
-
-    def enqueue(self, **fields: Any) -> "Experiment":
-        """Save a queued experiment with the next number; of two that reach for one number both get one."""
-        for _attempt in range(NUMBERING_TRIES - 1):
-            try:
-                return self._enqueue_once(fields)
-            except IntegrityError:  # another experiment took the number between the query and the insert
-                continue
-        return self._enqueue_once(fields)
-
-    def _enqueue_once(self, fields: dict[str, Any]) -> "Experiment":
-        with transaction.atomic():
-            number = (self.aggregate(last=Max("number"))["last"] or 0) + 1
-            return self.create(number=number, **fields)
 
     def unfinished(self) -> "ExperimentQuerySet":
         """Those that go on, or whose own resources are not removed yet."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, models, transaction
-from django.db.models import Exists, Max, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -15,12 +15,12 @@ from django.utils.translation import gettext_lazy as _
 from benchmarks.errors import Fenced, IllegalTransition
 from benchmarks.models import thresholds as run_thresholds
 from benchmarks.models.endpoints import ExternalEndpoint
+from benchmarks.models.numbering import NumberedQuerySet
 from pools.models import Cluster, Pool
 
 LEASE = timedelta(seconds=15)
 TAKEN_UP_WITHIN = timedelta(seconds=30)  # a part by its generator, whose children may all be at work
 GENERATOR_CHARACTERS = 63
-NUMBERING_TRIES = 10
 
 
 class Status(models.TextChoices):
@@ -85,22 +85,8 @@ def led(generators: list[str]) -> str:
     return f"{generators[0][:45]} and {len(generators) - 1} more"
 
 
-class RunQuerySet(models.QuerySet["Run"]):
+class RunQuerySet(NumberedQuerySet["Run"]):
     """Creating and claiming runs."""
-
-    def enqueue(self, **fields: Any) -> "Run":
-        """Create a queued run with the next number; of two that reach for the same number, each gets one."""
-        for _nth in range(NUMBERING_TRIES - 1):
-            try:
-                return self._enqueue_once(fields)
-            except IntegrityError:  # another run took the number between the query and the insert
-                continue
-        return self._enqueue_once(fields)
-
-    def _enqueue_once(self, fields: dict[str, Any]) -> "Run":
-        with transaction.atomic():
-            number = (self.aggregate(last=Max("number"))["last"] or 0) + 1
-            return self.create(number=number, **fields)
 
     def wholes(self) -> "RunQuerySet":
         """Return the runs that people started, without the parts of distributed runs."""

@@ -33,8 +33,8 @@ def advice_ask(request: HttpRequest, pool: UUID) -> HttpResponse:
             asked = AdviceRequest(cluster=found.cluster, pool=found, author=person(request.user), **form.request())
             return redirect("experiment-detail", sweep.ask(asked).pk)
         except InvalidFields as error:
-            for field, messages in error.errors.items():
-                form.add_error(field if field in form.fields else None, messages)
+            for field, faults in error.errors.items():
+                form.add_error(field if field in form.fields else None, faults)
         except (BenchmarksError, PoolsError) as error:
             form.add_error(None, str(error))
     context = {"pool": found, "form": form, "past": _past(found)}
