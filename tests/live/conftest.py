@@ -8,7 +8,6 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from panel.quickstart.servers import (
-    HAProxyServer,
     PgBouncerServer,
     PgpoolServer,
     PostgresServer,
@@ -18,6 +17,7 @@ from panel.quickstart.servers import (
 from pools.inventory import poolers
 from pools.models import Cluster, Pooler, PoolerKind
 from pools.poolers.pgpool import preflight
+from tests.live.haproxies import HAProxyServer
 
 SUPERUSER_PASSWORD = "super-secret"
 APP_ROLE, APP_PASSWORD, APP_DATABASE = "app", "app-password", "app"

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from panel.quickstart.servers import HAProxyServer, PgBouncerServer, free_port
+from panel.quickstart.servers import PgBouncerServer, free_port
 from pools import deployment
 from pools.deployment import drift
 from pools.inventory import pooler_settings, poolers
 from pools.inventory import pools as pool_changes
 from pools.models import Cluster, Mode, Pool, Pooler, PoolState, RevisionState
 from pools.poolers.haproxy import render, stats_socket
+from tests.live.haproxies import HAProxyServer
 from tests.live.pools.conftest import state_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
