@@ -42,16 +42,21 @@ def text_of(result: Result) -> str:
 
 def sentences(result: Result) -> list[str]:
     """Return the conclusion, a sentence each: the claims of the source, then what is to be known of them."""
-    if not any(one.arm for one in result.arms):
-        return []
-    claims = [*JUDGES.get(result.spec.conclusion, _plain)(result)]
-    notes = list(NOTES[result.spec.conclusion](result)) if result.spec.conclusion in NOTES else []
-    return [claim.sentence for claim in claims] + notes
+    return [*(claim.sentence for claim in claims(result)), *notes(result)]
 
 
 def claims(result: Result) -> list[Claim]:
-    """Return the published effects, each with what became of it here."""
-    return list(JUDGES.get(result.spec.conclusion, _plain)(result)) if any(one.arm for one in result.arms) else []
+    """Return the published effects, each with what became of it here; none before anything is measured."""
+    return list(JUDGES.get(result.spec.conclusion, _plain)(result)) if _has_begun(result) else []
+
+
+def notes(result: Result) -> list[str]:
+    """Return what is to be known of the figures; nothing before anything is measured."""
+    return list(NOTES[result.spec.conclusion](result)) if result.spec.conclusion in NOTES and _has_begun(result) else []
+
+
+def _has_begun(result: Result) -> bool:
+    return any(one.arm for one in result.arms)
 
 
 def _plain(result: Result) -> Iterator[Claim]:

@@ -171,6 +171,7 @@ def _make_pool(experiment: Experiment, need: Need) -> Any:
         "mode": need.values["mode"],
         "size": size_within_budget(cluster, need.values["size"]),
     }
+    note_smaller_size(experiment, need.values["size"], values["size"])
     return pool_changes.create(values, experiment.author).pk
 
 
@@ -180,6 +181,14 @@ MAKERS = {
     ResourceKind.PROFILE: _make_profile,
     ResourceKind.POOL: _make_pool,
 }
+
+
+def note_smaller_size(experiment: Experiment, wanted: int, size: int) -> None:
+    """Note that a pool is smaller than its arm is called for."""
+    text = _("The pool of %(wanted)s has %(size)s connections here: the budget of %(cluster)s has no more left.")
+    note = text % {"wanted": wanted, "size": size, "cluster": experiment.cluster_name}
+    if size < wanted and note not in experiment.notes:
+        experiment.write(notes=[*experiment.notes, note])
 
 
 def size_within_budget(cluster: Cluster, wanted: int) -> int:

@@ -86,7 +86,7 @@ def show(experiment: Experiment) -> Shown:
         result=result,
         progress=results.progress(experiment),
         claims=tuple(found),
-        notes=() if asked else tuple(conclusions.sentences(result)[len(found) :]),
+        notes=tuple(experiment.notes) if asked else (*experiment.notes, *conclusions.notes(result)),
         columns=tuple(_columns(result)),
         rows=tuple(_row(result, one) for one in result.arms),
         chart=chart.draw(result),

@@ -18,3 +18,5 @@ def test_the_server_refuses_what_the_pool_carries(carry_out: CarryOut) -> None:
     assert pooled.value("tps")
     assert "the pool carried them" in conclusions.text_of(found)
     assert found.experiment.resources.filter(removed_at=None).count() == 0
+    # 97 connections, of which none is set aside here: a note would name a pool that got fewer
+    assert found.experiment.notes == []
