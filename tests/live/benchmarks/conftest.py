@@ -14,7 +14,8 @@ from django.conf import settings as django_settings
 from django.db import connection
 from pytest_django import Settings
 
-import pools.tasks  # noqa: F401 (registered before `use_broker` closes the application, which forgets it for later ones)
+import benchmarks.tasks  # noqa: F401 (registered before `use_broker` closes the application, which forgets later ones)
+import pools.tasks  # noqa: F401
 from benchmarks.models import FINAL, Run, Status
 from benchmarks.processes import workdir
 from benchmarks.runs.execution import runner
