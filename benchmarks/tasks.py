@@ -5,7 +5,7 @@ from django.conf import settings
 
 from benchmarks.experiments import dispatch as experiment_dispatch
 from benchmarks.experiments import lifecycle
-from benchmarks.generators import registration
+from benchmarks.generators import heartbeats, registration
 from benchmarks.models import Run
 from benchmarks.results import retention
 from benchmarks.runs.distributed import coordinator
@@ -18,6 +18,7 @@ def run_benchmark(run_id: str) -> None:
     """Carry out the run if this delivery is the one that claims it, then send the next that is due."""
     if run := Run.objects.claim(run_id, settings.GENERATOR):
         coordinator.execute(run) if run.is_spread else runner.execute(run)
+        heartbeats.report_alive()  # or a Redis that lost its memory lets a short run's successor wait for beat
         dispatch.dispatch_due()
         if run.experiment_id:
             experiment_dispatch.request_advance()

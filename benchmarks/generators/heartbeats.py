@@ -1,5 +1,6 @@
 """Heartbeats of workers in Redis: which are alive, of those that take runs and those that take tasks."""
 
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,11 +9,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import redis
+from django.conf import settings
 from django.utils.translation import gettext as _
 
 from benchmarks.errors import QueueDown
 from panel.lib import redis_client
 from panel.lib.queues import WorkerKind
+
+log = logging.getLogger(__name__)
 
 RUNS, TASKS = "pooldeck:generators", "pooldeck:workers"
 ALIVE_WITHIN = timedelta(seconds=15)  # a worker beats every 2 s; a loaded machine may be late
@@ -48,6 +52,14 @@ def beat(name: str, kind: WorkerKind) -> None:
     with asking_redis() as client:
         for key in keys:
             client.zadd(key, {name: time.time()})
+
+
+def report_alive() -> None:
+    """Write this worker's heartbeat; without Redis it has no work either, so a failure is only logged."""
+    try:
+        beat(settings.GENERATOR, settings.WORKER)
+    except QueueDown as error:
+        log.warning("no heartbeat of worker %s: %s", settings.GENERATOR, error)
 
 
 def seen(key: str = RUNS) -> list[Heartbeat]:

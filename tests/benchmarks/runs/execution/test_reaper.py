@@ -1,6 +1,7 @@
 """What a dead worker left: its runs are ended, its folders removed."""
 
 import os
+import tempfile
 import uuid
 from datetime import timedelta
 
@@ -19,6 +20,12 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def no_redis(settings):
     settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
+
+
+@pytest.fixture(autouse=True)
+def folders_of_its_own(monkeypatch, tmp_path):
+    """Other panels on this host reap the folders they find in /tmp at the same time."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
 @pytest.fixture
