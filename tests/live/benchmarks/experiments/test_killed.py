@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +14,7 @@ from benchmarks.runs.execution import reaper
 from panel.quickstart.servers import PostgresServer
 from pools.models import Cluster, Pool
 from pools.provisioning import roles
-from tests.live.benchmarks.conftest import TestWorker, wait_for
+from tests.live.benchmarks.conftest import TestBeat, TestWeb, TestWorker, wait_for
 from tests.live.benchmarks.experiments.conftest import until_ended
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -48,6 +49,15 @@ def until_loaded(experiment: Experiment) -> Run:
         time.sleep(0.1)
 
 
+def loaded_by_itself(experiment: Experiment) -> Run:
+    """Wait until its first load runs, which worker and beat see to."""
+    deadline = time.monotonic() + 90
+    while not (run := experiment.runs.filter(purpose=Purpose.LOAD, status=Status.RUNNING).first()):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    return run
+
+
 def nothing_is_left(experiment: Experiment, postgres: PostgresServer) -> None:
     assert experiment.resources.filter(removed_at=None).count() == 0
     assert not Pool.objects.filter(name__startswith="pooldeck_experiment").exists()
@@ -73,6 +83,33 @@ def test_a_killed_worker_costs_its_run_and_the_experiment_goes_on(
     statuses = list(done.runs.filter(purpose=Purpose.LOAD).order_by("number").values_list("status", flat=True))
     assert statuses == [Status.LOST, Status.SUCCEEDED]
     nothing_is_left(done, postgres)
+
+
+def test_all_programs_killed_at_once_and_started_again_end_it_without_help(
+    begin: Begin, worker: TestWorker, postgres: PostgresServer, tmp_path: Path
+) -> None:
+    (tmp_path / "web").mkdir()
+    (tmp_path / "beat").mkdir()
+    with TestWeb(tmp_path / "web", worker.redis_url) as web, TestBeat(tmp_path / "beat", worker.redis_url) as beat:
+        experiment = begin()
+        run = loaded_by_itself(experiment)
+        for program in (web, beat, worker):
+            program.kill()
+            program.stop()
+        Run.objects.filter(pk=run.pk).update(lease_until=run.created_at - LEASE)
+        Experiment.objects.filter(pk=experiment.pk).update(lease_until=None)  # as after the time of a lease
+        for program in (web, beat, worker):
+            program.start()
+        deadline = time.monotonic() + 120
+        while not experiment.has_ended:
+            assert time.monotonic() < deadline, f"{experiment} is {experiment.state} ({experiment.phase}) still"
+            time.sleep(0.2)
+            experiment.refresh_from_db()
+        web.probe()
+    assert experiment.state == ExperimentState.SUCCEEDED, experiment.reasons
+    run.refresh_from_db()
+    assert run.status == Status.LOST
+    nothing_is_left(experiment, postgres)
 
 
 @pytest.mark.usefixtures("worker")
