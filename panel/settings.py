@@ -136,6 +136,7 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "panel.staticfiles.HashedStorage"},
 }
+WHITENOISE_KEEP_ONLY_HASHED_FILES = True  # pages name no other, and each costs seconds to compress
 STATICFILES_FINDERS = [
     "panel.staticfiles.Folders",
     "panel.staticfiles.Bundles",
