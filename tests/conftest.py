@@ -30,6 +30,7 @@ LONG_S = 15
 SHARED = [HERE / "browser", HERE / "live/benchmarks/runs/distributed"]
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by their folder, and keep those of one file, or of a folder with shared programs, in one parallel
     process; the longest first, since the last of them to end is what one waits for.
@@ -40,6 +41,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(mark)
         item.add_marker(pytest.mark.xdist_group(_group_of(item)))
     items.sort(key=lambda item: _shared_by(item) is None)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Refuse to go on where pytest-xdist overlooked the groups: each process would start every server anew."""
+    if session.config.getoption("loadgroup", False) and any("@" not in item.nodeid for item in session.items):
+        raise pytest.UsageError("this pytest-xdist does not keep the groups of tests together: see its release notes")
 
 
 def _group_of(item: pytest.Item) -> str:
