@@ -161,7 +161,7 @@ def _measure(experiment: Experiment) -> bool:
     block, key = planned[experiment.step]
     if key not in experiment.skipped:
         arm = next(arm for arm in arms_of(experiment) if arm.key == key)
-        if resources.release_connections(experiment, arm) and not _has_waited(experiment):
+        if resources.release_connections(experiment) and not _has_waited(experiment):
             return False
         _submit_arm(experiment, arm, block)
     experiment.write(step=experiment.step + 1)
