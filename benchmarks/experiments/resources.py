@@ -18,7 +18,7 @@ from psycopg import sql
 from benchmarks.errors import BenchmarksError
 from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.library.settings_profiles import store
-from benchmarks.models import Experiment, ExperimentResource, ResourceKind, SettingsProfile
+from benchmarks.models import Dataset, Experiment, ExperimentResource, ResourceKind, SettingsProfile
 from pools.clusters import connect, endpoints
 from pools.console import commands
 from pools.errors import ClusterUnreachable, InvalidValues, NotThere, PoolsError
@@ -329,6 +329,8 @@ def _remove_profile(experiment: Experiment, row: ExperimentResource) -> bool:
 def _remove_database(experiment: Experiment, row: ExperimentResource) -> bool:
     if experiment.cluster is None or Pool.objects.filter(cluster=experiment.cluster, database=row.name).exists():
         return experiment.cluster is None
+    # before the drop, which raises where the database is gone already: the tables are nobody else's either way
+    Dataset.objects.filter(cluster=experiment.cluster, database=row.name).delete()
     with changing(experiment.cluster) as connection:
         connection.execute(_SESSIONS, (row.name,))  # all of them are this experiment's: the database is its own
     databases.drop(experiment.cluster, row.name, experiment.author)
