@@ -3,7 +3,6 @@
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
 from statistics import fmean
 
 from benchmarks.experiments.advice import scalability
@@ -11,8 +10,6 @@ from benchmarks.experiments.advice.scalability import Law
 
 RESAMPLES = 400
 RESERVE_SHARE = 0.1
-KEPT_IN_ROUND = 0.5  # of the sizes, the better half goes on (successive halving)
-FEWEST = 3
 FAR_OFF = 0.1
 
 
@@ -29,13 +26,6 @@ class Recommendation:
     knee: int
     best: tuple[int, float]
     law: Law | None
-
-
-def survivors(measured: Mapping[int, Sequence[float]]) -> list[int]:
-    """Return the sizes of the next round: the better half by mean throughput, three at least, in order of size."""
-    ranked = sorted(measured, key=lambda size: -fmean(measured[size]) if measured[size] else 0.0)
-    kept = max(FEWEST, ceil(len(ranked) * KEPT_IN_ROUND))
-    return sorted(ranked[:kept])
 
 
 def recommend(measured: Mapping[int, Sequence[float]], tie_band: float, seed: int = 0) -> Recommendation | None:

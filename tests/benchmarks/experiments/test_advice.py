@@ -1,13 +1,14 @@
 """Advice on a pool's size, by simulated servers whose best size is known."""
 
 import random
-from itertools import pairwise
 
 import pytest
 
-from benchmarks.experiments.advice import recommendation, scalability, sweep
+from benchmarks.experiments.advice import grid, recommendation, scalability
+from benchmarks.experiments.advice.grid import Cell
 from benchmarks.experiments.advice.scalability import Law
 
+EXPECTED = 64
 SIZES = (1, 2, 4, 8, 16, 32, 64)
 TIE_BAND = 0.05
 NOISE = 0.04  # of a run's throughput, one standard deviation
@@ -21,15 +22,22 @@ SERVERS = {
 
 
 def swept(law: Law, seed: int) -> dict[int, list[float]]:
-    """Return throughputs as the sweep collects them: three rounds of two runs, the better half going on."""
+    """Return throughputs as the sweep collects them, by size, of the cells with the expected clients.
+
+    Fewer clients reach three quarters of the throughput, more of them nine tenths.
+    """
     draw = random.Random(seed)
-    found: dict[int, list[float]] = {size: [] for size in SIZES}
-    kept = list(SIZES)
-    for _round in range(sweep.ROUNDS):
-        for size in kept:
-            found[size] += [law.throughput(size) * draw.gauss(1, NOISE) for _ in range(sweep.BLOCKS)]
-        kept = recommendation.survivors({size: found[size] for size in kept})
-    return found
+    cells = grid.fitted(SIZES, EXPECTED, minutes=10, scale=10).cells
+    share = dict(zip(grid.client_counts(EXPECTED), (0.75, 1.0, 0.9), strict=True))
+    found: dict[Cell, list[float]] = {cell: [] for cell in cells}
+    kept = {cell: str(cell) for cell in cells}
+    names = {name: cell for cell, name in kept.items()}
+    for at in range(grid.ROUNDS):
+        for name in (name for block in grid.blocks(kept, EXPECTED, seed + at) for name in block):
+            size, clients = names[name]
+            found[size, clients].append(law.throughput(size) * share[clients] * draw.gauss(1, NOISE))
+        kept = {cell: str(cell) for cell in grid.survivors({cell: found[cell] for cell in kept}, EXPECTED)}
+    return {size: values for (size, clients), values in found.items() if clients == EXPECTED}
 
 
 @pytest.mark.parametrize("law", SERVERS.values(), ids=SERVERS)
@@ -66,9 +74,51 @@ def test_without_runs_there_is_no_answer_and_with_two_sizes_no_law() -> None:
     assert (found.size, found.law) == (4, None)
 
 
-def test_half_of_the_sizes_go_on_and_three_at_least() -> None:
-    measured = {size: [float(size)] for size in SIZES}
-    kept = recommendation.survivors(measured)
-    assert kept == [8, 16, 32, 64]
-    assert recommendation.survivors({size: measured[size] for size in (1, 2, 4, 8)}) == [2, 4, 8]
-    assert all(one < other for one, other in pairwise(kept))
+def by_share(cells: dict[Cell, float]) -> dict[Cell, list[float]]:
+    return {cell: [tps] for cell, tps in cells.items()}
+
+
+def test_half_of_the_expected_clients_cells_go_on_and_three_at_least() -> None:
+    measured = by_share({(size, 64): float(size) for size in SIZES})
+    assert grid.survivors(measured, 64) == [(8, 64), (16, 64), (32, 64), (64, 64)]
+    few = {cell: measured[cell] for cell in measured if cell[0] <= 8}
+    assert grid.survivors(few, 64) == [(2, 64), (4, 64), (8, 64)]
+
+
+def test_of_other_clients_those_near_the_best_of_as_many_go_on() -> None:
+    measured = by_share({(1, 8): 50, (2, 8): 100, (1, 32): 300, (2, 32): 290, (1, 64): 80, (2, 64): 400, (4, 64): 390})
+    assert grid.survivors(measured, 32) == [(1, 32), (2, 8), (2, 32), (2, 64), (4, 64)]
+
+
+def test_a_cell_without_a_valid_run_goes_on_last() -> None:
+    assert grid.survivors({(1, 2): [], (2, 2): [], (1, 8): [5.0], (2, 8): []}, 8) == [(1, 2), (1, 8), (2, 8)]
+
+
+def test_no_cell_has_more_connections_than_clients() -> None:
+    found = grid.fitted((1, 4, 16), 16, minutes=30, scale=1)
+    assert sorted(found.cells) == [(1, 4), (1, 16), (1, 32), (4, 4), (4, 16), (4, 32), (16, 16), (16, 32)]
+    assert (found.rounds, grid.client_counts(1), grid.client_counts(16)) == (3, [1, 2], [4, 16, 32])
+
+
+@pytest.mark.parametrize("minutes", [1, 2, 3, 5, 10, 30, 120])
+@pytest.mark.parametrize("sizes", [(1, 2), (1, 2, 8), (1, 2, 6, 12, 24, 32), SIZES[:-1]])
+def test_a_sweep_takes_its_minutes_and_no_more(sizes: tuple[int, ...], minutes: int) -> None:
+    found = grid.fitted(sizes, 32, minutes, scale=10)
+    own = [size for size, clients in found.cells if clients == 32]
+    assert {sizes[0], sizes[-1]} <= set(own)
+    runs = grid.runs_of(found.cells, 32, found.rounds)
+    assert runs * (found.duration_s + grid.SET_UP_S) + grid.FRAME_S <= minutes * 60
+    assert found.duration_s >= grid.WANTED_S
+
+
+def test_the_default_minutes_are_enough_for_all_rows_and_rounds() -> None:
+    found = grid.fitted((1, 2, 6, 12, 24, 32), 32, minutes=5, scale=10)
+    assert (found.rounds, len(found.cells)) == (3, 15)
+
+
+def test_a_round_measures_the_expected_clients_twice_and_the_others_once() -> None:
+    keys = {(1, 2): "a", (1, 8): "b", (2, 8): "c"}
+    first, second = grid.blocks(keys, 8, seed=1)
+    assert sorted(first) == ["a", "b", "c"]
+    assert second == [key for key in first[::-1] if key != "a"]
+    assert grid.runs_of(keys, 8, rounds=1) == 5

@@ -1,22 +1,26 @@
 """The pages of advice on a pool."""
 
 import json
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.advice.sweep import AdviceRequest
 from benchmarks.experiments.report import knee
-from benchmarks.models import Experiment, ExperimentState, Phase
+from benchmarks.experiments.start import InvalidExperiment
+from benchmarks.models import Experiment, ExperimentState, Phase, ResourceKind
 from pools.inventory import pools
 from pools.models import Pool
 from tests.benchmarks.records import a_finished_run
 from tests.pages import page_of
 from tests.pools import records
-from tests.pools.records import a_cluster
+from tests.pools.records import a_cluster, checked
 
 ASKED = {"question": "size", "builtin": "tpcb-like", "clients": 8, "scale": 1, "minutes": 5}
 FIGURES = {1: [100, 101], 2: [180, 178], 4: [260, 261], 8: [262, 263]}
+OTHERS = {"2-1": 90.5, "2-2": 95.0, "16-4": 240.0}  # clients and size
 
 
 @pytest.fixture
@@ -38,11 +42,18 @@ def an_advice(pool: Pool) -> Experiment:
     for block in range(2):
         for size, values in FIGURES.items():
             summary = {"tps": values[block], "latency_avg_ms": 8000 / values[block]}
-            fields = {"experiment": experiment, "arm": str(size), "group": experiment.pk, "target_label": str(size)}
-            a_finished_run(0, summary=summary, cluster=experiment.cluster, options={"clients": 8}, **fields)
+            a_measured_cell(experiment, f"8-{size}", summary)
+    for arm, tps in OTHERS.items():
+        a_measured_cell(experiment, arm, {"tps": tps, "latency_avg_ms": 10.0})
     ended = {"state": ExperimentState.SUCCEEDED, "outcome": ExperimentState.SUCCEEDED, "phase": Phase.TEARDOWN}
     experiment.write(advice=experiment.advice | {"recommendation": sweep.answer(experiment)}, **ended)
     return experiment
+
+
+def a_measured_cell(experiment: Experiment, arm: str, summary: dict[str, float]) -> None:
+    """A valid run of a cell."""
+    fields = {"experiment": experiment, "arm": arm, "group": experiment.pk, "target_label": arm}
+    a_finished_run(0, summary=summary, cluster=experiment.cluster, options={"clients": 8}, **fields)
 
 
 def test_a_question_starts_a_sweep(staff, queued: None) -> None:
@@ -68,6 +79,52 @@ def test_the_recommendation_comes_first_with_the_knee_and_one_button(staff, queu
     assert page.index("Use size 4") < page.index("<polyline") < page.index("What this could not see")
     assert "nothing was published" not in page
     assert "Published beside measured" not in page
+
+
+def test_the_pools_of_the_sweep_itself_take_nothing_of_the_budget(staff, queued: None) -> None:
+    pool = a_pool(size=10)
+    checked(pool.cluster, max_connections=100)
+    experiment = an_advice(pool)
+    left = sweep.answer(experiment)["left_of_budget"]
+    swept = records.a_pool(name="pooldeck_experiment_1_p1", cluster=pool.cluster, pooler=pool.pooler, size=8)
+    experiment.resources.create(kind=ResourceKind.POOL, key="pgbouncer-transaction-8-scram", name=swept.name)
+    assert sweep.answer(experiment)["left_of_budget"] == left == 97 - 4 - 1
+
+
+def test_cells_of_all_clients_are_answered_and_the_size_is_for_the_expected_ones(staff, queued: None) -> None:
+    found = sweep.answer(an_advice(a_pool(size=10)))
+    assert (found["clients"], found["size"]) == (8, 4)
+    cells = {(one["size"], one["clients"]): one["tps"] for one in found["cells"]}
+    swept = {(size, 8): sum(values) / 2 for size, values in FIGURES.items()}
+    assert cells == swept | {(1, 2): 90.5, (2, 2): 95.0, (4, 16): 240.0}
+    assert found["cells"][0] == {"size": 1, "clients": 2, "tps": 90.5, "latency_avg_ms": 10.0, "runs": 1}
+
+
+def test_rounds_end_with_the_minutes(staff, queued: None) -> None:
+    experiment = an_advice(a_pool(size=10))
+    now = timezone.now()
+    experiment.write(started_at=now - timedelta(minutes=2), measuring_at=now - timedelta(minutes=2), step=16)
+    assert not sweep.is_out_of_time(experiment)
+    assert sweep.add_round(experiment)
+    assert experiment.advice["round"] == 2
+    kept = {(size, 8) for size in (2, 4, 8)} | {(2, 2), (4, 16)}
+    assert {tuple(cell) for cell in experiment.advice["cells"]} == kept
+    assert sorted(key for block in experiment.plan[2:] for key in block) == sorted(
+        [*(f"8-{size}" for size in (2, 4, 8)), *(f"8-{size}" for size in (2, 4, 8)), "2-2", "16-4"]
+    )
+    experiment.write(started_at=now - timedelta(minutes=4, seconds=30))
+    assert not sweep.is_out_of_time(experiment)
+    assert not sweep.add_round(experiment)
+    experiment.write(started_at=now - timedelta(minutes=5))
+    assert sweep.is_out_of_time(experiment)
+
+
+@pytest.mark.parametrize("name", ["clients", "scale"])
+def test_a_workload_of_no_number_is_refused_by_its_name(staff, queued: None, name: str) -> None:
+    pool = a_pool()
+    with pytest.raises(InvalidExperiment) as refused:
+        sweep.ask(AdviceRequest(cluster=pool.cluster, pool=pool, author=None, workload={name: "many"}))
+    assert refused.value.errors == {name: ["many is no number of them: use a whole number from 1"]}
 
 
 def test_the_button_gives_the_pool_its_size_and_reserve(staff, queued: None, monkeypatch: pytest.MonkeyPatch) -> None:
