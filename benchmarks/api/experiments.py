@@ -16,11 +16,11 @@ from rest_framework.viewsets import GenericViewSet
 
 from benchmarks.api.comparisons import ArmSerializer
 from benchmarks.errors import IllegalTransition, InvalidGenerators, InvalidOptions
-from benchmarks.experiments import conclusions, dispatch, results, tables
+from benchmarks.experiments import dispatch, results, tables
 from benchmarks.experiments import start as starting
 from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.advice.sweep import AdviceRequest
-from benchmarks.experiments.report import files
+from benchmarks.experiments.report import files, presentation
 from benchmarks.experiments.start import MOST_MINUTES, MOST_REPEATS, ExperimentRequest, InvalidExperiment
 from benchmarks.models import FINAL, Experiment, ExperimentState, Purpose
 from panel.accounts.permissions import person
@@ -159,7 +159,7 @@ class ExperimentSerializer(ListedExperimentSerializer):
 
     @extend_schema_field(serializers.CharField())
     def get_conclusion(self, experiment: Experiment) -> str:
-        return conclusions.text_of(self._result)
+        return presentation.conclusion(self._result)
 
 
 class AskedExperimentSerializer(KnownFields):

@@ -95,6 +95,11 @@ def show(experiment: Experiment) -> Shown:
     )
 
 
+def conclusion(result: Result) -> str:
+    """Return what an experiment shows as one text: the answer of an advice, else the claims; empty before both."""
+    return advice.conclusion(result) if result.experiment.advice else conclusions.text_of(result)
+
+
 def conditions(experiment: Experiment) -> Mapping[str, Any]:
     """Return what the figures were measured under, by name."""
     run = experiment.runs.exclude(server_version="").order_by("number").first()

@@ -6,13 +6,17 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from benchmarks.api.experiments import ExperimentSerializer
+from benchmarks.experiments import results
 from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.advice.sweep import AdviceRequest
-from benchmarks.experiments.report import knee
+from benchmarks.experiments.report import files, knee, presentation
+from benchmarks.experiments.results import Result
 from benchmarks.experiments.start import InvalidExperiment
-from benchmarks.models import Experiment, ExperimentState, Phase, ResourceKind
+from benchmarks.models import Experiment, ExperimentState, Phase, ResourceKind, RunOutput, Status, Validity
 from pools.inventory import pools
 from pools.models import Pool
+from tests.benchmarks.experiments.records import REFUSAL
 from tests.benchmarks.records import a_finished_run
 from tests.pages import page_of
 from tests.pools import records
@@ -75,7 +79,7 @@ def test_bad_values_are_refused_and_start_nothing(staff, queued: None) -> None:
 
 def test_the_recommendation_comes_first_with_the_knee_and_one_button(staff, queued: None) -> None:
     page = page_of(staff.get(f"/experiments/{an_advice(a_pool(size=10)).pk}/"))
-    assert "Use size 4 with a reserve of 1." in page
+    assert "Use size 4 with a reserve of 1 for 8 clients." in page
     assert page.index("Use size 4") < page.index("<polyline") < page.index("What this could not see")
     assert "nothing was published" not in page
     assert "Published beside measured" not in page
@@ -135,6 +139,59 @@ def test_the_button_gives_the_pool_its_size_and_reserve(staff, queued: None, mon
     answer = staff.post(f"/experiments/{experiment.pk}/apply/")
     assert answer["Location"] == f"/pools/{pool.pk}/"
     assert given == [(pool, {"size": 4, "settings": {"min_pool_size": "1", "reserve_pool": "1"}}, None)]
+
+
+def a_verdict(question: str, figures: dict[str, list[float]]) -> Result:
+    """Two arms compared, by the tps of their runs; none: refused by the server."""
+    pool = a_pool(size=4)
+    experiment = sweep.ask(AdviceRequest(cluster=pool.cluster, pool=pool, author=None, question=question))
+    for arm, values in figures.items():
+        for tps in values:
+            a_measured_cell(experiment, arm, {"tps": tps, "latency_avg_ms": 10.0})
+    return results.of(experiment)
+
+
+def test_the_conclusion_is_the_answer(queued: None, db: None) -> None:
+    experiment = an_advice(a_pool(size=10))
+    text = presentation.conclusion(results.of(experiment))
+    assert text == (
+        "Use size 4 with a reserve of 1 for 8 clients. Every resampling of the runs gives this size. "
+        "Size 8 has the highest mean throughput of the measured sizes: 262 tps."
+    )
+    assert json.loads(files.as_json(experiment))["conclusion"] == text
+    assert ExperimentSerializer(experiment).data["conclusion"] == text
+
+
+ALIKE, LESS, MORE = [100, 102, 99, 101, 100], [50, 52, 51, 49, 50], [100, 101, 102, 100, 99]
+
+
+@pytest.mark.parametrize(
+    ("question", "figures", "begins"),
+    [
+        ("pooling", {"direct": LESS, "pooled": MORE}, "“pooled” is faster than “direct”: ×1.99 (95"),
+        ("pooling", {"direct": ALIKE, "pooled": MORE}, "No gain shown: “pooled” is ×1.00 of “direct” (95 % interval"),
+        ("mode", {"session": MORE, "transaction": LESS}, "“transaction” is slower than “session”: ×0.50"),
+        ("mode", {"session": ALIKE, "transaction": MORE}, "No difference shown: “transaction” is ×1.00 of “session”"),
+        ("mode", {"session": [100], "transaction": [101]}, "There are not enough valid runs to compare “transaction”"),
+        ("mode", {}, ""),
+    ],
+)
+def test_the_conclusion_of_other_questions_is_their_verdict(
+    queued: None, db: None, question: str, figures: dict[str, list[float]], begins: str
+) -> None:
+    text = presentation.conclusion(a_verdict(question, figures))
+    assert text.startswith(begins), text
+    assert bool(text) == bool(begins)
+
+
+def test_a_refused_arm_is_an_answer(queued: None, db: None) -> None:
+    result = a_verdict("pooling", {"pooled": MORE})
+    fields = {"arm": "direct", "status": Status.FAILED, "validity": Validity.INCOMPLETE, "summary": {}}
+    run = a_finished_run(0, experiment=result.experiment, group=result.experiment.pk, error="failed", **fields)
+    RunOutput.objects.filter(run=run).update(stderr=REFUSAL)
+    text = presentation.conclusion(results.of(result.experiment))
+    refused = "“direct”: the server refused some of 10 clients: sorry, too many clients already."
+    assert text == f"{refused} “pooled” carried the load at 100 tps."
 
 
 def test_nothing_is_applied_before_the_end_or_without_the_pool(
