@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy
 
 from benchmarks.analysis.arms import Verdict
 from benchmarks.experiments import conclusions, results
+from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.conclusions import Claim
 from benchmarks.experiments.report import advice, chart
 from benchmarks.experiments.report.advice import Advice
@@ -68,6 +69,16 @@ class Shown:
     def has_published(self) -> bool:
         """Whether its source published a figure for any arm."""
         return any(arm.published for arm in (row.arm.spec for row in self.rows))
+
+    @property
+    def has_verdicts(self) -> bool:
+        """Whether its arms are judged one by one; a sweep of sizes is judged as a whole."""
+        return self.advice is None or self.advice.question != sweep.SIZE
+
+    @property
+    def has_remarks(self) -> bool:
+        """Whether an arm was skipped or refused."""
+        return any(row.arm.skipped or (row.arm.arm and row.arm.arm.refusal) for row in self.rows)
 
     @property
     def percent(self) -> float:
