@@ -143,6 +143,12 @@ def _taking_part(experiment: Experiment) -> dict[Cell, list[float]]:
     return {cell: _tps(runs) for cell, runs in measured_cells(experiment).items() if not kept or cell in kept}
 
 
+def planned_cells(experiment: Experiment) -> list[Cell]:
+    """Return the cells that the sweep set out to measure; none where no size was asked for."""
+    is_swept = expected_clients(experiment) is not None
+    return [_cell(arm) for arm in start.arms_of(experiment)] if is_swept else []
+
+
 def _tps(runs: Sequence[Summary]) -> list[float]:
     return [run["tps"] for run in runs if run.get("tps")]
 
@@ -195,8 +201,10 @@ def _described(cell: Cell, runs: Sequence[Summary]) -> dict[str, Any]:
 
 def unseen(experiment: Experiment) -> list[str]:
     """Return what the sweep could not see, in sentences."""
-    scale = experiment.dataset.get("scale")
+    scale, rows = experiment.dataset.get("scale"), {clients for _size, clients in planned_cells(experiment)}
+    others = [_("Fewer and more clients than expected: the minutes were too few to measure them.")]
     return [
+        *(others if len(rows) == 1 else ()),
         _("The load of other pools and programs on this server while they are busy."),
         _("Tables larger than those of the sweep (scale %(scale)s): production's may not fit its memory.")
         % {"scale": scale},

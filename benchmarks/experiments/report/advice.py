@@ -10,7 +10,8 @@ from django.utils.translation import gettext_lazy, ngettext
 from benchmarks.analysis.arms import Verdict
 from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.advice.scalability import Law
-from benchmarks.experiments.report import knee
+from benchmarks.experiments.report import heat_map, knee
+from benchmarks.experiments.report.heat_map import HeatMap
 from benchmarks.experiments.report.knee import KneeChart
 from benchmarks.experiments.results import ArmResult, Result
 from benchmarks.models import Experiment
@@ -38,6 +39,7 @@ class Advice:
     sentences: tuple[str, ...]
     not_seen: tuple[str, ...]
     chart: KneeChart | None
+    heat: HeatMap | None
     is_final: bool
 
     @property
@@ -72,6 +74,7 @@ def show(experiment: Experiment, result: Result) -> Advice | None:
         sentences=tuple(_sentences(question, found, result)),
         not_seen=tuple(sweep.unseen(experiment)),
         chart=_chart(experiment, found),
+        heat=_heat(experiment, found),
         is_final=experiment.has_ended and "recommendation" in experiment.advice,
     )
 
@@ -107,6 +110,12 @@ def _chart(experiment: Experiment, found: Mapping[str, Any] | None) -> KneeChart
     law = Law(**found["law"]) if found["law"] else None
     low, high = found["interval"]
     return knee.draw(sweep.measured(experiment), law, found["size"], (low, high))
+
+
+def _heat(experiment: Experiment, found: Mapping[str, Any] | None) -> HeatMap | None:
+    if found is None:
+        return None
+    return heat_map.draw(found["cells"], sweep.planned_cells(experiment), found["clients"], found["size"])
 
 
 def _size_sentences(found: Mapping[str, Any] | None) -> list[str]:

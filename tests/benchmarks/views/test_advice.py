@@ -10,7 +10,8 @@ from benchmarks.api.experiments import ExperimentSerializer
 from benchmarks.experiments import results
 from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.advice.sweep import AdviceRequest
-from benchmarks.experiments.report import files, knee, presentation
+from benchmarks.experiments.report import files, heat_map, knee, presentation
+from benchmarks.experiments.report.heat_map import HeatCell
 from benchmarks.experiments.results import Result
 from benchmarks.experiments.start import InvalidExperiment
 from benchmarks.models import Experiment, ExperimentState, Phase, ResourceKind, RunOutput, Status, Validity
@@ -210,6 +211,39 @@ def test_readers_neither_ask_nor_apply(reader, queued: None) -> None:
     experiment = an_advice(a_pool())
     assert reader.get(f"/experiments/advice/{experiment.advice['pool']}/").status_code == 403
     assert reader.post(f"/experiments/{experiment.pk}/apply/").status_code == 403
+
+
+def test_the_heat_map_shows_each_cell_and_what_was_not_measured(staff, queued: None) -> None:
+    experiment = an_advice(a_pool(size=10))
+    shown = presentation.show(experiment)
+    assert shown.advice is not None
+    heat = shown.advice.heat
+    assert heat is not None
+    assert (heat.clients, heat.expected, [size for size, _ in heat.rows]) == ((2, 8, 16), 8, [1, 2, 4, 6, 8])
+    rows = dict(heat.rows)
+    assert rows[4] == (
+        HeatCell(2, is_possible=False),
+        HeatCell(8, 260.5, pytest.approx(8000 / 260.5, rel=0.01), colour=4, is_recommended=True),
+        HeatCell(16, 240.0, 10.0, colour=4, is_best=True),
+    )
+    assert [cell.colour for cell in rows[2]] == [4, 1, None]
+    assert [cell.is_best for cell in rows[8]] == [False, True, False]
+    page = page_of(staff.get(f"/experiments/{experiment.pk}/"))
+    for part in ("A dash is a pool with more connections than clients", "“Not measured” is a cell", "recommended"):
+        assert part in page
+    assert "<style>" not in page
+    report = files.as_html(experiment).decode()
+    assert "heat-map" in report
+    assert ".curve { fill: none" in report[report.index("<svg") :]  # WeasyPrint draws with styles inside the SVG only
+
+
+def test_a_sweep_of_the_expected_clients_alone_says_so_instead_of_a_map(queued: None, db: None) -> None:
+    pool = a_pool(size=4)
+    workload = {"clients": 8, "scale": 1}
+    experiment = sweep.ask(AdviceRequest(cluster=pool.cluster, pool=pool, author=None, workload=workload, minutes=1))
+    assert {clients for _size, clients in sweep.planned_cells(experiment)} == {8}
+    assert "Fewer and more clients than expected: the minutes were too few to measure them." in sweep.unseen(experiment)
+    assert heat_map.draw([], sweep.planned_cells(experiment), 8, 4) is None
 
 
 def test_the_knee_chart_marks_the_size_within_the_chart() -> None:
