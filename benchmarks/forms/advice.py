@@ -29,8 +29,8 @@ class AdviceForm(forms.Form):
         max_value=MOST_CLIENTS,
         initial=sweep.DEFAULT_CLIENTS,
         help_text=_(
-            "How many use the pool at the busiest time. No larger size is tried; sizes are measured with fewer and more "
-            "clients too, as far as the minutes allow."
+            "How many use the pool at the busiest time. No larger size is tried. Fewer and more clients are measured "
+            "too, as far as the minutes allow."
         ),
     )
     scale = forms.IntegerField(

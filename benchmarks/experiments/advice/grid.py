@@ -6,7 +6,8 @@ more clients show how the best size moves with the load, and are measured once.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
+from itertools import chain, combinations, pairwise
+from math import ceil, log2
 from statistics import fmean
 
 from benchmarks.experiments import order
@@ -16,6 +17,7 @@ Cell = tuple[int, int]  # pool size, clients
 ROUNDS, BLOCKS = 3, 2
 KEPT_IN_ROUND = 0.5  # of the cells, the better half goes on (successive halving)
 FEWEST = 3
+ABOVE_COUNTS = 2.5  # times as much as a gap between two sizes
 LEAST_S, MOST_S = 2, 120
 WANTED_S = 3  # a shorter load says little: cells are given up before
 SET_UP_S = 1.5  # of a run, beside its load
@@ -58,6 +60,27 @@ def _forms(sizes: Sequence[int], expected: int) -> Iterable[tuple[list[Cell], in
         if len(sizes) <= FEWEST:
             return
         sizes = [*sizes[:-1:2], sizes[-1]]
+
+
+def within_budget(sizes: Collection[int], free: int, own: int | None = None) -> list[int]:
+    """Return the sizes whose pools fit the free connections together, as evenly spread as that allows.
+
+    The smallest and `own`, the size that the pool has, take part where they can; empty where no two pools fit.
+    """
+    listed = sorted(sizes)
+    chosen = chain.from_iterable(combinations(listed, count) for count in range(2, len(listed) + 1))
+    fitting: list[Sequence[int]] = [one for one in chosen if sum(one) <= free and one[0] == listed[0]]
+
+    def rank(one: Sequence[int]) -> tuple[bool, float, int]:
+        return own in listed and own not in one, _widest_gap(one, listed[-1]), -len(one)
+
+    return list(min(fitting, key=rank)) if fitting else []
+
+
+def _widest_gap(sizes: Sequence[int], most: int) -> float:
+    """Return the widest gap as a power of two; what lies above the largest counts more, as no size there is seen."""
+    inner = max(log2(high / low) for low, high in pairwise(sizes))
+    return max(inner, ABOVE_COUNTS * log2(most / sizes[-1]))
 
 
 def client_counts(expected: int) -> list[int]:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from benchmarks.errors import Refused
-from benchmarks.experiments import dispatch, order, playbook, results, start
+from benchmarks.experiments import dispatch, order, playbook, resources, results, start
 from benchmarks.experiments.advice import grid, recommendation
 from benchmarks.experiments.advice.grid import Cell, Grid
 from benchmarks.experiments.playbook import ArmSpec
@@ -83,6 +83,8 @@ def ask(request: AdviceRequest) -> Experiment:
             advice=_asked(request, swept),
             author=request.author,
         )
+        if swept is None:
+            resources.note_smaller_size(experiment, _wanted_size(request), _compared_size(request))
         transaction.on_commit(dispatch.request_advance)
     return experiment
 
@@ -236,15 +238,18 @@ def _scale(request: AdviceRequest) -> int:
 
 
 def sizes(request: AdviceRequest) -> list[int]:
-    """Return the sizes to sweep: within what clients can use and the budget has left, the pool's own among them."""
-    clients = _clients(request)
-    free = budget.of_cluster(request.cluster).free
+    """Return the sizes to sweep: within what clients can use, the pool's own among them.
+
+    The budget has to hold all of their pools at once: a pool that it cut short would be measured under a wrong name.
+    """
+    clients, free = _clients(request), budget.of_cluster(request.cluster).free
     most = min(clients, free if free is not None else clients)
     found = [size for size in CANDIDATES if size <= most]
     while len(found) > MOST_SIZES:
         found = found[:1] + found[1:-1][::2] + found[-1:]
     own = {request.pool.size} if request.pool and request.pool.size <= most else set()
-    return sorted({*found, *own})
+    swept = sorted({*found, *own})
+    return swept if free is None else grid.within_budget(swept, free, next(iter(own), None))
 
 
 def _grid(request: AdviceRequest) -> Grid:
@@ -282,11 +287,26 @@ def _size_axes(request: AdviceRequest, swept: Grid) -> tuple[list[str], str]:
 
 def _endpoint_axis(request: AdviceRequest) -> tuple[list[str], str]:
     """Return the axis of the other questions, and the baseline: session mode, or the direct connection."""
-    size = request.pool.size if request.pool else max(sizes(request)[-1:] or [1])
+    size = _compared_size(request)
     if request.question == MODE:
         return [_value(one, one, size, one) for one in MODES], 'endpoint = "session"'
     direct = '[[axes.endpoint]]\nkey = "direct"\nendpoint = { kind = "direct" }'
     return [direct, _value("pooled", "pooled", size, _mode(request))], 'endpoint = "direct"'
+
+
+def _wanted_size(request: AdviceRequest) -> int:
+    return request.pool.size if request.pool else min(_clients(request), CANDIDATES[-1])
+
+
+def _compared_size(request: AdviceRequest) -> int:
+    """Return the size of the pools of the other questions: of two modes both have to fit the budget, or neither."""
+    wanted, free = _wanted_size(request), budget.of_cluster(request.cluster).free
+    pools = len(MODES) if request.question == MODE else 1
+    size = wanted if free is None else min(wanted, free // pools)
+    if size < 1:
+        message = _("the budget of %(cluster)s leaves no connection for a pool to measure: free some first")
+        raise InvalidExperiment({"cluster": [message % {"cluster": request.cluster}]})
+    return size
 
 
 def _value(key: str, label: str, size: int, mode: str, axis: str = "endpoint") -> str:

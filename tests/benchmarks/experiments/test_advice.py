@@ -94,6 +94,21 @@ def test_a_cell_without_a_valid_run_goes_on_last() -> None:
     assert grid.survivors({(1, 2): [], (2, 2): [], (1, 8): [5.0], (2, 8): []}, 8) == [(1, 2), (1, 8), (2, 8)]
 
 
+@pytest.mark.parametrize(
+    ("free", "own", "found"),
+    [
+        (200, None, [1, 2, 6, 12, 24, 48, 64]),  # all of them
+        (97, None, [1, 2, 6, 12, 24, 48]),
+        (40, None, [1, 2, 6, 24]),
+        (97, 64, [1, 2, 6, 24, 64]),
+        (2, None, []),
+    ],
+)
+def test_the_pools_of_a_sweep_fit_the_budget_together(free: int, own: int | None, found: list[int]) -> None:
+    sizes = [one for one in (1, 2, 6, 12, 24, 48, 64) if one <= free]
+    assert grid.within_budget(sizes, free, own) == found
+
+
 def test_no_cell_has_more_connections_than_clients() -> None:
     found = grid.fitted((1, 4, 16), 16, minutes=30, scale=1)
     assert sorted(found.cells) == [(1, 4), (1, 16), (1, 32), (4, 4), (4, 16), (4, 32), (16, 16), (16, 32)]

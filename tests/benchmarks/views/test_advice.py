@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from benchmarks.api.experiments import ExperimentSerializer
-from benchmarks.experiments import results
+from benchmarks.experiments import results, start
 from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.advice.sweep import AdviceRequest
 from benchmarks.experiments.report import files, heat_map, knee, presentation
@@ -122,6 +122,24 @@ def test_rounds_end_with_the_minutes(staff, queued: None) -> None:
     assert not sweep.add_round(experiment)
     experiment.write(started_at=now - timedelta(minutes=5))
     assert sweep.is_out_of_time(experiment)
+
+
+def test_both_modes_are_measured_with_pools_of_one_size(queued: None, db: None) -> None:
+    pool = a_pool(size=60)
+    checked(pool.cluster, max_connections=100)
+    experiment = sweep.ask(AdviceRequest(cluster=pool.cluster, pool=pool, author=None, question="mode"))
+    assert {arm.endpoint.size for arm in start.arms_of(experiment)} == {(97 - 60) // 2}
+    note = f"The pool of 60 has 18 connections here: the budget of {pool.cluster} has no more left."
+    assert experiment.notes == [note]
+
+
+def test_a_budget_without_a_connection_left_is_named(queued: None, db: None) -> None:
+    pool = a_pool(size=97)
+    checked(pool.cluster, max_connections=100)
+    for question in sweep.QUESTIONS:
+        with pytest.raises(InvalidExperiment) as refused:
+            sweep.ask(AdviceRequest(cluster=pool.cluster, pool=pool, author=None, question=question))
+        assert list(refused.value.errors) == ["cluster"]
 
 
 @pytest.mark.parametrize("name", ["clients", "scale"])
