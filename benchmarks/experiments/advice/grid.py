@@ -10,6 +10,7 @@ from itertools import chain, combinations, pairwise
 from math import ceil, log2
 from statistics import fmean
 
+from benchmarks.analysis.validity import CONNECTING_SHARE
 from benchmarks.experiments import order
 
 Cell = tuple[int, int]  # pool size, clients
@@ -20,6 +21,7 @@ FEWEST = 3
 ABOVE_COUNTS = 2.5  # times as much as a gap between two sizes
 LEAST_S, MOST_S = 2, 120
 WANTED_S = 3  # a shorter load says little: cells are given up before
+LOGIN_S = 0.01  # of one client by SCRAM through a pooler on a small host; all of them are a part of the duration
 SET_UP_S = 1.5  # of a run, beside its load
 FRAME_S, FRAME_S_OF_SCALE = 15, 0.2  # making and removing database, tables and pools
 
@@ -34,10 +36,14 @@ class Grid:
 
 
 def fitted(sizes: Sequence[int], expected: int, minutes: int, scale: int) -> Grid:
-    """Return the most that fits the minutes: rounds are given up first, then the other clients, then sizes."""
+    """Return the most that fits the minutes: rounds are given up first, then the other clients, then sizes.
+
+    A run of many clients has to last longer, or its logins take too much of it and it is not valid.
+    """
     for cells, rounds in _forms(sizes, expected):
         runs = runs_of(cells, expected, rounds)
-        if _available_s(minutes, scale, runs) >= WANTED_S:
+        logins_s = LOGIN_S * max(clients for _, clients in cells)
+        if _available_s(minutes, scale, runs) >= max(WANTED_S, logins_s / CONNECTING_SHARE):
             break
     return Grid(tuple(cells), rounds, duration_s(minutes, scale, runs))
 
@@ -53,8 +59,10 @@ def _available_s(minutes: int, scale: int, runs: int) -> float:
 
 def _forms(sizes: Sequence[int], expected: int) -> Iterable[tuple[list[Cell], int]]:
     """Yield cells and rounds, the most telling first."""
-    every = [(size, clients) for clients in client_counts(expected) for size in sizes if size <= clients]
-    yield from ((every, rounds) for rounds in range(ROUNDS, 0, -1))
+    rows = client_counts(expected)
+    for counts in (rows, [clients for clients in rows if clients <= expected], [expected]):
+        cells = [(size, clients) for clients in counts for size in sizes if size <= clients]
+        yield from ((cells, rounds) for rounds in range(ROUNDS, 0, -1))
     while True:
         yield [(size, expected) for size in sizes], 1
         if len(sizes) <= FEWEST:
@@ -69,12 +77,10 @@ def within_budget(sizes: Collection[int], free: int, own: int | None = None) -> 
     """
     listed = sorted(sizes)
     chosen = chain.from_iterable(combinations(listed, count) for count in range(2, len(listed) + 1))
-    fitting: list[Sequence[int]] = [one for one in chosen if sum(one) <= free and one[0] == listed[0]]
+    fitting = [one for one in chosen if sum(one) <= free and one[0] == listed[0]]
 
-    def rank(one: Sequence[int]) -> tuple[bool, float, int]:
-        return own in listed and own not in one, _widest_gap(one, listed[-1]), -len(one)
-
-    return list(min(fitting, key=rank)) if fitting else []
+    ranked = sorted((own in listed and own not in one, _widest_gap(one, listed[-1]), -len(one), one) for one in fitting)
+    return list(ranked[0][-1]) if ranked else []
 
 
 def _widest_gap(sizes: Sequence[int], most: int) -> float:

@@ -203,15 +203,24 @@ def _described(cell: Cell, runs: Sequence[Summary]) -> dict[str, Any]:
 
 def unseen(experiment: Experiment) -> list[str]:
     """Return what the sweep could not see, in sentences."""
-    scale, rows = experiment.dataset.get("scale"), {clients for _size, clients in planned_cells(experiment)}
-    others = [_("Fewer and more clients than expected: the minutes were too few to measure them.")]
+    scale = experiment.dataset.get("scale")
     return [
-        *(others if len(rows) == 1 else ()),
+        *_other_clients(experiment),
         _("The load of other pools and programs on this server while they are busy."),
         _("Tables larger than those of the sweep (scale %(scale)s): production's may not fit its memory.")
         % {"scale": scale},
         _("Your application's own transactions, unless the workload was a script of them."),
     ]
+
+
+def _other_clients(experiment: Experiment) -> list[str]:
+    """Return which numbers of clients the minutes were too few for."""
+    expected, rows = expected_clients(experiment), {clients for _size, clients in planned_cells(experiment)}
+    if expected is None or max(rows) > expected:
+        return []
+    if len(rows) > 1:
+        return [_("More clients than expected: the minutes were too few to measure them.")]
+    return [_("Fewer and more clients than expected: the minutes were too few to measure them.")]
 
 
 def _left_of_budget(experiment: Experiment, taken: int) -> int | None:

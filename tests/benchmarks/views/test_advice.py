@@ -264,6 +264,13 @@ def test_a_sweep_of_the_expected_clients_alone_says_so_instead_of_a_map(queued: 
     assert heat_map.draw([], sweep.planned_cells(experiment), 8, 4) is None
 
 
+def test_a_sweep_without_more_clients_says_so(queued: None, db: None) -> None:
+    pool = a_pool(size=4)
+    experiment = sweep.ask(AdviceRequest(cluster=pool.cluster, pool=pool, author=None, minutes=3))
+    assert {clients for _size, clients in sweep.planned_cells(experiment)} == {8, 32}
+    assert "More clients than expected: the minutes were too few to measure them." in sweep.unseen(experiment)
+
+
 def test_the_knee_chart_marks_the_size_within_the_chart() -> None:
     chart = knee.draw(FIGURES, None, 4, (4, 8))
     assert chart is not None
