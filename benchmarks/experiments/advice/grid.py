@@ -10,7 +10,6 @@ from itertools import chain, combinations, pairwise
 from math import ceil, log2
 from statistics import fmean
 
-from benchmarks.analysis.validity import CONNECTING_SHARE
 from benchmarks.experiments import order
 
 Cell = tuple[int, int]  # pool size, clients
@@ -21,7 +20,8 @@ FEWEST = 3
 ABOVE_COUNTS = 2.5  # times as much as a gap between two sizes
 LEAST_S, MOST_S = 2, 120
 WANTED_S = 3  # a shorter load says little: cells are given up before
-LOGIN_S = 0.01  # of one client by SCRAM through a pooler on a small host; all of them are a part of the duration
+LOGIN_S = 0.01  # of one client by SCRAM through a pooler on a small host
+LOGINS_SHARE = 0.10  # of the duration; a run whose logins take more is not valid (analysis.validity)
 SET_UP_S = 1.5  # of a run, beside its load
 FRAME_S, FRAME_S_OF_SCALE = 15, 0.2  # making and removing database, tables and pools
 
@@ -43,7 +43,7 @@ def fitted(sizes: Sequence[int], expected: int, minutes: int, scale: int) -> Gri
     for cells, rounds in _forms(sizes, expected):
         runs = runs_of(cells, expected, rounds)
         logins_s = LOGIN_S * max(clients for _, clients in cells)
-        if _available_s(minutes, scale, runs) >= max(WANTED_S, logins_s / CONNECTING_SHARE):
+        if _available_s(minutes, scale, runs) >= max(WANTED_S, logins_s / LOGINS_SHARE):
             break
     return Grid(tuple(cells), rounds, duration_s(minutes, scale, runs))
 
