@@ -28,8 +28,10 @@ def test_no_swept_size_beats_the_recommended_one_by_more_than_the_tie_band(
     assert low <= found["size"] <= high
     assert found["reserve"] >= 1
     assert found["left_of_budget"] == 97 - found["size"] - found["reserve"]
-    swept = [(size, clients) for size in (1, 2, 8) for clients in (2, 8, 16) if size <= clients]
-    assert [(cell["size"], cell["clients"]) for cell in found["cells"]] == swept
+    swept = {(size, clients) for size in (1, 2, 8) for clients in (2, 8, 16) if size <= clients}
+    assert set(sweep.planned_cells(experiment)) == swept
+    # on a busy machine the logins of a short run may take too long for it to be valid
+    assert (found["size"], 8) in {(cell["size"], cell["clients"]) for cell in found["cells"]} <= swept
     means = {size: sum(values) / len(values) for size, values in sweep.measured(experiment).items()}
     band = 1 - settings.TIE_BAND_PERCENT / 100
     # the law smooths the means that the size is chosen by: half a band for that
