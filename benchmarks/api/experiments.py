@@ -16,11 +16,11 @@ from rest_framework.viewsets import GenericViewSet
 
 from benchmarks.api.comparisons import ArmSerializer
 from benchmarks.errors import IllegalTransition, InvalidGenerators, InvalidOptions
-from benchmarks.experiments import conclusions, dispatch, results, tables
+from benchmarks.experiments import dispatch, results, tables
 from benchmarks.experiments import start as starting
 from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.advice.sweep import AdviceRequest
-from benchmarks.experiments.report import files
+from benchmarks.experiments.report import files, presentation
 from benchmarks.experiments.start import MOST_MINUTES, MOST_REPEATS, ExperimentRequest, InvalidExperiment
 from benchmarks.models import FINAL, Experiment, ExperimentState, Purpose
 from panel.accounts.permissions import person
@@ -45,6 +45,44 @@ class ExperimentArmSerializer(ArmSerializer):
     figures = serializers.DictField(help_text="The median of each of the playbook's metrics")
     derived = serializers.DictField(help_text="Derived columns, such as gain_percent")
     skipped = serializers.CharField(allow_blank=True, help_text="Why it is not measured")
+
+
+class CellSerializer(serializers.Serializer[Any]):
+    """A pool size with a number of clients: means over its valid runs."""
+
+    size = serializers.IntegerField()
+    clients = serializers.IntegerField()
+    tps = serializers.FloatField()
+    latency_avg_ms = serializers.FloatField(allow_null=True)
+    runs = serializers.IntegerField(help_text="Valid runs")
+
+
+class BestSizeSerializer(serializers.Serializer[Any]):
+    """The size with the highest mean throughput."""
+
+    size = serializers.IntegerField()
+    tps = serializers.FloatField()
+
+
+class RecommendationSerializer(serializers.Serializer[Any]):
+    """What size a pool should have, and what that was derived from."""
+
+    size = serializers.IntegerField()
+    reserve = serializers.IntegerField()
+    interval = serializers.ListField(
+        child=serializers.IntegerField(), min_length=2, max_length=2, help_text="95 % interval of the size"
+    )
+    knee = serializers.IntegerField(help_text="The smallest size within the tie band of the best throughput")
+    best = BestSizeSerializer()
+    law = serializers.DictField(
+        allow_null=True, help_text="The fitted Universal Scalability Law; null with fewer than three sizes"
+    )
+    clients = serializers.IntegerField(required=False, help_text="The number of clients that it is made for")
+    cells = CellSerializer(many=True, required=False, help_text="What was measured")
+    left_of_budget = serializers.IntegerField(
+        allow_null=True, help_text="Connections of the cluster that are left with it; null while they are unknown"
+    )
+    not_seen = serializers.ListField(child=serializers.CharField(), help_text="What the sweep could not measure")
 
 
 class ListedExperimentSerializer(serializers.ModelSerializer[Experiment]):
@@ -89,7 +127,7 @@ class ListedExperimentSerializer(serializers.ModelSerializer[Experiment]):
         total = sum(len(block) for block in experiment.plan)
         return {"done": experiment.ended_runs, "total": total, "eta_s": 0.0 if experiment.has_ended else None}
 
-    @extend_schema_field(serializers.DictField(allow_null=True))
+    @extend_schema_field(RecommendationSerializer(allow_null=True))
     def get_recommendation(self, experiment: Experiment) -> Any:
         return experiment.advice.get("recommendation")
 
@@ -121,7 +159,7 @@ class ExperimentSerializer(ListedExperimentSerializer):
 
     @extend_schema_field(serializers.CharField())
     def get_conclusion(self, experiment: Experiment) -> str:
-        return conclusions.text_of(self._result)
+        return presentation.conclusion(self._result)
 
 
 class AskedExperimentSerializer(KnownFields):

@@ -153,7 +153,7 @@ def _measure(experiment: Experiment) -> bool:
     planned = [(block, arm) for block, keys in enumerate(experiment.plan) for arm in keys]
     if experiment.step and experiment.step % len(experiment.plan[0]) == 0 and sequential.is_settled(experiment):
         planned = planned[: experiment.step]
-    if experiment.step >= len(planned):
+    if experiment.step >= len(planned) or sweep.is_out_of_time(experiment):
         if not sweep.add_round(experiment):
             experiment.write(advice=experiment.advice | _recommended(experiment))
             experiment.tear_down(ExperimentState.SUCCEEDED)
@@ -161,7 +161,7 @@ def _measure(experiment: Experiment) -> bool:
     block, key = planned[experiment.step]
     if key not in experiment.skipped:
         arm = next(arm for arm in arms_of(experiment) if arm.key == key)
-        if resources.release_connections(experiment, arm) and not _has_waited(experiment):
+        if resources.release_connections(experiment) and not _has_waited(experiment):
             return False
         _submit_arm(experiment, arm, block)
     experiment.write(step=experiment.step + 1)

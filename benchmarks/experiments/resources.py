@@ -6,6 +6,7 @@ that nobody knows of. All of it carries the experiment's number in its name.
 
 import hashlib
 import logging
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,7 +18,7 @@ from psycopg import sql
 from benchmarks.errors import BenchmarksError
 from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.library.settings_profiles import store
-from benchmarks.models import Experiment, ExperimentResource, ResourceKind, SettingsProfile
+from benchmarks.models import Dataset, Experiment, ExperimentResource, ResourceKind, SettingsProfile
 from pools.clusters import connect, endpoints
 from pools.console import commands
 from pools.errors import ClusterUnreachable, InvalidValues, NotThere, PoolsError
@@ -32,6 +33,7 @@ log = logging.getLogger(__name__)
 SCRAM, MD5 = "scram", "md5"
 MAIN = "main"
 LIVE = (PoolState.APPLIED, PoolState.DRIFTED)
+CLOSED_WITHIN_S, POLL_S = 1.0, 0.05  # PgBouncer closes idle connections in its janitor, three times a second
 KINDS = {"pgbouncer": PoolerKind.PGBOUNCER, "pgpool": PoolerKind.PGPOOL}
 _COUNTED = """
     SELECT count(*) FROM pg_stat_activity
@@ -253,19 +255,32 @@ def _pool_of(row: ExperimentResource) -> Pool | None:
     return Pool.objects.filter(pk=row.record).first() if row.record else Pool.objects.filter(name=row.name).first()
 
 
-def release_connections(experiment: Experiment, arm: ArmSpec) -> int:
-    """Have its PgBouncer pools, but for the arm's own, close their idle server connections; return the sessions left.
+def release_connections(experiment: Experiment) -> int:
+    """Have its PgBouncer pools close their idle server connections; return how many sessions are left.
 
-    What a pool keeps open after its arm's run is taken from the arms that follow: a direct one would be refused.
+    What a pool keeps open after its arm's run is taken from the arms that follow: a direct one would be refused. The
+    pool of the next arm closes its own too, so that every run begins without server connections, whatever ran before.
     """
-    cluster, own = cluster_of(experiment), pool_key(arm)
-    for row in experiment.resources.filter(kind=ResourceKind.POOL, removed_at=None).exclude(key=own):
+    with changing(cluster_of(experiment)) as connection:
+        if not _sessions(experiment, connection):
+            return 0
+        _reconnect_pools(experiment)
+        deadline = time.monotonic() + CLOSED_WITHIN_S
+        while (left := _sessions(experiment, connection)) and time.monotonic() < deadline:
+            time.sleep(POLL_S)
+    return left
+
+
+def _reconnect_pools(experiment: Experiment) -> None:
+    for row in experiment.resources.filter(kind=ResourceKind.POOL, removed_at=None):
         pool = _pool_of(row)
         if pool is not None and pool.pooler.kind == PoolerKind.PGBOUNCER and pool.state in LIVE:
             commands.reconnect(pool, experiment.author)
-    with changing(cluster) as connection:
-        kept = _kept_by_pgpool(experiment)
-        found = connection.execute(_COUNTED, (name_of(experiment), kept)).fetchone()
+
+
+def _sessions(experiment: Experiment, connection: connect.Connection) -> int:
+    """Count the sessions on its database, but for those that a Pgpool-II keeps."""
+    found = connection.execute(_COUNTED, (name_of(experiment), _kept_by_pgpool(experiment))).fetchone()
     return int(found[0]) if found else 0
 
 
@@ -314,6 +329,8 @@ def _remove_profile(experiment: Experiment, row: ExperimentResource) -> bool:
 def _remove_database(experiment: Experiment, row: ExperimentResource) -> bool:
     if experiment.cluster is None or Pool.objects.filter(cluster=experiment.cluster, database=row.name).exists():
         return experiment.cluster is None
+    # before the drop, which raises where the database is gone already: the tables are nobody else's either way
+    Dataset.objects.filter(cluster=experiment.cluster, database=row.name).delete()
     with changing(experiment.cluster) as connection:
         connection.execute(_SESSIONS, (row.name,))  # all of them are this experiment's: the database is its own
     databases.drop(experiment.cluster, row.name, experiment.author)

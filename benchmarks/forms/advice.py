@@ -28,7 +28,10 @@ class AdviceForm(forms.Form):
         min_value=1,
         max_value=MOST_CLIENTS,
         initial=sweep.DEFAULT_CLIENTS,
-        help_text=_("How many use the pool at the busiest time: no size above that is tried."),
+        help_text=_(
+            "How many use the pool at the busiest time. No larger size is tried. Fewer and more clients are measured "
+            "too, as far as the minutes allow."
+        ),
     )
     scale = forms.IntegerField(
         label=_("Scale of the tables"),

@@ -3,7 +3,6 @@
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
 from statistics import fmean
 
 from benchmarks.experiments.advice import scalability
@@ -11,8 +10,6 @@ from benchmarks.experiments.advice.scalability import Law
 
 RESAMPLES = 400
 RESERVE_SHARE = 0.1
-KEPT_IN_ROUND = 0.5  # of the sizes, the better half goes on (successive halving)
-FEWEST = 3
 FAR_OFF = 0.1
 
 
@@ -31,20 +28,18 @@ class Recommendation:
     law: Law | None
 
 
-def survivors(measured: Mapping[int, Sequence[float]]) -> list[int]:
-    """Return the sizes of the next round: the better half by mean throughput, three at least, in order of size."""
-    ranked = sorted(measured, key=lambda size: -fmean(measured[size]) if measured[size] else 0.0)
-    kept = max(FEWEST, ceil(len(ranked) * KEPT_IN_ROUND))
-    return sorted(ranked[:kept])
+def recommend(
+    measured: Mapping[int, Sequence[float]], tie_band: float, seed: int = 0, resamples: int = RESAMPLES
+) -> Recommendation | None:
+    """Return the smallest size within the tie band of the best; None where nothing was measured.
 
-
-def recommend(measured: Mapping[int, Sequence[float]], tie_band: float, seed: int = 0) -> Recommendation | None:
-    """Return the smallest size within the tie band of the best; None where nothing was measured."""
+    The interval rests on so many resamplings of the runs.
+    """
     known = {size: list(values) for size, values in measured.items() if values}
     if not known:
         return None
     size = _smallest(known, tie_band)
-    drawn = sorted(_resampled(known, tie_band, seed))
+    drawn = sorted(_resampled(known, tie_band, seed, resamples))
     interval = (drawn[int(0.025 * len(drawn))], drawn[min(len(drawn) - 1, int(0.975 * len(drawn)))])
     best = max(known, key=lambda one: fmean(known[one]))
     law = scalability.fit(known)
@@ -65,9 +60,9 @@ def _smoothed(law: Law | None, size: int, mean: float, count: int) -> float:
     return (mean * count + predicted) / (count + 1) if abs(predicted - mean) < FAR_OFF * mean else mean
 
 
-def _resampled(known: Mapping[int, Sequence[float]], tie_band: float, seed: int) -> list[int]:
+def _resampled(known: Mapping[int, Sequence[float]], tie_band: float, seed: int, resamples: int) -> list[int]:
     draw = random.Random(seed)  # noqa: S311 (resampling, no secret)
     return [
         _smallest({size: draw.choices(values, k=len(values)) for size, values in known.items()}, tie_band)
-        for _ in range(RESAMPLES)
+        for _ in range(resamples)
     ]

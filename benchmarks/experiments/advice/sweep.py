@@ -4,17 +4,22 @@ import json
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
+from statistics import fmean
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from benchmarks.errors import Refused
-from benchmarks.experiments import dispatch, order, playbook, results, start
-from benchmarks.experiments.advice import recommendation
+from benchmarks.experiments import dispatch, order, playbook, resources, results, start
+from benchmarks.experiments.advice import grid, recommendation
+from benchmarks.experiments.advice.grid import Cell, Grid
+from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.experiments.start import InvalidExperiment
-from benchmarks.models import Experiment, Purpose
+from benchmarks.models import Experiment, Purpose, ResourceKind
 from benchmarks.runs.submission import options as load_options
 from benchmarks.runs.submission.submit import require_queue
 from pools.inventory import budget
@@ -23,14 +28,14 @@ from pools.models import Cluster, Pool, Pooler, PoolerKind
 NAME = "pool-size"
 CANDIDATES = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 MOST_SIZES = 7
-ROUNDS, BLOCKS = 3, 2
 MODES = ("session", "transaction")
 SIZE, MODE, POOLING = "size", "mode", "pooling"
 QUESTIONS = (SIZE, MODE, POOLING)
-LEAST_S, MOST_S = 2, 120
-SET_UP_S = 1.5  # of a run, beside its load
 DEFAULT_WORKLOAD = {"builtin": "tpcb-like", "scale": 10}
 DEFAULT_CLIENTS = 32
+REPEATS = grid.BLOCKS * grid.ROUNDS  # of the two arms of the other questions
+
+Summary = Mapping[str, Any]  # of a run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,16 +58,17 @@ class AdviceRequest:
 def ask(request: AdviceRequest) -> Experiment:
     """Queue the sweep; raises `InvalidExperiment`, `InvalidOptions`, `Refused` and `QueueDown`."""
     check(request)
-    text = _toml(request)
+    swept = _grid(request) if request.question == SIZE else None
+    text = _toml(request, swept)
     spec = playbook.parse(text)
-    arms = spec.arms(quick=True)
+    arms = [arm for arm in spec.arms(quick=True) if swept is None or _cell(arm) in swept.cells]
     if request.cluster.protected and request.confirm != request.cluster.name:
         raise Refused(start.protected(request.cluster, start.changes(spec, arms, request.cluster)))
-    load_options.validate("pgbench", dict(arms[0].options), purpose=Purpose.LOAD)
+    tried = next(arm for arm in arms if arm.options["clients"] == _clients(request))
+    load_options.validate("pgbench", dict(tried.options), purpose=Purpose.LOAD)
     require_queue()
-    keys = [arm.key for arm in arms]
     seed = uuid.uuid4().int % 2**31
-    blocks = BLOCKS if request.question == SIZE else BLOCKS * ROUNDS
+    plan = _plan(arms, _clients(request), seed) if swept else order.blocks([arm.key for arm in arms], REPEATS, seed)
     with transaction.atomic():
         experiment = Experiment.objects.enqueue(
             playbook=NAME,
@@ -70,45 +76,107 @@ def ask(request: AdviceRequest) -> Experiment:
             cluster=request.cluster,
             cluster_name=request.cluster.name,
             pooler=request.pooler or (request.pool.pooler if request.pool else None),
-            repeats=blocks,
+            repeats=len(plan),
             seed=seed,
-            dataset={"scale": _workload(request)["scale"]},
-            plan=order.blocks(keys, blocks, seed),
-            advice={"question": request.question, "pool": str(request.pool.pk) if request.pool else None, "round": 1},
+            dataset={"scale": _scale(request)},
+            plan=plan,
+            advice=_asked(request, swept),
             author=request.author,
         )
+        if swept is None:
+            resources.note_smaller_size(experiment, _wanted_size(request), _compared_size(request))
         transaction.on_commit(dispatch.request_advance)
     return experiment
 
 
+def _asked(request: AdviceRequest, swept: Grid | None) -> dict[str, Any]:
+    """Return what the sweep has to know of the question later, as JSON."""
+    found = {"question": request.question, "pool": str(request.pool.pk) if request.pool else None, "round": 1}
+    limits = {"rounds": swept.rounds, "clients": _clients(request), "minutes": request.minutes} if swept else {}
+    return found | limits
+
+
+def _plan(arms: Sequence[ArmSpec], expected: int, seed: int) -> list[list[str]]:
+    return grid.blocks({_cell(arm): arm.key for arm in arms}, expected, seed)
+
+
+def _cell(arm: ArmSpec) -> Cell:
+    return int(arm.values["size"]), int(arm.options["clients"])
+
+
+def expected_clients(experiment: Experiment) -> int | None:
+    """Return the number of clients that the recommendation is made for; None where no size was asked for."""
+    if experiment.advice.get("question") != SIZE:
+        return None
+    return int(experiment.advice.get("clients") or _cell(start.arms_of(experiment)[0])[1])
+
+
 def add_round(experiment: Experiment) -> bool:
-    """Plan the next round with the better half of the sizes; False after the last one."""
-    advice = experiment.advice
-    if advice.get("question") != SIZE or advice.get("round", ROUNDS) >= ROUNDS:
+    """Plan the next round with the better half of the cells; False after the last one, or where the time is short."""
+    advice, expected = experiment.advice, expected_clients(experiment)
+    if expected is None or advice["round"] >= advice.get("rounds", grid.ROUNDS):
         return False
-    kept = recommendation.survivors(measured(experiment, advice["round"]))
-    keys = [one.spec.key for one in results.of(experiment).arms if int(one.spec.values["size"]) in kept]
-    plan = [*experiment.plan, *order.blocks(keys, BLOCKS, experiment.seed + advice["round"])]
-    experiment.write(plan=plan, advice=advice | {"round": advice["round"] + 1, "kept": kept})
+    kept = grid.survivors(_taking_part(experiment), expected)
+    if not _has_time(experiment, grid.runs_of(kept, expected, 1)):
+        return False
+    arms = [arm for arm in start.arms_of(experiment) if _cell(arm) in kept]
+    plan = [*experiment.plan, *_plan(arms, expected, experiment.seed + advice["round"])]
+    experiment.write(plan=plan, repeats=len(plan), advice=advice | {"round": advice["round"] + 1, "cells": kept})
     return True
 
 
-def measured(experiment: Experiment, in_round: int | None = None) -> dict[int, list[float]]:
-    """Return the valid throughputs by size; of the sizes that took part in this round only, where one is given."""
-    found = {
-        int(one.spec.values["size"]): [run.summary["tps"] for run in one.arm.valid if run.summary.get("tps")]
-        for one in results.of(experiment).arms
-        if one.arm and not one.skipped
-    }
-    kept = experiment.advice.get("kept") if in_round and in_round > 1 else None
-    return {size: values for size, values in found.items() if kept is None or size in kept}
+def is_out_of_time(experiment: Experiment) -> bool:
+    """Whether its minutes are spent, and each cell has been measured once."""
+    return experiment.step >= len(experiment.plan[0]) and not _has_time(experiment, 0)
+
+
+def _has_time(experiment: Experiment, runs: int) -> bool:
+    """Whether so many more runs end within the minutes, by the time that those before took each."""
+    began, measuring_at = experiment.started_at, experiment.measuring_at
+    if "minutes" not in experiment.advice or began is None or measuring_at is None:
+        return True
+    each = (timezone.now() - measuring_at) / max(1, experiment.step)
+    return timezone.now() - began + runs * each < timedelta(minutes=experiment.advice["minutes"])
+
+
+def _taking_part(experiment: Experiment) -> dict[Cell, list[float]]:
+    """Return the valid throughputs of the cells of this round."""
+    kept = [tuple(cell) for cell in experiment.advice.get("cells", [])]
+    return {cell: _tps(runs) for cell, runs in measured_cells(experiment).items() if not kept or cell in kept}
+
+
+def planned_cells(experiment: Experiment) -> list[Cell]:
+    """Return the cells that the sweep set out to measure; none where no size was asked for."""
+    is_swept = expected_clients(experiment) is not None
+    return [_cell(arm) for arm in start.arms_of(experiment)] if is_swept else []
+
+
+def _tps(runs: Sequence[Summary]) -> list[float]:
+    return [run["tps"] for run in runs if run.get("tps")]
+
+
+def measured_cells(experiment: Experiment) -> dict[Cell, list[Summary]]:
+    """Return the summaries of the valid runs by cell; none for a cell whose runs all failed."""
+    found = ((one.spec, one.arm) for one in results.of(experiment).arms if not one.skipped)
+    return {_cell(spec): [run.summary for run in arm.valid] for spec, arm in found if arm}
+
+
+def measured(experiment: Experiment) -> dict[int, list[float]]:
+    """Return the valid throughputs by size with the expected number of clients."""
+    return _by_size(measured_cells(experiment), expected_clients(experiment))
+
+
+def _by_size(cells: Mapping[Cell, Sequence[Summary]], expected: int | None) -> dict[int, list[float]]:
+    return {size: _tps(runs) for (size, clients), runs in cells.items() if clients == expected}
 
 
 def answer(experiment: Experiment) -> dict[str, Any] | None:
     """Return the recommendation as the API answers it; None where nothing was measured, or no size was asked for."""
-    if experiment.advice.get("question") != SIZE:
+    expected = expected_clients(experiment)
+    if expected is None:
         return None
-    found = recommendation.recommend(measured(experiment), settings.TIE_BAND_PERCENT / 100, experiment.seed)
+    cells = measured_cells(experiment)
+    found = recommendation.recommend(_by_size(cells, expected), settings.TIE_BAND_PERCENT / 100, experiment.seed)
     if found is None:
         return None
     law = found.law
@@ -119,15 +187,25 @@ def answer(experiment: Experiment) -> dict[str, Any] | None:
         "knee": found.knee,
         "best": {"size": found.best[0], "tps": found.best[1]},
         "law": {"rate": law.rate, "contention": law.contention, "coherency": law.coherency} if law else None,
+        "clients": expected,
+        "cells": [_described(cell, runs) for cell, runs in sorted(cells.items()) if _tps(runs)],
         "left_of_budget": _left_of_budget(experiment, found.size + found.reserve),
         "not_seen": unseen(experiment),
     }
+
+
+def _described(cell: Cell, runs: Sequence[Summary]) -> dict[str, Any]:
+    """Return a cell as the API answers it: means over its valid runs."""
+    latencies = [run["latency_avg_ms"] for run in runs if run.get("latency_avg_ms")]
+    figures = {"tps": fmean(_tps(runs)), "latency_avg_ms": fmean(latencies) if latencies else None}
+    return {"size": cell[0], "clients": cell[1], **figures, "runs": len(runs)}
 
 
 def unseen(experiment: Experiment) -> list[str]:
     """Return what the sweep could not see, in sentences."""
     scale = experiment.dataset.get("scale")
     return [
+        *_other_clients(experiment),
         _("The load of other pools and programs on this server while they are busy."),
         _("Tables larger than those of the sweep (scale %(scale)s): production's may not fit its memory.")
         % {"scale": scale},
@@ -135,59 +213,109 @@ def unseen(experiment: Experiment) -> list[str]:
     ]
 
 
+def _other_clients(experiment: Experiment) -> list[str]:
+    """Return which numbers of clients the minutes were too few for."""
+    expected, rows = expected_clients(experiment), {clients for _size, clients in planned_cells(experiment)}
+    if expected is None or max(rows) > expected:
+        return []
+    if len(rows) > 1:
+        return [_("More clients than expected: the minutes were too few to measure them.")]
+    return [_("Fewer and more clients than expected: the minutes were too few to measure them.")]
+
+
 def _left_of_budget(experiment: Experiment, taken: int) -> int | None:
+    """Return what is free once the pool has its size, and once the sweep's own pools are gone."""
     if experiment.cluster is None:
         return None
     pool = Pool.objects.filter(pk=experiment.advice.get("pool")).first() if experiment.advice.get("pool") else None
     free = budget.of_cluster(experiment.cluster, without=pool).free
-    return None if free is None else free - taken
+    names = experiment.resources.filter(kind=ResourceKind.POOL).values("name")
+    own = Pool.objects.wanted().select_related("pooler").filter(cluster=experiment.cluster, name__in=names)
+    return None if free is None else free + sum(map(budget.needed_by, own)) - taken
 
 
 def _workload(request: AdviceRequest) -> dict[str, Any]:
     return DEFAULT_WORKLOAD | {"clients": DEFAULT_CLIENTS} | dict(request.workload)
 
 
-def sizes(request: AdviceRequest, clients: int) -> list[int]:
-    """Return the sizes to sweep: within what clients can use and the budget has left, the pool's own among them."""
-    free = budget.of_cluster(request.cluster).free
+def _clients(request: AdviceRequest) -> int:
+    return int(_workload(request)["clients"])
+
+
+def _scale(request: AdviceRequest) -> int:
+    return int(_workload(request)["scale"])
+
+
+def sizes(request: AdviceRequest) -> list[int]:
+    """Return the sizes to sweep: within what clients can use, the pool's own among them.
+
+    The budget has to hold all of their pools at once: a pool that it cut short would be measured under a wrong name.
+    """
+    clients, free = _clients(request), budget.of_cluster(request.cluster).free
     most = min(clients, free if free is not None else clients)
     found = [size for size in CANDIDATES if size <= most]
     while len(found) > MOST_SIZES:
         found = found[:1] + found[1:-1][::2] + found[-1:]
     own = {request.pool.size} if request.pool and request.pool.size <= most else set()
-    return sorted({*found, *own})
+    swept = sorted({*found, *own})
+    return swept if free is None else grid.within_budget(swept, free, next(iter(own), None))
 
 
-def _toml(request: AdviceRequest) -> str:
-    """Write the playbook of the question."""
-    workload = _workload(request)
-    clients = int(workload.pop("clients"))
-    workload.pop("scale")
-    mode = request.pool.mode if request.pool else "transaction"
-    size = request.pool.size if request.pool else max(sizes(request, clients)[-1:] or [1])
-    if request.question == SIZE:
-        axis, baseline = _size_axis(request, clients, mode)
-    elif request.question == MODE:
-        axis, baseline = [_value(one, one, size, one) for one in MODES], 'endpoint = "session"'
-    else:
-        direct = '[[axes.endpoint]]\nkey = "direct"\nendpoint = { kind = "direct" }'
-        axis, baseline = [direct, _value("pooled", "pooled", size, mode)], 'endpoint = "direct"'
-    runs = BLOCKS * ROUNDS * len(axis) * (0.6 if request.question == SIZE else 1)
-    duration = int(max(LEAST_S, min(MOST_S, request.minutes * 60 / runs - SET_UP_S)))
-    options = {"threads": 2} | workload | {"clients": clients, "duration": duration}
-    lines = [f'name = "{NAME}"', f"title = {json.dumps(_title(request))}", f"baseline = {{ {baseline} }}"]
-    lines += ['metrics = ["tps", "latency_avg_ms"]', "[options]"]
-    lines += [f"{name} = {json.dumps(value)}" for name, value in options.items() if value is not None]
-    return "\n".join([*lines, *axis, "[quick]", "[published_scale]"]) + "\n"
-
-
-def _size_axis(request: AdviceRequest, clients: int, mode: str) -> tuple[Sequence[str], str]:
-    found = sizes(request, clients)
+def _grid(request: AdviceRequest) -> Grid:
+    """Return what is swept; raises `InvalidExperiment` where the budget leaves fewer than two sizes."""
+    found = sizes(request)
     if len(found) < 2:
         message = _("the budget of %(cluster)s leaves too few connections to compare sizes: free some first")
         raise InvalidExperiment({"cluster": [message % {"cluster": request.cluster}]})
-    texts = [_value(str(one), _("size %(size)s") % {"size": one}, one, mode, axis="size") for one in found]
-    return texts, f'size = "{found[0]}"'
+    return grid.fitted(found, _clients(request), request.minutes, _scale(request))
+
+
+def _toml(request: AdviceRequest, swept: Grid | None) -> str:
+    """Write the playbook of the question."""
+    workload = _workload(request)
+    duration = swept.duration_s if swept else grid.duration_s(request.minutes, _scale(request), 2 * REPEATS)
+    axes, baseline = _size_axes(request, swept) if swept else _endpoint_axis(request)
+    options = {"threads": 2} | workload | {"clients": _clients(request), "duration": duration}
+    lines = [f'name = "{NAME}"', f"title = {json.dumps(_title(request))}", f"baseline = {{ {baseline} }}"]
+    lines += ['metrics = ["tps", "latency_avg_ms"]', "[options]"]
+    lines += [f"{name} = {json.dumps(one)}" for name, one in options.items() if one is not None and name != "scale"]
+    return "\n".join([*lines, *axes, "[quick]", "[published_scale]"]) + "\n"
+
+
+def _mode(request: AdviceRequest) -> str:
+    return request.pool.mode if request.pool else "transaction"
+
+
+def _size_axes(request: AdviceRequest, swept: Grid) -> tuple[list[str], str]:
+    """Return the axes as TOML, clients first, and the baseline: each row is compared with its smallest pool."""
+    found = sorted({size for size, _clients in swept.cells})
+    rows = sorted({clients for _size, clients in swept.cells})
+    texts = [_value(str(one), _("size %(size)s") % {"size": one}, one, _mode(request), axis="size") for one in found]
+    return [f"[axes]\nclients = {rows}", *texts], f'size = "{found[0]}"'
+
+
+def _endpoint_axis(request: AdviceRequest) -> tuple[list[str], str]:
+    """Return the axis of the other questions, and the baseline: session mode, or the direct connection."""
+    size = _compared_size(request)
+    if request.question == MODE:
+        return [_value(one, one, size, one) for one in MODES], 'endpoint = "session"'
+    direct = '[[axes.endpoint]]\nkey = "direct"\nendpoint = { kind = "direct" }'
+    return [direct, _value("pooled", "pooled", size, _mode(request))], 'endpoint = "direct"'
+
+
+def _wanted_size(request: AdviceRequest) -> int:
+    return request.pool.size if request.pool else min(_clients(request), CANDIDATES[-1])
+
+
+def _compared_size(request: AdviceRequest) -> int:
+    """Return the size of the pools of the other questions: of two modes both have to fit the budget, or neither."""
+    wanted, free = _wanted_size(request), budget.of_cluster(request.cluster).free
+    pools = len(MODES) if request.question == MODE else 1
+    size = wanted if free is None else min(wanted, free // pools)
+    if size < 1:
+        message = _("the budget of %(cluster)s leaves no connection for a pool to measure: free some first")
+        raise InvalidExperiment({"cluster": [message % {"cluster": request.cluster}]})
+    return size
 
 
 def _value(key: str, label: str, size: int, mode: str, axis: str = "endpoint") -> str:
@@ -205,9 +333,14 @@ def _title(request: AdviceRequest) -> str:
 
 
 def check(request: AdviceRequest) -> None:
-    """Raise `InvalidExperiment` where the question can't be asked of this pool."""
+    """Raise `InvalidExperiment` where the question can't be asked of this pool, or by no such load."""
     if request.question not in QUESTIONS:
         known = ", ".join(QUESTIONS)
         raise InvalidExperiment({"question": [_("use one of %(known)s") % {"known": known}]})
     if request.pool is not None and request.pool.pooler.kind != PoolerKind.PGBOUNCER:
         raise InvalidExperiment({"pool": [_("sizes are swept on a PgBouncer: choose a pool on one")]})
+    for name in ("clients", "scale"):
+        value = _workload(request)[name]
+        if not str(value).isdigit() or int(value) < 1:
+            message = _("%(value)s is no number of them: use a whole number from 1")
+            raise InvalidExperiment({name: [message % {"value": value}]})

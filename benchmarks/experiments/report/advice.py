@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.analysis.arms import Verdict
 from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.advice.scalability import Law
-from benchmarks.experiments.report import knee
+from benchmarks.experiments.report import heat_map, knee
+from benchmarks.experiments.report.heat_map import HeatMap
 from benchmarks.experiments.report.knee import KneeChart
 from benchmarks.experiments.results import ArmResult, Result
 from benchmarks.models import Experiment
@@ -38,6 +39,7 @@ class Advice:
     sentences: tuple[str, ...]
     not_seen: tuple[str, ...]
     chart: KneeChart | None
+    heat: HeatMap | None
     is_final: bool
 
     @property
@@ -63,18 +65,38 @@ def show(experiment: Experiment, result: Result) -> Advice | None:
     question = experiment.advice.get("question")
     if question is None:
         return None
-    found = experiment.advice.get("recommendation") or sweep.answer(experiment)
-    sentences = _size_sentences(found) if question == sweep.SIZE else _arm_sentences(result)
+    found = _recommendation(experiment)
     return Advice(
         question=question,
         title=str(QUESTIONS[question]),
         pool=pool_of(experiment),
         found=found,
-        sentences=(*sentences, *(_doubts(result) if sentences else ())),
+        sentences=tuple(_sentences(question, found, result)),
         not_seen=tuple(sweep.unseen(experiment)),
         chart=_chart(experiment, found),
+        heat=_heat(experiment, found),
         is_final=experiment.has_ended and "recommendation" in experiment.advice,
     )
+
+
+def conclusion(result: Result) -> str:
+    """Return the answer to the question by now as one text; empty before there is one."""
+    experiment = result.experiment
+    return " ".join(_sentences(experiment.advice["question"], _recommendation(experiment), result))
+
+
+def _recommendation(experiment: Experiment) -> Mapping[str, Any] | None:
+    """Return the recommendation by now; one of before client counts were swept has no cells."""
+    stored: dict[str, Any] | None = experiment.advice.get("recommendation")
+    if stored is None:
+        return sweep.answer(experiment)
+    return {"clients": sweep.expected_clients(experiment), "cells": []} | stored
+
+
+def _sentences(question: str, found: Mapping[str, Any] | None, result: Result) -> list[str]:
+    """Return the answer first, then what may be doubted in it; nothing before anything is measured."""
+    sentences = _size_sentences(found) if question == sweep.SIZE else _arm_sentences(question, result)
+    return [*sentences, *(_doubts(result) if sentences else ())]
 
 
 def pool_of(experiment: Experiment) -> Pool | None:
@@ -90,12 +112,18 @@ def _chart(experiment: Experiment, found: Mapping[str, Any] | None) -> KneeChart
     return knee.draw(sweep.measured(experiment), law, found["size"], (low, high))
 
 
+def _heat(experiment: Experiment, found: Mapping[str, Any] | None) -> HeatMap | None:
+    if found is None:
+        return None
+    return heat_map.draw(found["cells"], sweep.planned_cells(experiment), found["clients"], found["size"])
+
+
 def _size_sentences(found: Mapping[str, Any] | None) -> list[str]:
     if found is None:
         return []
     low, high = found["interval"]
     names = {"size": found["size"], "reserve": found["reserve"], "low": low, "high": high}
-    names |= {"best": found["best"]["size"], "tps": f"{found['best']['tps']:,.0f}"}
+    names |= {"best": found["best"]["size"], "tps": f"{found['best']['tps']:,.0f}", "clients": found["clients"]}
     if low == high:
         certainty = _("Every resampling of the runs gives this size.") % names
     else:
@@ -104,24 +132,31 @@ def _size_sentences(found: Mapping[str, Any] | None) -> list[str]:
         best = _("It also has the highest throughput of all measured sizes: %(tps)s tps.") % names
     else:
         best = _("Size %(best)s has the highest mean throughput of the measured sizes: %(tps)s tps.") % names
-    return [_("Use size %(size)s with a reserve of %(reserve)s.") % names, certainty, best]
+    answer = ngettext(
+        "Use size %(size)s with a reserve of %(reserve)s for %(clients)s client.",
+        "Use size %(size)s with a reserve of %(reserve)s for %(clients)s clients.",
+        names["clients"],
+    )
+    return [answer % names, certainty, best]
 
 
 def _doubts(result: Result) -> list[str]:
-    """Tell where arms have no valid run: their figures are shown all the same."""
-    without = [one.spec.label for one in result.arms if one.arm and not one.arm.n_valid]
+    """Tell where arms have no valid run, but for those whose clients were refused: that is a result."""
+    without = [one.spec.label for one in result.arms if one.arm and not one.arm.n_valid and not one.arm.refusal]
     if not without:
         return []
     return [_("No run of these arms is valid, so take the answer as a hint: %(arms)s.") % {"arms": ", ".join(without)}]
 
 
-def _arm_sentences(result: Result) -> list[str]:
+def _arm_sentences(question: str, result: Result) -> list[str]:
     """Compare the other arm with the baseline: the mode of the session, or the direct connection."""
     base = next((one for one in result.arms if one.is_baseline), None)
-    return [_compared(one, base) for one in result.arms if base and one.baseline and one.arm]
+    return [_compared(question, one, base) for one in result.arms if base and one.baseline and one.arm]
 
 
-def _compared(one: ArmResult, base: ArmResult) -> str:
+def _compared(question: str, one: ArmResult, base: ArmResult) -> str:
+    if refused := _refused(one, base):
+        return refused
     names = {"arm": one.spec.label, "base": base.spec.label, "ratio": "–", "low": "–", "high": "–"}
     if one.figure and one.figure.ratio:
         names["ratio"] = f"{one.figure.ratio:.2f}"
@@ -131,7 +166,28 @@ def _compared(one: ArmResult, base: ArmResult) -> str:
     return {
         Verdict.FASTER: _("“%(arm)s” is faster than “%(base)s”: ×%(ratio)s (95 %% interval ×%(low)s to ×%(high)s)."),
         Verdict.SLOWER: _("“%(arm)s” is slower than “%(base)s”: ×%(ratio)s (95 %% interval ×%(low)s to ×%(high)s)."),
-    }.get(
-        one.verdict,
-        _("No difference shown: “%(arm)s” is ×%(ratio)s of “%(base)s” (95 %% interval ×%(low)s to ×%(high)s)."),
-    ) % names
+    }.get(one.verdict, _alike(question)) % names
+
+
+def _alike(question: str) -> str:
+    """Return the sentence that says that two arms do not differ: of a pool the question is whether it gains."""
+    if question == sweep.POOLING:
+        return _("No gain shown: “%(arm)s” is ×%(ratio)s of “%(base)s” (95 %% interval ×%(low)s to ×%(high)s).")
+    return _("No difference shown: “%(arm)s” is ×%(ratio)s of “%(base)s” (95 %% interval ×%(low)s to ×%(high)s).")
+
+
+def _refused(one: ArmResult, base: ArmResult) -> str:
+    """Tell that the server refused clients of an arm, and what the other carried; empty where it let all in."""
+    for arm, other in ((base, one), (one, base)):
+        if arm.arm and (refusal := arm.arm.refusal):
+            tps = other.value("tps")
+            names = {
+                "arm": arm.spec.label,
+                "words": refusal.refusal_sentence,
+                "other": other.spec.label,
+                "tps": f"{tps or 0:,.0f}",
+            }
+            if tps:
+                return _("“%(arm)s”: %(words)s. “%(other)s” carried the load at %(tps)s tps.") % names
+            return _("“%(arm)s”: %(words)s.") % names
+    return ""

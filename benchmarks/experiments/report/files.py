@@ -9,7 +9,7 @@ from typing import Any
 from django.core.serializers.json import DjangoJSONEncoder
 from django.template.loader import render_to_string
 
-from benchmarks.experiments import conclusions, results, tables
+from benchmarks.experiments import results, tables
 from benchmarks.experiments.report import presentation
 from benchmarks.models import Experiment
 
@@ -66,7 +66,8 @@ def as_json(experiment: Experiment) -> bytes:
         "started_at": experiment.started_at,
         "finished_at": experiment.finished_at,
         "arms": tables.arms(result),
-        "conclusion": conclusions.text_of(result),
+        "conclusion": presentation.conclusion(result),
+        "recommendation": experiment.advice.get("recommendation"),
         "reasons": experiment.reasons,
         "conditions": presentation.conditions(experiment),
         "toml": experiment.definition,

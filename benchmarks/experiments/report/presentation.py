@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy
 
 from benchmarks.analysis.arms import Verdict
 from benchmarks.experiments import conclusions, results
+from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.conclusions import Claim
 from benchmarks.experiments.report import advice, chart
 from benchmarks.experiments.report.advice import Advice
@@ -70,6 +71,16 @@ class Shown:
         return any(arm.published for arm in (row.arm.spec for row in self.rows))
 
     @property
+    def has_verdicts(self) -> bool:
+        """Whether its arms are judged one by one; a sweep of sizes is judged as a whole."""
+        return self.advice is None or self.advice.question != sweep.SIZE
+
+    @property
+    def has_remarks(self) -> bool:
+        """Whether an arm was skipped or refused."""
+        return any(row.arm.skipped or (row.arm.arm and row.arm.arm.refusal) for row in self.rows)
+
+    @property
     def percent(self) -> float:
         """How much of the plan is done, in percent."""
         return 100 * self.progress.done / self.progress.total if self.progress.total else 0.0
@@ -93,6 +104,11 @@ def show(experiment: Experiment) -> Shown:
         metric=_("%(label)s (%(unit)s)") % {"label": metric.label, "unit": metric.unit or "–"},
         advice=asked,
     )
+
+
+def conclusion(result: Result) -> str:
+    """Return what an experiment shows as one text: the answer of an advice, else the claims; empty before both."""
+    return advice.conclusion(result) if result.experiment.advice else conclusions.text_of(result)
 
 
 def conditions(experiment: Experiment) -> Mapping[str, Any]:

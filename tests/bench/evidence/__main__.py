@@ -5,12 +5,13 @@
 Prints tables: how often comparisons of identical arms (A/A) say "no difference shown", with a fixed number of pairs,
 with several arms and with a look after every block; how often a true effect is found; how often the 95 % interval
 contains the truth under normal, heavy-tailed, skewed, one-sided, drifting and autocorrelated noise, beside bootstrap
-intervals; and how far the interval of a single run's mean can be relied on. ± is the simulation's own standard error.
+intervals; how far the interval of a single run's mean can be relied on; and how often the advisor recommends a pool
+size that gives 90 % of the best throughput. ± is the simulation's own standard error.
 """
 
 import argparse
 
-from tests.bench.evidence import coverage, error_rates, table
+from tests.bench.evidence import advisor, coverage, error_rates, table
 
 BOOTSTRAP_SHARE = 5  # each bootstrap interval takes some hundred times as long: a fifth of the trials
 TABLES = {
@@ -20,6 +21,7 @@ TABLES = {
     "power": ("A true effect", error_rates.power),
     "coverage": ("Coverage of the 95 % interval", coverage.student),
     "bootstrap": ("Coverage of bootstrap intervals", coverage.bootstraps),
+    "advisor": ("The recommended pool size gives 90 % of the best throughput", advisor.recommended_sizes),
     "within": ("Coverage of the interval of one run's mean", coverage.within_runs),
 }
 

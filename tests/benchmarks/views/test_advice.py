@@ -1,22 +1,31 @@
 """The pages of advice on a pool."""
 
 import json
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
+from benchmarks.api.experiments import ExperimentSerializer
+from benchmarks.experiments import results, start
 from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.advice.sweep import AdviceRequest
-from benchmarks.experiments.report import knee
-from benchmarks.models import Experiment, ExperimentState, Phase
+from benchmarks.experiments.report import files, heat_map, knee, presentation
+from benchmarks.experiments.report.heat_map import HeatCell
+from benchmarks.experiments.results import Result
+from benchmarks.experiments.start import InvalidExperiment
+from benchmarks.models import Experiment, ExperimentState, Phase, ResourceKind, RunOutput, Status, Validity
 from pools.inventory import pools
 from pools.models import Pool
+from tests.benchmarks.experiments.records import REFUSAL
 from tests.benchmarks.records import a_finished_run
 from tests.pages import page_of
 from tests.pools import records
-from tests.pools.records import a_cluster
+from tests.pools.records import a_cluster, checked
 
 ASKED = {"question": "size", "builtin": "tpcb-like", "clients": 8, "scale": 1, "minutes": 5}
 FIGURES = {1: [100, 101], 2: [180, 178], 4: [260, 261], 8: [262, 263]}
+OTHERS = {"2-1": 90.5, "2-2": 95.0, "16-4": 240.0}  # clients and size
 
 
 @pytest.fixture
@@ -38,11 +47,18 @@ def an_advice(pool: Pool) -> Experiment:
     for block in range(2):
         for size, values in FIGURES.items():
             summary = {"tps": values[block], "latency_avg_ms": 8000 / values[block]}
-            fields = {"experiment": experiment, "arm": str(size), "group": experiment.pk, "target_label": str(size)}
-            a_finished_run(0, summary=summary, cluster=experiment.cluster, options={"clients": 8}, **fields)
+            a_measured_cell(experiment, f"8-{size}", summary)
+    for arm, tps in OTHERS.items():
+        a_measured_cell(experiment, arm, {"tps": tps, "latency_avg_ms": 10.0})
     ended = {"state": ExperimentState.SUCCEEDED, "outcome": ExperimentState.SUCCEEDED, "phase": Phase.TEARDOWN}
     experiment.write(advice=experiment.advice | {"recommendation": sweep.answer(experiment)}, **ended)
     return experiment
+
+
+def a_measured_cell(experiment: Experiment, arm: str, summary: dict[str, float]) -> None:
+    """A valid run of a cell."""
+    fields = {"experiment": experiment, "arm": arm, "group": experiment.pk, "target_label": arm}
+    a_finished_run(0, summary=summary, cluster=experiment.cluster, options={"clients": 8}, **fields)
 
 
 def test_a_question_starts_a_sweep(staff, queued: None) -> None:
@@ -64,10 +80,74 @@ def test_bad_values_are_refused_and_start_nothing(staff, queued: None) -> None:
 
 def test_the_recommendation_comes_first_with_the_knee_and_one_button(staff, queued: None) -> None:
     page = page_of(staff.get(f"/experiments/{an_advice(a_pool(size=10)).pk}/"))
-    assert "Use size 4 with a reserve of 1." in page
+    assert "Use size 4 with a reserve of 1 for 8 clients." in page
     assert page.index("Use size 4") < page.index("<polyline") < page.index("What this could not see")
     assert "nothing was published" not in page
     assert "Published beside measured" not in page
+
+
+def test_the_pools_of_the_sweep_itself_take_nothing_of_the_budget(staff, queued: None) -> None:
+    pool = a_pool(size=10)
+    checked(pool.cluster, max_connections=100)
+    experiment = an_advice(pool)
+    left = sweep.answer(experiment)["left_of_budget"]
+    swept = records.a_pool(name="pooldeck_experiment_1_p1", cluster=pool.cluster, pooler=pool.pooler, size=8)
+    experiment.resources.create(kind=ResourceKind.POOL, key="pgbouncer-transaction-8-scram", name=swept.name)
+    assert sweep.answer(experiment)["left_of_budget"] == left == 97 - 4 - 1
+
+
+def test_cells_of_all_clients_are_answered_and_the_size_is_for_the_expected_ones(staff, queued: None) -> None:
+    found = sweep.answer(an_advice(a_pool(size=10)))
+    assert (found["clients"], found["size"]) == (8, 4)
+    cells = {(one["size"], one["clients"]): one["tps"] for one in found["cells"]}
+    swept = {(size, 8): sum(values) / 2 for size, values in FIGURES.items()}
+    assert cells == swept | {(1, 2): 90.5, (2, 2): 95.0, (4, 16): 240.0}
+    assert found["cells"][0] == {"size": 1, "clients": 2, "tps": 90.5, "latency_avg_ms": 10.0, "runs": 1}
+
+
+def test_rounds_end_with_the_minutes(staff, queued: None) -> None:
+    experiment = an_advice(a_pool(size=10))
+    now = timezone.now()
+    experiment.write(started_at=now - timedelta(minutes=2), measuring_at=now - timedelta(minutes=2), step=16)
+    assert not sweep.is_out_of_time(experiment)
+    assert sweep.add_round(experiment)
+    assert experiment.advice["round"] == 2
+    kept = {(size, 8) for size in (2, 4, 8)} | {(2, 2), (4, 16)}
+    assert {tuple(cell) for cell in experiment.advice["cells"]} == kept
+    assert sorted(key for block in experiment.plan[2:] for key in block) == sorted(
+        [*(f"8-{size}" for size in (2, 4, 8)), *(f"8-{size}" for size in (2, 4, 8)), "2-2", "16-4"]
+    )
+    experiment.write(started_at=now - timedelta(minutes=4, seconds=30))
+    assert not sweep.is_out_of_time(experiment)
+    assert not sweep.add_round(experiment)
+    experiment.write(started_at=now - timedelta(minutes=5))
+    assert sweep.is_out_of_time(experiment)
+
+
+def test_both_modes_are_measured_with_pools_of_one_size(queued: None, db: None) -> None:
+    pool = a_pool(size=60)
+    checked(pool.cluster, max_connections=100)
+    experiment = sweep.ask(AdviceRequest(cluster=pool.cluster, pool=pool, author=None, question="mode"))
+    assert {arm.endpoint.size for arm in start.arms_of(experiment)} == {(97 - 60) // 2}
+    note = f"The pool of 60 has 18 connections here: the budget of {pool.cluster} has no more left."
+    assert experiment.notes == [note]
+
+
+def test_a_budget_without_a_connection_left_is_named(queued: None, db: None) -> None:
+    pool = a_pool(size=97)
+    checked(pool.cluster, max_connections=100)
+    for question in sweep.QUESTIONS:
+        with pytest.raises(InvalidExperiment) as refused:
+            sweep.ask(AdviceRequest(cluster=pool.cluster, pool=pool, author=None, question=question))
+        assert list(refused.value.errors) == ["cluster"]
+
+
+@pytest.mark.parametrize("name", ["clients", "scale"])
+def test_a_workload_of_no_number_is_refused_by_its_name(staff, queued: None, name: str) -> None:
+    pool = a_pool()
+    with pytest.raises(InvalidExperiment) as refused:
+        sweep.ask(AdviceRequest(cluster=pool.cluster, pool=pool, author=None, workload={name: "many"}))
+    assert refused.value.errors == {name: ["many is no number of them: use a whole number from 1"]}
 
 
 def test_the_button_gives_the_pool_its_size_and_reserve(staff, queued: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,6 +158,59 @@ def test_the_button_gives_the_pool_its_size_and_reserve(staff, queued: None, mon
     answer = staff.post(f"/experiments/{experiment.pk}/apply/")
     assert answer["Location"] == f"/pools/{pool.pk}/"
     assert given == [(pool, {"size": 4, "settings": {"min_pool_size": "1", "reserve_pool": "1"}}, None)]
+
+
+def a_verdict(question: str, figures: dict[str, list[float]]) -> Result:
+    """Two arms compared, by the tps of their runs; none: refused by the server."""
+    pool = a_pool(size=4)
+    experiment = sweep.ask(AdviceRequest(cluster=pool.cluster, pool=pool, author=None, question=question))
+    for arm, values in figures.items():
+        for tps in values:
+            a_measured_cell(experiment, arm, {"tps": tps, "latency_avg_ms": 10.0})
+    return results.of(experiment)
+
+
+def test_the_conclusion_is_the_answer(queued: None, db: None) -> None:
+    experiment = an_advice(a_pool(size=10))
+    text = presentation.conclusion(results.of(experiment))
+    assert text == (
+        "Use size 4 with a reserve of 1 for 8 clients. Every resampling of the runs gives this size. "
+        "Size 8 has the highest mean throughput of the measured sizes: 262 tps."
+    )
+    assert json.loads(files.as_json(experiment))["conclusion"] == text
+    assert ExperimentSerializer(experiment).data["conclusion"] == text
+
+
+ALIKE, LESS, MORE = [100, 102, 99, 101, 100], [50, 52, 51, 49, 50], [100, 101, 102, 100, 99]
+
+
+@pytest.mark.parametrize(
+    ("question", "figures", "begins"),
+    [
+        ("pooling", {"direct": LESS, "pooled": MORE}, "“pooled” is faster than “direct”: ×1.99 (95"),
+        ("pooling", {"direct": ALIKE, "pooled": MORE}, "No gain shown: “pooled” is ×1.00 of “direct” (95 % interval"),
+        ("mode", {"session": MORE, "transaction": LESS}, "“transaction” is slower than “session”: ×0.50"),
+        ("mode", {"session": ALIKE, "transaction": MORE}, "No difference shown: “transaction” is ×1.00 of “session”"),
+        ("mode", {"session": [100], "transaction": [101]}, "There are not enough valid runs to compare “transaction”"),
+        ("mode", {}, ""),
+    ],
+)
+def test_the_conclusion_of_other_questions_is_their_verdict(
+    queued: None, db: None, question: str, figures: dict[str, list[float]], begins: str
+) -> None:
+    text = presentation.conclusion(a_verdict(question, figures))
+    assert text.startswith(begins), text
+    assert bool(text) == bool(begins)
+
+
+def test_a_refused_arm_is_an_answer(queued: None, db: None) -> None:
+    result = a_verdict("pooling", {"pooled": MORE})
+    fields = {"arm": "direct", "status": Status.FAILED, "validity": Validity.INCOMPLETE, "summary": {}}
+    run = a_finished_run(0, experiment=result.experiment, group=result.experiment.pk, error="failed", **fields)
+    RunOutput.objects.filter(run=run).update(stderr=REFUSAL)
+    text = presentation.conclusion(results.of(result.experiment))
+    refused = "“direct”: the server refused some of 10 clients: sorry, too many clients already."
+    assert text == f"{refused} “pooled” carried the load at 100 tps."
 
 
 def test_nothing_is_applied_before_the_end_or_without_the_pool(
@@ -96,6 +229,46 @@ def test_readers_neither_ask_nor_apply(reader, queued: None) -> None:
     experiment = an_advice(a_pool())
     assert reader.get(f"/experiments/advice/{experiment.advice['pool']}/").status_code == 403
     assert reader.post(f"/experiments/{experiment.pk}/apply/").status_code == 403
+
+
+def test_the_heat_map_shows_each_cell_and_what_was_not_measured(staff, queued: None) -> None:
+    experiment = an_advice(a_pool(size=10))
+    shown = presentation.show(experiment)
+    assert shown.advice is not None
+    heat = shown.advice.heat
+    assert heat is not None
+    assert (heat.clients, heat.expected, [size for size, _ in heat.rows]) == ((2, 8, 16), 8, [1, 2, 4, 6, 8])
+    rows = dict(heat.rows)
+    assert rows[4] == (
+        HeatCell(2, is_possible=False),
+        HeatCell(8, 260.5, pytest.approx(8000 / 260.5, rel=0.01), colour=4, is_recommended=True),
+        HeatCell(16, 240.0, 10.0, colour=4, is_best=True),
+    )
+    assert [cell.colour for cell in rows[2]] == [4, 1, None]
+    assert [cell.is_best for cell in rows[8]] == [False, True, False]
+    page = page_of(staff.get(f"/experiments/{experiment.pk}/"))
+    for part in ("A dash is a pool with more connections than clients", "“Not measured” is a cell", "recommended"):
+        assert part in page
+    assert "<style>" not in page
+    report = files.as_html(experiment).decode()
+    assert "heat-map" in report
+    assert ".curve { fill: none" in report[report.index("<svg") :]  # WeasyPrint draws with styles inside the SVG only
+
+
+def test_a_sweep_of_the_expected_clients_alone_says_so_instead_of_a_map(queued: None, db: None) -> None:
+    pool = a_pool(size=4)
+    workload = {"clients": 8, "scale": 1}
+    experiment = sweep.ask(AdviceRequest(cluster=pool.cluster, pool=pool, author=None, workload=workload, minutes=1))
+    assert {clients for _size, clients in sweep.planned_cells(experiment)} == {8}
+    assert "Fewer and more clients than expected: the minutes were too few to measure them." in sweep.unseen(experiment)
+    assert heat_map.draw([], sweep.planned_cells(experiment), 8, 4) is None
+
+
+def test_a_sweep_without_more_clients_says_so(queued: None, db: None) -> None:
+    pool = a_pool(size=4)
+    experiment = sweep.ask(AdviceRequest(cluster=pool.cluster, pool=pool, author=None, minutes=3))
+    assert {clients for _size, clients in sweep.planned_cells(experiment)} == {8, 32}
+    assert "More clients than expected: the minutes were too few to measure them." in sweep.unseen(experiment)
 
 
 def test_the_knee_chart_marks_the_size_within_the_chart() -> None:

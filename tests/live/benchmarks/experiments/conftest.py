@@ -1,15 +1,17 @@
 """Experiments carried out by a real worker on real servers, shortened for CI."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from psycopg import sql
 
 from benchmarks.experiments import conclusions, lifecycle, results, start
 from benchmarks.experiments.results import Result
 from benchmarks.experiments.start import ExperimentRequest
 from benchmarks.models import Experiment
+from panel.quickstart.servers import PostgresServer
 from pools.clusters import health_check
 from pools.inventory import poolers
 from pools.models import Cluster, Pooler
@@ -18,6 +20,27 @@ from tests.live.benchmarks.conftest import TestWorker
 WITHIN_S = 280
 SHORT = {"duration": 3}
 CarryOut = Callable[..., Result]
+OWN = "pooldeck!_experiment!_%"
+DATABASES = "SELECT datname FROM pg_database WHERE datname LIKE %s ESCAPE '!'"
+ROLES = "SELECT rolname FROM pg_roles WHERE rolname LIKE %s ESCAPE '!'"
+CHANGED = "SELECT FROM pg_file_settings WHERE sourcefile LIKE '%postgresql.auto.conf' LIMIT 1"
+
+
+@pytest.fixture(autouse=True)
+def left_clean(postgres: PostgresServer) -> Iterator[None]:
+    """Remove what a failed experiment left on the server, which outlives the panel's memory of it.
+
+    The next test's experiment has the same number, and so the same names. Set up first, it is the last to clean.
+    """
+    yield
+    with postgres.connect() as session:
+        for (name,) in session.execute(DATABASES, [OWN]).fetchall():
+            session.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+        for (name,) in session.execute(ROLES, [OWN]).fetchall():
+            session.execute(sql.SQL("DROP OWNED BY {0}; DROP ROLE {0}").format(sql.Identifier(name)))
+        if session.execute(CHANGED).fetchone() is not None:
+            session.execute("ALTER SYSTEM RESET ALL")
+            session.execute("SELECT pg_reload_conf()")
 
 
 @pytest.fixture

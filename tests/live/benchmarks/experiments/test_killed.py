@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.experiments import lifecycle, start
 from benchmarks.experiments.start import ExperimentRequest
-from benchmarks.models import Experiment, ExperimentState, Purpose, ResourceKind, Run, SettingsProfile, Status
+from benchmarks.models import Dataset, Experiment, ExperimentState, Purpose, ResourceKind, Run, SettingsProfile, Status
 from benchmarks.models.runs import LEASE
 from benchmarks.runs.execution import reaper
 from panel.quickstart.servers import PostgresServer
@@ -62,6 +62,7 @@ def nothing_is_left(experiment: Experiment, postgres: PostgresServer) -> None:
     assert experiment.resources.filter(removed_at=None).count() == 0
     assert not Pool.objects.filter(name__startswith="pooldeck_experiment").exists()
     assert not SettingsProfile.objects.exists()
+    assert not Dataset.objects.exists()
     with postgres.connect() as session:
         assert session.execute(LEFT).fetchall() == []
 
