@@ -11,12 +11,13 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from benchmarks.errors import BenchmarksError, InvalidFields, InvalidGenerators
+from benchmarks.errors import BenchmarksError
 from benchmarks.experiments import dispatch, library, results, start
 from benchmarks.experiments.library import UnknownPlaybook
 from benchmarks.experiments.playbook import InvalidPlaybook, PlaybookSpec
 from benchmarks.experiments.report import advice, files, presentation
 from benchmarks.experiments.start import ExperimentRequest
+from benchmarks.forms import form_errors
 from benchmarks.forms.experiments import ExperimentForm, PlaybookForm
 from benchmarks.models import Experiment, metrics
 from panel.accounts.permissions import person
@@ -114,11 +115,8 @@ def _started(request: HttpRequest, spec: PlaybookSpec, form: ExperimentForm) -> 
     if form.is_valid():
         try:
             experiment = start.start(ExperimentRequest(**form.request(spec.name, person(request.user))))
-        except (InvalidFields, InvalidGenerators) as error:
-            for field, found in error.errors.items():
-                form.add_error(field if field in form.fields else None, found)
         except (BenchmarksError, PoolsError) as error:
-            form.add_error(None, str(error))
+            form_errors.add_to(form, error)
         else:
             return redirect("experiment-detail", experiment.pk)
     return _playbook_page(request, spec, form, status=400)
@@ -151,7 +149,7 @@ def playbook_create(request: HttpRequest) -> HttpResponse:
         try:
             spec = library.add(form.text(), person(request.user))
         except InvalidPlaybook as error:
-            form.add_error("toml", error.errors["toml"])
+            form_errors.add_to(form, error)
         else:
             return redirect("playbook-detail", spec.name)
     return render(
