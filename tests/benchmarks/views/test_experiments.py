@@ -94,3 +94,25 @@ def test_readers_look_and_start_nothing(reader) -> None:
     assert reader.get(f"/experiments/{experiment.pk}/").status_code == 200
     assert reader.post(f"/experiments/{experiment.pk}/cancel/").status_code == 403
     assert reader.post("/playbooks/burst/", {}).status_code == 403
+
+
+def test_the_arms_of_the_published_size_are_folded(staff) -> None:
+    page = page_of(staff.get("/playbooks/reconnect/"))
+    assert "31 further arms in the published size" in page
+    assert page.index("10 clients, SCRAM, Pgpool-II, same host") < page.index("31 further arms")
+
+
+def test_a_playbook_like_another_begins_under_a_name_that_is_free(staff) -> None:
+    assert 'name = "my-burst"' in staff.get("/playbooks/new/?like=burst").context["form"]["toml"].value()
+
+
+def test_until_the_end_only_what_can_be_judged_is_claimed(staff) -> None:
+    experiment = a_measured_experiment({key: values[:2] for key, values in FIGURES.items()}, state="running")
+    part = {"HX-Request": "true", "HX-Target": "experiment-live"}
+    page = page_of(staff.get(f"/experiments/{experiment.pk}/", headers=part))
+    assert "too few runs for a verdict" in page
+    assert "Not to be judged here" not in page
+    experiment.write(state="cancelled")
+    page = page_of(staff.get(f"/experiments/{experiment.pk}/", headers=part))
+    assert "Not to be judged here" in page
+    assert "Run again" in page  # which takes the place of the button that cancels
