@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from benchmarks.errors import InvalidFields, Refused
-from benchmarks.experiments import dispatch, library, order, resources, server_settings
+from benchmarks.experiments import dispatch, library, order, other_host, resources, server_settings
 from benchmarks.experiments.playbook import ArmSpec, EndpointSpec, PlaybookSpec
 from benchmarks.generators import selection
 from benchmarks.models import Experiment, Purpose
@@ -60,6 +60,7 @@ def start(request: ExperimentRequest) -> Experiment:
     if request.cluster.protected and request.confirm != request.cluster.name:
         raise Refused(protected(request.cluster, changes(spec, arms, request.cluster)))
     require_queue()
+    assigned = other_host.assign(spec, arms, request.generators)
     repeats = request.repeats or (SEQUENTIAL_REPEATS if request.minutes else spec.scale(quick=request.quick).repeats)
     seed = secrets.randbelow(2**31) if request.seed is None else request.seed
     with transaction.atomic():
@@ -70,7 +71,8 @@ def start(request: ExperimentRequest) -> Experiment:
             cluster=request.cluster,
             cluster_name=request.cluster.name,
             pooler=request.pooler,
-            generators=list(request.generators),
+            generators=assigned.generators,
+            skipped=assigned.skipped,
             quick=request.quick,
             repeats=repeats,
             minutes=request.minutes,

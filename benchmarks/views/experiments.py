@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.errors import BenchmarksError
-from benchmarks.experiments import dispatch, library, start
+from benchmarks.experiments import dispatch, library, other_host, start
 from benchmarks.experiments.library import UnknownPlaybook
 from benchmarks.experiments.playbook import InvalidPlaybook, PlaybookSpec
 from benchmarks.experiments.report import advice, files, presentation, trend
@@ -122,6 +122,7 @@ def _playbook_page(request: HttpRequest, spec: PlaybookSpec, form: ExperimentFor
             (key, *presentation.column(key)) for key in spec.metrics if any(key in arm.published for arm in whole)
         ],
         "needs": library.needs_in_words(spec),
+        "other_host": other_host.describe(spec),
         "changes": start.changes(spec, quick),
         "is_built_in": spec.name in library.BUILT_IN,
         "past": Experiment.objects.filter(playbook=spec.name, advice={})[:PAST],

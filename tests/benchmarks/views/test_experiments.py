@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from benchmarks.models import Experiment, ExperimentState, Playbook
+from benchmarks.models import Experiment, ExperimentState, Generator, Playbook
 from tests.benchmarks.experiments.records import a_measured_experiment, an_experiment
 from tests.benchmarks.experiments.test_playbook import SMALL
 from tests.callers import queries_of
@@ -96,10 +96,25 @@ def test_readers_look_and_start_nothing(reader) -> None:
     assert reader.post("/playbooks/burst/", {}).status_code == 403
 
 
+def test_the_form_asks_for_a_generator_where_there_is_a_choice_and_for_a_name_where_a_cluster_is_protected(
+    staff,
+) -> None:
+    a_cluster(protected=False)
+    Generator.objects.create(name="local", host="db7", engines={"pgbench": "17"})
+    fields = staff.get("/playbooks/reconnect/").context["form"].fields
+    assert "generators" not in fields
+    assert "confirm" not in fields
+    Generator.objects.create(name="east", host="db8", engines={"pgbench": "17"})
+    a_cluster(protected=True)
+    form = staff.get("/playbooks/reconnect/").context["form"]
+    assert form.fields["generators"].choices == [("", "any free one"), ("east", "east (db8)"), ("local", "local (db7)")]
+    assert "confirm" in form.fields
+
+
 def test_the_arms_of_the_published_size_are_folded(staff) -> None:
     page = page_of(staff.get("/playbooks/reconnect/"))
-    assert "31 further arms in the published size" in page
-    assert page.index("10 clients, SCRAM, Pgpool-II, same host") < page.index("31 further arms")
+    assert "30 further arms in the published size" in page
+    assert page.index("10 clients, SCRAM, Pgpool-II, other host") < page.index("30 further arms")
 
 
 def test_a_playbook_like_another_begins_under_a_name_that_is_free(staff) -> None:
