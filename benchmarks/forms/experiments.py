@@ -90,7 +90,7 @@ class PlaybookForm(forms.Form):
     file = forms.FileField(label=_("Or upload a file"), required=False)
 
     def text(self) -> str:
-        """Return the text; that of the file where one was uploaded."""
+        """Return the text; that of the file where one was uploaded. Browsers send a text's lines with CR LF."""
         uploaded = self.cleaned_data.get("file")
         text: str = uploaded.read().decode(errors="replace") if uploaded else self.cleaned_data["toml"]
-        return text
+        return text.replace("\r\n", "\n")

@@ -116,7 +116,7 @@ def conditions(experiment: Experiment) -> Mapping[str, Any]:
         _("Blocks"): experiment.repeats,
         _("Order"): _("ABBA, drawn with seed %(seed)s") % {"seed": experiment.seed},
         _("Server"): (run and run.server_version) or "–",
-        _("Load program"): (run and run.client_version) or "–",
+        _("Load program"): f"{run.engine} {run.client_version}" if run and run.client_version else "–",
         _("Generator"): _with_hosts(experiment.runs.filter(purpose=Purpose.LOAD).order_by("number")) or "–",
         _("Tables"): ", ".join(f"{name} {value}" for name, value in experiment.dataset.items()) or "–",
     }
