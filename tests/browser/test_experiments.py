@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.test_accessibility import faults
 from tests.browser.visiting import log_in
 from tests.installation import Installation
 
@@ -108,6 +109,7 @@ def test_a_playbook_is_started_watched_and_its_reports_are_taken_away(
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
     expect(page.get_by_text("3 of 3 valid")).to_have_count(2)
     assert page.evaluate("window.notReloaded") is True
+    assert faults(page) == []
     verdict = page.locator(".experiment-claims").inner_text()
     begins = re.match(r"(Faster|Slower|No difference shown): pool of four: ×\d", verdict)
     assert begins, verdict

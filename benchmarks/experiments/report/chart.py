@@ -7,7 +7,7 @@ from math import floor, log10
 from benchmarks.experiments.results import ArmResult, Result
 
 WIDTH, ROW, TOP, BOTTOM = 720, 30, 8, 26
-LABELS, GAP = 232, 32
+LABELS, GAP = 256, 32
 LEFT = LABELS
 MIDDLE = LEFT + (WIDTH - LEFT) * 0.55
 RATIOS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)

@@ -25,7 +25,7 @@ DERIVED = {
     "ping_ms": (gettext_lazy("Ping"), "ms"),
 }
 # metrics that other pages do not show, and that have no label therefore
-LABELS = {"tps_including_connections": (gettext_lazy("Throughput with the time of connecting"), "tps")}
+LABELS = {"tps_including_connections": (gettext_lazy("Throughput, connecting included"), "tps")}
 
 
 @dataclass(frozen=True)

@@ -68,14 +68,19 @@ class Trend:
 
 
 def of(experiment: Experiment) -> Trend | None:
-    """Return the experiment among those like it: same playbook, cluster and size; None where it is the only one."""
+    """Return the experiments of the same playbook, cluster and size that succeeded; None where that is only one."""
     if experiment.advice:
         return None
-    same = Experiment.objects.filter(
-        playbook=experiment.playbook, cluster=experiment.cluster, quick=experiment.quick, advice={}
+    whole = Experiment.objects.filter(
+        playbook=experiment.playbook,
+        cluster=experiment.cluster,
+        quick=experiment.quick,
+        advice={},
+        state=ExperimentState.SUCCEEDED,
     )
-    others = list(same.filter(state=ExperimentState.SUCCEEDED).exclude(pk=experiment.pk)[:PAST])
-    found = [_past(one, experiment) for one in sorted([*others, experiment], key=lambda one: one.number)]
+    shown = whole.filter(pk=experiment.pk)  # an unfinished one would be a point of few runs
+    together = [*whole.exclude(pk=experiment.pk)[:PAST], *shown]
+    found = [_past(one, experiment) for one in sorted(together, key=lambda one: one.number)]
     found = [one for one in found if one.arms]
     return draw(found) if len(found) > 1 else None
 

@@ -40,10 +40,12 @@ def test_other_clusters_sizes_and_failures_do_not_belong_to_it() -> None:
     assert trend.of(this) is None
 
 
-def test_one_without_figures_shows_those_before_it() -> None:
+def test_one_that_has_not_succeeded_shows_those_before_it() -> None:
     cluster = a_cluster()
     for _ in range(2):
         a_measured_experiment(FIGURES, cluster=cluster)
     found = trend.of(an_experiment(cluster=cluster))
     assert found is not None
     assert [one.is_this for one in found.rows] == [False, False]
+    running = a_measured_experiment(FIGURES, cluster=cluster, state=ExperimentState.RUNNING)
+    assert [one.is_this for one in trend.of(running).rows] == [False, False]
