@@ -51,9 +51,15 @@ def dashboard(request: HttpRequest) -> HttpResponse:
         "clusters": _clusters(),
         "rows": [{"pool": pool} for pool in _pools()],
         "runs": _runs(),
-        "first_pool": Pool.objects.wanted().filter(state=PoolState.APPLIED).order_by("created_at").first(),
+        "first_pool": _first_pool(),
     }
     return render(request, "panel/dashboard.html", context)
+
+
+def _first_pool() -> Pool | None:
+    """Return the oldest pool that is live, which the page offers to measure."""
+    live = Pool.objects.wanted().filter(state=PoolState.APPLIED)
+    return live.select_related("pooler", "cluster").order_by("created_at").first()
 
 
 @require_safe

@@ -124,7 +124,7 @@ class ListedExperimentSerializer(serializers.ModelSerializer[Experiment]):
 
     @extend_schema_field(ProgressSerializer)
     def get_progress(self, experiment: Any) -> dict[str, Any]:
-        total = sum(len(block) for block in experiment.plan)
+        total = sum(key not in experiment.skipped for block in experiment.plan for key in block)
         return {"done": experiment.ended_runs, "total": total, "eta_s": 0.0 if experiment.has_ended else None}
 
     @extend_schema_field(RecommendationSerializer(allow_null=True))

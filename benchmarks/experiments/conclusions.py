@@ -11,10 +11,13 @@ from benchmarks.experiments.results import ArmResult, Result
 
 
 class Finding(StrEnum):
-    """Whether a published effect was found again."""
+    """Whether a published effect was found again; the verdict itself where nothing was published."""
 
     REPRODUCED = "reproduced"
     NOT_REPRODUCED = "not reproduced"
+    FASTER = "faster"
+    SLOWER = "slower"
+    NO_DIFFERENCE = "no difference shown"
     NOT_JUDGED = "not to be judged here"
 
 
@@ -31,6 +34,9 @@ class Claim:
         return {
             Finding.REPRODUCED: _("Reproduced: %(text)s."),
             Finding.NOT_REPRODUCED: _("Not reproduced: %(text)s."),
+            Finding.FASTER: _("Faster: %(text)s."),
+            Finding.SLOWER: _("Slower: %(text)s."),
+            Finding.NO_DIFFERENCE: _("No difference shown: %(text)s."),
             Finding.NOT_JUDGED: _("Not to be judged here: %(text)s."),
         }[self.finding] % {"text": self.text}
 
@@ -72,9 +78,21 @@ def _as_published(result: Result, one: ArmResult) -> Claim:
     metric = result.spec.metric
     ours, theirs = one.spec.published.get(metric), base.spec.published.get(metric) if base else None
     if not ours or not theirs:
-        return Claim(Finding.NOT_JUDGED, _("%(what)s; nothing was published for it") % {"what": in_words(one)})
+        return Claim(_found(one), in_words(one))
     wanted = Verdict.FASTER if ours > theirs else Verdict.SLOWER
     return _judged(one, wanted, f"{(ours / theirs - 1) * 100:+.1f} %")
+
+
+def _found(one: ArmResult) -> Finding:
+    """Return what an arm's verdict says where no published figure says what to expect."""
+    if one.skipped or one.verdict is None:
+        return Finding.NOT_JUDGED
+    found = {
+        Verdict.FASTER: Finding.FASTER,
+        Verdict.SLOWER: Finding.SLOWER,
+        Verdict.NO_DIFFERENCE: Finding.NO_DIFFERENCE,
+    }
+    return found.get(one.verdict, Finding.NOT_JUDGED)
 
 
 def in_words(one: ArmResult) -> str:
@@ -206,12 +224,14 @@ def _app_notes(result: Result) -> Iterator[str]:
 
 
 def _reconnect(result: Result) -> Iterator[Claim]:
-    """Judge reconnecting clients: PgBouncer gains, Pgpool-II does not."""
+    """Judge reconnecting clients: PgBouncer gains, Pgpool-II does not, but for a load from another host."""
     for one in result.arms:
         if one.baseline and one.spec.values["endpoint"] == "pgbouncer":
             yield _judged(one, Verdict.FASTER, "+58 to +62 %")
         elif one.baseline and one.spec.values["endpoint"] == "pgpool":
             yield _no_faster(one)
+        elif one.baseline and one.spec.other_host and not one.skipped:
+            yield _judged(one, Verdict.FASTER, "+7 to +12 %")
 
 
 def _no_faster(one: ArmResult) -> Claim:

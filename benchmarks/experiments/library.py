@@ -81,7 +81,7 @@ def needs_in_words(spec: PlaybookSpec) -> list[str]:
     if "pgpool" in kinds:
         found.append(_("a Pgpool-II that serves the cluster"))
     if any(arm.other_host for arm in spec.arms(quick=False)):
-        found.append(_("a second generator, on another host"))
+        found.append(_("a second generator on another host, for the arms called so"))
     if most := spec.needs.get("max_connections"):
         found.append(_("max_connections of %(most)s or more") % {"most": most})
     return found

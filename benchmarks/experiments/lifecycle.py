@@ -3,13 +3,14 @@ a restart or a second delivery changes nothing."""
 
 import logging
 import uuid
+from collections.abc import Sequence
 from datetime import timedelta
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from benchmarks.errors import BenchmarksError, InvalidFields
-from benchmarks.experiments import library, resources, sequential, server_settings
+from benchmarks.experiments import library, other_host, resources, sequential, server_settings
 from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.experiments.resources import Need
@@ -194,6 +195,7 @@ def _submit_arm(experiment: Experiment, arm: ArmSpec, block: int) -> None:
             Purpose.LOAD,
             pool=str(pool.record) if pool and arm.endpoint.is_pooled else "",
             name=f"{experiment} · {arm.label}",
+            generators=_generators_of(experiment, arm),
         )
     except ClusterUnreachable:
         raise
@@ -211,6 +213,7 @@ def _submit(
     *,
     pool: str = "",
     name: str = "",
+    generators: Sequence[str] = (),
 ) -> None:
     """Queue a run under an id that its place in the plan gives, so that no second delivery starts it twice."""
     run_id = uuid.uuid5(experiment.pk, key)
@@ -227,12 +230,19 @@ def _submit(
         name=name or f"{experiment} · {key}",
         group=experiment.pk if purpose == Purpose.LOAD else None,
         confirm=database,  # which is the experiment's own
-        place=Placement(_generators(experiment)),
+        place=Placement(generators or _generators(experiment)[:1]),
         run_id=run_id,
         experiment=experiment,
         arm=arm,
     )
     submit.submit(request)
+
+
+def _generators_of(experiment: Experiment, arm: ArmSpec) -> list[str]:
+    """Return the generators that run an arm."""
+    if arm.other_host:
+        return [other_host.generator_of(experiment, arm, library.spec_of(experiment).engine)]
+    return _generators(experiment)
 
 
 def _generators(experiment: Experiment) -> list[str]:

@@ -2,16 +2,18 @@
 
 import secrets
 import uuid
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from benchmarks.errors import InvalidFields, Refused
-from benchmarks.experiments import dispatch, library, order, resources, server_settings
-from benchmarks.experiments.playbook import ArmSpec, PlaybookSpec
+from benchmarks.experiments import dispatch, library, order, other_host, resources, server_settings
+from benchmarks.experiments.playbook import ArmSpec, EndpointSpec, PlaybookSpec
 from benchmarks.generators import selection
 from benchmarks.models import Experiment, Purpose
 from benchmarks.runs.submission.submit import require_queue
@@ -58,6 +60,7 @@ def start(request: ExperimentRequest) -> Experiment:
     if request.cluster.protected and request.confirm != request.cluster.name:
         raise Refused(protected(request.cluster, changes(spec, arms, request.cluster)))
     require_queue()
+    assigned = other_host.assign(spec, arms, request.generators)
     repeats = request.repeats or (SEQUENTIAL_REPEATS if request.minutes else spec.scale(quick=request.quick).repeats)
     seed = secrets.randbelow(2**31) if request.seed is None else request.seed
     with transaction.atomic():
@@ -68,7 +71,8 @@ def start(request: ExperimentRequest) -> Experiment:
             cluster=request.cluster,
             cluster_name=request.cluster.name,
             pooler=request.pooler,
-            generators=list(request.generators),
+            generators=assigned.generators,
+            skipped=assigned.skipped,
             quick=request.quick,
             repeats=repeats,
             minutes=request.minutes,
@@ -92,9 +96,7 @@ def changes(spec: PlaybookSpec, arms: Sequence[ArmSpec], cluster: Cluster | None
         _("loads the server with up to %(clients)s clients") % {"clients": max(map(_clients_of, arms), default=0)},
     ]
     pools = {resources.pool_key(arm): arm.endpoint for arm in arms if arm.endpoint.is_pooled}
-    for one in pools.values():
-        values = {"kind": PoolerKind(one.kind).label, "mode": one.mode, "size": one.size}
-        found.append(_("adds a pool of %(size)s connections (%(kind)s, %(mode)s) and reloads its pooler") % values)
+    found += [_pools_in_words(one, count) for one, count in Counter(pools.values()).items()]
     settings = sorted({name for arm in arms for name in arm.profile})
     if spec.needs.get("max_connections") and (cluster is None or server_settings.may_be_raised(spec, cluster)):
         settings = sorted({*settings, "max_connections"})
@@ -103,6 +105,16 @@ def changes(spec: PlaybookSpec, arms: Sequence[ArmSpec], cluster: Cluster | None
         listed = {"settings": ", ".join(settings)}
         found.append(_("changes server settings by ALTER SYSTEM for the time of a run: %(settings)s") % listed)
     return found
+
+
+def _pools_in_words(one: EndpointSpec, count: int) -> str:
+    """Return how many pools of a kind, mode and size are added: arms of several roles need one each."""
+    text = ngettext(
+        "adds a pool of %(size)s connections (%(kind)s, %(mode)s) and reloads its pooler",
+        "adds %(count)s pools of %(size)s connections (%(kind)s, %(mode)s) and reloads their pooler",
+        count,
+    )
+    return text % {"kind": PoolerKind(one.kind).label, "mode": one.mode, "size": one.size, "count": count}
 
 
 def arms_of(experiment: Experiment) -> tuple[ArmSpec, ...]:

@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from benchmarks.experiments.library import MOST_CHARACTERS
 from benchmarks.experiments.start import MOST_MINUTES, MOST_REPEATS
+from benchmarks.generators import registry
 from pools.models import Cluster, Pooler, PoolerKind
 
 QUICK, PUBLISHED = "quick", "published"
@@ -42,17 +43,38 @@ class ExperimentForm(forms.Form):
         max_value=MOST_MINUTES,
         help_text=_("Sequential mode: blocks go on until the intervals are narrow enough or this time is spent."),
     )
+    generators = forms.ChoiceField(
+        label=_("Generator"),
+        required=False,
+        help_text=_("Where the load comes from. An arm called “same host” is one only if this is the pooler's host."),
+    )
     confirm = forms.CharField(
         label=_("Name of the protected cluster"),
         required=False,
-        help_text=_("Type it to agree to the changes above; not asked for on an unprotected cluster."),
+        help_text=_("Type it to agree to the changes below; not asked for on an unprotected cluster."),
     )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        known = [one for one in registry.known_or_remembered()[0] if one.alive is not False]
+        names = [(one.name, f"{one.name} ({one.host})" if one.host else one.name) for one in known]
+        self.fields["generators"].choices = [("", _("any free one")), *names]  # type: ignore[attr-defined]
+        if len(known) < 2:
+            del self.fields["generators"]
+        if not Cluster.objects.filter(protected=True).exists():
+            del self.fields["confirm"]
 
     def request(self, playbook: str, author: Any) -> dict[str, Any]:
         """Return the fields of `ExperimentRequest`."""
         given = self.cleaned_data
-        asked = {name: given[name] for name in ("cluster", "pooler", "repeats", "minutes", "confirm")}
-        return {**asked, "playbook": playbook, "author": author, "quick": given["scale"] == QUICK}
+        asked = {name: given[name] for name in ("cluster", "pooler", "repeats", "minutes")}
+        asked |= {"confirm": given.get("confirm", ""), "quick": given["scale"] == QUICK}
+        return {
+            **asked,
+            "playbook": playbook,
+            "author": author,
+            "generators": list(filter(None, [given.get("generators")])),
+        }
 
 
 class PlaybookForm(forms.Form):
@@ -68,7 +90,7 @@ class PlaybookForm(forms.Form):
     file = forms.FileField(label=_("Or upload a file"), required=False)
 
     def text(self) -> str:
-        """Return the text; that of the file where one was uploaded."""
+        """Return the text; that of the file where one was uploaded. Browsers send a text's lines with CR LF."""
         uploaded = self.cleaned_data.get("file")
         text: str = uploaded.read().decode(errors="replace") if uploaded else self.cleaned_data["toml"]
-        return text
+        return text.replace("\r\n", "\n")

@@ -8,11 +8,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from benchmarks.errors import BenchmarksError, InvalidFields
+from benchmarks.errors import BenchmarksError
 from benchmarks.experiments import results
 from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.advice.sweep import AdviceRequest
 from benchmarks.experiments.report import advice
+from benchmarks.forms import form_errors
 from benchmarks.forms.advice import AdviceForm
 from benchmarks.models import Experiment
 from panel.accounts.permissions import person
@@ -32,11 +33,8 @@ def advice_ask(request: HttpRequest, pool: UUID) -> HttpResponse:
         try:
             asked = AdviceRequest(cluster=found.cluster, pool=found, author=person(request.user), **form.request())
             return redirect("experiment-detail", sweep.ask(asked).pk)
-        except InvalidFields as error:
-            for field, faults in error.errors.items():
-                form.add_error(field if field in form.fields else None, faults)
         except (BenchmarksError, PoolsError) as error:
-            form.add_error(None, str(error))
+            form_errors.add_to(form, error)
     context = {"pool": found, "form": form, "past": _past(found)}
     return render(request, "benchmarks/advice_form.html", context, status=400 if request.method == "POST" else 200)
 

@@ -1,6 +1,5 @@
 """The pages of experiments: playbooks to start, arms that fill in, verdicts, reports and their trend."""
 
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -11,21 +10,22 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from benchmarks.errors import BenchmarksError, InvalidFields, InvalidGenerators
-from benchmarks.experiments import dispatch, library, results, start
+from benchmarks.errors import BenchmarksError
+from benchmarks.experiments import dispatch, library, other_host, start
 from benchmarks.experiments.library import UnknownPlaybook
 from benchmarks.experiments.playbook import InvalidPlaybook, PlaybookSpec
-from benchmarks.experiments.report import advice, files, presentation
+from benchmarks.experiments.report import advice, files, presentation, trend
 from benchmarks.experiments.start import ExperimentRequest
+from benchmarks.forms import form_errors
 from benchmarks.forms.experiments import ExperimentForm, PlaybookForm
-from benchmarks.models import Experiment, metrics
+from benchmarks.models import Experiment
 from panel.accounts.permissions import person
 from panel.lib.access import staff_only
 from pools.errors import PoolsError
 from pools.models import Cluster
 
 PAGE_SIZE = 25
-TREND = 10
+PAST = 10
 
 
 @require_safe
@@ -40,15 +40,16 @@ def experiment_list(request: HttpRequest) -> HttpResponse:
 def experiment_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show one experiment; its live part alone where htmx asks for it."""
     experiment = get_object_or_404(Experiment.objects.select_related("cluster", "pooler"), pk=pk)
+    is_part = request.headers.get("HX-Target") == "experiment-live"
     context = {
         "experiment": experiment,
+        "is_part": is_part,
         "shown": presentation.show(experiment),
         "conditions": presentation.conditions(experiment),
-        "trend": _trend(experiment),
+        "trend": None if is_part else trend.of(experiment),
         "again_url": _again_url(experiment),
     }
-    part = request.headers.get("HX-Target") == "experiment-live"
-    return render(request, f"benchmarks/{'includes/experiment_live' if part else 'experiment_detail'}.html", context)
+    return render(request, f"benchmarks/{'includes/experiment_live' if is_part else 'experiment_detail'}.html", context)
 
 
 def _again_url(experiment: Experiment) -> str:
@@ -58,20 +59,6 @@ def _again_url(experiment: Experiment) -> str:
         return reverse("playbook-detail", args=[experiment.playbook]) if known else ""
     pool = advice.pool_of(experiment)
     return f"{reverse('advice-ask', args=[pool.pk])}?question={experiment.advice['question']}" if pool else ""
-
-
-def _trend(experiment: Experiment) -> list[dict[str, Any]]:
-    """Return the last experiments of the same playbook, size and cluster with the ratio of each of their arms."""
-    if experiment.advice:
-        return []
-    same = Experiment.objects.filter(
-        playbook=experiment.playbook, cluster=experiment.cluster, quick=experiment.quick, state="succeeded", advice={}
-    )
-    found = []
-    for one in same.exclude(pk=experiment.pk)[:TREND]:
-        arms = [arm for arm in results.of(one).arms if arm.baseline and arm.figure and arm.figure.ratio]
-        found.append({"experiment": one, "ratios": [(arm.spec.label, arm.figure, arm.verdict) for arm in arms]})
-    return found
 
 
 @require_safe
@@ -114,11 +101,8 @@ def _started(request: HttpRequest, spec: PlaybookSpec, form: ExperimentForm) -> 
     if form.is_valid():
         try:
             experiment = start.start(ExperimentRequest(**form.request(spec.name, person(request.user))))
-        except (InvalidFields, InvalidGenerators) as error:
-            for field, found in error.errors.items():
-                form.add_error(field if field in form.fields else None, found)
         except (BenchmarksError, PoolsError) as error:
-            form.add_error(None, str(error))
+            form_errors.add_to(form, error)
         else:
             return redirect("experiment-detail", experiment.pk)
     return _playbook_page(request, spec, form, status=400)
@@ -127,17 +111,21 @@ def _started(request: HttpRequest, spec: PlaybookSpec, form: ExperimentForm) -> 
 def _playbook_page(request: HttpRequest, spec: PlaybookSpec, form: ExperimentForm, status: int = 200) -> HttpResponse:
     whole = spec.arms(quick=False)
     quick = spec.arms(quick=True)
-    known = {arm.key for arm in whole}
+    in_quick = {arm.key for arm in quick}
     context = {
         "spec": spec,
         "form": form,
-        "arms": [*whole, *(arm for arm in quick if arm.key not in known)],
-        "quick": {arm.key for arm in quick},
-        "columns": [(key, metrics.BY_KEY[key]) for key in spec.metrics if any(key in arm.published for arm in whole)],
+        "quick": quick,
+        "further": [arm for arm in whole if arm.key not in in_quick],
+        "only_quick": in_quick - {arm.key for arm in whole},
+        "columns": [
+            (key, *presentation.column(key)) for key in spec.metrics if any(key in arm.published for arm in whole)
+        ],
         "needs": library.needs_in_words(spec),
+        "other_host": other_host.describe(spec),
         "changes": start.changes(spec, quick),
         "is_built_in": spec.name in library.BUILT_IN,
-        "past": Experiment.objects.filter(playbook=spec.name, advice={})[:TREND],
+        "past": Experiment.objects.filter(playbook=spec.name, advice={})[:PAST],
     }
     return render(request, "benchmarks/playbook_detail.html", context, status=status)
 
@@ -145,18 +133,21 @@ def _playbook_page(request: HttpRequest, spec: PlaybookSpec, form: ExperimentFor
 @staff_only
 def playbook_create(request: HttpRequest) -> HttpResponse:
     """Add a playbook as text or as a file; `?like=` begins with another's text."""
-    like = request.GET.get("like", "")
-    form = PlaybookForm(request.POST or None, request.FILES or None, initial={"toml": _spec(like).text if like else ""})
+    form = PlaybookForm(request.POST or None, request.FILES or None, initial={"toml": _like(request)})
     if request.method == "POST" and form.is_valid():
         try:
-            spec = library.add(form.text(), person(request.user))
+            return redirect("playbook-detail", library.add(form.text(), person(request.user)).name)
         except InvalidPlaybook as error:
-            form.add_error("toml", error.errors["toml"])
-        else:
-            return redirect("playbook-detail", spec.name)
-    return render(
-        request, "benchmarks/playbook_form.html", {"form": form}, status=400 if request.method == "POST" else 200
-    )
+            form_errors.add_to(form, error)
+    context = {"form": form, "playbooks": library.listed()}
+    status = 400 if request.method == "POST" else 200
+    return render(request, "benchmarks/playbook_form.html", context, status=status)
+
+
+def _like(request: HttpRequest) -> str:
+    """Return the text of the playbook to begin with, under a name that is not taken yet; empty where none is named."""
+    name = request.GET.get("like")
+    return _spec(name).text.replace(f'name = "{name}"', f'name = "my-{name}"', 1) if name else ""
 
 
 @require_POST

@@ -18,6 +18,7 @@ PLAIN += ["/generators/", "/ceilings/", "/settings-profiles/", "/settings-profil
 PLAIN += [f"/runs/new/?engine={name}" for name in ("sysbench", "http", "jmeter")]
 PLAIN += ["/settings-profiles/propose/?memory_mb=8192&cpus=4&disk=ssd&max_connections=100", "/ceilings/new/"]
 PLAIN += ["/datasets/new/?engine=http"]
+PLAIN += ["/experiments/", "/playbooks/new/?like=burst", "/playbooks/burst/", "/playbooks/reconnect/"]
 LIMITS = [{"metric": "tps", "at_least": 1}, {"metric": "latency_p95_ms", "at_most": 0.001}]
 OF_POOL = ["clients/", "mode/", "console/pause/", "console/kill/", "monitoring/?range=live", "monitoring/?range=hour"]
 OF_POOLER = ["monitoring/", "settings/", "settings/users/", "settings/files/", "drift/"]
@@ -51,6 +52,7 @@ def pages(installation: Installation) -> list[str]:
     script = api.post("scripts/", {"name": "looked at", "text": "SELECT 1;\n"})
     api.call("PATCH", f"scripts/{script['id']}/", {"text": "\\set n 2\nSELECT :n;\n"})
     of_records += [f"/scripts/{script['id']}/{word}" for word in ("", "edit/", "delete/")]
+    of_records.append(f"/experiments/advice/{demo['id']}/")
     return [*PLAIN, *of_records, f"/runs/{runs[0]}/", f"/runs/compare/?run={runs[0]}&run={runs[1]}"]
 
 

@@ -43,7 +43,7 @@ def test_it_tells_what_there_is_and_whether_it_is_well(staff):
     cluster, pooler = a_cluster(name="orders"), a_pooler(name="edge", port=1, state=PoolerState.ONLINE)
     checked(cluster)
     checked(a_cluster(name="gone"), state="unreachable", error="connection refused: nothing listens there")
-    a_pool(name="web", cluster=cluster, pooler=pooler, size=30, state=PoolState.APPLIED)
+    web = a_pool(name="web", cluster=cluster, pooler=pooler, size=30, state=PoolState.APPLIED)
     a_pool(name="bad", cluster=cluster, pooler=pooler, state=PoolState.ROLLED_BACK, state_reason="the login failed")
     answer = staff.get("/")
     assert answer.context["totals"] == {
@@ -58,7 +58,7 @@ def test_it_tells_what_there_is_and_whether_it_is_well(staff):
     ]
     page = page_of(answer)
     assert "<strong>40</strong> of 97" in page
-    assert "preset=worth" in page
+    assert f'href="/experiments/advice/{web.pk}/?question=pooling"' in page
 
 
 def test_open_events_are_troubles_and_what_does_not_fit_is_counted(staff):

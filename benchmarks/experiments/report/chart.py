@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import log10
+from math import floor, log10
 
 from benchmarks.experiments.results import ArmResult, Result
 
 WIDTH, ROW, TOP, BOTTOM = 720, 30, 8, 26
-LABELS, GAP = 210, 20
+LABELS, GAP = 256, 32
 LEFT = LABELS
 MIDDLE = LEFT + (WIDTH - LEFT) * 0.55
 RATIOS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
@@ -65,12 +65,19 @@ def draw(result: Result) -> Chart | None:
     rows = tuple(_row(result, one, at, top, (low, high)) for at, one in enumerate(result.arms))
     return Chart(
         rows=rows,
-        ticks=tuple((_x(top * at / TICKS, top), f"{top * at / TICKS:,.3g}") for at in range(TICKS + 1)),
+        ticks=tuple((_x(value, top), f"{value:,.6g}") for value in round_ticks(top)),
         ratio_ticks=tuple((_ratio_x(one, low, high), f"×{one:g}") for one in RATIOS if low <= one <= high),
         height=TOP + ROW * len(rows) + BOTTOM,
         one=_ratio_x(1, low, high),
         base=TOP + ROW * len(rows),
     )
+
+
+def round_ticks(top: float) -> list[float]:
+    """Return values from 0 up to the top in steps of 1, 2 or 5 times a power of ten, four of them at most beside 0."""
+    unit: float = 10 ** floor(log10(top / TICKS))
+    step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor * (TICKS + 1) > top)
+    return [step * at for at in range(floor(top / step) + 1)]
 
 
 def published_ratio(result: Result, one: ArmResult) -> float | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.template.loader import render_to_string
+from django.utils.translation import get_language
 
 from benchmarks.experiments import results, tables
 from benchmarks.experiments.report import presentation
@@ -18,7 +19,11 @@ COLUMNS = ("key", "label", "outcome", "n_valid", "median", "low", "high", "ratio
 
 def as_html(experiment: Experiment) -> bytes:
     """Return one page that loads nothing."""
-    context = {"shown": presentation.show(experiment), "conditions": presentation.conditions(experiment)}
+    context = {
+        "shown": presentation.show(experiment),
+        "conditions": presentation.conditions(experiment),
+        "language": get_language(),
+    }
     return render_to_string("benchmarks/experiment_report.html", context).encode()
 
 

@@ -1,6 +1,6 @@
 """What pages and reports show of an experiment: verdict, table with the published figures, chart, conditions."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,12 +10,12 @@ from django.utils.translation import gettext_lazy
 from benchmarks.analysis.arms import Verdict
 from benchmarks.experiments import conclusions, results
 from benchmarks.experiments.advice import sweep
-from benchmarks.experiments.conclusions import Claim
+from benchmarks.experiments.conclusions import Claim, Finding
 from benchmarks.experiments.report import advice, chart
 from benchmarks.experiments.report.advice import Advice
 from benchmarks.experiments.report.chart import Chart
 from benchmarks.experiments.results import ArmResult, Progress, Result
-from benchmarks.models import Experiment, Run, metrics
+from benchmarks.models import Experiment, Generator, Purpose, Run, metrics
 
 DERIVED = {
     "gain_percent": (gettext_lazy("Gain"), "%"),
@@ -25,6 +25,8 @@ DERIVED = {
     "end_ms": (gettext_lazy("END (commit)"), "ms"),
     "ping_ms": (gettext_lazy("Ping"), "ms"),
 }
+# metrics that other pages do not show, and that have no label therefore
+LABELS = {"tps_including_connections": (gettext_lazy("Throughput, connecting included"), "tps")}
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class TableRow:
     arm: ArmResult
     cells: tuple[Cell, ...]
     runs: tuple[Run, ...]
+    run_by: str = ""  # the generator of an arm of another host, with that host
 
     @property
     def tone(self) -> str:
@@ -79,6 +82,13 @@ class Shown:
     def has_remarks(self) -> bool:
         """Whether an arm was skipped or refused."""
         return any(row.arm.skipped or (row.arm.arm and row.arm.arm.refusal) for row in self.rows)
+
+    @property
+    def judged(self) -> tuple[Claim, ...]:
+        """The claims to show: until the end those alone that can be judged already."""
+        if self.experiment.has_ended:
+            return self.claims
+        return tuple(claim for claim in self.claims if claim.finding != Finding.NOT_JUDGED)
 
     @property
     def percent(self) -> float:
@@ -121,16 +131,21 @@ def conditions(experiment: Experiment) -> Mapping[str, Any]:
         _("Size"): scale,
         _("Blocks"): experiment.repeats,
         _("Order"): _("ABBA, drawn with seed %(seed)s") % {"seed": experiment.seed},
-        _("Server"): run.server_version if run else "–",
-        _("Load program"): run.client_version if run else "–",
-        _("Generator"): run.generator if run else "–",
+        _("Server"): (run and run.server_version) or "–",
+        _("Load program"): f"{run.engine} {run.client_version}" if run and run.client_version else "–",
+        _("Generator"): _with_hosts(experiment.runs.filter(purpose=Purpose.LOAD).order_by("number")) or "–",
         _("Tables"): ", ".join(f"{name} {value}" for name, value in experiment.dataset.items()) or "–",
     }
 
 
+def column(key: str) -> tuple[str, str]:
+    """Return the label and the unit of a metric."""
+    label, unit = LABELS.get(key, (metrics.BY_KEY[key].label or key, metrics.BY_KEY[key].unit))
+    return str(label), unit
+
+
 def _columns(result: Result) -> list[tuple[str, str]]:
-    found = [(metrics.BY_KEY[key].label or key, metrics.BY_KEY[key].unit) for key in result.spec.metrics]
-    return [*((str(label), unit) for label, unit in found), *_derived_columns(result)]
+    return [*map(column, result.spec.metrics), *_derived_columns(result)]
 
 
 def _derived_columns(result: Result) -> list[tuple[str, str]]:
@@ -143,7 +158,16 @@ def _row(result: Result, one: ArmResult) -> TableRow:
     figures += [(one.derived.get(name), _published_derived(result, one, name)) for name in result.spec.derived]
     labels = (f"{label} {unit}".strip() for label, unit in _columns(result))
     cells = (Cell(label, *pair) for label, pair in zip(labels, figures, strict=True))
-    return TableRow(one, tuple(cells), tuple(run for run in result.runs if run.arm == one.spec.key))
+    runs = tuple(run for run in result.runs if run.arm == one.spec.key)
+    return TableRow(one, tuple(cells), runs, _with_hosts(runs) if one.spec.other_host else "")
+
+
+def _with_hosts(runs: Iterable[Run]) -> str:
+    """Return the generators of runs, each with the host that it last reported: `east on db8`."""
+    names = list(dict.fromkeys(run.generator for run in runs if run.generator))
+    hosts = dict(Generator.objects.filter(name__in=names).values_list("name", "host")) if names else {}
+    text = _("%(generator)s on %(host)s")
+    return ", ".join(text % {"generator": name, "host": hosts[name]} if hosts.get(name) else name for name in names)
 
 
 def _published_derived(result: Result, one: ArmResult, name: str) -> Any:

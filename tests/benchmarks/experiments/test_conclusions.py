@@ -2,9 +2,10 @@
 
 import pytest
 
-from benchmarks.experiments import conclusions, results
+from benchmarks.experiments import conclusions, library, results
 from benchmarks.experiments.conclusions import Finding
 from tests.benchmarks.experiments.records import a_measured_experiment, an_experiment
+from tests.benchmarks.experiments.test_playbook import SMALL
 
 pytestmark = pytest.mark.django_db
 
@@ -23,6 +24,22 @@ def test_a_pooler_that_is_slower_is_not_reproduced() -> None:
     experiment = a_measured_experiment(figures)
     claim = next(one for one in conclusions.claims(results.of(experiment)) if one.finding == Finding.NOT_REPRODUCED)
     assert "×0.80 its baseline (95 % interval" in claim.text
+
+
+@pytest.mark.parametrize(
+    ("pooled", "begins"),
+    [
+        ([200, 210, 195], "Faster: 1 client, pool: ×2.02 its baseline (95 % interval"),
+        ([50, 51, 49], "Slower: 1 client, pool: ×0.50 its baseline"),
+        ([100, 100, 101], "No difference shown: 1 client, pool: ×1.0"),
+        ([200], "Not to be judged here: 1 client, pool: ×2.00 its baseline."),
+    ],
+)
+def test_where_nothing_was_published_the_verdict_is_the_finding(pooled: list[int], begins: str) -> None:
+    library.add(SMALL)
+    figures = {"1-none": [100, 101, 99][: len(pooled)], "1-pool": pooled}
+    experiment = a_measured_experiment(figures, "small")
+    assert conclusions.text_of(results.of(experiment)).startswith(begins)
 
 
 def test_too_few_runs_are_not_judged() -> None:

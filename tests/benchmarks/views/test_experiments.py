@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from benchmarks.models import Experiment, ExperimentState, Playbook
+from benchmarks.models import Experiment, ExperimentState, Generator, Playbook
 from tests.benchmarks.experiments.records import a_measured_experiment, an_experiment
 from tests.benchmarks.experiments.test_playbook import SMALL
 from tests.callers import queries_of
@@ -94,3 +94,40 @@ def test_readers_look_and_start_nothing(reader) -> None:
     assert reader.get(f"/experiments/{experiment.pk}/").status_code == 200
     assert reader.post(f"/experiments/{experiment.pk}/cancel/").status_code == 403
     assert reader.post("/playbooks/burst/", {}).status_code == 403
+
+
+def test_the_form_asks_for_a_generator_where_there_is_a_choice_and_for_a_name_where_a_cluster_is_protected(
+    staff,
+) -> None:
+    a_cluster(protected=False)
+    Generator.objects.create(name="local", host="db7", engines={"pgbench": "17"})
+    fields = staff.get("/playbooks/reconnect/").context["form"].fields
+    assert "generators" not in fields
+    assert "confirm" not in fields
+    Generator.objects.create(name="east", host="db8", engines={"pgbench": "17"})
+    a_cluster(protected=True)
+    form = staff.get("/playbooks/reconnect/").context["form"]
+    assert form.fields["generators"].choices == [("", "any free one"), ("east", "east (db8)"), ("local", "local (db7)")]
+    assert "confirm" in form.fields
+
+
+def test_the_arms_of_the_published_size_are_folded(staff) -> None:
+    page = page_of(staff.get("/playbooks/reconnect/"))
+    assert "30 further arms in the published size" in page
+    assert page.index("10 clients, SCRAM, Pgpool-II, other host") < page.index("30 further arms")
+
+
+def test_a_playbook_like_another_begins_under_a_name_that_is_free(staff) -> None:
+    assert 'name = "my-burst"' in staff.get("/playbooks/new/?like=burst").context["form"]["toml"].value()
+
+
+def test_until_the_end_only_what_can_be_judged_is_claimed(staff) -> None:
+    experiment = a_measured_experiment({key: values[:2] for key, values in FIGURES.items()}, state="running")
+    part = {"HX-Request": "true", "HX-Target": "experiment-live"}
+    page = page_of(staff.get(f"/experiments/{experiment.pk}/", headers=part))
+    assert "too few runs for a verdict" in page
+    assert "Not to be judged here" not in page
+    experiment.write(state="cancelled")
+    page = page_of(staff.get(f"/experiments/{experiment.pk}/", headers=part))
+    assert "Not to be judged here" in page
+    assert "Run again" in page  # which takes the place of the button that cancels

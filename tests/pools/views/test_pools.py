@@ -106,6 +106,13 @@ def test_without_javascript_a_button_fills_the_pickers(staff, place):
     assert not Pool.objects.exists()
 
 
+def test_is_it_worth_it_leads_to_an_experiment_where_a_pool_can_be_made_for_it(staff):
+    pool = a_pool(pooler=a_pooler(port=1), state=PoolState.APPLIED)
+    assert f'href="/experiments/advice/{pool.pk}/?question=pooling"' in page_of(staff.get(f"/pools/{pool.pk}/"))
+    pool = a_pool(pooler=a_pooler(port=2, kind="pgpool"), state=PoolState.APPLIED)
+    assert f'href="/runs/new/?pool={pool.pk}&amp;preset=worth"' in page_of(staff.get(f"/pools/{pool.pk}/"))
+
+
 def test_a_pool_is_made_and_its_page_shows_it_pending(staff, place, asked):
     answer = staff.post("/pools/new/", typed(place))
     pool = Pool.objects.get()

@@ -1,0 +1,95 @@
+"""Arms whose load has to come from another host than that of the other arms: which generator runs them."""
+
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from django.utils.text import get_text_list
+from django.utils.translation import gettext as _
+
+from benchmarks.errors import BenchmarksError
+from benchmarks.experiments.playbook import ArmSpec, PlaybookSpec
+from benchmarks.generators import registry, selection
+from benchmarks.generators.registry import Known
+from benchmarks.models import Experiment, Purpose
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """The generators of all arms but those of another host, and why the latter can't be measured, by arm key."""
+
+    generators: list[str]
+    skipped: dict[str, str] = field(default_factory=dict)
+
+
+def assign(spec: PlaybookSpec, arms: Sequence[ArmSpec], asked: Sequence[str]) -> Assignment:
+    """Name the generators of an experiment; those asked for stay.
+
+    Where an arm needs another host, any free one is not enough: the others' generator is named, so that it is known
+    which host is another.
+    """
+    keys = [arm.key for arm in arms if arm.other_host]
+    if not keys:
+        return Assignment(list(asked))
+    able = _able(spec.engine)
+    names = [name for name in asked if name != selection.ANY] or [one.name for one in able[:1]]
+    if _elsewhere(able, names):
+        return Assignment(names)
+    return Assignment(list(asked), dict.fromkeys(keys, _why_none(able)))
+
+
+def generator_of(experiment: Experiment, arm: ArmSpec, engine: str) -> str:
+    """Return the generator of an arm of another host: that of its first run, for figures that can be compared.
+
+    Raises `BenchmarksError` where none is alive.
+    """
+    runs = experiment.runs.filter(purpose=Purpose.LOAD, arm=arm.key).exclude(generator="")
+    if first := runs.order_by("number").first():
+        return first.generator
+    able = _able(engine)
+    found = _elsewhere(able, experiment.generators)
+    if not found:
+        raise BenchmarksError(_why_none(able))
+    return found[0].name
+
+
+def describe(spec: PlaybookSpec) -> str:
+    """Return what becomes of the arms of another host here, for the page of a playbook; empty where it has none."""
+    if not any(arm.other_host for arm in spec.arms(quick=False)):
+        return ""
+    able = _able(spec.engine)
+    if found := _elsewhere(able, [one.name for one in able[:1]]):
+        text = _(
+            "The arms of “other host” are run by another generator than the rest, on another host: by %(other)s where "
+            "the rest is run by %(generator)s."
+        )
+        return text % {"other": _on_host(found[0]), "generator": _on_host(able[0])}
+    text = _(
+        "The arms of “other host” are not measured here, and show the published figure alone: %(reason)s. Start a "
+        "worker on another host to measure them."
+    )
+    return text % {"reason": _why_none(able)}
+
+
+def _able(engine: str) -> list[Known]:
+    """Return the generators that can run the engine, those on this host first."""
+    known = [one for one in registry.known_or_remembered()[0] if one.alive is not False and not one.lacks(engine)]
+    here = socket.gethostname()
+    return sorted((one for one in known if one.host), key=lambda one: (one.host != here, one.name))
+
+
+def _elsewhere(able: Sequence[Known], names: Sequence[str]) -> list[Known]:
+    """Return those on other hosts than the generators of these names; none where it is unknown where those are."""
+    hosts = {one.host for one in able if one.name in names}
+    return [one for one in able if one.host not in hosts] if hosts else []
+
+
+def _why_none(able: Sequence[Known]) -> str:
+    if not able:
+        return _("no generator is alive")
+    hosts = get_text_list(sorted({one.host for one in able}), _("and"))
+    return _("no generator is alive on another host than %(hosts)s") % {"hosts": hosts}
+
+
+def _on_host(one: Known) -> str:
+    return _("%(generator)s on %(host)s") % {"generator": one.name, "host": one.host}

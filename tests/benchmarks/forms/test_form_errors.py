@@ -1,0 +1,22 @@
+"""Where a form shows what a verb refused."""
+
+from benchmarks.errors import InvalidGenerators, InvalidOptions, Refused
+from benchmarks.forms import form_errors
+from benchmarks.forms.advice import AdviceForm
+
+
+def a_form() -> AdviceForm:
+    return AdviceForm({"question": "size", "builtin": "tpcb-like", "clients": 8, "scale": 1, "minutes": 5})
+
+
+def test_messages_stand_beside_their_field_and_the_others_above_the_form() -> None:
+    form = a_form()
+    form_errors.add_to(form, InvalidOptions({"clients": ["too many", "too odd"], "threads": ["no such field here"]}))
+    assert form.errors == {"clients": ["too many", "too odd"], "__all__": ["no such field here"]}
+
+
+def test_an_error_without_fields_stands_above_the_form() -> None:
+    for error in (Refused("the cluster is protected"), InvalidGenerators(["there is no generator east"])):
+        form = a_form()
+        form_errors.add_to(form, error)
+        assert form.errors == {"__all__": [str(error)]}
