@@ -22,6 +22,7 @@ from pools.views import (
     revisions,
     roles,
     shelf,
+    tools,
 )
 from pools.views.insights import cluster_insights
 from pools.views.nodes import node_add, node_list, node_remove, nodes_check
@@ -53,6 +54,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("shelf/new/", shelf.shelf_create, name="shelf-create"),
     path("shelf/<uuid:pk>/edit/", shelf.shelf_edit, name="shelf-edit"),
     path("shelf/<uuid:pk>/remove/", shelf.shelf_remove, name="shelf-remove"),
+    path("tools/", tools.tool_list, name="tool-list"),
     path("poolers/", poolers.pooler_list, name="pooler-list"),
     path("poolers/new/", poolers.pooler_create, name="pooler-create"),
     path("poolers/<uuid:pk>/", poolers.pooler_detail, name="pooler-detail"),

@@ -36,6 +36,7 @@ NAVIGATION: list[tuple[Promise, str, str, str | tuple[str, ...]]] = [
     (gettext_lazy("Scripts"), "script-list", "file", "script-"),
     (gettext_lazy("Settings profiles"), "profile-list", "scale", "profile-"),
     (gettext_lazy("API tokens"), "token-list", "key", "token-"),
+    (gettext_lazy("Tools"), "tool-list", "copy", "tool-"),
     (gettext_lazy("API docs"), "api-docs", "code", "api-docs"),
 ]
 
