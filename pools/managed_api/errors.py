@@ -13,7 +13,6 @@ from pools.errors import PoolsError
 logger = logging.getLogger(__name__)
 
 IDS = {
-    400: "bad_request",
     401: "unauthorized",
     403: "forbidden",
     404: "not_found",
@@ -22,7 +21,7 @@ IDS = {
     422: "unprocessable_entity",
     429: "too_many_requests",
 }
-SERVER_ERROR = "server_error"
+BAD_REQUEST, SERVER_ERROR = "bad_request", "server_error"
 
 
 class Unsupported(PoolsError):
@@ -52,7 +51,8 @@ def answer(error: Exception, own: Response | None, request_id: str) -> Response:
 
 def body(status: int, message: str, request_id: str) -> dict[str, str]:
     """Build the body of an error."""
-    return {"id": IDS.get(status, SERVER_ERROR), "message": message, "request_id": request_id}
+    otherwise = BAD_REQUEST if status < 500 else SERVER_ERROR
+    return {"id": IDS.get(status, otherwise), "message": message, "request_id": request_id}
 
 
 def _sentence(data: Any, *, by_field: bool) -> str:

@@ -111,6 +111,11 @@ def test_a_wrong_method_is_named(admin, cluster):
     assert (answer.status_code, check("error", answer.json())["id"]) == (405, "method_not_allowed")
 
 
+def test_a_body_of_another_type_is_no_server_error(admin, cluster, pool):
+    answer = admin.post(url_of(cluster, "/pools"), "name=web", content_type="text/plain")
+    assert (answer.status_code, check("error", answer.json())["id"]) == (415, "bad_request")
+
+
 def test_an_unexpected_error_keeps_the_shape_and_is_logged(admin, cluster, monkeypatch, caplog):
     def fail(*_, **__):
         raise RuntimeError("secret detail")
