@@ -1,9 +1,11 @@
 """Errors in the provider's shape: `{"id", "message", "request_id"}`."""
 
 import logging
+import uuid
 from collections.abc import Mapping
 from typing import Any
 
+from django.http import JsonResponse
 from django.utils.translation import gettext as _
 from rest_framework.exceptions import ValidationError
 from rest_framework.response import Response
@@ -53,6 +55,14 @@ def body(status: int, message: str, request_id: str) -> dict[str, str]:
     """Build the body of an error."""
     otherwise = BAD_REQUEST if status < 500 else SERVER_ERROR
     return {"id": IDS.get(status, otherwise), "message": message, "request_id": request_id}
+
+
+def response(status: int, message: str) -> JsonResponse:
+    """Answer an error that no view met: an address that is no text of one line, or a failure outside of the views."""
+    request_id = str(uuid.uuid4())
+    if status >= 500:
+        logger.error("request %s to /v2/ failed: %s", request_id, message)
+    return JsonResponse(body(status, message, request_id), status=status, headers={"x-request-id": request_id})
 
 
 def _sentence(data: Any, *, by_field: bool) -> str:

@@ -91,7 +91,14 @@ def test_the_quota_is_counted_by_token_and_the_hour(admin, reader, settings):
 
 
 @pytest.mark.parametrize(
-    "path", ["/v2/", "/v2/droplets", "/v2/databases/no-uuid", "/v2/databases/00000000-0000-0000-0000-000000000000"]
+    "path",
+    [
+        "/v2/",
+        "/v2/droplets",
+        "/v2/drop%0Alets",
+        "/v2/databases/no-uuid",
+        "/v2/databases/00000000-0000-0000-0000-000000000000",
+    ],
 )
 def test_an_unknown_address_is_not_found_in_the_same_shape(admin, path):
     for method in ("get", "post", "delete"):
