@@ -1,13 +1,7 @@
 """Waits for workers: until a pool, or a pooler's settings, are applied or refused."""
 
-import time
-from collections.abc import Callable
-from typing import TypeVar
-
+from panel.lib.polling import poll
 from pools.models import Pool, Pooler, PoolState
-
-POLL_EVERY_S = 0.1
-Found = TypeVar("Found")
 
 
 def wait_for_pool(pool: Pool, seconds: float) -> Pool | None:
@@ -20,7 +14,7 @@ def wait_for_pool(pool: Pool, seconds: float) -> Pool | None:
         found = Pool.objects.select_related("pooler", "cluster").filter(pk=pool.pk).first()
         return found is None or _is_settled(found), found
 
-    return _poll(read, seconds)
+    return poll(read, seconds)
 
 
 def wait_for_settings(pooler: Pooler, seconds: float) -> Pooler:
@@ -30,18 +24,20 @@ def wait_for_settings(pooler: Pooler, seconds: float) -> Pooler:
         pooler.refresh_from_db()
         return pooler.settings_state != PoolState.PENDING, pooler
 
-    return _poll(read, seconds)
+    return poll(read, seconds)
+
+
+def wait_for_pooler(pooler: Pooler, seconds: float) -> Pooler:
+    """Wait at most `seconds` until nothing of the pooler is pending and no apply runs; return it as it is then."""
+
+    def read() -> tuple[bool, Pooler]:
+        pooler.refresh_from_db()
+        is_pending = pooler.settings_state == PoolState.PENDING or pooler.pools.unsettled().exists()
+        return not is_pending and pooler.apply_token is None, pooler
+
+    return poll(read, seconds)
 
 
 def _is_settled(pool: Pool) -> bool:
     """Return whether no worker has to do anything for it; a refused removal leaves the pool as it was."""
     return pool.removal_requested_at is None and pool.state != PoolState.PENDING
-
-
-def _poll(read: Callable[[], tuple[bool, Found]], seconds: float) -> Found:
-    deadline = time.monotonic() + seconds
-    while True:
-        is_settled, found = read()
-        if is_settled or (left := deadline - time.monotonic()) <= 0:
-            return found
-        time.sleep(min(POLL_EVERY_S, left))
