@@ -81,10 +81,10 @@ def pydo(target: Target) -> str:
     allowed = "" if target.is_encrypted else ", enforce_https=False"
     pool = {"name": "app-pool", "db": target.database, "mode": "transaction", "size": 5}
     return f"""\
-import os
+from os import environ
 from pydo import Client
 
-client = Client(os.environ["{TOKEN}"], endpoint={json.dumps(target.url)})
+client = Client(environ["{TOKEN}"], endpoint={json.dumps(target.url)})
 cluster = {json.dumps(target.cluster_id)}
 pool = {json.dumps(pool)}
 made = client.databases.add_connection_pool(cluster, pool{allowed})

@@ -1,4 +1,4 @@
-"""The panel's own web, worker and beat before a real PostgreSQL and PgBouncer, and a client of /v2/ over HTTP."""
+"""The panel's own web, worker and beat before a real PostgreSQL and PgBouncer, and a client of /v2/ over HTTPS."""
 
 import json
 import os
@@ -13,6 +13,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from panel.accounts.models import ApiToken
+from panel.quickstart import tls
 from pools.clusters import health_check
 from pools.models import Cluster, Pooler
 from tests.live.benchmarks.conftest import TestBeat, TestWeb, TestWorker, lasting_worker, queue, worker
@@ -34,8 +35,8 @@ class Answer:
 class Managed:
     """/v2/ with a token: whatever the status is, the answer is returned, and an error's shape is checked."""
 
-    def __init__(self, url: str, token: str) -> None:
-        self.url, self.token = url, token
+    def __init__(self, web: TestWeb, token: str) -> None:
+        self.url, self.context, self.token = web.url, web.client_context, token
 
     def send(self, method: str, path: str, body: Any = None) -> Answer:
         request = urllib.request.Request(
@@ -45,7 +46,7 @@ class Managed:
             headers={"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"},
         )
         try:
-            with urllib.request.urlopen(request, timeout=LONGEST_ANSWER_S) as answer:
+            with urllib.request.urlopen(request, timeout=LONGEST_ANSWER_S, context=self.context) as answer:
                 status, text, headers = answer.status, answer.read(), dict(answer.headers)
         except urllib.error.HTTPError as error:
             status, text, headers = error.code, error.read(), dict(error.headers)
@@ -60,19 +61,19 @@ class Managed:
 
 
 @pytest.fixture
-def panel(worker: TestWorker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a web process; `worker` applies, and beat asks again for what it missed."""
-    redis_url = worker.redis_url
+def panel(worker: TestWorker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestWeb]:
+    """A web process that serves HTTPS; `worker` applies, and beat asks again for what it missed."""
+    redis_url, files = worker.redis_url, tls.ensure(tmp_path_factory.mktemp("tls"))
     with (
         TestBeat(tmp_path_factory.mktemp("beat"), redis_url),
-        TestWeb(tmp_path_factory.mktemp("web"), redis_url) as web,
+        TestWeb(tmp_path_factory.mktemp("web"), redis_url, files) as web,
     ):
-        yield web.url
+        yield web
         print(web.log)
 
 
 @pytest.fixture
-def managed(panel: str) -> Managed:
+def managed(panel: TestWeb) -> Managed:
     """A client with every permission."""
     user = User.objects.create_user("terraform", is_staff=True)
     return Managed(panel, ApiToken.objects.issue(user, "v2", ["admin"]))
