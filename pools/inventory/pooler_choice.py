@@ -38,8 +38,11 @@ def find_pool(cluster: Cluster, name: str) -> Pool | None:
     """Return the cluster's pool of that name; where several poolers have one, that of the pooler for new pools."""
     if "\0" in name:  # PostgreSQL takes none
         return None
-    found = cluster.pools.wanted().filter(name=name).select_related("pooler", "cluster").order_by("created_at")
-    return min(found, key=lambda pool: pool.pooler != known_of(cluster), default=None)
+    found = list(cluster.pools.wanted().filter(name=name).select_related("pooler", "cluster").order_by("created_at"))
+    if len(found) < 2:
+        return found[0] if found else None
+    chosen = known_of(cluster)
+    return min(found, key=lambda pool: pool.pooler != chosen)
 
 
 def _why_none(cluster: Cluster) -> str:

@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 FIELDS = ("size", "region", "pooler", "drop_on_return")
 VERSION_NUM = 10_000  # PostgreSQL 15.4 is 150004
-_SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+_SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")  # Terraform compares regions in lower case
 
 
 class InvalidEntry(InvalidValues):
@@ -101,9 +101,13 @@ def claim(wanted: Wanted, author: Model | None = None) -> ShelfEntry:
 
 
 def release(entry: ShelfEntry, author: Model | None = None) -> None:
-    """Make a claimed cluster free again under its own name; its server is not changed."""
+    """Make a claimed cluster free again under its own name; its server is not changed.
+
+    No-op where another request has returned it since the entry was read: somebody else may have claimed it by now.
+    """
     with transaction.atomic():
-        _free(entry)
+        if not _free(entry):
+            return
         taken = Cluster.objects.filter(name=entry.name).exclude(pk=entry.pk).exists()
         name = f"{entry.name[:54]}-{entry.cluster.key[:8]}" if taken else entry.name
         entry.cluster.edit(None, name=name)
@@ -120,8 +124,10 @@ def _take(wanted: Wanted, author: Model | None) -> ShelfEntry:
     raise NoneFits(_why_none(wanted))
 
 
-def _free(entry: ShelfEntry) -> None:
-    ShelfEntry.objects.filter(pk=entry.pk).update(claimed_at=None, claimed_by=None, tags=[], kept={})
+def _free(entry: ShelfEntry) -> bool:
+    """End this claim; return whether it had not ended before."""
+    claim_of_entry = ShelfEntry.objects.filter(pk=entry.pk, claimed_at=entry.claimed_at)
+    return bool(claim_of_entry.update(claimed_at=None, claimed_by=None, tags=[], kept={}))
 
 
 def _asked(wanted: Wanted) -> Q:
@@ -171,7 +177,9 @@ def _present(cluster: Cluster) -> dict[str, list[str]]:
 def _problems(entry: ShelfEntry) -> Iterator[tuple[str, str]]:
     for name in ("size", "region"):
         if not _SLUG.fullmatch(value := getattr(entry, name)):
-            text = _("%(value)r can't be asked for: use 1 to 63 letters, digits and . _ -, such as %(example)s")
+            text = _(
+                "%(value)r can't be asked for: use 1 to 63 lower-case letters, digits and . _ -, such as %(example)s"
+            )
             example = "db-s-1vcpu-2gb" if name == "size" else "nyc1"
             yield name, text % {"value": value, "example": example}
     if entry.pooler is not None and not isinstance(entry.pooler, Pooler):

@@ -28,7 +28,6 @@ class Tool:
     cannot: Promise
 
 
-ALL_BUT_SERVERS = _("No resizes, migrations, backups, replicas or firewalls: the panel does not run the servers.")
 TOOLS = (
     Tool(
         "terraform",
@@ -58,7 +57,13 @@ TOOLS = (
         _("The modules database_cluster, database_user, database_db and database_connection_pool."),
         _("Needs HTTPS, because it uses pydo. The pool module changes no existing pool."),
     ),
-    Tool("curl", "curl", tool_snippets.curl, _("Every call."), ALL_BUT_SERVERS),
+    Tool(
+        "curl",
+        "curl",
+        tool_snippets.curl,
+        _("Every call."),
+        _("As with all of them: no resizes, migrations, backups or replicas. The panel does not run the servers."),
+    ),
 )
 
 
@@ -67,7 +72,7 @@ def tool_list(request: HttpRequest) -> HttpResponse:
     """Show the texts to copy, with the address that this page was reached by and one of the clusters."""
     target = _target(request)
     shown = [{"tool": tool, "text": tool.render(target)} for tool in TOOLS]
-    return render(request, "pools/tool_list.html", {"tools": shown, "target": target, "limits": ALL_BUT_SERVERS})
+    return render(request, "pools/tool_list.html", {"tools": shown, "target": target})
 
 
 def _target(request: HttpRequest) -> Target:

@@ -17,7 +17,7 @@ PLAIN += ["/datasets/", "/datasets/new/", "/events/", "/events/thresholds/", "/s
 PLAIN += ["/generators/", "/ceilings/", "/settings-profiles/", "/settings-profiles/new/", "/settings-profiles/propose/"]
 PLAIN += [f"/runs/new/?engine={name}" for name in ("sysbench", "http", "jmeter")]
 PLAIN += ["/settings-profiles/propose/?memory_mb=8192&cpus=4&disk=ssd&max_connections=100", "/ceilings/new/"]
-PLAIN += ["/datasets/new/?engine=http"]
+PLAIN += ["/datasets/new/?engine=http", "/shelf/", "/shelf/new/", "/tools/"]
 LIMITS = [{"metric": "tps", "at_least": 1}, {"metric": "latency_p95_ms", "at_most": 0.001}]
 OF_POOL = ["clients/", "mode/", "console/pause/", "console/kill/", "monitoring/?range=live", "monitoring/?range=hour"]
 OF_POOLER = ["monitoring/", "settings/", "settings/users/", "settings/files/", "drift/"]

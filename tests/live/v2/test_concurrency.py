@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 
 from pools.inventory import budget
-from pools.models import Cluster, Pool, Pooler, PoolState
+from pools.models import Cluster, Pool, Pooler, PoolState, ShelfEntry
 from tests.live.benchmarks.conftest import TestWorker
 from tests.live.pools.conftest import Live, live
 from tests.live.v2.conftest import Answer, Managed
@@ -90,6 +90,18 @@ def test_the_budget_is_never_exceeded(managed: Managed, database: str, cluster: 
     assert Counter(answer.status for answer in made) == {201: fitting, 422: CLIENTS - fitting}
     assert max(over) == 0
     assert len(live()) == fitting
+
+
+def test_a_free_cluster_is_claimed_once(managed: Managed, database: str, cluster: Cluster) -> None:
+    ShelfEntry.objects.create(cluster=cluster, name=cluster.name, size="db-s-1vcpu-1gb", region="nyc1")
+    asked = {"engine": "pg", "size": "db-s-1vcpu-1gb", "region": "nyc1", "num_nodes": 1}
+    made = at_once([("POST", "databases", asked | {"name": f"orders-{number}"}) for number in range(CLIENTS)], managed)
+    assert Counter(answer.status for answer in made) == {201: 1, 422: CLIENTS - 1}
+    (name,) = (answer.body["database"]["name"] for answer in made if answer.status == 201)
+    assert Cluster.objects.get().name == name
+    gone = at_once([("DELETE", database, None)] * 5, managed)
+    assert {answer.status for answer in gone} <= {204, 404, 409}
+    assert (Cluster.objects.get().name, ShelfEntry.objects.get().claimed_at) == ("live", None)
 
 
 def until(condition: Callable[[], bool], within_s: float) -> None:

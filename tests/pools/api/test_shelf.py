@@ -39,7 +39,12 @@ def test_a_cluster_is_put_on_the_shelf(admin, cluster, pooler):
 
 
 def test_bad_values_are_named_by_field(admin, cluster, pool, entry):
-    for change, field in (({"size": "no space"}, "size"), ({"region": ""}, "region"), ({"colour": "red"}, "colour")):
+    for change, field in (
+        ({"size": "no space"}, "size"),
+        ({"region": ""}, "region"),
+        ({"region": "NYC1"}, "region"),
+        ({"colour": "red"}, "colour"),
+    ):
         answer = admin.patch(url_of(entry), change)
         assert (answer.status_code, list(answer.json())) == (400, [field])
     assert list(admin.post(URL, ASKED | {"cluster": cluster.pk}).json()) == ["cluster"]

@@ -139,3 +139,8 @@ def test_a_token_that_was_revoked_is_refused(cluster):
     client = bearer("read")
     ApiToken.objects.get().revoke()
     assert client.get(url_of(cluster)).status_code == 401
+
+
+def test_the_description_of_the_panels_own_api_leaves_it_out(admin):
+    paths = admin.get("/api/schema/?format=json").json()["paths"]
+    assert [path for path in paths if not path.startswith("/api/v1/")] == []

@@ -164,6 +164,18 @@ def test_the_free_cluster_of_the_wanted_name_is_preferred(admin, free_cluster, a
     assert admin.post("/v2/databases", FROM_GODO).json()["database"]["id"] == str(other.pk)
 
 
+def test_clients_may_write_size_and_region_in_capitals(admin, free_cluster, answering):
+    made = admin.post("/v2/databases", FROM_GODO | {"region": "NYC1", "size": "DB-S-1VCPU-2GB"}).json()["database"]
+    assert (made["region"], made["size"]) == ("nyc1", "db-s-1vcpu-2gb")
+
+
+def test_a_name_that_can_not_be_given_frees_the_cluster_again(admin, free_cluster, answering, monkeypatch):
+    monkeypatch.setattr("pools.inventory.shelf._name_taken", lambda _name: [])  # taken in between
+    make_cluster("orders")
+    assert admin.post("/v2/databases", FROM_GODO).status_code == 422
+    assert ShelfEntry.objects.get().claimed_at is None
+
+
 def test_options_come_from_the_shelf(admin, free_cluster):
     found = check("options", admin.get("/v2/databases/options").json())["options"]["pg"]
     assert found == {
