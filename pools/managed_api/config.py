@@ -9,14 +9,12 @@ from rest_framework.response import Response
 
 from panel.accounts.permissions import person
 from pools.api.sql_rights import sql_right
-from pools.errors import ApplyFailed
-from pools.inventory import pooler_choice, pooler_settings, settlement
-from pools.inventory.applied_pools import NotAppliedInTime
+from pools.inventory import applied_settings, pooler_choice
 from pools.managed_api.base import ClusterView
 from pools.managed_api.body import Body
 from pools.managed_api.errors import Unsupported
 from pools.managed_api.pools import APPLIED_WITHIN_S
-from pools.models import Pooler, PoolerKind, PoolState
+from pools.models import Pooler, PoolerKind
 
 SECTION = "pgbouncer"
 IGNORED = "ignore_startup_parameters"
@@ -48,8 +46,7 @@ class ConfigView(ClusterView):
                 _("pooler %(pooler)s is no PgBouncer: change its settings on its page") % {"pooler": pooler}
             )
         if values:
-            pooler_settings.change_settings(pooler, values, None, person(request.user), sql_right(request))
-            _refuse_unapplied(settlement.wait_for_settings(pooler, APPLIED_WITHIN_S))
+            pooler = applied_settings.change(pooler, values, person(request.user), sql_right(request), APPLIED_WITHIN_S)
         return Response({"config": {SECTION: _shown(pooler)}})
 
 
@@ -74,12 +71,3 @@ def _values(section: dict[str, Any]) -> dict[str, Any]:
     if given.has(IGNORED):
         values[IGNORED] = ",".join(given.texts(IGNORED)) or None
     return values | ({SWITCH: "1" if given.truthy(SWITCH) else "0"} if given.has(SWITCH) else {})
-
-
-def _refuse_unapplied(pooler: Pooler) -> None:
-    words = {"pooler": pooler, "reason": pooler.settings_reason, "seconds": round(APPLIED_WITHIN_S)}
-    if pooler.settings_state == PoolState.PENDING:
-        text = _("the settings of pooler %(pooler)s are saved, but no worker applied them within %(seconds)s s")
-        raise NotAppliedInTime(text % words)
-    if pooler.settings_state != PoolState.APPLIED:
-        raise ApplyFailed(_("the settings of pooler %(pooler)s were refused: %(reason)s") % words)

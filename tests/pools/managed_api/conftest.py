@@ -9,6 +9,7 @@ from django.core.cache import cache
 from rest_framework.test import APIClient
 
 from pools import task_queue
+from pools.managed_api import config
 from pools.managed_api import pools as managed_pools
 from pools.models import Cluster, Pool, Pooler, PoolState, ShelfEntry
 from tests.callers import bearer
@@ -28,7 +29,11 @@ class InstantWorker:
         self.running, self.reason = False, reason
 
     def ask(self, pooler_ids: Iterable[UUID], author: Any = None) -> None:
-        unsettled = Pool.objects.filter(pooler__in=list(pooler_ids)).unsettled()
+        pooler_ids = list(pooler_ids)
+        if self.running:
+            settled = {"settings_state": self.state, "settings_reason": self.reason}
+            Pooler.objects.filter(pk__in=pooler_ids, settings_state=PoolState.PENDING).update(**settled)
+        unsettled = Pool.objects.filter(pooler__in=pooler_ids).unsettled()
         if not self.running:
             unsettled.update(state_reason=self.reason)
             return
@@ -41,7 +46,8 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> InstantWorker:
     """Stands in for the queue and its worker; a stopped one is waited for a moment only."""
     made = InstantWorker()
     monkeypatch.setattr(task_queue, "ask", made.ask)
-    monkeypatch.setattr(managed_pools, "APPLIED_WITHIN_S", 0.3)
+    for module in (managed_pools, config):
+        monkeypatch.setattr(module, "APPLIED_WITHIN_S", 0.3)
     return made
 
 
