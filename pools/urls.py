@@ -54,6 +54,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("shelf/new/", shelf.shelf_create, name="shelf-create"),
     path("shelf/<uuid:pk>/edit/", shelf.shelf_edit, name="shelf-edit"),
     path("shelf/<uuid:pk>/remove/", shelf.shelf_remove, name="shelf-remove"),
+    path("shelf/<uuid:pk>/return/", shelf.shelf_return, name="shelf-return"),
     path("tools/", tools.tool_list, name="tool-list"),
     path("poolers/", poolers.pooler_list, name="pooler-list"),
     path("poolers/new/", poolers.pooler_create, name="pooler-create"),

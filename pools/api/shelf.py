@@ -3,13 +3,18 @@
 from typing import Any
 
 from django.utils.translation import gettext as _
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.viewsets import ModelViewSet
 
 from panel.accounts.permissions import person
 from panel.lib.known_fields import KnownFields
 from pools.inventory import shelf
 from pools.models import ShelfEntry
+from pools.provisioning import shelf_return
 
 
 class ShelfEntrySerializer(KnownFields, serializers.ModelSerializer[ShelfEntry]):
@@ -53,3 +58,11 @@ class ShelfViewSet(ModelViewSet[ShelfEntry]):
     def perform_destroy(self, instance: ShelfEntry) -> None:
         """Take a cluster off the shelf; it stays registered; 409 while it is claimed."""
         shelf.take_off(instance, person(self.request.user))
+
+    @extend_schema(request=None, responses=ShelfEntrySerializer)
+    @action(detail=True, methods=["post"], url_path="return")
+    def give_back(self, request: Request, pk: str) -> Response:
+        """Give a claimed cluster back in its client's place, without its pools; 409 where it is free."""
+        entry = self.get_object()
+        shelf_return.give_back(entry.cluster, person(request.user))
+        return Response(self.get_serializer(self.get_object()).data)

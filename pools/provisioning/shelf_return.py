@@ -1,6 +1,7 @@
 """Returns a claimed cluster to the shelf: without its pools, and on request without what was created."""
 
 import logging
+import time
 
 from django.db.models import Model
 from django.utils.translation import gettext as _
@@ -36,8 +37,9 @@ def give_back(cluster: Cluster, author: Model | None = None) -> None:
 
 def _refuse_leftovers(cluster: Cluster) -> None:
     """Wait for the removal of the pools: their connections would block the drops."""
+    deadline = time.monotonic() + REMOVED_WITHIN_S
     for pool in list(cluster.pools.all()):
-        if settlement.wait_for_pool(pool, REMOVED_WITHIN_S) is not None:
+        if settlement.wait_for_pool(pool, deadline - time.monotonic()) is not None:
             text = _("pool %(pool)s of cluster %(cluster)s is still being removed: delete the cluster again")
             raise IllegalTransition(text % {"pool": pool, "cluster": cluster})
 

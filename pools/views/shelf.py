@@ -14,10 +14,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from panel.accounts.permissions import person
 from panel.lib.access import staff_only
-from pools.errors import IllegalTransition
+from pools.errors import IllegalTransition, PoolsError
 from pools.forms.shelf import ShelfEntryForm
 from pools.inventory import shelf
 from pools.models import ShelfEntry
+from pools.provisioning import shelf_return as returning
 from pools.views.form_submit import attempt
 
 PAGE_SIZE = 50
@@ -73,6 +74,25 @@ def shelf_remove(request: HttpRequest, pk: UUID) -> HttpResponse:
         text = _("Cluster %(cluster)s is off the shelf; it stays registered.")
         messages.success(request, text % {"cluster": entry.cluster})
     return redirect("shelf-list")
+
+
+@never_cache
+@staff_only
+def shelf_return(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Give a claimed cluster back in its client's place, after the cluster's name was typed."""
+    entry = _get(pk)
+    cluster, typed = entry.cluster, request.POST.get("name")
+    context: dict[str, Any] = {"entry": entry, "pools": cluster.pools.wanted(), "typed": typed}
+    if request.method == "POST" and typed == cluster.name:
+        try:
+            returning.give_back(cluster, person(request.user))
+        except PoolsError as error:
+            context["refused"] = str(error)
+        else:
+            text = _("Cluster %(cluster)s is back on the shelf: another client can claim it.")
+            messages.success(request, text % {"cluster": typed})
+            return redirect("shelf-list")
+    return render(request, "pools/shelf_return.html", context)
 
 
 def _get(pk: UUID) -> ShelfEntry:

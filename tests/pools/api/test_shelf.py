@@ -67,6 +67,13 @@ def test_a_claimed_cluster_stays(admin, entry):
     assert (answer.status_code, "claimed" in answer.json()["detail"]) == (409, True)
 
 
+def test_a_claimed_cluster_is_given_back(admin, entry):
+    ShelfEntry.objects.update(claimed_at=timezone.now())
+    answer = admin.post(f"{url_of(entry)}return/")
+    assert (answer.status_code, answer.json()["claimed_at"]) == (200, None)
+    assert admin.post(f"{url_of(entry)}return/").status_code == 409
+
+
 def test_access(entry):
     assert anonymous().get(URL).status_code == 401
     assert bearer("read").get(URL).status_code == 200

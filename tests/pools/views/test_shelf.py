@@ -92,3 +92,21 @@ def test_readers_only_look(reader: Client) -> None:
     assert reader.get(reverse("shelf-list")).status_code == 200
     assert reader.get(reverse("shelf-create")).status_code == 403
     assert reader.post(reverse("shelf-remove", args=[entry.pk])).status_code == 403
+
+
+def test_staff_give_a_claimed_cluster_back(staff: Client) -> None:
+    entry = an_entry("spare-1", claimed_at=timezone.now())
+    Cluster.objects.update(name="orders")
+    pool = a_pool(cluster=entry.cluster, name="web")
+    url = reverse("shelf-return", args=[entry.pk])
+    assert "web" in page_of(staff.get(url))
+    assert "is not the cluster's name" in page_of(staff.post(url, {"name": "other"}))
+    assert staff.post(url, {"name": "orders"}).status_code == 302
+    pool.refresh_from_db()
+    entry.refresh_from_db()
+    assert (entry.claimed_at, entry.cluster.name, pool.removal_requested_at is None) == (None, "spare-1", False)
+
+
+def test_a_free_cluster_can_not_be_given_back(staff: Client) -> None:
+    entry = an_entry("spare-1")
+    assert "not claimed" in page_of(staff.post(reverse("shelf-return", args=[entry.pk]), {"name": "spare-1"}))
