@@ -12,12 +12,13 @@ from tests.browser.visiting import log_in
 from tests.installation import Installation
 
 PLAIN = ["/", "/clusters/", "/clusters/new/", "/poolers/", "/poolers/new/", "/pools/", "/pools/new/", "/tokens/"]
+PLAIN += ["/shelf/", "/shelf/new/", "/tools/"]
 PLAIN += ["/runs/", "/runs/new/", "/runs/new/?preset=worth", "/runs/import/", "/runs/compare/"]
 PLAIN += ["/datasets/", "/datasets/new/", "/events/", "/events/thresholds/", "/scripts/", "/scripts/new/"]
 PLAIN += ["/generators/", "/ceilings/", "/settings-profiles/", "/settings-profiles/new/", "/settings-profiles/propose/"]
 PLAIN += [f"/runs/new/?engine={name}" for name in ("sysbench", "http", "jmeter")]
 PLAIN += ["/settings-profiles/propose/?memory_mb=8192&cpus=4&disk=ssd&max_connections=100", "/ceilings/new/"]
-PLAIN += ["/datasets/new/?engine=http", "/shelf/", "/shelf/new/", "/tools/"]
+PLAIN += ["/datasets/new/?engine=http"]
 LIMITS = [{"metric": "tps", "at_least": 1}, {"metric": "latency_p95_ms", "at_most": 0.001}]
 OF_POOL = ["clients/", "mode/", "console/pause/", "console/kill/", "monitoring/?range=live", "monitoring/?range=hour"]
 OF_POOLER = ["monitoring/", "settings/", "settings/users/", "settings/files/", "drift/"]
