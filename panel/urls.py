@@ -22,6 +22,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", include("panel.accounts.api")),
     path("api/v1/", include("pools.api.urls")),
     path("api/v1/", include("benchmarks.api.urls")),
+    path("v2/", include("pools.managed_api.urls")),
     path("api/schema/", SchemaView.as_view(), name="api-schema"),
     path("api/docs/", DocsView.as_view(), name="api-docs"),
 ]

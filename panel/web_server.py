@@ -15,11 +15,13 @@ STREAMS_END_WITHIN_S = 2  # open event streams are cut at shutdown; browsers rec
 
 
 def options(words: Sequence[str] | None = None) -> argparse.Namespace:
-    """Read the command line: where to listen."""
+    """Read the command line: where to listen, and with which certificate."""
     parser = argparse.ArgumentParser(prog="python -m panel.web_server", description="Serve the panel.")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=8000, help="port to listen on (default: %(default)s)")
     parser.add_argument("--fd", type=int, help="number of an open, listening file descriptor, instead of both")
+    parser.add_argument("--certificate", help="PEM file of a certificate: serve HTTPS")
+    parser.add_argument("--key", help="PEM file of the certificate's key")
     return parser.parse_args(words)
 
 
@@ -31,6 +33,8 @@ def main() -> None:
         host=where.host,
         port=where.port,
         fd=where.fd,
+        ssl_certfile=where.certificate,
+        ssl_keyfile=where.key,
         http=HeaderDeadline,
         proxy_headers=False,
         lifespan="off",

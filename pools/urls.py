@@ -21,6 +21,8 @@ from pools.views import (
     pools,
     revisions,
     roles,
+    shelf,
+    tools,
 )
 from pools.views.insights import cluster_insights
 from pools.views.nodes import node_add, node_list, node_remove, nodes_check
@@ -48,6 +50,12 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("clusters/<uuid:pk>/nodes/new/", node_add, name="cluster-node-add"),
     path("clusters/<uuid:pk>/nodes/check/", nodes_check, name="cluster-nodes-check"),
     path("clusters/<uuid:pk>/nodes/<int:node>/remove/", node_remove, name="cluster-node-remove"),
+    path("shelf/", shelf.shelf_list, name="shelf-list"),
+    path("shelf/new/", shelf.shelf_create, name="shelf-create"),
+    path("shelf/<uuid:pk>/edit/", shelf.shelf_edit, name="shelf-edit"),
+    path("shelf/<uuid:pk>/remove/", shelf.shelf_remove, name="shelf-remove"),
+    path("shelf/<uuid:pk>/return/", shelf.shelf_return, name="shelf-return"),
+    path("tools/", tools.tool_list, name="tool-list"),
     path("poolers/", poolers.pooler_list, name="pooler-list"),
     path("poolers/new/", poolers.pooler_create, name="pooler-create"),
     path("poolers/<uuid:pk>/", poolers.pooler_detail, name="pooler-detail"),

@@ -23,8 +23,12 @@ from benchmarks.experiments.advice.sweep import AdviceRequest
 from benchmarks.experiments.report import files, presentation
 from benchmarks.experiments.start import MOST_MINUTES, MOST_REPEATS, ExperimentRequest, InvalidExperiment
 from benchmarks.models import FINAL, Experiment, ExperimentState, Purpose
+from benchmarks.models.experiments import ENDED
 from panel.accounts.permissions import person
+from panel.lib import wait_param
 from panel.lib.known_fields import KnownFields
+from panel.lib.polling import poll
+from panel.lib.wait_param import WAIT
 from pools.models import Cluster, Pool, Pooler
 
 
@@ -241,6 +245,16 @@ class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Generi
     def get_serializer_class(self) -> type[serializers.BaseSerializer[Experiment]]:
         """Leave arms and conclusion out of lists."""
         return ListedExperimentSerializer if self.action == "list" else ExperimentSerializer
+
+    @extend_schema(parameters=[WAIT])
+    def retrieve(self, request: Request, pk: str) -> Response:
+        """Return an experiment; with `wait`, once it has ended."""
+        experiment = self.get_object()
+        if seconds := wait_param.seconds_of(request):
+            ended = Experiment.objects.filter(pk=experiment.pk, state__in=ENDED)
+            poll(lambda: (ended.exists(), None), seconds)
+            experiment = self.get_object()
+        return Response(self.get_serializer(experiment).data)
 
     @extend_schema(request=AskedExperimentSerializer, responses={201: ExperimentSerializer})
     def create(self, request: Request) -> Response:

@@ -31,7 +31,7 @@ from benchmarks.api.serializers import (
     WaitingSerializer,
 )
 from benchmarks.errors import IllegalTransition, InvalidGenerators, InvalidOptions, InvalidTarget
-from benchmarks.models import Run, RunOutput, Sample, Status
+from benchmarks.models import FINAL, Run, RunOutput, Sample, Status
 from benchmarks.models.runs import RunQuerySet
 from benchmarks.results import import_output
 from benchmarks.runs.submission import cancel as cancellation
@@ -40,6 +40,9 @@ from benchmarks.runs.submission import queue_status as queue
 from benchmarks.runs.submission import submit as submission
 from benchmarks.runs.submission.submit import Placement, RunRequest
 from panel.accounts.permissions import person
+from panel.lib import wait_param
+from panel.lib.polling import poll
+from panel.lib.wait_param import WAIT
 
 REPEATED = {"Idempotent-Replayed": "true"}
 REPLAYED = OpenApiResponse(
@@ -106,15 +109,22 @@ class RunViewSet(
         found: RunQuerySet = runs
         return found.wholes() if self.action == "list" and not self.request.query_params.get("parent") else found
 
-    @extend_schema(request=AskedRunSerializer, parameters=[KEY], responses={201: RunSerializer, 200: REPLAYED})
+    @extend_schema(parameters=[WAIT])
+    def retrieve(self, request: Request, pk: str) -> Response:
+        """Return a run; with `wait`, once it has ended."""
+        return Response(self.get_serializer(self._ended(self.get_object())).data)
+
+    @extend_schema(request=AskedRunSerializer, parameters=[KEY, WAIT], responses={201: RunSerializer, 200: REPLAYED})
     def create(self, request: Request) -> Response:
         """Queue a run. With `pair` or `repeat`, queue several that run one after the other; the first one is returned,
         `runs/?group=` lists them all. With an `Idempotency-Key`, a repeated request starts nothing more."""
+        wait_param.seconds_of(request)  # a bad one is refused before anything is queued
         asked = AskedRunSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         body, author, key = asked.validated_data, person(request.user), request.headers.get(idempotency.HEADER)
         with field_errors():
             run, replayed = idempotency.start(key, author, body, partial(submit, body, author))
+        run = self._ended(run)
         return Response(self.get_serializer(run).data, headers=REPEATED) if replayed else self._created(run)
 
     @extend_schema(request=ImportSerializer, responses={201: RunSerializer})
@@ -158,6 +168,13 @@ class RunViewSet(
         run = self.get_object()
         output: Any = RunOutput.objects.filter(run=run).first() or RunOutput(run=run)
         return Response(LogSerializer(output).data)
+
+    def _ended(self, run: Run) -> Run:
+        """Wait for the run's end as long as the caller asks for."""
+        if (seconds := wait_param.seconds_of(self.request)) and not run.is_final:
+            poll(lambda: (Run.objects.filter(pk=run.pk, status__in=FINAL).exists(), run), seconds)
+            return self.queryset.get(pk=run.pk)
+        return run
 
     def _created(self, run: Run) -> Response:
         return Response(self.get_serializer(run).data, status=status.HTTP_201_CREATED)

@@ -12,10 +12,10 @@ from django.core.exceptions import ImproperlyConfigured
 
 from benchmarks.errors import BenchmarksError
 from panel.lib import env, gc_tuning
-from panel.quickstart import page_files, services
+from panel.quickstart import page_files, services, tls
 from panel.quickstart.account import AccountMissing
 from panel.quickstart.home import AlreadyRunning, Home
-from panel.quickstart.panel_programs import Generator, Web, Worker, print_address, take_port
+from panel.quickstart.panel_programs import Generator, Web, Worker, address, print_address, take_port
 from panel.quickstart.ports import NoFreePort
 from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.progress import Steps
@@ -45,7 +45,7 @@ def port_number(word: str) -> int:
 
 
 def arguments(words: list[str]) -> argparse.Namespace:
-    """Parse `--port N`, `--once`, and the hidden `--since TIME` that script/up adds."""
+    """Parse `--port N`, `--https`, `--once`, and the hidden `--since TIME` that script/up adds."""
     parser = argparse.ArgumentParser(
         prog="script/up",
         description="Start the panel with private demo servers; Ctrl-C stops all of it.",
@@ -54,6 +54,7 @@ def arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--port", type=port_number, help="where to serve (default 8000, or a free one when that is taken)"
     )
+    parser.add_argument("--https", action="store_true", help="serve HTTPS, with a certificate of a private authority")
     parser.add_argument("--once", action="store_true", help="run the demo experiment, print its tables, stop")
     parser.add_argument("--since", type=float, help=argparse.SUPPRESS)
     return parser.parse_args(words)
@@ -63,14 +64,17 @@ def start(home: Home, supervisor: Supervisor, steps: Steps, options: argparse.Na
     """Start everything; return the exit code where no signal ended it."""
     listener = take_port(options.port, steps)
     port: int = listener.getsockname()[1]
-    home.write_holder(f"http://127.0.0.1:{port}")
-    print_address(port)
+    home.write_holder(address(port, is_https=options.https))
+    print_address(port, is_https=options.https)
     home.make_keys()
+    tls_files = tls.ensure(home.path / "tls") if options.https else None
+    if tls_files:
+        steps.report(f"serving HTTPS: let clients trust the certificate authority {tls_files.authority}")
     servers = services.start(home, supervisor, steps)
     page_files.collect(home, steps)
     # importing takes each of them seconds; none is used before the migrations below are done
     steps.report("starting web, worker and generator")
-    web = supervisor.start(Web(home.path, port, listener))
+    web = supervisor.start(Web(home.path, port, listener, tls_files))
     for program in (Worker(home.path), Generator(home.path)):
         supervisor.start(program)
     set_up_django(home)

@@ -1,6 +1,7 @@
 """The demo experiment through the REST API: playbooks on the demo cluster, each with direct and pooled arms."""
 
 import json
+import ssl
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -37,8 +38,8 @@ HEADINGS = (
 class Api:
     """`/api/v1/` with a token."""
 
-    def __init__(self, url: str, token: str) -> None:
-        self.url, self.token = url, token
+    def __init__(self, url: str, token: str, context: ssl.SSLContext | None = None) -> None:
+        self.url, self.token, self.context = url, token, context
 
     def get(self, path: str) -> Any:
         """Send a GET and return the parsed JSON."""
@@ -53,7 +54,7 @@ class Api:
     def _answer(self, request: Request) -> Any:
         request.add_header("Authorization", f"Bearer {self.token}")
         try:
-            with urlopen(request, timeout=30) as answer:  # noqa: S310 (our own address)
+            with urlopen(request, timeout=30, context=self.context) as answer:  # noqa: S310 (our own address)
                 return json.load(answer)
         except HTTPError as error:
             reported = error.read().decode(errors="replace")

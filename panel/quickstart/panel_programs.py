@@ -13,6 +13,7 @@ from panel.lib.queues import WorkerKind
 from panel.quickstart.ports import LOOPBACK, free_port, listen
 from panel.quickstart.programs import Program, ProgramFailed
 from panel.quickstart.progress import Steps
+from panel.quickstart.tls import TlsFiles
 
 DEFAULT_PORT = 8000
 
@@ -33,10 +34,17 @@ def take_port(asked: int | None, steps: Steps) -> socket.socket:
     return listen(port)
 
 
-def print_address(port: int) -> None:
-    """Set POOLDECK_PUBLIC_URL for the panel's programs, unless it is set."""
+def address(port: int, *, is_https: bool = False) -> str:
+    """Return the panel's URL on this machine."""
+    return f"{'https' if is_https else 'http'}://{LOOPBACK}:{port}"
+
+
+def print_address(port: int, *, is_https: bool = False) -> None:
+    """Set POOLDECK_PUBLIC_URL for the panel's programs, unless it is set; with HTTPS, POOLDECK_HTTPS too."""
     if not os.environ.get("POOLDECK_PUBLIC_URL"):
-        os.environ["POOLDECK_PUBLIC_URL"] = f"http://{LOOPBACK}:{port}"
+        os.environ["POOLDECK_PUBLIC_URL"] = address(port, is_https=is_https)
+    if is_https:
+        os.environ["POOLDECK_HTTPS"] = "true"
 
 
 class PanelProgram(Program):
@@ -52,13 +60,16 @@ class PanelProgram(Program):
 
 
 class Web(PanelProgram):
-    """The web server on the loopback address; it inherits `listener` if given."""
+    """The web server on the loopback address, with HTTPS if `tls` is given; it inherits `listener` if given."""
 
     name = "web"
 
-    def __init__(self, home: Path, port: int, listener: socket.socket | None = None) -> None:
+    def __init__(
+        self, home: Path, port: int, listener: socket.socket | None = None, tls: TlsFiles | None = None
+    ) -> None:
         super().__init__(home)
-        self.port, self.listener = port, listener
+        self.port, self.listener, self.tls = port, listener, tls
+        self.client_context = tls.client_context() if tls else None
         self.last_answer = ""
 
     def spawn(self) -> None:
@@ -75,19 +86,23 @@ class Web(PanelProgram):
     @property
     def url(self) -> str:
         """Where people point the browser."""
-        return f"http://{LOOPBACK}:{self.port}"
+        return address(self.port, is_https=self.tls is not None)
 
     @property
     def argv(self) -> list[str]:
         """The panel's own web server."""
-        address = ["--host", LOOPBACK, "--port", str(self.port)]
-        where = ["--fd", str(self.handed_over[0])] if self.handed_over else address
+        where = ["--host", LOOPBACK, "--port", str(self.port)]
+        if self.handed_over:
+            where = ["--fd", str(self.handed_over[0])]
+        if self.tls:
+            where += ["--certificate", str(self.tls.certificate), "--key", str(self.tls.key)]
         return [sys.executable, "-m", "panel.web_server", *where]
 
     def is_ready(self) -> bool:
         """Tell whether /healthz/ready answers 200, which includes database, Redis and workers."""
         try:
-            urlopen(f"{self.url}/healthz/ready", timeout=5).close()  # noqa: S310 (our own address)
+            ready = f"{self.url}/healthz/ready"
+            urlopen(ready, timeout=5, context=self.client_context).close()  # noqa: S310 (our own address)
         except HTTPError as error:
             self.last_answer = error.read().decode(errors="replace")
         except OSError as error:

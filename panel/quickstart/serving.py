@@ -47,7 +47,8 @@ class Serving:
         dispatch.ask_generators()  # a worker that was ready before the migrations could not register
         self._show_demo(demo)
         self._wait_for_web()
-        self.home.write_quickstart({"url": self.web.url, **logins})
+        authority = {"ca": str(self.web.tls.authority)} if self.web.tls else {}
+        self.home.write_quickstart({"url": self.web.url, **logins, **authority})
         self.steps.report(f"log in as {logins['username']}; password and API token: {self.home.quickstart_path}")
         print(f"Pooldeck is ready at {self.web.url}", flush=True)
         return demo
@@ -77,7 +78,7 @@ class Serving:
         """Run the demo experiment and print its tables; return 0 only if every arm is valid."""
         if pausing.is_paused():
             raise ProgramFailed(str(pausing.PAUSED))
-        api = demo_experiment.Api(self.web.url, self.token)
+        api = demo_experiment.Api(self.web.url, self.token, self.web.client_context)
         measured = demo_experiment.experiment(api, demo.cluster_id(), self.supervisor, self.steps)
         print(f"\n{demo_experiment.report(measured)}\n", flush=True)
         return 0 if all(one.is_valid for one in measured) else 1

@@ -20,9 +20,11 @@ from panel.accounts.models import Scope
 from panel.accounts.permissions import holds
 from panel.lib.crypto import SealBroken
 from pools.errors import ClusterUnreachable, PoolsError
+from pools.managed_api import errors as managed_errors
 
 DATABASE_AWAY = (OperationalError, InterfaceError)
 RETRY_AFTER_S = 5
+MANAGED = "/v2/"  # whose errors have the shape of a provider
 OUTAGE = gettext_lazy("the panel's metadata database does not answer: try again in a moment")
 
 logger = logging.getLogger(__name__)
@@ -63,29 +65,39 @@ def _is_admin(request: Request | None) -> bool:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer 503 while the database is down or a key is missing, else 500; as JSON under /api/, else as a page."""
+    """Answer 503 while the database is down or a key is missing, else 500; as JSON from the APIs, else as a page."""
     error = sys.exc_info()[1]
     if request.path.startswith("/api/"):
-        return _error_as_json(error)
+        status, detail = _outage(error)
+        return JsonResponse({"detail": detail}, status=status, headers=_retry_after(error))
+    if request.path.startswith(MANAGED):
+        return managed_errors.response(*_outage(error))
     if isinstance(error, DATABASE_AWAY):
         page = loader.get_template("503.html").render()
-        return HttpResponse(page, status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
+        return HttpResponse(page, status=503, headers=_retry_after(error))
     if isinstance(error, SealBroken):
         return HttpResponse(loader.get_template("key_missing.html").render({"reason": str(error)}), status=503)
     return defaults.server_error(request)
 
 
-def _error_as_json(error: BaseException | None) -> JsonResponse:
+def _outage(error: BaseException | None) -> tuple[int, str]:
+    """Return the status and the sentence of an error that no view answered."""
     if isinstance(error, DATABASE_AWAY):
-        return JsonResponse({"detail": OUTAGE}, status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
+        return 503, str(OUTAGE)
     if isinstance(error, SealBroken):
-        return JsonResponse({"detail": str(error)}, status=503)
-    return JsonResponse({"detail": _("internal error: see the log of the panel's web process")}, status=500)
+        return 503, str(error)
+    return 500, _("internal error: see the log of the panel's web process")
+
+
+def _retry_after(error: BaseException | None) -> dict[str, str]:
+    return {"Retry-After": str(RETRY_AFTER_S)} if isinstance(error, DATABASE_AWAY) else {}
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer 404, as JSON under /api/, else as a page."""
+    """Answer 404, as JSON from the APIs, else as a page."""
     if request.path.startswith("/api/"):
         detail = _("there is nothing at %(path)s: see /api/docs/ (paths end with a slash)") % {"path": request.path}
         return JsonResponse({"detail": detail}, status=404)
+    if request.path.startswith(MANAGED):
+        return managed_errors.response(404, _("there is nothing at %(path)s") % {"path": request.path})
     return defaults.page_not_found(request, exception)

@@ -25,7 +25,7 @@ SIZE_UNITS = ["bytes", "kB", "MB", "GB", "TB"]
 NAVIGATION: list[tuple[Promise, str, str, str | tuple[str, ...]]] = [
     # label, URL name, icon, prefix of the URL names of its section
     (gettext_lazy("Dashboard"), "dashboard", "dashboard", "dashboard"),
-    (gettext_lazy("Clusters"), "cluster-list", "cluster", "cluster-"),
+    (gettext_lazy("Clusters"), "cluster-list", "cluster", ("cluster-", "shelf-")),
     (gettext_lazy("Poolers"), "pooler-list", "pooler", "pooler-"),
     (gettext_lazy("Pools"), "pool-list", "pool", "pool-"),
     (gettext_lazy("Events"), "event-list", "warning", "event-"),
@@ -36,6 +36,7 @@ NAVIGATION: list[tuple[Promise, str, str, str | tuple[str, ...]]] = [
     (gettext_lazy("Scripts"), "script-list", "file", "script-"),
     (gettext_lazy("Settings profiles"), "profile-list", "scale", "profile-"),
     (gettext_lazy("API tokens"), "token-list", "key", "token-"),
+    (gettext_lazy("Tools"), "tool-list", "copy", "tool-"),
     (gettext_lazy("API docs"), "api-docs", "code", "api-docs"),
 ]
 

@@ -14,6 +14,8 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import ModelViewSet
 
 from panel.accounts.permissions import person
+from panel.lib import wait_param
+from panel.lib.wait_param import WAIT
 from pools import deployment, task_queue
 from pools.api import pooler_settings
 from pools.api.pooler_nodes import NodeActions
@@ -23,7 +25,7 @@ from pools.api.serializers import AskedApplySerializer, AskedSerializer, ConfigS
 from pools.api.versions import expected_version
 from pools.deployment import adoption, live_files
 from pools.errors import InvalidValues
-from pools.inventory import poolers
+from pools.inventory import poolers, settlement
 from pools.models import Pooler
 from pools.poolers import KINDS
 
@@ -73,10 +75,11 @@ class PoolerViewSet(RevisionActions, SettingsActions, NodeActions, ModelViewSet[
         """Return the files of the last apply, secrets masked."""
         return Response(ConfigSerializer(live_files.live_files(self.get_object())).data)
 
-    @extend_schema(request=AskedApplySerializer, responses={202: AskedSerializer})
+    @extend_schema(request=AskedApplySerializer, parameters=[WAIT], responses={202: AskedSerializer})
     @action(detail=True, methods=["post"])
     def apply(self, request: Request, pk: str) -> Response:
         """Request an apply of the pooler's pools; `revisions/` shows its progress."""
+        seconds = wait_param.seconds_of(request)
         asked = AskedApplySerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         pooler, drift = self.get_object(), asked.validated_data.get("drift")
@@ -89,6 +92,7 @@ class PoolerViewSet(RevisionActions, SettingsActions, NodeActions, ModelViewSet[
             task_queue.ask([pooler.pk], person(request.user))
         pooler.refresh_from_db()
         detail = "" if drift else deployment.why_nothing(pooler)
+        pooler = settlement.wait_for_pooler(pooler, seconds)
         return Response(self.get_serializer(pooler).data | {"detail": detail}, status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(

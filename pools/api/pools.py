@@ -2,8 +2,9 @@
 
 import logging
 
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -11,6 +12,8 @@ from rest_framework.response import Response
 from rest_framework.viewsets import ModelViewSet
 
 from panel.accounts.permissions import person
+from panel.lib import wait_param
+from panel.lib.wait_param import WAIT
 from pools import connection_strings
 from pools.api.client_advice import ModeAdvice
 from pools.api.console import ConsoleVerbs
@@ -18,7 +21,8 @@ from pools.api.serializers import ConnectionSerializer, PoolSerializer
 from pools.api.sql_rights import sql_right
 from pools.api.versions import expected_version
 from pools.clusters import endpoints
-from pools.inventory import pools
+from pools.errors import NotThere
+from pools.inventory import pools, settlement
 from pools.models import Pool
 
 logger = logging.getLogger(__name__)
@@ -40,6 +44,11 @@ def asked_role(request: Request) -> str:
     return role
 
 
+@extend_schema_view(
+    create=extend_schema(parameters=[WAIT]),
+    update=extend_schema(parameters=[WAIT]),
+    partial_update=extend_schema(parameters=[WAIT]),
+)
 class PoolViewSet(ConsoleVerbs, ModeAdvice, ModelViewSet[Pool]):
     """Pools; a write is saved with the `state` pending and applied by a worker."""
 
@@ -52,22 +61,36 @@ class PoolViewSet(ConsoleVerbs, ModeAdvice, ModelViewSet[Pool]):
     search_fields = ["name", "database", "user", "pooler__name", "cluster__name"]
     ordering_fields = ["name", "size", "state", "created_at", "updated_at"]
 
+    @extend_schema(parameters=[WAIT])
+    def retrieve(self, request: Request, pk: str) -> Response:
+        """Return a pool; with `wait`, once its `state` is no longer pending."""
+        return Response(self.get_serializer(self._settled(self.get_object())).data)
+
     def perform_create(self, serializer: serializers.BaseSerializer[Pool]) -> None:
         """Create a pool: validated and saved as pending, then applied by a worker."""
-        serializer.instance = pools.create(
-            serializer.validated_data, person(self.request.user), sql_right(self.request)
-        )
+        wait_param.seconds_of(self.request)  # a bad one is refused before anything is saved
+        made = pools.create(serializer.validated_data, person(self.request.user), sql_right(self.request))
+        serializer.instance = self._settled(made)
 
     def perform_update(self, serializer: serializers.BaseSerializer[Pool]) -> None:
         """Change a pool in place, unless it was edited since `version`."""
+        wait_param.seconds_of(self.request)
         values = dict(serializer.validated_data)
         version = expected_version(self.request, values)
         author, right = person(self.request.user), sql_right(self.request)
-        serializer.instance = pools.change(self.get_object(), values, version, author, right)
+        serializer.instance = self._settled(pools.change(self.get_object(), values, version, author, right))
 
     def perform_destroy(self, instance: Pool) -> None:
         """Remove a pool; it disappears here at once, and from the pooler once a worker has verified that."""
         pools.remove(instance, person(self.request.user))
+
+    def _settled(self, pool: Pool) -> Pool:
+        """Wait as long as the caller asks for; 404 where the pool is removed meanwhile."""
+        if not (seconds := wait_param.seconds_of(self.request)):
+            return pool
+        if (settled := settlement.wait_for_pool(pool, seconds)) is None:
+            raise NotThere(gettext("pool %(pool)s was removed in the meantime") % {"pool": pool})
+        return settled
 
     @extend_schema(parameters=[FORMAT, REVEAL, ROLE], responses=ConnectionSerializer, filters=False)
     @action(detail=True)

@@ -9,12 +9,14 @@ from pools.api.events import EventViewSet
 from pools.api.history import PoolerHistoryView, PoolHistoryView
 from pools.api.poolers import PoolerViewSet
 from pools.api.pools import PoolViewSet
+from pools.api.shelf import ShelfViewSet
 from pools.api.thresholds import ThresholdViewSet
 
 router = SimpleRouter(use_regex_path=False)
 router.register("clusters", ClusterViewSet, basename="api-cluster")
 router.register("poolers", PoolerViewSet, basename="api-pooler")
 router.register("pools", PoolViewSet, basename="api-pool")
+router.register("shelf", ShelfViewSet, basename="api-shelf")
 router.register("events/thresholds", ThresholdViewSet, basename="api-threshold")
 router.register("events", EventViewSet, basename="api-event")
 urlpatterns: list[URLPattern | URLResolver] = [

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from pools import task_queue
-from pools.errors import IllegalTransition, InvalidValues
+from pools.errors import IllegalTransition, InvalidValues, NotThere
 from pools.inventory import budget, pool_server_checks, pool_validation, sql_settings
 from pools.inventory.sql_settings import SqlRight
 from pools.models import Cluster, NodeRole, Pool, Pooler, PoolState
@@ -111,7 +111,10 @@ def change(
 
 
 def remove(pool: Pool, author: models.Model | None = None) -> None:
-    """Request that the pool be removed from its pooler; its record is deleted once that is verified."""
+    """Request that the pool be removed from its pooler; its record is deleted once that is verified.
+
+    Raises `NotThere` where another request's removal is verified already.
+    """
     with transaction.atomic():
         Pool.objects.wanted().filter(pk=pool.pk).update(
             removal_requested_at=timezone.now(),
@@ -120,9 +123,16 @@ def remove(pool: Pool, author: models.Model | None = None) -> None:
             state_reason="",
             version=models.F("version") + 1,
         )
+        _refresh(pool)  # before the commit, after which a worker may delete the record at any moment
         task_queue.ask([pool.pooler_id], author)
-    pool.refresh_from_db()
     logger.info("pool %s (%s): removal requested by %s", pool.pk, pool, author)
+
+
+def _refresh(pool: Pool) -> None:
+    try:
+        pool.refresh_from_db()
+    except Pool.DoesNotExist:
+        raise NotThere(_("pool %(pool)s was removed in the meantime") % {"pool": pool}) from None
 
 
 def _spec(values: dict[str, Any]) -> Pool:

@@ -16,6 +16,7 @@ from pools.models.pool_set import PoolSet
 from pools.models.poolers import Pooler, PoolerFile, PoolerKind, PoolerState
 from pools.models.pools import Mode, Pool
 from pools.models.revisions import Revision, RevisionContent, RevisionState
+from pools.models.shelf import ShelfEntry
 from pools.models.spec import Specs
 from pools.models.states import ClusterState, NodeRole, PoolState
 
@@ -45,6 +46,7 @@ __all__ = [
     "RevisionState",
     "RolePassword",
     "Severity",
+    "ShelfEntry",
     "Specs",
     "SslMode",
     "SubjectType",

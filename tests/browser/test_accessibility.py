@@ -12,6 +12,7 @@ from tests.browser.visiting import log_in
 from tests.installation import Installation
 
 PLAIN = ["/", "/clusters/", "/clusters/new/", "/poolers/", "/poolers/new/", "/pools/", "/pools/new/", "/tokens/"]
+PLAIN += ["/shelf/", "/shelf/new/", "/tools/"]
 PLAIN += ["/runs/", "/runs/new/", "/runs/new/?preset=worth", "/runs/import/", "/runs/compare/"]
 PLAIN += ["/datasets/", "/datasets/new/", "/events/", "/events/thresholds/", "/scripts/", "/scripts/new/"]
 PLAIN += ["/generators/", "/ceilings/", "/settings-profiles/", "/settings-profiles/new/", "/settings-profiles/propose/"]

@@ -26,7 +26,7 @@ from benchmarks.models import (
 from panel.accounts.models import ApiToken
 from panel.installation.models import Installation
 from pools.deployment import snapshots
-from pools.models import PoolState, Revision, RevisionState
+from pools.models import PoolState, Revision, RevisionState, ShelfEntry
 from tests.benchmarks.experiments.records import a_measured_experiment, an_experiment
 from tests.benchmarks.records import a_finished_run, a_run, look_at_pool
 from tests.pools.monitoring.records import a_minute, an_event
@@ -71,6 +71,7 @@ def records(user: Any) -> dict[str, Any]:
         "run": run.pk,
         "other_run": a_finished_run(**RUN, name="zqother", cluster=cluster).pk,
         "dry_run": a_run(**RUN, name="zqtried", purpose=Purpose.LOAD, status=Status.SUCCEEDED).pk,
+        "shelf": _shelf().pk,
         "pgpool": a_pooler(name="zqpgpool", kind="pgpool", port=2).pk,
         "script": script.pk,
         "experiment": _experiments(cluster).pk,
@@ -81,6 +82,14 @@ def records(user: Any) -> dict[str, Any]:
         "node": node.pk,
         "number": revision.number,
     }
+
+
+def _shelf() -> ShelfEntry:
+    """Make a free entry and a claimed one."""
+    for name, claimed_at in (("zqclaimed", timezone.now()), ("zqfree", None)):
+        fields = {"name": name, "size": "zqsize", "region": "zqregion", "drop_on_return": True}
+        entry = ShelfEntry.objects.create(cluster=a_cluster(name=name), claimed_at=claimed_at, **fields)
+    return entry
 
 
 def _revisions(pooler: Any) -> Revision:

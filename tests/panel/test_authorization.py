@@ -42,8 +42,11 @@ def filled_in(route: RoutePattern) -> str:
 
 ADDRESSES = sorted(set(addresses(get_resolver())))
 API = [address for address in ADDRESSES if address.startswith("/api/v1/")]
+MANAGED = [address for address in ADDRESSES if address.startswith("/v2/")]
 PAGES = [
-    address for address in ADDRESSES if not address.startswith("/api/") and address not in OPEN_TO_ALL | FOR_MACHINES
+    address
+    for address in ADDRESSES
+    if not address.startswith(("/api/", "/v2/")) and address not in OPEN_TO_ALL | FOR_MACHINES
 ]
 
 
@@ -67,15 +70,18 @@ def reader_in_the_browser() -> Client:
 def test_there_is_something_to_ask():
     assert {"/", "/tokens/", "/api/docs/"} <= set(ADDRESSES)
     assert len(API) > 20
+    assert "/v2/databases" in MANAGED
 
 
 def test_the_api_answers_strangers_with_401():
     assert others(statuses(anonymous(), API, ("get", *UNSAFE)), 401) == {}
+    assert others(statuses(anonymous(), MANAGED, ("get", *UNSAFE)), 401) == {}
 
 
 @pytest.mark.django_db(transaction=True)  # the event stream asks who watches from a thread of its own
 def test_a_reading_token_changes_nothing():
     assert others(statuses(bearer("read"), API, UNSAFE), 403) == {}
+    assert others(statuses(bearer("read"), MANAGED, UNSAFE), 403) == {}
 
 
 @pytest.mark.django_db(transaction=True)

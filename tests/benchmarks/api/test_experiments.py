@@ -189,3 +189,11 @@ def test_advice_is_an_experiment_of_its_own(dba):
 def test_advice_on_bad_input_is_named(dba, change, field):
     answer = dba.post(ADVICE, {"cluster": str(open_cluster().pk)} | change, format="json")
     assert (answer.status_code, list(answer.json())) == (400, [field])
+
+
+def test_wait_answers_once_the_experiment_has_ended(reader, monkeypatch):
+    experiment = an_experiment(state=ExperimentState.RUNNING)
+    assert reader.get(one(experiment), {"wait": "0.2"}).json()["state"] == "running"
+    ended = {"state": ExperimentState.CANCELLED}
+    monkeypatch.setattr("panel.lib.polling.time.sleep", lambda _s: Experiment.objects.update(**ended))
+    assert reader.get(one(experiment), {"wait": 30}).json()["state"] == "cancelled"

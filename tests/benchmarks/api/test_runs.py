@@ -286,3 +286,15 @@ def test_the_description_tells_of_the_key(runner):
     key = next(one for one in described["parameters"] if one["name"] == "Idempotency-Key")
     assert (key["in"], key.get("required", False), key["schema"]["pattern"]) == ("header", False, "^[ -~]{1,200}$")
     assert {"200", "201"} <= described["responses"].keys()
+
+
+def test_wait_answers_once_the_run_has_ended(runner, cluster, monkeypatch):
+    run = make_run(cluster, status=Status.RUNNING)
+    monkeypatch.setattr("panel.lib.polling.time.sleep", lambda _s: Run.objects.update(status=Status.SUCCEEDED))
+    assert runner.get(url_of(run), {"wait": 30}).json()["status"] == "succeeded"
+
+
+def test_wait_answers_after_the_time_with_the_run_as_it_is(runner, cluster):
+    run = make_run(cluster, status=Status.RUNNING)
+    assert runner.get(url_of(run), {"wait": "0.2"}).json()["status"] == "running"
+    assert list(runner.get(url_of(run), {"wait": "soon"}).json()) == ["wait"]

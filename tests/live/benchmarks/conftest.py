@@ -26,6 +26,7 @@ from panel.lib import redis_client
 from panel.lib.queues import WorkerKind
 from panel.quickstart.panel_programs import Beat, Web, Worker
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, RedisServer, free_port
+from panel.quickstart.tls import TlsFiles
 from pools import deployment
 from pools.models import Cluster, Pool, Pooler, PoolState
 from tests.benchmarks.submitting import submit_one
@@ -83,8 +84,8 @@ class TestWeb(Web):
     __test__ = False
     ready_within_s = 60.0
 
-    def __init__(self, home: Path, redis_url: str) -> None:
-        super().__init__(home, free_port())
+    def __init__(self, home: Path, redis_url: str, tls: TlsFiles | None = None) -> None:
+        super().__init__(home, free_port(), tls=tls)
         self.redis_url = redis_url
 
     @property
@@ -94,7 +95,7 @@ class TestWeb(Web):
 
     def probe(self) -> None:
         """It answers; no worker need be there."""
-        urlopen(f"{self.url}/healthz/live", timeout=5).close()
+        urlopen(f"{self.url}/healthz/live", timeout=5, context=self.client_context).close()
 
 
 class TestWorker(Worker):

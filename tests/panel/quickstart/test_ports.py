@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from panel.quickstart import ports
+from panel.quickstart import ports, tls
 from panel.quickstart.panel_programs import Web, print_address, take_port
 from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.progress import Steps
@@ -89,6 +89,17 @@ def test_the_panel_listens_by_what_it_was_handed(tmp_path: Path) -> None:
     web.handed_over = (7,)
     assert web.argv[3:5] == ["--fd", "7"]
     assert "--port" not in web.argv
+
+
+def test_with_a_certificate_the_panel_serves_https(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = tls.ensure(tmp_path / "tls")
+    web = Web(tmp_path, 8123, tls=files)
+    assert web.url == "https://127.0.0.1:8123"
+    assert web.argv[-4:] == ["--certificate", str(files.certificate), "--key", str(files.key)]
+    for name in ("POOLDECK_PUBLIC_URL", "POOLDECK_HTTPS"):
+        monkeypatch.setenv(name, "")
+    print_address(8123, is_https=True)
+    assert (web.environment["POOLDECK_PUBLIC_URL"], web.environment["POOLDECK_HTTPS"]) == (web.url, "true")
 
 
 @pytest.mark.parametrize(

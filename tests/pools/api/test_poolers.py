@@ -6,7 +6,7 @@ import pytest
 from kombu.exceptions import OperationalError
 
 from pools import task_queue
-from pools.models import Pooler, PoolState, Revision, RevisionState
+from pools.models import Pool, Pooler, PoolState, Revision, RevisionState
 from tests.callers import anonymous, bearer, person, queries_of
 from tests.pools.api.conftest import NOBODY_LISTENS, make_pooler
 
@@ -102,6 +102,14 @@ def test_apply_makes_what_was_refused_a_wish_again(admin, pool):
     assert answer.status_code == 202
     pool.refresh_from_db()
     assert pool.state == PoolState.PENDING
+
+
+def test_an_apply_is_waited_for(admin, pool, monkeypatch):
+    Pool.objects.update(state=PoolState.ROLLED_BACK)
+    monkeypatch.setattr("panel.lib.polling.time.sleep", lambda _s: Pool.objects.update(state=PoolState.APPLIED))
+    assert admin.post(f"{url_of(pool.pooler)}apply/?wait=30").status_code == 202
+    assert Pool.objects.get().state == PoolState.APPLIED
+    assert list(admin.post(f"{url_of(pool.pooler)}apply/?wait=soon").json()) == ["wait"]
 
 
 def test_an_order_to_overwrite_is_not_promised_while_the_queue_is_down(admin, pooler, monkeypatch):

@@ -184,3 +184,37 @@ def test_the_number_of_queries_does_not_grow_with_the_pools(admin, cluster, pool
     make_pool(cluster, make_pooler("second"), "two", user="app")
     make_pool(make_cluster("elsewhere"), pooler, "three")
     assert queries_of(admin, URL) == one
+
+
+def applied_meanwhile(monkeypatch, **found):
+    """Let a worker write these fields of all pools between two reads of a waiting request."""
+    monkeypatch.setattr("panel.lib.polling.time.sleep", lambda _s: Pool.objects.update(**found))
+
+
+def test_wait_answers_once_the_pool_is_settled(admin, values, monkeypatch):
+    applied_meanwhile(monkeypatch, state=PoolState.APPLIED)
+    made = admin.post(f"{URL}?wait=30", values)
+    assert (made.status_code, made.json()["state"]) == (201, "applied")
+    pool = Pool.objects.get()
+    assert admin.get(url_of(pool), {"wait": 30}).json() == made.json()
+    applied_meanwhile(monkeypatch, state=PoolState.ROLLED_BACK, state_reason="refused")
+    changed = admin.patch(f"{url_of(pool)}?wait=30", {"size": 30}).json()
+    assert (changed["size"], changed["state"], changed["state_reason"]) == (30, "rolled_back", "refused")
+
+
+def test_wait_answers_after_the_time_with_what_there_is(admin, values):
+    assert admin.post(f"{URL}?wait=0.2", values).json()["state"] == "pending"
+    assert admin.get(url_of(Pool.objects.get()), {"wait": "0.2"}).json()["state"] == "pending"
+
+
+@pytest.mark.parametrize("wait", ["61", "-1", "soon", "nan", "inf"])
+def test_an_impossible_wait_is_refused_before_anything_is_saved(admin, values, wait):
+    answer = admin.post(f"{URL}?wait={wait}", values)
+    assert (answer.status_code, list(answer.json())) == (400, ["wait"])
+    assert not Pool.objects.exists()
+
+
+def test_a_pool_that_is_removed_while_it_is_waited_for_is_404(admin, pool, monkeypatch):
+    Pool.objects.update(state=PoolState.PENDING)
+    monkeypatch.setattr("panel.lib.polling.time.sleep", lambda _s: Pool.objects.all().delete())
+    assert admin.get(url_of(pool), {"wait": 30}).status_code == 404

@@ -1,0 +1,50 @@
+"""Forms of the shelf: which cluster is put there, and what clients ask for to get it."""
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from pools.forms.records import Typed
+from pools.inventory import shelf
+from pools.models import Cluster, Pooler, ShelfEntry
+
+
+class ShelfEntryForm(Typed):
+    """Form of an entry; only a new one asks for the cluster."""
+
+    cluster = forms.ModelChoiceField(
+        Cluster.objects.none(), label=_("Cluster"), help_text=_("One without pools, which nobody uses yet")
+    )
+    size = forms.CharField(
+        label=_("Size"), max_length=63, help_text=_("What clients ask for, such as db-s-1vcpu-2gb: any name of yours")
+    )
+    region = forms.CharField(
+        label=_("Region"), max_length=63, help_text=_("What clients ask for, such as nyc1: any name of yours")
+    )
+    pooler = forms.ModelChoiceField(
+        Pooler.objects.none(),
+        label=_("Pooler"),
+        required=False,
+        empty_label=_("the PgBouncer with the cluster’s pools"),
+        help_text=_("Where pools go that clients create"),
+    )
+    drop_on_return = forms.BooleanField(
+        label=_("Drop what its client created when the client deletes the cluster"),
+        required=False,
+        help_text=_("Databases and roles that were not there at the claim are dropped for good"),
+    )
+
+    def __init__(self, *args: Any, entry: ShelfEntry | None = None, **kwargs: Any) -> None:
+        before = {name: getattr(entry, name) for name in shelf.FIELDS} if entry else {}
+        super().__init__(*args, initial=before, **kwargs)
+        self.fields["pooler"].queryset = Pooler.objects.order_by("name")  # type: ignore[attr-defined]
+        if entry is not None:
+            del self.fields["cluster"]
+            return
+        unused = Cluster.objects.filter(shelf_entry=None, pools=None).order_by("name")
+        self.fields["cluster"].queryset = unused  # type: ignore[attr-defined]
+
+    def values(self) -> dict[str, Any]:
+        """Return the values that `shelf.put` and `shelf.change` take."""
+        return {name: self.cleaned_data[name] for name in shelf.FIELDS}

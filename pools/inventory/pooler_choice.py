@@ -1,0 +1,56 @@
+"""Chooses the pooler of a new pool for API clients that name only the cluster."""
+
+from django.db.models import Count, Q
+from django.utils.translation import gettext as _
+
+from pools.errors import InvalidValues
+from pools.models import Cluster, Pool, Pooler, PoolerKind, ShelfEntry
+
+
+class NoPooler(InvalidValues):
+    """No pooler can be chosen for the cluster."""
+
+
+def of_cluster(cluster: Cluster) -> Pooler:
+    """Return the pooler that new pools of the cluster go to.
+
+    That of its shelf entry, else the PgBouncer with most of its pools, else the only PgBouncer. Raises `NoPooler`.
+    """
+    if (chosen := known_of(cluster)) is None:
+        raise NoPooler({"pooler": [_why_none(cluster)]})
+    return chosen
+
+
+def known_of(cluster: Cluster) -> Pooler | None:
+    """Return the same, or None where no pooler can be chosen."""
+    entry = ShelfEntry.objects.filter(cluster=cluster).select_related("pooler").first()
+    if entry and entry.pooler:
+        return entry.pooler
+    its_pools = Count("pools", filter=Q(pools__cluster=cluster, pools__removal_requested_at=None))
+    ranked = (
+        Pooler.objects.filter(kind=PoolerKind.PGBOUNCER).annotate(its_pools=its_pools).order_by("-its_pools", "name")
+    )
+    best = list(ranked[:2])
+    return best[0] if len(best) == 1 or (best and best[0].its_pools) else None
+
+
+def find_pool(cluster: Cluster, name: str) -> Pool | None:
+    """Return the cluster's pool of that name; where several poolers have one, that of the pooler for new pools."""
+    if "\0" in name:  # PostgreSQL takes none
+        return None
+    found = list(cluster.pools.wanted().filter(name=name).select_related("pooler", "cluster").order_by("created_at"))
+    if len(found) < 2:
+        return found[0] if found else None
+    chosen = known_of(cluster)
+    return min(found, key=lambda pool: pool.pooler != chosen)
+
+
+def _why_none(cluster: Cluster) -> str:
+    names = ", ".join(Pooler.objects.filter(kind=PoolerKind.PGBOUNCER).values_list("name", flat=True)[:8])
+    if not names:
+        return _("the panel has no PgBouncer for pools of cluster %(cluster)s: register one") % {"cluster": cluster}
+    text = _(
+        "cluster %(cluster)s has no pool yet, so its pools could be on any of the poolers %(poolers)s: "
+        "create the first one in the panel, or choose the pooler on the shelf"
+    )
+    return text % {"cluster": cluster, "poolers": names}

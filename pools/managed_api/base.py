@@ -1,0 +1,99 @@
+"""The base of all views under /v2/: tokens, permissions, quota, errors and headers."""
+
+import logging
+import uuid
+from functools import cached_property
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import Http404
+from django.utils.translation import gettext as _
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from panel.accounts.authentication import TokenAuthentication
+from panel.accounts.models import ApiToken, Scope
+from pools.managed_api import errors, rate_limit, scopes
+from pools.managed_api.rate_limit import Quota
+from pools.models import Cluster
+from pools.models.shelf import visible_to_clients
+
+logger = logging.getLogger(__name__)
+
+FIRST_PAGE = ("", "1")
+
+
+class ManagedView(APIView):
+    """A view of the managed-database API; `write_scope` is the panel's scope for changes of its resource."""
+
+    authentication_classes = [TokenAuthentication]
+    permission_classes = [scopes.HasPermission]
+    schema = None  # /api/schema/ describes the panel's own API
+    write_scope: str = Scope.ADMIN
+    permissions: dict[str, str] = {}  # by method, where they are not those of `scopes.BY_METHOD`
+    quota: Quota | None = None
+
+    @cached_property
+    def request_id(self) -> str:
+        """The id of this request, in its headers, errors and log lines."""
+        return str(uuid.uuid4())
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Log in, then count the request, then check the permission."""
+        self.perform_authentication(request)
+        if isinstance(request.auth, ApiToken):
+            self.quota = rate_limit.count(str(request.auth.pk))
+            rate_limit.refuse_over(self.quota)
+        super().initial(request, *args, **kwargs)
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """Answer any error in the provider's shape."""
+        own = self.get_exception_handler()(self._with_challenge(exc), self.get_exception_handler_context())
+        return errors.answer(exc, own, self.request_id)
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        """Add the request's id and the quota to the headers."""
+        answer = super().finalize_response(request, response, *args, **kwargs)
+        answer["x-request-id"] = self.request_id
+        for name, value in (self.quota.headers if self.quota else {}).items():
+            answer[name] = value
+        return answer
+
+    @cached_property
+    def reveals(self) -> bool:
+        """Whether the answer holds passwords; it is logged who gets them."""
+        shown = scopes.reveals(self.request)
+        if shown:
+            logger.info("request %s to %s shows passwords to %s", self.request_id, self.request.path, self.request.user)
+        return shown
+
+    def _with_challenge(self, error: Exception) -> Exception:
+        """Add the header without which a client is not told how to log in, as DRF's own views do."""
+        if getattr(error, "status_code", 0) == 401:
+            error.auth_header = self.get_authenticate_header(self.request)  # type: ignore[attr-defined]
+        return error
+
+
+class ClusterView(ManagedView):
+    """A view of one cluster, whose id is in the address."""
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        """The cluster; 404 for an unknown id, and for a free one of the shelf."""
+        found = visible_clusters().filter(pk=self.kwargs["pk"]).first()
+        if found is None:
+            raise Http404(_("there is no database cluster %(id)s") % {"id": self.kwargs["pk"]})
+        return found
+
+
+def visible_clusters() -> QuerySet[Cluster]:
+    """Return the clusters that clients see, with all that their shape needs."""
+    related = Cluster.objects.select_related("status", "shelf_entry").prefetch_related("nodes", "role_passwords")
+    return related.filter(visible_to_clients()).order_by("name")
+
+
+def paged(request: Request, key: str, shown: list[Any]) -> Response:
+    """Answer a list whole on page 1, since most of the clients never ask for page 2, with `links` and `meta`."""
+    rows = shown if request.query_params.get("page", "") in FIRST_PAGE else []
+    return Response({key: rows, "links": {"pages": {}}, "meta": {"total": len(shown)}})

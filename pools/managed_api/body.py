@@ -1,0 +1,78 @@
+"""Reads request bodies as the provider's clients send them: unknown keys are ignored, null is an absent key."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext as _
+from rest_framework.exceptions import ParseError, ValidationError
+from rest_framework.request import Request
+
+LARGEST = 2_147_483_647
+
+
+class Body:
+    """The keys of a body; every method raises `ValidationError`, with the value in the message."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self._given = {name: value for name, value in given.items() if value is not None}
+
+    @classmethod
+    def of(cls, request: Request) -> "Body":
+        """Read the JSON object of a request; an empty body is an empty object."""
+        given = request.data
+        if not isinstance(given, Mapping):
+            raise ParseError(_("the body is no JSON object: send an object of names and values"))
+        return cls(given)
+
+    def text(self, name: str, *, required: bool = False) -> str:
+        """Return a text; empty where the key is absent."""
+        value = self._value(name, required=required, missing="")
+        if not isinstance(value, str):
+            raise _no(name, value, _("a text"))
+        if required and not value:
+            raise _missing(name)
+        return value
+
+    def number(self, name: str, *, required: bool = False) -> int | None:
+        """Return a whole number; None where the key is absent."""
+        value = self._value(name, required=required, missing=None)
+        is_number = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST
+        if value is not None and not is_number:
+            raise _no(name, value, _("a whole number"))
+        return value  # type: ignore[no-any-return]
+
+    def texts(self, name: str) -> list[str]:
+        """Return a list of texts; empty where the key is absent."""
+        value = self._value(name, required=False, missing=[])
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise _no(name, value, _("a list of texts"))
+        return value
+
+    def object(self, name: str) -> dict[str, Any]:
+        """Return an object; empty where the key is absent."""
+        value = self._value(name, required=False, missing={})
+        if not isinstance(value, dict):
+            raise _no(name, value, _("an object"))
+        return value
+
+    def has(self, name: str) -> bool:
+        """Tell whether the key is there, with a value other than null."""
+        return name in self._given
+
+    def truthy(self, *names: str) -> list[str]:
+        """Return those keys that ask for something: neither absent nor empty, 0 or false."""
+        return [name for name in names if self._given.get(name)]
+
+    def _value(self, name: str, *, required: bool, missing: Any) -> Any:
+        if required and name not in self._given:
+            raise _missing(name)
+        return self._given.get(name, missing)
+
+
+def _missing(name: str) -> ValidationError:
+    return ValidationError({name: [_("this is required: send it")]})
+
+
+def _no(name: str, value: Any, kind: str) -> ValidationError:
+    text = _("%(value)s is not %(kind)s: correct it")
+    return ValidationError({name: [text % {"value": repr(value)[:100], "kind": kind}]})

@@ -1,0 +1,112 @@
+"""`/v2/databases`: clusters. Creating one claims it from the shelf, deleting one gives it back."""
+
+import base64
+
+from django.utils.translation import gettext as _
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from panel.accounts.permissions import person
+from pools.inventory import shelf
+from pools.inventory.shelf import Wanted
+from pools.managed_api import shapes
+from pools.managed_api.base import ClusterView, ManagedView, paged, visible_clusters
+from pools.managed_api.body import Body
+from pools.managed_api.errors import Unsupported
+from pools.models import ClusterStatus, ShelfEntry
+from pools.provisioning import shelf_return
+
+
+class ClustersView(ManagedView):
+    """All clusters but the free ones of the shelf."""
+
+    def get(self, request: Request) -> Response:
+        """List the clusters, with `tag_name` those of a tag."""
+        tag = request.query_params.get("tag_name", "")
+        shown = [shapes.cluster(one, reveals=self.reveals) for one in visible_clusters()]
+        return paged(request, "databases", [one for one in shown if not tag or tag in one["tags"]])
+
+    def post(self, request: Request) -> Response:
+        """Claim a free cluster of the shelf that fits; `status` is `creating` until the panel can log in to it."""
+        given = Body.of(request)
+        _refuse_what_is_not_offered(given)
+        entry = shelf.claim(_wanted(given), person(request.user))
+        made = visible_clusters().get(pk=entry.pk)
+        return Response({"database": shapes.cluster(made, reveals=self.reveals)}, status=201)
+
+
+class ClusterDetailView(ClusterView):
+    """One cluster."""
+
+    def get(self, request: Request, pk: str) -> Response:
+        """Return the cluster."""
+        return Response({"database": shapes.cluster(self.cluster, reveals=self.reveals)})
+
+    def delete(self, request: Request, pk: str) -> Response:
+        """Give the cluster back to the shelf; 409 for one that was registered in the panel."""
+        shelf_return.give_back(self.cluster, person(request.user))
+        return Response(status=204)
+
+
+class CertificateView(ClusterView):
+    """The certificate authority of a cluster."""
+
+    def get(self, request: Request, pk: str) -> Response:
+        """Return the registered authority, PEM in base64; an empty text where none is registered."""
+        pem = self.cluster.sslrootcert.encode()
+        return Response({"ca": {"certificate": base64.b64encode(pem).decode()}})
+
+
+class ResizeView(ClusterView):
+    """The size of a cluster."""
+
+    def put(self, request: Request, pk: str) -> Response:
+        """Accept the current size; refuse another."""
+        given, now = Body.of(request), shapes.cluster(self.cluster, reveals=False)
+        asked = {"size": given.text("size") or now["size"], "num_nodes": given.number("num_nodes") or now["num_nodes"]}
+        asked["storage_size_mib"] = given.number("storage_size_mib") or now["storage_size_mib"]
+        if any(now[name] != value for name, value in asked.items()):
+            text = _("the panel can't resize the servers of cluster %(cluster)s: it stays at size %(size)s")
+            raise Unsupported(text % {"cluster": self.cluster, "size": now["size"]})
+        return Response(status=202)
+
+
+class OptionsView(ManagedView):
+    """What a create can ask for."""
+
+    def get(self, request: Request) -> Response:
+        """Return the regions, sizes and versions of the shelf's free clusters."""
+        free = ShelfEntry.objects.free().prefetch_related("cluster__nodes")
+        entries = [(entry, 1 + len(entry.cluster.nodes.all())) for entry in free]
+        statuses = [getattr(entry.cluster, "status", None) or ClusterStatus() for entry, _nodes in entries]
+        versions = sorted({shapes.major_version(status) for status in statuses} - {""})
+        layouts = [
+            {"num_nodes": count, "sizes": sorted({entry.size for entry, nodes in entries if nodes == count})}
+            for count in sorted({nodes for _entry, nodes in entries})
+        ]
+        regions = sorted({entry.region for entry, _nodes in entries})
+        offered = {"regions": regions, "versions": versions, "layouts": layouts}
+        available = [{"version": one, "end_of_life": None, "end_of_availability": None} for one in versions]
+        return Response({"options": {shapes.ENGINE: offered}, "version_availability": {shapes.ENGINE: available}})
+
+
+def _wanted(given: Body) -> Wanted:
+    return Wanted(
+        name=given.text("name", required=True),
+        size=given.text("size"),
+        region=given.text("region"),
+        version=given.text("version"),
+        nodes=given.number("num_nodes"),
+        tags=given.texts("tags"),
+    )
+
+
+def _refuse_what_is_not_offered(given: Body) -> None:
+    engine = given.text("engine", required=True)
+    if engine != shapes.ENGINE:
+        text = _("%(engine)s is not an engine of this panel: use %(offered)s")
+        raise ValidationError({"engine": [text % {"engine": engine, "offered": shapes.ENGINE}]})
+    if asked := given.truthy("backup_restore", "rules"):
+        text = _("the panel has no backups and no firewall of servers: leave %(names)s out")
+        raise Unsupported(text % {"names": ", ".join(asked)})

@@ -1,0 +1,73 @@
+"""`/v2/databases/ID/config`: settings of the PgBouncer that has the cluster's pools."""
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from panel.accounts.permissions import person
+from pools.api.sql_rights import sql_right
+from pools.inventory import applied_settings, pooler_choice
+from pools.managed_api.base import ClusterView
+from pools.managed_api.body import Body
+from pools.managed_api.errors import Unsupported
+from pools.managed_api.pools import APPLIED_WITHIN_S
+from pools.models import Pooler, PoolerKind
+
+SECTION = "pgbouncer"
+IGNORED = "ignore_startup_parameters"
+SWITCH = "server_reset_query_always"
+NUMBERS = ("min_pool_size", "server_lifetime", "server_idle_timeout")
+OFFERED = (SWITCH, IGNORED, *NUMBERS)
+
+
+class ConfigView(ClusterView):
+    """The settings; they hold for all clusters behind the same PgBouncer."""
+
+    def get(self, request: Request, pk: str) -> Response:
+        """Return the settings that were set; those that were not are PgBouncer's defaults."""
+        pooler = pooler_choice.known_of(self.cluster)
+        is_readable = pooler is not None and pooler.kind == PoolerKind.PGBOUNCER
+        return Response({"config": {SECTION: _shown(pooler)} if pooler and is_readable else {}})
+
+    def patch(self, request: Request, pk: str) -> Response:
+        """Change settings of PgBouncer and wait until they are applied; 422 for settings of the server."""
+        asked = Body.of(request).object("config")
+        if others := sorted(name for name, value in asked.items() if name != SECTION and value is not None):
+            text = _(
+                "the panel does not change settings of servers (%(names)s): use ALTER SYSTEM; it changes %(offered)s"
+            )
+            raise Unsupported(text % {"names": ", ".join(others), "offered": SECTION})
+        pooler, values = pooler_choice.of_cluster(self.cluster), _values(Body(asked).object(SECTION))
+        if pooler.kind != PoolerKind.PGBOUNCER:
+            raise Unsupported(
+                _("pooler %(pooler)s is no PgBouncer: change its settings on its page") % {"pooler": pooler}
+            )
+        if values:
+            pooler = applied_settings.change(pooler, values, person(request.user), sql_right(request), APPLIED_WITHIN_S)
+        return Response({"config": {SECTION: _shown(pooler)}})
+
+
+def _shown(pooler: Pooler) -> dict[str, Any]:
+    found = {name: value for name, value in pooler.settings.items() if name in OFFERED}
+    if SWITCH in found:
+        found[SWITCH] = str(found[SWITCH]).lower() in ("1", "true", "yes", "on")
+    if IGNORED in found:
+        found[IGNORED] = [word.strip() for word in str(found[IGNORED]).split(",") if word.strip()]
+    return found
+
+
+def _values(section: dict[str, Any]) -> dict[str, Any]:
+    given = Body(section)
+    values: dict[str, Any] = {}
+    if others := sorted(set(section) - set(OFFERED)):
+        text = _("%(names)s can't be set here: use %(offered)s")
+        raise ValidationError({SECTION: [text % {"names": ", ".join(others), "offered": ", ".join(OFFERED)}]})
+    for name in NUMBERS:
+        if given.has(name):
+            values[name] = given.number(name)
+    if given.has(IGNORED):
+        values[IGNORED] = ",".join(given.texts(IGNORED)) or None
+    return values | ({SWITCH: "1" if given.truthy(SWITCH) else "0"} if given.has(SWITCH) else {})

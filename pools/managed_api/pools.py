@@ -1,0 +1,109 @@
+"""`/v2/databases/ID/pools`: connection pools; a change is answered once it is applied or refused."""
+
+import logging
+from typing import Any
+
+from django.http import Http404
+from django.utils.translation import gettext as _
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from panel.accounts.models import Scope
+from panel.accounts.permissions import person
+from pools.api.sql_rights import sql_right
+from pools.inventory import applied_pools, pooler_choice
+from pools.inventory.pools import InvalidPool
+from pools.managed_api import shapes
+from pools.managed_api.base import ClusterView, paged
+from pools.managed_api.body import Body
+from pools.managed_api.errors import Duplicate
+from pools.models import Pool, Pooler
+
+logger = logging.getLogger(__name__)
+
+APPLIED_WITHIN_S = 20.0
+TEXTS = {"user": "user", "db": "database", "mode": "mode"}  # the provider's key: the panel's field
+
+
+class PoolsView(ClusterView):
+    """The pools of a cluster."""
+
+    write_scope = Scope.APPLY
+
+    def get(self, request: Request, pk: str) -> Response:
+        """List the pools."""
+        passwords = shapes.passwords_of(self.cluster, reveals=self.reveals)
+        found = self.cluster.pools.wanted().select_related("pooler")
+        return paged(request, "pools", [shapes.pool(pool, passwords) for pool in found])
+
+    def post(self, request: Request, pk: str) -> Response:
+        """Create a pool; 409 for a name that is taken, 422 for bad values and a pool that the pooler refused."""
+        given = Body.of(request)
+        values = _required(given) | {"name": given.text("name", required=True), "user": given.text("user")}
+        values["pooler"] = pooler = pooler_choice.of_cluster(self.cluster)
+        self._refuse_taken(pooler, values["name"])
+        try:
+            made = applied_pools.create(
+                values | {"cluster": self.cluster}, person(request.user), sql_right(request), APPLIED_WITHIN_S
+            )
+        except InvalidPool:
+            self._refuse_taken(pooler, values["name"])  # by a request that came at the same moment
+            raise
+        passwords = shapes.passwords_of(self.cluster, reveals=self.reveals)
+        return Response({"pool": shapes.pool(made, passwords)}, status=201)
+
+    def _refuse_taken(self, pooler: Pooler, name: str) -> None:
+        held = pooler_choice.find_pool(self.cluster, name) or pooler.pools.wanted().filter(name=name).first()
+        if held:
+            text = _("there is already a pool named %(name)r on pooler %(pooler)s: choose another name")
+            raise Duplicate(text % {"name": name, "pooler": held.pooler})
+
+
+class PoolView(ClusterView):
+    """One pool of a cluster, by its name."""
+
+    write_scope = Scope.APPLY
+
+    def get(self, request: Request, pk: str, name: str) -> Response:
+        """Return the pool."""
+        passwords = shapes.passwords_of(self.cluster, reveals=self.reveals)
+        return Response({"pool": shapes.pool(self._pool(name), passwords)})
+
+    def put(self, request: Request, pk: str, name: str) -> Response:
+        """Change the pool; an absent key leaves its value, although the provider reads an absent `user` as none.
+
+        The provider's command-line client leaves `user` out, and sends `mode` whether or not it was asked to.
+        """
+        pool, values = self._pool(name), _changed(Body.of(request))
+        _log_mode(pool, values, request)
+        applied_pools.change(pool, values, person(request.user), sql_right(request), APPLIED_WITHIN_S)
+        return Response(status=204)
+
+    def delete(self, request: Request, pk: str, name: str) -> Response:
+        """Remove the pool."""
+        applied_pools.remove(self._pool(name), person(request.user), APPLIED_WITHIN_S)
+        return Response(status=204)
+
+    def _pool(self, name: str) -> Pool:
+        found = pooler_choice.find_pool(self.cluster, name)
+        if found is None:
+            words = {"name": name, "cluster": self.cluster}
+            raise Http404(_("there is no pool %(name)r on cluster %(cluster)s") % words)
+        return found
+
+
+def _required(given: Body) -> dict[str, Any]:
+    texts = {field: given.text(key, required=True) for key, field in TEXTS.items() if key != "user"}
+    return texts | {"size": given.number("size", required=True)}
+
+
+def _changed(given: Body) -> dict[str, Any]:
+    values: dict[str, Any] = {field: given.text(key) for key, field in TEXTS.items() if given.has(key)}
+    return values | ({"size": given.number("size")} if given.has("size") else {})
+
+
+def _log_mode(pool: Pool, values: dict[str, Any], request: Request) -> None:
+    """Record a changed mode: clients of a session pool may break in transaction mode."""
+    if (mode := values.get("mode", pool.mode)) != pool.mode:
+        words = (pool.pk, pool, pool.mode, mode, request.user)
+        logger.warning("pool %s (%s) changes from %s to %s mode by a request of %s to /v2/", *words)

@@ -1,0 +1,132 @@
+"""Clusters, users, databases and pools in the provider's shape.
+
+No `connection` or `private_connection` is ever null: the provider's command-line client crashes on one.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from pools.clusters import endpoints
+from pools.clusters.endpoints import Endpoint
+from pools.connection_strings import uri
+from pools.errors import NoStandby
+from pools.models import Cluster, ClusterState, ClusterStatus, NodeRole, Pool, ShelfEntry, SslMode
+
+ENGINE = "pg"
+REGION = "local"  # of a cluster that was never on the shelf
+MIB_PER_GB = 1024
+VERSION_NUM = 10_000  # PostgreSQL 15.4 is 150004
+ENCRYPTED = (SslMode.REQUIRE, SslMode.VERIFY_CA, SslMode.VERIFY_FULL)
+NO_WINDOW = {"day": "", "hour": "", "pending": False, "description": []}
+NO_AUTOSCALE = {"enabled": False, "threshold_percent": 0, "increment_gib": 0}
+
+Shape = dict[str, Any]
+Passwords = dict[str, str]
+
+
+def passwords_of(cluster: Cluster, *, reveals: bool) -> Passwords:
+    """Return the passwords that the panel knows, by role; none for a caller who may not see them."""
+    if not reveals:
+        return {}
+    known = {one.role: one.password for one in cluster.role_passwords.all()}
+    return known | ({cluster.admin_user: cluster.admin_password} if cluster.admin_password else {})
+
+
+def connection(endpoint: Endpoint) -> Shape:
+    """Describe where to log in; `ssl` is whether TLS is certain to be used."""
+    return {
+        "protocol": "postgresql",
+        "uri": uri.render(endpoint),
+        "database": endpoint.database,
+        "host": endpoint.host,
+        "port": endpoint.port,
+        "user": endpoint.user,
+        "password": endpoint.password or "",
+        "ssl": endpoint.sslmode in ENCRYPTED,
+    }
+
+
+def pool(pool: Pool, passwords: Passwords) -> Shape:
+    """Describe a pool; a pool of the inbound user has an empty `user`, and no password."""
+    endpoint = replace(endpoints.address_of_pool(pool), password=passwords.get(pool.user))
+    return {
+        "name": pool.name,
+        "user": pool.user,
+        "db": pool.database,
+        "mode": pool.mode,
+        "size": pool.size,
+        "connection": connection(endpoint),
+        "private_connection": connection(endpoint),
+    }
+
+
+def user(cluster: Cluster, name: str, passwords: Passwords) -> Shape:
+    """Describe a role; the panel's own login has the role `primary`."""
+    role = "primary" if name == cluster.admin_user else "normal"
+    return {"name": name, "role": role, "password": passwords.get(name, ""), "settings": {}}
+
+
+def cluster(cluster: Cluster, *, reveals: bool) -> Shape:
+    """Describe a cluster as its last check found it."""
+    passwords = passwords_of(cluster, reveals=reveals)
+    status = getattr(cluster, "status", None) or ClusterStatus(cluster=cluster)
+    entry: ShelfEntry | None = getattr(cluster, "shelf_entry", None)
+    direct = connection(_with_known_password(endpoints.of_cluster(cluster), passwords))
+    return {
+        "id": str(cluster.pk),
+        "name": cluster.name,
+        "engine": ENGINE,
+        "version": major_version(status),
+        "semantic_version": status.server_version,
+        "num_nodes": 1 + len(cluster.nodes.all()),
+        "size": entry.size if entry else _size(cluster),
+        "region": entry.region if entry else REGION,
+        "status": "online" if status.state == ClusterState.ONLINE else "creating",
+        "created_at": (entry and entry.claimed_at) or cluster.created_at,
+        "connection": direct,
+        "private_connection": direct,
+        **_standby(cluster, passwords),
+        "users": [user(cluster, role["name"], passwords) for role in status.roles if role["can_login"]],
+        "db_names": [database["name"] for database in status.databases],
+        "tags": entry.tags if entry else [],
+        "storage_size_mib": (cluster.disk_gb or 0) * MIB_PER_GB,
+        **_of_the_provider(),
+    }
+
+
+def _of_the_provider() -> Shape:
+    """Return what this panel has no such thing as, in the emptiest value that clients can read."""
+    return {
+        "maintenance_window": NO_WINDOW,
+        "private_network_uuid": "",
+        "project_id": "",
+        "rules": [],
+        "metrics_endpoints": [],
+        "do_settings": {"service_cnames": []},
+        "storage_autoscale": NO_AUTOSCALE,
+    }
+
+
+def _standby(cluster: Cluster, passwords: Passwords) -> Shape:
+    try:
+        endpoint = endpoints.of_cluster(cluster, role=NodeRole.STANDBY)
+    except NoStandby:
+        return {}
+    standby = connection(_with_known_password(endpoint, passwords))
+    return {"standby_connection": standby, "standby_private_connection": standby}
+
+
+def _with_known_password(endpoint: Endpoint, passwords: Passwords) -> Endpoint:
+    return replace(endpoint, password=passwords.get(endpoint.user))
+
+
+def major_version(status: ClusterStatus) -> str:
+    """Return the major release, such as 15; empty before a check succeeded."""
+    return str(status.server_version_num // VERSION_NUM) if status.server_version_num else ""
+
+
+def _size(cluster: Cluster) -> str:
+    """Name the size of a cluster that was never on the shelf, in the provider's manner where its figures are known."""
+    if not cluster.vcpus or not cluster.memory_mb:
+        return "custom"
+    return f"db-s-{cluster.vcpus}vcpu-{max(1, cluster.memory_mb // 1024)}gb"

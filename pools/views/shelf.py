@@ -1,0 +1,103 @@
+"""Pages of the shelf: clusters that clients of /v2/ can claim."""
+
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from panel.accounts.permissions import person
+from panel.lib.access import staff_only
+from pools.errors import IllegalTransition, PoolsError
+from pools.forms.shelf import ShelfEntryForm
+from pools.inventory import shelf
+from pools.models import ShelfEntry
+from pools.provisioning import shelf_return as returning
+from pools.views.form_submit import attempt
+
+PAGE_SIZE = 50
+
+
+@require_safe
+def shelf_list(request: HttpRequest) -> HttpResponse:
+    """List the clusters on the shelf, claimed ones too."""
+    entries = ShelfEntry.objects.select_related("cluster__status", "pooler", "claimed_by")
+    page = Paginator(entries, PAGE_SIZE).get_page(request.GET.get("page"))
+    return render(request, "pools/shelf_list.html", {"page": page})
+
+
+@never_cache
+@staff_only
+def shelf_create(request: HttpRequest) -> HttpResponse:
+    """Render and accept the form that puts a cluster on the shelf."""
+    form = ShelfEntryForm(request.POST or None)
+    status = 200
+    if request.method == "POST" and form.is_valid():
+        tried = attempt(form, partial(shelf.put, form.cleaned_data["cluster"], form.values(), person(request.user)))
+        if tried.saved:
+            text = _("Cluster %(cluster)s is on the shelf: clients can claim it.")
+            messages.success(request, text % {"cluster": tried.saved.cluster})
+            return redirect("shelf-list")
+        status = tried.status
+    return render(request, "pools/shelf_form.html", {"form": form}, status=status)
+
+
+@never_cache
+@staff_only
+def shelf_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Render and accept the form of an entry."""
+    entry = _get(pk)
+    form = ShelfEntryForm(request.POST or None, entry=_get(pk))
+    context: dict[str, Any] = {"form": form, "entry": entry}
+    if request.method == "POST" and form.is_valid() and attempt(form, partial(_change, entry, form, request)).saved:
+        messages.success(request, _("The entry of cluster %(cluster)s was saved.") % {"cluster": entry.cluster})
+        return redirect("shelf-list")
+    return render(request, "pools/shelf_form.html", context)
+
+
+@require_POST
+@staff_only
+def shelf_remove(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Take a free cluster off the shelf; it stays registered."""
+    entry = _get(pk)
+    try:
+        shelf.take_off(entry, person(request.user))
+    except IllegalTransition as error:
+        messages.error(request, str(error))
+    else:
+        text = _("Cluster %(cluster)s is off the shelf; it stays registered.")
+        messages.success(request, text % {"cluster": entry.cluster})
+    return redirect("shelf-list")
+
+
+@never_cache
+@staff_only
+def shelf_return(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Give a claimed cluster back in its client's place, after the cluster's name was typed."""
+    entry = _get(pk)
+    cluster, typed = entry.cluster, request.POST.get("name")
+    context: dict[str, Any] = {"entry": entry, "pools": cluster.pools.wanted(), "typed": typed}
+    if request.method == "POST" and typed == cluster.name:
+        try:
+            returning.give_back(cluster, person(request.user))
+        except PoolsError as error:
+            context["refused"] = str(error)
+        else:
+            text = _("Cluster %(cluster)s is back on the shelf: another client can claim it.")
+            messages.success(request, text % {"cluster": typed})
+            return redirect("shelf-list")
+    return render(request, "pools/shelf_return.html", context)
+
+
+def _get(pk: UUID) -> ShelfEntry:
+    return get_object_or_404(ShelfEntry.objects.select_related("cluster", "pooler"), pk=pk)
+
+
+def _change(entry: ShelfEntry, form: ShelfEntryForm, request: HttpRequest) -> ShelfEntry:
+    return shelf.change(entry, form.values(), person(request.user))

@@ -1,0 +1,92 @@
+"""The panel's own web, worker and beat before a real PostgreSQL and PgBouncer, and a client of /v2/ over HTTPS."""
+
+import json
+import os
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from panel.accounts.models import ApiToken
+from panel.quickstart import tls
+from pools.clusters import health_check
+from pools.models import Cluster, Pooler
+from tests.live.benchmarks.conftest import TestBeat, TestWeb, TestWorker, lasting_worker, queue, worker
+from tests.pools.managed_api.schema import check
+
+__all__ = ["lasting_worker", "queue", "worker"]
+LONGEST_ANSWER_S = 60
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Status, parsed body (None where it is empty) and headers of one answer."""
+
+    status: int
+    body: Any
+    headers: dict[str, str]
+
+
+class Managed:
+    """/v2/ with a token: whatever the status is, the answer is returned, and an error's shape is checked."""
+
+    def __init__(self, web: TestWeb, token: str) -> None:
+        self.url, self.context, self.token = web.url, web.client_context, token
+
+    def send(self, method: str, path: str, body: Any = None) -> Answer:
+        request = urllib.request.Request(
+            f"{self.url}/v2/{path}",
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"},
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=LONGEST_ANSWER_S, context=self.context) as answer:
+                status, text, headers = answer.status, answer.read(), dict(answer.headers)
+        except urllib.error.HTTPError as error:
+            status, text, headers = error.code, error.read(), dict(error.headers)
+            check("error", json.loads(text))
+        return Answer(status, json.loads(text) if text else None, {name.lower(): one for name, one in headers.items()})
+
+    def get(self, path: str) -> Any:
+        """GET that must answer 200."""
+        answer = self.send("GET", path)
+        assert answer.status == 200, answer
+        return answer.body
+
+
+@pytest.fixture
+def panel(worker: TestWorker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestWeb]:
+    """A web process that serves HTTPS; `worker` applies, and beat asks again for what it missed."""
+    redis_url, files = worker.redis_url, tls.ensure(tmp_path_factory.mktemp("tls"))
+    with (
+        TestBeat(tmp_path_factory.mktemp("beat"), redis_url),
+        TestWeb(tmp_path_factory.mktemp("web"), redis_url, files) as web,
+    ):
+        yield web
+        print(web.log)
+
+
+@pytest.fixture
+def managed(panel: TestWeb) -> Managed:
+    """A client with every permission."""
+    user = User.objects.create_user("terraform", is_staff=True)
+    return Managed(panel, ApiToken.objects.issue(user, "v2", ["admin"]))
+
+
+@pytest.fixture
+def database(managed: Managed, cluster: Cluster, pooler: Pooler) -> str:
+    """The path of the live cluster, checked once, whose pools go to the live PgBouncer."""
+    health_check.check_cluster(cluster)
+    return f"databases/{cluster.pk}"
+
+
+@pytest.fixture
+def fresh_name() -> str:
+    """A name that no other test has left on the server."""
+    return f"v2_{os.getpid()}_{time.monotonic_ns() % 1_000_000}"
