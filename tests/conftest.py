@@ -28,6 +28,8 @@ START = Server.spawn
 LONG_S = 15
 # what is started once for a folder and takes long, and is therefore one parallel process's; the longest first
 SHARED = [HERE / "browser", HERE / "live/benchmarks/runs/distributed"]
+# half of the browser's time: a second installation costs less than to wait for one process at the end
+BROWSERS_SECOND = {"test_accessibility.py", "test_accounts.py", "test_newcomer.py"}
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
@@ -50,7 +52,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def _group_of(item: pytest.Item) -> str:
-    return str((_shared_by(item) or item.path).relative_to(HERE))
+    half = "-second" if item.path.name in BROWSERS_SECOND else ""
+    return str((_shared_by(item) or item.path).relative_to(HERE)) + half
 
 
 def _shared_by(item: pytest.Item) -> Path | None:

@@ -58,7 +58,7 @@ def ask(cluster, dataset, in_this_process):
 @EACH_MECHANISM
 def test_a_script_runs_confined(ask, only, mechanism):
     only(mechanism)
-    run = execute(ask(scripts=[ONE], duration=2))
+    run = execute(ask(scripts=[ONE], duration=4))  # observed once a second, and a sandbox takes one to start
     assert (run.status, run.validity, run.reasons) == (Status.SUCCEEDED, Validity.VALID, [])
     assert run.command[1:4] == ["-n", "-f", "script-1.sql@1"]
     assert run.summary["transactions"] > 100

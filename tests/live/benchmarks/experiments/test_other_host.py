@@ -1,5 +1,6 @@
 """Arms of another host on real servers: another generator runs them, and their rows say which."""
 
+import socket
 import time
 from collections.abc import Callable
 
@@ -56,7 +57,9 @@ def test_another_generator_runs_the_arm_of_another_host(
     until_registered("east")
     # two hosts are more than a test has: the records say which is on another, and the lasting worker's was forgotten
     Generator.objects.filter(name="east").update(host="elsewhere")
-    Generator.objects.get_or_create(name="local", defaults={"host": "here", "engines": {"pgbench": "any"}})
+    Generator.objects.get_or_create(
+        name="local", defaults={"host": socket.gethostname(), "engines": {"pgbench": "any"}}
+    )
     library.add(PLAYBOOK)
     found = carry_out("hosts", options={"duration": 2})
     runs = found.experiment.runs.filter(purpose=Purpose.LOAD)

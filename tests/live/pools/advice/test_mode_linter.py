@@ -1,5 +1,6 @@
 """The mode linter on a real server, with and without pg_stat_statements."""
 
+import re
 from collections.abc import Iterator
 
 import psycopg
@@ -103,7 +104,9 @@ def test_without_the_extension_it_looks_at_what_runs_and_says_so(cluster: Cluste
         report = mode_linter.lint(spec)
     assert [finding.habit.name for finding in report.findings] == ["session advisory lock"]
     assert report.limits[0].startswith(DEAF)
-    assert report.examined == ["the last statement of 1 session in pg_stat_activity", mode_linter.HELD_WORDS]
+    # the server is shared: another test's session may be ending
+    assert re.fullmatch(r"the last statement of \d+ sessions? in pg_stat_activity", report.examined[0])
+    assert report.examined[1:] == [mode_linter.HELD_WORDS]
 
 
 def test_an_unreachable_cluster_is_a_limit_and_no_error(spec: Pool) -> None:
