@@ -25,7 +25,18 @@ class RunFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filte
 
     class Meta:
         model = Run
-        fields = ["status", "target", "engine", "experiment", "purpose", "group", "validity", "gate", "is_baseline"]
+        fields = [
+            "number",
+            "status",
+            "target",
+            "engine",
+            "experiment",
+            "purpose",
+            "group",
+            "validity",
+            "gate",
+            "is_baseline",
+        ]
 
     def aimed_at(self, runs: RunQuerySet, name: str, target: UUID) -> RunQuerySet:
         """Filter by target: runs against the cluster, directly or through one of its pools, or through the pool."""

@@ -1,6 +1,5 @@
 """The provider's own Python client, unmodified, over HTTPS: a whole life, and errors as its dicts."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,11 +14,11 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def client(managed: Managed, panel: TestWeb, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def client(managed: Managed, panel: TestWeb, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A client that trusts the panel's private certificate authority."""
     assert panel.tls is not None
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(panel.tls.authority))
-    yield Client(managed.token, endpoint=managed.url).databases
+    return Client(managed.token, endpoint=managed.url).databases
 
 
 def test_a_user_a_database_and_a_pool_live_and_go(

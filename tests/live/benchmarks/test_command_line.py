@@ -1,0 +1,79 @@
+"""`script/pooldeck` against a real panel: a pool's URI, a run in pairs as a gate, a comparison, and its exit codes."""
+
+import json
+import os
+import re
+import stat
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.contrib.auth.models import User
+
+from panel.accounts.models import ApiToken
+from pools.models import Pool
+from tests.live.benchmarks.conftest import TestWeb, TestWorker
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ROOT = Path(__file__).resolve().parents[3]
+Client = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def client(worker: TestWorker, tmp_path: Path) -> Iterator[Client]:
+    """The client, logged in at the panel's web process by a token from its standard input."""
+    (tmp_path / "web").mkdir()
+    with TestWeb(tmp_path / "web", worker.redis_url) as web:
+        environment = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "config")}
+
+        def call(*words: str, text: str = "") -> "subprocess.CompletedProcess[str]":
+            argv = [ROOT / "script" / "pooldeck", *words]
+            return subprocess.run(argv, input=text, env=environment, capture_output=True, text=True, timeout=120)
+
+        user = User.objects.create_user("ci", is_staff=True)
+        token = ApiToken.objects.issue(user, "ci", ["admin"])
+        done = call("login", web.url, "--token-stdin", text=token)
+        assert done.returncode == 0, done.stderr
+        stored = tmp_path / "config" / "pooldeck" / "login.json"
+        assert stat.S_IMODE(stored.stat().st_mode) == 0o600
+        yield call
+
+
+def test_a_pool_is_listed_and_its_uri_logs_in(client: Client, pool: Pool) -> None:
+    listed = client("pools")
+    assert re.search(rf"^{pool.name} +{pool.database} ", listed.stdout, re.M), listed
+    (shown,) = json.loads(client("pools", "--json").stdout)
+    assert shown["id"] == str(pool.pk)
+    uri = client("uri", pool.name, "--reveal").stdout.strip()
+    with psycopg.connect(uri, autocommit=True) as session:
+        assert session.execute("SELECT current_user").fetchone() == (pool.user,)
+
+
+def test_a_run_in_pairs_is_a_gate(client: Client, pool: Pool, dataset: str) -> None:
+    words = ["run", pool.name, "--clients", "2", "--time", "2", "--pair", "--repeat", "1", "--wait"]
+    done = client(*words, "--fail-under", "tps=1", "--json")
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    found = json.loads(done.stdout)
+    assert [one["status"] for one in found["runs"]] == ["succeeded", "succeeded"]
+    assert len(found["comparison"]["arms"]) == 2
+    closed = client(*words, "--fail-under", "1000")
+    assert closed.returncode == 1, (closed.stdout, closed.stderr)
+    assert re.search(r"^gate failed: ratio at least 1000: (it is|there is no figure)", closed.stderr, re.M)
+    numbers = [str(one["number"]) for one in found["runs"]]
+    assert "VERDICT" in client("compare", *numbers).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "reason"),
+    [
+        (["uri", "nowhere"], 2, "There is no pool nowhere"),
+        (["compare", "999"], 2, "There is no run 999"),
+        (["run", "app", "--fail-under", "ratio=2"], 2, "add --pair"),
+        (["run", "app", "--fail-under", "tps=much"], 2, "use METRIC=NUMBER"),
+    ],
+)
+def test_wrong_usage_is_named(client: Client, words: list[str], code: int, reason: str) -> None:
+    done = client(*words)
+    assert (done.returncode, reason in done.stderr) == (code, True), done
