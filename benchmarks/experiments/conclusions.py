@@ -10,6 +10,9 @@ from benchmarks.analysis.arms import Outcome, Verdict
 from benchmarks.experiments.results import ArmResult, Result
 
 
+COST_EXCLUDED = 0.1  # "costs nothing" is said where the interval excludes a cost as large as this share
+
+
 class Finding(StrEnum):
     """Whether a published effect was found again; the verdict itself where nothing was published."""
 
@@ -80,7 +83,12 @@ def _as_published(result: Result, one: ArmResult) -> Claim:
     if not ours or not theirs:
         return Claim(_found(one), in_words(one))
     wanted = Verdict.FASTER if ours > theirs else Verdict.SLOWER
-    return _judged(one, wanted, f"{(ours / theirs - 1) * 100:+.1f} %")
+    published = f"{(ours / theirs - 1) * 100:+.1f} %"
+    interval = one.figure.interval if one.figure else None
+    if one.verdict == Verdict.NO_DIFFERENCE and interval and interval.low <= ours / theirs <= interval.high:
+        text = _("%(measured)s; published: %(published)s, which the interval does not exclude: more blocks narrow it")
+        return Claim(Finding.NOT_JUDGED, text % {"measured": in_words(one), "published": published})
+    return _judged(one, wanted, published)
 
 
 def _found(one: ArmResult) -> Finding:
@@ -172,9 +180,17 @@ def _idle_tax(result: Result) -> Iterator[Claim]:
 
 
 def _unchanged(one: ArmResult) -> Claim:
+    """Judge that an arm is like its baseline; no difference shown by a wide interval is no proof of that."""
     text = _("through the pool idle clients cost nothing: %(measured)s; published: 0 %%") % {"measured": in_words(one)}
     if one.verdict in (None, Verdict.NOT_ENOUGH, Verdict.REFUSED):
         return Claim(Finding.NOT_JUDGED, text)
+    interval = one.figure.interval if one.figure else None
+    if one.verdict == Verdict.NO_DIFFERENCE and (interval is None or interval.low < 1 - COST_EXCLUDED):
+        text = _(
+            "through the pool no cost of idle clients is shown, but the interval is too wide to exclude one of "
+            "%(percent)s %%: %(measured)s; published: 0 %%. More blocks narrow it"
+        )
+        return Claim(Finding.NOT_JUDGED, text % {"percent": f"{100 * COST_EXCLUDED:.0f}", "measured": in_words(one)})
     return Claim(Finding.REPRODUCED if one.verdict == Verdict.NO_DIFFERENCE else Finding.NOT_REPRODUCED, text)
 
 

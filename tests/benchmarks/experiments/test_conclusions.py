@@ -61,5 +61,33 @@ def test_the_order_of_the_application_pool_is_what_counts() -> None:
     assert findings(a_measured_experiment(figures | {"20-new": [90, 91, 92]}, "app-pool")) == [Finding.NOT_REPRODUCED]
 
 
+@pytest.mark.parametrize(
+    ("beside_1000", "finding"),
+    [
+        ([100, 101, 99], Finding.REPRODUCED),
+        ([70, 130, 100], Finding.NOT_JUDGED),  # no difference is shown, and none excluded
+        ([50, 51, 49], Finding.NOT_REPRODUCED),
+    ],
+)
+def test_idle_clients_cost_nothing_only_if_the_interval_says_so(beside_1000: list[int], finding: Finding) -> None:
+    figures = {"select-pool20-0": [100, 100, 101], "select-pool20-1000": beside_1000}
+    claims = conclusions.claims(results.of(a_measured_experiment(figures, "idle-tax")))
+    assert next(claim.finding for claim in claims if "pool of 20" in claim.text) == finding
+
+
+@pytest.mark.parametrize(
+    ("beside_1000", "finding"),
+    [
+        ([98, 99, 97], Finding.NOT_REPRODUCED),
+        ([70, 110, 95], Finding.NOT_JUDGED),  # the published −18 % is within the interval
+        ([80, 81, 79], Finding.REPRODUCED),
+    ],
+)
+def test_a_published_change_within_the_interval_is_not_ruled_out(beside_1000: list[int], finding: Finding) -> None:
+    figures = {"select-direct-0": [100, 100, 101], "select-direct-1000": beside_1000}
+    claims = conclusions.claims(results.of(a_measured_experiment(figures, "idle-tax")))
+    assert next(claim.finding for claim in claims if "direct" in claim.text) == finding
+
+
 def test_nothing_is_concluded_before_anything_is_measured() -> None:
     assert conclusions.sentences(results.of(an_experiment())) == []
