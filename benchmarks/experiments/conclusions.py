@@ -9,7 +9,6 @@ from django.utils.translation import gettext as _
 from benchmarks.analysis.arms import Outcome, Verdict
 from benchmarks.experiments.results import ArmResult, Result
 
-
 COST_EXCLUDED = 0.1  # "costs nothing" is said where the interval excludes a cost as large as this share
 
 
