@@ -9,6 +9,7 @@ from rest_framework.viewsets import ModelViewSet
 
 from panel.accounts.permissions import person
 from pools.api.auth_query import AuthQueryActions
+from pools.api.cluster_connection import ConnectionActions
 from pools.api.databases import DatabaseActions
 from pools.api.filters import ClusterFilter
 from pools.api.insights import InsightActions
@@ -22,7 +23,13 @@ from pools.models import Cluster
 
 
 class ClusterViewSet(
-    DatabaseActions, RoleActions, InsightActions, NodeActions, AuthQueryActions, ModelViewSet[Cluster]
+    ConnectionActions,
+    DatabaseActions,
+    RoleActions,
+    InsightActions,
+    NodeActions,
+    AuthQueryActions,
+    ModelViewSet[Cluster],
 ):
     """PostgreSQL servers that the panel can log in to; saving one tries that, and `status` has the result."""
 

@@ -172,3 +172,22 @@ def test_the_number_of_queries_does_not_grow_with_the_clusters(admin):
     for name in ("two", "three"):
         make_pool(make_cluster(name), pooler, f"pool-{name}")
     assert queries_of(admin, URL) == one
+
+
+def test_a_clusters_connection_strings_leave_its_password_out_unless_revealed(admin, cluster):
+    cluster.keep_password("app", "app-secret")
+    address = f"{url_of(cluster)}connection/"
+    start = f"postgresql://postgres@127.0.0.1:{NOBODY_LISTENS}/postgres"
+    assert admin.get(address).json()["text"].startswith(start)
+    assert "postgres:cluster-secret@" in admin.get(f"{address}?reveal=1").json()["text"]
+    shown = admin.get(f"{address}?as=uri&database=app&user=app&reveal=1").json()
+    assert (shown["as"], "app:app-secret@" in shown["text"], "/app" in shown["text"]) == ("uri", True, True)
+    assert "stranger@" in admin.get(f"{address}?user=stranger&reveal=1").json()["text"]
+    assert bearer("read").get(f"{address}?reveal=1").status_code == 403
+
+
+def test_a_clusters_connection_names_what_there_is_not(admin, cluster):
+    address = f"{url_of(cluster)}connection/"
+    assert admin.get(f"{address}?node=standby").status_code == 409
+    assert "node" in admin.get(f"{address}?node=third").json()
+    assert "as" in admin.get(f"{address}?as=telex").json()
