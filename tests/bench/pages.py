@@ -9,10 +9,12 @@ from typing import Any
 
 from playwright.sync_api import Browser, sync_playwright
 
+from tests.browser.visiting import log_in
 from tests.installation import Api, Installation
 
 RUN = {"clients": 2, "threads": 1, "duration": 3}
 SEEN_S = 60.0
+SETTLES_MS = 2000  # what pages load after themselves
 
 
 def main() -> None:
@@ -23,7 +25,7 @@ def main() -> None:
             browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
             print("| page | requests | kB | loaded, ms |\n|---|---|---|---|")
             for name, path in pages(panel.api).items():
-                requests, size, loaded_ms = cost(browser, f"{panel.url}{path}")
+                requests, size, loaded_ms = cost(browser, panel, path)
                 print(f"| {name} | {requests} | {size / 1000:.0f} | {loaded_ms:.0f} |", flush=True)
             browser.close()
 
@@ -37,16 +39,19 @@ def pages(api: Api) -> dict[str, str]:
     return lists | {"a pool": f"/pools/{pool['id']}/", "a run": f"/runs/{run['id']}/"}
 
 
-def cost(browser: Browser, url: str) -> tuple[int, int, float]:
+def cost(browser: Browser, panel: Installation, path: str) -> tuple[int, int, float]:
     """Return requests, transferred bytes and the time until `load` of one visit with an empty cache."""
-    context = browser.new_context()
+    context = browser.new_context(base_url=panel.url)
     page = context.new_page()
+    page.goto("/login/")
+    log_in(page, panel)
     events = context.new_cdp_session(page)
     events.send("Network.enable")
+    events.send("Network.clearBrowserCache")
     sizes: list[int] = []
     events.on("Network.loadingFinished", lambda event: sizes.append(int(event["encodedDataLength"])))
-    page.goto(url)
-    page.wait_for_load_state("networkidle") if "/runs/" not in url else page.wait_for_timeout(2000)
+    page.goto(path)
+    page.wait_for_timeout(SETTLES_MS)
     timing: dict[str, Any] = page.evaluate("performance.getEntriesByType('navigation')[0].toJSON()")
     context.close()
     return len(sizes), sum(sizes), float(timing["loadEventEnd"])
