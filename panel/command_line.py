@@ -144,7 +144,8 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def pools(cluster: str, as_json: bool) -> None:
     """List the pools."""
     api = Api(Login.read())
-    found = [one for one in api.listed("pools/") if not cluster or _cluster_names(api)[one["cluster"]] == cluster]
+    query = {"cluster": _cluster_id(api, cluster)} if cluster else {}
+    found = list(api.listed("pools/", **query))
     if as_json:
         return _print_json(found)
     _print_table(
@@ -181,6 +182,12 @@ class Gate:
         except ValueError:
             raise click.UsageError(f"{text!r} is no limit: use METRIC=NUMBER, such as tps=1000") from None
 
+    @classmethod
+    def of(cls, threshold: Record) -> "Gate":
+        """Return the limit of a threshold of the API."""
+        bound = "at_least" if threshold.get("at_least") is not None else "at_most"
+        return cls(threshold["metric"], bound, threshold[bound])
+
     def as_threshold(self) -> Record:
         """Return it as the API takes it."""
         return {"metric": self.metric, self.bound: self.limit}
@@ -191,7 +198,7 @@ class Gate:
         if value is None:
             return f"{words}: there is no figure, as too few runs are valid"
         met = value >= self.limit if self.bound == "at_least" else value <= self.limit
-        return "" if met else f"{words}: it is {value:.3g}"
+        return "" if met else f"{words}: it is {value:g}"
 
 
 @pooldeck.command()
@@ -265,8 +272,8 @@ def _faults(runs: Sequence[Record], comparison: Record | None, gates: Sequence[G
         if one["validity"] != "valid":
             reasons = "; ".join(one["reasons"]) or one["error"]
             found.append(f"run {one['number']} is {one['validity'] or one['status']}: {reasons}")
-        missed = [limit for limit in one["thresholds"] if not limit["passed"]]
-        found += [f"run {one['number']}: {json.dumps(limit, ensure_ascii=False)}" for limit in missed]
+        missed = [Gate.of(limit).judge(limit["value"]) for limit in one["thresholds"] if not limit["passed"]]
+        found += [f"run {one['number']}: {reason}" for reason in missed]
     found += [gate.judge(_ratio(comparison)) for gate in gates if gate.metric == RATIO]
     return [fault for fault in found if fault]
 
@@ -308,8 +315,11 @@ def _pool(api: Api, name: str) -> Record:
     return found[0]
 
 
-def _cluster_names(api: Api) -> dict[str, str]:
-    return {one["id"]: one["name"] for one in api.listed("clusters/")}
+def _cluster_id(api: Api, name: str) -> str:
+    found = [one["id"] for one in api.listed("clusters/") if one["name"] == name]
+    if not found:
+        raise ApiError(f"There is no cluster {name}.")
+    return str(found[0])
 
 
 def _report(runs: Sequence[Record], comparison: Record | None, as_json: bool) -> None:

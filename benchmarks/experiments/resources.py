@@ -6,7 +6,6 @@ that nobody knows of. All of it carries the experiment's number in its name.
 
 import hashlib
 import logging
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,6 +18,7 @@ from benchmarks.errors import BenchmarksError
 from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.library.settings_profiles import store
 from benchmarks.models import Dataset, Experiment, ExperimentResource, ResourceKind, SettingsProfile
+from panel.lib.polling import poll
 from pools.clusters import connect, endpoints
 from pools.console import commands
 from pools.errors import ClusterUnreachable, InvalidValues, NotThere, PoolsError
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 SCRAM, MD5 = "scram", "md5"
 MAIN = "main"
 LIVE = (PoolState.APPLIED, PoolState.DRIFTED)
-CLOSED_WITHIN_S, POLL_S = 1.0, 0.05  # PgBouncer closes idle connections in its janitor, three times a second
+CLOSED_WITHIN_S = 1.0  # PgBouncer closes idle connections in its janitor, three times a second
 KINDS = {"pgbouncer": PoolerKind.PGBOUNCER, "pgpool": PoolerKind.PGPOOL}
 _COUNTED = """
     SELECT count(*) FROM pg_stat_activity
@@ -265,10 +265,11 @@ def release_connections(experiment: Experiment) -> int:
         if not _sessions(experiment, connection):
             return 0
         _reconnect_pools(experiment)
-        deadline = time.monotonic() + CLOSED_WITHIN_S
-        while (left := _sessions(experiment, connection)) and time.monotonic() < deadline:
-            time.sleep(POLL_S)
-    return left
+        return poll(lambda: _are_closed(_sessions(experiment, connection)), CLOSED_WITHIN_S)
+
+
+def _are_closed(left: int) -> tuple[bool, int]:
+    return left == 0, left
 
 
 def _reconnect_pools(experiment: Experiment) -> None:
