@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from benchmarks.analysis.arms import Outcome, Verdict
 from benchmarks.experiments.results import ArmResult, Result
 
-COST_EXCLUDED = 0.1  # "costs nothing" is said where the interval excludes a cost as large as this share
+EXCLUDED = 0.1  # "costs nothing" and "gains nothing" need an interval that excludes so large a share
 
 
 class Finding(StrEnum):
@@ -144,14 +144,19 @@ def _burst(result: Result) -> Iterator[Claim]:
             text = _("the server let %(clients)s clients in directly, so that its max_connections is not exceeded")
             yield Claim(Finding.NOT_JUDGED, text % {"clients": clients})
         else:
-            yield _no_gain(pooled)
+            text = _("below the limit a pool gains nothing: %(measured)s; published: −2 %%")
+            yield _no_gain(pooled, text % {"measured": in_words(pooled)})
 
 
-def _no_gain(pooled: ArmResult) -> Claim:
-    text = _("below the limit a pool gains nothing: %(measured)s; published: −2 %%") % {"measured": in_words(pooled)}
-    if pooled.verdict in (None, Verdict.NOT_ENOUGH):
+def _no_gain(one: ArmResult, text: str) -> Claim:
+    """Judge that an arm gains nothing; no difference shown by a wide interval is no proof of that."""
+    if one.skipped or one.verdict in (None, Verdict.NOT_ENOUGH, Verdict.REFUSED):
         return Claim(Finding.NOT_JUDGED, text)
-    return Claim(Finding.NOT_REPRODUCED if pooled.verdict == Verdict.FASTER else Finding.REPRODUCED, text)
+    interval = one.figure.interval if one.figure else None
+    if one.verdict == Verdict.NO_DIFFERENCE and (interval is None or interval.high > 1 + EXCLUDED):
+        wide = _("%(claim)s, but the interval does not exclude a gain of %(percent)s %%: more blocks narrow it")
+        return Claim(Finding.NOT_JUDGED, wide % {"claim": text, "percent": f"{100 * EXCLUDED:.0f}"})
+    return Claim(Finding.NOT_REPRODUCED if one.verdict == Verdict.FASTER else Finding.REPRODUCED, text)
 
 
 def _burst_notes(result: Result) -> Iterator[str]:
@@ -184,12 +189,12 @@ def _unchanged(one: ArmResult) -> Claim:
     if one.verdict in (None, Verdict.NOT_ENOUGH, Verdict.REFUSED):
         return Claim(Finding.NOT_JUDGED, text)
     interval = one.figure.interval if one.figure else None
-    if one.verdict == Verdict.NO_DIFFERENCE and (interval is None or interval.low < 1 - COST_EXCLUDED):
+    if one.verdict == Verdict.NO_DIFFERENCE and (interval is None or interval.low < 1 - EXCLUDED):
         text = _(
             "through the pool no cost of idle clients is shown, but the interval is too wide to exclude one of "
             "%(percent)s %%: %(measured)s; published: 0 %%. More blocks narrow it"
         )
-        return Claim(Finding.NOT_JUDGED, text % {"percent": f"{100 * COST_EXCLUDED:.0f}", "measured": in_words(one)})
+        return Claim(Finding.NOT_JUDGED, text % {"percent": f"{100 * EXCLUDED:.0f}", "measured": in_words(one)})
     return Claim(Finding.REPRODUCED if one.verdict == Verdict.NO_DIFFERENCE else Finding.NOT_REPRODUCED, text)
 
 
@@ -244,16 +249,10 @@ def _reconnect(result: Result) -> Iterator[Claim]:
         if one.baseline and one.spec.values["endpoint"] == "pgbouncer":
             yield _judged(one, Verdict.FASTER, "+58 to +62 %")
         elif one.baseline and one.spec.values["endpoint"] == "pgpool":
-            yield _no_faster(one)
+            text = _("Pgpool-II gains nothing: %(measured)s; published: −5 to −8 %%")
+            yield _no_gain(one, text % {"measured": in_words(one)})
         elif one.baseline and one.spec.other_host and not one.skipped:
             yield _judged(one, Verdict.FASTER, "+7 to +12 %")
-
-
-def _no_faster(one: ArmResult) -> Claim:
-    text = _("%(measured)s; published: −5 to −8 %%") % {"measured": in_words(one)}
-    if one.skipped or one.verdict in (None, Verdict.NOT_ENOUGH, Verdict.REFUSED):
-        return Claim(Finding.NOT_JUDGED, text)
-    return Claim(Finding.NOT_REPRODUCED if one.verdict == Verdict.FASTER else Finding.REPRODUCED, text)
 
 
 def _reconnect_notes(result: Result) -> Iterator[str]:

@@ -19,6 +19,20 @@ def test_a_pooler_that_gains_is_reproduced_and_one_that_does_not() -> None:
     assert findings(a_measured_experiment(figures))[-2:] == [Finding.REPRODUCED, Finding.REPRODUCED]
 
 
+@pytest.mark.parametrize(
+    ("pgpool", "finding"),
+    [
+        ([98, 99, 97], Finding.REPRODUCED),
+        ([70, 130, 100], Finding.NOT_JUDGED),  # no difference is shown, and no gain excluded
+        ([150, 151, 149], Finding.NOT_REPRODUCED),
+    ],
+)
+def test_pgpool_gains_nothing_only_if_the_interval_says_so(pgpool, finding) -> None:
+    figures = {"10-scram-none": [100, 101, 99], "10-scram-pgpool": pgpool}
+    claims = conclusions.claims(results.of(a_measured_experiment(figures)))
+    assert next(claim.finding for claim in claims if "Pgpool-II gains nothing" in claim.text) == finding
+
+
 def test_a_pooler_that_is_slower_is_not_reproduced() -> None:
     figures = {"10-scram-none": [100, 101, 99], "10-scram-pgbouncer": [80, 81, 79]}
     experiment = a_measured_experiment(figures)
