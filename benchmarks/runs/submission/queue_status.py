@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.generators import host_files, registry
 from benchmarks.generators.registry import Known
@@ -15,17 +17,45 @@ from benchmarks.models import ACTIVE, FINAL, Run, Status
 from panel.installation import pausing
 
 
+class Shared(StrEnum):
+    """What two runs share, so that one waits for the other."""
+
+    NOT_KNOWN = ""  # an earlier run of the queue
+    GROUP = "group"
+    CLUSTER = "cluster"
+    GENERATOR = "generator"  # a generator that the run names
+    SOONEST = "soonest"  # of several busy generators the one that is free first
+
+
+WAITS_FOR: dict[Shared, str | Promise] = {
+    Shared.NOT_KNOWN: gettext_lazy("waits for %(run)s"),
+    Shared.GROUP: gettext_lazy("waits for %(run)s of the same group"),
+    Shared.CLUSTER: gettext_lazy("waits for %(run)s on cluster %(name)s"),
+    Shared.GENERATOR: gettext_lazy("waits for %(run)s on generator %(name)s"),
+    Shared.SOONEST: gettext_lazy("waits for %(run)s on generator %(name)s, as all are busy"),
+}
+WAITS_FOR_SECONDS: dict[Shared, str | Promise] = {
+    Shared.NOT_KNOWN: gettext_lazy("waits for %(run)s, about %(seconds)s s left"),
+    Shared.GROUP: gettext_lazy("waits for %(run)s of the same group, about %(seconds)s s left"),
+    Shared.CLUSTER: gettext_lazy("waits for %(run)s on cluster %(name)s, about %(seconds)s s left"),
+    Shared.GENERATOR: gettext_lazy("waits for %(run)s on generator %(name)s, about %(seconds)s s left"),
+    Shared.SOONEST: gettext_lazy("waits for %(run)s on generator %(name)s, as all are busy, about %(seconds)s s left"),
+}
+
+
 @dataclass(frozen=True)
 class Waiting:
-    """The reasons for a wait: an earlier run and its place (None: no run), and what the generators lack.
+    """The reasons for a wait: an earlier run (None: no run), what the two share, and what the generators lack.
 
-    `ahead` counts the queued runs that come before it; `left_s` are the seconds left of `run` (None: not known).
+    `name` is that of the cluster or generator they share; `ahead` counts the queued runs that come before it; `left_s`
+    are the seconds left of `run` (None: not known).
     """
 
     run: Run | None
     ahead: int
     left_s: float | None
-    place: str = ""
+    shared: Shared = Shared.NOT_KNOWN
+    name: str = ""
     missing: tuple[str, ...] = ()
 
     @property
@@ -39,14 +69,8 @@ class Waiting:
         return ["; ".join([self._waits_for(), ahead % {"count": self.ahead}]), *self.missing]
 
     def _waits_for(self) -> str:
-        words = {"run": self.run, "place": self.place, "seconds": f"{self.left_s or 0:.0f}"}
-        if self.place and self.left_s is not None:
-            return _("waits for %(run)s %(place)s, about %(seconds)s s left") % words
-        if self.place:
-            return _("waits for %(run)s %(place)s") % words
-        if self.left_s is not None:
-            return _("waits for %(run)s, about %(seconds)s s left") % words
-        return _("waits for %(run)s") % words
+        texts = WAITS_FOR if self.left_s is None else WAITS_FOR_SECONDS
+        return texts[self.shared] % {"run": self.run, "name": self.name, "seconds": f"{self.left_s or 0:.0f}"}
 
 
 def waits_for(run: Run) -> Waiting | None:
@@ -56,37 +80,36 @@ def waits_for(run: Run) -> Waiting | None:
     same_place = Q(cluster=run.cluster_id) | Q(group=run.group) if run.group else Q(cluster=run.cluster_id)
     earlier = Run.objects.wholes().filter(status=Status.QUEUED, number__lt=run.number).filter(same_place)
     known, unknown = registry.known_or_remembered()
-    first, place = next(_before(run, known), (None, ""))
+    first, shared, name = next(_before(run, known, earlier), (None, Shared.NOT_KNOWN, ""))
     if pausing.is_paused():
         return Waiting(None, 0, None, missing=(str(pausing.PAUSED),))
-    first = first or (None if run.alongside else earlier.order_by("number").first())
     missing = () if unknown else tuple(_missing(run, known))
     if first is None and not missing:
         return None
-    return Waiting(first, earlier.count(), left_s(first) if first else None, place, missing)
+    return Waiting(first, earlier.count(), left_s(first) if first else None, shared, name, missing)
 
 
-def _before(run: Run, known: list[Known]) -> Iterator[tuple[Run, str]]:
-    """Yield the runs that have to end first, each with its place."""
+def _before(run: Run, known: list[Known], earlier: QuerySet[Run]) -> Iterator[tuple[Run, Shared, str]]:
+    """Yield the runs that have to end first, each with what they share and its name; the queued ones last."""
     if run.group:
         group = Run.objects.filter(group=run.group, number__lt=run.number).exclude(status__in=FINAL)
-        yield from ((one, _("of the same group")) for one in _first(group))
+        yield from ((one, Shared.GROUP, "") for one in _first(group))
     if run.alongside:
         return
     active = Run.objects.wholes().filter(status__in=ACTIVE)
     if run.cluster_id:
         for one in _first(active.filter(cluster=run.cluster_id)):
-            yield one, _("on cluster %(cluster)s") % {"cluster": one.cluster}
+            yield one, Shared.CLUSTER, str(one.cluster)
     for name in run.wanted_generators:
         carried = next((one.runs for one in known if one.name == name), ())
-        yield from ((one, _("on generator %(generator)s") % {"generator": name}) for one in carried[:1])
+        yield from ((one, Shared.GENERATOR, name) for one in carried[:1])
     need = host_files.needed(run.engine, run.options)
     able = [one for one in known if one.alive and host_files.can_carry(one, run.engine, need)]
     if not run.wanted_generators and able and all(one.runs for one in able):
         soonest = min((one for one in able), key=lambda one: left_s(one.runs[0]) or float("inf"))
-        several = len(able) > 1
-        text = _("on generator %(generator)s, as all are busy") if several else _("on generator %(generator)s")
-        yield soonest.runs[0], text % {"generator": soonest.name}
+        yield soonest.runs[0], Shared.SOONEST if len(able) > 1 else Shared.GENERATOR, soonest.name
+    for one in _first(earlier):
+        yield (one, Shared.CLUSTER, str(one.cluster)) if one.cluster else (one, Shared.NOT_KNOWN, "")
 
 
 def _first(runs: QuerySet[Run]) -> QuerySet[Run]:

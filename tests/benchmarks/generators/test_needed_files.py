@@ -82,7 +82,7 @@ def test_a_run_of_any_is_sent_to_one_that_has_engine_and_file(seen, sent: list[s
     assert not dispatch.dispatch_new(run)
     dispatch.dispatch_due()
     assert sent == ["fine", "fine"]
-    assert queue_status.waits_for(run).place == "on generator fine"  # type: ignore[union-attr]
+    assert queue_status.waits_for(run).sentences == ["waits for run 2 on generator fine"]  # type: ignore[union-attr]
 
 
 def test_a_new_run_that_all_can_carry_goes_to_whoever_comes_first(seen, sent: list[str]) -> None:

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from benchmarks.models import Run, Status
 from benchmarks.runs.submission import queue_status
+from benchmarks.runs.submission.queue_status import Shared
 from pools.models import Cluster
 
 pytestmark = pytest.mark.django_db
@@ -30,7 +31,7 @@ def test_a_queued_run_waits_for_the_active_one_and_its_time(demo):
 def test_the_second_of_a_pair_waits_for_the_first(demo):
     first = Run.objects.enqueue(cluster=demo, group="5b0b5f5e-8a53-4b6a-a2f0-4f7a0a8c1d11")
     second = Run.objects.enqueue(cluster=demo, group=first.group)
-    assert queue_status.waits_for(second) == queue_status.Waiting(first, 1, None, "of the same group")
+    assert queue_status.waits_for(second) == queue_status.Waiting(first, 1, None, Shared.GROUP)
 
 
 def test_nothing_stands_before_a_lone_run(demo):
@@ -41,7 +42,7 @@ def test_a_run_waits_for_the_one_on_its_generator(demo, seen):
     seen("east")
     active = Run.objects.enqueue(status=Status.RUNNING, generator="east", options={"duration": 30})
     found = queue_status.waits_for(Run.objects.enqueue(cluster=demo, generator="east", wanted_generators=["east"]))
-    assert (found.run, found.place, found.missing) == (active, "on generator east", ())
+    assert (found.run, found.shared, found.name, found.missing) == (active, Shared.GENERATOR, "east", ())
     assert found.sentences == ["waits for run 1 on generator east, about 30 s left"]
 
 
@@ -50,7 +51,7 @@ def test_a_run_over_several_waits_for_whichever_is_busy(demo, seen):
     seen("west")
     active = Run.objects.enqueue(status=Status.RUNNING, generator="west")
     found = queue_status.waits_for(Run.objects.enqueue(cluster=demo, wanted_generators=["east", "west"]))
-    assert (found.run, found.place) == (active, "on generator west")
+    assert (found.run, found.shared, found.name) == (active, Shared.GENERATOR, "west")
 
 
 def test_while_all_are_busy_any_run_waits_for_the_one_that_ends_first(demo, seen):
@@ -58,7 +59,8 @@ def test_while_all_are_busy_any_run_waits_for_the_one_that_ends_first(demo, seen
         seen(name)
         Run.objects.enqueue(status=Status.RUNNING, generator=name, options={"duration": duration})
     found = queue_status.waits_for(Run.objects.enqueue(cluster=demo))
-    assert (found.run.number, found.place) == (2, "on generator west, as all are busy")
+    assert (found.run.number, found.left_s) == (2, 30)
+    assert found.sentences == ["waits for run 2 on generator west, as all are busy, about 30 s left"]
 
 
 def test_a_generator_that_is_gone_is_told_with_when_it_was_seen(demo, seen):
