@@ -49,12 +49,16 @@ class FolderOwner:
 
     @property
     def missed(self) -> str:
-        """Which worker does not check the folder, where it is silent: a clause for the page."""
+        """Which worker does not check the folder, where it is silent, and what that means."""
         if self.generator:
             return _(
-                "no worker of generator %(generator)s checks its files, though a check is requested twice a minute"
+                "No worker of generator %(generator)s checks its files, though a check is requested twice a minute, so "
+                "it is unknown whether they are still as applied."
             ) % {"generator": self.generator}
-        return _("no worker that has its folder checks its files, though a check is requested twice a minute")
+        return _(
+            "No worker that has its folder checks its files, though a check is requested twice a minute, so it is "
+            "unknown whether they are still as applied."
+        )
 
     @property
     def reason(self) -> str:

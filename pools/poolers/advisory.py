@@ -10,7 +10,7 @@ Release = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Advisory:
-    """A vulnerability of the releases from `since` on and before `fixed`; `only_if`: the set-up that it needs.
+    """A vulnerability of the releases from `since` on and before `fixed`; `only_if`: a sentence on what it needs.
 
     `packages`: packages of an older release that contain the fix, by their changelogs.
     """

@@ -188,7 +188,7 @@ def _fault_at(named: list[Setting], value: object, version: Version) -> str:
     if not known:
         return _another_release(named, version)
     if known[0].fixed:
-        return _("%(name)s is not set by the panel: %(reason)s") % {"name": known[0].name, "reason": known[0].fixed}
+        return _("%(name)s is not set by the panel. %(sentence)s") % {"name": known[0].name, "sentence": known[0].fixed}
     return fault_of(known[0], value)
 
 

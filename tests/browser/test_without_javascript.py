@@ -67,7 +67,7 @@ def test_a_role_is_made_and_dropped(page: Page, installation: Installation) -> N
     page.get_by_role("link", name="Drop passing").click()
     page.get_by_label("Type passing to confirm").fill("passin")
     page.get_by_role("button", name="Drop it").click()
-    expect(page.get_by_text("“passin” is not the role's name: nothing was removed")).to_be_visible()
+    expect(page.get_by_text("“passin” is not the name “passing”: nothing was removed")).to_be_visible()
     page.get_by_label("Type passing to confirm").fill("passing")
     page.get_by_role("button", name="Drop it").click()
     expect(page.get_by_role("status").first).to_contain_text("Role passing was dropped.")

@@ -191,7 +191,7 @@ def test_the_page_says_since_when_nobody_looked_at_its_files_and_whose_worker_is
     pooler = silent(generator="rack-2")
     page = page_of(staff.get(f"/poolers/{pooler.pk}/"))
     assert "Its files were last inspected at" in page
-    assert "no worker of generator rack-2 checks its files, though a check is requested twice a minute" in page
+    assert "No worker of generator rack-2 checks its files, though a check is requested twice a minute" in page
     assert "orders = host=db" in page  # as it was applied: the folder of this machine is not read
     Pooler.objects.update(files_checked_at=timezone.now())
     page = page_of(staff.get(f"/poolers/{pooler.pk}/"))

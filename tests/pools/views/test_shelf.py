@@ -100,7 +100,7 @@ def test_staff_give_a_claimed_cluster_back(staff: Client) -> None:
     pool = a_pool(cluster=entry.cluster, name="web")
     url = reverse("shelf-return", args=[entry.pk])
     assert "web" in page_of(staff.get(url))
-    assert "is not the cluster's name" in page_of(staff.post(url, {"name": "other"}))
+    assert "“other” is not the name “orders”" in page_of(staff.post(url, {"name": "other"}))
     assert staff.post(url, {"name": "orders"}).status_code == 302
     pool.refresh_from_db()
     entry.refresh_from_db()

@@ -62,6 +62,18 @@ SETTINGS = of_group(
         _("Names with commas between, who may use SHOW in the console"),
         may_be_empty=True,
     ),
-    text("admin_users", _("Users with full access"), "", "", fixed=_("the panel's own console login is in it")),
-    text("auth_file", _("User list"), "", "", fixed=_("the panel writes the users of its pools into the one there is")),
+    text(
+        "admin_users",
+        _("Users with full access"),
+        "",
+        "",
+        fixed=_("Read-only: the panel's own console login is in it."),
+    ),
+    text(
+        "auth_file",
+        _("User list"),
+        "",
+        "",
+        fixed=_("Read-only: the panel writes the users of its pools into the one there is."),
+    ),
 )

@@ -16,5 +16,5 @@ SETTINGS = of_group(
     switch("syslog", _("To syslog"), "0", _("Beside the log file")),
     text("syslog_ident", _("Name in syslog"), "pgbouncer", _("What its lines begin with"), pattern=r"[A-Za-z0-9_.@-]+"),
     choice("syslog_facility", _("Facility in syslog"), FACILITIES, "daemon", _("Where the system sorts them")),
-    text("logfile", _("Log file"), "", "", fixed=_("it belongs to the installation, which rotates it")),
+    text("logfile", _("Log file"), "", "", fixed=_("Read-only: it belongs to the installation, which rotates it.")),
 )

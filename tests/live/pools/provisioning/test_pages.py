@@ -65,7 +65,7 @@ def test_a_database_is_made_changed_and_dropped_by_its_typed_name(staff: Client,
     assert "This can’t be undone" in asked
     assert "owned by postgres" in asked
     wrong = unescape(page_of(staff.post(drop, {"name": "two word"})))
-    assert "“two word” is not the database's name: nothing was removed" in wrong
+    assert "“two word” is not the name “two words”: nothing was removed" in wrong
     dropped = staff.post(drop, {"name": "two words"}, follow=True)
     assert "Database two words was dropped." in page_of(dropped)
     assert staff.get(drop).status_code == 404

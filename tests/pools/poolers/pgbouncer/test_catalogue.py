@@ -70,7 +70,11 @@ def test_defaults_that_changed_have_a_record_for_each_time():
         (Scope.PROGRAM, {"job_name": "a\nuser = root"}, "job_name: a line break or NUL can't be written"),
         (Scope.PROGRAM, {"max_clients": 1}, "max_clients is not a setting of this pooler"),
         (Scope.PROGRAM, {"connect_query": "SELECT 1"}, "connect_query is not a setting of a program, but of: pool"),
-        (Scope.PROGRAM, {"listen_port": 7000}, "listen_port is not set by the panel: clients and the panel know it"),
+        (
+            Scope.PROGRAM,
+            {"listen_port": 7000},
+            "listen_port is not set by the panel. Read-only: clients and the panel know it",
+        ),
         (Scope.POOL, {"max_client_conn": 5}, "max_client_conn is not a setting of a pool, but of: program"),
         (Scope.POOL, {"reserve_pool_size": 5}, "reserve_pool_size is called reserve_pool here"),
         (Scope.USER, {"connect_query": "SELECT 1"}, "connect_query is not a setting of a user, but of: pool"),
