@@ -27,10 +27,11 @@ from pools.poolers import KINDS
 
 @dataclass(frozen=True)
 class Verb:
-    """A verb as its page shows it; `hurts` marks one that disturbs clients."""
+    """A verb as its page shows it; `question` names the pool, `hurts` marks a verb that disturbs clients."""
 
     act: Callable[..., Outcome]
     label: str | Promise
+    question: str | Promise
     does: str | Promise
     icon: str
     form: type[VerbForm] = VerbForm
@@ -41,6 +42,7 @@ VERBS: Mapping[str, Verb] = {
     "pause": Verb(
         commands.pause,
         _("Pause"),
+        _("Pause %(pool)s?"),
         _(
             "Clients stay connected but get no server connection: each finishes its current transaction, then waits. "
             "For a failover or a restart of PostgreSQL that applications should not notice."
@@ -48,10 +50,11 @@ VERBS: Mapping[str, Verb] = {
         "pause",
         PauseForm,
     ),
-    "resume": Verb(commands.resume, _("Resume"), _("Waiting clients continue at once."), "play"),
+    "resume": Verb(commands.resume, _("Resume"), _("Resume %(pool)s?"), _("Waiting clients continue at once."), "play"),
     "reconnect": Verb(
         commands.reconnect,
         _("Reconnect"),
+        _("Reconnect %(pool)s?"),
         _(
             "Each server connection is closed as soon as its client releases it, and reopened when needed. "
             "Use it after a change of DNS, certificates or server settings; clients notice nothing."
@@ -61,6 +64,7 @@ VERBS: Mapping[str, Verb] = {
     "disable": Verb(
         commands.disable,
         _("Disable"),
+        _("Disable %(pool)s?"),
         _(
             "New clients are refused with an error; connected clients continue. A restart of PgBouncer enables the "
             "pool again."
@@ -68,10 +72,11 @@ VERBS: Mapping[str, Verb] = {
         "lock",
         hurts=True,
     ),
-    "enable": Verb(commands.enable, _("Enable"), _("New clients are accepted again."), "check"),
+    "enable": Verb(commands.enable, _("Enable"), _("Enable %(pool)s?"), _("New clients are accepted again."), "check"),
     "kill": Verb(
         commands.kill,
         _("Kill"),
+        _("Kill %(pool)s?"),
         _(
             "Every client is disconnected and every server connection is closed at once, whatever they are doing: "
             "open transactions are lost."
@@ -94,6 +99,7 @@ def pool_verb(request: HttpRequest, pk: UUID, word: str) -> HttpResponse:
         raise Http404(f"{word} is no verb of a console")
     form = verb.form(request.POST if request.method == "POST" else None)
     context: dict[str, Any] = {"pool": pool, "verb": verb, "word": word, "form": form, **condition_context(pool)}
+    context["question"] = verb.question % {"pool": pool}
     context |= {"is_session": pool.mode == Mode.SESSION, "figures": sampler.latest(pool.pooler).figures.get(pool.name)}
     status = 200
     if request.method == "POST" and form.is_valid():

@@ -117,7 +117,7 @@ def test_a_pair_leads_to_its_comparison_in_order(staff):
         assert f"/runs/compare/?run={first.pk}&amp;run={second.pk}" in page(staff, run)
 
 
-@pytest.mark.parametrize(("count", "called"), [(2, "Compare the pair"), (3, "Compare all 3")])
+@pytest.mark.parametrize(("count", "called"), [(2, "Compare the pair"), (3, "Compare all 3 runs")])
 def test_runs_of_one_group_are_called_what_they_are(staff, count, called):
     group = uuid4()
     runs = [a_finished_run(group=group) for _ in range(count)]
@@ -183,9 +183,9 @@ def test_what_failed_is_told_by_kind(staff):
 def test_clients_at_work_stand_beside_those_asked_for_where_they_differ(staff):
     options = the_options(clients=150)
     fewer = a_finished_run(options=options, summary={"tps": 258.0, "effective_clients": 72.6})
-    assert "of 150 requested" in page_of(staff.get(f"/runs/{fewer.pk}/"))
+    assert "requested: 150" in page_of(staff.get(f"/runs/{fewer.pk}/"))
     all_of_them = a_finished_run(options=options, summary={"tps": 344.0, "effective_clients": 145.0})
-    assert "of 150 requested" not in page_of(staff.get(f"/runs/{all_of_them.pk}/"))
+    assert "requested: 150" not in page_of(staff.get(f"/runs/{all_of_them.pk}/"))
 
 
 def test_a_run_that_connected_for_each_transaction_tells_what_a_login_cost(staff):
