@@ -112,7 +112,7 @@ def _pool_target(target: dict[str, Any], purpose: str) -> Target:
         raise InvalidTarget(
             {
                 "pool": [
-                    _("pool %(name)s is %(state)s, not live: apply it first")
+                    _("pool %(name)s is not live (%(state)s): apply it first")
                     % {"name": pool.name, "state": pool.get_state_display()}
                 ]
             }

@@ -87,7 +87,7 @@ def _unfit(pooler: Pooler, revision: Revision) -> Iterator[str]:
         yield _("%(revision)s does not belong to pooler %(pooler)s") % {"revision": revision, "pooler": pooler}
     elif revision.state != RevisionState.APPLIED:
         described = {"revision": revision, "state": revision.get_state_display()}
-        yield _("%(revision)s is %(state)s, it never was live: choose an applied one") % described
+        yield _("%(revision)s never was live (%(state)s): choose an applied one") % described
     elif not revision.specs:
         described = {"revision": revision}
         yield _("%(revision)s dates from a release that did not store its spec: choose a later one") % described

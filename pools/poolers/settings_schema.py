@@ -31,6 +31,11 @@ SCOPE_NAMES = {
     Scope.POOL: gettext_lazy("pool"),
     Scope.USER: gettext_lazy("user"),
 }
+NOT_ITS_SETTING = {
+    Scope.PROGRAM: gettext_lazy("%(name)s is not a setting of a program, but of: %(others)s; give it there"),
+    Scope.POOL: gettext_lazy("%(name)s is not a setting of a pool, but of: %(others)s; give it there"),
+    Scope.USER: gettext_lazy("%(name)s is not a setting of a user, but of: %(others)s; give it there"),
+}
 
 
 class Type(StrEnum):
@@ -256,11 +261,7 @@ CHECKS: dict[Type, Callable[[Setting, object], str]] = {
 def _unknown(name: str, scope: Scope, elsewhere: list[Setting]) -> str:
     if elsewhere:
         others = ", ".join(dict.fromkeys(str(SCOPE_NAMES[setting.scope]) for setting in elsewhere))
-        return _("%(name)s is not a setting of a %(scope)s, but of: %(others)s; give it there") % {
-            "name": name,
-            "scope": SCOPE_NAMES[scope],
-            "others": others,
-        }
+        return NOT_ITS_SETTING[scope] % {"name": name, "others": others}
     return _("%(name)s is not a setting of this pooler: see its list of settings for the right name") % {"name": name}
 
 

@@ -99,7 +99,7 @@ def pool_verb(request: HttpRequest, pk: UUID, word: str) -> HttpResponse:
         raise Http404(f"{word} is no verb of a console")
     form = verb.form(request.POST if request.method == "POST" else None)
     context: dict[str, Any] = {"pool": pool, "verb": verb, "word": word, "form": form, **condition_context(pool)}
-    context["question"] = verb.question % {"pool": pool}
+    context["question"] = str(verb.question) % {"pool": pool}
     context |= {"is_session": pool.mode == Mode.SESSION, "figures": sampler.latest(pool.pooler).figures.get(pool.name)}
     status = 200
     if request.method == "POST" and form.is_valid():

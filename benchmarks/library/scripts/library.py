@@ -136,10 +136,9 @@ def _with_text(number: int, given: Any) -> Any:
         return given
     targets = [key for key in ("text", "script", "script_version") if key in given]
     if len(targets) != 1:
-        raise LookupError(
-            _("script %(number)s has %(given)s of text, script, script_version: use one")
-            % {"number": number, "given": " and ".join(targets) or "none"}
-        )
+        text = _("script %(number)s has several of text, script and script_version: use one")
+        without = _("script %(number)s has none of text, script and script_version: use one")
+        raise LookupError((text if targets else without) % {"number": number})
     if targets == ["text"]:
         return _as_labelled(number, given)
     found = _version(number, given)

@@ -6,7 +6,9 @@ A script may write, so a protected cluster requires the database's name, as it d
 from typing import Any
 
 import psycopg
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from psycopg import sql
 
 from benchmarks.errors import Refused
@@ -25,6 +27,18 @@ _REACHED = """
     ORDER BY r.rolname <> %(login)s, r.rolsuper DESC, r.rolname LIMIT 1
 """
 _MAKES_ROLES = "SELECT rolcreaterole FROM pg_roles WHERE rolname = %s"
+_SUPERUSER = gettext_lazy(
+    "role %(role)s is a superuser, so a script of your own could start programs and read files on the host of "
+    "%(place)s: choose a role without such rights"
+)
+_MEMBER = gettext_lazy(
+    "role %(role)s is a member of %(right)s, so a script of your own could start programs and read files on the host "
+    "of %(place)s: choose a role without such rights"
+)
+_MAKES_ITSELF_MEMBER = gettext_lazy(
+    "role %(role)s may make itself a member of %(right)s (CREATEROLE, before PostgreSQL 16), so a script of your own "
+    "could start programs and read files on the host of %(place)s: choose a role without such rights"
+)
 
 
 def guard(target: Target, options: dict[str, Any], confirm: str = "") -> None:
@@ -62,17 +76,12 @@ def _is_users(options: dict[str, Any]) -> bool:
 
 def refuse_reaching(target: Target) -> None:
     """Raise `Refused` where SQL of this role could start programs or read and write files on the server's host."""
-    login, reason = _why_reaching(target)
-    if reason:
-        text = _(
-            "role %(role)s %(right)s, so a script of your own could start programs and read files on the host of "
-            "%(place)s: choose a role without such rights"
-        )
-        raise Refused(text % {"role": login, "right": reason, "place": target.place})
+    if refusal := _why_reaching(target):
+        raise Refused(refusal)
 
 
-def _why_reaching(target: Target) -> tuple[str, str]:
-    """Return the role that the load is on the server, and what it could do there; empty where nothing."""
+def _why_reaching(target: Target) -> str:
+    """Return what the role that the load is on the server could do there; empty where nothing."""
     login = target.login
     with resolve.session(target) as connection:
         try:
@@ -92,16 +101,17 @@ def _why_reaching(target: Target) -> tuple[str, str]:
                 _("the rights of role %(role)s on %(place)s can't be read: %(error)s")
                 % {"place": target.place, "role": login, "error": str(error).splitlines()[0]}
             ) from None
-        return login, _rights(login, reached, makes, connection.info.server_version)
+        text, right = _rights(login, reached, makes, connection.info.server_version)
+        return str(text) % {"role": login, "right": right, "place": target.place}
 
 
-def _rights(login: str, reached: tuple[str, bool] | None, makes: tuple[bool] | None, version: int) -> str:
+def _rights(
+    login: str, reached: tuple[str, bool] | None, makes: tuple[bool] | None, version: int
+) -> tuple[str | Promise, str]:
+    """Return the text of the refusal and the role that reaches the host; empty texts where none does."""
     if reached:
         name, is_superuser = reached
-        if name == login and is_superuser:
-            return _("is a superuser")
-        return _("is a member of %(role)s") % {"role": name}
+        return (_SUPERUSER if name == login and is_superuser else _MEMBER), name
     if makes and makes[0] and version < CREATEROLE_TAMED:
-        text = _("may make itself a member of %(role)s (CREATEROLE, before PostgreSQL 16)")
-        return text % {"role": REACHING_THE_HOST[0]}
-    return ""
+        return _MAKES_ITSELF_MEMBER, REACHING_THE_HOST[0]
+    return "", ""

@@ -51,14 +51,16 @@ class Own:
     database: str
 
     @property
-    def whose(self) -> str:
-        """The role or database in words: `role app in database shop`."""
-        words = {"role": self.role, "database": self.database}
+    def sentence(self) -> str:
+        """Whose value it is, as a sentence."""
+        words = {"role": self.role, "database": self.database, "value": self.value}
         if self.role and self.database:
-            return _("role %(role)s in database %(database)s") % words
+            return _("role %(role)s in database %(database)s has %(value)s of its own") % words
         if self.role:
-            return _("role %(role)s") % words
-        return _("database %(database)s") % words if self.database else _("all roles")
+            return _("role %(role)s has %(value)s of its own") % words
+        if self.database:
+            return _("database %(database)s has %(value)s of its own") % words
+        return _("all roles have %(value)s of their own") % words
 
     @property
     def reset(self) -> str:

@@ -103,10 +103,7 @@ def _beside(finding: Finding, known: Known | None, own: list[Own], role: str, da
         hidden = first is not None and _differ(known, first.value, finding.value)
         return replace(finding, problem=_without_effect(first)) if first and hidden else finding
     differing = [one for one in others if _differ(known, one.value, finding.value)]
-    described = [
-        _("%(whose)s has %(value)s of its own, so it has no effect there") % {"whose": one.whose, "value": one.value}
-        for one in differing[:OWN_LISTED]
-    ]
+    described = [_("not in effect everywhere: %(own)s") % {"own": one.sentence} for one in differing[:OWN_LISTED]]
     return replace(finding, warning="; ".join(filter(None, [finding.warning, *described])))
 
 
@@ -118,9 +115,11 @@ def _differ(known: Known, first: str, second: str) -> bool:
 
 
 def _without_effect(own: Own) -> str:
-    return _(
-        "%(name)s would have no effect on the load, for %(whose)s has %(value)s of its own: leave it out, or %(reset)s"
-    ) % {"name": own.name, "whose": own.whose, "value": own.value, "reset": own.reset}
+    return _("%(name)s would have no effect on the load (%(own)s): leave it out, or run %(reset)s") % {
+        "name": own.name,
+        "own": own.sentence,
+        "reset": own.reset,
+    }
 
 
 def judge(known: Known | None, name: str, value: str) -> Finding:

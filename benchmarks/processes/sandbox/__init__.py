@@ -50,13 +50,13 @@ def mechanism_for(program: str, reads: tuple[str, ...] = ()) -> ModuleType:
     try:
         needs = needs_of(program, reads=reads)
     except NotConfinable as error:
-        raise NoSandbox(_("a script of your own needs a sandbox, and %(error)s") % {"error": error}) from error
+        raise NoSandbox(_("a script of your own needs a sandbox: %(error)s") % {"error": error}) from error
     refusals = []
     for mechanism in MECHANISMS:
         if not (why := _why_not(mechanism, needs)):
             log.info("scripts of users run in %s", mechanism.NAME)
             return mechanism
-        refusals.append(f"{mechanism.NAME} {why}")
+        refusals.append(why)
     raise NoSandbox(
         _(
             "a script of your own needs a sandbox, and none works here: %(refusals)s. Install bubblewrap, or "
@@ -73,13 +73,17 @@ def _why_not(mechanism: ModuleType, needs: Needs) -> str:
             words = mechanism.words(needs, home)
             started = _tried([*words, needs.program, "--version"], home)
             shell = _tried([*words, SHELL, "-c", ":"], home)
-        except (NotConfinable, OSError, subprocess.SubprocessError) as error:
-            return _("fails (%(error)s)") % {"error": error}
+        except NotConfinable as error:
+            return str(error)
+        except (OSError, subprocess.SubprocessError) as error:
+            return _("%(sandbox)s fails (%(error)s)") % {"sandbox": mechanism.NAME, "error": error}
     if started.returncode:
         reported = (started.stderr.strip().splitlines() or [_("no reason was given")])[-1]
-        text = _("does not start %(program)s (%(error)s)")
-        return text % {"program": needs.program, "error": reported[:200]}
-    return "" if shell.returncode else _("lets %(shell)s start") % {"shell": SHELL}
+        text = _("%(sandbox)s does not start %(program)s (%(error)s)")
+        return text % {"sandbox": mechanism.NAME, "program": needs.program, "error": reported[:200]}
+    if shell.returncode:
+        return ""
+    return _("%(sandbox)s lets %(shell)s start") % {"sandbox": mechanism.NAME, "shell": SHELL}
 
 
 def _tried(argv: list[str], home: Path) -> "subprocess.CompletedProcess[str]":

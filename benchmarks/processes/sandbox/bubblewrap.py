@@ -19,7 +19,7 @@ def words(needs: Needs, home: Path) -> list[str]:
     Without --new-session: the load has a session of its own already, and a signal to its group must reach the program.
     """
     if not (bwrap := shutil.which("bwrap")):
-        raise NotConfinable(_("is not installed"))
+        raise NotConfinable(_("bubblewrap is not installed"))
     seen = [path for path in (needs.program, needs.loader, *needs.readable) if path != PROC]
     own = ("--proc", PROC) if PROC in needs.readable else ()
     return [

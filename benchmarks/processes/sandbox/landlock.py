@@ -37,5 +37,5 @@ def _python() -> str:
         if not drops_root() or is_reachable(program):
             return program
     raise NotConfinable(
-        _("needs a Python outside %(parent)s: install python3") % {"parent": Path(sys.executable).parent}
+        _("Landlock needs a Python outside %(parent)s: install python3") % {"parent": Path(sys.executable).parent}
     )

@@ -137,8 +137,8 @@ class Participants:
 def _why_gone(part: Run) -> str:
     words = {"generator": part.generator, "status": part.get_status_display(), "error": part.error}
     if part.error:
-        return _("generator %(generator)s: its part ended as %(status)s: %(error)s") % words
-    return _("generator %(generator)s: its part ended as %(status)s, without a reason") % words
+        return _("generator %(generator)s: its part ended (%(status)s): %(error)s") % words
+    return _("generator %(generator)s: its part ended (%(status)s) without a reason") % words
 
 
 def _why_late(part: Run, waited_s: float) -> str:

@@ -89,9 +89,9 @@ class LoadCounters:
             reported.append(
                 _(
                     "%(program)s itself took %(busy)s %% of what its threads can use of the processors: it may be the "
-                    "limit, not the server; %(busier)s, or a generator with more cores"
+                    "limit, not the server (%(remedy)s); a generator with more cores helps too"
                 )
-                % {"program": words.program, "busy": f"{busy:.0f}", "busier": words.busier}
+                % {"program": words.program, "busy": f"{busy:.0f}", "remedy": words.busier}
             )
         if (taken := found.get("pooler_cpu_percent", 0.0)) > FULL_PERCENT:
             reported.append(

@@ -70,7 +70,7 @@ class Waiting:
 
     def _waits_for(self) -> str:
         texts = WAITS_FOR if self.left_s is None else WAITS_FOR_SECONDS
-        return texts[self.shared] % {"run": self.run, "name": self.name, "seconds": f"{self.left_s or 0:.0f}"}
+        return str(texts[self.shared]) % {"run": self.run, "name": self.name, "seconds": f"{self.left_s or 0:.0f}"}
 
 
 def waits_for(run: Run) -> Waiting | None:

@@ -146,7 +146,7 @@ class Found:
 def of_pool(pool: Pool, version: Version, known: Found) -> Entry:
     """Build the entry of a pool; raises `Rejected` where PgBouncer would misread it."""
     if problem := identifiers.pool_name_problem(pool.name):
-        raise Rejected(_("pool name %(problem)s") % {"problem": problem}, pool.pk)
+        raise Rejected(problem, pool.pk)
     login = known.login(pool)
     return Entry(pool.key, pool.name, *login, pool.mode, pool.size, _settings_of(pool, version))
 

@@ -61,5 +61,5 @@ def primary_of(backends: Iterable[Backend]) -> Backend | None:
 
 def _sound(backend: Backend) -> Backend:
     if problem := name_problem(backend.host):
-        raise Rejected(_("host %(problem)s") % {"problem": problem})
+        raise Rejected(_("backend %(number)s: %(problem)s") % {"number": backend.number, "problem": problem})
     return backend

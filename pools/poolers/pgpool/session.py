@@ -8,6 +8,7 @@ from uuid import UUID
 
 import psycopg
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from pools.config_files import atomic_write
 from pools.errors import ClusterUnreachable, PoolerUnreachable
@@ -108,11 +109,12 @@ class PgpoolSession:
         behind = child_processes.reload(self.pooler, all_of_them)
         self.pooler.leave_behind(behind)
         if behind:
-            described = _("by %(count)s of %(all)s children, which serve clients: they reload once they are free") % {
-                "count": len(behind),
-                "all": len(all_of_them),
-            }
-            progress.step("passwords not read yet", described)
+            text = ngettext(
+                "%(count)s of %(all)s children serves a client and reloads once it is free",
+                "%(count)s of %(all)s children serve clients and reload once they are free",
+                len(behind),
+            )
+            progress.step("passwords not read yet", text % {"count": len(behind), "all": len(all_of_them)})
 
     def _late(self, expected: Mapping[str, str]) -> dict[str, tuple[str, str]]:
         """Return what a child would still take from a reload: name → (live, written)."""

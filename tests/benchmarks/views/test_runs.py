@@ -154,7 +154,7 @@ def test_each_way_asks_for_its_own_target(staff):
 def test_a_pool_that_is_not_live_is_refused_beside_its_field(staff):
     pool = a_pool(state=PoolState.PENDING)
     form = staff.post(CREATE, typed(pool=pool.pk)).context["form"]
-    assert form.errors == {"pool": [f"pool {pool.name} is pending, not live: apply it first"]}
+    assert form.errors == {"pool": [f"pool {pool.name} is not live (pending): apply it first"]}
 
 
 def test_an_unreachable_cluster_is_told_and_nothing_typed_is_lost(staff):

@@ -114,7 +114,7 @@ def test_the_way_back_is_taken_after_a_confirmation(staff: Client, pooler: Poole
 
 def test_a_rollback_that_can_not_be_says_why(staff: Client, pooler: Pooler) -> None:
     answer = staff.post(reverse("pooler-rollback", args=[pooler.pk, 3]))
-    assert (answer.status_code, "it never was live" in page_of(answer)) == (400, True)
+    assert (answer.status_code, "never was live" in page_of(answer)) == (400, True)
 
 
 def test_only_staff_goes_back(reader: Client, pooler: Pooler) -> None:

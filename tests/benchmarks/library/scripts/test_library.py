@@ -95,8 +95,8 @@ def test_a_run_carries_the_text_of_the_version_it_names():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "script 1 has none of text, script, script_version: use one"),
-        ({"text": "SELECT 1;", "script": "x"}, "script 1 has text and script of text, script, script_version: use one"),
+        ({}, "script 1 has none of text, script and script_version: use one"),
+        ({"text": "SELECT 1;", "script": "x"}, "script 1 has several of text, script and script_version: use one"),
         ({"script": "nobody"}, "script 1: there is no script 'nobody' in the library"),
         ({"script": "orders", "version": 7}, "script 1: there is no script 'orders' in the library"),
         ({"script": "orders", "version": "x"}, "script 1: there is no script 'orders' in the library"),

@@ -133,7 +133,7 @@ def test_where_none_works_the_refusal_says_what_was_tried(monkeypatch):
     with pytest.raises(sandbox.NoSandbox) as refused:
         sandbox.mechanism_for(binary.find().path)
     assert str(refused.value).startswith(
-        "a script of your own needs a sandbox, and none works here: bubblewrap fails (is not installed); "
+        "a script of your own needs a sandbox, and none works here: bubblewrap is not installed; "
         "Landlock does not start"
     )
 

@@ -62,7 +62,7 @@ def test_an_unknown_field_of_the_target_is_named(cluster):
 def test_a_pool_that_is_not_live_carries_no_load(pool, state):
     Pool.objects.update(state=state)
     assert refused({"pool": str(pool.pk)}) == {
-        "pool": [f"pool app is {state.label}, not live: apply it first"],
+        "pool": [f"pool app is not live ({state.label}): apply it first"],
     }
 
 

@@ -141,8 +141,8 @@ def test_an_inbound_pool_becomes_an_entry_of_the_admin(pool: Pool) -> None:
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"name": "a b"}, "pool name 'a b' can't name a pool"),
-        ({"name": "pgbouncer"}, "pool name 'pgbouncer' is the name of PgBouncer's own console"),
+        ({"name": "a b"}, "'a b' can't name a pool"),
+        ({"name": "pgbouncer"}, "'pgbouncer' is the name of PgBouncer's own console"),
         ({"database": "x\n%include /etc/passwd"}, "database of pool orders: .* contains a line break"),
         ({"user": "nobody"}, "the panel doesn't know the password of nobody on main: give it with the pool"),
         ({"settings": {"pool_mode": "session"}}, "pool_mode is not a setting of a pool, but of: program, user"),

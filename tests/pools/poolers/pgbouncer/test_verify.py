@@ -69,7 +69,7 @@ def test_a_setting_is_found_under_either_releases_name(column: str, key: str) ->
 
 
 def test_an_absent_pool_and_one_that_should_be_gone_are_refused() -> None:
-    with pytest.raises(Rejected, match="after RELOAD the pooler has no pool orders") as refused:
+    with pytest.raises(Rejected, match="after RELOAD: the pooler has no pool orders") as refused:
         verify.read_back(Table(tuple(ROW_OF_1_18), []), [entry()], [])
     assert refused.value.pools == {POOL}
     with pytest.raises(Rejected, match="after RELOAD the pooler still has pool orders") as refused:

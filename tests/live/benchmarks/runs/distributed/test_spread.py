@@ -116,7 +116,7 @@ def test_a_killed_generator_makes_the_whole_incomplete_and_leaves_nothing(
     lost = wait_for(run, ended, seconds=60)
     print(f"after kill -9 of {victim} (led by {leader}): over in {time.monotonic() - killed_at:.1f} s")
     assert (lost.status, lost.validity) == (Status.FAILED, Validity.INCOMPLETE)
-    assert lost.error.startswith(f"generator {victim}: its part ended as lost")
+    assert lost.error.startswith(f"generator {victim}: its part ended (lost)")
     parts = {part.generator: part for part in parts_of(lost)}
     assert parts.pop(victim).status == Status.LOST
     assert {part.status for part in parts.values()} == {Status.CANCELLED}
@@ -166,7 +166,7 @@ def test_a_part_killed_alone_ends_the_others_at_once(spread: Spread, postgres: P
     failed = wait_for(run, ended)
     assert time.monotonic() - killed_at < 30
     assert (failed.status, failed.validity) == (Status.FAILED, Validity.INCOMPLETE)
-    assert failed.error.startswith("generator north: its part ended as failed")
+    assert failed.error.startswith("generator north: its part ended (failed)")
     assert_no_load_is_left(failed, postgres)
 
 

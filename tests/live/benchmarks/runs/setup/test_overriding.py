@@ -155,7 +155,7 @@ def test_a_setting_that_the_loads_role_has_of_its_own_is_refused_before_the_run(
     profile = SettingsProfile.objects.create(name="tuned", values=VALUES)
     found = {one.name: one for one in validation.check(cluster, VALUES, role="app", database=dataset).findings}
     described = (
-        "work_mem would have no effect on the load, for role app has 3MB of its own: leave it out, or "
+        "work_mem would have no effect on the load (role app has 3MB of its own): leave it out, or run "
         "ALTER ROLE app RESET work_mem"
     )
     assert (found["work_mem"].problem, found["checkpoint_timeout"].problem) == (described, "")
@@ -165,7 +165,7 @@ def test_a_setting_that_the_loads_role_has_of_its_own_is_refused_before_the_run(
     assert caught.value.errors == {"settings_profile": [f"tuned: {described}"]}
     assert validation.check(cluster, VALUES, role="postgres", database=dataset).problems == []  # 7168kB are 7MB
     assert [one.warning for one in validation.check(cluster, VALUES).findings] == [
-        "role app has 3MB of its own, so it has no effect there",
+        "not in effect everywhere: role app has 3MB of its own",
         "",
     ]
 
