@@ -7,7 +7,7 @@ from datetime import datetime
 from django.utils import timezone
 from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.engines import ENGINES, missing
 from benchmarks.errors import InvalidGenerators
@@ -16,6 +16,22 @@ from benchmarks.generators.registry import Known
 from benchmarks.models import Purpose
 
 ANY = "any"
+
+# why a run can't have a generator: by whether another one that has its engine is alive
+_UNKNOWN = {
+    True: gettext_lazy("there is no generator %(name)s: use %(able)s"),
+    False: gettext_lazy("there is no generator %(name)s: none that has %(engine)s is alive just now"),
+}
+_GONE = {
+    True: gettext_lazy("generator %(name)s was last seen %(ago)s ago: start its worker, or use %(able)s"),
+    False: gettext_lazy(
+        "generator %(name)s was last seen %(ago)s ago: start its worker, as none that has %(engine)s is alive just now"
+    ),
+}
+_LACKING = {
+    True: gettext_lazy("generator %(name)s has no %(engine)s: use %(able)s"),
+    False: gettext_lazy("generator %(name)s has no %(engine)s: none that has it is alive just now"),
+}
 
 
 def checked(names: Sequence[str], engine: str, purpose: str = Purpose.LOAD) -> list[str]:
@@ -55,24 +71,17 @@ def _check_any(engine: str) -> None:
 def _wrong_with(name: str, engine: str, known: list[Known]) -> str:
     """Return why a run can't have the generator; empty where it can."""
     found = next((one for one in known if one.name == name), None)
+    able = [one.name for one in known if one.alive and not one.lacks(engine)]
     if found is None:
-        text = _("there is no generator %(name)s: %(instead)s")
+        text = _UNKNOWN[bool(able)]
     elif not found.alive:
-        text = _("generator %(name)s was last seen %(ago)s ago: start its worker, or %(instead)s")
+        text = _GONE[bool(able)]
     elif found.lacks(engine):
-        text = _("generator %(name)s has no %(engine)s: %(instead)s")
+        text = _LACKING[bool(able)]
     else:
         return ""
-    words = {"name": repr(name), "engine": engine, "instead": _instead(known, engine)}
-    return text % (words | {"ago": seen_ago(found.last_seen_at) if found else ""})
-
-
-def _instead(known: list[Known], engine: str) -> str:
-    """Return the remedy: the generators to name instead, or that there are none."""
-    able = [one.name for one in known if one.alive and not one.lacks(engine)]
-    if not able:
-        return _("none that has %(engine)s is alive just now") % {"engine": engine}
-    return _("use %(generators)s") % {"generators": get_text_list(able, _("or"))}
+    words = {"name": repr(name), "engine": engine, "able": get_text_list(able, _("or"))}
+    return str(text) % (words | {"ago": seen_ago(found.last_seen_at) if found else ""})
 
 
 def seen_ago(seen_at: datetime) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from benchmarks.errors import IllegalTransition, InvalidFields
 from benchmarks.models import Run, Validity
@@ -75,12 +76,19 @@ def _same_target(run: Run) -> RunQuerySet:
 def _check(note: str | None, tags: list[str] | None) -> None:
     errors: dict[str, list[str]] = {}
     if note is not None and len(note) > NOTE_CHARACTERS:
-        text = _("%(count)s characters are too many: use at most %(most)s")
+        text = ngettext(
+            "%(count)s character is too many: use at most %(most)s",
+            "%(count)s characters are too many: use at most %(most)s",
+            len(note),
+        )
         errors["note"] = [text % {"count": f"{len(note):,}", "most": f"{NOTE_CHARACTERS:,}"}]
     if tags is not None and len(tags) > MOST_TAGS:
-        errors["tags"] = [
-            _("%(count)s tags are too many: use at most %(most)s") % {"count": len(tags), "most": MOST_TAGS}
-        ]
+        text = ngettext(
+            "%(count)s tag is too many: use at most %(most)s",
+            "%(count)s tags are too many: use at most %(most)s",
+            len(tags),
+        )
+        errors["tags"] = [text % {"count": len(tags), "most": MOST_TAGS}]
     elif long := [tag for tag in tags or [] if len(tag) > TAG_CHARACTERS]:
         text = _("%(tag)r is too long: a tag has at most %(most)s characters")
         errors["tags"] = [text % {"tag": long[0][:60], "most": TAG_CHARACTERS}]

@@ -174,7 +174,7 @@ def distance(seconds: float) -> str:
     if seconds < 5:
         return _("just now")
     if seconds < MINUTE_S:
-        return _("%(count)d seconds ago") % {"count": seconds}
+        return ngettext("%(count)d second ago", "%(count)d seconds ago", int(seconds)) % {"count": seconds}
     if (minutes := int(seconds // MINUTE_S)) < 60:
         return ngettext("%(count)d minute ago", "%(count)d minutes ago", minutes) % {"count": minutes}
     if (hours := minutes // 60) < 24:

@@ -7,6 +7,7 @@ from typing import Any
 from django.db import models, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from pools import task_queue
 from pools.config_files import atomic_write, folder_owner
@@ -145,10 +146,12 @@ def _over_budget(before: Mapping[Any, budget.Budget]) -> Iterator[str]:
     for cluster in Cluster.objects.all():
         figures = budget.of_clusters([cluster])[cluster.pk]
         if figures.free is not None and figures.free < 0 and figures.allocated > before[cluster.pk].allocated:
-            yield (
-                _("the pools would take %(allocated)s connections of cluster %(cluster)s, which has only %(available)s")
-                % {"allocated": figures.allocated, "cluster": cluster, "available": figures.available}
+            text = ngettext(
+                "the pools would take %(allocated)s connection of cluster %(cluster)s, which has only %(available)s",
+                "the pools would take %(allocated)s connections of cluster %(cluster)s, which has only %(available)s",
+                figures.allocated,
             )
+            yield text % {"allocated": figures.allocated, "cluster": cluster, "available": figures.available}
 
 
 def _take_passwords(pooler: Pooler, passwords: Mapping[str, str]) -> None:

@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from panel.installation import pausing
 from pools.models import Pool, Pooler, PoolerState, PoolSet, PoolState, Revision
@@ -148,4 +149,6 @@ def _version(pool: Pool) -> int:
 def _named(pools: Collection[Pool]) -> str:
     names = ", ".join(pool.name for pool in list(pools)[:MOST_NAMED])
     more = len(pools) - MOST_NAMED
-    return _("%(names)s and %(more)d more") % {"names": names, "more": more} if more > 0 else names
+    if more <= 0:
+        return names
+    return ngettext("%(names)s and %(more)d more", "%(names)s and %(more)d more", more) % {"names": names, "more": more}

@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db import models, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from pools import task_queue
 from pools.deployment import snapshots
@@ -78,7 +79,7 @@ def _restore(pooler: Pooler, revision: Revision, author: models.Model | None) ->
 def _refuse(messages: Iterator[str]) -> None:
     found = list(messages)
     shown, more = found[:MOST_LISTED], len(found) - MOST_LISTED
-    shown += [_("and %(more)d more") % {"more": more}] if more > 0 else []
+    shown += [ngettext("and %(more)d more", "and %(more)d more", more) % {"more": more}] if more > 0 else []
     CannotRollBack.refuse(("revision", message) for message in shown)
 
 
@@ -168,13 +169,14 @@ def _over_budget(
     """Yield the clusters whose pools would exceed the budget and grow; a rollback may always take less."""
     for pk, figures in after.items():
         if figures.free is not None and figures.free < 0 and figures.allocated > before[pk].allocated:
-            yield (
-                _(
-                    "its pools would take %(allocated)s connections of cluster %(cluster)s, which has only "
-                    "%(available)s: make room first"
-                )
-                % {"allocated": figures.allocated, "cluster": clusters[pk], "available": figures.available}
+            text = ngettext(
+                "its pools would take %(allocated)s connection of cluster %(cluster)s, which has only %(available)s: "
+                "make room first",
+                "its pools would take %(allocated)s connections of cluster %(cluster)s, which has only %(available)s: "
+                "make room first",
+                figures.allocated,
             )
+            yield text % {"allocated": figures.allocated, "cluster": clusters[pk], "available": figures.available}
 
 
 def _restore_settings(pooler: Pooler, revision: Revision, author: models.Model | None) -> None:

@@ -127,8 +127,9 @@ def remove(cluster: Cluster, *, author: Model | None = None) -> None:
 
 def _listed(held: list[str], most: int = 5) -> str:
     names = ", ".join(held[:most])
-    if len(held) > most:
-        return _("%(names)s and %(count)s more") % {"names": names, "count": len(held) - most}
+    if (more := len(held) - most) > 0:
+        text = ngettext("%(names)s and %(count)s more", "%(names)s and %(count)s more", more)
+        return text % {"names": names, "count": more}
     return names
 
 

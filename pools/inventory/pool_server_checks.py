@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import psycopg
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from pools.clusters import connect
 from pools.clusters.login_errors import Cause
@@ -111,8 +111,9 @@ def _missing(spec: Pool, found: Known) -> Problems:
 def _listed(all_names: Iterable[str], most: int = 8) -> str:
     listed = list(all_names)
     names = ", ".join(listed[:most])
-    if len(listed) > most:
-        return _("%(names)s and %(count)s more") % {"names": names, "count": len(listed) - most}
+    if (more := len(listed) - most) > 0:
+        text = ngettext("%(names)s and %(count)s more", "%(names)s and %(count)s more", more)
+        return text % {"names": names, "count": more}
     return names or _("none")
 
 

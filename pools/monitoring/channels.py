@@ -17,6 +17,7 @@ from uuid import UUID
 from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from pools.models import Channel, Moment, Severity, SubjectType
 
@@ -106,7 +107,8 @@ def _headers(letter: Letter, body: bytes) -> Mapping[str, str]:
 def _mail(letter: Letter) -> None:
     lines = [_line(one) for one in letter.events[:LISTED_AT_MOST]]
     if (left := len(letter.events) - LISTED_AT_MOST) > 0:
-        lines.append(_("and %(count)s more: see the events page") % {"count": left})
+        text = ngettext("and %(count)s more: see the events page", "and %(count)s more: see the events page", left)
+        lines.append(text % {"count": left})
     message = EmailMessage(
         letter.subject,
         "\n\n".join(lines) or _("This is a test of Pooldeck's e-mail: it works."),

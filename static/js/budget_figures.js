@@ -14,8 +14,16 @@ export function budget({ available, allocated, takes }) {
 
 /** The sentence on it, with `%(count)s` where the number stands that counts. */
 export function sentence({ free, left }) {
-  if (left < 0) return interpolate(gettext("%(count)s over the budget: %(free)s are free"), placed(free), true);
-  return interpolate(gettext("%(count)s of %(free)s free ones left after this pool"), placed(free), true);
+  const shown = Math.max(0, free);
+  const over = ngettext(
+    "%(count)s over the budget: %(free)s is free",
+    "%(count)s over the budget: %(free)s are free",
+    shown,
+  );
+  const kept = ngettext(
+    "%(count)s of %(free)s free one left after this pool",
+    "%(count)s of %(free)s free ones left after this pool",
+    shown,
+  );
+  return interpolate(left < 0 ? over : kept, { count: "%(count)s", free: shown }, true);
 }
-
-const placed = (free) => ({ count: "%(count)s", free: Math.max(0, free) });

@@ -6,6 +6,7 @@ from math import log10
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from benchmarks.analysis.latency.histogram import FIRM_COUNT, PERCENTILES, Bar, Histogram, merged
 from benchmarks.models import LatencyHistogram, Purpose, Run, Validity
@@ -40,12 +41,26 @@ class Spread:
         numbers = {"count": f"{self.count:,}", "share": f"{self.sampling_rate:.2%}", "runs": self.runs}
         sampled, several = self.sampling_rate < 1, self.runs > 1
         if sampled and several:
-            return _("From %(count)s logged transactions (%(share)s of all) of %(runs)s runs, merged.") % numbers
-        if several:
-            return _("From %(count)s logged transactions of %(runs)s runs, merged.") % numbers
-        if sampled:
-            return _("From %(count)s logged transactions (%(share)s of all).") % numbers
-        return _("From %(count)s logged transactions.") % numbers
+            text = ngettext(
+                "From %(count)s logged transaction (%(share)s of all) of %(runs)s runs, merged.",
+                "From %(count)s logged transactions (%(share)s of all) of %(runs)s runs, merged.",
+                self.count,
+            )
+        elif several:
+            text = ngettext(
+                "From %(count)s logged transaction of %(runs)s runs, merged.",
+                "From %(count)s logged transactions of %(runs)s runs, merged.",
+                self.count,
+            )
+        elif sampled:
+            text = ngettext(
+                "From %(count)s logged transaction (%(share)s of all).",
+                "From %(count)s logged transactions (%(share)s of all).",
+                self.count,
+            )
+        else:
+            text = ngettext("From %(count)s logged transaction.", "From %(count)s logged transactions.", self.count)
+        return text % numbers
 
     def _doubt(self) -> str:
         return _("A p99 from fewer than %(count)s transactions is rough.") % {"count": f"{FIRM_COUNT:,}"}

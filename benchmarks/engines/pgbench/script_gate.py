@@ -9,6 +9,7 @@ backslash may be, and refuses every other one, in literals and comments too. Wha
 import re
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from benchmarks.errors import BenchmarksError
 
@@ -66,10 +67,12 @@ def check(text: str, *, major: int = NEWEST) -> None:
 def check_total(texts: list[str]) -> None:
     """Raise `ScriptRefused` where the scripts of one run are too many or too long together."""
     if len(texts) > MAX_SCRIPTS:
-        raise ScriptRefused(
-            _("%(count)s scripts are more than pgbench takes: use at most %(most)s")
-            % {"count": len(texts), "most": MAX_SCRIPTS}
+        message = ngettext(
+            "%(count)s script is more than pgbench takes: use at most %(most)s",
+            "%(count)s scripts are more than pgbench takes: use at most %(most)s",
+            len(texts),
         )
+        raise ScriptRefused(message % {"count": len(texts), "most": MAX_SCRIPTS})
     if (size := sum(len(text.encode()) for text in texts)) > MAX_RUN_BYTES:
         raise ScriptRefused(
             _("the scripts have %(size)s bytes together: use at most %(most)s")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from benchmarks.engines import option_parsing
 from benchmarks.engines.base import Field
@@ -23,9 +24,12 @@ def read_variables(_field: Field, value: Any) -> dict[str, int | float | str] | 
     if not isinstance(value, dict):
         raise ValueError(_('give names with numbers or text: {"rows": 10, "city": "Oslo"}'))
     if len(value) > MOST:
-        raise ValueError(
-            _("%(count)s variables are too many: use at most %(most)s") % {"count": len(value), "most": MOST}
+        text = ngettext(
+            "%(count)s variable is too many: use at most %(most)s",
+            "%(count)s variables are too many: use at most %(most)s",
+            len(value),
         )
+        raise ValueError(text % {"count": len(value), "most": MOST})
     return {_name(name): _value(name, one) for name, one in value.items()} or None
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 MOST_SETTINGS = 100
 _LINE = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_.]{0,62})\s*(?:=|\s)\s*(?P<value>'(?:[^']|'')*'|[^\s#']+)\s*(?:#.*)?")
@@ -41,10 +42,12 @@ def parse(text: str) -> dict[str, str]:
     if not values and not faults:
         faults[1] = _("there is no setting: write one on each line, as work_mem = 16MB")
     if len(values) > MOST_SETTINGS:
-        faults[1] = _("%(count)s settings are too many: use at most %(most)s") % {
-            "count": len(values),
-            "most": MOST_SETTINGS,
-        }
+        text = ngettext(
+            "%(count)s setting is too many: use at most %(most)s",
+            "%(count)s settings are too many: use at most %(most)s",
+            len(values),
+        )
+        faults[1] = text % {"count": len(values), "most": MOST_SETTINGS}
     if faults:
         raise WrongLines(faults)
     return values

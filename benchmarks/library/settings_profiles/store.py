@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from benchmarks.errors import IllegalTransition, InvalidFields
 from benchmarks.library.settings_profiles import tuning
@@ -88,9 +89,12 @@ def _faults(values: Mapping[str, str]) -> list[str]:
     if not values:
         return [_("a profile holds at least one setting")]
     if len(values) > MOST_SETTINGS:
-        return [
-            _("%(count)s settings are too many: use at most %(most)s") % {"count": len(values), "most": MOST_SETTINGS}
-        ]
+        text = ngettext(
+            "%(count)s setting is too many: use at most %(most)s",
+            "%(count)s settings are too many: use at most %(most)s",
+            len(values),
+        )
+        return [text % {"count": len(values), "most": MOST_SETTINGS}]
     faults = [
         _("%(name)s is no name of a setting") % {"name": repr(name)} for name in values if not _SETTING.fullmatch(name)
     ]

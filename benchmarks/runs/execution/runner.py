@@ -11,6 +11,7 @@ from queue import Empty, Queue
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from benchmarks.analysis import validity
 from benchmarks.analysis.latency import store
@@ -275,11 +276,12 @@ def _take_rest(load: LoadProcess, recorder: Recorder) -> None:
     for event in drain(load.events):
         take(event, recorder)
     if load.dropped_lines:
-        recorder.line(
-            "stderr",
-            _("(%(count)s lines were left out: they came faster than they could be stored)")
-            % {"count": load.dropped_lines},
+        text = ngettext(
+            "(%(count)s line was left out: it came faster than it could be stored)",
+            "(%(count)s lines were left out: they came faster than they could be stored)",
+            load.dropped_lines,
         )
+        recorder.line("stderr", text % {"count": load.dropped_lines})
     if recorder.log_follower:
         recorder.log_follower.close()
         if why := recorder.log_follower.broken:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 LabelledText = tuple[str, str]  # label and sentence
 
@@ -63,8 +64,9 @@ def _checkpoints(found: dict[str, Any]) -> Iterator[LabelledText]:
     timed, requested = found.get("checkpoints_timed"), found.get("checkpoints_requested")
     if timed is None or requested is None:
         return
-    causes = [_("%(count)s timed") % {"count": f"{timed:,}"}] if timed else []
-    causes += [_("%(count)s requested") % {"count": f"{requested:,}"}] if requested else []
+    causes = [ngettext("%(count)s timed", "%(count)s timed", timed) % {"count": f"{timed:,}"}] if timed else []
+    text = ngettext("%(count)s requested", "%(count)s requested", requested)
+    causes += [text % {"count": f"{requested:,}"}] if requested else []
     yield _("Checkpoints that began"), ", ".join(causes) or _("none")
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import psycopg
-from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from psycopg import sql
 from psycopg.rows import dict_row
 
@@ -53,14 +53,16 @@ class IdleConnections:
                     done.result()
             except (ClusterUnreachable, psycopg.Error) as error:
                 self.stop()
-                raise Refused(
-                    _("only %(opened)s of %(count)s idle connections could be opened: %(error)s")
-                    % {
-                        "opened": f"{len(self.connections):,}",
-                        "count": f"{self.count:,}",
-                        "error": str(error).splitlines()[0],
-                    }
-                ) from None
+                raise Refused(self._shortfall(error)) from None
+
+    def _shortfall(self, error: Exception) -> str:
+        text = ngettext(
+            "only %(opened)s of %(count)s idle connection could be opened: %(error)s",
+            "only %(opened)s of %(count)s idle connections could be opened: %(error)s",
+            self.count,
+        )
+        counts = {"opened": f"{len(self.connections):,}", "count": f"{self.count:,}"}
+        return text % (counts | {"error": str(error).splitlines()[0]})
 
     def _open_one(self) -> None:
         if self._stopped.is_set():
@@ -123,17 +125,27 @@ def _endpoint(held: SetupContext) -> Endpoint:
 
 def _open(held: SetupContext, idle: IdleConnections) -> None:
     if idle.reads:
-        text = _("opening %(count)s idle connections, each of which reads the catalogue")
+        text = ngettext(
+            "opening %(count)s idle connection, which reads the catalogue",
+            "opening %(count)s idle connections, each of which reads the catalogue",
+            idle.count,
+        )
     else:
-        text = _("opening %(count)s idle connections, which read nothing")
+        text = ngettext(
+            "opening %(count)s idle connection, which reads nothing",
+            "opening %(count)s idle connections, which read nothing",
+            idle.count,
+        )
     held.report(text % {"count": f"{idle.count:,}"})
     began = time.monotonic()
     carry_out(held, idle.open_all, idle.stop, idle.percent)
     seconds = round(time.monotonic() - began, 3)
-    held.report(
-        _("%(count)s idle connections are open after %(seconds)s s")
-        % {"count": f"{idle.count:,}", "seconds": f"{seconds:,.1f}"}
+    text = ngettext(
+        "%(count)s idle connection is open after %(seconds)s s",
+        "%(count)s idle connections are open after %(seconds)s s",
+        idle.count,
     )
+    held.report(text % {"count": f"{idle.count:,}", "seconds": f"{seconds:,.1f}"})
     direct = not held.run.went_through_pool or held.run.options.get("idle_at") == CLUSTER
     # through a pool they have no session of their own on the server, so none of its memory
     memory = of_idle(held, idle.name, idle.count, reads=idle.reads) if direct else {"memory": "pooled"}
@@ -146,13 +158,14 @@ def _make_room(count: int) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = count + FILES_TO_SPARE
     if hard != resource.RLIM_INFINITY and needed > hard:
-        raise Refused(
-            _(
-                "%(count)s idle connections need %(needed)s open files, and this worker may have %(hard)s (ulimit "
-                "-Hn): use fewer, or raise the limit"
-            )
-            % {"count": f"{count:,}", "needed": f"{needed:,}", "hard": f"{hard:,}"}
+        text = ngettext(
+            "%(count)s idle connection needs %(needed)s open files, and this worker may have %(hard)s (ulimit -Hn): "
+            "raise the limit",
+            "%(count)s idle connections need %(needed)s open files, and this worker may have %(hard)s (ulimit -Hn): "
+            "use fewer, or raise the limit",
+            count,
         )
+        raise Refused(text % {"count": f"{count:,}", "needed": f"{needed:,}", "hard": f"{hard:,}"})
     if soft != resource.RLIM_INFINITY and needed > soft:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 

@@ -33,7 +33,7 @@ def _idle(found: dict[str, Any]) -> str:
 
 
 def _idle_parts(found: dict[str, Any]) -> Iterator[str]:
-    text = _("%(count)s opened in %(seconds)s s")
+    text = ngettext("%(count)s opened in %(seconds)s s", "%(count)s opened in %(seconds)s s", found["connections"])
     yield text % {"count": f"{found['connections']:,}", "seconds": f"{found['opened_in_s']:,.1f}"}
     if found["memory"] == "measured":
         each = f"{found['memory_bytes_each'] / MB:,.1f}"

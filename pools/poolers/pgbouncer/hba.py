@@ -6,6 +6,7 @@ from ipaddress import ip_address, ip_network
 from itertools import takewhile
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from pools.poolers.settings_schema import Version
 
@@ -50,10 +51,12 @@ def maps_fault(text: str, _version: Version) -> str:
     for number, line in enumerate(text.splitlines(), start=1):
         words = line.split("#")[0].split()
         if words and len(words) != 3:
-            faults.append(
-                _("line %(number)s: %(count)s words where map, system name and user name stand")
-                % {"number": number, "count": len(words)}
+            text = ngettext(
+                "line %(number)s: %(count)s word where map, system name and user name stand",
+                "line %(number)s: %(count)s words where map, system name and user name stand",
+                len(words),
             )
+            faults.append(text % {"number": number, "count": len(words)})
         elif any(word.startswith(("+", "/")) for word in words):
             faults.append(
                 _("line %(number)s: groups (+) and regular expressions (/) are not read: write the name")

@@ -122,7 +122,7 @@ def test_a_lost_cluster_and_a_setting_of_another_release_are_named(pooler: Poole
 def test_only_what_was_live_can_be_gone_back_to(pooler: Pooler, state: RevisionState) -> None:
     revision = Revision.objects.draft(pooler, {}, specs={"pools": []})
     revision.finish(state)
-    with pytest.raises(CannotRollBack, match="it never was live: choose an applied one"):
+    with pytest.raises(CannotRollBack, match=r"never was live \(.*\): choose an applied one"):
         rollback.roll_back(pooler, revision)
 
 
