@@ -14,7 +14,7 @@ from benchmarks.generators import registry, selection
 from benchmarks.generators.registry import Known
 
 Reasons = dict[str, str]  # file → why runs can't use it (empty: they can)
-LACKING = {
+WITHOUT_FILE = {
     "jmeter": gettext_lazy(
         "generator %(generator)s has no %(file)s: put it there into the folder POOLDECK_JMETER_PLANS"
     ),
@@ -22,7 +22,7 @@ LACKING = {
         "generator %(generator)s has no %(file)s: name the folder of sysbench-tpcc there in POOLDECK_SYSBENCH_SCRIPTS"
     ),
 }
-LACKING_ONE_OF_SEVERAL = {
+WITHOUT_FILE_OF_SEVERAL = {
     "jmeter": gettext_lazy(
         "generator %(generator)s has no %(file)s: use %(usable)s, or put it there into the folder POOLDECK_JMETER_PLANS"
     ),
@@ -77,8 +77,8 @@ def wrong_with(generator: Known, need: Needed | None) -> str:
         text = _("%(file)s of generator %(generator)s can't be used: %(fault)s")
         return text % {"file": need.name, "generator": repr(generator.name), "fault": fault} if fault else ""
     usable = ", ".join(name for name, fault in reasons.items() if not fault)
-    text = (LACKING_ONE_OF_SEVERAL if usable else LACKING)[need.engine]
-    return text % {"generator": repr(generator.name), "file": need.name, "usable": usable}
+    missing = (WITHOUT_FILE_OF_SEVERAL if usable else WITHOUT_FILE)[need.engine]
+    return missing % {"generator": repr(generator.name), "file": need.name, "usable": usable}
 
 
 def can_carry(generator: Known, engine: str, need: Needed | None) -> bool:

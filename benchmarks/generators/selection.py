@@ -28,7 +28,7 @@ _GONE = {
         "generator %(name)s was last seen %(ago)s ago: start its worker, as none that has %(engine)s is alive just now"
     ),
 }
-_LACKING = {
+_WITHOUT_ENGINE = {
     True: gettext_lazy("generator %(name)s has no %(engine)s: use %(able)s"),
     False: gettext_lazy("generator %(name)s has no %(engine)s: none that has it is alive just now"),
 }
@@ -77,7 +77,7 @@ def _wrong_with(name: str, engine: str, known: list[Known]) -> str:
     elif not found.alive:
         text = _GONE[bool(able)]
     elif found.lacks(engine):
-        text = _LACKING[bool(able)]
+        text = _WITHOUT_ENGINE[bool(able)]
     else:
         return ""
     words = {"name": repr(name), "engine": engine, "able": get_text_list(able, _("or"))}

@@ -1,8 +1,13 @@
-"""Finds texts of templates that no translator sees: outside `{% translate %}`, `{% blocktranslate %}` and `_()`."""
+"""Finds texts of templates that no translator sees: outside `{% translate %}`, `{% blocktranslate %}` and `_()`.
+
+It also finds sentences into which a template puts another translated text: translators can't handle such parts.
+"""
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from itertools import pairwise
 
 from django.template.base import Lexer, Token, TokenType
 
@@ -10,6 +15,7 @@ HOLE = "\ue000"  # stands for what a template tag or variable puts there
 ATTRIBUTES = {"title", "aria-label", "aria-description", "placeholder", "alt", "label", "data-label", "hx-confirm"}
 ARGUMENTS = {"text", "heading", "label", "what", "note", "reason", "action_label", "title", "nothing", "word"}
 SHOWN = {"when"}  # tags of ours that may show a literal; firstof's is often a key, so it takes a text as _("…")
+BLOCKS = ("blocktranslate", "blocktrans")
 NOT_TEXT = {"code", "pre", "kbd", "samp", "script", "style"}
 # Names of programs, units and formats are the same in every language.
 PROGRAMS = "Pooldeck PostgreSQL PgBouncer Pgpool II HAProxy pgbench sysbench JMeter Redis"
@@ -20,6 +26,9 @@ _WORD = re.compile(r"[^\W\d_]+")
 _FIGURE = re.compile(r"\bp\d+(\.\d+)?\b")  # percentiles
 _FILTER = re.compile(r"\|(?:default|default_if_none|yesno|add):(\"[^\"]*\"|'[^']*')")
 _LITERAL = re.compile(r"(?:(\w+)=)?(\"[^\"]*\"|'[^']*')")
+_GIVEN = re.compile(r"(\w+)=(_\(.*\)|\w+)")
+_ALIAS = re.compile(r"(\w+)=(\w+)")
+_LABEL = "“{{ %s }}”", "{{ %s }}: ", ": {{ %s }}"  # a quotation, what a text is about, or what it names last
 
 
 @dataclass(frozen=True)
@@ -88,6 +97,63 @@ def _arguments(tokens: list[Token]) -> list[Untranslated]:
             if is_text and has_words(literal) and not literal.isupper():  # SHOW POOLS
                 found.append(Untranslated(token.lineno or 0, f"{name}={literal}" if name else literal))
     return found
+
+
+def halves(templates: Mapping[str, str]) -> list[str]:
+    """Return the sentences that put another translated text into their middle, by template and line.
+
+    The other text is set by `{% translate … as x %}` in the same template, or in one that includes it, or handed on as
+    `{% include … with x=_("…") %}`. A quotation and a label before or after a colon may be another text.
+    """
+    given: dict[str, set[str]] = {name: set() for name in templates}
+    for template in templates.values():
+        for included, names in _handed_on(Lexer(template).tokenize()):
+            given.setdefault(included, set()).update(names)
+    return [
+        f"{name}:{line}: {part}: {text}"
+        for name, template in templates.items()
+        for line, text, parts in _sentences(Lexer(template).tokenize(), given[name])
+        for part in parts
+    ]
+
+
+def _handed_on(tokens: list[Token]) -> Iterator[tuple[str, set[str]]]:
+    """Yield the templates that this one includes, each with the names of the translated texts that it gets."""
+    translated: set[str] = set()
+    for token in tokens:
+        translated |= _set_by(token)
+        tag, *bits = token.split_contents() if token.token_type == TokenType.BLOCK and token.contents else [""]
+        if tag == "include":
+            own = {match[1]: match[2] for bit in bits[1:] if (match := _GIVEN.fullmatch(bit))}
+            texts = {name for name, value in own.items() if value.startswith("_(") or value in translated}
+            yield bits[0].strip("\"'"), texts | (translated - own.keys())
+
+
+def _set_by(token: Token) -> set[str]:
+    """Return the name that a `{% translate … as x %}` or `{% blocktranslate … asvar x %}` sets to its text."""
+    tag, *bits = token.split_contents() if token.token_type == TokenType.BLOCK and token.contents else [""]
+    word = "as" if tag == "translate" else "asvar"
+    return {name for before, name in pairwise(bits) if before == word} if tag in ("translate", *BLOCKS) else set()
+
+
+def _sentences(tokens: list[Token], translated: set[str]) -> Iterator[tuple[int, str, list[str]]]:
+    """Yield line and text of each translated block, and which of these texts it puts into the middle of its own."""
+    translated, opened, text = set(translated), None, ""
+    for token in tokens:
+        tag = (token.contents.split() or [""])[0] if token.token_type == TokenType.BLOCK else ""
+        if tag in BLOCKS:
+            opened, text = token, ""
+        elif opened and tag in {f"end{name}" for name in BLOCKS}:
+            sources = {match[1]: match[2] for bit in opened.split_contents() if (match := _ALIAS.fullmatch(bit))}
+            plain = " ".join(text.split())
+            parts = [part for part in re.findall(r"{{ (\w+) }}", plain) if sources.get(part, part) in translated]
+            yield opened.lineno or 0, plain, [part for part in parts if not any(one % part in plain for one in _LABEL)]
+            translated |= _set_by(opened)
+            opened = None
+        elif opened:
+            text += f"{{{{ {token.contents} }}}}" if token.token_type == TokenType.VAR else token.contents
+        else:
+            translated |= _set_by(token)
 
 
 @dataclass

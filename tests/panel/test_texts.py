@@ -30,6 +30,12 @@ def test_texts_of_templates_pass_gettext(folder: Path) -> None:
     assert found == [], "\n".join(found)
 
 
+def test_no_sentence_of_a_template_is_made_of_two_texts() -> None:
+    templates = {str(path.relative_to(ROOT / "templates")): path.read_text() for path in TEMPLATES}
+    found = template_texts.halves(templates)
+    assert found == [], "\n".join(found)
+
+
 @pytest.mark.parametrize("room", sorted({path.relative_to(ROOT).parts[0] for path in MODULES}))
 def test_texts_of_the_code_pass_gettext(room: str) -> None:
     found = [
@@ -60,6 +66,34 @@ def test_texts_of_the_code_pass_gettext(room: str) -> None:
 )
 def test_a_text_of_a_template_is_found(template: str, found: list[str]) -> None:
     assert [str(text) for text in template_texts.untranslated(template)] == found
+
+
+@pytest.mark.parametrize(
+    ("including", "included", "parts"),
+    [
+        ('{% include "x" with what=_("the token") %}', "{% blocktranslate %}Copy {{ what }}{% endblocktranslate %}", 1),
+        (
+            '{% translate "role" as noun %}{% include "x" %}',
+            "{% blocktrans %}No {{ noun }} is left{% endblocktrans %}",
+            1,
+        ),
+        ("", '{% translate "role" as n %}{% blocktranslate with x=n %}No {{ x }}.{% endblocktranslate %}', 1),
+        ('{% include "x" with what=what %}', "{% blocktranslate %}Copy {{ what }}{% endblocktranslate %}", 0),
+        (
+            '{% include "x" with what=_("the token") %}',
+            "{% blocktranslate %}Copy: {{ what }}{% endblocktranslate %}",
+            0,
+        ),
+        ('{% include "x" with what=_("Traffic") %}', "{% blocktranslate %}Save “{{ what }}”{% endblocktranslate %}", 0),
+        (
+            '{% translate "role" as n %}{% include "x" with n=name %}',
+            "{% blocktrans %}No {{ n }}{% endblocktrans %}",
+            0,
+        ),
+    ],
+)
+def test_a_sentence_made_of_two_texts_is_found(including: str, included: str, parts: int) -> None:
+    assert len(template_texts.halves({"it": including, "x": included})) == parts
 
 
 @pytest.mark.parametrize(
