@@ -1,7 +1,7 @@
 """Set-up and tear-down steps around a load, as context managers; tear-down always runs.
 
-A step takes a `SetupContext`; a new one is a module here and a line in `CONDITIONS`, in the order of set-up (tear-down
-goes in the opposite order).
+`guard` refuses what a run may not have before it is queued. A step takes a `SetupContext`; a new one is a module here
+and a line in `CONDITIONS`, in the order of set-up (tear-down goes in the opposite order).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,26 +11,53 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from benchmarks.errors import InvalidOptions
 from benchmarks.models import Purpose, Run
+from benchmarks.runs.setup import settings_profile, vacuum_checkpoint
 from benchmarks.runs.setup.base import SetupContext
 from benchmarks.runs.setup.engine_service import served
 from benchmarks.runs.setup.idle_connections import held_idle
+from benchmarks.runs.setup.options import CLUSTER
 from benchmarks.runs.setup.provenance import recorded
-from benchmarks.runs.setup.settings_profile import in_force
-from benchmarks.runs.setup.vacuum_checkpoint import prepared
 from benchmarks.runs.setup.warm_up import warmed
+from benchmarks.targets.resolve import Target
 from benchmarks.targets.round_trip import pinged
 
 CONDITIONS: tuple[Callable[[SetupContext], AbstractContextManager[None]], ...] = (
     pinged,
-    in_force,
+    settings_profile.in_force,
     held_idle,
-    prepared,
+    vacuum_checkpoint.prepared,
     served,
     recorded,
     warmed,
 )
 OF_PARTS = (pinged, served)
+NEED_CLUSTER = ("checkpoint", "vacuum", "settings_profile")
+
+
+def guard(target: Target, options: dict[str, Any], confirm: str = "") -> None:
+    """Refuse what no server would take, or a protected one must not be given; raise `InvalidOptions` and `Refused`.
+
+    The cluster is queried for a profile or a checkpoint only.
+    """
+    if target.cluster is None:
+        return _refuse_without_cluster(target, options)
+    if options.get("checkpoint") and (why_not := vacuum_checkpoint.why_no_checkpoint(target.cluster)):
+        raise InvalidOptions({"checkpoint": [why_not]})
+    if name := options.get("settings_profile"):
+        settings_profile.guard(target, target.cluster, name, confirm)
+
+
+def _refuse_without_cluster(target: Target, options: dict[str, Any]) -> None:
+    """Refuse what the panel does on the server itself, where the server is not registered."""
+    asked = [name for name in NEED_CLUSTER if options.get(name)]
+    asked += ["idle_at"] if options.get("idle_connections") and options.get("idle_at") == CLUSTER else []
+    if asked:
+        message = _("no cluster is registered behind %(place)s: register it and name it there, or leave this out") % {
+            "place": target.place
+        }
+        raise InvalidOptions({name: [message] for name in asked})
 
 
 @contextmanager

@@ -1,14 +1,50 @@
-"""A settings profile in force during a run; all settings are restored after it."""
+"""A settings profile: refused before a run is queued, or in force during it; all settings are restored after it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.utils.translation import gettext as _
 
-from benchmarks.errors import Refused
-from benchmarks.library.settings_profiles import apply, validation
+from benchmarks.errors import InvalidOptions, Refused
+from benchmarks.library.settings_profiles import apply, restart, validation
 from benchmarks.models import SettingsProfile
 from benchmarks.runs.setup.base import SetupContext
+from benchmarks.targets.resolve import Target
+from pools.models import Cluster
+
+
+def guard(target: Target, cluster: Cluster, name: str, confirm: str) -> None:
+    """Raise `InvalidOptions` and `Refused` for a profile that the run may not have; query the cluster."""
+    profile = SettingsProfile.objects.filter(name=name).first()
+    if profile is None:
+        raise InvalidOptions({"settings_profile": [_why_unknown(name)]})
+    if cluster.protected and confirm != target.database:
+        raise Refused(
+            _(
+                "cluster %(cluster)s is protected, and the settings profile %(profile)s changes it for the time of the "
+                "run: type the database's name, %(database)s, to go on"
+            )
+            % {"cluster": cluster.name, "profile": name, "database": target.database}
+        )
+    verdict = validation.check(cluster, profile.values, role=target.login, database=target.database)
+    if verdict.problems:
+        raise InvalidOptions({"settings_profile": [f"{name}: {problem}" for problem in verdict.problems]})
+    if verdict.to_restart and restart.command_for(cluster) is None:
+        raise InvalidOptions({"settings_profile": [_why_no_restart(name, verdict, target)]})
+
+
+def _why_unknown(name: str) -> str:
+    known = ", ".join(SettingsProfile.objects.values_list("name", flat=True)[:20])
+    if known:
+        return _("there is no settings profile %(name)s: use one of %(known)s") % {"name": repr(name), "known": known}
+    return _("there is no settings profile %(name)s: make one first") % {"name": repr(name)}
+
+
+def _why_no_restart(name: str, verdict: validation.Verdict, target: Target) -> str:
+    return _(
+        "%(profile)s: %(settings)s would need a restart of %(place)s, which the panel may not do: leave "
+        "them out, or name a command for it in POOLDECK_RESTART_FILE"
+    ) % {"profile": name, "settings": ", ".join(verdict.to_restart), "place": target.place}
 
 
 @contextmanager

@@ -14,7 +14,8 @@ from benchmarks.errors import InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.generators import host_files, selection
 from benchmarks.library.scripts import dry_run, privileges
 from benchmarks.models import Experiment, Purpose, Run, ScriptVersion
-from benchmarks.runs.setup import connection_headroom, validation
+from benchmarks.runs import setup
+from benchmarks.runs.setup import connection_headroom
 from benchmarks.runs.submission import dispatch, limits, program_versions, split
 from benchmarks.runs.submission import options as load_options
 from benchmarks.targets import datasets, resolve, server_version
@@ -127,7 +128,7 @@ def _checked(request: RunRequest) -> tuple[Target, dict[str, Any]]:
         connection_headroom.guard(aim, engine, checked)
         if wanted is not None:
             datasets.guard_load(aim, wanted, confirm)
-        validation.guard(aim, checked, confirm)
+        setup.guard(aim, checked, confirm)
     except ClusterUnreachable as error:
         if error.cause == Cause.NO_DATABASE:
             raise InvalidTarget({"database": [str(error)]}) from None
