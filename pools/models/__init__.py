@@ -15,9 +15,8 @@ from pools.models.monitoring import PoolerMinute, PoolMinute
 from pools.models.pool_set import PoolSet
 from pools.models.poolers import Pooler, PoolerFile, PoolerKind, PoolerState
 from pools.models.pools import Mode, Pool
-from pools.models.revisions import Revision, RevisionContent, RevisionState
+from pools.models.revisions import Revision, RevisionContent, RevisionState, Specs
 from pools.models.shelf import ShelfEntry
-from pools.models.spec import Specs
 from pools.models.states import ClusterState, NodeRole, PoolState
 
 __all__ = [

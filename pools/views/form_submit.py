@@ -1,4 +1,7 @@
-"""Shared handling of a form's submit: call the verb and turn its errors into the page's status and context."""
+"""Shared handling of a form's submit: call the verb and turn its errors into the page's status and context.
+
+Settings may run SQL: unusual SQL needs the user's own password, asked for on demand.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -6,11 +9,16 @@ from typing import Any, Generic, TypeVar
 
 from django.db.models import Model
 from django.forms import BaseForm
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
 
+from panel.accounts import confirmation
 from pools.errors import ClusterUnreachable, IllegalTransition, InvalidValues, PoolerUnreachable, Stale
 from pools.forms.records import Typed
+from pools.inventory.sql_settings import NotAllowed, SqlRight
 
 Saved = TypeVar("Saved")
+OWN_PASSWORD = "own_password"  # noqa: S105 (the name of a field)
 
 
 @dataclass
@@ -42,6 +50,31 @@ def attempt(form: Typed, verb: Callable[[], Saved], current: Model | None = None
         current.refresh_from_db()
         _rebase(form, current)
         return Attempt(status=409, context={"stale": differences(form, current)})
+
+
+def attempt_with_sql(
+    request: HttpRequest, form: Typed, verb: Callable[[SqlRight], Any], current: Model | None = None
+) -> Attempt[Any]:
+    """Call `attempt` with the user's right to set SQL, which depends on a recently confirmed password.
+
+    If the verb needs that password, nothing is saved and the context has the message `asks_password`.
+    """
+    given = request.POST.get(OWN_PASSWORD, "")
+    confirmed = confirmation.confirm(request, given) if given else confirmation.is_recent(request)
+    asks: dict[str, Any] = {}
+
+    def tried() -> Any:
+        try:
+            return verb(SqlRight.ANY if confirmed else SqlRight.ORDINARY)
+        except NotAllowed:
+            asks["asks_password"] = (
+                _("That is not your password.") if given else _("You entered it more than 15 minutes ago.")
+            )
+            raise
+
+    found = attempt(form, tried, current)
+    found.context |= asks
+    return found
 
 
 def differences(form: BaseForm, current: Model) -> list[dict[str, Any]]:

@@ -21,8 +21,7 @@ from pools.inventory.pooler_settings import InvalidSettings
 from pools.models import Pooler, PoolState
 from pools.poolers.settings_schema import Scope
 from pools.views import settings_context
-from pools.views.form_submit import Attempt, attempt
-from pools.views.sql_rights import attempt_with_sql
+from pools.views.form_submit import Attempt, attempt, attempt_with_sql
 
 SAVED = gettext_lazy("Saved; a worker applies the change and reads it back.")
 

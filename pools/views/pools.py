@@ -28,10 +28,10 @@ from pools.models import Cluster, NodeRole, Pool, Pooler, PoolState
 from pools.poolers import KINDS
 from pools.views import mode_check, settings_context
 from pools.views.connections import connection_answer
+from pools.views.form_submit import attempt_with_sql
 from pools.views.live import pool_rows, pool_state
 from pools.views.monitoring import live_part
 from pools.views.pool_verbs import condition_context
-from pools.views.sql_rights import attempt_with_sql
 
 PAGE_SIZE = 50
 RUNS_SHOWN = 6
